@@ -17,11 +17,11 @@ const (
 )
 
 // settles is how long a message waits for the next one of the same person. What is an
-// order to Hob by itself waits for nothing: a command, an answer, "undo that".
+// order to Hob by itself waits for nothing: a command, the answer to a question, "undo
+// that". Where nothing was asked, "no, don't" belongs to what was said before it.
 func settles(ev bus.Event, in channels.Inbound) time.Duration {
 	command, _ := parseCommand(in.Text)
-	_, answer := parseAnswer(in.Text)
-	if in.Settle <= 0 || in.Forwarded && !in.FromOwner || in.Unknown || command != "" || answer || takesBack(in.Text) || ev.Lane != "" && ev.Lane != ev.Session {
+	if in.Settle <= 0 || in.Forwarded && !in.FromOwner || in.Unknown || command != "" || takesBack(in.Text) || ev.Lane != "" && ev.Lane != ev.Session {
 		return 0
 	}
 	return in.Settle

@@ -64,12 +64,15 @@ func TestJoinedMessagesAreOneTurn(t *testing.T) {
 	if acc := e.hears(300*time.Millisecond, "2", "two"); acc.Event != first.Event {
 		t.Errorf("%+v", acc)
 	}
-	for _, alone := range []string{"/status", "yes", "undo that"} {
+	if acc := e.hears(300*time.Millisecond, "3", "don't"); acc.Event != first.Event {
+		t.Errorf("%+v", acc)
+	}
+	for _, alone := range []string{"/status", "undo that"} {
 		if acc := e.hears(300*time.Millisecond, alone, alone); acc.Event == first.Event {
 			t.Errorf("%q was joined", alone)
 		}
 	}
-	if ev := e.await(first.Event); ev.State != bus.Done || ev.Text != "one\ntwo" {
+	if ev := e.await(first.Event); ev.State != bus.Done || ev.Text != "one\ntwo\ndon't" {
 		t.Errorf("%s %q", ev.State, ev.Text)
 	}
 }

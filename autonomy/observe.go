@@ -3,7 +3,6 @@ package autonomy
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -22,12 +21,20 @@ import (
 // MaxText is the longest message in bytes.
 const MaxText = 10 << 20
 
-// Errors of Receive; nothing was taken.
-var (
-	ErrTooLong = errors.New("the message is longer than 10 MB; send it as a file")
-	ErrNotText = errors.New("the message is not valid UTF-8; send it as UTF-8 text")
-	ErrEmpty   = errors.New("the message is empty")
+// Errors of Receive; nothing was taken. They are channels.ErrUnfit.
+const (
+	ErrTooLong unfit = "the message is longer than 10 MB; send it as a file"
+	ErrNotText unfit = "the message is not valid UTF-8; send it as UTF-8 text"
+	ErrEmpty   unfit = "the message is empty"
 )
+
+type unfit string
+
+// Error implements error.
+func (u unfit) Error() string { return string(u) }
+
+// Is makes it a channels.ErrUnfit.
+func (unfit) Is(target error) bool { return target == channels.ErrUnfit }
 
 // message is the payload of a message event.
 type message struct {

@@ -2,6 +2,7 @@ package channels
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -11,6 +12,10 @@ import (
 
 	"hob/platform/failpoint"
 )
+
+// wordless stands for the words of a message that has none, and is still one: it names
+// Hob, or passes something on.
+const wordless = "[no words]"
 
 // gate stands between one channel and the engine: it decides who is heard and
 // which conversation a message belongs to.
@@ -28,6 +33,7 @@ type gate struct {
 	settle      time.Duration
 	files       Files
 	heard       func()
+	pull        bool // its clients are told what is wrong with a message
 }
 
 func newGate(name string, ch Channel, m *Manager) *gate {
@@ -36,7 +42,7 @@ func newGate(name string, ch Channel, m *Manager) *gate {
 		name: name, owners: o.Owners, to: o.Receiver, log: o.Log, shared: o.SharedGroups, everything: choice.Unmentioned,
 		files: o.Files, heard: func() { m.heard(name) },
 	}
-	if !m.Pull(name) {
+	if g.pull = m.Pull(name); !g.pull {
 		g.settle = limits(ch).Settle
 		if choice.Settle != nil {
 			g.settle = *choice.Settle
@@ -90,11 +96,16 @@ func (g *gate) Receive(ctx context.Context, in Inbound) (Accepted, error) {
 	if err := g.fetch(ctx, &in); err != nil {
 		return Accepted{}, err
 	}
-	if in.Text = strings.ToValidUTF8(in.Text, "\uFFFD"); strings.TrimSpace(in.Text) == "" && len(in.Images) == 0 {
-		in.Text = "[no words]" // a name alone, or something that was only passed on
+	in.Text = strings.ToValidUTF8(in.Text, "\uFFFD")
+	if strings.TrimSpace(in.Text) == "" && len(in.Images) == 0 && (len(in.Outside) > 0 || in.Mentioned) {
+		in.Text = wordless
 	}
 	failpoint.Hit("message.fetched")
 	acc, err := g.to.Receive(ctx, in)
+	if errors.Is(err, ErrUnfit) && !g.pull { // the platform would offer it again for ever
+		g.log.Warn("a message was dropped", "channel", g.name, "sender", in.Sender, "error", err)
+		err = fmt.Errorf("%w: %w", ErrStranger, err)
+	}
 	if err != nil {
 		return acc, fmt.Errorf("channels: %s: take a message: %w", g.name, err)
 	}

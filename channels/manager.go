@@ -174,7 +174,7 @@ func (m *Manager) supervise(ctx context.Context, name, part string, run func(con
 		}
 		m.opt.Log.Warn("channel failed and will be started again", "channel", name, "part", part, "error", err)
 		m.note(name, "waiting", err)
-		if !sleepOr(ctx, backoff(failures), woke) {
+		if !sleepOr(ctx, pause(failures, err), woke) {
 			return
 		}
 		m.note(name, "running", err)

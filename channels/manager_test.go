@@ -394,6 +394,38 @@ func TestBrokenChannelsHurtNobody(t *testing.T) {
 	})
 }
 
+// remote is a channel that cannot be reached until it is up.
+type remote struct {
+	bad
+	up atomic.Bool
+}
+
+func (r *remote) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
+	if !r.up.Load() {
+		return channels.Receipt{}, r.err
+	}
+	return r.bad.Send(ctx, d)
+}
+
+// A machine that was without a network for a night goes on soon after it has one.
+func TestAfterANightWithoutANetwork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		offline := fmt.Errorf("chat: connect: %w", &net.OpError{Op: "dial", Err: errors.New("network is unreachable")})
+		b := &remote{bad: bad{err: offline}}
+		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": b}, channels.Options{})
+		id := h.out.Put(to("x", "c", "hello"))
+		time.Sleep(10 * time.Hour)
+		n := b.runs.Load()
+		b.up.Store(true)
+		time.Sleep(2*time.Minute + time.Second)
+		synctest.Wait()
+		if b.runs.Load() == n || h.out.Row(id).State != channels.Sent {
+			t.Errorf("begun %d and %d times, the text is %s", n, b.runs.Load(), h.out.Row(id).State)
+		}
+		h.stop(t)
+	})
+}
+
 // talker hands one message to its receiver and keeps the answer.
 type talker struct {
 	channelstest.Fake

@@ -57,7 +57,7 @@ func (d *deliverer) failed(ctx context.Context, row Delivery, t *try, err error)
 	if t.failures >= maxFailures && now.Sub(t.since) >= maxOutage || d.old(row, now) {
 		return d.giveUp(ctx, row, brief(err))
 	}
-	return d.putBack(ctx, row, t, now.Add(backoff(max(t.failures-1, row.Attempts-1, 0))), brief(err))
+	return d.putBack(ctx, row, t, now.Add(pause(max(t.failures-1, row.Attempts-1, 0), err)), brief(err))
 }
 
 // old reports whether a text has been tried often enough and for long enough.

@@ -22,6 +22,18 @@ func backoff(n int) time.Duration {
 	return 50*time.Millisecond + rand.N(top)
 }
 
+// offlineWait is the longest wait for a platform that cannot be reached at all: as soon
+// as the machine has its network again, all goes on.
+const offlineWait = 2 * time.Minute
+
+// pause is backoff after an error.
+func pause(n int, err error) time.Duration {
+	if unreachable(err) {
+		return min(backoff(n), offlineWait)
+	}
+	return backoff(n)
+}
+
 // sleep waits for d or until ctx ends and reports whether the time passed.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -124,6 +125,27 @@ func TestShortMessagesAreAnsweredTogether(t *testing.T) {
 	}
 	if state.Heard != 4 || state.Sent < 2 || state.HeardAt.IsZero() || state.SentAt.IsZero() || state.Queued != 0 {
 		t.Errorf("%+v", state)
+	}
+}
+
+// What can never be taken is not offered for ever: the channel forgets it, and goes on.
+// A message without words of its own is one if it names Hob or passes something on.
+func TestMessagesWithoutWords(t *testing.T) {
+	p := newPigeon(0)
+	h := pigeonHouse(t, p, "", func(r llmtest.Request) llmtest.Answer {
+		return llmtest.Answer{Text: "heard " + r.LastUser[strings.LastIndexByte(r.LastUser, '\n')+1:]}
+	})
+	for _, text := range []string{"", " \n", strings.Repeat("x", 11<<20)} {
+		if _, err := p.to.Receive(t.Context(), channels.Inbound{Chat: "7", Sender: "ada", Text: text}); !errors.Is(err, channels.ErrStranger) {
+			t.Errorf("%.5q: %v", text, err)
+		}
+	}
+	p.hear(t, channels.Inbound{Outside: []string{"what somebody else wrote"}})
+	p.reply(t, "heard [no words]")
+	p.hear(t, channels.Inbound{Group: true, Mentioned: true, Text: "\xff\xfe"})
+	p.reply(t, "heard \uFFFD")
+	if code, body := h.api(http.MethodPost, "/api/v1/sessions/main/messages", map[string]string{"text": " "}); code != http.StatusBadRequest {
+		t.Errorf("on the page: %d %s", code, body)
 	}
 }
 
