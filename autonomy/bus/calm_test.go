@@ -60,3 +60,16 @@ func TestAnotherProcessWrites(t *testing.T) {
 		t.Errorf("%v: %v %v", id, list, err)
 	}
 }
+
+// Nor does a channel that looks for something to say and finds nothing write.
+func TestAnEmptyOutboxIsNotWrittenTo(t *testing.T) {
+	f := newBus(t)
+	f.say("e1", out("push", "a", "a1"), out("push", "a", "a2"))
+	f.want("the first", f.take("push", 1), "a1")
+	before := f.store.Commits()
+	f.want("a busy chat", f.take("push", 1))
+	f.want("another channel", f.take("push2", 1))
+	if n := f.store.Commits() - before; n != 0 {
+		t.Errorf("%d transactions", n)
+	}
+}

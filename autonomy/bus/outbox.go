@@ -180,6 +180,14 @@ WHERE chats.chat IS NOT NULL)
 // ClaimDeliveries implements channels.Outbox: the oldest open row of each chat,
 // if it is due.
 func (b *Bus) ClaimDeliveries(ctx context.Context, channel string, n int) (out []channels.Delivery, err error) {
+	var due bool // looking costs no transaction, and after most texts there is no other
+	if err := b.db.Read().QueryRowContext(ctx, chatHeads+`SELECT EXISTS (SELECT 1 FROM heads WHERE state <> 'sending' AND not_before <= ?2)`,
+		channel, b.now().UnixMilli()).Scan(&due); err != nil {
+		return nil, fmt.Errorf("bus: claim deliveries: %w", err)
+	}
+	if !due {
+		return nil, nil
+	}
 	err = b.db.Write(ctx, func(tx *store.Tx) error {
 		out, err = scanOuts(tx.Query(chatHeads+`UPDATE outbox SET state = 'sending', attempts = attempts + 1 WHERE seq IN (
 			SELECT seq FROM heads WHERE state <> 'sending' AND not_before <= ?2 ORDER BY seq LIMIT `+strconv.Itoa(n)+`) RETURNING `+outColumns, channel, b.now().UnixMilli()))

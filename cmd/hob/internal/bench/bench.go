@@ -73,6 +73,7 @@ func parts() []part {
 		{"turns", "turns with an instant model", modelTurns},
 		{"load", "many turns at once", load},
 		{"messages", "messages that nobody waits for", messages},
+		{"channel", "messages over a channel", channelMessages},
 		{"files", "file events", fileEvents},
 		{"schedules", "schedule events", scheduleEvents},
 		{"watchers", "watched feeds", watched},

@@ -91,6 +91,7 @@ type world struct {
 	starts     int
 	effectsLog string
 	drop       string
+	env        []string                                     // of the daemon, besides its own
 	replies    func(llmtest.Request) (llmtest.Answer, bool) // in place of reply
 }
 
@@ -253,6 +254,7 @@ func (w *world) start(point string) bool {
 	w.starts++
 	cmd := exec.Command(w.bin, "start", "--foreground")
 	cmd.Env = append(os.Environ(), "HOME="+filepath.Join(w.dir, "user"), "HOB_HOME="+filepath.Join(w.dir, "hob-home"), "TZ=UTC")
+	cmd.Env = append(cmd.Env, w.env...)
 	if point != "" {
 		cmd.Env = append(cmd.Env, "HOB_FAILPOINT="+point)
 	}
@@ -342,11 +344,15 @@ func (w *world) call(ctx context.Context, method, path string, in, out any) erro
 
 // send posts a message until it is acknowledged, across any number of crashes.
 func (w *world) send(ctx context.Context, text string) (event string) {
+	return w.sendTo(ctx, "webhook:crash"+text[:1], text)
+}
+
+func (w *world) sendTo(ctx context.Context, session, text string) (event string) {
 	for ctx.Err() == nil {
 		var r struct {
 			Event string `json:"event"`
 		}
-		err := w.call(ctx, http.MethodPost, "/api/v1/sessions/webhook:crash"+text[:1]+"/messages", map[string]any{"text": text, "dedupe_key": text, "async": true}, &r)
+		err := w.call(ctx, http.MethodPost, "/api/v1/sessions/"+session+"/messages", map[string]any{"text": text, "dedupe_key": session + text, "async": true}, &r)
 		if err == nil {
 			return r.Event
 		}

@@ -1,0 +1,402 @@
+//go:build unix
+
+package crash
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"hob/autonomy/llm/llmtest"
+)
+
+// chatPoints are the places at which the daemon is killed while people chat with it.
+var chatPoints = []string{
+	"channel.draft.after", "file.received.half", "file.outgoing.half", "store.commit.before", "message.fetched", "channel.draft.before", "channel.send.after",
+	"file.outgoing.kept", "store.commit.after", "channel.send.before", "loop.claimed",
+}
+
+// Who writes on Telegram, each in a chat with Hob alone.
+const (
+	fetcher = 7  // has files sent
+	hasty   = 8  // writes in several short messages
+	giver   = 10 // sends files
+)
+
+// waitsFor is the owner's settle in this test.
+const waitsFor = 400 * time.Millisecond
+
+// People chat with Hob over Telegram, Slack and Discord while it is killed again and
+// again: short messages that become one, answers that are seen growing, files in both
+// directions. HOB_CRASH_CHAT_KILLS (default 6).
+func TestChatsOverKills(t *testing.T) {
+	t.Parallel()
+	kills := number("HOB_CRASH_CHAT_KILLS", 6)
+	w := newWorld(t, uint64(number("HOB_CRASH_SEED", 1)))
+	p := newPlatforms(t)
+	w.env, w.replies = p.env(), chatting
+	w.configure(fmt.Sprintf(`[network]
+allow = [%q]
+[channels.telegram]
+token = "123456:AAsecretsecretsecret_-x"
+settle = %q
+[channels.slack]
+bot_token = "xoxb-1"
+app_token = "xapp-1"
+[channels.discord]
+token = "secret"
+`, strings.TrimPrefix(p.srv.URL, "http://"), waitsFor.String()))
+	w.daemonUp()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
+	defer cancel()
+	w.pair(ctx, p)
+
+	c := &chat{world: w, p: p, files: map[string][]byte{}}
+	feeding, stop := context.WithCancel(ctx)
+	var feeders sync.WaitGroup
+	feeders.Go(func() { c.notes(feeding) })
+	feeders.Go(func() { c.looks(feeding) })
+	feeders.Go(func() { c.fetches(feeding) })
+	for _, at := range []string{"telegram:9", "slack:D1", "discord:21"} {
+		feeders.Go(func() { c.stories(feeding, ctx, at) })
+	}
+	began := time.Now()
+	for n := range kills {
+		w.killChat(n)
+	}
+	t.Logf("%d kills in %s", kills, time.Since(began).Round(time.Second))
+	w.daemonUp()
+	stop()
+	feeders.Wait()
+	c.verify(ctx, kills)
+	w.stop()
+}
+
+// pair makes the owner of three accounts on Telegram.
+func (w *world) pair(ctx context.Context, p *platforms) {
+	w.settle(ctx, "Telegram to be heard", func() bool { return p.held.Load() }) // what was there before is not
+	for _, who := range []int{fetcher, hasty, giver} {
+		var c struct{ Code string }
+		check(w.t, w.call(ctx, http.MethodPost, "/api/v1/channels/telegram/pair", struct{}{}, &c))
+		p.write(who, c.Code, "")
+		w.settle(ctx, "an account to be paired", func() bool {
+			return slices.ContainsFunc(p.all(), func(m posted) bool { return m.chat == strconv.Itoa(who) })
+		})
+	}
+}
+
+// killChat starts the daemon and kills it, at a point two times of three.
+func (w *world) killChat(n int) {
+	w.kill()
+	point := ""
+	if n%3 != 2 {
+		name := chatPoints[(n-n/3)%len(chatPoints)]
+		most := 4
+		if strings.HasPrefix(name, "store.") {
+			most = 60
+		}
+		point = fmt.Sprintf("%s:%d", name, 1+w.rnd.IntN(most))
+	}
+	w.start(point)
+	select {
+	case <-w.exited:
+		name, _, _ := strings.Cut(point, ":")
+		w.points[name]++
+		w.daemon = nil
+	case <-time.After(time.Duration(500+w.rnd.IntN(2500)) * time.Millisecond):
+		w.kill()
+		w.random++
+	}
+}
+
+var (
+	chatWord = regexp.MustCompile(`(note|tell|look|send) (\d+)`)
+	noteLine = regexp.MustCompile(`^note (\d+)$`)
+)
+
+// chatting is the model.
+func chatting(r llmtest.Request) (llmtest.Answer, bool) {
+	all := chatWord.FindAllStringSubmatch(r.LastUser, -1)
+	if all == nil {
+		return llmtest.Answer{Text: "what?"}, true
+	}
+	word, n := all[len(all)-1][1], all[len(all)-1][2]
+	switch word {
+	case "note":
+		var got []string
+		lines := strings.Split(strings.TrimSpace(r.LastUser), "\n")
+		for _, l := range slices.Backward(lines) {
+			m := noteLine.FindStringSubmatch(strings.TrimSpace(l))
+			if m == nil {
+				break
+			}
+			got = append([]string{"n" + m[1] + "."}, got...)
+		}
+		return llmtest.Answer{Text: "noted " + strings.Join(got, " ")}, true
+	case "tell":
+		text := fmt.Sprintf("Story %s. %sThe end of %s.", n, strings.Repeat("and then it went on ", 12), n)
+		return llmtest.Answer{Text: text, Pieces: 24, Gap: 100 * time.Millisecond}, true
+	case "look":
+		begins, ends := bytes.Contains(r.Body, []byte("SCAN "+n+" ")), bytes.Contains(r.Body, []byte("END OF SCAN "+n+"."))
+		saw := map[[2]bool]string{{true, true}: "whole", {true, false}: "half", {false, false}: "nothing"}[[2]bool{begins, ends}]
+		return llmtest.Answer{Text: fmt.Sprintf("saw %s: %s.", n, saw)}, true
+	}
+	if len(r.Results) > 0 {
+		return llmtest.Answer{Text: fmt.Sprintf("sent %s: %s", n, r.Results[0].Text)}, true
+	}
+	args := fmt.Sprintf(`{"name":"send_file","arguments":{"path":"~/Documents/out-%s.bin","text":"file %s."}}`, n, n)
+	return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: args}}}, true
+}
+
+// chat is what was written, and the files of it.
+type chat struct {
+	*world
+	p *platforms
+
+	mu            sync.Mutex
+	written       int            // notes
+	told          map[string]int // stories, by where
+	looked, asked int            // files that came, and that were asked for
+	files         map[string][]byte
+}
+
+func pauseFor(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// notes come one, two or three at a time.
+func (c *chat) notes(feeding context.Context) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	for feeding.Err() == nil {
+		for range 1 + rnd.IntN(3) {
+			c.mu.Lock()
+			n := c.written
+			c.written++
+			c.mu.Unlock()
+			c.p.write(hasty, fmt.Sprintf("note %d", n), "")
+			pauseFor(feeding, time.Duration(rnd.IntN(int(waitsFor)*3/4)))
+		}
+		pauseFor(feeding, waitsFor+time.Duration(rnd.IntN(600))*time.Millisecond)
+	}
+}
+
+// looks sends one file after the other: short ones, which the model reads as a whole.
+func (c *chat) looks(feeding context.Context) {
+	for n := 0; feeding.Err() == nil; n++ {
+		name := fmt.Sprintf("scan-%d.txt", n)
+		data := fmt.Appendf(nil, "SCAN %d begins. %sEND OF SCAN %d.", n, strings.Repeat("line of words\n", 200), n)
+		c.mu.Lock()
+		c.looked++
+		c.files[name] = data
+		c.mu.Unlock()
+		c.p.mu.Lock()
+		c.p.files[name] = data
+		c.p.mu.Unlock()
+		c.p.write(giver, fmt.Sprintf("look %d", n), name)
+		c.until(feeding, "telegram", fmt.Sprintf("saw %d:", n))
+	}
+}
+
+// fetches asks for one file after the other.
+func (c *chat) fetches(feeding context.Context) {
+	rnd := rand.NewChaCha8([32]byte{1})
+	for n := 0; feeding.Err() == nil; n++ {
+		name, data := fmt.Sprintf("out-%d.bin", n), make([]byte, 200<<10)
+		_, _ = rnd.Read(data)
+		if err := os.WriteFile(filepath.Join(filepath.Dir(c.effectsLog), name), data, 0o600); err != nil {
+			c.t.Error(err)
+			return
+		}
+		c.mu.Lock()
+		c.asked++
+		c.files[name] = data
+		c.mu.Unlock()
+		c.p.write(fetcher, fmt.Sprintf("send %d", n), "")
+		c.until(feeding, "telegram", fmt.Sprintf("sent %d:", n))
+	}
+}
+
+// stories asks for one long answer after the other.
+func (c *chat) stories(feeding, ctx context.Context, at string) {
+	platform, _, _ := strings.Cut(at, ":")
+	for n := 0; feeding.Err() == nil; n++ {
+		c.mu.Lock()
+		if c.told == nil {
+			c.told = map[string]int{}
+		}
+		c.told[platform]++
+		c.mu.Unlock()
+		c.sendTo(ctx, at, fmt.Sprintf("tell %d", n))
+		c.until(feeding, platform, fmt.Sprintf("The end of %d.", n))
+	}
+}
+
+// until waits for a text of Hob's, and a little longer.
+func (c *chat) until(feeding context.Context, platform, text string) {
+	for feeding.Err() == nil && !c.p.has(platform, text) {
+		pauseFor(feeding, 10*time.Millisecond)
+	}
+	pauseFor(feeding, 100*time.Millisecond)
+}
+
+const repeated = "(possibly repeated) "
+
+// tally counts how a text arrived: once, more than once with the mark of a repetition, or
+// not at all.
+func (c *chat) tally(what, platform, text string) (copies int) {
+	plain, marked := 0, 0
+	for _, m := range c.p.all() {
+		if m.platform == platform && strings.Contains(m.text, text) {
+			if strings.HasPrefix(m.text, repeated) {
+				marked++
+			} else {
+				plain++
+			}
+		}
+	}
+	switch {
+	case plain+marked == 0:
+		c.t.Errorf("lost: %s", what)
+	case plain > 1:
+		c.t.Errorf("%d times, and not marked as repeated: %s", plain, what)
+	case platform != "telegram" && plain+marked > 1:
+		c.t.Errorf("%d times, although the platform can tell: %s", plain+marked, what)
+	}
+	return max(0, plain+marked-1)
+}
+
+func (c *chat) verify(ctx context.Context, kills int) {
+	t := c.t
+	c.wait(ctx)
+	copies := 0
+	for n := range c.written {
+		copies += c.tally(fmt.Sprintf("the answer to note %d", n), "telegram", fmt.Sprintf("n%d.", n))
+	}
+	joined := c.verifyJoined(ctx)
+	orphans := map[string]int{}
+	for platform, count := range c.told {
+		for n := range count {
+			copies += c.tally(fmt.Sprintf("story %d on %s", n, platform), platform, fmt.Sprintf("The end of %d.", n))
+		}
+		for _, m := range c.p.all() {
+			if m.platform == platform && strings.Contains(m.text, "Story ") && !strings.Contains(m.text, "The end of") {
+				orphans[platform]++
+			}
+		}
+	}
+	if orphans["slack"]+orphans["discord"] > 0 || orphans["telegram"] > kills {
+		t.Errorf("drafts that stay although the answer came elsewhere: %v", orphans)
+	}
+	for n := range c.looked {
+		copies += c.tally(fmt.Sprintf("the file scan-%d.txt, as a whole", n), "telegram", fmt.Sprintf("saw %d: whole.", n))
+	}
+	for n := range c.asked {
+		copies += c.tally(fmt.Sprintf("the answer to send %d", n), "telegram", fmt.Sprintf("sent %d: ", n))
+		copies += c.tally(fmt.Sprintf("file %d", n), "telegram", fmt.Sprintf("file %d.", n))
+	}
+	c.verifyFiles()
+	t.Logf("%d kills (%d at random, %v): %d notes, of which %d became a part of another; stories %v, orphaned drafts %v; %d files came, %d went out; %d copies marked as possibly repeated",
+		kills, c.random, c.points, c.written, joined, c.told, orphans, c.looked, c.asked, copies)
+}
+
+// wait waits until everything was answered.
+func (c *chat) wait(ctx context.Context) {
+	last := func(platform, text string, count int) bool {
+		for n := range count {
+			if !c.p.has(platform, fmt.Sprintf(text, n)) {
+				return false
+			}
+		}
+		return true
+	}
+	c.settle(ctx, "every answer", func() bool {
+		for platform, count := range c.told {
+			if !last(platform, "The end of %d.", count) {
+				return false
+			}
+		}
+		return last("telegram", "n%d.", c.written) && last("telegram", "saw %d:", c.looked) && last("telegram", "sent %d: ", c.asked) && last("telegram", "file %d.", c.asked)
+	})
+	time.Sleep(time.Second) // for what must not come
+}
+
+// verifyJoined looks at the events: each note is a part of one, and two are apart only
+// when the first one's wait was over as the second came.
+func (c *chat) verifyJoined(ctx context.Context) (joined int) {
+	var events []struct{ ID, Session, Text string }
+	check(c.t, c.call(ctx, http.MethodGet, "/api/v1/inbox?limit=100000", nil, &events))
+	slices.SortFunc(events, func(a, b struct{ ID, Session, Text string }) int { return strings.Compare(a.ID, b.ID) })
+	in, before := map[string]int{}, time.Time{}
+	for _, e := range events {
+		if e.Session != "telegram:"+strconv.Itoa(hasty) || !strings.Contains(e.Text, "note ") {
+			continue
+		}
+		lines := strings.Split(e.Text, "\n")
+		for _, l := range lines {
+			in[l]++
+		}
+		joined += len(lines) - 1
+		at := bornAt(e.ID)
+		if at.Sub(before) < waitsFor-20*time.Millisecond {
+			c.t.Errorf("%q came %s after the one before, and is answered apart", e.Text, at.Sub(before))
+		}
+		before = at
+	}
+	for n := range c.written {
+		if k := in[fmt.Sprintf("note %d", n)]; k != 1 {
+			c.t.Errorf("note %d is a part of %d events", n, k)
+		}
+	}
+	return joined
+}
+
+// bornAt is the time in a UUIDv7 (RFC 9562, section 5.7).
+func bornAt(id string) time.Time {
+	b, err := hex.DecodeString(strings.ReplaceAll(id, "-", ""))
+	if err != nil || len(b) < 8 {
+		return time.Time{}
+	}
+	return time.UnixMilli(int64(binary.BigEndian.Uint64(b) >> 16))
+}
+
+// verifyFiles looks at the files: what came lies there once and whole, and nothing else
+// does; what went out is what was asked for.
+func (c *chat) verifyFiles() {
+	dir := filepath.Join(filepath.Dir(c.effectsLog), "Hob", "Received")
+	entries, err := os.ReadDir(dir)
+	check(c.t, err)
+	for _, e := range entries {
+		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if want, ok := c.files[e.Name()]; err != nil || !ok || !bytes.Equal(b, want) {
+			c.t.Errorf("%s holds %d bytes and should have %d, %v", e.Name(), len(b), len(want), err)
+		}
+	}
+	if len(entries) != c.looked {
+		c.t.Errorf("%d files lie there, %d came", len(entries), c.looked)
+	}
+	for _, m := range c.p.all() {
+		if want := c.files[m.name]; m.name != "" && !bytes.Equal(m.file, want) {
+			c.t.Errorf("%s went out with %d bytes and has %d", m.name, len(m.file), len(want))
+		}
+	}
+	half, err := filepath.Glob(filepath.Join(c.dir, "hob-home", "outgoing", ".*"))
+	if err != nil || len(half) > 0 {
+		c.t.Errorf("left half written: %q, %v", half, err)
+	}
+}

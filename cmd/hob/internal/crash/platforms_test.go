@@ -1,0 +1,317 @@
+//go:build unix
+
+package crash
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+type object = map[string]any
+
+// posted is a message of Hob's on one of the platforms, as it stands there now.
+type posted struct {
+	platform, chat, id, text string
+	mark                     string // the id of ours that the platform keeps with it
+	file                     []byte
+	name                     string
+	at                       time.Time
+}
+
+// platforms are Telegram, Slack and Discord as far as Hob needs them to talk. They take a
+// message at once, and say so a moment later, so that a kill can come in between.
+type platforms struct {
+	srv  *httptest.Server
+	held atomic.Bool // Telegram was asked for what comes
+
+	mu      sync.Mutex
+	posts   []*posted
+	updates []object // of Telegram, not confirmed yet
+	news    chan struct{}
+	n       int
+	files   map[string][]byte
+}
+
+func newPlatforms(t *testing.T) *platforms {
+	p := &platforms{news: make(chan struct{}), files: map[string][]byte{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/tg/", p.telegram)
+	mux.HandleFunc("/slack/", p.slack)
+	mux.HandleFunc("/discord/", p.discord)
+	p.srv = httptest.NewServer(mux)
+	t.Cleanup(func() {
+		p.srv.CloseClientConnections()
+		p.srv.Close()
+	})
+	return p
+}
+
+// env leads a program with failpoints here.
+func (p *platforms) env() []string {
+	return []string{
+		"HOB_FAILPOINT_AT_TELEGRAM=" + p.srv.URL + "/tg", "HOB_FAILPOINT_AT_SLACK=" + p.srv.URL + "/slack/", "HOB_FAILPOINT_AT_DISCORD=" + p.srv.URL + "/discord",
+	}
+}
+
+func (p *platforms) all() []posted {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var out []posted
+	for _, m := range p.posts {
+		out = append(out, *m)
+	}
+	return out
+}
+
+// has reports whether some message of a platform holds a text.
+func (p *platforms) has(platform, text string) bool {
+	for _, m := range p.all() {
+		if m.platform == platform && strings.Contains(m.text, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// post takes a new message, or finds the one with the same id where the platform drops
+// second copies.
+func (p *platforms) post(m posted, drops bool) posted {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if drops && m.mark != "" {
+		for _, old := range p.posts {
+			if old.platform == m.platform && old.chat == m.chat && old.mark == m.mark {
+				return *old
+			}
+		}
+	}
+	p.n++
+	m.id, m.at = strconv.Itoa(1000+p.n), time.Now()
+	if m.platform == "slack" {
+		m.id = fmt.Sprintf("%d.%06d", m.at.Unix(), p.n)
+	}
+	p.posts = append(p.posts, &m)
+	return m
+}
+
+// change changes a message in place.
+func (p *platforms) change(platform, id, text, mark string) (posted, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, m := range p.posts {
+		if m.platform == platform && m.id == id {
+			m.text = text
+			if mark != "" {
+				m.mark = mark
+			}
+			return *m, true
+		}
+	}
+	return posted{}, false
+}
+
+func say(w http.ResponseWriter, v any) {
+	time.Sleep(5 * time.Millisecond) // it is taken, and nobody knows yet
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v)
+}
+
+// write lets a person write to the bot.
+func (p *platforms) write(who int, text, file string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.n++
+	m := object{
+		"message_id": 1000 + p.n, "date": time.Now().Unix(), "text": text,
+		"from": object{"id": who, "first_name": "Ada"}, "chat": object{"id": who, "type": "private"},
+	}
+	if file != "" {
+		delete(m, "text")
+		m["caption"], m["document"] = text, object{"file_id": file, "file_name": file, "mime_type": "text/plain", "file_size": len(p.files[file])}
+	}
+	p.updates = append(p.updates, object{"update_id": p.n, "message": m})
+	close(p.news)
+	p.news = make(chan struct{})
+}
+
+// telegram follows https://core.telegram.org/bots/api.
+func (p *platforms) telegram(w http.ResponseWriter, r *http.Request) {
+	if _, file, ok := strings.Cut(r.URL.Path, "/tg/file/"); ok {
+		p.mu.Lock()
+		b := p.files[path.Base(file)]
+		p.mu.Unlock()
+		w.Header().Set("Content-Length", strconv.Itoa(len(b)))
+		_, _ = w.Write(b[:len(b)/2])
+		w.(http.Flusher).Flush()
+		time.Sleep(10 * time.Millisecond)
+		_, _ = w.Write(b[len(b)/2:])
+		return
+	}
+	grant := func(result any) { say(w, object{"ok": true, "result": result}) }
+	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
+		if m, ok := uploaded(r); ok {
+			grant(object{"message_id": p.post(m, false).number()})
+		}
+		return
+	}
+	var in struct {
+		Chat    any     `json:"chat_id"`
+		Text    string  `json:"text"`
+		Message int     `json:"message_id"`
+		Offset  int     `json:"offset"`
+		Timeout float64 `json:"timeout"`
+		File    string  `json:"file_id"`
+	}
+	if json.NewDecoder(r.Body).Decode(&in) != nil {
+		return // cut off
+	}
+	switch path.Base(r.URL.Path) {
+	case "getUpdates":
+		grant(p.poll(r, in.Offset, time.Duration(in.Timeout)*time.Second))
+	case "getMe":
+		grant(object{"id": 1, "is_bot": true, "first_name": "Hob", "username": "HobBot"})
+	case "getFile":
+		grant(object{"file_id": in.File, "file_path": "documents/" + in.File})
+	case "sendMessage":
+		grant(object{"message_id": p.post(posted{platform: "telegram", chat: fmt.Sprint(in.Chat), text: in.Text}, false).number()})
+	case "editMessageText":
+		if m, ok := p.change("telegram", strconv.Itoa(in.Message), in.Text, ""); ok {
+			grant(object{"message_id": m.number()})
+		} else {
+			say(w, object{"ok": false, "error_code": 400, "description": "Bad Request: message to edit not found"})
+		}
+	default:
+		grant(true)
+	}
+}
+
+func (m posted) number() int {
+	n, _ := strconv.Atoi(m.id)
+	return n
+}
+
+// uploaded reads a message with a file; false when it was cut off.
+func uploaded(r *http.Request) (posted, bool) {
+	if r.ParseMultipartForm(32<<20) != nil {
+		return posted{}, false
+	}
+	m := posted{platform: "telegram", chat: r.FormValue("chat_id"), text: r.FormValue("caption")}
+	for _, fs := range r.MultipartForm.File {
+		f, err := fs[0].Open()
+		if err != nil {
+			return m, false
+		}
+		m.name = fs[0].Filename
+		if m.file, err = io.ReadAll(f); err != nil {
+			return m, false
+		}
+		_ = f.Close()
+	}
+	return m, true
+}
+
+func (p *platforms) poll(r *http.Request, offset int, hold time.Duration) []object {
+	late := time.After(hold)
+	if hold > 0 {
+		p.held.Store(true)
+	}
+	for {
+		p.mu.Lock()
+		for offset > 0 && len(p.updates) > 0 && p.updates[0]["update_id"].(int) < offset {
+			p.updates = p.updates[1:]
+		}
+		news, out := p.news, append([]object{}, p.updates...)
+		p.mu.Unlock()
+		if len(out) > 0 || hold == 0 {
+			return out
+		}
+		select {
+		case <-news:
+		case <-late:
+			return out
+		case <-r.Context().Done():
+			return out
+		}
+	}
+}
+
+// slack follows docs.slack.dev/reference/methods.
+func (p *platforms) slack(w http.ResponseWriter, r *http.Request) {
+	if r.ParseForm() != nil {
+		return
+	}
+	var mark struct {
+		Payload struct {
+			ID string `json:"id"`
+		} `json:"event_payload"`
+	}
+	_ = json.Unmarshal([]byte(r.FormValue("metadata")), &mark) // none in most calls
+	chat, text := r.FormValue("channel"), r.FormValue("text")
+	switch path.Base(r.URL.Path) {
+	case "apps.connections.open":
+		<-r.Context().Done()
+	case "chat.postMessage":
+		m := p.post(posted{platform: "slack", chat: chat, text: text, mark: mark.Payload.ID}, false)
+		say(w, object{"ok": true, "channel": chat, "ts": m.id})
+	case "chat.update":
+		m, ok := p.change("slack", r.FormValue("ts"), text, mark.Payload.ID)
+		say(w, object{"ok": ok, "error": "message_not_found", "channel": chat, "ts": m.id})
+	case "conversations.history":
+		list := []object{}
+		for _, m := range p.all() {
+			if m.platform == "slack" && m.chat == chat {
+				list = append(list, object{"type": "message", "bot_id": "B1", "ts": m.id, "text": m.text, "metadata": object{"event_type": "hob", "event_payload": object{"id": m.mark}}})
+			}
+		}
+		say(w, object{"ok": true, "messages": list})
+	default:
+		say(w, object{"ok": true, "user_id": "UHOB", "team_id": "T1", "bot_id": "B1"})
+	}
+}
+
+// discord follows https://docs.discord.com/developers/resources/message.
+func (p *platforms) discord(w http.ResponseWriter, r *http.Request) {
+	parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/discord/"), "/")
+	shown := func(m posted) object {
+		return object{"id": m.id, "channel_id": m.chat, "content": m.text, "nonce": m.mark, "timestamp": m.at.UTC().Format(time.RFC3339Nano), "author": object{"id": "1", "bot": true}}
+	}
+	var in struct{ Content, Nonce string }
+	if r.Method != http.MethodGet && r.ContentLength > 0 && json.NewDecoder(r.Body).Decode(&in) != nil {
+		return
+	}
+	switch {
+	case r.URL.Path == "/discord/gateway/bot":
+		<-r.Context().Done()
+	case len(parts) == 3 && r.Method == http.MethodPost && parts[2] == "messages":
+		say(w, shown(p.post(posted{platform: "discord", chat: parts[1], text: in.Content, mark: in.Nonce}, true)))
+	case len(parts) == 4 && r.Method == http.MethodPatch:
+		if m, ok := p.change("discord", parts[3], in.Content, ""); ok {
+			say(w, shown(m))
+		} else {
+			w.WriteHeader(http.StatusNotFound)
+			say(w, object{"code": 10008, "message": "Unknown Message"})
+		}
+	case len(parts) == 3 && r.Method == http.MethodGet:
+		list := []object{}
+		for _, m := range p.all() {
+			if m.platform == "discord" && m.chat == parts[1] {
+				list = append([]object{shown(m)}, list...)
+			}
+		}
+		say(w, list[:min(len(list), 50)])
+	case r.URL.Path == "/discord/users/@me":
+		say(w, object{"id": "1", "username": "hob", "bot": true})
+	default:
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
