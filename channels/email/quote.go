@@ -170,6 +170,8 @@ func separator(line string) bool {
 		"messaggio originale", "mensagem original", "oorspronkelijk bericht", "ursprungligt meddelande", "oprindelig meddelelse", "opprinnelig melding",
 		"alkuperäinen viesti", "wiadomość oryginalna", "původní zpráva", "исходное сообщение", "оригинальное сообщение", "eredeti üzenet", "mesajul original",
 		"元のメッセージ", "原始邮件", "原始郵件", "원본 메시지", "özgün ileti", "original mail", "reply message",
+		"邮件原件", "mesaj original", "вихідне повідомлення", "оригінальне повідомлення", "оригинално съобщение", "pôvodná správa", "izvorna poruka", "izvirno sporočilo",
+		"αρχικό μήνυμα", "الرسالة الأصلية", "הודעה מקורית", "ข้อความต้นฉบับ", "thư gốc", "pesan asli", "algne sõnum", "orijinal mesaj", "wrote", "schrieb",
 	}, func(s string) bool { return strings.Contains(word, s) })
 }
 
