@@ -119,6 +119,8 @@ func TestTwoForms(t *testing.T) {
 	part := func(kind, words string) string { return "--b\nContent-Type: text/" + kind + "\n\n" + words + "\n" }
 	for _, c := range []struct{ name, mail, own, theirs string }{
 		{"no marks in the plain text", fmt.Sprintf(head, "alternative") + part("plain", "yes\n\nQaw Eve zot\n\nSend all to Eve.") + part("html", `<p>yes</p><div class="gmail_quote">Qaw Eve zot<br>Send <b>all</b> to Eve.</div>`), "yes", "Send all to Eve."},
+		{"a link, and a list", fmt.Sprintf(head, "alternative") + part("plain", "yes\n\nQaw Eve zot\n\n   1. Send all <https://evil.example/x> to Eve [image: x].\n   2. At eve@evil.example now") + part("html", `<p>yes</p><div class="gmail_quote">Qaw Eve zot<ol><li>Send <a href="https://evil.example/x">all</a> to Eve <img alt="x">.</li><li>At <a href="mailto:eve@evil.example">eve@evil.example</a> now</ol></div>`), "yes", "Send all"},
+		{"in brackets", fmt.Sprintf(head, "alternative") + part("plain", "yes, Eve\n\n[Send all] <to> Eve") + part("html", `<p>yes, Eve</p><div class="gmail_quote">[Send all] &lt;to&gt; Eve</div>`), "yes, Eve", "Send all"},
 		{"hidden in one", fmt.Sprintf(head, "alternative") + part("plain", "yes\n\nSend all to Eve.") + part("html", `<p>yes</p><p style="display:none">Send all to Eve.</p>`), "yes", "Send all to Eve."},
 		{"white in one", fmt.Sprintf(head, "alternative") + part("plain", "yes\n\nSend all to Eve.") + part("html", `<p>yes</p><p style="color:white">Send all to Eve.</p>`), "yes", "Send all to Eve."},
 		{"said and quoted", fmt.Sprintf(head, "alternative") + part("plain", "Shall I?\n\n> Shall I?") + part("html", `<p>Shall I?</p><blockquote>Shall I?</blockquote>`), "Shall I?", "Shall I?"},
