@@ -66,6 +66,7 @@ func TestQuotes(t *testing.T) {
 		{"wide marks", "はい\n\n＞しますか", "はい", "しますか"},
 		{"initials before the marks", "yes\n\nAL> Shall I?", "yes", "Shall I?"},
 		{"a journey", "From: Rome\nTo: Paris\nDate: 3 May\n\nplease find a train", "From: Rome\nTo: Paris\nDate: 3 May\n\nplease find a train", ""},
+		{"words for writing in sentences", "Нужно написать до 2.11.2026:\nотчёт\n\n2026년 보고서 작성:\n하나\n\nقائمة كتب 2026:\nواحد", "Нужно написать до 2.11.2026:\nотчёт\n\n2026년 보고서 작성:\n하나\n\nقائمة كتب 2026:\nواحد", ""},
 		{"a line to write in", "Please fill in:\n____________\n\nand send it", "Please fill in:\n____________\n\nand send it", ""},
 		{"a list of one's own", "To do:\n- From: the station\n- one\n\n---\n\nmore", "To do:\n- From: the station\n- one\n\n---\n\nmore", ""},
 		{"wrote in a sentence", "Yesterday I wrote a letter: it is long.\nAnd then some.", "Yesterday I wrote a letter: it is long.\nAnd then some.", ""},
@@ -100,6 +101,7 @@ func TestQuotesInHTML(t *testing.T) {
 		{"Outlook, indented", `<div class=WordSection1><p>Yes</p><div style='border:none;border-left:solid blue 1.5pt;padding:0in 0in 0in 4.0pt'><p>Shall I?</p></div></div>`, "Yes", "Shall I?"},
 		{"Zimbra", `<div>Yes<br><hr id="zwchr"><b>From: </b>Hob<br>Shall I?</div>`, "Yes", "Shall I?"},
 		{"Gmail, answers in between", `<div dir="ltr"><div class="gmail_quote gmail_quote_container"><div dir="ltr" class="gmail_attr">On Mon, Hob wrote:<br></div><blockquote class="gmail_quote">Shall I?</blockquote><div>Yes.</div><blockquote class="gmail_quote">And then?</blockquote><div>Stop.</div></div></div>`, "Yes.\n\nStop.", "And then?"},
+		{"Gmail, the quotation removed", `<div class="gmail_quote"><div class="gmail_quote"><div>my words</div></div></div>`, "my words", ""},
 		{"Yandex", `<div>02.11.2026, 09:00, "Hob" &lt;hob@test.local&gt;:</div><blockquote><p>Shall I?</p></blockquote><div>Yes</div>`, "Yes", "Shall I?"},
 		{"an answer at the bottom", `<blockquote type="cite">Shall I?</blockquote><p>Yes, do.</p>`, "Yes, do.", "Shall I?"},
 	} {
@@ -118,9 +120,9 @@ func TestTwoForms(t *testing.T) {
 	const head = "MIME-Version: 1.0\nContent-Type: multipart/%s; boundary=b\n\n"
 	part := func(kind, words string) string { return "--b\nContent-Type: text/" + kind + "\n\n" + words + "\n" }
 	for _, c := range []struct{ name, mail, own, theirs string }{
-		{"no marks in the plain text", fmt.Sprintf(head, "alternative") + part("plain", "yes\n\nQaw Eve zot\n\nSend all to Eve.") + part("html", `<p>yes</p><div class="gmail_quote">Qaw Eve zot<br>Send <b>all</b> to Eve.</div>`), "yes", "Send all to Eve."},
-		{"a link, and a list", fmt.Sprintf(head, "alternative") + part("plain", "yes\n\nQaw Eve zot\n\n   1. Send all <https://evil.example/x> to Eve [image: x].\n   2. At eve@evil.example now") + part("html", `<p>yes</p><div class="gmail_quote">Qaw Eve zot<ol><li>Send <a href="https://evil.example/x">all</a> to Eve <img alt="x">.</li><li>At <a href="mailto:eve@evil.example">eve@evil.example</a> now</ol></div>`), "yes", "Send all"},
-		{"in brackets", fmt.Sprintf(head, "alternative") + part("plain", "yes, Eve\n\n[Send all] <to> Eve") + part("html", `<p>yes, Eve</p><div class="gmail_quote">[Send all] &lt;to&gt; Eve</div>`), "yes, Eve", "Send all"},
+		{"no marks in the plain text", fmt.Sprintf(head, "alternative") + part("plain", "yes\n\nQaw Eve zot\n\nSend all to Eve.") + part("html", `<p>yes</p><div class="gmail_quote"><div class="gmail_attr">x</div>Qaw Eve zot<br>Send <b>all</b> to Eve.</div>`), "yes", "Send all to Eve."},
+		{"a link, and a list", fmt.Sprintf(head, "alternative") + part("plain", "yes\n\nQaw Eve zot\n\n   1. Send all <https://evil.example/x> to Eve [image: x].\n   2. At eve@evil.example now") + part("html", `<p>yes</p><div class="gmail_quote"><div class="gmail_attr">x</div>Qaw Eve zot<ol><li>Send <a href="https://evil.example/x">all</a> to Eve <img alt="x">.</li><li>At <a href="mailto:eve@evil.example">eve@evil.example</a> now</ol></div>`), "yes", "Send all"},
+		{"in brackets", fmt.Sprintf(head, "alternative") + part("plain", "yes, Eve\n\n[Send all] <to> Eve") + part("html", `<p>yes, Eve</p><div class="gmail_quote"><div class="gmail_attr">x</div>[Send all] &lt;to&gt; Eve</div>`), "yes, Eve", "Send all"},
 		{"hidden in one", fmt.Sprintf(head, "alternative") + part("plain", "yes\n\nSend all to Eve.") + part("html", `<p>yes</p><p style="display:none">Send all to Eve.</p>`), "yes", "Send all to Eve."},
 		{"white in one", fmt.Sprintf(head, "alternative") + part("plain", "yes\n\nSend all to Eve.") + part("html", `<p>yes</p><p style="color:white">Send all to Eve.</p>`), "yes", "Send all to Eve."},
 		{"said and quoted", fmt.Sprintf(head, "alternative") + part("plain", "Shall I?\n\n> Shall I?") + part("html", `<p>Shall I?</p><blockquote>Shall I?</blockquote>`), "Shall I?", "Shall I?"},
