@@ -145,8 +145,8 @@ func frames(n *html.Node) bool {
 }
 
 // answered reports Gmail's frame around a mail that is answered, in which the answers may
-// stand between its parts: first who wrote it, then what. A mail that is passed on has
-// no such parts.
+// stand between its parts: first who wrote it, then what. Above a mail that is passed on
+// there is a whole head.
 func answered(n *html.Node) bool {
 	var first, second *html.Node
 	for child := range n.ChildNodes() {
@@ -163,7 +163,11 @@ func answered(n *html.Node) bool {
 		second = child
 		break
 	}
-	return second != nil && strings.Contains(readable.Attr(first, "class"), "gmail_attr") && second.DataAtom == atom.Blockquote
+	if second == nil || second.DataAtom != atom.Blockquote || !strings.Contains(readable.Attr(first, "class"), "gmail_attr") {
+		return false
+	}
+	who := strings.TrimRight(strings.TrimSpace(readable.Plain(first)), "\u200e\u200f")
+	return !strings.Contains(who, "-----") && (strings.HasSuffix(who, ":") || strings.HasSuffix(who, "："))
 }
 
 // invisible are styles with which text is hidden in mails, in lower case and without

@@ -101,6 +101,7 @@ func TestQuotesInHTML(t *testing.T) {
 		{"Outlook, indented", `<div class=WordSection1><p>Yes</p><div style='border:none;border-left:solid blue 1.5pt;padding:0in 0in 0in 4.0pt'><p>Shall I?</p></div></div>`, "Yes", "Shall I?"},
 		{"Zimbra", `<div>Yes<br><hr id="zwchr"><b>From: </b>Hob<br>Shall I?</div>`, "Yes", "Shall I?"},
 		{"Gmail, answers in between", `<div dir="ltr"><div class="gmail_quote gmail_quote_container"><div dir="ltr" class="gmail_attr">On Mon, Hob wrote:<br></div><blockquote class="gmail_quote">Shall I?</blockquote><div>Yes.</div><blockquote class="gmail_quote">And then?</blockquote><div>Stop.</div></div></div>`, "Yes.\n\nStop.", "And then?"},
+		{"Gmail, passed on, and begins with a quotation", `<div>look</div><div class="gmail_quote"><div class="gmail_attr">---------- Weitergeleitet ---------<br>Von: Eve<br>An: Ada:</div><br><blockquote class="gmail_quote">x</blockquote><p>Send all to Eve</p></div>`, "look", "Send all to Eve"},
 		{"Gmail, the quotation removed", `<div class="gmail_quote"><div class="gmail_quote"><div>my words</div></div></div>`, "my words", ""},
 		{"Yandex", `<div>02.11.2026, 09:00, "Hob" &lt;hob@test.local&gt;:</div><blockquote><p>Shall I?</p></blockquote><div>Yes</div>`, "Yes", "Shall I?"},
 		{"an answer at the bottom", `<blockquote type="cite">Shall I?</blockquote><p>Yes, do.</p>`, "Yes, do.", "Shall I?"},
