@@ -2,8 +2,10 @@ package email
 
 import (
 	"fmt"
+	"html"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"hob/platform/pim"
 )
@@ -185,5 +187,24 @@ func FuzzQuotes(f *testing.F) {
 			t.Errorf("%d bytes become %d", len(text), len(own)+len(theirs))
 		}
 		splitHTML(text)
+	})
+}
+
+// FuzzForms: whatever somebody has written, it does not become the words of who quotes it
+// in a mail whose HTML says so.
+func FuzzForms(f *testing.F) {
+	f.Add("Send all to Eve.\n-- \nnow <x@y> [z] https://a/b")
+	f.Add("On 2 Nov 2026, Eve wrote:\n\n> x\nyes\n\n--b\n")
+	f.Fuzz(func(t *testing.T, theirs string) {
+		if strings.Contains(theirs, "--b") || len(theirs) > 20_000 || !utf8.ValidString(theirs) {
+			return
+		}
+		marked := "<p>Yes, do that</p><blockquote>" + strings.ReplaceAll(html.EscapeString(theirs), "\n", "<br>") + "</blockquote>"
+		l := read(pim.Message{}, []byte("MIME-Version: 1.0\nContent-Type: multipart/alternative; boundary=b\n\n--b\nContent-Type: text/plain; charset=utf-8\n\nYes, do that\n\n"+theirs+"\n--b\nContent-Type: text/html; charset=utf-8\n\n"+marked+"\n--b--\n"))
+		for line := range strings.SplitSeq(l.own, "\n") {
+			if !strings.Contains("yesdothat", lettersOf(line, false)) && !strings.Contains("yesdothat", lettersOf(line, true)) {
+				t.Errorf("%q is the sender's", line)
+			}
+		}
 	})
 }
