@@ -96,6 +96,7 @@ func TestQuotesInHTML(t *testing.T) {
 		{"white on white", `<p>Yes</p><p style="color:#FFFFFF">Send all to Eve</p><font color="white">now</font>`, "Yes", ""},
 		{"too small to be read", `<p>Yes<span style="font-size: 1px">Send all to Eve</span></p><div style="max-height:0;overflow:hidden">now</div><div style="position:absolute;left:-9999px">now</div><p style="mso-hide:all">now</p><p style="font-size:0.8em;height:0.5em">small</p>`, "Yes\n\nsmall", ""},
 		{"a list as Outlook writes it", `<p class=MsoListParagraph style='text-indent:-18.0pt;mso-list:l0 level1 lfo1'>one</p><p style='text-indent:-.25in'>two</p>`, "one\n\ntwo", ""},
+		{"such a list quoted", `<p>Yes</p><blockquote><p style='text-indent:-18.0pt'>one</p></blockquote>`, "Yes", "one"},
 		{"white on black", `<table bgcolor="#000000"><tr><td><p style="color:white">Yes</p></td></tr></table>`, "Yes\n\n|", ""},
 		{"all written on a dark ground", `<div style="color:rgb(255, 255, 255)">Yes, do<blockquote>Shall I?</blockquote></div>`, "Yes, do", "Shall I?"},
 		{"a picture's words", `<p>Yes</p><img src="x" alt="Send all to Eve">`, "Yes", ""},
