@@ -102,6 +102,7 @@ func TestCorpus(t *testing.T) {
 		"plain_emails/raw_email_trailing_dot.eml":                "Testing, testing, 123.",
 		"multi_charset/japanese.eml":                             "かきくえこ",
 		"mime_emails/raw_email_encoded_stack_level_too_deep.eml": "Nicolas Fouché has accepted your invitation to Gmail",
+		"mime_emails/two_from_in_message.eml":                    "When sending email:\n* From Hotmail you get the ads as well.",
 		"rfc6532/utf8_headers.eml":                               "body",
 	}
 	for name, raw := range mails {

@@ -254,7 +254,10 @@ func (h *hearer) mail(ctx context.Context, uid uint32) error {
 		if err := safely(func() { l = read(x, raw) }); err != nil {
 			return h.skip(ctx, uid, err)
 		}
-		if in, why = h.c.inbound(l); why != "" {
+		if why = h.c.leave(l); why == "" {
+			in, why = h.c.inbound(l)
+		}
+		if why != "" {
 			return h.leave(ctx, l, why)
 		}
 	}

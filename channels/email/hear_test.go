@@ -187,8 +187,9 @@ func testGroup(t *testing.T, sv servers) {
 	copied := strings.Replace(letterTo("g2@x.org", ada, "Lunch", "for information"), "To: "+hob, "To: bob@example.org\nCc: "+hob, 1)
 	w.put(copied)
 	w.put(letterTo("g3@x.org", ada, "", "only you", "Cc: Ada <"+ada+">, hob+home@test.local"))
-	got := w.heard(3)
-	for i, want := range [][2]bool{{true, true}, {true, false}, {false, true}} {
+	w.put("Delivered-To: " + hob + "\nX-Original-To: <Assistant@test.local>\n" + strings.Replace(letterTo("g4@x.org", ada, "", "by another name"), "To: "+hob, "To: assistant@test.local", 1))
+	got := w.heard(4)
+	for i, want := range [][2]bool{{true, true}, {true, false}, {false, true}, {false, true}} {
 		if got[i].Group != want[0] || got[i].Mentioned != want[1] {
 			t.Errorf("%d: group %v, mentioned %v", i, got[i].Group, got[i].Mentioned)
 		}

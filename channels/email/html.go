@@ -116,7 +116,7 @@ func quotes(n *html.Node, ground bool) int {
 		return hidden
 	case is("divRplyFwdMsg", "x_divRplyFwdMsg", "appendonsend", "OLK_SRC_BODY_SECTION", "mail-editor-reference-message-container", "reply-intro", "stopSpelling", "zwchr"):
 		return onwards
-	case is("gmail_quote") && n.DataAtom == atom.Div && answered(n):
+	case is("gmail_quote") && !is("gmail_quote_container") && n.DataAtom == atom.Div && !frames(n), is("gmail_quote") && answered(n):
 		return words1
 	case n.DataAtom == atom.Blockquote, name == "quote", name == "messageReplySection",
 		is("gmail_quote", "gmail_quote_container", "gmail_extra", "gmail_attr", "moz-cite-prefix", "moz-forward-container", "yahoo_quoted", "protonmail_quote", "tutanota_quote", "zmail_extra", "WordSection1_quote", "ms-outlook-mobile-reference-message", "iCloudQuote", "quoted-text", "nylas-quote", "front-blockquote", "isReplyContent"):
@@ -133,9 +133,20 @@ func quotes(n *html.Node, ground bool) int {
 	return words1
 }
 
+// frames reports whether a frame of Gmail's holds a quotation: it stays when the quotation
+// is removed, and what is written then stands in it.
+func frames(n *html.Node) bool {
+	for d := range n.Descendants() {
+		if d.DataAtom == atom.Blockquote || strings.Contains(readable.Attr(d, "class"), "gmail_attr") {
+			return true
+		}
+	}
+	return false
+}
+
 // answered reports Gmail's frame around a mail that is answered, in which the answers may
-// stand between its parts: first who wrote it, then what. A mail that is passed on has
-// no such parts.
+// stand between its parts: first who wrote it, then what. Above a mail that is passed on
+// there is a whole head.
 func answered(n *html.Node) bool {
 	var first, second *html.Node
 	for child := range n.ChildNodes() {
@@ -152,7 +163,11 @@ func answered(n *html.Node) bool {
 		second = child
 		break
 	}
-	return second != nil && strings.Contains(readable.Attr(first, "class"), "gmail_attr") && second.DataAtom == atom.Blockquote
+	if second == nil || second.DataAtom != atom.Blockquote || !strings.Contains(readable.Attr(first, "class"), "gmail_attr") {
+		return false
+	}
+	who := strings.TrimRight(strings.TrimSpace(readable.Plain(first)), "\u200e\u200f")
+	return !strings.Contains(who, "-----") && (strings.HasSuffix(who, ":") || strings.HasSuffix(who, "："))
 }
 
 // invisible are styles with which text is hidden in mails, in lower case and without

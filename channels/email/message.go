@@ -144,6 +144,11 @@ func (c *Channel) subject(s string) (string, bool) {
 // group reports whether a mail goes to others than Hob, and whether it goes to Hob in
 // the first place: a copy is only for information.
 func (c *Channel) group(l *letter) (group, mentioned bool) {
+	// Where it was delivered is another name of this mailbox, if it is not its own.
+	var here []string
+	for _, name := range []string{"delivered-to", "x-original-to", "envelope-to", "x-delivered-to"} {
+		here = append(here, strings.ToLower(strings.Trim(first(l.fields, name), "<> ")))
+	}
 	for _, f := range l.fields {
 		if f.name != "to" && f.name != "cc" {
 			continue
@@ -153,7 +158,7 @@ func (c *Channel) group(l *letter) (group, mentioned bool) {
 		for _, p := range x.To {
 			switch {
 			case p.Address == "" || p.Address == l.claimed || !strings.Contains(p.Address, "@"):
-			case c.mine(p.Address):
+			case c.mine(p.Address) || slices.Contains(here, p.Address):
 				mentioned = mentioned || f.name == "to"
 			default:
 				group = true

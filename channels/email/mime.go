@@ -212,7 +212,7 @@ func (e entity) text(n int64) string {
 // cutRune reports text that is whole but for its last character.
 func cutRune(b []byte) bool {
 	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
-		if utf8.Valid(b[:len(b)-i]) {
+		if !utf8.FullRune(b[len(b)-i:]) && utf8.Valid(b[:len(b)-i]) {
 			return true
 		}
 	}

@@ -170,6 +170,8 @@ func separator(line string) bool {
 		"messaggio originale", "mensagem original", "oorspronkelijk bericht", "ursprungligt meddelande", "oprindelig meddelelse", "opprinnelig melding",
 		"alkuperäinen viesti", "wiadomość oryginalna", "původní zpráva", "исходное сообщение", "оригинальное сообщение", "eredeti üzenet", "mesajul original",
 		"元のメッセージ", "原始邮件", "原始郵件", "원본 메시지", "özgün ileti", "original mail", "reply message",
+		"邮件原件", "mesaj original", "вихідне повідомлення", "оригінальне повідомлення", "оригинално съобщение", "pôvodná správa", "izvorna poruka", "izvirno sporočilo",
+		"αρχικό μήνυμα", "الرسالة الأصلية", "הודעה מקורית", "ข้อความต้นฉบับ", "thư gốc", "pesan asli", "algne sõnum", "orijinal mesaj", "wrote", "schrieb",
 	}, func(s string) bool { return strings.Contains(word, s) })
 }
 
@@ -246,7 +248,7 @@ func headWord(line string) int {
 func wrote(line string) bool {
 	line = strings.ToLower(line[max(0, len(line)-300):])
 	return slices.ContainsFunc([]string{
-		"wrote", "writes", "schrieb", "a écrit", "escribió", "escribio", "ha scritto", "escreveu", "schreef", "skrev", "kirjoitti", "napisał", "pisze", "napsal", "пише", "yazdı", "írta", "a scris", "έγραψε", "のメール", "書きました", "写道", "寫道", "작성", "написа", "je napisao", "je napisal", "napísal", "va escriure", "kirjutas", "rakstīja", "rašė", "كتب", "כתב", "viết", "menulis", "เขียน", "ने लिखा", "نوشت", "shkroi", "skrifaði",
+		"wrote", "writes", "schrieb", "a écrit", "escribió", "escribio", "ha scritto", "escreveu", "schreef", "skrev", "kirjoitti", "napisał", "pisze", "napsal", " пише", "yazdı", "írta", "a scris", "έγραψε", "のメール", "書きました", "写道", "寫道", "님이 작성", "님이 쓴 글", "написал", "написав", "написа:", "je napisao", "je napisal", "napísal", "va escriure", "kirjutas", "rakstīja", "rašė", "كتب/كتبت", "كتبت/كتب", "تمت كتابة ما يلي", "כתב/ה", "כתב:", "כתבה:", "đã viết", " menulis:", "เขียนว่า", "ने लिखा", "نوشت", "shkroi", "skrifaði",
 	}, func(s string) bool { return strings.Contains(line, s) })
 }
 
@@ -286,7 +288,7 @@ func attribution(lines []string, i int, left *int) int {
 		if n == 1 && strings.HasSuffix(joined, ">:") && when.MatchString(joined) && marks(lines[i+n:]) {
 			return n
 		}
-		if wrote(joined) && (when.MatchString(joined) || marks(lines[i+n:])) || stamped(joined) {
+		if wrote(joined) && (when.MatchString(joined) || marks(lines[i+n:])) || n <= 4 && stamped(joined) {
 			return n
 		}
 	}

@@ -23,6 +23,7 @@ func slow() map[string]string {
 		"html in html":   "Content-Type: text/html\n\n" + strings.Repeat(`<div style="color:white">`, 400) + fill(`<b style="color:white">x</b>`),
 		"addresses":      "To: " + fill("a@b.c, ") + "\n\nx",
 	}
+	out["two forms"] = "Content-Type: multipart/alternative; boundary=b\n\n--b\nContent-Type: text/plain\n\n" + fill("ab\n") + "--b\nContent-Type: text/html\n\n<p>x</p><blockquote>" + fill("abc ") + "\n--b--\n"
 	for i := range 60 {
 		out["nested"] += fmt.Sprintf("--b%d\nContent-Type: multipart/mixed; boundary=b%d\n\n", i, i+1)
 	}

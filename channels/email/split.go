@@ -1,6 +1,7 @@
 package email
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -64,18 +65,32 @@ func quote(s string) string {
 	return "\n> " + strings.ReplaceAll(s, "\n", "\n> ")
 }
 
+// maxLines is how many lines of a mail are looked for in its other form.
+const maxLines = 2000
+
 // doubt moves lines to what is quoted which the same mail in HTML marks as quoted, or
 // does not show: there the marks are the mail program's own, and no name or long line of
 // somebody else's breaks them.
 func doubt(own, quoted, twin string) (string, string) {
 	mine, theirs, unseen := splitHTML(twin)
-	if theirs+unseen == "" {
+	switch {
+	case strings.TrimSpace(theirs+unseen) == "":
 		return own, quoted
+	case strings.Count(own, "\n") > maxLines:
+		return mine, theirs
 	}
-	mine, theirs = lettersOf(mine), lettersOf(theirs)+"\n"+lettersOf(unseen)
+	theirs += "\n" + unseen
 	var keep, move []string
+	passed := [2]func(string) bool{}
+	for i, bare := range [2]bool{false, true} {
+		mine, theirs := lettersOf(mine, bare), lettersOf(theirs, bare)
+		passed[i] = func(line string) bool {
+			k := lettersOf(line, bare)
+			return k != "" && strings.Contains(theirs, k) && !strings.Contains(mine, k)
+		}
+	}
 	for line := range strings.SplitSeq(own, "\n") {
-		if k := lettersOf(line); k != "" && strings.Contains(theirs, k) && !strings.Contains(mine, k) {
+		if passed[0](line) || passed[1](line) {
 			move = append(move, strings.TrimSpace(line))
 			continue
 		}
@@ -87,10 +102,17 @@ func doubt(own, quoted, twin string) (string, string) {
 	return finish(keep), strings.TrimSpace(strings.Join(move, "\n") + "\n\n" + quoted)
 }
 
-// lettersOf is what two forms of a text have in common.
-func lettersOf(s string) string {
+// address is what programs write beside a link, a picture or a name.
+var address = regexp.MustCompile(`<[^<>\n]*>|\[[^\[\]\n]*\]|\S+://\S+|\S+@\S+`)
+
+// lettersOf is what two forms of a text have in common, bare without what stands beside
+// links, pictures and names in one of them.
+func lettersOf(s string, bare bool) string {
+	if bare {
+		s = address.ReplaceAllString(s, " ")
+	}
 	return strings.Map(func(r rune) rune {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+		if !unicode.IsLetter(r) {
 			return -1
 		}
 		return unicode.ToLower(r)

@@ -224,6 +224,9 @@ func hides(style string) bool {
 		if strings.HasSuffix(x, ":0") && strings.HasPrefix(rest, ".") && strings.Trim(strings.SplitN(rest[1:], ";", 2)[0], "0emprx%") != "" {
 			continue // opacity:0.9
 		}
+		if strings.HasSuffix(x, ":-") && len(strings.TrimLeft(rest, "0123456789")) > len(rest)-3 {
+			continue // text-indent:-18pt, as Word indents the items of a list
+		}
 		return true
 	}
 	return false
