@@ -146,6 +146,10 @@ func (l *listener) save(ctx context.Context) error {
 // look hears what is new.
 func (l *listener) look(ctx context.Context) error {
 	l.looked = time.Now()
+	select {
+	case <-l.notice.told: // what was told until now is looked at
+	default:
+	}
 	if err := l.open(ctx); err != nil {
 		return err
 	}
@@ -428,15 +432,9 @@ func (l *listener) wait(ctx context.Context) bool {
 		return true
 	case <-ctx.Done():
 		return false
-	case <-l.notice.events:
-	case err := <-l.notice.errors: // something was not told
-		l.c.deps.Log.DebugContext(ctx, "changes of the database may not have been noticed", "channel", Name, "error", err)
+	case <-l.notice.told:
+		return pause(ctx, l.c.opt.Glance-time.Since(l.looked))
 	}
-	if !pause(ctx, l.c.opt.Glance-time.Since(l.looked)) {
-		return false
-	}
-	l.notice.drain()
-	return true
 }
 
 func pause(ctx context.Context, d time.Duration) bool {

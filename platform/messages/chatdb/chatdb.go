@@ -23,7 +23,7 @@ import (
 // Errors a caller can act on. fs.ErrNotExist says that there is no such file.
 var (
 	// ErrNoAccess: macOS does not let this process read it.
-	ErrNoAccess = errors.New("macOS does not let Hob read Messages' database")
+	ErrNoAccess = errors.New("no permission to read Messages' database")
 	// ErrNotMessages: the file is no database of Messages.
 	ErrNotMessages = errors.New("the file is no database of Messages")
 )
