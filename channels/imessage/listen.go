@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -309,7 +311,6 @@ func (l *listener) hear(ctx context.Context, m chatdb.Message) (handed bool, err
 	if m.FromMe || m.Chat == nil || m.Sender == "" || m.Kind != chatdb.Plain && m.Kind != chatdb.Edit || m.At.Before(l.cur.Since) || hollow(m) {
 		return false, nil
 	}
-	chat := m.Chat.Key()
 	said, err := l.c.ledger.said(ctx, m.GUID)
 	if err != nil || said {
 		return false, err
@@ -318,8 +319,13 @@ func (l *listener) hear(ctx context.Context, m chatdb.Message) (handed bool, err
 	if what == "" && len(m.Files) > 0 {
 		what = fileText(m.Files[0].Name)
 	}
-	echo, err := l.c.ledger.echo(ctx, chat, what, m, !m.Chat.Group && l.own[chat])
-	if err != nil || echo {
+	chats := []string{m.Chat.Key()}
+	self := !m.Chat.Group && l.own[chats[0]]
+	if self { // what is written to one of his addresses can come back from another
+		chats = slices.Collect(maps.Keys(l.own))
+	}
+	said, err = l.c.ledger.echo(ctx, chats, what, m, self)
+	if err != nil || said {
 		return false, err
 	}
 	in, ok, err := l.inbound(ctx, m)
