@@ -163,8 +163,8 @@ func (l *listener) look(ctx context.Context) error {
 	if err := l.rebuilt(ctx, highest); err != nil {
 		return err
 	}
-	if last.RowID <= l.cur.RowID && len(l.cur.Late) == 0 {
-		return nil
+	if last.RowID <= l.cur.RowID {
+		return l.again(ctx)
 	}
 	if !l.blocked && !pause(ctx, l.c.opt.Debounce) {
 		return nil
@@ -172,11 +172,11 @@ func (l *listener) look(ctx context.Context) error {
 	if err := l.open(ctx); err != nil { // a copy is old by now
 		return err
 	}
-	if l.own, err = l.db.Own(ctx); err != nil {
-		return l.c.explain(err)
-	}
 	if err := l.again(ctx); err != nil {
 		return err
+	}
+	if l.own, err = l.db.Own(ctx); err != nil {
+		return l.c.explain(err)
 	}
 	for {
 		list, next, err := l.db.Messages(ctx, l.cur.RowID, page)
@@ -247,9 +247,12 @@ func (l *listener) all(ctx context.Context, list []chatdb.Message) (blocked bool
 
 // again looks at the rows that were passed before they were whole: some get their text
 // minutes later.
-func (l *listener) again(ctx context.Context) error {
-	if len(l.cur.Late) == 0 {
+func (l *listener) again(ctx context.Context) (err error) {
+	if len(l.cur.Late) == 0 || !l.db.Changed() {
 		return nil
+	}
+	if l.own, err = l.db.Own(ctx); err != nil {
+		return l.c.explain(err)
 	}
 	var rest []late
 	for _, one := range l.cur.Late {
