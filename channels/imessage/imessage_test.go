@@ -417,6 +417,25 @@ func TestSelfChat(t *testing.T) {
 	}
 }
 
+// TestSelfChatFromAnotherAddress: what Hob says to one of the owner's addresses comes back
+// in the chat with another one of his, where this Mac's clock and Apple's differ.
+func TestSelfChatFromAnotherAddress(t *testing.T) {
+	m := newMac(t, chatdbtest.Newest())
+	m.db.Chat(own, "iMessage", false)
+	mail := m.db.Chat("me@example.org", "iMessage", false)
+	m.db.Say(chatdbtest.Message{Chat: mail, Text: "old", At: time.Now(), Values: map[string]any{"destination_caller_id": "me@example.org"}})
+	m.db.Say(chatdbtest.Message{Chat: mail, Text: "old", At: time.Now(), Values: map[string]any{"destination_caller_id": own}})
+	c := m.channel(imessage.Config{}, imessage.Options{})
+	l := m.run(t, c)
+	if _, err := c.Send(t.Context(), channels.Delivery{ID: "d1", Chat: own, Text: "Done."}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second one is the owner's
+		m.db.Say(chatdbtest.Message{Chat: mail, From: "me@example.org", Text: "Done.", At: time.Now().Add(-time.Minute)})
+	}
+	l.want(m, "Done.")
+}
+
 // TestEchoes: what Hob said is not heard when it comes back as somebody else's, in a
 // chat of two (openclaw#135704) and after a restart; what the other says himself is.
 func TestEchoes(t *testing.T) {

@@ -44,7 +44,7 @@ func (f folder) Set(_ context.Context, key string, value []byte) error {
 }
 
 const (
-	killTexts = 12 // in a round
+	killTexts = 8 // in a round
 	killHome  = "HOB_KILL_HOME"
 	killRound = "HOB_KILL_ROUND"
 )

@@ -176,7 +176,7 @@ const (
 // echo reports whether an incoming message is what Hob itself said there a moment ago.
 // Each text has one echo, so that somebody who then writes the same is heard; a long
 // one may come back any number of times.
-func (l *ledger) echo(ctx context.Context, chat, text string, m chatdb.Message, self bool) (bool, error) {
+func (l *ledger) echo(ctx context.Context, chats []string, text string, m chatdb.Message, self bool) (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.load(ctx); err != nil {
@@ -186,14 +186,18 @@ func (l *ledger) echo(ctx context.Context, chat, text string, m chatdb.Message, 
 	if self {
 		window = selfEcho
 	}
-	chat, text = hash(chat), hash(same(text))
+	text = hash(same(text))
+	there := map[string]bool{}
+	for _, chat := range chats {
+		there[hash(chat)] = true
+	}
 	for i := range l.list {
 		e := &l.list[i]
 		since := m.At.Sub(e.At)
 		// What came before it was sent is none, by the order of the rows: this Mac's clock
 		// and Apple's need not agree.
 		early := since < -skew && (m.RowID <= e.Before || since < -window)
-		if e.Chat != chat || e.Text != text || early || since > window || e.Echo != "" && e.Echo != m.GUID && !e.Long {
+		if !there[e.Chat] || e.Text != text || early || since > window || e.Echo != "" && e.Echo != m.GUID && !e.Long {
 			continue
 		}
 		e.Echo = m.GUID

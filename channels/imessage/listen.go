@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -146,6 +148,10 @@ func (l *listener) save(ctx context.Context) error {
 // look hears what is new.
 func (l *listener) look(ctx context.Context) error {
 	l.looked = time.Now()
+	select {
+	case <-l.notice.told: // what was told until now is looked at
+	default:
+	}
 	if err := l.open(ctx); err != nil {
 		return err
 	}
@@ -157,8 +163,8 @@ func (l *listener) look(ctx context.Context) error {
 	if err := l.rebuilt(ctx, highest); err != nil {
 		return err
 	}
-	if last.RowID <= l.cur.RowID && len(l.cur.Late) == 0 {
-		return nil
+	if last.RowID <= l.cur.RowID {
+		return l.again(ctx)
 	}
 	if !l.blocked && !pause(ctx, l.c.opt.Debounce) {
 		return nil
@@ -166,11 +172,11 @@ func (l *listener) look(ctx context.Context) error {
 	if err := l.open(ctx); err != nil { // a copy is old by now
 		return err
 	}
-	if l.own, err = l.db.Own(ctx); err != nil {
-		return l.c.explain(err)
-	}
 	if err := l.again(ctx); err != nil {
 		return err
+	}
+	if l.own, err = l.db.Own(ctx); err != nil {
+		return l.c.explain(err)
 	}
 	for {
 		list, next, err := l.db.Messages(ctx, l.cur.RowID, page)
@@ -241,9 +247,12 @@ func (l *listener) all(ctx context.Context, list []chatdb.Message) (blocked bool
 
 // again looks at the rows that were passed before they were whole: some get their text
 // minutes later.
-func (l *listener) again(ctx context.Context) error {
-	if len(l.cur.Late) == 0 {
+func (l *listener) again(ctx context.Context) (err error) {
+	if len(l.cur.Late) == 0 || !l.db.Changed() {
 		return nil
+	}
+	if l.own, err = l.db.Own(ctx); err != nil {
+		return l.c.explain(err)
 	}
 	var rest []late
 	for _, one := range l.cur.Late {
@@ -305,7 +314,6 @@ func (l *listener) hear(ctx context.Context, m chatdb.Message) (handed bool, err
 	if m.FromMe || m.Chat == nil || m.Sender == "" || m.Kind != chatdb.Plain && m.Kind != chatdb.Edit || m.At.Before(l.cur.Since) || hollow(m) {
 		return false, nil
 	}
-	chat := m.Chat.Key()
 	said, err := l.c.ledger.said(ctx, m.GUID)
 	if err != nil || said {
 		return false, err
@@ -314,8 +322,13 @@ func (l *listener) hear(ctx context.Context, m chatdb.Message) (handed bool, err
 	if what == "" && len(m.Files) > 0 {
 		what = fileText(m.Files[0].Name)
 	}
-	echo, err := l.c.ledger.echo(ctx, chat, what, m, !m.Chat.Group && l.own[chat])
-	if err != nil || echo {
+	chats := []string{m.Chat.Key()}
+	self := !m.Chat.Group && l.own[chats[0]]
+	if self { // what is written to one of his addresses can come back from another
+		chats = slices.Collect(maps.Keys(l.own))
+	}
+	said, err = l.c.ledger.echo(ctx, chats, what, m, self)
+	if err != nil || said {
 		return false, err
 	}
 	in, ok, err := l.inbound(ctx, m)
@@ -428,15 +441,9 @@ func (l *listener) wait(ctx context.Context) bool {
 		return true
 	case <-ctx.Done():
 		return false
-	case <-l.notice.events:
-	case err := <-l.notice.errors: // something was not told
-		l.c.deps.Log.DebugContext(ctx, "changes of the database may not have been noticed", "channel", Name, "error", err)
+	case <-l.notice.told:
+		return pause(ctx, l.c.opt.Glance-time.Since(l.looked))
 	}
-	if !pause(ctx, l.c.opt.Glance-time.Since(l.looked)) {
-		return false
-	}
-	l.notice.drain()
-	return true
 }
 
 func pause(ctx context.Context, d time.Duration) bool {

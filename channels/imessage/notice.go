@@ -1,6 +1,8 @@
 package imessage
 
 import (
+	"sync"
+
 	"github.com/fsnotify/fsnotify"
 )
 
@@ -9,10 +11,10 @@ import (
 // macOS, which takes away SQLite's locks on it.
 type notice struct {
 	log     string
-	fs      *fsnotify.Watcher
+	fs      *fsnotify.Watcher // nil: nobody tells
 	watched bool
-	events  <-chan fsnotify.Event // nil, as errors: nobody tells
-	errors  <-chan error
+	told    chan struct{} // holds one, however much was told
+	reading sync.WaitGroup
 }
 
 func (n *notice) open(c *Channel) {
@@ -21,12 +23,41 @@ func (n *notice) open(c *Channel) {
 		c.deps.Log.Info("new messages are only looked for from time to time", "channel", Name, "error", err)
 		return
 	}
-	n.log, n.fs, n.events, n.errors = c.cfg.DB+"-wal", fs, fs.Events, fs.Errors
+	n.log, n.fs, n.told = c.cfg.DB+"-wal", fs, make(chan struct{}, 1)
+	n.reading.Go(n.read)
+}
+
+// read takes what fsnotify tells until it is closed: it may hold its own lock meanwhile.
+func (n *notice) read() {
+	for events, errs := n.fs.Events, n.fs.Errors; events != nil || errs != nil; {
+		var more bool
+		select {
+		case _, more = <-events:
+			if !more {
+				events = nil
+			}
+		case _, more = <-errs: // something was not told
+			if !more {
+				errs = nil
+			}
+		}
+		if more {
+			n.tell()
+		}
+	}
+}
+
+func (n *notice) tell() {
+	select {
+	case n.told <- struct{}{}:
+	default:
+	}
 }
 
 func (n *notice) close() {
 	if n.fs != nil {
 		_ = n.fs.Close()
+		n.reading.Wait()
 	}
 }
 
@@ -43,19 +74,4 @@ func (n *notice) drop() {
 		_ = n.fs.Remove(n.log) // mostly it is gone already
 	}
 	n.watched = false
-}
-
-// drain drops what has been told: one look is enough for all of it.
-func (n *notice) drain() {
-	for {
-		select {
-		case <-n.events:
-		case _, more := <-n.errors:
-			if !more {
-				return
-			}
-		default:
-			return
-		}
-	}
 }

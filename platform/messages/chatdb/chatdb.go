@@ -23,7 +23,7 @@ import (
 // Errors a caller can act on. fs.ErrNotExist says that there is no such file.
 var (
 	// ErrNoAccess: macOS does not let this process read it.
-	ErrNoAccess = errors.New("macOS does not let Hob read Messages' database")
+	ErrNoAccess = errors.New("no permission to read Messages' database")
 	// ErrNotMessages: the file is no database of Messages.
 	ErrNotMessages = errors.New("the file is no database of Messages")
 )
@@ -31,12 +31,13 @@ var (
 // logEnd is what SQLite appends to the name of a database for its log.
 const logEnd = "-wal"
 
-// DB is an open database. Its methods may be called concurrently.
+// DB is an open database. Its methods may be called concurrently, but for Changed.
 type DB struct {
 	sql     *sql.DB
 	file    string
 	private string // the folder of a copy, "" when the file itself is open
 	from    stamp  // what the copy was made of
+	seen    stamp  // when Changed was asked
 	main    os.FileInfo
 	log     os.FileInfo // nil: there was none
 	columns map[string]map[string]bool
@@ -206,6 +207,15 @@ func (d *DB) Stale() bool {
 	}
 	log, err := os.Stat(d.file + logEnd)
 	return (err != nil) != (d.log == nil) || err == nil && !os.SameFile(log, d.log)
+}
+
+// Changed reports whether the file or its log was written since it was last asked. It
+// must not be called concurrently.
+func (d *DB) Changed() bool {
+	now, err := stampOf(d.file)
+	was := d.seen
+	d.seen = now
+	return err != nil || now != was
 }
 
 // Copied reports whether a copy is read.
