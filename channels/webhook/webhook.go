@@ -12,10 +12,7 @@ package webhook
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,6 +24,7 @@ import (
 
 	"hob/channels"
 	"hob/platform/safehttp"
+	"hob/platform/signature"
 )
 
 // Config is the section [channels.webhook]; "enabled" is the manager's.
@@ -159,7 +157,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	if err != nil {
 		return channels.Receipt{}, channels.Errorf(channels.Permanent, "webhook: encode: %w", err)
 	}
-	header := http.Header{"Content-Type": {"application/json"}, "Idempotency-Key": {d.ID}, "X-Hob-Signature": {"sha256=" + sign(c.secret, raw)}}
+	header := http.Header{"Content-Type": {"application/json"}, signature.Key: {d.ID}, signature.Header: {signature.OfBody(c.secret, raw)}}
 	if c.basic != "" {
 		header.Set("Authorization", c.basic)
 	}
@@ -168,12 +166,6 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 		return channels.Receipt{}, broken(err)
 	}
 	return channels.Receipt{}, judge(resp, time.Now())
-}
-
-func sign(secret, body []byte) string {
-	m := hmac.New(sha256.New, secret)
-	m.Write(body)
-	return hex.EncodeToString(m.Sum(nil))
 }
 
 // broken classifies a request that got no answer. Once it was connected, the
