@@ -208,9 +208,11 @@ func (c *Channel) say(ctx context.Context, method string, to *target, text strin
 // length counts as Telegram does.
 func length(s string) int { return len(utf16.Encode([]rune(s))) }
 
-// Draft implements channels.Drafter.
-func (c *Channel) Draft(ctx context.Context, chat, id, text string) (string, error) {
-	to, err := c.target(ctx, chat)
+// Draft implements channels.Drafter. Telegram keeps no id of ours with a message, and
+// shows a bot nothing of what it said.
+func (c *Channel) Draft(ctx context.Context, d channels.Delivery) (string, error) {
+	id, text := d.Draft, d.Text
+	to, err := c.target(ctx, d.Chat)
 	if err != nil {
 		return id, err
 	}

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"hob/channels"
+	"hob/platform/failpoint"
 	"hob/platform/safehttp"
 )
 
@@ -116,7 +117,7 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 			return nil, fmt.Errorf("allow: %q is no id; write the number that hob channel status shows, not the @name, which can change hands", id)
 		}
 	}
-	o.Base = cmp.Or(o.Base, "https://api.telegram.org")
+	o.Base = cmp.Or(o.Base, failpoint.Address(name, "https://api.telegram.org"))
 	o.Poll = cmp.Or(o.Poll, 25*time.Second)
 	o.Pause = cmp.Or(o.Pause, time.Second)
 	o.Album = cmp.Or(o.Album, 700*time.Millisecond)

@@ -514,12 +514,12 @@ func TestSend(t *testing.T) {
 func TestDraft(t *testing.T) {
 	a := newAPI(t)
 	ch := a.bot().open(t)
-	id, err := ch.Draft(t.Context(), "7", "", "Well")
+	id, err := ch.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: "7", Text: "Well"})
 	if err != nil || id == "" {
 		t.Fatal(id, err)
 	}
 	for _, text := range []string{"Well, **this", "Well, **this", "Well, **this** is\n```go\nx :="} {
-		if again, err := ch.Draft(t.Context(), "7", id, text); err != nil || again != id {
+		if again, err := ch.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: "7", Draft: id, Text: text}); err != nil || again != id {
 			t.Fatal(again, err)
 		}
 	}
