@@ -12,6 +12,7 @@ func FuzzUpdate(f *testing.F) {
 	for _, s := range []string{
 		`{"update_id":1,"message":{"message_id":2,"from":{"id":3},"chat":{"id":4,"type":"group"},"text":"👋 @hob x","entities":[{"type":"mention","offset":3,"length":4}]}}`,
 		`{"update_id":1,"message":{"from":{"id":3},"chat":{"id":4},"text":"/a@hob","entities":[{"type":"bot_command","offset":0,"length":6},{"type":"mention","offset":0,"length":1}]}}`,
+		`{"update_id":1,"message":{"from":{"id":3},"chat":{"id":4},"caption":"a","caption_entities":[{"type":"text_link","offset":0,"length":1,"url":"http://x"}],"forward_origin":{"type":"user","sender_user":{"id":2,"first_name":"B"}},"reply_to_message":{"text":"b","contact":{"first_name":"c"}}}}`,
 		`{"update_id":1,"callback_query":{"data":"y:"}}`,
 		`{"update_id":9,"message":{"photo":[{}],"poll":{"options":[{}]},"reply_to_message":{"reply_to_message":null}}}`,
 		`{"update_id":9,"message":{"from":{"id":1},"chat":{"id":-1},"text":"\ud83d","entities":[{"type":"text_mention","user":{"id":5},"offset":0,"length":1}],"forward_origin":7}}`,
@@ -23,6 +24,9 @@ func FuzzUpdate(f *testing.F) {
 		var u update
 		if json.Unmarshal([]byte(s), &u) != nil || u.Message == nil {
 			return
+		}
+		if u.Message.ReplyTo != nil {
+			u.Message.rest = []*message{u.Message.ReplyTo}
 		}
 		in, ok := c.inbound(u.Message)
 		if !ok {

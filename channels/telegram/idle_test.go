@@ -98,7 +98,7 @@ func TestIdle(t *testing.T) {
 // TestSlowLine: a large file may take as long as whoever sends it waits.
 func TestSlowLine(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "film.mp4")
-	if err := os.WriteFile(file, make([]byte, 21<<20), 0o600); err != nil {
+	if err := os.WriteFile(file, make([]byte, 1<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -115,9 +115,12 @@ func TestSlowLine(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
 		d := note("d", "7", "Here")
-		d.Files = []channels.Attachment{{Name: "film.mp4", MIME: "video/mp4", Size: 21 << 20, Path: file}}
-		if r, err := ch.Send(ctx, d); err != nil || r.ID != "5" || size.Load() < 21<<20 {
+		d.Files = []channels.Attachment{{Name: "film.mp4", MIME: "video/mp4", Size: 1 << 20, Path: file}}
+		if r, err := ch.Send(ctx, d); err != nil || r.ID != "5" || size.Load() < 1<<20 {
 			t.Errorf("%+v, %v, and %d bytes", r, err, size.Load())
+		}
+		if n := ch.Limits().MaxFile; n != 50<<20 { // https://core.telegram.org/bots/api#senddocument
+			t.Errorf("files of %d bytes go along", n)
 		}
 		time.Sleep(time.Minute) // for connections that are let go
 	})

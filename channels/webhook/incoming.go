@@ -4,14 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -19,11 +15,11 @@ import (
 	"unicode/utf8"
 
 	"hob/channels"
+	"hob/platform/signature"
 )
 
 // The limits of posts.
 const (
-	window   = 5 * time.Minute  // how far the clock of who signs may be off
 	waits    = 25 * time.Second // for an answer
 	maxName  = 200              // bytes of an id, a sender, a chat or a session
 	keeps    = 15 * time.Minute // an answer, for a post that asks again
@@ -57,8 +53,8 @@ type taken struct {
 
 // Hook implements channels.Hooked.
 func (c *Channel) Hook(ctx context.Context, p channels.Post) channels.Posted {
-	key, ok := c.proven(p.Header, p.Body, time.Now())
-	if !ok {
+	proof, err := signature.Read(p.Header, c.secret, p.Body, time.Now())
+	if err != nil || !proof.Fits || proof.Stale {
 		return channels.Posted{Status: http.StatusUnauthorized}
 	}
 	m, wrong := parse(p.Body)
@@ -70,7 +66,7 @@ func (c *Channel) Hook(ctx context.Context, p channels.Post) channels.Posted {
 		done()
 		return channels.Posted{Status: http.StatusServiceUnavailable}
 	}
-	in := m.inbound(key, time.Now())
+	in := m.inbound(proof.ID, time.Now())
 	in.Unknown = p.Unknown
 	acc, err := r.Receive(ctx, in)
 	if err != nil {
@@ -98,46 +94,6 @@ func (c *Channel) Hook(ctx context.Context, p channels.Post) channels.Posted {
 		}{out, said.answer}}
 	}
 	return channels.Posted{Status: http.StatusAccepted, Body: out}
-}
-
-// proven looks whether a post is signed, and returns by what a second copy of it is
-// known. As with triggers there are two forms: with X-Hob-Timestamp "v1=" and the HMAC
-// of timestamp.key.body, where key is the Idempotency-Key; and without it "sha256="
-// and that of the body. In the second form the body is all that is proven: a recorded
-// post is the same post again, whatever stands beside it.
-func (c *Channel) proven(h http.Header, body []byte, now time.Time) (key string, ok bool) {
-	sig, stamp, id := h.Get("X-Hob-Signature"), h.Get("X-Hob-Timestamp"), h.Get("Idempotency-Key")
-	if stamp == "" {
-		return digest("body:", body), c.fits(sig, "sha256", body)
-	}
-	n, err := strconv.ParseInt(stamp, 10, 64)
-	if err != nil || n < 0 || n > 1<<40 || strconv.FormatInt(n, 10) != stamp || strings.Contains(id, ".") || len(id) > maxName {
-		return "", false
-	}
-	text := append([]byte(stamp+"."+id+"."), body...)
-	if !c.fits(sig, "v1", text) || now.Sub(time.Unix(n, 0)).Abs() > window {
-		return "", false
-	}
-	if id != "" {
-		return digest("id:", []byte(id)), true
-	}
-	return digest("sent:", text), true
-}
-
-func (c *Channel) fits(sig, form string, text []byte) bool {
-	got, digits, _ := strings.Cut(strings.TrimSpace(sig), "=")
-	sum, err := hex.DecodeString(digits)
-	if err != nil || !strings.EqualFold(got, form) {
-		return false
-	}
-	m := hmac.New(sha256.New, c.secret)
-	m.Write(text)
-	return hmac.Equal(sum, m.Sum(nil))
-}
-
-func digest(kind string, b []byte) string {
-	sum := sha256.Sum256(b)
-	return kind + hex.EncodeToString(sum[:])
 }
 
 // parse reads a body strictly, and says what is wrong with it.
@@ -187,7 +143,7 @@ const person = "from/"
 func (m message) inbound(key string, now time.Time) channels.Inbound {
 	in := channels.Inbound{Chat: m.Chat, Sender: m.Sender, SenderName: m.SenderName, Text: m.Text, Key: key, At: m.At}
 	if m.ID != "" {
-		in.Key = digest("own:", []byte(m.ID))
+		in.Key = signature.Digest("own:", []byte(m.ID))
 	}
 	if in.At.IsZero() || in.At.After(now) {
 		in.At = now

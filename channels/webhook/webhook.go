@@ -12,10 +12,7 @@ package webhook
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,6 +24,7 @@ import (
 
 	"hob/channels"
 	"hob/platform/safehttp"
+	"hob/platform/signature"
 )
 
 // Config is the section [channels.webhook]; "enabled" is the manager's.
@@ -156,7 +154,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	if err != nil {
 		return channels.Receipt{}, channels.Errorf(channels.Permanent, "webhook: encode: %w", err)
 	}
-	header := http.Header{"Content-Type": {"application/json"}, "Idempotency-Key": {d.ID}, "X-Hob-Signature": {"sha256=" + sign(c.secret, raw)}}
+	header := http.Header{"Content-Type": {"application/json"}, signature.Key: {d.ID}, signature.Header: {signature.OfBody(c.secret, raw)}}
 	if c.basic != "" {
 		header.Set("Authorization", c.basic)
 	}
@@ -165,12 +163,6 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 		return channels.Receipt{}, channels.Unanswered("webhook: post", err)
 	}
 	return channels.Receipt{}, judge(resp, time.Now())
-}
-
-func sign(secret, body []byte) string {
-	m := hmac.New(sha256.New, secret)
-	m.Write(body)
-	return hex.EncodeToString(m.Sum(nil))
 }
 
 // judge classifies an answer.
