@@ -252,7 +252,16 @@ func (p *presses) refuse(ctx context.Context, what cause) {
 	ctx, cancel := context.WithTimeout(ctx, pressWait)
 	defer cancel()
 	const words = "I talk with my owner, and with whom my owner lets in. If I am yours, run on your machine: hob channel pair discord"
-	if _, err := p.c.original(ctx, what, post{Content: words}); err != nil {
+	var err error
+	if what.Private {
+		_, err = p.c.original(ctx, what, post{Content: words})
+	} else { // everybody sees the sign that an answer is coming: it goes
+		gone := call{what: "take a sign away", method: http.MethodDelete, path: hook(what) + "/messages/@original", public: true}
+		if err = p.c.do(ctx, gone, nil); err == nil {
+			_, err = p.c.followUp(ctx, what, post{Content: words, Flags: flagEphemeral})
+		}
+	}
+	if err != nil {
 		p.c.log.Info("a stranger cannot be told so", "error", err)
 	}
 }

@@ -120,6 +120,12 @@ func TestStrangersCommand(t *testing.T) {
 	if w.Original(id)["flags"].(int)&64 == 0 {
 		t.Error("everybody sees it")
 	}
+	// The answer to a question would be for all: the sign of it goes, and he alone is told.
+	id = w.Command("ask", "who are you?", "666", true)
+	eventually(t, "a word", func() bool { return len(w.Told()) == 1 })
+	if got := w.Told()[0]; w.Original(id) != nil || !strings.HasPrefix(got, "I talk with my owner") || !strings.HasSuffix(got, fmt.Sprint(" ", 4|64)) {
+		t.Errorf("told %q; the sign is %v", got, w.Original(id))
+	}
 }
 
 // TestCommandsAreMadeKnownOnce: not at each start.

@@ -283,6 +283,10 @@ func (w *Server) answer(req Request, r *http.Request) (int, any) {
 			}
 			return notFound(10015)
 		}
+		if req.Method == http.MethodDelete {
+			delete(w.Interactions, parts[2])
+			return 204, nil
+		}
 		if req.Method == http.MethodPatch {
 			m["content"], m["flags"] = req.Body["content"], m["flags"].(int)&^128
 			m["components"] = req.Body["components"]
