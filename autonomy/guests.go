@@ -69,6 +69,19 @@ func (g *guests) take(ev bus.Event, now time.Time) (over, tell bool, until time.
 	return true, true, until
 }
 
+// full reports whether nothing more of a sender would be taken for now.
+func (g *guests) full(channel, sender string, now time.Time) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	v := g.seen[channel+"\x1f"+sender]
+	if v == nil || g.perHour <= 0 {
+		return false
+	}
+	from := now.Add(-guestWindow)
+	recent := slices.DeleteFunc(slices.Clone(v.at), func(t time.Time) bool { return !t.After(from) })
+	return len(recent) >= g.perHour && v.told.After(from)
+}
+
 // giveBack takes back the count of a message that had been taken before, or was
 // not taken at all.
 func (g *guests) giveBack(ev bus.Event, at time.Time) {

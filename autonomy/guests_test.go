@@ -49,6 +49,15 @@ func TestAGuestMayNotWriteWithoutEnd(t *testing.T) {
 			t.Errorf("message %d more: %v", i, err)
 		}
 	}
+	for sender, full := range map[string]bool{"bob": true, "eve": false} {
+		_, _, err := e.loop.Known(t.Context(), channels.Inbound{Channel: "mail", Sender: sender, Key: "files"})
+		if errors.Is(err, channels.ErrStranger) != full {
+			t.Errorf("asked about the files of %s: %v", sender, err)
+		}
+	}
+	if _, known, err := e.loop.Known(t.Context(), channels.Inbound{Channel: "mail", Sender: "bob", Key: "1"}); err != nil || !known {
+		t.Errorf("a repeat is not known: %v", err)
+	}
 	if n := len(model.Requests()); n != asked {
 		t.Errorf("%d model calls for what was too much", n-asked)
 	}

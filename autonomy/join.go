@@ -21,7 +21,7 @@ const (
 func settles(ev bus.Event, in channels.Inbound) time.Duration {
 	command, _ := parseCommand(in.Text)
 	_, answer := parseAnswer(in.Text)
-	if in.Settle <= 0 || in.Forwarded || in.Unknown || command != "" || answer || takesBack(in.Text) || ev.Lane != "" && ev.Lane != ev.Session {
+	if in.Settle <= 0 || in.Forwarded && !in.FromOwner || in.Unknown || command != "" || answer || takesBack(in.Text) || ev.Lane != "" && ev.Lane != ev.Session {
 		return 0
 	}
 	return in.Settle

@@ -74,6 +74,27 @@ func TestJoinedMessagesAreOneTurn(t *testing.T) {
 	}
 }
 
+// A message that still waits for a next one is as good as begun: "/stop" ends it.
+func TestAMessageThatWaitsForMoreIsStopped(t *testing.T) {
+	m := reply(func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "done"} })
+	e := start(t, setup{model: m, pushes: map[string]bool{"chat": true}})
+	first := e.hears(time.Hour, "1", "delete all of it")
+	e.hears(time.Hour, "2", "now")
+	stop := e.hears(time.Hour, "3", "/stop")
+	if ev := e.await(first.Event); ev.State != bus.Done || ev.Answer != "Stopped." {
+		t.Errorf("%s %q", ev.State, ev.Answer)
+	}
+	if ev := e.await(stop.Event); ev.Answer != "Stopped." {
+		t.Errorf("/stop was answered %q", ev.Answer)
+	}
+	if n := len(m.Asked()); n != 0 {
+		t.Errorf("%d model calls", n)
+	}
+	if again := e.hears(time.Millisecond, "4", "hello"); again.Event == first.Event || e.await(again.Event).Answer != "done" {
+		t.Error("the next message was not answered")
+	}
+}
+
 // view is an answer as it is shown.
 type view struct {
 	mu   sync.Mutex

@@ -311,10 +311,10 @@ func (l *Loop) drain(stop context.CancelCauseFunc) {
 }
 
 // Stop ends the running turn of a session and cancels one that waits for an
-// answer. It reports whether there was one.
+// answer, or for the next message. It reports whether there was one.
 func (l *Loop) Stop(ctx context.Context, session string) (bool, error) {
+	stopped, full := l.stopSettling(ctx, session) // before it is looked for what runs: it may begin
 	l.mu.Lock()
-	stopped := false
 	for _, t := range l.running {
 		if t.ev.Session == session && t.ev.Lane == t.ev.Session {
 			t.cancel(agent.ErrStopped)
@@ -323,7 +323,7 @@ func (l *Loop) Stop(ctx context.Context, session string) (bool, error) {
 	}
 	l.mu.Unlock()
 	below, err := l.stopBelow(ctx, session)
-	if err != nil {
+	if err = errors.Join(full, err); err != nil {
 		return stopped, err
 	}
 	stopped = stopped || below
@@ -349,6 +349,21 @@ func (l *Loop) Stop(ctx context.Context, session string) (bool, error) {
 		}
 	}
 	return stopped, nil
+}
+
+// stopSettling has the messages that wait for a next one answered as stopped.
+func (l *Loop) stopSettling(ctx context.Context, session string) (stopped bool, err error) {
+	err = l.o.Store.Write(ctx, func(tx *store.Tx) error {
+		events, err := l.o.Bus.SettlingTx(tx, session)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for _, id := range events {
+			l.cancelled[id] = true
+		}
+		stopped = len(events) > 0
+		return err
+	})
+	return stopped, err
 }
 
 // Running counts the turns in progress.

@@ -221,8 +221,11 @@ func (l *Loop) Receive(ctx context.Context, in channels.Inbound) (channels.Accep
 }
 
 // Known implements channels.Knower.
-func (l *Loop) Known(ctx context.Context, channel, key string) (channels.Accepted, bool, error) {
-	event, err := l.o.Bus.Taken(ctx, channel, key)
+func (l *Loop) Known(ctx context.Context, in channels.Inbound) (channels.Accepted, bool, error) {
+	event, err := l.o.Bus.Taken(ctx, in.Channel, in.Key)
+	if err == nil && event == "" && !in.FromOwner && l.guests.full(in.Channel, in.Sender, time.Now()) {
+		err = ErrTooMany
+	}
 	return channels.Accepted{Event: event, Repeated: event != ""}, event != "", err
 }
 

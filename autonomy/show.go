@@ -9,7 +9,7 @@ import (
 
 // show lets the sender of a message see the answer grow, where the channel can do
 // that; anywhere else it does nothing. What is seen is what the live feed says of the
-// turn, in which secrets are blacked out already. stop waits until nothing is shown
+// turn, in which known secrets are blacked out already. stop waits until nothing is shown
 // any more.
 func (l *Loop) show(ctx context.Context, ev bus.Event) (stop func()) {
 	if l.o.Show == nil {

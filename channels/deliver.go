@@ -35,6 +35,7 @@ type deliverer struct {
 	attach  bool  // files go along
 	maxFile int64 // up to this size
 	out     Outbox
+	drafts  Drafts
 	log     *slog.Logger
 	timeout time.Duration
 	grace   time.Duration
@@ -50,6 +51,7 @@ type deliverer struct {
 // try is what this process knows of a text it could not deliver yet.
 type try struct {
 	parts    []string
+	of       int  // how many of the parts are the text; one more tells of files
 	sent     int  // parts that have certainly arrived
 	unsure   bool // the next part may have arrived
 	failures int
@@ -57,6 +59,7 @@ type try struct {
 	// undrafted: the draft of the answer cannot be replaced; it comes as a message of
 	// its own.
 	undrafted bool
+	bare      bool // the platform has refused the files
 }
 
 func (m *Manager) deliverer(name string, ch Channel) *deliverer {
@@ -68,6 +71,7 @@ func (m *Manager) deliverer(name string, ch Channel) *deliverer {
 		tries: map[string]*try{},
 	}
 	d.find, _ = ch.(Finder)
+	d.drafts = m.opt.Drafts
 	_, d.dedupes = ch.(Deduper)
 	_, d.attach = ch.(Attacher)
 	lim := limits(ch)
@@ -155,7 +159,7 @@ func (d *deliverer) idle(ctx context.Context, wake <-chan struct{}) bool {
 }
 
 // deliver says one text. Its error means that the channel cannot go on.
-func (d *deliverer) deliver(ctx context.Context, row Delivery) error {
+func (d *deliverer) deliver(ctx context.Context, row Delivery) (err error) {
 	var left string
 	if row.Files, left = d.carried(row.Files); left != "" {
 		row.Text = strings.TrimSpace(row.Text + "\n" + left)
@@ -163,7 +167,13 @@ func (d *deliverer) deliver(ctx context.Context, row Delivery) error {
 	t := d.tries[row.ID]
 	if t == nil {
 		t = &try{parts: d.split(row.Text), unsure: row.MaybeRepeated && !d.dedupes}
+		t.of = len(t.parts)
 		d.tries[row.ID] = t
+	}
+	if f, ok := begun(row.Draft); ok {
+		if row.Draft, err = d.drafted(ctx, row, f); err != nil {
+			return d.failed(ctx, row, t, err)
+		}
 	}
 	var r Receipt
 	for t.sent < len(t.parts) {
@@ -180,7 +190,7 @@ func (d *deliverer) deliver(ctx context.Context, row Delivery) error {
 		t.sent++
 		t.unsure = false
 	}
-	err := d.record(ctx, "delivered", func(ctx context.Context) error { return d.out.Delivered(ctx, row.ID, r) })
+	err = d.record(ctx, "delivered", func(ctx context.Context) error { return d.out.Delivered(ctx, row.ID, r) })
 	if err == nil {
 		delete(d.tries, row.ID)
 		d.sent()
@@ -188,17 +198,55 @@ func (d *deliverer) deliver(ctx context.Context, row Delivery) error {
 	return err
 }
 
+// drafted finds the message in which an answer has grown, of which only is known that it
+// was about to be posted. "": there is none, or the platform cannot tell.
+func (d *deliverer) drafted(ctx context.Context, row, first Delivery) (id string, err error) {
+	if d.find == nil {
+		return "", nil
+	}
+	first.Channel, first.Chat = row.Channel, row.Chat
+	r, err := d.call(ctx, nil, func(ctx context.Context) (Receipt, error) {
+		r, found, err := d.find.Find(ctx, first)
+		if err != nil || !found {
+			return Receipt{}, err
+		}
+		return r, nil
+	})
+	switch c := ClassOf(err); {
+	case err != nil && (c == Permanent || c == Unsupported):
+		return "", nil // then the answer comes as a message of its own
+	case err != nil:
+		return "", fmt.Errorf("look up the draft of an answer: %w", err)
+	}
+	if d.drafts != nil {
+		if err := d.drafts.KeepDraft(ctx, row.Event, row.Channel, row.Chat, r.ID); err != nil {
+			d.log.Warn("a draft of an answer cannot be noted", "error", err)
+		}
+	}
+	return r.ID, nil
+}
+
 // carried are the files that the channel takes along, and what is said of the others:
 // they were queued while it took more.
 func (d *deliverer) carried(files []Attachment) (along []Attachment, left string) {
+	var not []Attachment
 	for _, f := range files {
 		if _, err := os.Stat(f.Path); d.attach && f.Size <= d.maxFile && err == nil {
 			along = append(along, f)
-			continue
+		} else {
+			not = append(not, f)
 		}
-		left += fmt.Sprintf("\n(the file %s, %s, could not go along)", f.Name, size(f.Size))
 	}
-	return along, strings.TrimSpace(left)
+	return along, lost(not)
+}
+
+// lost is what is said of files that do not go along.
+func lost(files []Attachment) string {
+	var out []string
+	for _, f := range files {
+		out = append(out, fmt.Sprintf("(the file %s, %s, could not go along)", f.Name, size(f.Size)))
+	}
+	return strings.Join(out, "\n")
 }
 
 // split cuts a text so that the mark of a repetition still fits.
@@ -216,7 +264,10 @@ func (d *deliverer) split(text string) []string {
 func (d *deliverer) part(ctx context.Context, row Delivery, t *try) (Receipt, error) {
 	p := row
 	p.Text, p.MaybeRepeated = t.parts[t.sent], t.unsure
-	if len(t.parts) > 1 {
+	switch {
+	case t.sent >= t.of:
+		p.ID += ".files"
+	case t.of > 1:
 		p.ID = fmt.Sprintf("%s.%d", row.ID, t.sent+1)
 	}
 	if t.sent > 0 || t.undrafted {
@@ -225,10 +276,10 @@ func (d *deliverer) part(ctx context.Context, row Delivery, t *try) (Receipt, er
 	if p.Draft != "" { // it is put in the place of what is there, however often
 		p.MaybeRepeated = false
 	}
-	if t.sent < len(t.parts)-1 {
+	if t.sent != t.of-1 || t.bare {
 		p.Files = nil
 	}
-	r, err := d.call(ctx, func(ctx context.Context) (Receipt, error) {
+	r, err := d.call(ctx, p.Files, func(ctx context.Context) (Receipt, error) {
 		if t.unsure && d.find != nil && p.Draft == "" {
 			switch r, found, err := d.find.Find(ctx, p); {
 			case err != nil:
@@ -253,16 +304,28 @@ func (d *deliverer) part(ctx context.Context, row Delivery, t *try) (Receipt, er
 		t.undrafted = true
 		return d.part(ctx, row, t)
 	}
+	if c := ClassOf(err); err != nil && len(p.Files) > 0 && (c == Permanent || c == Unsupported) {
+		d.log.Warn("a text goes out without its files, which are refused", "delivery", row.ID, "error", err)
+		t.bare, t.parts = true, append(t.parts, lost(p.Files))
+		return d.part(ctx, row, t)
+	}
 	if err != nil && maybeSent(err) && p.Draft == "" {
 		t.unsure = !d.dedupes
 	}
 	return r, err
 }
 
-// call runs f with the deadline of a Send; when the daemon ends, f may go on
-// for the grace period.
-func (d *deliverer) call(ctx context.Context, f func(context.Context) (Receipt, error)) (r Receipt, err error) {
-	c, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.timeout)
+// slowest is how many bytes of a file go out in a second at the least.
+const slowest = 128 << 10
+
+// call runs f with the deadline of a Send, which is later for large files; when the
+// daemon ends, f may go on for the grace period.
+func (d *deliverer) call(ctx context.Context, files []Attachment, f func(context.Context) (Receipt, error)) (r Receipt, err error) {
+	wait := d.timeout
+	for _, a := range files {
+		wait += time.Duration(a.Size/slowest) * time.Second
+	}
+	c, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait)
 	defer cancel()
 	done := make(chan struct{})
 	defer close(done)

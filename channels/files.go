@@ -31,6 +31,7 @@ const (
 	maxPicture    = 3_750_000 // bytes: what model providers take, 5 MB in base64
 	maxPictures   = 12 << 20  // of all pictures of a message, in bytes
 	fetchTimeout  = 90 * time.Second
+	guestTimeout  = 20 * time.Second // of others: what the owner says may wait behind them
 	readTimeout   = 20 * time.Second
 	// textOfFile is how much of a file's text stands in the message, in bytes; a tool
 	// reads the rest.
@@ -40,13 +41,13 @@ const (
 // filesOnly stands for the words of a message that has none.
 const filesOnly = "[files]"
 
-// known asks whether a message with files was taken before.
+// known asks whether a message with files was taken before, or will not be.
 func (g *gate) known(ctx context.Context, in Inbound) (Accepted, bool, error) {
 	k, ok := g.to.(Knower)
-	if !ok || len(in.Files) == 0 || in.Key == "" {
+	if !ok || len(in.Files) == 0 {
 		return Accepted{}, false, nil
 	}
-	acc, yes, err := k.Known(ctx, g.name, in.Key)
+	acc, yes, err := k.Known(ctx, in)
 	if err != nil {
 		return acc, false, fmt.Errorf("channels: %s: take a message: %w", g.name, err)
 	}
@@ -64,7 +65,11 @@ func (g *gate) fetch(ctx context.Context, in *Inbound) error {
 		return nil
 	}
 	f := fetching{gate: g, in: in}
-	c, cancel := context.WithTimeout(ctx, fetchTimeout)
+	limit := guestTimeout
+	if in.FromOwner {
+		limit = fetchTimeout
+	}
+	c, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for i, file := range files {
 		if i == maxFiles {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"hob/channels"
 	"hob/channels/channelstest"
@@ -106,6 +108,30 @@ func TestNoFileOfAStrangerIsFetched(t *testing.T) {
 	}
 }
 
+// What comes slowly holds up the messages behind it only for a while: not long when
+// somebody else than the owner sends it.
+func TestSlowFiles(t *testing.T) {
+	slow := channels.File{Name: "slow", Open: func(ctx context.Context) (io.ReadCloser, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}
+	for _, owner := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			k := &talker{allow: []string{"ada"}, say: channels.Inbound{Chat: "7", Sender: "ada", FromOwner: owner, Files: []channels.File{slow, slow, slow}}}
+			h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": k}, channels.Options{})
+			begun := time.Now()
+			for len(h.inbox.Heard()) == 0 && time.Since(begun) < time.Hour {
+				time.Sleep(time.Second)
+				synctest.Wait()
+			}
+			if took, want := time.Since(begun), map[bool]time.Duration{true: 90 * time.Second, false: 20 * time.Second}[owner]; took != want {
+				t.Errorf("owner %v: after %v", owner, took)
+			}
+			h.stop(t)
+		})
+	}
+}
+
 func TestTooManyFiles(t *testing.T) {
 	var files []channels.File
 	for range 12 {
@@ -133,6 +159,34 @@ func TestReceivedNeverOverwrites(t *testing.T) {
 	}
 	if b, _ := os.ReadFile(filepath.Join(dir, "Received", "a.txt")); string(b) != "one" {
 		t.Errorf("the first one holds %q", b)
+	}
+}
+
+// What a crash left half written is gone at the next start, and nothing else is.
+func TestUnfinishedFilesAreRemoved(t *testing.T) {
+	dir, now := t.TempDir(), time.Now()
+	if err := channels.Unfinished(dir, "Received", now); err != nil {
+		t.Errorf("without a folder: %v", err)
+	}
+	in := filepath.Join(dir, "Received")
+	if _, err := channels.Received(func() string { return dir }, "Received")(t.Context(), "a.txt", []byte("one")); err != nil {
+		t.Fatal(err)
+	}
+	for name, age := range map[string]time.Duration{".hob-half-OLD": time.Hour, ".hob-half-NEW": -time.Hour, "old.txt": time.Hour} {
+		if err := errors.Join(os.WriteFile(filepath.Join(in, name), []byte("o"), 0o600), os.Chtimes(filepath.Join(in, name), now.Add(-age), now.Add(-age))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := channels.Unfinished(dir, "Received", now); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	entries, err := os.ReadDir(in)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if got := strings.Join(names, " "); err != nil || got != ".hob-half-NEW a.txt old.txt" {
+		t.Errorf("there are %s, %v", got, err)
 	}
 }
 
@@ -183,16 +237,41 @@ func (zeros) Read(p []byte) (int, error) {
 // knowing is a receiver that has taken everything before.
 type knowing struct{ channelstest.Inbox }
 
-func (*knowing) Known(context.Context, string, string) (channels.Accepted, bool, error) {
+func (*knowing) Known(context.Context, channels.Inbound) (channels.Accepted, bool, error) {
 	return channels.Accepted{Event: "e1"}, true, nil
 }
 
+// wary is a receiver that will take nothing.
+type wary struct{ channelstest.Inbox }
+
+func (*wary) Known(_ context.Context, in channels.Inbound) (channels.Accepted, bool, error) {
+	return channels.Accepted{}, false, fmt.Errorf("%s wrote too much on %s: %w", in.Sender, in.Channel, channels.ErrStranger)
+}
+
 func TestFilesOfARepeatAreNotFetched(t *testing.T) {
-	k := &talker{say: channels.Inbound{Chat: "7", FromOwner: true, Key: "k", Files: []channels.File{{Name: "x", Open: func(context.Context) (io.ReadCloser, error) {
+	k := askFirst(t, &knowing{}, "k")
+	if k.err != nil || !k.acc.Repeated || k.acc.Event != "e1" {
+		t.Errorf("%+v, %v", k.acc, k.err)
+	}
+}
+
+// What comes with a message that will not be taken fills no disk.
+func TestFilesOfWhatIsNotTakenAreNotFetched(t *testing.T) {
+	for _, key := range []string{"k", ""} {
+		if k := askFirst(t, &wary{}, key); !errors.Is(k.err, channels.ErrStranger) || !strings.Contains(k.err.Error(), "ada wrote too much on x") {
+			t.Errorf("%v", k.err)
+		}
+	}
+}
+
+// askFirst hands a message with a file, which must not be fetched, to a receiver.
+func askFirst(t *testing.T, to channels.Receiver, key string) *talker {
+	t.Helper()
+	k := &talker{say: channels.Inbound{Chat: "7", Sender: "ada", FromOwner: true, Key: key, Files: []channels.File{{Name: "x", Open: func(context.Context) (io.ReadCloser, error) {
 		t.Error("it was fetched")
 		return nil, errors.New("no")
 	}}}}}
-	m, err := channels.New(channels.Options{Outbox: channelstest.NewOutbox(), Receiver: &knowing{}, Log: slog.New(slog.DiscardHandler), Channels: map[string]channels.Channel{"x": k}})
+	m, err := channels.New(channels.Options{Outbox: channelstest.NewOutbox(), Receiver: to, Log: slog.New(slog.DiscardHandler), Channels: map[string]channels.Channel{"x": k}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +283,5 @@ func TestFilesOfARepeatAreNotFetched(t *testing.T) {
 		cancel()
 		<-done
 	})
-	if k.err != nil || !k.acc.Repeated || k.acc.Event != "e1" {
-		t.Errorf("%+v, %v", k.acc, k.err)
-	}
+	return k
 }

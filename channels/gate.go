@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"hob/platform/failpoint"
 )
 
 // gate stands between one channel and the engine: it decides who is heard and
@@ -68,8 +70,9 @@ func (g *gate) Receive(ctx context.Context, in Inbound) (Accepted, error) {
 			in.Session = own
 		}
 	case !g.lets(in.Sender):
-		n := g.refused.Add(1)
-		g.log.Info("message from a stranger was not taken", "channel", g.name, "sender", in.Sender, "refused", n)
+		if n := g.refused.Add(1); n&(n-1) == 0 { // a flood fills no disk
+			g.log.Info("messages from strangers were not taken", "channel", g.name, "sender", in.Sender, "refused", n)
+		}
 		return Accepted{}, g.overhear(ctx, in, own)
 	default:
 		in.Session = own
@@ -78,7 +81,7 @@ func (g *gate) Receive(ctx context.Context, in Inbound) (Accepted, error) {
 		g.unmentioned.Add(1)
 		return Accepted{}, g.overhear(ctx, in, own)
 	}
-	if !in.Forwarded {
+	if !in.Forwarded || in.FromOwner { // what he passes on belongs to the words that go with it
 		in.Settle = g.settle
 	}
 	if acc, known, err := g.known(ctx, in); err != nil || known {
@@ -87,7 +90,10 @@ func (g *gate) Receive(ctx context.Context, in Inbound) (Accepted, error) {
 	if err := g.fetch(ctx, &in); err != nil {
 		return Accepted{}, err
 	}
-	in.Text = strings.ToValidUTF8(in.Text, "\uFFFD")
+	if in.Text = strings.ToValidUTF8(in.Text, "\uFFFD"); strings.TrimSpace(in.Text) == "" && len(in.Images) == 0 {
+		in.Text = "[no words]" // a name alone, or something that was only passed on
+	}
+	failpoint.Hit("message.fetched")
 	acc, err := g.to.Receive(ctx, in)
 	if err != nil {
 		return acc, fmt.Errorf("channels: %s: take a message: %w", g.name, err)
@@ -99,8 +105,8 @@ func (g *gate) Receive(ctx context.Context, in Inbound) (Accepted, error) {
 }
 
 // identify finds out whether the sender is the owner. Only what he wrote himself
-// pairs him: nothing that is quoted or passed on, and nothing in a group, where
-// others read the code.
+// pairs him: nothing that is quoted or passed on. What is said in a group pairs
+// nobody, since others read the code.
 func (g *gate) identify(ctx context.Context, in *Inbound) error {
 	if in.FromOwner || in.Sender == "" || g.owners == nil {
 		return nil
@@ -112,10 +118,10 @@ func (g *gate) identify(ctx context.Context, in *Inbound) error {
 			in.Outside, in.Text = append(in.Outside, in.Text), "[forwarded]"
 		}
 	}
-	if err != nil || yes || in.Group || in.Forwarded || len(in.Outside) > 0 || len(in.Images) > 0 || len(in.Files) > 0 {
+	if err != nil || yes || in.Forwarded || len(in.Outside) > 0 || len(in.Images) > 0 || len(in.Files) > 0 {
 		return err
 	}
-	if yes, err = g.owners.Pair(ctx, *in); err != nil || !yes {
+	if yes, err = g.owners.Pair(ctx, *in); err != nil || !yes || in.Group {
 		return err
 	}
 	in.FromOwner, in.Text, in.Payload = true, PairedCommand, nil

@@ -96,7 +96,19 @@ func (m *Manager) note(name, state string, err error) {
 	}
 	h.State, h.Error = state, ""
 	if err != nil {
-		h.Error = err.Error()
+		h.Error = brief(err)
+	}
+}
+
+// steadyAfter is how long a channel has to run until what had failed before is over.
+const steadyAfter = time.Minute
+
+// over forgets what a channel had failed with.
+func (m *Manager) over(name, failed string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if h := m.state[name]; h.State == "running" && h.Error == failed {
+		h.Error = ""
 	}
 }
 
@@ -105,7 +117,7 @@ func (m *Manager) trouble(name string, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if h := m.state[name]; h.State == "running" {
-		h.Error = err.Error()
+		h.Error = brief(err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 )
@@ -35,6 +36,9 @@ type Options struct {
 	// Drafts keeps which messages hold answers that are still being written; nil:
 	// answers are sent only whole.
 	Drafts Drafts
+	// Redact takes credentials out of what is seen of an answer that is still being
+	// written, as they are taken out of all texts that are sent; nil leaves them.
+	Redact func(string) string
 	// Grace is how long a Send may go on after Run was told to end (default 3 s).
 	Grace time.Duration
 }
@@ -139,10 +143,13 @@ func (m *Manager) Run(ctx context.Context) error {
 // channel needs its owner.
 func (m *Manager) supervise(ctx context.Context, name, part string, run func(context.Context) error) {
 	m.note(name, "running", nil)
+	last := ""
 	for failures := 0; ; failures++ {
 		began := time.Now()
-		woke := m.woke(name)
+		woke, was := m.woke(name), last
+		steady := time.AfterFunc(steadyAfter, func() { m.over(name, was) })
 		err := guarded(func() error { return run(ctx) })
+		steady.Stop()
 		if ctx.Err() != nil {
 			return
 		}
@@ -158,7 +165,7 @@ func (m *Manager) supervise(ctx context.Context, name, part string, run func(con
 			m.opt.Log.Error("channel stopped until the next start", "channel", name, "part", part, "error", err)
 			m.note(name, "stopped", err)
 			if m.opt.Trouble != nil {
-				m.opt.Trouble(name, err)
+				m.opt.Trouble(name, errors.New(brief(err)))
 			}
 			return
 		}
@@ -171,7 +178,15 @@ func (m *Manager) supervise(ctx context.Context, name, part string, run func(con
 			return
 		}
 		m.note(name, "running", err)
+		last = brief(err)
 	}
+}
+
+// brief is an error as its owner reads it: without the stack of a panic, which is in
+// the log.
+func brief(err error) string {
+	text, _, _ := strings.Cut(err.Error(), "\ngoroutine ")
+	return text
 }
 
 // guarded turns a panic of a driver into an error.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -190,6 +192,58 @@ func TestPartsAreNotRepeated(t *testing.T) {
 	})
 }
 
+// picky is a platform that takes files, and not every one.
+type picky struct{ *channelstest.Fake }
+
+func (picky) Attaches() {}
+
+func (p picky) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
+	if len(d.Files) > 0 && d.Files[0].Name == "bad.pdf" {
+		return channels.Receipt{}, channels.Errorf(channels.Permanent, "413 request entity too large")
+	}
+	return p.Fake.Send(ctx, d)
+}
+
+// A file that the platform refuses takes no text with it: the text arrives, and says so.
+func TestAFileThatIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "copy")
+		if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f := picky{&channelstest.Fake{Limit: channels.Limits{MaxText: 100, MaxFile: 1 << 20}}}
+		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": f}, channels.Options{})
+		var ids []string
+		for _, text := range []string{"here it is", strings.Repeat("many words ", 12)} {
+			for _, name := range []string{"good.pdf", "bad.pdf"} {
+				d := to("x", "c", text)
+				d.Files = []channels.Attachment{{Name: name, Size: 1, Path: path}}
+				ids = append(ids, h.out.Put(d))
+			}
+		}
+		synctest.Wait()
+		var got []string
+		for _, d := range f.Deliveries() {
+			got = append(got, fmt.Sprintf("%s %.20s %d", d.ID, d.Text, len(d.Files)))
+		}
+		long := "many words many word"
+		want := []string{
+			ids[0] + " here it is 1", ids[1] + " here it is 0", ids[1] + ".files (the file bad.pdf, 1 0",
+			ids[2] + ".1 " + long + " 0", ids[2] + ".2 " + long + " 1",
+			ids[3] + ".1 " + long + " 0", ids[3] + ".2 " + long + " 0", ids[3] + ".files (the file bad.pdf, 1 0",
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Error(d)
+		}
+		for _, id := range ids {
+			if s := h.out.Row(id).State; s != channels.Sent {
+				t.Errorf("%s is %s", id, s)
+			}
+		}
+		h.stop(t)
+	})
+}
+
 func TestTimedOutSend(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -226,6 +280,36 @@ func TestTimedOutSend(t *testing.T) {
 			})
 		})
 	}
+}
+
+// carrier is a channel on which files go along.
+type carrier struct{ *channelstest.Fake }
+
+func (carrier) Attaches() {}
+
+func (carrier) Limits() channels.Limits { return channels.Limits{MaxFile: 50 << 20} }
+
+// TestLargeFile: what a slow line takes for a large file is not taken for a failure.
+func TestLargeFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "copy")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		f := &channelstest.Fake{}
+		release := f.Stall()
+		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": carrier{f}}, channels.Options{})
+		d := to("x", "c", "here")
+		d.Files = []channels.Attachment{{Name: "film.mp4", Size: 40 << 20, Path: path}}
+		h.out.Put(d)
+		time.Sleep(5 * time.Minute)
+		release()
+		time.Sleep(time.Minute)
+		h.stop(t)
+		if d := cmp.Diff([]string{"here"}, f.Arrived()); d != "" {
+			t.Error(d)
+		}
+	})
 }
 
 func TestStopWhileSending(t *testing.T) {
@@ -292,6 +376,9 @@ func TestBrokenChannelsHurtNobody(t *testing.T) {
 		got := map[string]string{}
 		for _, s := range h.Status() {
 			got[s.Name] = s.State
+			if s.Name == "panics" && (!strings.Contains(s.Error, "panic") || strings.Contains(s.Error, "goroutine")) {
+				t.Errorf("the owner is told of a panic: %q", s.Error)
+			}
 			if s.Name == "email" && s.Error != "no password" {
 				t.Errorf("email: %q", s.Error)
 			}

@@ -31,9 +31,9 @@ func (d *deliverer) failed(ctx context.Context, row Delivery, t *try, err error)
 	now := time.Now()
 	switch ClassOf(err) {
 	case Unauthorised:
-		return errors.Join(err, d.putBack(ctx, row, t, now, err.Error()))
+		return errors.Join(err, d.putBack(ctx, row, t, now, brief(err)))
 	case Permanent, Unsupported:
-		return d.giveUp(ctx, row, err.Error())
+		return d.giveUp(ctx, row, brief(err))
 	case Later:
 		at := now.Add(backoff(max(row.Attempts-1, 0)))
 		if e, ok := errors.AsType[*Error](err); ok && !e.RetryAt.IsZero() {
@@ -44,9 +44,9 @@ func (d *deliverer) failed(ctx context.Context, row Delivery, t *try, err error)
 		}
 		d.paused = at
 		if d.old(row, now) {
-			return d.giveUp(ctx, row, err.Error())
+			return d.giveUp(ctx, row, brief(err))
 		}
-		return d.putBack(ctx, row, t, at, err.Error())
+		return d.putBack(ctx, row, t, at, brief(err))
 	}
 	if !unreachable(err) {
 		if t.failures == 0 {
@@ -55,9 +55,9 @@ func (d *deliverer) failed(ctx context.Context, row Delivery, t *try, err error)
 		t.failures++
 	}
 	if t.failures >= maxFailures && now.Sub(t.since) >= maxOutage || d.old(row, now) {
-		return d.giveUp(ctx, row, err.Error())
+		return d.giveUp(ctx, row, brief(err))
 	}
-	return d.putBack(ctx, row, t, now.Add(backoff(max(t.failures-1, row.Attempts-1, 0))), err.Error())
+	return d.putBack(ctx, row, t, now.Add(backoff(max(t.failures-1, row.Attempts-1, 0))), brief(err))
 }
 
 // old reports whether a text has been tried often enough and for long enough.

@@ -16,7 +16,8 @@ type Owners interface {
 	IsOwner(ctx context.Context, channel, sender string) (bool, error)
 	// Pair takes the text of a sender who is not known, and reports whether it was
 	// the code that the owner was shown elsewhere. Such a sender is the owner from
-	// then on.
+	// then on. In a group nobody is paired, and the code is worth nothing any more:
+	// others have read it.
 	Pair(ctx context.Context, in Inbound) (bool, error)
 }
 

@@ -14,8 +14,9 @@ func Split(text string, limit int) []string { return SplitFor(text, Limits{MaxTe
 // it can, else of a line, else of a word, and only then inside a word, but never
 // inside what people see as one character (UAX 29, extended grapheme clusters). A list
 // item or a fenced code block that fits into one part is not cut; a block that does
-// not is closed at the end of a part and opened again in the next. White space at the
-// cuts is dropped. A limit of 0 or less means none.
+// not is closed at the end of a part and opened again in the next, and the head of a
+// table is said again. Links, code and strong words are not cut between their words.
+// White space at the cuts is dropped. A limit of 0 or less means none.
 func SplitFor(text string, l Limits) []string {
 	c := cutter{limit: l.MaxText, utf16: l.UTF16}
 	if c.limit <= 0 || len(text) <= c.limit || c.length(text) <= c.limit {
@@ -108,16 +109,16 @@ func (c cutter) part(text string) (part, rest string) {
 	case m.paragraph > end/2:
 		return cutAt(text, m.paragraph)
 	case m.line > end/4:
-		return cutAt(text, m.line)
+		return c.lineAt(text, m.line)
 	case m.open.mark != "" && m.open.start == 0:
 		if part, rest, ok := c.fence(text, m.open); ok {
 			return part, rest
 		}
 	}
 	if m.line > 0 {
-		return cutAt(text, m.line)
+		return c.lineAt(text, m.line)
 	}
-	if i := strings.LastIndexAny(text[:end+1], " \t\n"); i > end/4 && i > 0 {
+	if i := c.wordAt(text, end); i > 0 {
 		return cutAt(text, i)
 	}
 	end = c.whole(text, end)

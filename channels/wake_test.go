@@ -54,6 +54,13 @@ func TestAConnectionBeginsAnewWhenTheMachineWakes(t *testing.T) {
 		if ch.runs.Load() != n+1 || h.Status()[0].State != "running" {
 			t.Errorf("a channel that waits is not tried at once: %+v", h.Status()[0])
 		}
+		if s := h.Status()[0]; s.Error == "" {
+			t.Error("right after it has begun again nothing is known of why it had to")
+		}
+		time.Sleep(2 * time.Minute)
+		if s := h.Status()[0]; s.State != "running" || s.Error != "" {
+			t.Errorf("it works again, and the status still tells %+v", s)
+		}
 		h.stop(t)
 	})
 }

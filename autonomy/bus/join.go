@@ -111,6 +111,26 @@ func (b *Bus) mergeTx(tx *store.Tx, first, e Event, text string, payload json.Ra
 	return channels.Accepted{Event: first.ID}, nil
 }
 
+// SettlingTx lists the messages of a conversation that wait for a next one, and makes
+// them due now.
+func (b *Bus) SettlingTx(tx *store.Tx, session string) (events []string, err error) {
+	rows, err := tx.Query(`UPDATE inbox INDEXED BY inbox_open SET settle_until = 0, not_before = ?
+		WHERE state IN ('pending', 'claimed') AND lane = ? AND state = 'pending' AND settle_until > 0 RETURNING id`, resumed, session)
+	if err != nil {
+		return nil, fmt.Errorf("bus: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("bus: %w", err)
+		}
+		events = append(events, id)
+	}
+	tx.AfterCommit(b.Poke)
+	return events, rows.Err()
+}
+
 // joinedTx is the event that a message with this key became a part of, "" when it did
 // not.
 func joinedTx(tx *store.Tx, e Event) (event string, err error) {

@@ -61,6 +61,9 @@ type Options struct {
 	// Ended is called in the transaction that ends a pairing: nothing more is told
 	// to that sender.
 	Ended func(tx *store.Tx, p Pairing) error
+	// Spoiled is called in the transaction that ends the code of a channel since it
+	// was written in a group, to tell the owner.
+	Spoiled func(tx *store.Tx, channel string) error
 }
 
 // Pairings is channels.Owners. Its methods may be called concurrently.
@@ -145,8 +148,8 @@ func (p *Pairings) IsOwner(ctx context.Context, channel, sender string) (yes boo
 	return yes, nil
 }
 
-// Pair implements channels.Owners. A code that was tried too often is worth
-// nothing, also for its owner.
+// Pair implements channels.Owners. A code that was tried too often, or written in a
+// group, is worth nothing, also for its owner.
 func (p *Pairings) Pair(ctx context.Context, in channels.Inbound) (paired bool, err error) {
 	code, ok := ParseCode(in.Text)
 	if !ok || in.Sender == "" {
@@ -185,6 +188,9 @@ func (p *Pairings) tryTx(tx *store.Tx, in channels.Inbound, code string) (bool, 
 		rec.Actor = "stranger"
 		return false, p.guard.AuditTx(tx, rec)
 	}
+	if in.Group {
+		return false, p.spoilTx(tx, rec)
+	}
 	x := Pairing{ID: newID(), Channel: in.Channel, Sender: in.Sender, Name: in.SenderName, Chat: in.Chat, By: by, CreatedAt: now}
 	if _, err := tx.Exec(`DELETE FROM pairing_codes WHERE channel = ?`, in.Channel); err != nil {
 		return false, err
@@ -201,6 +207,20 @@ func (p *Pairings) tryTx(tx *store.Tx, in channels.Inbound, code string) (bool, 
 	}
 	rec.Verdict, rec.Outcome = "allow", "done"
 	return true, p.guard.AuditTx(tx, rec)
+}
+
+// spoilTx ends a code that others have read.
+func (p *Pairings) spoilTx(tx *store.Tx, rec guard.Record) error {
+	if _, err := tx.Exec(`DELETE FROM pairing_codes WHERE channel = ?`, rec.Origin); err != nil {
+		return err
+	}
+	if p.opt.Spoiled != nil {
+		if err := p.opt.Spoiled(tx, rec.Origin); err != nil {
+			return err
+		}
+	}
+	rec.Outcome = "written in a group"
+	return p.guard.AuditTx(tx, rec)
 }
 
 func newID() string {

@@ -1,8 +1,11 @@
 package pairing_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -104,6 +107,56 @@ func TestACodeThatIsGuessedAtIsDead(t *testing.T) {
 	fatal(t, err)
 	if says(p, t, "chat", "ada", c.Code) || !says(p, t, "chat", "ada", second.Code) {
 		t.Error("a new code replaces the old one")
+	}
+}
+
+// Whoever reads along in a group must not be quicker than the owner.
+func TestACodeThatWasWrittenInAGroupIsDead(t *testing.T) {
+	p := open(t)
+	c, err := p.NewCode(t.Context(), "chat", "cli")
+	fatal(t, err)
+	group := func(text string) bool {
+		t.Helper()
+		yes, err := p.Pair(t.Context(), channels.Inbound{Channel: "chat", Chat: "g", Sender: "ada", Group: true, Text: text})
+		fatal(t, err)
+		return yes
+	}
+	if group("22222-22222") || !says(p, t, "chat", "ada", c.Code) {
+		t.Error("talk in a group ends a code")
+	}
+	c, err = p.NewCode(t.Context(), "chat", "cli")
+	fatal(t, err)
+	if group(c.Code) || owner(p, t, "chat", "eve") || says(p, t, "chat", "eve", c.Code) {
+		t.Error("a code of a group pairs")
+	}
+}
+
+// Guesses that come at the same time, from many senders, are counted one by one.
+func TestGuessesAtTheSameTimeAreCounted(t *testing.T) {
+	p := open(t)
+	c, err := p.NewCode(t.Context(), "chat", "cli")
+	fatal(t, err)
+	var wg sync.WaitGroup
+	var paired atomic.Int32
+	for i := range 40 {
+		wg.Go(func() {
+			yes, err := p.Pair(t.Context(), channels.Inbound{Channel: "chat", Chat: "7", Sender: fmt.Sprint("eve", i), Text: fmt.Sprintf("2222-2222%02d", 22+i%8)})
+			if err != nil || yes {
+				paired.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	if paired.Load() > 0 || says(p, t, "chat", "ada", c.Code) {
+		t.Error("the code outlived forty guesses")
+	}
+	other, err := p.NewCode(t.Context(), "other", "cli")
+	fatal(t, err)
+	for range 9 {
+		says(p, t, "chat", "eve", "22222-22222")
+	}
+	if !says(p, t, "other", "ada", other.Code) {
+		t.Error("guesses on one channel end the code of another")
 	}
 }
 

@@ -52,11 +52,19 @@ func TestSent(t *testing.T) {
 func TestDraft(t *testing.T) {
 	w := discordtest.New(t)
 	ch := w.Open()
-	id, err := ch.Draft(t.Context(), "c1", "", "I thi")
+	id, err := ch.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: "c1", Text: "I thi"})
 	if err != nil || last(w).Body["flags"] != float64(4|1<<12) {
 		t.Fatal(err, last(w))
 	}
-	if same, err := ch.Draft(t.Context(), "c1", id, "I think"); err != nil || same != id {
+	first := channels.Delivery{ID: "draft", Chat: "c1", CreatedAt: time.Now().Add(-time.Minute)}
+	if r, found, err := ch.Find(t.Context(), first); err != nil || !found || r.ID != id { // as after a crash
+		t.Error(r, found, err)
+	}
+	first.ID = "other"
+	if r, found, err := ch.Find(t.Context(), first); err != nil || found {
+		t.Error(r, found, err)
+	}
+	if same, err := ch.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: "c1", Draft: id, Text: "I think"}); err != nil || same != id {
 		t.Fatal(same, err)
 	}
 	d := channels.Delivery{ID: "d1", Chat: "c1", Text: "I think so.", Draft: id}
@@ -209,16 +217,16 @@ func TestLimits(t *testing.T) {
 	t.Run("drafts leave the last one to the whole text", func(t *testing.T) {
 		w := discordtest.New(t)
 		ch := w.Open()
-		id, err := ch.Draft(t.Context(), "c1", "", "I thi")
+		id, err := ch.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: "c1", Text: "I thi"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		w.Fails = append(w.Fails, discordtest.AnswerWith(200, `{"id":"5"}`, "X-RateLimit-Remaining", "1", "X-RateLimit-Reset-After", "40.5"))
-		if _, err := ch.Draft(t.Context(), "c1", id, "I think"); err != nil {
+		if _, err := ch.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: "c1", Draft: id, Text: "I think"}); err != nil {
 			t.Fatal(err)
 		}
 		n := len(w.Requests)
-		if _, err := ch.Draft(t.Context(), "c1", id, "I think s"); channels.ClassOf(err) != channels.Later || len(w.Requests) != n {
+		if _, err := ch.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: "c1", Draft: id, Text: "I think s"}); channels.ClassOf(err) != channels.Later || len(w.Requests) != n {
 			t.Errorf("another draft: %v", err)
 		}
 		if r, err := ch.Send(t.Context(), channels.Delivery{ID: "d1", Chat: "c1", Text: "I think so.", Draft: id}); err != nil || r.ID != id {

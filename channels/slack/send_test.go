@@ -50,21 +50,26 @@ func TestThread(t *testing.T) {
 func TestDraft(t *testing.T) {
 	d := slacktest.New(t)
 	c := d.Open()
-	id, err := c.Draft(t.Context(), "D1", "", "An ans")
+	id, err := c.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: "D1", Text: "An ans"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := c.Draft(t.Context(), "D1", id, "An answer "+strings.Repeat("<", 3400)); err != nil || again != id {
+	first := say("draft", "D1", "")
+	first.CreatedAt = time.Now()
+	if r, found, err := c.Find(t.Context(), first); err != nil || !found || r.ID != id { // as after a crash
+		t.Errorf("the draft %s is found as %q, %v, %v", id, r.ID, found, err)
+	}
+	if again, err := c.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: "D1", Draft: id, Text: "An answer " + strings.Repeat("<", 3400)}); err != nil || again != id {
 		t.Fatalf("%q, %v", again, err)
 	}
 	if n := len([]rune(d.Posts()[0]["text"].(string))); n > 4000 {
 		t.Errorf("a draft of %d characters", n)
 	}
 	d.Failing("chat.update", slacktest.Failure{Status: 429, After: "1"})
-	if _, err := c.Draft(t.Context(), "D1", id, "x"); channels.ClassOf(err) != channels.Later {
+	if _, err := c.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: "D1", Draft: id, Text: "x"}); channels.ClassOf(err) != channels.Later {
 		t.Errorf("Draft: %v", err)
 	}
-	if again, err := c.Draft(t.Context(), "D1", id, "x"); again != id || channels.ClassOf(err) != channels.Later || len(d.Made("chat.update")) != 2 {
+	if again, err := c.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: "D1", Draft: id, Text: "x"}); again != id || channels.ClassOf(err) != channels.Later || len(d.Made("chat.update")) != 2 {
 		t.Errorf("a draft was shown although Slack asked to slow down: %v", err)
 	}
 	whole := say("d1", "D1", "An answer. See https://example.invalid")
@@ -102,7 +107,7 @@ func TestDraftsLeaveRoom(t *testing.T) {
 	id, shown := "", 0
 	for n := range 60 {
 		var err error
-		if id, err = c.Draft(t.Context(), fmt.Sprintf("D%d", n/3), id, fmt.Sprint("so far ", n)); err == nil {
+		if id, err = c.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: fmt.Sprintf("D%d", n/3), Draft: id, Text: fmt.Sprint("so far ", n)}); err == nil {
 			shown++
 		} else if e, ok := errors.AsType[*channels.Error](err); !ok || e.Class != channels.Later || time.Until(e.RetryAt) > time.Minute {
 			t.Fatalf("Draft: %v", err)
@@ -116,7 +121,7 @@ func TestDraftsLeaveRoom(t *testing.T) {
 	}
 	d = slacktest.New(t)
 	c = d.Open()
-	id, err := c.Draft(t.Context(), "D1", "", "so far")
+	id, err := c.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: "D1", Text: "so far"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"hob/channels"
+	"hob/platform/failpoint"
 	"hob/platform/safehttp"
 )
 
@@ -72,7 +73,7 @@ type Options struct {
 
 func (o Options) orReal() Options {
 	if o.API == "" {
-		o.API, o.Domain = "https://slack.com/api/", "slack.com"
+		o.API, o.Domain = failpoint.Address(Name, "https://slack.com/api/"), "slack.com"
 	}
 	if o.Silence == 0 {
 		// Slack pings every few seconds; its own clients give up after 30 s without

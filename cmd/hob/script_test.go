@@ -3,6 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"net/http"
@@ -36,7 +39,8 @@ func TestMain(m *testing.M) {
 }
 
 // poster is a client of the API that is not hob: it prints the status with which
-// the daemon answers to the token. -approve says yes to all that is open.
+// the daemon answers to the token. -approve says yes to all that is open, -hook posts
+// its arguments to the webhook, one after another.
 func poster() {
 	p, err := system.DefaultPaths()
 	if err != nil {
@@ -55,6 +59,11 @@ func poster() {
 		if err != nil {
 			panic(err)
 		}
+		if path == "/hooks/webhook" {
+			m := hmac.New(sha256.New, []byte("not-a-real-secret"))
+			m.Write(body)
+			r.Header.Set("X-Hob-Signature", "sha256="+hex.EncodeToString(m.Sum(nil)))
+		}
 		resp, err := c.http.Do(r)
 		if err != nil {
 			panic(err)
@@ -65,6 +74,10 @@ func poster() {
 	switch {
 	case os.Args[1] == "-approve":
 		fmt.Println(do(http.MethodPost, "/api/v1/sessions/cli/approvals/any", []byte(`{"approved":true}`)))
+	case os.Args[1] == "-hook":
+		for _, body := range os.Args[2:] {
+			fmt.Println(do(http.MethodPost, "/hooks/webhook", []byte(body)))
+		}
 	case len(os.Args) > 2:
 		fmt.Println(do(http.MethodPost, os.Args[1], []byte(os.Args[2])))
 	default:

@@ -12,32 +12,51 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+)
+
+// A child holds all that its parent has open until it runs its own program, and so a
+// socket of the tree's own process: then it is looked again, for two seconds.
+const (
+	forkLooks = 80
+	forkWait  = 25 * time.Millisecond
 )
 
 func clientOf(from, to netip.AddrPort, tree Tree, thorough bool) (Client, error) {
+	for n := 0; ; n++ {
+		c, inode, err := lookAt(from, to, tree, thorough)
+		if c != ClientHob || n == forkLooks || tree.PID <= 0 || !holds(tree.PID, inode) {
+			return c, err
+		}
+		<-time.After(forkWait)
+	}
+}
+
+func lookAt(from, to netip.AddrPort, tree Tree, thorough bool) (c Client, inode string, err error) {
 	inode, uid, err := lookUp(from, to)
 	if err != nil && !errors.Is(err, errGone) { // a kernel without sock_diag
 		inode, uid, err = socketOf(from, to)
 	}
 	if err != nil {
-		return ClientUnknown, err
+		return ClientUnknown, inode, err
 	}
 	if uid != os.Getuid() && uid != 0 {
-		return ClientStranger, nil
+		return ClientStranger, inode, nil
 	}
 	own, err := descendants(tree)
 	if err != nil {
-		return ClientUnknown, err
+		return ClientUnknown, inode, err
 	}
 	for pid := range own {
 		if holds(pid, inode) {
-			return ClientHob, nil
+			return ClientHob, inode, nil
 		}
 	}
 	if !thorough {
-		return ClientOwner, nil
+		return ClientOwner, inode, nil
 	}
-	return holder(inode, tree)
+	c, err = holder(inode, tree)
+	return c, inode, err
 }
 
 // holder looks for whoever has the socket open, among all processes. A socket

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+	"time"
 )
 
 func listen(t *testing.T) net.Listener {
@@ -103,6 +104,50 @@ func TestAChildIsFound(t *testing.T) {
 			}
 			if by := StartedByHob(cmd.Process.Pid, x.tree.PID); by != (x.want == ClientHob) {
 				t.Errorf("started by Hob: %v", by)
+			}
+		})
+	}
+}
+
+// A child that has not begun its own program yet holds the socket of its parent for a
+// moment. One that keeps it is taken for what it is.
+func TestAChildThatHoldsTheSocketOfItsParent(t *testing.T) {
+	ln := listen(t)
+	c, err := net.Dial("tcp", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	f, err := c.(*net.TCPConn).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for name, want := range map[string]Client{"for a moment": ClientOwner, "for good": ClientHob} {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), "cat")
+			cmd.ExtraFiles = []*os.File{f}
+			in, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 1)
+			end := func() { in.Close(); ended <- cmd.Wait() }
+			if want == ClientOwner {
+				time.AfterFunc(2*forkWait, end)
+			}
+			got, err := ClientOf(c.LocalAddr().String(), ln.Addr().String(), Tree{PID: os.Getpid()}, true)
+			if err != nil || got != want {
+				t.Errorf("%v, %v", got, err)
+			}
+			if want == ClientHob {
+				end()
+			}
+			if err := <-ended; err != nil {
+				t.Error(err)
 			}
 		})
 	}

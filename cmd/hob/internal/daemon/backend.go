@@ -33,8 +33,8 @@ func (b *backend) Receive(ctx context.Context, in channels.Inbound) (channels.Ac
 }
 
 // Known implements channels.Knower.
-func (b *backend) Known(ctx context.Context, channel, key string) (channels.Accepted, bool, error) {
-	return b.d.loop.Known(ctx, channel, key)
+func (b *backend) Known(ctx context.Context, in channels.Inbound) (channels.Accepted, bool, error) {
+	return b.d.loop.Known(ctx, in)
 }
 
 // Overhear implements channels.Overhearer.

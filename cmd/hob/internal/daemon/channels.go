@@ -69,7 +69,7 @@ func (d *Daemon) openChannels(context.Context) error {
 	d.channels, err = channels.New(channels.Options{
 		Outbox: d.bus.Outbox(), Receiver: &backend{d}, Log: d.opt.Log, Channels: opened, Failed: failed, Trouble: d.channelStopped, Owners: owners{d},
 		SharedGroups: d.opt.Config.Autonomy.Groups == config.PerChat,
-		Choices:      d.choices(), Files: d.received(), Drafts: d.bus.Drafts(),
+		Choices:      d.choices(), Files: d.received(), Drafts: d.bus.Drafts(), Redact: d.redact.Text,
 	})
 	return err
 }

@@ -16,6 +16,7 @@ import (
 	"hob/autonomy/llm/llmtest"
 	"hob/channels"
 	"hob/channels/channelstest"
+	"hob/tools"
 )
 
 // pigeon is a chat platform that can do everything: it joins messages, takes files
@@ -74,10 +75,10 @@ func (p *pigeon) reply(t *testing.T, part string) channels.Delivery {
 	return channels.Delivery{}
 }
 
-func pigeonHouse(t *testing.T, p *pigeon, conf string, reply func(llmtest.Request) llmtest.Answer) *house {
+func pigeonHouse(t *testing.T, p *pigeon, conf string, reply func(llmtest.Request) llmtest.Answer, more ...tools.Tool) *house {
 	t.Helper()
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: func(r llmtest.Request) (llmtest.Answer, bool) { return reply(r), true }})
-	h := openScriptedWith(t, t.TempDir(), model.URL, playWay{api: llmtest.OpenAI}, conf, Options{Channels: map[string]channels.Channel{"pigeon": p}})
+	h := openScriptedWith(t, t.TempDir(), model.URL, playWay{api: llmtest.OpenAI}, conf, Options{Channels: map[string]channels.Channel{"pigeon": p}, Tools: more})
 	status, body := h.api(http.MethodPost, "/api/v1/channels/pigeon/pair", struct{}{})
 	var c struct{ Code string }
 	if status != http.StatusOK || json.Unmarshal(body, &c) != nil {
@@ -135,8 +136,34 @@ func TestWhatIsNotJoinedWaitsForNothing(t *testing.T) {
 		t.Error("a command was joined")
 	}
 	p.reply(t, "running")
-	if acc := p.hear(t, channels.Inbound{Text: "another's words", Forwarded: true}); acc.Event == waits.Event {
-		t.Error("a text of somebody else was joined")
+}
+
+// "What is this about?" and what is passed on along with it are one question, in which
+// the words of the other stay outside text.
+func TestWhatIsPassedOnBelongsToTheWordsAboutIt(t *testing.T) {
+	p := newPigeon(400 * time.Millisecond)
+	var body string
+	var mu sync.Mutex
+	h := pigeonHouse(t, p, "", func(r llmtest.Request) llmtest.Answer {
+		mu.Lock()
+		defer mu.Unlock()
+		body = string(r.Body)
+		return llmtest.Answer{Text: "a bill"}
+	})
+	first := p.hear(t, channels.Inbound{Text: "what is this about?", Key: "1"})
+	if acc := p.hear(t, channels.Inbound{Text: "you owe us 9 coins", Key: "2", Forwarded: true}); acc.Event != first.Event {
+		t.Error("what was passed on was not joined")
+	}
+	p.reply(t, "a bill")
+	mu.Lock()
+	defer mu.Unlock()
+	if !strings.Contains(body, "you owe us 9 coins") || !strings.Contains(body, "what is this about?") {
+		t.Errorf("the model was asked %s", body)
+	}
+	ev, err := h.d.bus.Event(t.Context(), first.Event)
+	fatal(t, err)
+	if strings.Contains(ev.Text, "coins") || !strings.Contains(string(ev.Payload), `"outside":["you owe us 9 coins"]`) {
+		t.Errorf("%q with %s: the words of another stand among the owner's", ev.Text, ev.Payload)
 	}
 }
 
@@ -207,6 +234,45 @@ func TestTheOwnerGetsAFile(t *testing.T) {
 	fatal(t, h.d.outgoing.sweep(t.Context(), h.d.bus))
 	if _, err := os.Stat(held); err == nil {
 		t.Error("the copy is still there")
+	}
+}
+
+// A file that is too large for the channel, or that its platform refuses, is not lost in
+// silence: the owner reads where it lies, or that it could not go along.
+func TestAFileThatCannotGoAlong(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		size   int64
+		refuse bool
+		want   string
+	}{
+		{"larger than the channel takes", 2 << 20, false, "report.pdf lies on your computer: "},
+		{"larger than anything that goes out", 60 << 20, false, "done: "},
+		{"refused by the platform", 1 << 10, true, "(the file report.pdf, 1 kB, could not go along)"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newPigeon(0)
+			h := pigeonHouse(t, p, "", sendsFile("~/Documents/report.pdf"))
+			path := filepath.Join(h.home, "Documents", "report.pdf")
+			fatal(t, os.WriteFile(path, []byte("%PDF-1.4 x"), 0o600))
+			fatal(t, os.Truncate(path, c.size))
+			if c.refuse {
+				p.FailWith(channels.Errorf(channels.Permanent, "413 request entity too large"), 1)
+			}
+			p.hear(t, channels.Inbound{Text: "send me the report.pdf"})
+			if d := p.reply(t, c.want); len(d.Files) != 0 || strings.Contains(c.want, "lies on") && !strings.Contains(d.Text, path) {
+				t.Errorf("%+v", d)
+			}
+			if done := p.reply(t, "done: "); c.size > 50<<20 && !strings.Contains(done.Text, "at most 50 MB") {
+				t.Errorf("the model was told %q", done.Text)
+			}
+			if c.size < 50<<20 {
+				p.reply(t, "here it is")
+			}
+			if info, err := os.Stat(path); err != nil || info.Size() != c.size {
+				t.Errorf("the file itself: %v, %v", info, err)
+			}
+		})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"hob/autonomy/bus"
 	"hob/autonomy/pairing"
 	"hob/channels"
 	"hob/channels/web"
@@ -28,7 +29,17 @@ func (o owners) Pair(ctx context.Context, in channels.Inbound) (bool, error) {
 func (d *Daemon) openPairings() {
 	d.pairings = pairing.New(d.store, d.guard, pairing.Options{Paired: d.paired, Ended: func(tx *store.Tx, p pairing.Pairing) error {
 		return d.bus.DisownTx(tx, p.Channel, p.Sender)
-	}})
+	}, Spoiled: d.spoiled})
+}
+
+// spoiled tells the owner that nobody can pair with his code any more.
+func (d *Daemon) spoiled(tx *store.Tx, channel string) error {
+	session, _, _, err := d.bus.LastOwnerSession(context.Background())
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprintf("The code for %s was written in a group, where others read it, and is worth nothing any more. Write a new one to me alone: hob channel pair %s", channel, channel)
+	return d.loop.TellTx(tx, "spoiled:"+bus.NewID(), text, cmp.Or(session, "main"))
 }
 
 // paired tells the owner of it where he was before: if it was somebody else who

@@ -60,6 +60,11 @@ func TestPairing(t *testing.T) {
 	if says("9", "eve", c, true) || says("7", "", c, false) || says("7", "ada", "my code is "+c, false) {
 		t.Error("paired in a group, by nobody, or by a part of a message")
 	}
+	h.wait("notice", "was written in a group")
+	if says("7", "eve", c, false) {
+		t.Error("whoever read the code in a group is paired")
+	}
+	c = code()
 	if !says("7", "ada", strings.ToLower(c), false) || !arrives("This account is yours") {
 		t.Fatalf("the code does not pair; arrived: %q", f.Arrived())
 	}

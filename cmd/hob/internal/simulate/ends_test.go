@@ -73,6 +73,32 @@ func TestAStrangerOnAChannel(t *testing.T) {
 	}
 }
 
+// Short messages of one person are answered together here too, after the channel's own
+// time or the owner's, and one by one where he wants that. What a token looks like is
+// not asked of one that is played.
+func TestMessagesThatAreJoined(t *testing.T) {
+	const allow = "allow = [\"42\"]\n"
+	for _, c := range []struct{ name, section, joined string }{
+		{"telegram", "token = \"keychain:telegram\"\n" + allow, "09:00:01"},
+		{"slack", "bot_token = \"env:BOT\"\napp_token = \"env:APP\"\nallow = [\"T1/U42\"]\n", "09:00:01"},
+		{"webhook", "url = \"https://hook.example.org/hob\"\nsecret = \"env:HOOK\"\nsettle = \"5s\"\n" + allow, "09:00:05"},
+		{"telegram", "token = \"keychain:telegram\"\nsettle = \"0s\"\n" + allow, ""},
+	} {
+		who := "42"
+		if c.name == "slack" {
+			who = "T1/U42"
+		}
+		script := "-- config --\n[channels." + c.name + "]\n" + c.section +
+			"-- day 1 09:00 chat " + c.name + " " + who + " --\nthe red door\n-- day 1 09:00 chat " + c.name + " " + who + " --\nis open\n"
+		r := simulated(t, script, func(o *Options) { o.Days = 1 })
+		got := saidBy(r, Heard, Problem, Failed, Say)
+		together := strings.Count(got, "the red door is open")
+		if c.joined != "" && (together != 2 || !strings.Contains(got, "23 "+c.joined+" say")) || c.joined == "" && (together != 0 || strings.Count(got, " say ") != 2) {
+			t.Errorf("%s, %s:\n%s", c.name, c.section, got)
+		}
+	}
+}
+
 func TestAChannelThatDoesNotWork(t *testing.T) {
 	r := simulated(t, "-- config --\n[channels.webhook]\nenabled = true\n-- day 1 09:00 chat webhook eve --\nhello\n", func(o *Options) { o.Days = 1 })
 	if got := saidBy(r, Problem); !strings.Contains(got, `the channel "webhook" does not work: no secret`) {

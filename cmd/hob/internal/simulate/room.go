@@ -16,6 +16,7 @@ type room struct {
 	w     *world
 	name  string
 	allow []string // who writes there
+	limit channels.Limits
 	heard chan channels.Inbound
 }
 
@@ -33,9 +34,22 @@ type roomDriver struct {
 	w *world
 }
 
+// forms are those of secrets whose form is looked at, in the order in which the driver
+// asks for them.
+func forms(name string) []string {
+	return map[string][]string{"telegram": {"1:played-secret"}, "slack": {"xoxb-played", "xapp-played"}}[name]
+}
+
 // New implements channels.Driver. The real driver says whether its section will do
 // and whom it lets in; it connects to nothing before it runs.
 func (d roomDriver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
+	if list := forms(d.Name()); len(list) > 0 {
+		n := -1
+		deps.Secret = func(string) (string, error) {
+			n++
+			return list[n%len(list)], nil
+		}
+	}
 	real, err := d.Driver.New(decode, deps)
 	d.w.mu.Lock()
 	defer d.w.mu.Unlock()
@@ -47,12 +61,19 @@ func (d roomDriver) New(decode func(any) error, deps channels.Deps) (channels.Ch
 	if a, ok := real.(channels.Allower); ok {
 		r.allow = a.Allow()
 	}
+	if l, ok := real.(channels.Limiter); ok {
+		r.limit.Settle = l.Limits().Settle
+	}
 	d.w.rooms[d.Name()] = r
 	return r, nil
 }
 
 // Allow implements channels.Allower.
 func (r *room) Allow() []string { return r.allow }
+
+// Limits implements channels.Limiter: messages are answered together as they are on
+// the real channel.
+func (r *room) Limits() channels.Limits { return r.limit }
 
 // Run implements channels.Channel.
 func (r *room) Run(ctx context.Context, to channels.Receiver) error {

@@ -1,0 +1,74 @@
+package channels
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// spans are what is broken when it is cut between its words (CommonMark 0.31, sections
+// 6.1 to 6.4): code, a link, strong words, struck words.
+var spans = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("`[^`\n]+`" + `|!?\[[^\[\]\n]+\]\([^()\n]*\)|\*\*[^*\n]+\*\*|__[^_\n]+__|~~[^~\n]+~~`)
+})
+
+// wordAt is the last white space before which a text can be cut at end or sooner, as far
+// as there is one: not within a span, if that is not very long.
+func (c cutter) wordAt(text string, end int) int {
+	at := strings.LastIndexAny(text[:end+1], " \t\n")
+	if at <= 0 {
+		return 0
+	}
+	from := strings.LastIndexByte(text[:at], '\n') + 1
+	to := c.offset(text[at:], c.limit) + at // a span that goes on behind that fits into no part
+	for _, s := range spans().FindAllStringIndex(text[from:to], -1) {
+		if begin := from + s[0]; begin > end/4 && begin < at && from+s[1] > at {
+			return begin
+		}
+	}
+	if at > end/4 {
+		return at
+	}
+	// Behind it stands a long word: is it one that fits into a part?
+	word := text[at+1:]
+	if i := strings.IndexAny(word, " \t\n"); i >= 0 {
+		word = word[:i]
+	}
+	if c.length(word) <= c.limit {
+		return at
+	}
+	return 0
+}
+
+// lineAt cuts at the beginning of a line.
+func (c cutter) lineAt(text string, at int) (part, rest string) {
+	head := c.headAt(text, at)
+	part, rest = cutAt(text, at)
+	return part, head + rest
+}
+
+// headAt is the head of the table in which a text is cut at the beginning of a line:
+// its first two lines. "" when there is none, or none that is worth saying again.
+func (c cutter) headAt(text string, at int) string {
+	next, _, _ := strings.Cut(text[at:], "\n")
+	if !strings.Contains(next, "|") || strings.TrimSpace(next) == "" {
+		return ""
+	}
+	from := 0
+	if i := strings.LastIndex(text[:at], "\n\n"); i >= 0 { // its paragraph
+		from = i + 2
+	}
+	for from < at {
+		head, rest, _ := strings.Cut(text[from:at], "\n")
+		rule, _, more := strings.Cut(rest, "\n")
+		if strings.Contains(head, "|") && strings.ContainsAny(rule, "|") && strings.Contains(rule, "-") && strings.Trim(rule, " |:-\t\r") == "" {
+			both := head + "\n" + rule + "\n"
+			if !more || from+len(both) >= at || c.length(both) > c.limit/3 {
+				return ""
+			}
+			return both
+		}
+		from += len(head) + 1
+	}
+	return ""
+}
