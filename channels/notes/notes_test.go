@@ -361,6 +361,28 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
+// TestAFolderThatIsMadeLater: what its owner puts there at once, such as the code, is
+// heard.
+func TestAFolderThatIsMadeLater(t *testing.T) {
+	v, in := newVault(t), &channelstest.Inbox{}
+	hob := filepath.Join(v.dir, "Hob")
+	if err := os.Remove(hob); err != nil {
+		t.Fatal(err)
+	}
+	ch := open(t, &channelstest.Keeper{}, v)
+	defer run(t, ch, in)()
+	began(t, ch)
+	made := filepath.Join(v.dir, "made")
+	if err := os.Mkdir(made, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	v.write(t, "made/code.md", "#hob 2345A-BCDEF")
+	if err := os.Rename(made, hob); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the code", func() bool { return len(in.Heard()) == 1 })
+}
+
 // TestAFolderThatIsGone is not the same as an empty one.
 func TestAFolderThatIsGone(t *testing.T) {
 	v, in := newVault(t), &channelstest.Inbox{}

@@ -225,13 +225,13 @@ func (e *Ear) look(ctx context.Context, take func(context.Context, Place, Entry)
 	for _, p := range places {
 		found, err := e.sight(ctx, p, own)
 		switch {
-		case errors.Is(err, pim.ErrNoFolder):
-			continue
+		case errors.Is(err, pim.ErrNoFolder): // what will be there is new
 		case err != nil:
 			errs = append(errs, fmt.Errorf("%s: %s: %w", e.o.What, p.Name(), err))
 			continue
+		default:
+			s.places++
 		}
-		s.places++
 		soon, err := e.hear(ctx, p, found, take, &s)
 		if err != nil {
 			return 0, err

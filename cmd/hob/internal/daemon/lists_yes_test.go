@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,10 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"hob/autonomy/config"
 	"hob/channels"
 	"hob/channels/channelstest"
 	"hob/channels/notes"
 	"hob/channels/reminders"
+	"hob/platform/command"
 	"hob/platform/pim"
 	"hob/platform/pim/markdown"
 	"hob/platform/system"
@@ -101,6 +104,28 @@ func yesOn(t *testing.T, name string, p pad, private bool) {
 	}
 	until("the answer's effect", func() bool { return open() == 0 })
 	until("thanks", said("Thank you"))
+}
+
+// TestCommandsDoNotSpeakForTheOwner: the folder in which he talks with Hob is out of
+// their reach.
+func TestCommandsDoNotSpeakForTheOwner(t *testing.T) {
+	home := t.TempDir()
+	fatal(t, os.MkdirAll(filepath.Join(home, "vault", "Hob"), 0o700))
+	t.Setenv("HOME", home)
+	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
+	paths, err := system.DefaultPaths()
+	fatal(t, err)
+	vault := filepath.Join(home, "vault")
+	conf, err := config.Parse("config.toml", fmt.Appendf(nil, "[files]\nallowed = [%q]\n[pim]\nnotes_folder = %[1]q\n[channels.notes]\nenabled = true\nprivate = true\n", vault))
+	fatal(t, err)
+	deps, err := NewCommands(paths, conf, home, nil)
+	fatal(t, err)
+	for text, refused := range map[string]bool{"echo '#hob yes' > Hob/x.md": true, "cp a.md " + filepath.Join(vault, "Hob", "x.md"): true, "ls": false} {
+		v := deps.Judge.Judge(command.Command{Text: text, Dir: vault})
+		if got := errors.Is(v.Refused, command.ErrProtected); got != refused {
+			t.Errorf("%s: refused %v: %v", text, got, v.Refused)
+		}
+	}
 }
 
 // jotter is a list of reminders in memory.

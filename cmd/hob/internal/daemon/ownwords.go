@@ -6,10 +6,12 @@ import (
 	"path/filepath"
 
 	"hob/autonomy/bus"
+	"hob/autonomy/config"
 	"hob/channels/notes"
 	"hob/channels/reminders"
 	"hob/platform/pim"
 	"hob/platform/pim/echo"
+	"hob/platform/system"
 )
 
 // What tools write into the owner's lists and notes must not be heard as his word by the
@@ -78,18 +80,20 @@ func (o ownNotes) CreateNote(ctx context.Context, n pim.Note) (pim.Receipt, erro
 	return got, err
 }
 
-// protected are the places that no tool for files touches, within allowed folders too:
-// Hob's own, and the folder of notes in which its owner talks with it.
-func (d *Daemon) protected() []string {
-	out := d.opt.Paths.Own()
-	vault := d.opt.Config.Pim.NotesFolder
-	decode, on := d.section(notes.Name)
-	if vault == "" || !on {
+// protected are the places that no tool for files and no command touches, within allowed
+// folders too.
+func (d *Daemon) protected() []string { return ownPlaces(d.opt.Paths, d.opt.Config) }
+
+// ownPlaces are Hob's own, and the folder of notes in which its owner talks with it.
+func ownPlaces(p system.Paths, conf *config.Config) []string {
+	out := p.Own()
+	s, ok := conf.Channel(notes.Name)
+	if conf.Pim.NotesFolder == "" || !ok || !s.Enabled {
 		return out
 	}
 	var c notes.Config
-	if err := decode(&c); err != nil {
+	if err := s.Decode(&c); err != nil {
 		return out // the channel cannot be used then
 	}
-	return append(out[:len(out):len(out)], filepath.Join(vault, filepath.FromSlash(notes.FolderOf(c))))
+	return append(out[:len(out):len(out)], filepath.Join(conf.Pim.NotesFolder, filepath.FromSlash(notes.FolderOf(c))))
 }
