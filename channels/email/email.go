@@ -87,6 +87,7 @@ type Channel struct {
 	since   time.Time // when the connection that is there came about
 	trouble error     // why there is none
 	left    int       // mails that were not for Hob to hear
+	why     string    // why the last of them was not
 	unknown int       // mails whose sender nobody vouches for
 	broken  int       // mails that could not be read
 	// refusals counts for each mail how often it could not be read.
@@ -215,7 +216,7 @@ func (c *Channel) Describe() string {
 		out += ": " + pim.Line(c.trouble.Error(), 200)
 	}
 	if c.left > 0 {
-		out += fmt.Sprintf("; %d mails of programs and lists left alone", c.left)
+		out += fmt.Sprintf("; %d mails left alone, the last one because %s", c.left, c.why)
 	}
 	if c.broken > 0 {
 		out += fmt.Sprintf("; %d mails could not be read", c.broken)

@@ -318,6 +318,7 @@ func (h *hearer) whole(ctx context.Context, uid uint32, raw []byte, size int64) 
 func (h *hearer) leave(ctx context.Context, l *letter, why string) error {
 	h.c.mu.Lock()
 	h.c.left++
+	h.c.why = why
 	h.c.mu.Unlock()
 	h.c.log.InfoContext(ctx, "a mail was left alone", "uid", l.UID, "from", pim.Line(l.claimed, 100), "why", why)
 	return nil
