@@ -47,7 +47,7 @@ type listener struct {
 	to  channels.Receiver
 	db  *chatdb.DB
 	cur cursor
-	own map[string]bool
+	own map[string]bool // the owner's addresses, as of this look
 	// seen are the rows that are not whole yet, and since when they are waited for. The
 	// first of them blocks those after it.
 	seen    map[int64]time.Time
@@ -147,7 +147,7 @@ func (l *listener) save(ctx context.Context) error {
 
 // look hears what is new.
 func (l *listener) look(ctx context.Context) error {
-	l.looked = time.Now()
+	l.looked, l.own = time.Now(), nil
 	select {
 	case <-l.notice.told: // what was told until now is looked at
 	default:
@@ -174,9 +174,6 @@ func (l *listener) look(ctx context.Context) error {
 	}
 	if err := l.again(ctx); err != nil {
 		return err
-	}
-	if l.own, err = l.db.Own(ctx); err != nil {
-		return l.c.explain(err)
 	}
 	for {
 		list, next, err := l.db.Messages(ctx, l.cur.RowID, page)
@@ -247,12 +244,9 @@ func (l *listener) all(ctx context.Context, list []chatdb.Message) (blocked bool
 
 // again looks at the rows that were passed before they were whole: some get their text
 // minutes later.
-func (l *listener) again(ctx context.Context) (err error) {
+func (l *listener) again(ctx context.Context) error {
 	if len(l.cur.Late) == 0 || !l.db.Changed() {
 		return nil
-	}
-	if l.own, err = l.db.Own(ctx); err != nil {
-		return l.c.explain(err)
 	}
 	var rest []late
 	for _, one := range l.cur.Late {
@@ -321,6 +315,11 @@ func (l *listener) hear(ctx context.Context, m chatdb.Message) (handed bool, err
 	what := m.Text
 	if what == "" && len(m.Files) > 0 {
 		what = fileText(m.Files[0].Name)
+	}
+	if l.own == nil {
+		if l.own, err = l.db.Own(ctx); err != nil {
+			return false, l.c.explain(err)
+		}
 	}
 	chats := []string{m.Chat.Key()}
 	self := !m.Chat.Group && l.own[chats[0]]

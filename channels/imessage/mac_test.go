@@ -63,7 +63,7 @@ func newMac(t testing.TB, v chatdbtest.Version) *mac {
 func (m *mac) channel(cfg imessage.Config, o imessage.Options) *imessage.Channel {
 	m.t.Helper()
 	if o.Poll == 0 {
-		o.Poll, o.Glance, o.Debounce, o.Hold = 20*time.Millisecond, 2*time.Millisecond, time.Millisecond, 300*time.Millisecond
+		o.Poll, o.Glance, o.Debounce, o.Hold = 20*time.Millisecond, 10*time.Millisecond, time.Millisecond, 300*time.Millisecond
 	}
 	if o.Verify == 0 {
 		o.Verify = 300 * time.Millisecond

@@ -201,9 +201,9 @@ func (s summary) gone(text string) bool {
 const place = "\ufffc"
 
 // clean takes the places of attachments and app balloons out of a text.
-func clean(s string) string {
-	return strings.NewReplacer(place, "", "\ufffd", "", "\x00", "").Replace(strings.ToValidUTF8(s, ""))
-}
+func clean(s string) string { return placeless.Replace(strings.ToValidUTF8(s, "")) }
+
+var placeless = strings.NewReplacer(place, "", "\ufffd", "", "\x00", "")
 
 // urlBalloon is the preview of a link, which is a message like any other.
 const urlBalloon = "com.apple.messages.URLBalloonProvider"
