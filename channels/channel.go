@@ -251,13 +251,18 @@ func limits(ch Channel) Limits {
 type Attacher interface{ Attaches() }
 
 // Drafter is a channel on which an answer can be seen while it is being written.
-// Draft shows the answer as far as it is known: it posts it in the chat, silently
-// where the platform can, when id is "", and else puts it in the place of that
-// message. It returns the message's id, is called concurrently with Send and Run, at
-// most once in DraftEvery, and its errors are only logged. The text is cut so that
+// Draft shows the answer as far as it is known: it posts d.Text in d.Chat, silently
+// where the platform can, when d.Draft is "", and else puts it in the place of that
+// message. It returns the message's id, is called concurrently with Send and Run, not
+// more often than every 1.5 s, and its errors are only logged. The text is cut so that
 // it fits into one message.
+//
+// A new message goes out with d.ID where the platform keeps an id of ours with it: after
+// a crash, or an answer that never came, a Finder is asked for the message by that ID,
+// and a platform that drops second copies gets the same ID again. On any other platform
+// such a message stays as it is.
 type Drafter interface {
-	Draft(ctx context.Context, chat, id, text string) (string, error)
+	Draft(ctx context.Context, d Delivery) (string, error)
 }
 
 // Connected marks a channel that holds a connection: Run is begun anew as soon as the

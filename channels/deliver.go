@@ -35,6 +35,7 @@ type deliverer struct {
 	attach  bool  // files go along
 	maxFile int64 // up to this size
 	out     Outbox
+	drafts  Drafts
 	log     *slog.Logger
 	timeout time.Duration
 	grace   time.Duration
@@ -70,6 +71,7 @@ func (m *Manager) deliverer(name string, ch Channel) *deliverer {
 		tries: map[string]*try{},
 	}
 	d.find, _ = ch.(Finder)
+	d.drafts = m.opt.Drafts
 	_, d.dedupes = ch.(Deduper)
 	_, d.attach = ch.(Attacher)
 	lim := limits(ch)
@@ -157,7 +159,7 @@ func (d *deliverer) idle(ctx context.Context, wake <-chan struct{}) bool {
 }
 
 // deliver says one text. Its error means that the channel cannot go on.
-func (d *deliverer) deliver(ctx context.Context, row Delivery) error {
+func (d *deliverer) deliver(ctx context.Context, row Delivery) (err error) {
 	var left string
 	if row.Files, left = d.carried(row.Files); left != "" {
 		row.Text = strings.TrimSpace(row.Text + "\n" + left)
@@ -167,6 +169,11 @@ func (d *deliverer) deliver(ctx context.Context, row Delivery) error {
 		t = &try{parts: d.split(row.Text), unsure: row.MaybeRepeated && !d.dedupes}
 		t.of = len(t.parts)
 		d.tries[row.ID] = t
+	}
+	if f, ok := begun(row.Draft); ok {
+		if row.Draft, err = d.drafted(ctx, row, f); err != nil {
+			return d.failed(ctx, row, t, err)
+		}
 	}
 	var r Receipt
 	for t.sent < len(t.parts) {
@@ -183,12 +190,40 @@ func (d *deliverer) deliver(ctx context.Context, row Delivery) error {
 		t.sent++
 		t.unsure = false
 	}
-	err := d.record(ctx, "delivered", func(ctx context.Context) error { return d.out.Delivered(ctx, row.ID, r) })
+	err = d.record(ctx, "delivered", func(ctx context.Context) error { return d.out.Delivered(ctx, row.ID, r) })
 	if err == nil {
 		delete(d.tries, row.ID)
 		d.sent()
 	}
 	return err
+}
+
+// drafted finds the message in which an answer has grown, of which only is known that it
+// was about to be posted. "": there is none, or the platform cannot tell.
+func (d *deliverer) drafted(ctx context.Context, row, first Delivery) (id string, err error) {
+	if d.find == nil {
+		return "", nil
+	}
+	first.Channel, first.Chat = row.Channel, row.Chat
+	r, err := d.call(ctx, nil, func(ctx context.Context) (Receipt, error) {
+		r, found, err := d.find.Find(ctx, first)
+		if err != nil || !found {
+			return Receipt{}, err
+		}
+		return r, nil
+	})
+	switch c := ClassOf(err); {
+	case err != nil && (c == Permanent || c == Unsupported):
+		return "", nil // then the answer comes as a message of its own
+	case err != nil:
+		return "", fmt.Errorf("look up the draft of an answer: %w", err)
+	}
+	if d.drafts != nil {
+		if err := d.drafts.KeepDraft(ctx, row.Event, row.Channel, row.Chat, r.ID); err != nil {
+			d.log.Warn("a draft of an answer cannot be noted", "error", err)
+		}
+	}
+	return r.ID, nil
 }
 
 // carried are the files that the channel takes along, and what is said of the others:
@@ -244,7 +279,7 @@ func (d *deliverer) part(ctx context.Context, row Delivery, t *try) (Receipt, er
 	if t.sent != t.of-1 || t.bare {
 		p.Files = nil
 	}
-	r, err := d.call(ctx, func(ctx context.Context) (Receipt, error) {
+	r, err := d.call(ctx, p.Files, func(ctx context.Context) (Receipt, error) {
 		if t.unsure && d.find != nil && p.Draft == "" {
 			switch r, found, err := d.find.Find(ctx, p); {
 			case err != nil:
@@ -280,10 +315,17 @@ func (d *deliverer) part(ctx context.Context, row Delivery, t *try) (Receipt, er
 	return r, err
 }
 
-// call runs f with the deadline of a Send; when the daemon ends, f may go on
-// for the grace period.
-func (d *deliverer) call(ctx context.Context, f func(context.Context) (Receipt, error)) (r Receipt, err error) {
-	c, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.timeout)
+// slowest is how many bytes of a file go out in a second at the least.
+const slowest = 128 << 10
+
+// call runs f with the deadline of a Send, which is later for large files; when the
+// daemon ends, f may go on for the grace period.
+func (d *deliverer) call(ctx context.Context, files []Attachment, f func(context.Context) (Receipt, error)) (r Receipt, err error) {
+	wait := d.timeout
+	for _, a := range files {
+		wait += time.Duration(a.Size/slowest) * time.Second
+	}
+	c, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait)
 	defer cancel()
 	done := make(chan struct{})
 	defer close(done)

@@ -2,22 +2,28 @@ package channels
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
+	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"hob/platform/failpoint"
 )
 
 // Drafts keeps in which message of a platform an answer is growing, so that the whole
 // answer comes in its place, after a crash too. Its methods may be called
 // concurrently.
 type Drafts interface {
-	// Draft returns the platform's id of the message, "" when there is none.
+	// Draft returns what KeepDraft noted, "" when that is nothing.
 	Draft(ctx context.Context, event, channel, chat string) (string, error)
-	// KeepDraft notes the message; id "" forgets it: it stays as it is, and the answer
-	// comes as a message of its own.
+	// KeepDraft notes the platform's id of the message; "" forgets it: it stays as it is,
+	// and the answer comes as a message of its own. What begins with "?" is noted before
+	// a message is posted, and stands there as long as its id is not known.
 	KeepDraft(ctx context.Context, event, channel, chat, id string) error
 }
 
@@ -175,33 +181,38 @@ func (d *draft) take() (text string, broken []string) {
 
 // run shows the text whenever there is more of it and the time has come.
 func (d *draft) run(ctx context.Context) {
-	id, err := d.m.opt.Drafts.Draft(ctx, d.event, d.channel, d.chat)
+	kept, err := d.m.opt.Drafts.Draft(ctx, d.event, d.channel, d.chat)
 	if err != nil {
 		d.m.opt.Log.Debug("no draft of an answer", "channel", d.channel, "error", err)
 		return
 	}
-	wait, shown := draftEvery, ""
+	m := message{id: kept}
+	if f, ok := begun(kept); ok { // a crash came in between
+		if m, ok = d.find(ctx, f); !ok {
+			return
+		}
+	}
+	wait := draftEvery
 	for next := time.Now().Add(draftEvery); ; {
 		if !sleep(ctx, time.Until(next)) {
-			d.last(ctx, id, shown)
+			d.last(ctx, m)
 			return
 		}
 		text, broken := d.take()
 		for _, was := range broken { // the message stays, with all that was said in it
-			if was = d.cut(was, ""); id != "" && was != "" && was != shown {
-				_, _ = d.show(ctx, id, was)
+			if was = d.cut(was, ""); m.id != "" && was != "" && was != m.shown {
+				_, _ = d.show(ctx, m, was)
 			}
-			id, shown = "", ""
-			if err := d.m.opt.Drafts.KeepDraft(ctx, d.event, d.channel, d.chat, ""); err != nil {
-				d.m.opt.Log.Debug("no draft of an answer", "channel", d.channel, "error", err)
+			m = message{}
+			if err := d.keep(ctx, ""); err != nil {
 				return
 			}
 		}
-		if text = d.cut(text, draftMark); text == "" || text == shown || id == "" && utf8.RuneCountInString(text) < draftText {
+		if text = d.cut(text, draftMark); text == "" || text == m.shown || m.id == "" && utf8.RuneCountInString(text) < draftText {
 			select {
 			case <-d.poke:
 			case <-ctx.Done():
-				d.last(ctx, id, shown)
+				d.last(ctx, m)
 				return
 			}
 			if time.Until(next) <= 0 && len(broken) == 0 {
@@ -209,10 +220,12 @@ func (d *draft) run(ctx context.Context) {
 			}
 			continue
 		}
-		got, err := d.show(ctx, id, text)
+		after, err := d.put(ctx, m, text)
 		switch c := ClassOf(err); {
+		case errors.Is(err, errUnknown):
+			return
 		case err == nil:
-			wait, shown = max(draftEvery, wait/2), text
+			wait = max(draftEvery, wait/2)
 		case ctx.Err() != nil:
 		case c == Later:
 			wait = min(2*wait, draftMost)
@@ -224,24 +237,106 @@ func (d *draft) run(ctx context.Context) {
 		default:
 			return
 		}
-		if err == nil && got != "" && got != id {
-			id = got
-			if err := d.keep(ctx, id); err != nil {
-				return
-			}
-		}
-		next = time.Now().Add(wait)
+		m, next = after, time.Now().Add(wait)
 	}
 }
 
+// message is the one in which an answer grows.
+type message struct {
+	id    string // the platform's, "" before it is known
+	first Delivery
+	shown string
+	// unsure: the platform may have taken it, and has not said so.
+	unsure bool
+}
+
+// errUnknown means that nobody knows any more where the answer grows.
+var errUnknown = errors.New("where the draft of an answer stands is not known")
+
+// put shows a text in a message. That a new one is posted is noted before.
+func (d *draft) put(ctx context.Context, m message, text string) (message, error) {
+	if m.id == "" && m.unsure {
+		found, ok := d.find(ctx, m.first)
+		if !ok {
+			return m, errUnknown
+		}
+		m = found
+	}
+	if m.id == "" && m.first.ID == "" {
+		m.first = beginning(time.Now())
+		if err := d.keep(ctx, begunMark+m.first.ID); err != nil {
+			return m, errUnknown
+		}
+	}
+	got, err := d.show(ctx, m, text)
+	if err != nil {
+		m.unsure = m.id == "" && maybeSent(err)
+		return m, err
+	}
+	m.shown = text
+	if got != "" && got != m.id {
+		m.id = got
+		if err := d.keep(ctx, got); err != nil {
+			return m, errUnknown
+		}
+	}
+	return m, nil
+}
+
+// begunMark stands before the ID of a draft whose message is not known yet.
+const begunMark = "?"
+
+// beginning is a new message with a draft. Its ID tells when it was made: a Finder looks
+// no further back.
+func beginning(now time.Time) Delivery {
+	f, _ := begun(fmt.Sprintf("%s%d-%s", begunMark, now.UnixMilli(), rand.Text()))
+	return f
+}
+
+// begun returns the delivery with which a draft was posted, or may have been.
+func begun(kept string) (Delivery, bool) {
+	id, ok := strings.CutPrefix(kept, begunMark)
+	if !ok {
+		return Delivery{}, false
+	}
+	at, _, _ := strings.Cut(id, "-")
+	ms, _ := strconv.ParseInt(at, 10, 64)
+	return Delivery{ID: id, Kind: Reply, CreatedAt: time.UnixMilli(ms)}, true
+}
+
+// find looks for a message that the platform may have taken; false when it cannot be
+// known. One that is not there is posted with the same ID.
+func (d *draft) find(ctx context.Context, first Delivery) (message, bool) {
+	m := message{first: first}
+	f, ok := d.ch.(Finder)
+	if !ok {
+		return m, false
+	}
+	c, cancel := context.WithTimeout(ctx, draftTimeout)
+	defer cancel()
+	first.Channel, first.Chat = d.channel, d.chat
+	err := guarded(func() error {
+		r, found, err := f.Find(c, first)
+		if found {
+			m.id = r.ID
+		}
+		return err
+	})
+	if err != nil {
+		d.m.opt.Log.Debug("no draft of an answer", "channel", d.channel, "error", err)
+		return m, false
+	}
+	return m, m.id == "" || d.keep(ctx, m.id) == nil
+}
+
 // last ends a message after which something else was said, as the turn ends.
-func (d *draft) last(ctx context.Context, id, shown string) {
+func (d *draft) last(ctx context.Context, m message) {
 	_, broken := d.take()
-	if len(broken) == 0 || id == "" {
+	if len(broken) == 0 || m.id == "" {
 		return
 	}
-	if was := d.cut(broken[0], ""); was != "" && was != shown {
-		_, _ = d.show(ctx, id, was)
+	if was := d.cut(broken[0], ""); was != "" && was != m.shown {
+		_, _ = d.show(ctx, m, was)
 	}
 	_ = d.keep(ctx, "")
 }
@@ -259,13 +354,17 @@ func (d *draft) keep(ctx context.Context, id string) error {
 
 // show lets the platform finish what it has begun although the turn ends, for a short
 // time: a message that nobody knows would stay there for ever.
-func (d *draft) show(ctx context.Context, id, text string) (got string, err error) {
+func (d *draft) show(ctx context.Context, m message, text string) (got string, err error) {
 	c, cancel := context.WithTimeout(context.WithoutCancel(ctx), draftTimeout)
 	defer cancel()
+	now := m.first
+	now.Channel, now.Chat, now.Event, now.Draft, now.Text = d.channel, d.chat, d.event, m.id, text
+	failpoint.Hit("channel.draft.before")
 	err = guarded(func() error {
-		got, err = d.ch.Draft(c, d.chat, id, text)
+		got, err = d.ch.Draft(c, now)
 		return err
 	})
+	failpoint.Hit("channel.draft.after")
 	if err != nil && ctx.Err() == nil {
 		d.m.opt.Log.Debug("no draft of an answer", "channel", d.channel, "error", err)
 	}

@@ -1,6 +1,7 @@
 package channels_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -207,6 +208,57 @@ func TestASlowPlatformIsAskedLess(t *testing.T) {
 	})
 }
 
+// The platform took the first draft, and Hob was cut off, or learnt nothing of it, before
+// it could note where: the message is found again, whether the turn goes on to show its
+// answer or is answered at once.
+func TestADraftThatNobodyKnowsIsFoundAgain(t *testing.T) {
+	for _, how := range []string{"shown on", "answered", "unheard", "cannot be told"} {
+		synctest.Test(t, func(t *testing.T) {
+			f := &channelstest.Drafting{Fake: &channelstest.Fake{Limit: channels.Limits{MaxText: 1000}}}
+			var ch channels.Channel = channelstest.FindingDrafts{Drafting: f}
+			if how == "cannot be told" {
+				ch = f
+			}
+			kept, out := &channelstest.Drafts{}, channelstest.NewOutbox()
+			h := start(t, out, map[string]channels.Channel{"x": ch}, channels.Options{Drafts: kept})
+			synctest.Wait()
+			lost := &channels.Error{MaybeSent: true, Err: errors.New("the connection broke")}
+			f.Cut = func() error {
+				f.Cut = nil
+				return lost
+			}
+			s := h.Show(t.Context(), "e1", "x", "7")
+			s.Add(sentence)
+			time.Sleep(2 * time.Second)
+			if how == "unheard" || how == "cannot be told" {
+				s.Add("And more.")
+				time.Sleep(20 * time.Second)
+			}
+			s.Stop()
+			id, _ := kept.Draft(t.Context(), "e1", "x", "7")
+			if how != "unheard" && !strings.HasPrefix(id, "?") {
+				t.Errorf("%s: noted is %q", how, id)
+			}
+			if how == "shown on" {
+				s = h.Show(t.Context(), "e1", "x", "7")
+				s.Add("Anew: " + sentence)
+				time.Sleep(2 * time.Second)
+				s.Stop()
+				if id, _ = kept.Draft(t.Context(), "e1", "x", "7"); id != "7/1" || !strings.HasPrefix(f.Shown(id), "Anew") {
+					t.Errorf("noted is %q, with %q", id, f.Shown(id))
+				}
+			}
+			row := out.Put(channels.Delivery{Channel: "x", Chat: "7", Event: "e1", Text: "the answer", Kind: channels.Reply, Draft: id})
+			synctest.Wait()
+			want := map[bool]string{false: "the answer", true: sentence[:len(sentence)-1] + " …"}[how == "cannot be told"]
+			if len(f.Arrived()) != 1 || f.Shown("7/1") != want || f.Shown("7/2") != "" || h.out.Row(row).State != channels.Sent {
+				t.Errorf("%s: arrived %q, in the message stands %q", how, f.Arrived(), f.Shown("7/1"))
+			}
+			h.stop(t)
+		})
+	}
+}
+
 // The message in which an answer has grown was deleted by its reader: the answer comes
 // as a new one.
 func TestALostDraftLosesNoAnswer(t *testing.T) {
@@ -226,7 +278,7 @@ func TestALostDraftLosesNoAnswer(t *testing.T) {
 func TestACutOffAnswerReplacesItsDraftAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &channelstest.Drafting{Fake: &channelstest.Fake{}}
-		id, _ := f.Draft(t.Context(), "7", "", "growing")
+		id, _ := f.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: "7", Text: "growing"})
 		out := channelstest.NewOutbox()
 		out.PutCutOff(channels.Delivery{Channel: "x", Chat: "7", Text: "the answer", Kind: channels.Reply, Draft: id})
 		h := start(t, out, map[string]channels.Channel{"x": f}, channels.Options{})

@@ -162,6 +162,34 @@ func TestReceivedNeverOverwrites(t *testing.T) {
 	}
 }
 
+// What a crash left half written is gone at the next start, and nothing else is.
+func TestUnfinishedFilesAreRemoved(t *testing.T) {
+	dir, now := t.TempDir(), time.Now()
+	if err := channels.Unfinished(dir, "Received", now); err != nil {
+		t.Errorf("without a folder: %v", err)
+	}
+	in := filepath.Join(dir, "Received")
+	if _, err := channels.Received(func() string { return dir }, "Received")(t.Context(), "a.txt", []byte("one")); err != nil {
+		t.Fatal(err)
+	}
+	for name, age := range map[string]time.Duration{".hob-half-OLD": time.Hour, ".hob-half-NEW": -time.Hour, "old.txt": time.Hour} {
+		if err := errors.Join(os.WriteFile(filepath.Join(in, name), []byte("o"), 0o600), os.Chtimes(filepath.Join(in, name), now.Add(-age), now.Add(-age))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := channels.Unfinished(dir, "Received", now); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	entries, err := os.ReadDir(in)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if got := strings.Join(names, " "); err != nil || got != ".hob-half-NEW a.txt old.txt" {
+		t.Errorf("there are %s, %v", got, err)
+	}
+}
+
 func TestReceivedFollowsNoLinkOut(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
 	if err := os.Symlink(out, filepath.Join(dir, "Received")); err != nil {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"hob/platform/failpoint"
 )
 
 // wordless stands for the words of a message that has none, and is still one: it names
@@ -97,6 +99,7 @@ func (g *gate) Receive(ctx context.Context, in Inbound) (Accepted, error) {
 	if strings.TrimSpace(in.Text) == "" && len(in.Images) == 0 && (len(in.Outside) > 0 || in.Mentioned) {
 		in.Text = wordless
 	}
+	failpoint.Hit("message.fetched")
 	acc, err := g.to.Receive(ctx, in)
 	if errors.Is(err, ErrUnfit) && !g.pull { // the platform would offer it again for ever
 		g.log.Warn("a message was dropped", "channel", g.name, "sender", in.Sender, "error", err)

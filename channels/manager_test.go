@@ -282,6 +282,36 @@ func TestTimedOutSend(t *testing.T) {
 	}
 }
 
+// carrier is a channel on which files go along.
+type carrier struct{ *channelstest.Fake }
+
+func (carrier) Attaches() {}
+
+func (carrier) Limits() channels.Limits { return channels.Limits{MaxFile: 50 << 20} }
+
+// TestLargeFile: what a slow line takes for a large file is not taken for a failure.
+func TestLargeFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "copy")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		f := &channelstest.Fake{}
+		release := f.Stall()
+		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": carrier{f}}, channels.Options{})
+		d := to("x", "c", "here")
+		d.Files = []channels.Attachment{{Name: "film.mp4", Size: 40 << 20, Path: path}}
+		h.out.Put(d)
+		time.Sleep(5 * time.Minute)
+		release()
+		time.Sleep(time.Minute)
+		h.stop(t)
+		if d := cmp.Diff([]string{"here"}, f.Arrived()); d != "" {
+			t.Error(d)
+		}
+	})
+}
+
 func TestStopWhileSending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &channelstest.Fake{}

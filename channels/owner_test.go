@@ -56,3 +56,17 @@ func TestIncidentI11(t *testing.T) {
 		})
 	}
 }
+
+// TestNoWords: a name alone, or somebody else's words alone, are a message like others. One
+// that is not taken would be handed in again without end.
+func TestNoWords(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := &talker{allow: []string{"ada"}, say: channels.Inbound{Chat: "7", Sender: "ada", Group: true, Mentioned: true, Outside: []string{"Bob: hello"}}}
+		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": k}, channels.Options{})
+		synctest.Wait()
+		if heard := h.inbox.Heard(); len(heard) != 1 || heard[0].Text != "[no words]" {
+			t.Errorf("heard %+v", heard)
+		}
+		h.stop(t)
+	})
+}

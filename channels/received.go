@@ -3,6 +3,7 @@ package channels
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,9 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
+
+	"hob/platform/failpoint"
 )
 
 // Received is the folder in which files of messages are kept: sub within the folder
@@ -67,19 +71,76 @@ func place(ctx context.Context, root *os.Root, name string, data []byte) (string
 	return "", errors.Join(ctx.Err(), fmt.Errorf("there are too many files called %q", name))
 }
 
+// halfName begins the names of files that are being written.
+const halfName = ".hob-half-"
+
+// create writes a file that is whole from the moment that it has its name.
 func create(root *os.Root, name string, data []byte) (err error) {
+	if _, err := root.Lstat(name); err == nil {
+		return fs.ErrExist
+	}
+	half := halfName + rand.Text()
+	f, err := root.OpenFile(half, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data[:len(data)/2])
+	failpoint.Hit("file.received.half")
+	if err == nil {
+		_, err = f.Write(data[len(data)/2:])
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = settle(root, half, name)
+		if dir, e := root.Open("."); e == nil { // its name is durable, too, where folders can be synced
+			_ = dir.Sync()
+			_ = dir.Close()
+		}
+	}
+	return errors.Join(err, gone(root.Remove(half)))
+}
+
+// settle gives a file its name, unless that is taken. Where the file system knows no
+// second names, the name is taken by an empty file first.
+func settle(root *os.Root, half, name string) error {
+	err := root.Link(half, name)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
 	f, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
+	if err := errors.Join(f.Close(), root.Rename(half, name)); err != nil {
+		return errors.Join(err, gone(root.Remove(name)))
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		_ = root.Remove(name)
+	return nil
+}
+
+func gone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
 	return err
+}
+
+// Unfinished removes what was being written in the folder of Received when Hob was cut
+// off: it is older than since. The platform hands its message in again.
+func Unfinished(dir, sub string, since time.Time) error {
+	in := filepath.Join(dir, sub)
+	entries, err := os.ReadDir(in)
+	if err != nil {
+		return gone(err)
+	}
+	var errs []error
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), halfName) && info.Mode().IsRegular() && info.ModTime().Before(since) {
+			errs = append(errs, gone(os.Remove(filepath.Join(in, e.Name()))))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // same reports whether a plain file of this name holds just this.

@@ -24,6 +24,8 @@ type Def[In any] struct {
 	Run func(ctx context.Context, c Call, in In) (Result, error)
 	// RunTx does the work of an own tool (see Own).
 	RunTx func(ctx context.Context, tx *store.Tx, c Call, in In) (Result, error)
+	// Prepare is what RunTx need not do in its transaction (see Preparer); optional.
+	Prepare func(ctx context.Context, c Call, in In) (any, error)
 	// Undo or UndoTx (for RunTx) takes the action back; optional.
 	Undo   func(ctx context.Context, data json.RawMessage) (string, error)
 	UndoTx func(ctx context.Context, tx *store.Tx, data json.RawMessage) (string, error)
@@ -54,6 +56,9 @@ func New[In any](d Def[In]) Tool {
 			return d.RunTx(ctx, tx, c, *in.(*In))
 		}
 	}
+	if d.Prepare != nil {
+		t.prepare = func(ctx context.Context, c Call, in any) (any, error) { return d.Prepare(ctx, c, *in.(*In)) }
+	}
 	if d.Paths != nil {
 		t.paths = func(in any) []string { return d.Paths(*in.(*In)) }
 	}
@@ -74,6 +79,7 @@ type typed struct {
 	spec    Spec
 	run     func(ctx context.Context, c Call, in any) (Result, error)
 	runTx   func(ctx context.Context, tx *store.Tx, c Call, in any) (Result, error)
+	prepare func(ctx context.Context, c Call, in any) (any, error)
 	undo    func(ctx context.Context, data json.RawMessage) (string, error)
 	undoTx  func(ctx context.Context, tx *store.Tx, data json.RawMessage) (string, error)
 	redo    func(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error)
@@ -138,6 +144,8 @@ func (t *typed) sound() error {
 		return errors.New("exactly one of Run and RunTx is required")
 	case t.run != nil && t.undoTx != nil, t.runTx != nil && t.undo != nil:
 		return errors.New("Undo belongs to Run, UndoTx to RunTx")
+	case t.prepare != nil && t.runTx == nil:
+		return errors.New("Prepare belongs to RunTx")
 	case t.redo != nil && t.undo == nil:
 		return errors.New("Redo belongs to Undo")
 	case t.spec.Effects.ReadOnly() && (t.undo != nil || t.undoTx != nil):
@@ -231,6 +239,18 @@ type ownTyped struct{ *typed }
 
 func (t *ownTyped) Call(context.Context, Call) (Result, error) {
 	return Result{}, errors.New("tools: an own tool runs through CallTx")
+}
+
+// Prepare implements Preparer.
+func (t *ownTyped) Prepare(ctx context.Context, c Call) (any, error) {
+	if t.prepare == nil {
+		return nil, nil //nolint:nilnil // nothing to prepare, and nothing is wrong
+	}
+	in, err := t.decode(c.Args)
+	if err != nil {
+		return nil, err
+	}
+	return t.prepare(ctx, c.complete(), in)
 }
 
 func (t *ownTyped) CallTx(ctx context.Context, tx *store.Tx, c Call) (Result, error) {

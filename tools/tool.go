@@ -112,6 +112,8 @@ type Call struct {
 	// Exact is what the guard allowed beyond the arguments (see Judgement): a tool
 	// that judges its calls refuses to do anything else.
 	Exact string
+	// Prepared is what Prepare returned (see Preparer).
+	Prepared any
 	// Progress, never nil, tells the owner how far a long call is: fraction
 	// 0..1 (negative when unknown) and a short note.
 	Progress func(fraction float64, note string)
@@ -258,6 +260,14 @@ type Tool interface {
 type Own interface {
 	Tool
 	CallTx(ctx context.Context, tx *store.Tx, c Call) (Result, error)
+}
+
+// Preparer is an own tool with work to do before its transaction, in which everybody
+// else who writes would wait for it: to read and to copy a file. What it returns is
+// Call.Prepared for CallTx. What it leaves behind does no harm when CallTx never comes
+// or comes to nothing.
+type Preparer interface {
+	Prepare(ctx context.Context, c Call) (any, error)
 }
 
 // Undoer takes back an action of the tool. It returns what was restored, in

@@ -95,11 +95,19 @@ func (r *run) execute(ctx context.Context, s *step) error {
 func (r *run) performOwn(ctx context.Context, s *step, own tools.Own) error {
 	var failed error
 	done := *s
-	err := r.write(ctx, func(tx *store.Tx) error {
+	prepared, err := r.prepare(ctx, s, own)
+	if err != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("agent: %s: %w", s.tool.Spec().Name, err)
+		}
+		s.err, s.ran = err, true
+		return nil
+	}
+	err = r.write(ctx, func(tx *store.Tx) error {
 		if err := r.o.Guard.UseTx(tx, s.dec); err != nil {
 			return err
 		}
-		if done.result, failed = r.callOwn(context.WithoutCancel(ctx), tx, s, own); failed != nil {
+		if done.result, failed = r.callOwn(context.WithoutCancel(ctx), tx, s, own, prepared); failed != nil {
 			return failed
 		}
 		done.result.Text = r.o.Redact.Text(done.result.Text)
@@ -122,12 +130,26 @@ func (r *run) performOwn(ctx context.Context, s *step, own tools.Own) error {
 	return nil
 }
 
-func (r *run) callOwn(ctx context.Context, tx *store.Tx, s *step, own tools.Own) (res tools.Result, err error) {
+// prepare has the tool do what need not be in the transaction.
+func (r *run) prepare(ctx context.Context, s *step, own tools.Own) (prepared any, err error) {
+	p, ok := own.(tools.Preparer)
+	if !ok || r.o.Dry != nil {
+		return nil, nil //nolint:nilnil // nothing to prepare, and nothing is wrong
+	}
+	defer r.survive(s, &err)
+	ctx, cancel := context.WithTimeout(ctx, defaultTimeout)
+	defer cancel()
+	return p.Prepare(ctx, r.toolCall(s, quiet))
+}
+
+func (r *run) callOwn(ctx context.Context, tx *store.Tx, s *step, own tools.Own, prepared any) (res tools.Result, err error) {
 	defer r.survive(s, &err)
 	if r.o.Dry != nil {
 		return r.o.Dry(s.call.ID)
 	}
-	return own.CallTx(ctx, tx, r.toolCall(s, quiet))
+	c := r.toolCall(s, quiet)
+	c.Prepared = prepared
+	return own.CallTx(ctx, tx, c)
 }
 
 // call runs the tool itself, with its time limit.

@@ -316,15 +316,19 @@ type Drafting struct {
 	*Fake
 	// Wrong, when set, is asked before each draft; its error is that of the platform.
 	Wrong func() error
+	// Cut, when set, is asked when the platform has taken a draft; its error is what the
+	// channel learns instead.
+	Cut func() error
 
 	mu     sync.Mutex
 	n      int
+	first  map[string]string // by the ID under which a message was posted
 	shown  map[string]string
 	drafts []string
 }
 
 // Draft implements channels.Drafter.
-func (f *Drafting) Draft(_ context.Context, chat, id, text string) (string, error) {
+func (f *Drafting) Draft(_ context.Context, d channels.Delivery) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.Wrong != nil {
@@ -333,14 +337,19 @@ func (f *Drafting) Draft(_ context.Context, chat, id, text string) (string, erro
 		}
 	}
 	if f.shown == nil {
-		f.shown = map[string]string{}
+		f.shown, f.first = map[string]string{}, map[string]string{}
 	}
+	id := d.Draft
 	if id == "" {
 		f.n++
-		id = fmt.Sprintf("%s/%d", chat, f.n)
+		id = fmt.Sprintf("%s/%d", d.Chat, f.n)
+		f.first[d.ID] = id
 	}
-	f.shown[id] = text
-	f.drafts = append(f.drafts, text)
+	f.shown[id] = d.Text
+	f.drafts = append(f.drafts, d.Text)
+	if f.Cut != nil {
+		return id, f.Cut()
+	}
 	return id, nil
 }
 
@@ -359,6 +368,20 @@ func (f *Drafting) Send(ctx context.Context, d channels.Delivery) (channels.Rece
 		f.mu.Unlock()
 	}
 	return r, err
+}
+
+// FindingDrafts is a Drafting whose platform can look a draft up.
+type FindingDrafts struct{ *Drafting }
+
+// Find implements channels.Finder.
+func (f FindingDrafts) Find(ctx context.Context, d channels.Delivery) (channels.Receipt, bool, error) {
+	f.mu.Lock()
+	id, ok := f.first[d.ID]
+	f.mu.Unlock()
+	if ok {
+		return channels.Receipt{ID: id}, true, nil
+	}
+	return Finding{f.Fake}.Find(ctx, d)
 }
 
 // Drafts lists every draft, and Shown what stands in a message now.

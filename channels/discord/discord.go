@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"hob/channels"
+	"hob/platform/failpoint"
 	"hob/platform/safehttp"
 )
 
@@ -116,7 +117,7 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 			return nil, fmt.Errorf(`allow: %q is no user id; switch on Developer Mode in Discord (Settings, Advanced), and copy the id from the person's menu`, id)
 		}
 	}
-	o.API = cmp.Or(o.API, "https://discord.com/api/v10")
+	o.API = cmp.Or(o.API, failpoint.Address(Name, "https://discord.com/api/v10"))
 	if o.Gateway == nil {
 		o.Gateway = []string{"discord.gg"}
 	}

@@ -61,8 +61,8 @@ func (c *Channel) among(page []message, me user, d channels.Delivery) (id string
 		switch {
 		case had == nonce(d.ID):
 			id = m.ID
-		case had != "" && had != "null", m.Content != text: // another one
-		case !m.at().Before(d.CreatedAt.Add(-time.Second)), d.Draft != "" && m.ID == d.Draft:
+		case m.Content != text, text == "": // another one
+		case d.Draft != "" && m.ID == d.Draft, (had == "" || had == "null") && !m.at().Before(d.CreatedAt.Add(-time.Second)):
 			id = m.ID
 			clear(missing) // nor do the others show theirs
 		}

@@ -180,15 +180,16 @@ func (c *Channel) followUp(ctx context.Context, what cause, p post, files ...cha
 }
 
 // Draft implements channels.Drafter.
-func (c *Channel) Draft(ctx context.Context, chat, id, text string) (string, error) {
-	path, err := chatPath(chat)
+func (c *Channel) Draft(ctx context.Context, d channels.Delivery) (string, error) {
+	path, err := chatPath(d.Chat)
 	if err != nil {
 		return "", err
 	}
-	p := post{Content: rendered(text)}.fill()
-	k := call{what: "show a draft", method: http.MethodPatch, path: path + "/messages/" + id}
-	if id == "" || !snowflake(id) {
+	p := post{Content: rendered(d.Text)}.fill()
+	k := call{what: "show a draft", method: http.MethodPatch, path: path + "/messages/" + d.Draft}
+	if !snowflake(d.Draft) {
 		k.method, k.path = http.MethodPost, path+"/messages"
+		p.Nonce, p.Enforce = nonce(d.ID), true
 		p.Flags |= flagSilent
 	}
 	sent, err := c.post(ctx, k, p, nil)

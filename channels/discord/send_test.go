@@ -51,11 +51,19 @@ func TestSent(t *testing.T) {
 func TestDraft(t *testing.T) {
 	w := newWorld(t)
 	ch := w.open()
-	id, err := ch.Draft(t.Context(), "c1", "", "I thi")
+	id, err := ch.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: "c1", Text: "I thi"})
 	if err != nil || w.last().body["flags"] != float64(4|1<<12) {
 		t.Fatal(err, w.last())
 	}
-	if same, err := ch.Draft(t.Context(), "c1", id, "I think"); err != nil || same != id {
+	first := channels.Delivery{ID: "draft", Chat: "c1", CreatedAt: time.Now().Add(-time.Minute)}
+	if r, found, err := ch.Find(t.Context(), first); err != nil || !found || r.ID != id { // as after a crash
+		t.Error(r, found, err)
+	}
+	first.ID = "other"
+	if r, found, err := ch.Find(t.Context(), first); err != nil || found {
+		t.Error(r, found, err)
+	}
+	if same, err := ch.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: "c1", Draft: id, Text: "I think"}); err != nil || same != id {
 		t.Fatal(same, err)
 	}
 	d := channels.Delivery{ID: "d1", Chat: "c1", Text: "I think so.", Draft: id}

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"io"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"unicode/utf8"
 
@@ -109,15 +112,14 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// TestMutations reads 400 mails of the shared data in which something was changed.
-func TestMutations(t *testing.T) {
-	mails := corpus(t)
+// mutations are mails of the shared data in which something was changed.
+func mutations(mails map[string][]byte, n int) (out [][]byte) {
 	var all [][]byte
-	for _, raw := range mails {
-		all = append(all, raw)
+	for _, name := range slices.Sorted(maps.Keys(mails)) {
+		all = append(all, mails[name])
 	}
 	rnd := rand.New(rand.NewPCG(8, 2026)) //nolint:gosec // it is to be the same each time
-	for range 400 {
+	for range n {
 		raw := bytes.Clone(all[rnd.IntN(len(all))])
 		for range 1 + rnd.IntN(8) {
 			if len(raw) < 2 {
@@ -145,10 +147,49 @@ func TestMutations(t *testing.T) {
 				raw = bytes.ReplaceAll(raw, []byte("\r\n"), []byte([]string{"\n", "\r", "\n\r"}[rnd.IntN(3)]))
 			}
 		}
+		out = append(out, raw)
+	}
+	return out
+}
+
+// TestMutations reads 400 mails of the shared data in which something was changed.
+func TestMutations(t *testing.T) {
+	for _, raw := range mutations(corpus(t), 400) {
 		if err := safely(func() { whole(t, "a mutation", raw) }); err != nil {
 			t.Errorf("%v of\n%.2000q", err, raw)
 		}
 	}
+}
+
+// testCorpus: every mail of the shared data, and 400 in which something was changed, is
+// fetched from a real server, and heard or left; a last one is heard after all of them.
+func testCorpus(t *testing.T, sv servers) {
+	mails := corpus(t)
+	w := sv.world(t)
+	ch := w.channel(w.config())
+	w.run(ch)
+	put := w.d.Appender(w.acc.User, "INBOX")
+	var handed atomic.Int32
+	w.in.stranger = func(channels.Inbound) bool { handed.Add(1); return false }
+	n := 1
+	for _, raw := range slices.Concat(slices.Collect(maps.Values(mails)), mutations(mails, 400)) {
+		raw = bytes.ReplaceAll(bytes.ReplaceAll(raw, []byte("\r\n"), []byte("\n")), []byte("\x00"), nil)
+		if len(raw) > 0 { // servers take neither
+			put(string(raw))
+			n++
+		}
+	}
+	put(letterTo("last@x.org", ada, "", "the last one"))
+	w.until("the last one", func() bool {
+		all := w.in.all()
+		return len(all) > 0 && all[len(all)-1].Text == "the last one"
+	})
+	w.until("none is missing", func() bool {
+		ch.mu.Lock()
+		defer ch.mu.Unlock()
+		return int(handed.Load())+ch.left == n && ch.broken == 0
+	})
+	t.Logf("of %d mails %d were handed on, the rest left", n, handed.Load())
 }
 
 // FuzzLetter: whatever a mail is made of, what is read of it is bounded text, and what

@@ -46,7 +46,8 @@ type Config struct {
 	// Allow lists the addresses of other people who may write.
 	Allow []string `toml:"allow"`
 	// TrustedHost is the name under which the host of this mailbox writes down whom it
-	// has checked: the first word of Authentication-Results.
+	// has checked: the first word of Authentication-Results. "*.example.org" are all
+	// names in a domain.
 	TrustedHost string `toml:"trusted_host"`
 	// SubjectPrefix: only mails whose subject begins with it are heard.
 	SubjectPrefix string `toml:"subject_prefix"`
@@ -86,6 +87,7 @@ type Channel struct {
 	since   time.Time // when the connection that is there came about
 	trouble error     // why there is none
 	left    int       // mails that were not for Hob to hear
+	unknown int       // mails whose sender nobody vouches for
 	broken  int       // mails that could not be read
 	// refusals counts for each mail how often it could not be read.
 	refusals map[uint32]int
@@ -104,7 +106,11 @@ func New(c Config, deps channels.Deps) (*Channel, error) {
 	if strings.ContainsAny(c.Folder+c.SubjectPrefix, "\r\n\x00") || len(c.Folder) > 200 || len(c.SubjectPrefix) > 60 {
 		return nil, errors.New("folder and subject_prefix are one short line each")
 	}
-	ch := &Channel{conf: c, account: a, address: strings.ToLower(a.Address), trusted: strings.ToLower(strings.TrimSpace(c.TrustedHost)), most: maxMail, log: deps.Log, keep: deps.Keep, refusals: map[uint32]int{}}
+	host, err := trustedHost(c.TrustedHost)
+	if err != nil {
+		return nil, err
+	}
+	ch := &Channel{conf: c, account: a, address: strings.ToLower(a.Address), trusted: host, most: maxMail, log: deps.Log, keep: deps.Keep, refusals: map[uint32]int{}}
 	_, ch.host, _ = strings.Cut(ch.address, "@")
 	if ch.trusted == "" {
 		ch.trusted = hostOf(a.IMAP)
@@ -153,26 +159,6 @@ func account(c Config, deps channels.Deps) (a pim.Account, err error) {
 	return a, nil
 }
 
-// hostOf is the name under which a large host writes down whom it has checked, where
-// its own pages say so; "" for all others. Google writes mx.google.com
-// (https://support.google.com/mail/answer/180707). Microsoft writes no name at all
-// (https://learn.microsoft.com/defender-office-365/message-headers-eop-mdo), so that
-// its field cannot be told from one that a sender wrote; Apple and Fastmail do not say
-// which names theirs have.
-func hostOf(server string) string {
-	s, err := pim.ParseServer(pim.IMAP, server)
-	if err != nil {
-		return ""
-	}
-	switch strings.ToLower(s.Host) {
-	case "imap.gmail.com", "imap.googlemail.com":
-		return "mx.google.com"
-	}
-	return ""
-}
-
-const nobody = `nobody who writes is recognised, as trusted_host is not set; open the source of a mail in this mailbox and put the first word of its topmost Authentication-Results line into trusted_host of [channels.email], if it names your own mail host`
-
 // Limits implements channels.Limiter.
 func (*Channel) Limits() channels.Limits {
 	return channels.Limits{MaxText: maxText, PerMinute: 30, MaxFile: maxFile}
@@ -200,7 +186,12 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", classified(err)
 	}
+	var ids []string
+	mails := 0
 	s, err := m.Select(ctx, c.conf.Folder)
+	if err == nil && s.Messages > 0 {
+		ids, mails, err = c.checks(ctx, m, s.Next)
+	}
 	if err = errors.Join(err, m.Close()); err != nil { //nolint:contextcheck // signing out has a time of its own
 		return "", classified(err)
 	}
@@ -209,11 +200,7 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 			return "", classified(err)
 		}
 	}
-	out := fmt.Sprintf("signed in as %s: %d mails in %s", c.address, s.Messages, c.conf.Folder)
-	if c.trusted == "" {
-		return out + "; " + nobody, nil
-	}
-	return out + "; who writes is recognised by what " + c.trusted + " has checked", nil
+	return fmt.Sprintf("signed in as %s: %d mails in %s; %s", c.address, s.Messages, c.conf.Folder, recognised(c.trusted, ids, mails)), nil
 }
 
 // Describe implements channels.Describer.
@@ -233,8 +220,11 @@ func (c *Channel) Describe() string {
 	if c.broken > 0 {
 		out += fmt.Sprintf("; %d mails could not be read", c.broken)
 	}
-	if c.trusted == "" {
+	switch {
+	case c.trusted == "":
 		out += "; " + nobody
+	case c.unknown > 0:
+		out += fmt.Sprintf("; %d mails whose sender %s does not vouch for", c.unknown, c.trusted)
 	}
 	return out
 }

@@ -16,29 +16,53 @@ const (
 type field struct{ name, value string }
 
 // readFields reads a mail's header fields (RFC 5322, 2.2), the topmost first. Lines
-// that are none are passed over.
-func readFields(raw []byte) (out []field) {
-	if len(raw) > maxHead {
+// that are none are passed over. sound is false when another reader may see other
+// fields: when there are more than are read here, lines that are none, or lines that do
+// not end all in one way. Then nobody can say which From was checked.
+func readFields(raw []byte) (out []field, sound bool) {
+	crlf := bytes.Contains(raw, []byte("\r\n"))
+	whole := len(raw) <= maxHead
+	if !whole {
 		raw = raw[:maxHead]
 	}
+	sound = true
+	var value bytes.Buffer
 	open := false
+	finish := func() {
+		if open {
+			out[len(out)-1].value = value.String()
+		}
+		open = false
+	}
 	for line := range bytes.Lines(raw) {
-		line = bytes.TrimRight(line, "\r\n")
-		if len(line) == 0 || len(out) >= maxFields {
+		text := bytes.TrimRight(line, "\r\n")
+		end := string(line[len(text):])
+		if sound = sound && (end == "" || end == "\n" && !crlf || end == "\r\n") && !bytes.ContainsAny(text, "\r\x00"); len(text) == 0 {
+			whole = true
 			break
 		}
-		if line[0] == ' ' || line[0] == '\t' {
+		if text[0] == ' ' || text[0] == '\t' {
 			if open {
-				out[len(out)-1].value += " " + string(bytes.TrimSpace(line))
+				value.WriteByte(' ')
+				value.Write(bytes.TrimSpace(text))
 			}
 			continue
 		}
-		before, after, ok := bytes.Cut(line, []byte(":"))
-		if open = ok; ok {
-			out = append(out, field{strings.ToLower(string(bytes.TrimSpace(before))), string(bytes.TrimSpace(after))})
+		finish()
+		if len(out) == maxFields {
+			return out, false
 		}
+		var name, rest []byte
+		if name, rest, open = bytes.Cut(text, []byte(":")); !open {
+			sound = false
+			continue
+		}
+		value.Reset()
+		value.Write(bytes.TrimSpace(rest))
+		out = append(out, field{name: strings.ToLower(string(bytes.TrimSpace(name)))})
 	}
-	return out
+	finish()
+	return out, sound && whole
 }
 
 // first is the value of the topmost field of a name.
@@ -62,7 +86,7 @@ func has(fields []field, name string) bool {
 
 // author is the one address of a mail's one From field, in lower case; "" when there
 // are several or it breaks the rules: then nobody can say whom a check was about.
-func author(fields []field) (address, domain string) {
+func author(fields []field) string {
 	n, value := 0, ""
 	for _, f := range fields {
 		if f.name == "from" {
@@ -70,17 +94,17 @@ func author(fields []field) (address, domain string) {
 		}
 	}
 	if n != 1 || strings.ContainsAny(value, "\x00\r\n") {
-		return "", ""
+		return ""
 	}
 	list, err := mail.ParseAddressList(value)
 	if err != nil || len(list) != 1 {
-		return "", ""
+		return ""
 	}
-	address = strings.ToLower(list[0].Address)
+	address := strings.ToLower(list[0].Address)
 	local, domain, ok := strings.Cut(address, "@")
 	plain := func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),:;<>@[\]/`, r) }
 	if !ok || local == "" || !strings.Contains(domain, ".") || strings.ContainsFunc(address[:len(local)], plain) || strings.ContainsFunc(domain, plain) || len(address) > 254 {
-		return "", ""
+		return ""
 	}
-	return address, domain
+	return address
 }

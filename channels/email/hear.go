@@ -16,6 +16,8 @@ import (
 // The bounds of what is fetched.
 const (
 	chunk = 1 << 20 // bytes at once
+	// glance is how much is read of a mail before it is known who wrote it.
+	glance = maxHead
 	// maxMail is the largest mail whose files are read: 20 MB of files in Base64.
 	maxMail = 28 << 20
 	// maxTries is how often a mail is asked for that the server cannot give, and
@@ -219,7 +221,7 @@ func (h *hearer) look(ctx context.Context) error {
 // mail hears one mail. Its error means that the mail was not taken and has to be tried
 // again.
 func (h *hearer) mail(ctx context.Context, uid uint32) error {
-	x, raw, ok, err := h.m.Raw(ctx, uid, 0, chunk)
+	x, raw, ok, err := h.m.Raw(ctx, uid, 0, glance)
 	if err != nil {
 		return h.refused(ctx, uid, err)
 	}
@@ -238,7 +240,13 @@ func (h *hearer) mail(ctx context.Context, uid uint32) error {
 	if why != "" {
 		return h.leave(ctx, l, why)
 	}
-	if l.verified(h.c.trusted) && x.Size > int64(len(raw)) && x.Size <= h.c.most {
+	known := l.verified(h.c.trusted)
+	if !known {
+		h.c.mu.Lock()
+		h.c.unknown++
+		h.c.mu.Unlock()
+	}
+	if known && x.Size > int64(len(raw)) && x.Size <= h.c.most {
 		// Only a sender whom the owner can have let in costs that much.
 		if raw, err = h.whole(ctx, uid, raw, x.Size); err != nil {
 			return h.refused(ctx, uid, err)
@@ -254,8 +262,9 @@ func (h *hearer) mail(ctx context.Context, uid uint32) error {
 		return h.leave(ctx, l, fmt.Sprintf("more than %d mails of this address came within an hour", perHour))
 	}
 	in.Key = h.key(l)
-	if in.Files = l.attachments(); x.Size > h.c.most {
-		in.Files = nil // they are not there as a whole
+	if in.Files = l.attachments(); x.Size > h.c.most && len(in.Files) > 0 {
+		last := &in.Files[len(in.Files)-1] // it, and what may follow, is not there as a whole
+		last.Size, last.Open = x.Size, nil
 	}
 	return h.receive(ctx, l, in)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hob/channels"
+	"hob/platform/pim/mailbox"
 	"hob/platform/pim/pimtest"
 )
 
@@ -69,6 +70,57 @@ func testRenumbered(t *testing.T, sv servers) {
 	stop()
 	if got[5].Text != "while it was off" || got[6].Text != "after it" {
 		t.Errorf("%q, %q", got[5].Text, got[6].Text)
+	}
+}
+
+// testMoved: mails that were moved away or removed while Hob was off are not heard, and
+// those around them are; so is one that comes back.
+func testMoved(t *testing.T, sv servers) {
+	w := sv.world(t)
+	w.d.Create(w.acc.User, "Elsewhere")
+	ch := w.channel(w.config())
+	stop := w.run(ch)
+	w.put(letterTo("zero@x.org", ada, "", "before"))
+	w.heard(1)
+	stop()
+	for i := range 4 {
+		w.put(letterTo(fmt.Sprint("m", i, "@x.org"), ada, "", fmt.Sprint("mail ", i)))
+	}
+	m, err := mailbox.Open(t.Context(), w.acc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Enter(t.Context(), "INBOX"); err != nil {
+		t.Fatal(err)
+	}
+	uids, err := m.After(t.Context(), 2)
+	if err != nil || len(uids) != 4 {
+		t.Fatal(uids, err)
+	}
+	_, err = m.Move(t.Context(), uids[1], "Elsewhere")
+	if err := errors.Join(err, m.Remove(t.Context(), uids[3]), m.Close()); err != nil {
+		t.Fatal(err)
+	}
+	stop = w.run(w.channel(w.config()))
+	got := w.heard(3)
+	if got[1].Text != "mail 0" || got[2].Text != "mail 2" {
+		t.Errorf("%q, %q", got[1].Text, got[2].Text)
+	}
+	stop()
+	// A mail that comes back from there has a new number, and is heard now.
+	if m, err = mailbox.Open(t.Context(), w.acc); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Enter(t.Context(), "Elsewhere"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = m.Move(t.Context(), 1, "INBOX")
+	if err := errors.Join(err, m.Close()); err != nil {
+		t.Fatal(err)
+	}
+	w.run(w.channel(w.config()))
+	if got := w.heard(4); got[3].Text != "mail 1" {
+		t.Errorf("%q", got[3].Text)
 	}
 }
 
@@ -198,11 +250,17 @@ func testFilesComeAlong(t *testing.T, sv servers) {
 	w.put(mail("large@x.org", 3<<19))
 	w.put(mail("huge@x.org", 3<<20))
 	got := w.heard(3)
-	for i, n := range []int{2, 2, 0} {
+	for i, n := range []int{2, 2, 1} {
 		if len(got[i].Files) != n || got[i].Text != "see the files" {
 			t.Fatalf("%d: %d files with %q", i, len(got[i].Files), got[i].Text)
 		}
 		for k, f := range got[i].Files {
+			if i == 2 { // the manager says that it is too large
+				if f.Name != "a.pdf" || f.Size < ch.most || f.Open != nil {
+					t.Errorf("%+v", f)
+				}
+				continue
+			}
 			r, err := f.Open(t.Context())
 			if err != nil {
 				t.Fatal(err)

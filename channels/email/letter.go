@@ -17,6 +17,7 @@ import (
 const (
 	maxFiles  = 50
 	maxPart   = 1 << 20 // bytes of one part's text
+	maxTexts  = 3 << 20 // bytes of all parts' text
 	maxWords  = 50_000  // characters of the sender's own words, and of what he quotes
 	maxRefers = 50
 )
@@ -27,7 +28,6 @@ type letter struct {
 
 	fields  []field
 	from    string // the one address of its one From field; "" when there is none such
-	domain  string // of from
 	claimed string // any address that it claims to come from, for what is to be left
 	refers  []string
 	own     string // what the sender wrote himself
@@ -45,9 +45,13 @@ type part struct {
 
 // read takes a mail apart, of which raw is the beginning.
 func read(meta pim.Message, raw []byte) *letter {
-	l := &letter{Message: meta, fields: readFields(raw)}
+	l := &letter{Message: meta}
+	var sound bool
+	l.fields, sound = readFields(raw)
 	mailbox.Head(raw, &l.Message)
-	l.from, l.domain = author(l.fields)
+	if sound {
+		l.from = author(l.fields)
+	}
 	if l.claimed = l.from; l.claimed == "" && len(l.From) > 0 {
 		l.claimed = l.From[0].Address
 	}
@@ -55,14 +59,8 @@ func read(meta pim.Message, raw []byte) *letter {
 	if len(l.refers) == 0 {
 		l.refers = ids(first(l.fields, "in-reply-to"))
 	}
-	plain, marked, flowed := l.walk(raw)
+	l.own, l.quoted = split(l.walk(raw))
 	l.Cut = l.Cut || l.Size > int64(len(raw))
-	switch {
-	case strings.TrimSpace(plain) != "":
-		l.own, l.quoted = splitPlain(clean(plain), flowed)
-	case marked != "":
-		l.own, l.quoted = splitHTML(marked)
-	}
 	l.own, l.quoted = cut(l.own), cut(l.quoted)
 	return l
 }
@@ -99,25 +97,26 @@ func ids(value string) (out []string) {
 func odd(r rune) bool { return r <= ' ' || r >= 0x7f || r == '<' || r == '>' }
 
 // walk goes through the parts of a mail, and returns its texts.
-func (l *letter) walk(raw []byte) (plain, marked string, flowed bool) {
-	texts := 0
+func (l *letter) walk(raw []byte) (out []text) {
+	left := int64(maxTexts)
 	for _, e := range entities(raw) {
 		attached := e.disposition != "" && e.disposition != "inline" || e.name != ""
 		switch {
 		case e.kind == "text/calendar" && answers(e.params["method"]):
 			l.reply = strings.ToUpper(e.params["method"])
-		case !attached && e.kind == "text/html":
-			marked += e.text(maxPart) + "\n"
 		case !attached && strings.HasPrefix(e.kind, "text/") && e.kind != "text/calendar":
-			flowed = (texts == 0 || flowed) && strings.EqualFold(e.params["format"], "flowed")
-			plain += words(e.text(maxPart), flowed && strings.EqualFold(e.params["delsp"], "yes")) + "\n"
-			texts++
+			t := text{marked: e.kind == "text/html", forms: e.forms, words: e.text(min(maxPart, left))}
+			if left -= int64(len(t.words)); !t.marked {
+				t.flowed = strings.EqualFold(e.params["format"], "flowed")
+				t.words = words(t.words, t.flowed && strings.EqualFold(e.params["delsp"], "yes"))
+			}
+			out = append(out, t)
 		case len(l.files) < maxFiles:
 			size, _ := io.Copy(io.Discard, e.open()) // what could be read counts
 			l.files = append(l.files, part{name: fileName(e.name, e.kind, len(l.files)), kind: e.kind, size: size, body: e})
 		}
 	}
-	return plain, marked, flowed
+	return out
 }
 
 func answers(method string) bool {

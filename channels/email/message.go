@@ -3,6 +3,7 @@ package email
 import (
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -23,7 +24,7 @@ type cause struct {
 }
 
 func (l *letter) verified(trusted string) bool {
-	return l.from != "" && vouched(l.fields, trusted, l.domain)
+	return vouched(l.fields, trusted, l.from)
 }
 
 // inbound is a mail as a message. why it is none: the subject, or the end of a loop.
@@ -59,17 +60,25 @@ func (c *Channel) inbound(l *letter) (in channels.Inbound, why string) {
 	if l.quoted != "" {
 		in.Outside = []string{l.quoted}
 	}
-	if in.Text = worded(subject, l, len(in.Outside) > 0); l.own == "" && l.quoted != "" {
+	switch in.Text = worded(subject, l, len(in.Outside) > 0); {
+	case l.own == "" && l.quoted != "":
 		in.Text, in.Outside, in.Forwarded = l.quoted, nil, true
+	case l.own == "" && passedOn(l):
+		in.Forwarded = true // the subject of somebody else's mail
 	}
 	if in.Text == "" && len(l.files) == 0 {
 		return in, "it is empty"
 	}
-	refers := l.refers
+	// What no mail program writes would make the answer one that servers refuse.
+	refers := slices.DeleteFunc(slices.Clone(l.refers), func(s string) bool { return strings.ContainsFunc(s, odd) })
+	id := l.ID
+	if strings.ContainsFunc(id, odd) {
+		id = ""
+	}
 	if len(refers) > 20 {
 		refers = append(slices.Clone(refers[:1]), refers[len(refers)-19:]...)
 	}
-	raw, err := json.Marshal(cause{To: address, Name: in.SenderName, ID: l.ID, Refers: refers, Subject: subject, Thread: thread, Hops: hops})
+	raw, err := json.Marshal(cause{To: address, Name: in.SenderName, ID: id, Refers: refers, Subject: subject, Thread: thread, Hops: hops})
 	if err != nil {
 		return in, "it cannot be kept: " + err.Error()
 	}
@@ -80,16 +89,25 @@ func (c *Channel) inbound(l *letter) (in channels.Inbound, why string) {
 // worded are the sender's words: those of the mail, with its subject where that is a
 // part of what he says.
 func worded(subject string, l *letter, quotes bool) string {
-	_, answers := bare(l.Subject)
+	short := len(l.own) <= 60 && !strings.ContainsFunc(l.own, odd) // a code
 	switch {
 	case l.own == "":
 		return subject
-	case subject == "" || answers || quotes || len(l.refers) > 0 || !strings.Contains(l.own, " ") || strings.HasPrefix(l.own, "/") || strings.HasPrefix(l.own, "!"):
-		return l.own // an answer, a command, a code
+	case subject == "" || quotes || passedOn(l) || short || strings.HasPrefix(l.own, "/") || strings.HasPrefix(l.own, "!"):
+		return l.own
 	case strings.HasPrefix(strings.ToLower(l.own), strings.ToLower(subject)):
 		return l.own
 	}
 	return subject + "\n\n" + l.own
+}
+
+// passedOn reports a mail whose subject may be somebody else's: it answers another, or
+// passes one on.
+func passedOn(l *letter) bool {
+	_, answers := bare(l.Subject)
+	return answers || len(l.refers) > 0 || slices.ContainsFunc(l.files, func(f part) bool {
+		return f.kind == "message/rfc822" || f.kind == "message/global" || strings.EqualFold(path.Ext(f.name), ".eml") || strings.EqualFold(path.Ext(f.name), ".msg")
+	})
 }
 
 // bare is a subject without the marks of answers and forwarded mails.

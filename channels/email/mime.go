@@ -28,20 +28,24 @@ type entity struct {
 	encoding    string            // "base64", "quoted-printable" or "" for all others
 	disposition string            // "inline", "attachment" or ""
 	name        string            // of the file; "" when it has none
+	forms       int               // of which parts in several forms it is one; 0 of none
 	body        []byte            // encoded
 }
 
 // entities takes a mail apart, or as much of it as is there.
 func entities(raw []byte) (out []entity) {
-	apart(raw, 0, false, &out)
+	apart(raw, entity{}, 0, &out)
 	return out
 }
 
-func apart(raw []byte, depth int, digest bool, out *[]entity) {
+func apart(raw []byte, in entity, depth int, out *[]entity) {
 	if len(*out) >= maxParts {
 		return
 	}
-	e, boundary := entityOf(raw, digest)
+	e, boundary := entityOf(raw, in.kind == "multipart/digest")
+	if e.forms = in.forms; e.kind == "multipart/alternative" {
+		e.forms = len(*out) + 1
+	}
 	if boundary == "" || depth == maxDepth {
 		*out = append(*out, e)
 		return
@@ -53,14 +57,14 @@ func apart(raw []byte, depth int, digest bool, out *[]entity) {
 		return
 	}
 	for _, piece := range pieces {
-		apart(piece, depth+1, e.kind == "multipart/digest", out)
+		apart(piece, e, depth+1, out)
 	}
 }
 
 // entityOf reads the header of a part; boundary divides its parts, if it has some.
 func entityOf(raw []byte, digest bool) (e entity, boundary string) {
 	head, body := divide(raw)
-	fields := readFields(head)
+	fields, _ := readFields(head)
 	e.body = body
 	e.kind, e.params = mediaType(first(fields, "content-type"))
 	switch {
@@ -105,6 +109,7 @@ func divide(raw []byte) (head, body []byte) {
 
 // partsOf divides a body (RFC 2046, 5.1.1). The end of the last part may be missing.
 func partsOf(body []byte, boundary string) (out [][]byte) {
+	mark := []byte("--" + boundary)
 	from := -1
 	at := 0
 	for len(body[at:]) > 0 && len(out) < maxParts {
@@ -114,7 +119,7 @@ func partsOf(body []byte, boundary string) (out [][]byte) {
 			end, next = at+i, at+i+1
 		}
 		line := bytes.TrimRight(body[at:end], " \t\r")
-		if rest, ok := bytes.CutPrefix(line, []byte("--"+boundary)); ok && (len(rest) == 0 || string(rest) == "--") {
+		if rest, ok := bytes.CutPrefix(line, mark); ok && (len(rest) == 0 || string(rest) == "--") {
 			if from >= 0 {
 				out = append(out, bytes.TrimSuffix(bytes.TrimSuffix(body[from:max(from, at)], []byte("\n")), []byte("\r")))
 			}

@@ -7,28 +7,30 @@ import (
 	"unicode/utf8"
 )
 
-// splitPlain parts the sender's own words from what he quotes or passes on. What is in
-// doubt is not his.
-func splitPlain(text string, flowed bool) (own, quoted string) {
+// splitPlain is split for plain text. sound: no program has broken its lines.
+func splitPlain(text string, flowed, sound bool) (own, quoted string) {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	lines := strings.Split(text, "\n")
 	if flowed {
 		lines = unflow(lines)
 	}
 	var mine, theirs []string
+	left := maxWork
+	broken := false // the line before is the end of a quoted one
 	for i := 0; i < len(lines); i++ {
 		line := lines[i]
 		bare := strings.TrimSpace(line)
+		broken = tail(lines, i, broken, flowed || sound)
 		switch {
 		case marked(bare):
-			theirs = append(theirs, strings.TrimSpace(strings.TrimLeft(bare, "> ")))
-		case tail(lines, i):
+			theirs = append(theirs, strings.TrimSpace(strings.TrimLeft(bare, ">＞| ")))
+		case broken:
 			theirs = append(theirs, bare)
-		case forwards(bare) || separator(bare) || header(lines, i):
+		case forwards(bare) || separator(bare) || header(lines, i, &left) || ruled(lines, i) || left < 0:
 			// From here on all of it is somebody else's, down to the end.
 			return finish(mine), finish(append(theirs, lines[i:]...))
 		default:
-			n := attribution(lines, i)
+			n := attribution(lines, i, &left)
 			if n == 0 {
 				mine = append(mine, line)
 				continue
@@ -42,6 +44,10 @@ func splitPlain(text string, flowed bool) (own, quoted string) {
 	}
 	return finish(mine), finish(theirs)
 }
+
+// maxWork bounds how often lines are looked at together, for a mail made so that this
+// takes long: what is left of it then is not the sender's.
+const maxWork = 30_000
 
 // finish takes the signature away.
 func finish(lines []string) string {
@@ -70,7 +76,12 @@ var gaps = regexp.MustCompile(`\n[ \t]*\n([ \t]*\n)+`)
 
 func squeeze(s string) string { return gaps.ReplaceAllString(s, "\n\n") }
 
-func marked(line string) bool { return strings.HasPrefix(line, ">") || strings.HasPrefix(line, "|>") }
+func marked(line string) bool {
+	return strings.HasPrefix(line, ">") || strings.HasPrefix(line, "|>") || strings.HasPrefix(line, "＞") || strings.Contains(line[:min(len(line), 6)], ">") && initials.MatchString(line)
+}
+
+// initials stand before the mark in some programs: "AL> Yes".
+var initials = regexp.MustCompile(`^[A-Z]{1,3}>+ `)
 
 // marks reports whether the first line of a text that holds anything is quoted.
 func marks(lines []string) bool {
@@ -82,14 +93,18 @@ func marks(lines []string) bool {
 	return false
 }
 
-// tail reports the end of a quoted line that a program on the way has broken: it
-// stands between two quoted lines, the first of which is long.
-func tail(lines []string, i int) bool {
-	if i == 0 || i+1 >= len(lines) {
+// tail reports a piece of a quoted line that a program on the way has broken. It stands
+// below a long quoted line, or another such piece (broken), with no gap; in a mail whose
+// lines are sound it also stands above a quoted one.
+func tail(lines []string, i int, broken, sound bool) bool {
+	if i == 0 {
 		return false
 	}
-	before, line, after := strings.TrimSpace(lines[i-1]), strings.TrimSpace(lines[i]), strings.TrimSpace(lines[i+1])
-	return line != "" && marked(before) && marked(after) && utf8.RuneCountInString(before) >= 60 && utf8.RuneCountInString(line) < 40
+	before, line := strings.TrimSpace(lines[i-1]), strings.TrimSpace(lines[i])
+	if line == "" || marked(line) || !broken && (!marked(before) || utf8.RuneCountInString(before) < 60) {
+		return false
+	}
+	return !sound || i+1 < len(lines) && marked(strings.TrimSpace(lines[i+1])) && utf8.RuneCountInString(line) < 40
 }
 
 // unflow joins the lines of format=flowed (RFC 3676, 4.1).
@@ -112,6 +127,9 @@ func unflow(lines []string) (out []string) {
 var dashed = regexp.MustCompile(`^[-_*=]{2,}\s*(.{3,60}?)\s*[-_*=]{2,}$`)
 
 func inside(line string) string {
+	if len(line) < 7 || len(line) > 300 || !strings.ContainsRune("-_*=", rune(line[0])) {
+		return ""
+	}
 	if m := dashed.FindStringSubmatch(line); m != nil {
 		return strings.ToLower(strings.TrimSpace(m[1]))
 	}
@@ -121,6 +139,9 @@ func inside(line string) string {
 // forwards reports the line above a mail that is passed on, as Gmail, Apple Mail and
 // Thunderbird write it.
 func forwards(line string) bool {
+	if len(line) > 300 {
+		return false
+	}
 	low := strings.ToLower(strings.TrimRight(strings.TrimSpace(line), " :"))
 	if slices.Contains([]string{
 		"begin forwarded message", "anfang der weitergeleiteten nachricht", "anfang der weitergeleiteten e-mail", "début du message transféré", "début du message réexpédié",
@@ -152,32 +173,62 @@ func separator(line string) bool {
 	}, func(s string) bool { return strings.Contains(word, s) })
 }
 
+// rule is the line that Outlook draws above the head of a mail, and word the beginning of
+// that head in any language.
+var (
+	rule = regexp.MustCompile(`^_{10,}$`)
+	word = regexp.MustCompile(`^\*?[\p{L}\p{M}' ’.-]{1,30}\*?\s?[:：]\*?\s?\S`)
+)
+
+func ruled(lines []string, i int) bool {
+	if !rule.MatchString(strings.TrimSpace(lines[i])) {
+		return false
+	}
+	for _, line := range lines[i+1:] {
+		if line = strings.TrimSpace(line); line != "" {
+			return word.MatchString(line)
+		}
+	}
+	return false
+}
+
 // The words before the sender, the date, the recipient and the subject of a mail that
 // is quoted with its head.
 var headWords = [4][]string{ //nolint:gochecknoglobals // a constant
-	{"from", "von", "de", "da", "van", "från", "fra", "lähettäjä", "od", "от", "gönderen", "feladó", "差出人", "发件人", "寄件者", "보낸 사람"},
-	{"sent", "date", "gesendet", "datum", "envoyé", "enviado", "fecha", "data", "inviato", "verzonden", "skickat", "sendt", "dato", "lähetetty", "päivämäärä", "wysłano", "odesláno", "отправлено", "дата", "gönderildi", "tarih", "küldve", "送信日時", "日時", "日付", "发送时间", "日期", "寄件日期", "보낸 날짜", "날짜", "enviada em", "enviado el", "date d'envoi"},
-	{"to", "an", "à", "a", "para", "aan", "till", "til", "vastaanottaja", "do", "komu", "кому", "kime", "címzett", "宛先", "收件人", "收件者", "받는 사람", "cc", "kopie", "copie"},
-	{"subject", "betreff", "objet", "asunto", "oggetto", "assunto", "onderwerp", "ämne", "emne", "aihe", "temat", "předmět", "тема", "konu", "tárgy", "件名", "主题", "主旨", "제목"},
+	{"from", "von", "de", "da", "van", "från", "fra", "lähettäjä", "od", "от", "gönderen", "feladó", "差出人", "发件人", "寄件者", "보낸 사람", "від", "de la", "από", "מאת", "من", "từ", "dari", "จาก", "nga", "saatja", "no", "nuo", "expéditeur", "absender", "remitente", "mittente", "remetente"},
+	{"sent", "date", "gesendet", "datum", "envoyé", "enviado", "fecha", "data", "inviato", "verzonden", "skickat", "sendt", "dato", "lähetetty", "päivämäärä", "wysłano", "odesláno", "отправлено", "дата", "gönderildi", "tarih", "küldve", "送信日時", "日時", "日付", "发送时间", "日期", "寄件日期", "보낸 날짜", "날짜", "enviada em", "enviado el", "date d'envoi", "надіслано", "trimis", "trimis la", "στάλθηκε", "נשלח", "تم الإرسال", "التاريخ", "đã gửi", "ngày", "dikirim", "terkirim", "tanggal", "ส่ง", "วันที่", "odoslané", "poslano", "изпратено", "послато", "saadetud", "nosūtīts", "išsiųsta", "datums", "data trimiterii"},
+	{"to", "an", "à", "a", "para", "aan", "till", "til", "vastaanottaja", "do", "komu", "кому", "kime", "címzett", "宛先", "收件人", "收件者", "받는 사람", "cc", "kopie", "copie", "către", "προς", "אל", "إلى", "đến", "kepada", "untuk", "ถึง", "za", "до", "на", "за", "kellele", "kam", "kas", "destinataire", "empfänger"},
+	{"subject", "betreff", "objet", "asunto", "oggetto", "assunto", "onderwerp", "ämne", "emne", "aihe", "temat", "předmět", "тема", "konu", "tárgy", "件名", "主题", "主旨", "제목", "subiect", "θέμα", "נושא", "الموضوع", "chủ đề", "subjek", "perihal", "เรื่อง", "predmet", "zadeva", "предмет", "teema", "temats", "tema", "sujet"},
 }
 
 // header reports the head of a mail that is quoted: at least three of its four lines,
-// the sender first, within six lines.
-func header(lines []string, i int) bool {
+// the sender first, with no gap, and more that a head has: a subject, an address or a
+// time.
+func header(lines []string, i int, left *int) bool {
 	if headWord(lines[i]) != 0 {
 		return false
 	}
-	var seen [4]bool
-	seen[0] = true
-	n := 1
-	for _, line := range lines[i+1 : min(i+7, len(lines))] {
-		if k := headWord(line); k > 0 && !seen[k] {
-			seen[k] = true
+	seen := [4]bool{true}
+	n, more := 1, false
+	for k, line := range lines[i:min(i+maxAnnounce, len(lines))] {
+		if strings.TrimSpace(line) == "" {
+			break
+		}
+		*left--
+		more = more || strings.Contains(line, "@") || clocked.MatchString(line)
+		if w := headWord(line); k > 0 && w > 0 && !seen[w] {
+			seen[w] = true
 			n++
 		}
 	}
-	return n >= 3
+	return n >= 3 && (more || seen[3])
 }
+
+// maxAnnounce is how many lines may announce a quotation: names are as long as somebody
+// else has made them.
+const maxAnnounce = 40
+
+var clocked = regexp.MustCompile(`[0-9]{1,2}[:.h時时点][0-9]{2}`)
 
 // headWord is which of headWords a line begins with, -1 none.
 func headWord(line string) int {
@@ -190,37 +241,52 @@ func headWord(line string) int {
 	return slices.IndexFunc(headWords[:], func(words []string) bool { return slices.Contains(words, before) })
 }
 
-// wrote ends the line above a quotation, in the languages of the large mail programs.
-var wrote = regexp.MustCompile(`(?i)(wrote|writes|schrieb|a écrit|escribió|escribio|ha scritto|escreveu|schreef|skrev|kirjoitti|napisał|napisała|napisał\(a\)|pisze|napsal|napsala|napsal\(a\)|написал|написала|написал\(а\)|пишет|пише|yazdı|írta|ezt írta|a scris|έγραψε|のメール|書きました|写道|寫道|님이 작성|작성)\b?[^\n]{0,120}[:：]?\s*$`)
+// wrote reports the end of the line above a quotation, in the languages of the large mail
+// programs. What follows the word is a name at most.
+func wrote(line string) bool {
+	line = strings.ToLower(line[max(0, len(line)-300):])
+	return slices.ContainsFunc([]string{
+		"wrote", "writes", "schrieb", "a écrit", "escribió", "escribio", "ha scritto", "escreveu", "schreef", "skrev", "kirjoitti", "napisał", "pisze", "napsal", "пише", "yazdı", "írta", "a scris", "έγραψε", "のメール", "書きました", "写道", "寫道", "작성", "написа", "je napisao", "je napisal", "napísal", "va escriure", "kirjutas", "rakstīja", "rašė", "كتب", "כתב", "viết", "menulis", "เขียน", "ने लिखा", "نوشت", "shkroi", "skrifaði",
+	}, func(s string) bool { return strings.Contains(line, s) })
+}
 
 // when is what such a line also holds: the day, or an address.
 var when = regexp.MustCompile(`[0-9]{1,4}[./:年-]|[0-9]{4}|@`)
 
+// stamped is such a line in any language: an address in its brackets, a day and a time.
+func stamped(s string) bool {
+	return addressed.MatchString(s) && when.MatchString(addressed.ReplaceAllString(s, "")) && clocked.MatchString(addressed.ReplaceAllString(s, ""))
+}
+
+var addressed = regexp.MustCompile(`<[^<>\s]+@[^<>\s]+>`)
+
 // attribution is how many lines from i on announce a quotation ("On ..., Ada wrote:"),
-// 0 when they do not. Programs break such a line into up to four.
-func attribution(lines []string, i int) int {
+// 0 when they do not. Programs break such a line, and the name in it may hold a mark.
+func attribution(lines []string, i int, left *int) int {
 	if strings.TrimSpace(lines[i]) == "" {
 		return 0
 	}
 	var b strings.Builder
-	for n := 1; n <= 4 && i+n <= len(lines); n++ {
+	for n := 1; n <= maxAnnounce && i+n <= len(lines); n++ {
 		line := strings.TrimSpace(lines[i+n-1])
-		if line == "" || marked(line) {
+		if line == "" || marked(line) && (n == 1 || begins(strings.TrimLeft(line, ">＞| ")) || !opens(lines[i]) || !when.MatchString(lines[i])) {
 			return 0
 		}
-		b.WriteString(line + " ")
-		joined := strings.TrimSpace(b.String())
-		if len(joined) > 400 {
+		if b.WriteString(line + " "); b.Len() > 4000 || n == 2 && !opens(lines[i]) { // it begins further down, if at all
 			return 0
 		}
+		if end := strings.TrimRight(line, "\u200e\u200f\u061c"); !strings.HasSuffix(end, ":") && !strings.HasSuffix(end, "：") {
+			continue
+		}
+		if *left--; *left < 0 {
+			return 0
+		}
+		joined := strings.TrimRight(strings.TrimSpace(b.String()), "\u200e\u200f\u061c")
 		// Gmail says in some languages only when and who.
 		if n == 1 && strings.HasSuffix(joined, ">:") && when.MatchString(joined) && marks(lines[i+n:]) {
 			return n
 		}
-		if (strings.HasSuffix(joined, ":") || strings.HasSuffix(joined, "：")) && wrote.MatchString(joined) && (when.MatchString(joined) || marks(lines[i+n:])) {
-			if n > 1 && !opens(lines[i]) {
-				return 0 // the announcement begins further down
-			}
+		if wrote(joined) && (when.MatchString(joined) || marks(lines[i+n:])) || stamped(joined) {
 			return n
 		}
 	}
@@ -228,7 +294,10 @@ func attribution(lines []string, i int) int {
 }
 
 // opens reports a line with which an announcement may begin.
-func opens(line string) bool {
+func opens(line string) bool { return begins(line) || strings.Contains(line, "@") }
+
+// begins reports a line that begins with a day, or with a word before one.
+func begins(line string) bool {
 	line = strings.ToLower(strings.TrimSpace(line))
 	for _, w := range []string{
 		"on ", "am ", "le ", "el ", "il ", "em ", "op ", "den ", "på ", "w dniu ", "dne ", "в ", "пн", "вт", "ср", "чт", "пт", "сб", "вс", "a ", "la ", "στις ",
@@ -238,7 +307,7 @@ func opens(line string) bool {
 			return true
 		}
 	}
-	return line != "" && line[0] >= '0' && line[0] <= '9' || strings.Contains(line, "@")
+	return line != "" && line[0] >= '0' && line[0] <= '9'
 }
 
 // device reports the line that a telephone puts under each mail.

@@ -1,6 +1,7 @@
 package email
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -217,28 +218,51 @@ func (p *resultParser) prop() (out prop, ok bool) {
 	return prop{name, strings.ToLower(value)}, true
 }
 
-// vouched reports whether the host that is trusted says that a mail came from an
-// address of this domain. Of its fields the topmost counts, since each host adds its
-// own at the top (RFC 8601, 4.1 and 5); a field of its name further down may be the
-// sender's.
-func vouched(fields []field, trusted, domain string) bool {
-	if trusted == "" || domain == "" {
+// vouched reports whether the host that is trusted says that a mail came from this
+// address. Of its fields the topmost counts, since each host adds its own at the top
+// (RFC 8601, 4.1 and 5); a field of its name further down may be the sender's.
+func vouched(fields []field, trusted, address string) bool {
+	if trusted == "" || address == "" {
 		return false
 	}
+	begun := false
 	for _, f := range fields {
+		if f.name == "received" && begun {
+			return false // from here on down it was written elsewhere
+		}
 		if f.name != "authentication-results" {
 			continue
 		}
 		id, results, ok := parseResults(f.value)
-		if id != trusted {
+		if !named(id, trusted) {
 			continue
 		}
-		return ok && passes(results, domain)
+		if begun = true; !ok || !beside(results) {
+			return ok && passes(results, address)
+		}
 	}
 	return false
 }
 
-func passes(results []result, domain string) bool {
+// named reports whether a name is the one that is trusted, which may stand for all
+// names of a domain: "*.example.org".
+func named(id, trusted string) bool {
+	if domain, all := strings.CutPrefix(trusted, "*"); all {
+		return len(domain) > 1 && strings.HasSuffix(id, domain) && len(id) > len(domain)
+	}
+	return id == trusted
+}
+
+// beside reports a field that says nothing of who wrote the mail. Some large hosts write
+// several fields, such ones at the top.
+func beside(results []result) bool {
+	return len(results) > 0 && !slices.ContainsFunc(results, func(r result) bool {
+		return !strings.HasPrefix(r.method, "x-") && r.method != "arc" && r.method != "bimi"
+	})
+}
+
+func passes(results []result, address string) bool {
+	domain := after(address)
 	aligned, dmarc := false, false
 	for _, r := range results {
 		switch r.method {
@@ -261,6 +285,8 @@ func passes(results []result, domain string) bool {
 				from = after(from)
 			}
 			aligned = aligned || r.value == "pass" && within(domain, from)
+		case "auth": // he has signed in to this host himself (RFC 8601, 2.7.4)
+			aligned = aligned || r.value == "pass" && r.prop("smtp.auth") == address
 		}
 	}
 	return dmarc || aligned

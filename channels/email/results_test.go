@@ -1,58 +1,74 @@
 package email
 
 import (
+	"cmp"
 	"strings"
 	"testing"
+
+	"hob/platform/pim"
 )
 
 func TestWhoIsVouchedFor(t *testing.T) {
 	const ar = "authentication-results"
 	one := func(v string) []field { return []field{{ar, v}} }
 	for _, c := range []struct {
-		name   string
-		fields []field
-		want   bool
+		name    string
+		fields  []field
+		want    bool
+		trusted string
 	}{
-		{"as Gmail writes it", one(`mx.test.local; dkim=pass header.i=@example.org header.s=20230601 header.b=Ax3/+k; spf=pass (google.com: domain of ada@example.org designates 192.0.2.1 as permitted sender) smtp.mailfrom=ada@example.org; dmarc=pass (p=NONE sp=QUARANTINE dis=NONE) header.from=example.org`), true},
-		{"dmarc alone", one(`mx.test.local; dmarc=pass header.from=example.org`), true},
-		{"in capitals", one(`MX.Test.Local; DMARC=PASS Header.From=Example.ORG`), true},
-		{"a version and comments", one(`(a) mx.test.local (b (c) \) ) 1 (d); (e) dmarc (f) / 1 = (g) pass reason="x; y" header . from = example.org`), true},
-		{"quoted", one(`"mx.test.local"; dmarc=pass header.from="example.org"`), true},
-		{"a closing semicolon", one(`mx.test.local; dmarc=pass header.from=example.org;`), true},
-		{"dkim of the domain", one(`mx.test.local; dkim=pass header.d=example.org`), true},
-		{"dkim of the domain above", one(`mx.test.local; dkim=pass header.d=org.example`), false},
-		{"one of two signatures", one(`mx.test.local; dkim=fail header.d=example.org; dkim=pass header.d=example.org; dmarc=none`), true},
-		{"spf", one(`mx.test.local; spf=pass smtp.mailfrom=bounce@example.org`), true},
-		{"spf of the host's name", one(`mx.test.local; spf=pass smtp.helo=example.org`), false},
-		{"spf of another", one(`mx.test.local; spf=pass smtp.mailfrom=ada@evil.example`), false},
-		{"dmarc of another", one(`mx.test.local; dmarc=pass header.from=evil.example`), false},
-		{"dmarc without saying whose", one(`mx.test.local; dmarc=pass`), false},
-		{"dmarc failed, whatever else passed", one(`mx.test.local; spf=pass smtp.mailfrom=example.org; dmarc=fail header.from=example.org`), false},
-		{"two verdicts", one(`mx.test.local; dmarc=pass header.from=example.org; dmarc=fail header.from=example.org`), false},
-		{"a top level", one(`mx.test.local; dkim=pass header.d=org`), false},
-		{"another host", one(`mx.evil.example; dmarc=pass header.from=example.org`), false},
-		{"a host whose name begins so", one(`mx.test.local.evil.example; dmarc=pass header.from=example.org`), false},
-		{"the name in a comment", one(`(mx.test.local;) evil.example; dmarc=pass header.from=example.org`), false},
-		{"nothing was checked", one(`mx.test.local; none`), false},
-		{"pass in a comment", one(`mx.test.local; dmarc=fail (dmarc=pass header.from=example.org) header.from=example.org`), false},
-		{"pass in a reason", one(`mx.test.local; dmarc=none reason="; dmarc=pass header.from=example.org"`), false},
-		{"a comment without an end", one(`mx.test.local; dmarc=pass header.from=example.org (`), false},
-		{"a quote without an end", one(`mx.test.local; dmarc=pass header.from="example.org`), false},
-		{"broken further on", one(`mx.test.local; dmarc=pass header.from=example.org; =`), false},
-		{"another version", one(`mx.test.local 2; dmarc=pass header.from=example.org`), false},
-		{"no semicolon", one(`mx.test.local dmarc=pass header.from=example.org`), false},
-		{"empty", one(``), false},
-		{"as Microsoft writes it, without a name", one(`spf=pass (sender IP is 192.0.2.1) smtp.mailfrom=example.org; dkim=pass header.d=example.org;dmarc=pass action=none header.from=example.org;compauth=pass reason=100`), false},
-		{"the topmost counts", []field{{ar, "mx.test.local; dmarc=fail header.from=example.org"}, {ar, "mx.test.local; dmarc=pass header.from=example.org"}}, false},
-		{"the topmost is broken", []field{{ar, "mx.test.local; dmarc="}, {ar, "mx.test.local; dmarc=pass header.from=example.org"}}, false},
-		{"another host's above it", []field{{ar, "other.example; none"}, {ar, "mx.test.local; dmarc=pass header.from=example.org"}}, true},
-		{"in a field of another name", []field{{"x-" + ar, "mx.test.local; dmarc=pass header.from=example.org"}, {"arc-" + ar, "i=1; mx.test.local; dmarc=pass header.from=example.org"}}, false},
+		{"as Gmail writes it", one(`mx.test.local; dkim=pass header.i=@example.org header.s=20230601 header.b=Ax3/+k; spf=pass (google.com: domain of ada@example.org designates 192.0.2.1 as permitted sender) smtp.mailfrom=ada@example.org; dmarc=pass (p=NONE sp=QUARANTINE dis=NONE) header.from=example.org`), true, ""},
+		{"dmarc alone", one(`mx.test.local; dmarc=pass header.from=example.org`), true, ""},
+		{"in capitals", one(`MX.Test.Local; DMARC=PASS Header.From=Example.ORG`), true, ""},
+		{"a version and comments", one(`(a) mx.test.local (b (c) \) ) 1 (d); (e) dmarc (f) / 1 = (g) pass reason="x; y" header . from = example.org`), true, ""},
+		{"quoted", one(`"mx.test.local"; dmarc=pass header.from="example.org"`), true, ""},
+		{"a closing semicolon", one(`mx.test.local; dmarc=pass header.from=example.org;`), true, ""},
+		{"dkim of the domain", one(`mx.test.local; dkim=pass header.d=example.org`), true, ""},
+		{"dkim of the domain above", one(`mx.test.local; dkim=pass header.d=org.example`), false, ""},
+		{"one of two signatures", one(`mx.test.local; dkim=fail header.d=example.org; dkim=pass header.d=example.org; dmarc=none`), true, ""},
+		{"spf", one(`mx.test.local; spf=pass smtp.mailfrom=bounce@example.org`), true, ""},
+		{"spf of the host's name", one(`mx.test.local; spf=pass smtp.helo=example.org`), false, ""},
+		{"spf of another", one(`mx.test.local; spf=pass smtp.mailfrom=ada@evil.example`), false, ""},
+		{"dmarc of another", one(`mx.test.local; dmarc=pass header.from=evil.example`), false, ""},
+		{"dmarc without saying whose", one(`mx.test.local; dmarc=pass`), false, ""},
+		{"dmarc failed, whatever else passed", one(`mx.test.local; spf=pass smtp.mailfrom=example.org; dmarc=fail header.from=example.org`), false, ""},
+		{"two verdicts", one(`mx.test.local; dmarc=pass header.from=example.org; dmarc=fail header.from=example.org`), false, ""},
+		{"a top level", one(`mx.test.local; dkim=pass header.d=org`), false, ""},
+		{"another host", one(`mx.evil.example; dmarc=pass header.from=example.org`), false, ""},
+		{"a host whose name begins so", one(`mx.test.local.evil.example; dmarc=pass header.from=example.org`), false, ""},
+		{"the name in a comment", one(`(mx.test.local;) evil.example; dmarc=pass header.from=example.org`), false, ""},
+		{"nothing was checked", one(`mx.test.local; none`), false, ""},
+		{"pass in a comment", one(`mx.test.local; dmarc=fail (dmarc=pass header.from=example.org) header.from=example.org`), false, ""},
+		{"pass in a reason", one(`mx.test.local; dmarc=none reason="; dmarc=pass header.from=example.org"`), false, ""},
+		{"a comment without an end", one(`mx.test.local; dmarc=pass header.from=example.org (`), false, ""},
+		{"a quote without an end", one(`mx.test.local; dmarc=pass header.from="example.org`), false, ""},
+		{"broken further on", one(`mx.test.local; dmarc=pass header.from=example.org; =`), false, ""},
+		{"another version", one(`mx.test.local 2; dmarc=pass header.from=example.org`), false, ""},
+		{"no semicolon", one(`mx.test.local dmarc=pass header.from=example.org`), false, ""},
+		{"empty", one(``), false, ""},
+		{"as Microsoft writes it, without a name", one(`spf=pass (sender IP is 192.0.2.1) smtp.mailfrom=example.org; dkim=pass header.d=example.org;dmarc=pass action=none header.from=example.org;compauth=pass reason=100`), false, ""},
+		{"the topmost counts", []field{{ar, "mx.test.local; dmarc=fail header.from=example.org"}, {ar, "mx.test.local; dmarc=pass header.from=example.org"}}, false, ""},
+		{"the topmost is broken", []field{{ar, "mx.test.local; dmarc="}, {ar, "mx.test.local; dmarc=pass header.from=example.org"}}, false, ""},
+		{"another host's above it", []field{{ar, "other.example; none"}, {ar, "mx.test.local; dmarc=pass header.from=example.org"}}, true, ""},
+		{"in a field of another name", []field{{"x-" + ar, "mx.test.local; dmarc=pass header.from=example.org"}, {"arc-" + ar, "i=1; mx.test.local; dmarc=pass header.from=example.org"}}, false, ""},
+		{"several fields, the first of which say nothing of the sender", []field{{ar, "mx-3.test.local; x-csa=none; x-ptr=pass smtp.helo=a.b policy.ptr=a.b"}, {ar, "mx-3.test.local; arc=none (no signatures found)"}, {ar, "mx-3.test.local; dkim=pass header.d=example.org; dmarc=pass policy.published-domain-policy=none (p=none,d=none) header.from=example.org; spf=pass smtp.mailfrom=ada@example.org; x-tls=pass smtp.bits=256/256"}}, true, "*.test.local"},
+		{"one that says nothing, and one from below a hop", []field{{ar, "mx-3.test.local; x-me-sender=pass"}, {"received", "from evil by mx-3.test.local"}, {ar, "mx-3.test.local; dmarc=pass header.from=example.org"}}, false, "*.test.local"},
+		{"nothing was checked, and one below it", []field{{ar, "mx-3.test.local; none"}, {ar, "mx-3.test.local; dmarc=pass header.from=example.org"}}, false, "*.test.local"},
+		{"the address of the network was checked, and one below it", []field{{ar, "mx.test.local; iprev=pass smtp.remote-ip=192.0.2.1"}, {ar, "mx.test.local; dmarc=pass header.from=example.org"}}, false, ""},
+		{"below the name of the trusted domain", one("a.b.test.local; dmarc=pass header.from=example.org"), true, "*.test.local"},
+		{"the trusted domain itself", one("test.local; dmarc=pass header.from=example.org"), false, "*.test.local"},
+		{"a name that ends so", one("eviltest.local; dmarc=pass header.from=example.org"), false, "*.test.local"},
+		{"any name", one("evil.example; dmarc=pass header.from=example.org"), false, "*"},
+		{"any name with a dot", one(".; dmarc=pass header.from=example.org"), false, "*."},
+		{"signed in as the sender", one("mx.test.local; auth=pass smtp.auth=ada@example.org smtp.mailfrom=ada@example.org"), true, ""},
+		{"signed in as somebody else", one("mx.test.local; auth=pass smtp.auth=eve@example.org smtp.mailfrom=ada@example.org"), false, ""},
+		{"signed in by a name alone", one("mx.test.local; auth=pass smtp.auth=ada smtp.mailfrom=ada@example.org"), false, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := vouched(c.fields, trusted, "example.org"); got != c.want {
+			if got := vouched(c.fields, cmp.Or(c.trusted, trusted), ada); got != c.want {
 				t.Errorf("vouched: %v", got)
 			}
-			if vouched(c.fields, "", "example.org") {
+			if vouched(c.fields, "", ada) {
 				t.Error("nobody is trusted, and it counts")
 			}
 		})
@@ -81,8 +97,18 @@ func TestTheAuthorIsOneAddress(t *testing.T) {
 		"Sender: ada@example.org\n\n":                                        "",
 		"\n\nFrom: ada@example.org\n\n":                                      "",
 		"From: ada@example.org" + strings.Repeat("x", 300) + "@evil.org\n\n": "",
+		// A From that was put above so many fields that the one which was checked is not seen.
+		"From: ada@example.org\n" + strings.Repeat("X:\n", maxFields) + "From: eve@example.org\n\n":           "",
+		"From: ada@example.org\n" + strings.Repeat("X: y"+strings.Repeat("\n z", 70000), 2) + "\nFrom: e\n\n": "",
+		// Programs that end lines at CRLF alone see the second From only.
+		"X: y\nFrom: ada@example.org\n\nwords\r\nFrom: eve@example.org\r\n\r\n": "",
+		"X: y\r\nFrom: ada@example.org\n\r\nFrom: eve@example.org\r\n\r\n":      "",
+		"X: y\rFrom: eve@example.org\nFrom: ada@example.org\n\n":                "",
+		"From: ada@example.org\nno field\n\n":                                   "",
+		"X: y\r\nFrom: ada@example.org\r\n":                                     ada,
+		"From: ada@example.org":                                                 ada,
 	} {
-		if got, _ := author(readFields([]byte(raw))); got != want {
+		if got := read(pim.Message{}, []byte(raw)).from; got != want {
 			t.Errorf("%q: %q, want %q", raw, got, want)
 		}
 	}
@@ -99,10 +125,10 @@ func FuzzResults(f *testing.F) {
 		if ok && id == "" || len(results) > maxResults+1 {
 			t.Errorf("%q: %q, %d results", value, id, len(results))
 		}
-		if ok && vouched([]field{{"authentication-results", "evil.example; x=y (" + strings.NewReplacer("(", "", ")", "", `\`, "").Replace(value) + ")"}}, trusted, "example.org") {
+		if ok && vouched([]field{{"authentication-results", "evil.example; x=y (" + strings.NewReplacer("(", "", ")", "", `\`, "").Replace(value) + ")"}}, trusted, ada) {
 			t.Errorf("%q vouches from a comment", value)
 		}
-		if vouched([]field{{"authentication-results", value}}, trusted, "example.org") && (!ok || id != trusted || !strings.Contains(strings.ToLower(value), "pass")) {
+		if vouched([]field{{"authentication-results", value}}, trusted, ada) && (!ok || id != trusted || !strings.Contains(strings.ToLower(value), "pass")) {
 			t.Errorf("%q vouches", value)
 		}
 		again, more, still := parseResults(value + " (c)")
@@ -117,8 +143,9 @@ func FuzzResults(f *testing.F) {
 func FuzzHead(f *testing.F) {
 	f.Add([]byte("From: Ada <ada@example.org>\r\n (x)\r\nFrom: b\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		address, domain := author(readFields(raw))
-		if address != "" && (!strings.HasSuffix(address, "@"+domain) || strings.Count(address, "@") != 1 || strings.ContainsAny(address, " \t\r\n<>,\x00")) {
+		fields, _ := readFields(raw)
+		address := author(fields)
+		if address != "" && (strings.Count(address, "@") != 1 || strings.ContainsAny(address, " \t\r\n<>,\x00")) {
 			t.Errorf("%q", address)
 		}
 	})

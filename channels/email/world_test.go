@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	patience = 20 * time.Second
+	patience = 2 * time.Minute
 	trusted  = "mx.test.local"
 	hob      = "hob@test.local"
 	ada      = "ada@example.org"
@@ -65,8 +65,10 @@ func TestAtServers(t *testing.T) {
 	}{
 		{"WhatIsHeard", testWhatIsHeard},
 		{"Renumbered", testRenumbered},
+		{"Moved", testMoved},
 		{"NotTaken", testNotTaken},
 		{"WhoWrites", testWhoWrites},
+		{"TestTellsTheHost", testTestTellsTheHost},
 		{"Group", testGroup},
 		{"SubjectPrefix", testSubjectPrefix},
 		{"FilesComeAlong", testFilesComeAlong},
@@ -76,6 +78,7 @@ func TestAtServers(t *testing.T) {
 		{"HeadersStayHeaders", testHeadersStayHeaders},
 		{"Refusals", testRefusals},
 		{"Conformance", testConformance},
+		{"Corpus", testCorpus},
 		{"Storms", testStorms},
 		{"Loops", testLoops},
 		{"TwoHobs", testTwoHobs},

@@ -138,8 +138,12 @@ func copyTo(from, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// tidy removes what was sent long ago.
+// tidy removes what was sent long ago, and copies of the database that a process which
+// was killed has left.
 func (c *Channel) tidy() {
+	if c.deps.Dir != "" {
+		chatdb.Tidy(c.deps.Dir)
+	}
 	for _, place := range c.places() {
 		list, err := os.ReadDir(place)
 		if err != nil {

@@ -43,13 +43,15 @@ type Config struct {
 // Options are for tests; the zero value is what is used.
 type Options struct {
 	GOOS   string        // the system (default runtime.GOOS)
-	Poll   time.Duration // how often is looked for new messages (default 3 s)
-	Glance time.Duration // how often is looked whether the file changed (default 500 ms)
+	Poll   time.Duration // how often is looked where nobody tells of a message (default 5 s)
+	Glance time.Duration // how often is looked at most (default 500 ms)
 	// Debounce is how long a new row is left alone, since it is still being written
 	// (default 400 ms), and Hold how long one that stays empty is waited for (10 s).
 	Debounce, Hold time.Duration
 	// Verify is how long is looked for what was sent (default 10 s).
 	Verify time.Duration
+	// Orphan is how long what an earlier process has started may still send (1 min).
+	Orphan time.Duration
 	Now    func() time.Time
 }
 
@@ -90,11 +92,12 @@ func New(cfg Config, deps channels.Deps, o Options) (*Channel, error) {
 	if o.GOOS != "darwin" {
 		return nil, channels.Errorf(channels.Unsupported, "Messages is an app of macOS, and this is %s; run Hob on a Mac, or remove [channels.imessage]", o.GOOS)
 	}
-	o.Poll = cmp.Or(o.Poll, 3*time.Second)
+	o.Poll = cmp.Or(o.Poll, 5*time.Second)
 	o.Glance = cmp.Or(o.Glance, 500*time.Millisecond)
 	o.Debounce = cmp.Or(o.Debounce, 400*time.Millisecond)
 	o.Hold = cmp.Or(o.Hold, 10*time.Second)
 	o.Verify = cmp.Or(o.Verify, 10*time.Second)
+	o.Orphan = cmp.Or(o.Orphan, time.Minute)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -117,7 +120,7 @@ func New(cfg Config, deps channels.Deps, o Options) (*Channel, error) {
 		if !strings.Contains(id, "@") && !strings.HasPrefix(id, "+") {
 			return nil, fmt.Errorf("imessage: %q in channels.imessage.allow is neither an e-mail address nor a number with its country, such as +15550100", a)
 		}
-		c.allow = append(c.allow, id)
+		c.allow = append(c.allow, id, bySMS+id)
 	}
 	return c, nil
 }
@@ -157,8 +160,8 @@ func (c *Channel) explain(err error) error {
 		return channels.Errorf(channels.Unauthorised, "%w; switch on %s in System Settings, Privacy & Security, Full Disk Access (x-apple.systempreferences:com.apple.preference.security?Privacy_AllFiles), then start Hob again", err, permission.Responsible(c.deps.Getenv))
 	case errors.Is(err, fs.ErrNotExist): // also while Messages makes it anew
 		return channels.Errorf(channels.Temporary, "there is no database of Messages at %s; open Messages and sign in", c.cfg.DB)
-	case errors.Is(err, chatdb.ErrNotMessages):
-		return channels.Errorf(channels.Unauthorised, "%w; look at channels.imessage.db", err)
+	case errors.Is(err, chatdb.ErrNotMessages): // likewise, between the file and its tables
+		return channels.Errorf(channels.Temporary, "%w; look at channels.imessage.db", err)
 	}
 	return fmt.Errorf("imessage: %w", err)
 }

@@ -75,7 +75,7 @@ func (m *mac) run(t *testing.T, c *imessage.Channel) *listening {
 
 func until(t *testing.T, done func() bool) {
 	t.Helper()
-	for end := time.Now().Add(15 * time.Second); !done(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(40 * time.Second); !done(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it does not come to that")
 		}
@@ -229,14 +229,52 @@ func TestMadeAnew(t *testing.T) {
 	}
 	m.db = chatdbtest.New(t, m.db.File, chatdbtest.Newest())
 	chat = m.db.Chat(ada, "iMessage", false)
-	m.hear(chat, ada, "one of those that were there")
+	for i := range 3 { // in any order
+		m.db.Say(chatdbtest.Message{GUID: fmt.Sprint("new", i), Chat: chat, From: ada, Text: fmt.Sprint("new ", i), At: time.Now()})
+		m.db.Say(chatdbtest.Message{GUID: fmt.Sprint("old", i), Chat: chat, From: ada, Text: "one of those that were there", At: time.Now().Add(-time.Duration(i+1) * time.Minute)})
+	}
 	l = m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
-	until(t, func() bool {
-		b, err := m.keep.Get(t.Context(), "cursor")
-		return err == nil && strings.Contains(string(b), `"rowid":1,`)
-	})
+	until(t, func() bool { return len(l.inbox.Heard()) == 3 })
 	m.hear(chat, ada, "two")
-	l.want(m, "two")
+	l.want(m, "new 0", "new 1", "new 2", "two")
+}
+
+// TestReplacedWhileItIsRead: a database that is moved away under a running Hob, and one
+// that is vacuumed.
+func TestReplacedWhileItIsRead(t *testing.T) {
+	m := newMac(t, chatdbtest.Newest())
+	m.db.Chat(ada, "iMessage", false)
+	l := m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
+	m.hear(m.db.Chat(ada, "iMessage", false), ada, "one")
+	until(t, func() bool { return len(l.inbox.Heard()) == 1 })
+	m.db.Exec("VACUUM")
+	m.hear(m.db.Chat(ada, "iMessage", false), ada, "two")
+	until(t, func() bool { return len(l.inbox.Heard()) == 2 })
+	m.db.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
+	m.db.Close()
+	next := chatdbtest.New(t, filepath.Join(t.TempDir(), "chat.db"), chatdbtest.Newest())
+	next.Say(chatdbtest.Message{GUID: "A", Chat: next.Chat(ada, "iMessage", false), From: ada, Text: "three, in another file", At: time.Now()})
+	next.Close()
+	for _, end := range []string{"-wal", "-shm"} {
+		_ = os.Remove(m.db.File + end)
+	}
+	if err := os.Rename(next.File, m.db.File); err != nil {
+		t.Skip("an open file cannot be replaced here: ", err)
+	}
+	until(t, func() bool { return len(l.inbox.Heard()) == 3 })
+	m.db = chatdbtest.Reopen(t, m.db.File, chatdbtest.Newest())
+	l.want(m, "one", "two", "three, in another file")
+}
+
+// TestNoticed: nobody waits for the next look when Messages writes.
+func TestNoticed(t *testing.T) {
+	m := newMac(t, chatdbtest.Newest())
+	chat := m.db.Chat(ada, "iMessage", false)
+	l := m.run(t, m.channel(imessage.Config{}, imessage.Options{Poll: time.Hour, Glance: time.Millisecond, Debounce: time.Millisecond, Hold: time.Second}))
+	for i := range 20 {
+		m.hear(chat, ada, fmt.Sprint(i))
+		until(t, func() bool { return len(l.inbox.Heard()) == i+1 })
+	}
 }
 
 // TestRowsThatGrow: Messages writes a row, and its text and chat afterwards.
@@ -261,10 +299,92 @@ func TestEmptyRowsBlockNobody(t *testing.T) {
 	m.db.Say(chatdbtest.Message{From: ada, At: time.Now()})
 	m.db.Say(chatdbtest.Message{Chat: chat, From: ada, At: time.Now()})
 	m.db.Say(chatdbtest.Message{Chat: chat, From: ada, At: time.Now(), Values: map[string]any{"attributedBody": []byte("no archive")}})
+	for range 200 { // together they take no longer than one
+		m.db.Say(chatdbtest.Message{Chat: chat, From: "+15550166", At: time.Now()})
+	}
 	m.hear(chat, ada, "after them")
 	l.want(m, "[a message that could not be read; it stands in Messages]", "after them")
 	if h := l.inbox.Heard(); !h[0].Unknown || h[1].Unknown {
 		t.Errorf("what could not be read decides: %+v", h[0])
+	}
+}
+
+// TestTextsThatComeLate: a row that was passed without its text is heard when it gets
+// it, also by another process, once, and one that is taken back meanwhile is not.
+func TestTextsThatComeLate(t *testing.T) {
+	m := newMac(t, chatdbtest.Newest())
+	chat := m.db.Chat(ada, "iMessage", false)
+	o := imessage.Options{Poll: 20 * time.Millisecond, Glance: 2 * time.Millisecond, Debounce: time.Millisecond, Hold: 20 * time.Millisecond}
+	l := m.run(t, m.channel(imessage.Config{}, o))
+	var rows []int64
+	for range 4 {
+		id, _ := m.db.Say(chatdbtest.Message{Chat: chat, From: ada, At: time.Now()})
+		rows = append(rows, id)
+	}
+	m.hear(chat, ada, "whole at once")
+	until(t, func() bool { return len(l.inbox.Heard()) == 1 })
+	fill := func(i int, text string) {
+		m.db.Exec("UPDATE message SET attributedBody = ? WHERE ROWID = ?", chatdbtest.Archive(text, true), rows[i])
+	}
+	fill(0, "late")
+	waiting := func(n int) {
+		until(t, func() bool {
+			b, err := m.keep.Get(t.Context(), "cursor")
+			return err == nil && strings.Count(string(b), "until") == n
+		})
+	}
+	waiting(3)
+	l.stop()
+	fill(1, "later")
+	m.db.Exec("UPDATE message SET date_retracted = 5 WHERE ROWID = ?", rows[2])
+	m.db.Exec("DELETE FROM message WHERE ROWID = ?", rows[3])
+	l = m.run(t, m.channel(imessage.Config{}, o))
+	waiting(0)
+	l.want(m, "later")
+}
+
+// TestWhoWrites: whoever writes by SMS is somebody else than who writes by iMessage from
+// that number, in a chat of his own, and is answered there; an address that only looks
+// like one that is let in is nobody's.
+func TestWhoWrites(t *testing.T) {
+	m := newMac(t, chatdbtest.Newest())
+	c := m.channel(imessage.Config{Allow: []string{ada}}, imessage.Options{})
+	l := m.run(t, c)
+	say := func(ident, from, service, text string) {
+		m.db.Say(chatdbtest.Message{Chat: m.db.Chat(ident, service, strings.HasPrefix(ident, "chat"), from), From: from, Service: service, Text: text, At: time.Now()})
+	}
+	m.db.Version.Prefix = "" // guids by service
+	say(ada, ada, "iMessage", "one")
+	say(ada, ada, "SMS", "two")
+	say(ada, ada, "RCS", "three")
+	say("chat77", ada, "SMS", "four")
+	say("262966", "262966", "SMS", "your code is 1")
+	say("ada\u212a@example.org", "ada\u212a@example.org", "iMessage", "no kelvin")
+	say("ADAK@example.org", "ADAK@example.org", "iMessage", "five")
+	l.want(m, "one", "two", "three", "four", "your code is 1", "five")
+	var got []string
+	for _, in := range l.inbox.Heard() {
+		got = append(got, in.Sender+" in "+in.Conversation(false))
+	}
+	want := []string{ada + " in imessage:" + ada, "sms:" + ada + " in imessage:sms:" + ada, "sms:" + ada + " in imessage:sms:" + ada, "sms:" + ada + " in imessage:chat77:sms:" + ada, "sms:262966 in imessage:sms:262966", "adak@example.org in imessage:adak@example.org", "+15550111 in imessage:+15550111"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for i, in := range l.inbox.Heard()[:3] {
+		d := delivery(fmt.Sprint("d", i), in.Chat, "answer")
+		if i != 2 { // without its cause, such as a reminder
+			d.Cause = in.Payload
+		}
+		if _, err := c.Send(t.Context(), d); err != nil {
+			t.Error(err)
+		}
+	}
+	var to []string
+	for _, call := range m.Calls() {
+		to = append(to, call.Target)
+	}
+	if diff := cmp.Diff([]string{"iMessage;-;" + ada, "SMS;-;" + ada, "SMS;-;" + ada}, to); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"hob/channels"
+	"hob/platform/messages/chatdb"
 )
 
 // The states of what was sent.
@@ -36,7 +37,7 @@ type entry struct {
 	At     time.Time `json:"t"`
 	State  state     `json:"s"`
 	GUID   string    `json:"g,omitempty"`
-	Echoed int       `json:"e,omitempty"` // echoes that came
+	Echo   string    `json:"e,omitempty"` // the guid of the row in which it came back
 }
 
 // ledger is what Hob said of late, kept so that it is neither said twice nor heard.
@@ -61,9 +62,13 @@ func hash(s string) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// same is the form in which texts are compared: Messages may trim and compose them.
+// plain writes what Messages may have made typographic as it is typed.
+var plain = strings.NewReplacer("\r\n", "\n", "\u2018", "'", "\u2019", "'", "\u201c", `"`, "\u201d", `"`, "\u2013", "--", "\u2014", "--", "\u2026", "...", "\u00a0", " ", "\ufe0e", "", "\ufe0f", "")
+
+// same is the form in which texts are compared: Messages may trim and compose them, and
+// put other quotes and dashes into them.
 func same(s string) string {
-	return norm.NFC.String(strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n")))
+	return norm.NFC.String(strings.TrimSpace(plain.Replace(s)))
 }
 
 // load reads what an earlier process has left. l.mu is held.
@@ -134,7 +139,7 @@ func (l *ledger) change(ctx context.Context, e entry, remove bool) error {
 		if old.Key != e.Key {
 			rest = append(rest, old)
 		} else if !remove {
-			e.Echoed = old.Echoed
+			e.Echo = old.Echo
 		}
 	}
 	if !remove {
@@ -171,7 +176,7 @@ const (
 // echo reports whether an incoming message is what Hob itself said there a moment ago.
 // Each text has one echo, so that somebody who then writes the same is heard; a long
 // one may come back any number of times.
-func (l *ledger) echo(ctx context.Context, chat, text string, at time.Time, self bool) (bool, error) {
+func (l *ledger) echo(ctx context.Context, chat, text string, m chatdb.Message, self bool) (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.load(ctx); err != nil {
@@ -184,11 +189,14 @@ func (l *ledger) echo(ctx context.Context, chat, text string, at time.Time, self
 	chat, text = hash(chat), hash(same(text))
 	for i := range l.list {
 		e := &l.list[i]
-		since := at.Sub(e.At)
-		if e.Chat != chat || e.Text != text || since < -skew || since > window || e.Echoed > 0 && !e.Long {
+		since := m.At.Sub(e.At)
+		// What came before it was sent is none, by the order of the rows: this Mac's clock
+		// and Apple's need not agree.
+		early := since < -skew && (m.RowID <= e.Before || since < -window)
+		if e.Chat != chat || e.Text != text || early || since > window || e.Echo != "" && e.Echo != m.GUID && !e.Long {
 			continue
 		}
-		e.Echoed++
+		e.Echo = m.GUID
 		return true, l.save(ctx)
 	}
 	return false, nil

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"strings"
 	"time"
@@ -22,12 +21,22 @@ type cursor struct {
 	// fetches them from iCloud or makes its database anew.
 	Since time.Time `json:"since"`
 	Heard time.Time `json:"heard"` // when the newest that was looked at was written
+	// Late are rows that were passed before they were whole.
+	Late []late `json:"late,omitempty"`
+}
+
+// late is a row that is looked at again until then.
+type late struct {
+	RowID int64     `json:"rowid"`
+	Until time.Time `json:"until"`
 }
 
 const (
 	cursorKey = "cursor"
 	slack     = 2 * time.Minute // between the clocks of those who write and this one
-	page      = 200
+	page      = 500
+	lateFor   = time.Hour
+	lateMost  = 50
 )
 
 // listener is one run of Run. It belongs to one goroutine.
@@ -37,15 +46,19 @@ type listener struct {
 	db  *chatdb.DB
 	cur cursor
 	own map[string]bool
-	// blocked is the row that is not whole yet, waited for since then.
-	blocked      int64
-	blockedSince time.Time
-	log          fileState
+	// seen are the rows that are not whole yet, and since when they are waited for. The
+	// first of them blocks those after it.
+	seen    map[int64]time.Time
+	blocked bool
+	notice  notice
+	looked  time.Time
 }
 
 // Run implements channels.Channel.
 func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
-	l := &listener{c: c, to: r}
+	l := &listener{c: c, to: r, seen: map[int64]time.Time{}}
+	l.notice.open(c)
+	defer l.notice.close()
 	defer func() {
 		if l.db != nil {
 			_ = l.db.Close()
@@ -82,6 +95,7 @@ func (l *listener) open(ctx context.Context) error {
 	if l.db != nil {
 		_ = l.db.Close()
 		l.db = nil
+		l.notice.drop() // it is of a log that may have been replaced
 	}
 	db, err := l.c.open(ctx)
 	if err != nil {
@@ -131,21 +145,22 @@ func (l *listener) save(ctx context.Context) error {
 
 // look hears what is new.
 func (l *listener) look(ctx context.Context) error {
-	l.log.changed(l.c.cfg.DB) // before looking, so that no change is missed
+	l.looked = time.Now()
 	if err := l.open(ctx); err != nil {
 		return err
 	}
+	l.notice.watch() // before looking, so that no change is missed
 	last, highest, err := l.db.Last(ctx)
 	if err != nil {
 		return l.c.explain(err)
 	}
-	if err := l.rebuilt(ctx, last, highest); err != nil {
+	if err := l.rebuilt(ctx, highest); err != nil {
 		return err
 	}
-	if last.RowID <= l.cur.RowID {
+	if last.RowID <= l.cur.RowID && len(l.cur.Late) == 0 {
 		return nil
 	}
-	if l.blocked == 0 && !pause(ctx, l.c.opt.Debounce) {
+	if !l.blocked && !pause(ctx, l.c.opt.Debounce) {
 		return nil
 	}
 	if err := l.open(ctx); err != nil { // a copy is old by now
@@ -154,28 +169,21 @@ func (l *listener) look(ctx context.Context) error {
 	if l.own, err = l.db.Own(ctx); err != nil {
 		return l.c.explain(err)
 	}
+	if err := l.again(ctx); err != nil {
+		return err
+	}
 	for {
 		list, next, err := l.db.Messages(ctx, l.cur.RowID, page)
 		if err != nil {
 			return l.c.explain(err)
 		}
 		if next == l.cur.RowID {
+			l.blocked = false
+			clear(l.seen)
 			return nil
 		}
-		for _, m := range list {
-			if l.unfinished(m) {
-				return nil
-			}
-			if err := l.hear(ctx, m); err != nil {
-				return err
-			}
-			l.cur.Mark = chatdb.Mark{RowID: m.RowID, GUID: m.GUID}
-			if m.At.After(l.cur.Heard) && m.At.Before(l.c.opt.Now().Add(slack)) {
-				l.cur.Heard = m.At
-			}
-			if err := l.save(ctx); err != nil {
-				return err
-			}
+		if l.blocked, err = l.all(ctx, list); err != nil || l.blocked {
+			return err
 		}
 		if next > l.cur.RowID { // the last of the page was left out
 			guid, err := l.db.GUID(ctx, next)
@@ -183,17 +191,91 @@ func (l *listener) look(ctx context.Context) error {
 				return l.c.explain(err)
 			}
 			l.cur.Mark = chatdb.Mark{RowID: next, GUID: guid}
-			if err := l.save(ctx); err != nil {
-				return err
-			}
+		}
+		if err := l.save(ctx); err != nil {
+			return err
 		}
 	}
 }
 
+// all hears a page of messages. It ends early at one that is not whole yet.
+func (l *listener) all(ctx context.Context, list []chatdb.Message) (blocked bool, err error) {
+	now := l.c.opt.Now()
+	for _, m := range list { // all wait at the same time, so that many take no longer than one
+		if _, known := l.seen[m.RowID]; !known && l.unfinished(m) {
+			l.seen[m.RowID] = now
+		}
+	}
+	before := l.cur.RowID
+	for _, m := range list {
+		since, waits := l.seen[m.RowID]
+		if waits && l.unfinished(m) {
+			if waited := now.Sub(since); waited >= 0 && waited < l.c.opt.Hold {
+				if l.cur.RowID == before {
+					return true, nil
+				}
+				return true, l.save(ctx)
+			}
+			if m.Chat == nil || hollow(m) {
+				l.cur.Late = append(l.cur.Late, late{RowID: m.RowID, Until: now.Add(lateFor).UTC()})
+				l.cur.Late = l.cur.Late[max(0, len(l.cur.Late)-lateMost):]
+			}
+		}
+		delete(l.seen, m.RowID)
+		handed, err := l.hear(ctx, m)
+		if err != nil {
+			return false, err
+		}
+		l.cur.Mark = chatdb.Mark{RowID: m.RowID, GUID: m.GUID}
+		if m.At.After(l.cur.Heard) && m.At.Before(l.c.opt.Now().Add(slack)) {
+			l.cur.Heard = m.At
+		}
+		if handed {
+			if err := l.save(ctx); err != nil {
+				return false, err
+			}
+		}
+	}
+	return false, nil
+}
+
+// again looks at the rows that were passed before they were whole: some get their text
+// minutes later.
+func (l *listener) again(ctx context.Context) error {
+	if len(l.cur.Late) == 0 {
+		return nil
+	}
+	var rest []late
+	for _, one := range l.cur.Late {
+		list, _, err := l.db.All(ctx, one.RowID-1, 1)
+		if err != nil {
+			return l.c.explain(err)
+		}
+		if len(list) == 0 || list[0].RowID != one.RowID {
+			continue // it was deleted
+		}
+		if l.unfinished(list[0]) {
+			if left := one.Until.Sub(l.c.opt.Now()); left > 0 && left <= lateFor {
+				rest = append(rest, one)
+			}
+			continue
+		}
+		if _, err := l.hear(ctx, list[0]); err != nil {
+			return err
+		}
+	}
+	if len(rest) == len(l.cur.Late) {
+		return nil
+	}
+	l.cur.Late = rest
+	return l.save(ctx)
+}
+
 // rebuilt notices that the database was made anew: its numbers begin again, or the row
-// that was heard last is another one. What it holds by then is not heard again; a row
-// that was deleted is no such sign, as numbers are given out once.
-func (l *listener) rebuilt(ctx context.Context, last chatdb.Mark, highest int64) error {
+// that was heard last is another one. Of what it holds by then only that is heard which
+// was written since; a row that was deleted is no such sign, as numbers are given out
+// once.
+func (l *listener) rebuilt(ctx context.Context, highest int64) error {
 	guid, err := l.db.GUID(ctx, l.cur.RowID)
 	if err != nil {
 		return l.c.explain(err)
@@ -202,65 +284,55 @@ func (l *listener) rebuilt(ctx context.Context, last chatdb.Mark, highest int64)
 		return nil
 	}
 	l.c.deps.Log.WarnContext(ctx, "the database of messages was made anew, its old messages are not heard again", "channel", Name)
-	l.cur.Mark, l.cur.Since = last, l.cur.Heard
+	clear(l.seen)
+	l.cur = cursor{Since: l.cur.Heard.Add(1), Heard: l.cur.Heard}
 	return l.save(ctx)
 }
 
-// unfinished reports whether a row is still being written: Messages inserts it first,
-// and fills in its text and chat afterwards. It is waited for, for a while.
-func (l *listener) unfinished(m chatdb.Message) bool {
-	empty := m.Kind == chatdb.Plain && m.Text == "" && len(m.Files) == 0 && !m.Undecodable
-	if m.FromMe || m.Chat != nil && !empty {
-		l.blocked = 0
-		return false
-	}
-	now := l.c.opt.Now()
-	if l.blocked != m.RowID {
-		l.blocked, l.blockedSince = m.RowID, now
-	}
-	if now.Sub(l.blockedSince) < l.c.opt.Hold && now.Sub(l.blockedSince) >= 0 {
-		return true
-	}
-	l.blocked = 0
-	return false
+// hollow is a message without anything in it.
+func hollow(m chatdb.Message) bool {
+	return m.Kind == chatdb.Plain && m.Text == "" && len(m.Files) == 0 && !m.Undecodable
 }
 
-// hear hands a message on, if it is one that is heard.
-func (l *listener) hear(ctx context.Context, m chatdb.Message) error {
-	if m.FromMe || m.Chat == nil || m.Sender == "" || m.Kind != chatdb.Plain && m.Kind != chatdb.Edit || m.At.Before(l.cur.Since) {
-		return nil
-	}
-	if m.Text == "" && len(m.Files) == 0 && !m.Undecodable {
-		return nil
+// unfinished reports whether a row is still being written: Messages inserts it first,
+// and fills in its text, chat and files afterwards. It is waited for, for a while.
+func (l *listener) unfinished(m chatdb.Message) bool {
+	return !m.FromMe && !m.At.Before(l.cur.Since) && (m.Chat == nil || hollow(m) || m.Missing > 0)
+}
+
+// hear hands a message on, if it is one that is heard. handed: it was.
+func (l *listener) hear(ctx context.Context, m chatdb.Message) (handed bool, err error) {
+	if m.FromMe || m.Chat == nil || m.Sender == "" || m.Kind != chatdb.Plain && m.Kind != chatdb.Edit || m.At.Before(l.cur.Since) || hollow(m) {
+		return false, nil
 	}
 	chat := m.Chat.Key()
 	said, err := l.c.ledger.said(ctx, m.GUID)
 	if err != nil || said {
-		return err
+		return false, err
 	}
 	what := m.Text
 	if what == "" && len(m.Files) > 0 {
 		what = fileText(m.Files[0].Name)
 	}
-	echo, err := l.c.ledger.echo(ctx, chat, what, m.At, !m.Chat.Group && l.own[chat])
+	echo, err := l.c.ledger.echo(ctx, chat, what, m, !m.Chat.Group && l.own[chat])
 	if err != nil || echo {
-		return err
+		return false, err
 	}
 	in, ok, err := l.inbound(ctx, m)
 	if err != nil || !ok {
-		return err
+		return false, err
 	}
 	_, err = l.to.Receive(ctx, in)
 	if errors.Is(err, channels.ErrStranger) {
-		return nil
+		return true, nil
 	}
 	if err == nil {
 		l.c.note(func() { l.c.heard = l.c.opt.Now() })
 	}
-	return err
+	return true, err
 }
 
-// said is what stays with a message, for its answer.
+// cause is what stays with a message, for its answer.
 type cause struct {
 	Chat string `json:"chat"` // the guid of the chat it came in
 }
@@ -268,7 +340,15 @@ type cause struct {
 // undecoded is heard in the place of a text that could not be read.
 const undecoded = "[a message that could not be read; it stands in Messages]"
 
-// inbound is a message as it is handed on. ok is false when it lacks the prefix.
+// bySMS stands before the address of whoever did not write by iMessage. There anybody can
+// write in anybody's name, so that it is somebody else, in a chat of his own.
+const bySMS = "sms:"
+
+// vouched reports whether Apple has seen to it that a sender is who he says.
+func vouched(service string) bool { return service == "iMessage" || service == "iMessageLite" }
+
+// inbound is a message as it is handed on. ok is false when it lacks the prefix, or its
+// sender looks like somebody else.
 func (l *listener) inbound(ctx context.Context, m chatdb.Message) (in channels.Inbound, ok bool, err error) {
 	text, meant := m.Text, false
 	if l.c.cfg.Prefix != "" {
@@ -279,16 +359,26 @@ func (l *listener) inbound(ctx context.Context, m chatdb.Message) (in channels.I
 	if m.Undecodable {
 		text = undecoded
 	}
+	chat, sender := m.Chat.Key(), m.Sender
+	if !vouched(m.Service) {
+		if sender = bySMS + sender; !m.Chat.Group {
+			chat = bySMS + chat
+		}
+	}
+	if channels.SenderID(sender) != sender {
+		l.c.deps.Log.WarnContext(ctx, "a message is not heard: its sender's address only looks like an address", "channel", Name, "sender", sender)
+		return in, false, nil
+	}
 	payload, err := json.Marshal(cause{Chat: m.Chat.GUID})
 	if err != nil {
 		return in, false, err
 	}
 	in = channels.Inbound{
-		Channel: Name, Chat: m.Chat.Key(), Group: m.Chat.Group, ChatName: m.Chat.Name, Sender: m.Sender, Text: text,
+		Channel: Name, Chat: chat, Group: m.Chat.Group, ChatName: m.Chat.Name, Sender: sender, Text: text,
 		// What was pieced together of a damaged row decides nothing.
 		Unknown: m.Approximate || m.Undecodable, Key: m.GUID, Payload: payload, At: m.At,
 	}
-	if !in.Group && m.Person != "" && m.Person != in.Chat { // one conversation with one person
+	if !in.Group && m.Person != "" && m.Person != m.Chat.Key() { // one conversation with one person
 		in.Session = Name + ":" + m.Person
 	}
 	if in.Group {
@@ -324,35 +414,29 @@ func afterPrefix(text, prefix string) (string, bool) {
 	return strings.TrimSpace(strings.TrimLeft(rest, ":,")), true
 }
 
-// wait waits until there may be something new: the time has come, or the database's
-// log has changed. The latter is looked for instead of being told, as nobody tells
-// after the machine has slept.
+// wait waits until there may be something new: it was noticed that the database's log
+// was written, or the time has come, as nobody tells after the machine has slept. A log
+// that is written all the time is looked at each Glance.
 func (l *listener) wait(ctx context.Context) bool {
-	for waited := time.Duration(0); waited < l.c.opt.Poll; waited += l.c.opt.Glance {
-		if !pause(ctx, l.c.opt.Glance) {
-			return false
-		}
-		if l.blocked != 0 || l.log.changed(l.c.cfg.DB) {
-			return true
-		}
+	if l.blocked {
+		return pause(ctx, l.c.opt.Glance)
 	}
+	timer := time.NewTimer(l.c.opt.Poll)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	case <-l.notice.events:
+	case err := <-l.notice.errors: // something was not told
+		l.c.deps.Log.DebugContext(ctx, "changes of the database may not have been noticed", "channel", Name, "error", err)
+	}
+	if !pause(ctx, l.c.opt.Glance-time.Since(l.looked)) {
+		return false
+	}
+	l.notice.drain()
 	return true
-}
-
-// fileState is when the database's log was last written.
-type fileState struct {
-	size int64
-	at   time.Time
-}
-
-func (f *fileState) changed(db string) bool {
-	var now fileState
-	if info, err := os.Stat(db + "-wal"); err == nil {
-		now = fileState{info.Size(), info.ModTime()}
-	}
-	was := *f
-	*f = now
-	return was != now
 }
 
 func pause(ctx context.Context, d time.Duration) bool {

@@ -163,11 +163,18 @@ func (m *mac) deliver(c call) ([]byte, error) {
 		if chat = m.db.Int("SELECT ROWID FROM chat WHERE guid = ?", c.Target); chat == 0 || m.unknown[c.Target] {
 			return fault(-1728, false)
 		}
-	} else {
+	} else if chat = m.db.Int("SELECT ROWID FROM chat WHERE style = 45 AND chat_identifier = ?", c.Target); chat == 0 {
 		chat = m.db.Chat(c.Target, c.Service, false)
 	}
 	values := map[string]any{"is_sent": 1}
 	switch how {
+	case "by SMS after all":
+		values = map[string]any{"error": 22}
+		time.AfterFunc(50*time.Millisecond, func() {
+			m.db.Exec("UPDATE message SET error = 0, is_sent = 1, service = 'SMS' WHERE is_from_me = 1")
+		})
+	case "typographic":
+		c.Body = strings.NewReplacer("'", "\u2019", "--", "\u2014", "...", "\u2026").Replace(c.Body)
 	case "not delivered":
 		values = map[string]any{"error": 22}
 	case "ghost":

@@ -74,6 +74,9 @@ func unknownWord(err error) bool {
 // handOver gives Messages one text or one file.
 func (c *Channel) handOver(ctx context.Context, t target, in request) error {
 	in.Service = t.service
+	if t.service == "RCS" { // it goes through the telephone, as SMS does
+		in.Service = "SMS"
+	}
 	if t.guid != "" {
 		in.Target = t.guid
 		err := c.run(ctx, toChat, in)

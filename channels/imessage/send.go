@@ -35,8 +35,14 @@ func (c *Channel) resolve(ctx context.Context, db *chatdb.DB, d channels.Deliver
 	if err != nil {
 		return target{}, c.explain(err)
 	}
-	if slices.ContainsFunc(list, isGroup) { // a chat of two by a group's name is nobody's
-		list = slices.DeleteFunc(list, func(one chatdb.Chat) bool { return !one.Group })
+	// A chat of two by a group's name is nobody's, and a group by a person's address is not
+	// that person.
+	group := !isAddress(key) && slices.ContainsFunc(list, func(one chatdb.Chat) bool { return one.Group })
+	list = slices.DeleteFunc(list, func(one chatdb.Chat) bool { return one.Group != group })
+	if strings.HasPrefix(d.Chat, bySMS) {
+		if sms := slices.DeleteFunc(slices.Clone(list), func(one chatdb.Chat) bool { return vouched(one.Service) }); len(sms) > 0 {
+			list = sms
+		}
 	}
 	var from cause
 	_ = json.Unmarshal(d.Cause, &from) // none, or of another version
@@ -48,13 +54,18 @@ func (c *Channel) resolve(ctx context.Context, db *chatdb.DB, d channels.Deliver
 	switch {
 	case len(list) > 0:
 		return target{key: list[0].Key(), guid: list[0].GUID, service: list[0].Service, group: list[0].Group}, nil
-	case strings.Contains(d.Chat, ";+;") || !strings.HasPrefix(key, "+") && !strings.Contains(key, "@"):
+	case strings.Contains(d.Chat, ";+;") || !isAddress(key):
 		return target{}, channels.Errorf(channels.Permanent, "Messages has no chat %q, and it is neither an e-mail address nor a number with its country, such as +15550100", d.Chat)
 	}
-	return target{key: key, service: "iMessage"}, nil
+	t := target{key: key, service: "iMessage"}
+	if strings.HasPrefix(d.Chat, bySMS) {
+		t.service = "SMS"
+	}
+	return t, nil
 }
 
-func isGroup(c chatdb.Chat) bool { return c.Group }
+// isAddress: Messages can write there without a chat that is there already.
+func isAddress(key string) bool { return strings.HasPrefix(key, "+") || strings.Contains(key, "@") }
 
 // item is one thing that is sent: a text or a file.
 type item struct {
@@ -132,6 +143,10 @@ func (c *Channel) sendOne(ctx context.Context, db *chatdb.DB, t target, it item)
 	if err := c.handOver(ctx, t, in); err != nil {
 		return c.unsure(ctx, db, t, it, e, err)
 	}
+	e.State = pending // whatever comes now, it is not sent again
+	if err := c.ledger.put(context.WithoutCancel(ctx), e); err != nil {
+		return "", &channels.Error{MaybeSent: true, Err: err}
+	}
 	return c.verify(ctx, db, t, it, e)
 }
 
@@ -171,7 +186,12 @@ func (c *Channel) verify(ctx context.Context, db *chatdb.DB, t target, it item, 
 	var firstSeen time.Time
 	for {
 		found, err := c.search(ctx, db, t, it, e)
-		row := found.row
+		row, over := found.row, time.Now().After(deadline)
+		if row.GUID != "" && firstSeen.IsZero() {
+			firstSeen = time.Now()
+		}
+		// An error can pass, when Messages sends by SMS what did not go by iMessage.
+		settled := row.GUID != "" && (over || time.Since(firstSeen) > min(rowWait, c.opt.Verify))
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return "", &channels.Error{MaybeSent: true, Err: err}
@@ -179,26 +199,20 @@ func (c *Channel) verify(ctx context.Context, db *chatdb.DB, t target, it item, 
 			c.deps.Log.WarnContext(ctx, "cannot look for what was sent", "channel", Name, "error", err)
 		case found.astray:
 			return "", c.failed(ctx, e, "Messages put it into another chat than that group; write in the group once in Messages, then try again")
-		case row.Error != 0:
+		case row.Error != 0 && settled:
 			return "", c.failed(ctx, e, fmt.Sprintf("Messages could not deliver it (error %d); see whether %s can be reached by %s", row.Error, t.key, row.Service))
-		case row.GUID != "":
-			if firstSeen.IsZero() {
-				firstSeen = time.Now()
-			}
-			if row.Sent || row.Delivered || time.Since(firstSeen) > min(rowWait, c.opt.Verify) {
-				e.State, e.GUID = done, row.GUID
-				c.note(func() { c.pending = 0 })
-				return e.GUID, c.ledger.put(ctx, e)
-			}
+		case row.Error == 0 && (settled || row.GUID != "" && (row.Sent || row.Delivered)):
+			e.State, e.GUID = done, row.GUID
+			c.note(func() { c.pending = 0 })
+			return e.GUID, c.ledger.put(ctx, e)
 		}
-		if time.Now().After(deadline) {
+		if over {
 			if found.ghost {
 				return "", c.failed(ctx, e, "Messages made an empty row and sent nothing; open Messages, see whether it is signed in and whether "+t.key+" can be written to")
 			}
-			e.State = pending
 			c.note(func() { c.pending++ })
 			c.deps.Log.WarnContext(ctx, "messages took a text and does not show it yet", "channel", Name)
-			return "", c.ledger.put(ctx, e)
+			return "", nil
 		}
 		if !pause(ctx, min(verifyEach, c.opt.Verify/4)) {
 			return "", &channels.Error{MaybeSent: true, Err: ctx.Err()}
@@ -280,7 +294,7 @@ func matches(m chatdb.Message, it item) bool {
 // question of macOS.
 const settleFor = 10 * time.Minute
 
-// before is how many rows are looked back over for a delivery that was never noted.
+// lookBack is how many rows are looked back over for a delivery that was never noted.
 const lookBack = 500
 
 // Find implements channels.Finder.
@@ -314,7 +328,7 @@ func (c *Channel) find(ctx context.Context, db *chatdb.DB, t target, it item, si
 	if err != nil {
 		return "", false, err
 	}
-	if known && (e.State == done || e.State == pending) {
+	if known && e.State == done {
 		return e.GUID, true, nil
 	}
 	if !known {
@@ -325,15 +339,22 @@ func (c *Channel) find(ctx context.Context, db *chatdb.DB, t target, it item, si
 		e = entry{Key: it.key, Before: max(0, last.RowID-lookBack)}
 	}
 	got, err := c.search(ctx, db, t, it, e)
-	if err != nil {
+	switch {
+	case err != nil:
 		return "", false, err
-	}
-	if got.row.GUID != "" && got.row.Error == 0 && (known || !got.row.At.Before(since.Add(-skew))) {
+	case got.row.GUID != "" && got.row.Error == 0 && (known || !got.row.At.Before(since.Add(-skew))):
 		if known {
 			e.State, e.GUID = done, got.row.GUID
 			err = c.ledger.put(ctx, e)
 		}
 		return got.row.GUID, true, err
+	case got.row.Error != 0 && known: // it did not arrive
+		return "", false, c.ledger.forget(ctx, e)
+	case known && e.State == pending:
+		return "", true, nil
+	}
+	if since := c.opt.Now().Sub(e.At).Abs(); known && e.State == begun && since < c.opt.Orphan {
+		return "", false, errors.New("imessage: an earlier process was about to send the text, and what it started may still do so; it is looked for again, and sent again after a minute")
 	}
 	if known && e.State == uncertain && c.opt.Now().Sub(e.At).Abs() < settleFor {
 		return "", false, errors.New("imessage: Messages did not say whether it took the text; it is looked for again, and sent again only after 10 minutes")

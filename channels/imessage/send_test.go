@@ -38,6 +38,8 @@ func TestWhereItGoes(t *testing.T) {
 		"nobody wrote to them before":          {"new@example.org", nil, []string{"person new@example.org iMessage"}, false},
 		"a chat that Messages does not have":   {"+15550100", func(m *mac) { m.unknown["any;-;+15550100"] = true }, []string{"chat any;-;+15550100 iMessage", "person +15550100 iMessage"}, false},
 		"somebody who writes by SMS":           {"+15550122", func(m *mac) { m.unknown["any;-;+15550122"] = true }, []string{"chat any;-;+15550122 SMS", "person +15550122 SMS"}, false},
+		"somebody who writes by RCS":           {"+15550133", func(m *mac) { m.unknown["any;-;+15550133"] = true }, []string{"chat any;-;+15550133 SMS", "person +15550133 SMS"}, false},
+		"a group is called like somebody":      {"+15550100", func(m *mac) { m.db.Chat("+15550100", "SMS", true, "+15550122") }, []string{"chat any;-;+15550100 iMessage"}, false},
 		"macOS 12":                             {"new@example.org", func(m *mac) { m.old = true }, []string{"person new@example.org iMessage", "person12 new@example.org iMessage"}, false},
 		"Messages is not open, and is opened":  {"+15550100", func(m *mac) { m.open = false }, []string{"chat any;-;+15550100 iMessage", "chat any;-;+15550100 iMessage"}, false},
 		"and an address in capitals":           {"NEW@Example.org", nil, []string{"person new@example.org iMessage"}, false},
@@ -50,6 +52,7 @@ func TestWhereItGoes(t *testing.T) {
 			m := newMac(t, chatdbtest.Newest())
 			m.db.Chat("+15550100", "iMessage", false)
 			m.db.Chat("+15550122", "SMS", false)
+			m.db.Chat("+15550133", "RCS", false)
 			m.db.Chat("chat77", "iMessage", true, "+15550100", "bob@example.org")
 			if c.arrange != nil {
 				c.arrange(m)
@@ -95,6 +98,8 @@ func TestOutcomes(t *testing.T) {
 		"it dies":                           {"dies", ada, channels.Temporary, true, false, false, "not known", 0, 0},
 		"it is gone, and is opened again":   {"gone", ada, 0, false, true, true, "", 1, 1},
 		"it cannot be delivered":            {"not delivered", ada, channels.Permanent, false, false, false, "error 22", 1, 2},
+		"it goes by SMS after all":          {"by SMS after all", ada, 0, false, true, true, "", 1, 1},
+		"it is made typographic":            {"typographic", ada, 0, false, true, true, "", 1, 1},
 		"an empty row":                      {"ghost", ada, channels.Permanent, false, false, false, "empty row", 0, 1},
 		"it goes into another chat, nobody": {"another chat", "chat77", channels.Permanent, false, false, false, "another chat", 1, 2},
 	} {
@@ -103,7 +108,7 @@ func TestOutcomes(t *testing.T) {
 			m.db.Chat(ada, "iMessage", false)
 			m.db.Chat("chat77", "iMessage", true, ada)
 			ch := m.channel(imessage.Config{}, imessage.Options{})
-			d := delivery("d1", c.chat, "hello there")
+			d := delivery("d1", c.chat, "hello there -- it's me...")
 			m.next(c.how)
 			r, err := ch.Send(t.Context(), d)
 			if (err == nil) != c.ok || (r.ID != "") != c.id {
@@ -133,6 +138,38 @@ func TestOutcomes(t *testing.T) {
 				t.Errorf("%d arrived in the end, want %d", n, c.again)
 			}
 		})
+	}
+}
+
+// TestItFailsLater: a text that Messages took, and of which it says to a later process
+// that it did not go out, is sent again; one that it never speaks of again is not.
+func TestItFailsLater(t *testing.T) {
+	m := newMac(t, chatdbtest.Newest())
+	chat := m.db.Chat(ada, "iMessage", false)
+	m.next("shows nothing", "shows nothing", "shows nothing")
+	for _, d := range []channels.Delivery{delivery("d1", ada, "hello"), delivery("d2", ada, "and goodbye")} {
+		if _, err := m.channel(imessage.Config{}, imessage.Options{}).Send(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		if d.ID == "d1" {
+			m.db.Say(chatdbtest.Message{Chat: chat, Text: "hello", At: time.Now(), Values: map[string]any{"error": 22}})
+		}
+		ch := m.channel(imessage.Config{}, imessage.Options{})
+		_, found, err := ch.Find(t.Context(), d)
+		if err != nil || found != (d.ID == "d2") {
+			t.Fatalf("%s: found %v, %v", d.ID, found, err)
+		}
+		if !found {
+			if _, err := ch.Send(t.Context(), d); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if got := m.Arrived(); !slices.Equal(got, nil) {
+		t.Errorf("%q", got)
+	}
+	if n := len(m.Calls()); n != 3 {
+		t.Errorf("%d times was sent", n)
 	}
 }
 
@@ -316,7 +353,7 @@ func TestWhatTheOwnerHasToDo(t *testing.T) {
 	if err := os.WriteFile(file, []byte(strings.Repeat("text", 500)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.channel(imessage.Config{DB: "~/text.db"}, imessage.Options{}).Run(ctx, nil); channels.ClassOf(err) != channels.Unauthorised || !strings.Contains(err.Error(), "channels.imessage.db") {
+	if err := m.channel(imessage.Config{DB: "~/text.db"}, imessage.Options{}).Run(ctx, nil); err == nil || channels.ClassOf(err) != channels.Temporary || !strings.Contains(err.Error(), "channels.imessage.db") {
 		t.Errorf("%v", err)
 	}
 	if err := imessage.Explain(none, os.ErrPermission); channels.ClassOf(err) != channels.Unauthorised || !strings.Contains(err.Error(), "Full Disk Access") || !strings.Contains(err.Error(), "Terminal") {
@@ -334,7 +371,7 @@ func TestWhatTheOwnerHasToDo(t *testing.T) {
 		}
 	}
 	c, err := imessage.New(imessage.Config{DB: "/x", Allow: []string{"+1 (555) 0100", "Ada@Example.org"}}, deps, imessage.Options{GOOS: "darwin"})
-	if err != nil || !slices.Equal(c.Allow(), []string{"+15550100", "ada@example.org"}) {
+	if err != nil || !slices.Equal(c.Allow(), []string{"+15550100", "sms:+15550100", "ada@example.org", "sms:ada@example.org"}) {
 		t.Errorf("%v, %v", c, err)
 	}
 }

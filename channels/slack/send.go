@@ -146,7 +146,8 @@ func (c *Channel) update(ctx context.Context, when string, args url.Values, out 
 }
 
 // Draft implements channels.Drafter.
-func (c *Channel) Draft(ctx context.Context, chat, id, text string) (string, error) {
+func (c *Channel) Draft(ctx context.Context, d channels.Delivery) (string, error) {
+	id, text := d.Draft, d.Text
 	shown := markup.Slack(text)
 	for utf8.RuneCountInString(shown) > maxUpdate {
 		r := []rune(text)
@@ -159,12 +160,13 @@ func (c *Channel) Draft(ctx context.Context, chat, id, text string) (string, err
 	if !c.mayDraft() {
 		return id, nil
 	}
-	args := body(chat, shown)
+	args := body(d.Chat, shown)
 	out := posted{TS: id}
 	var err error
 	if id != "" {
 		err = c.update(ctx, id, args, &out)
 	} else {
+		args.Set("metadata", mark(d.ID))
 		_, err = c.call(ctx, c.bot, "chat.postMessage", args, &out)
 	}
 	if channels.ClassOf(err) == channels.Later {

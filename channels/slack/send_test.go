@@ -47,21 +47,26 @@ func TestThread(t *testing.T) {
 func TestDraft(t *testing.T) {
 	d := newSlackd(t)
 	c := d.channel()
-	id, err := c.Draft(t.Context(), "D1", "", "An ans")
+	id, err := c.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: "D1", Text: "An ans"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := c.Draft(t.Context(), "D1", id, "An answer "+strings.Repeat("<", 3400)); err != nil || again != id {
+	first := say("draft", "D1", "")
+	first.CreatedAt = time.Now()
+	if r, found, err := c.Find(t.Context(), first); err != nil || !found || r.ID != id { // as after a crash
+		t.Errorf("the draft %s is found as %q, %v, %v", id, r.ID, found, err)
+	}
+	if again, err := c.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: "D1", Draft: id, Text: "An answer " + strings.Repeat("<", 3400)}); err != nil || again != id {
 		t.Fatalf("%q, %v", again, err)
 	}
 	if n := len([]rune(d.posts()[0]["text"].(string))); n > maxUpdate {
 		t.Errorf("a draft of %d characters", n)
 	}
 	d.failing("chat.update", failure{status: 429, after: "1"})
-	if _, err := c.Draft(t.Context(), "D1", id, "x"); channels.ClassOf(err) != channels.Later {
+	if _, err := c.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: "D1", Draft: id, Text: "x"}); channels.ClassOf(err) != channels.Later {
 		t.Errorf("Draft: %v", err)
 	}
-	if again, err := c.Draft(t.Context(), "D1", id, "x"); again != id || err != nil || len(d.made("chat.update")) != 2 {
+	if again, err := c.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: "D1", Draft: id, Text: "x"}); again != id || err != nil || len(d.made("chat.update")) != 2 {
 		t.Errorf("a draft was shown although Slack asked to slow down: %v", err)
 	}
 	whole := say("d1", "D1", "An answer. See https://example.invalid")

@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"hob/channels"
+	"hob/platform/failpoint"
 	"hob/platform/safehttp"
 )
 
@@ -72,7 +73,7 @@ type place struct {
 
 func (p place) orReal() place {
 	if p.api == "" {
-		p.api, p.domain = "https://slack.com/api/", "slack.com"
+		p.api, p.domain = failpoint.Address(Name, "https://slack.com/api/"), "slack.com"
 	}
 	if p.silence == 0 {
 		// Slack pings every few seconds; its own clients give up after 30 s without

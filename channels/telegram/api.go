@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"mime/multipart"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -78,7 +80,7 @@ func (c *Channel) call(ctx context.Context, method string, p params, out any) er
 func (c *Channel) post(ctx context.Context, method, kind string, body []byte, out any) error {
 	resp, err := c.client.Fetch(ctx, safehttp.Request{
 		Method: http.MethodPost, URL: c.base + "/bot" + c.token + "/" + method,
-		Header: http.Header{"Content-Type": {kind}}, Body: body, MaxBody: maxAnswer,
+		Header: http.Header{"Content-Type": {kind}}, Body: body, MaxBody: maxAnswer, Timeout: left(ctx),
 	})
 	if err != nil {
 		return c.lost(method, err)
@@ -101,6 +103,16 @@ func (c *Channel) post(ctx context.Context, method, kind string, body []byte, ou
 		return e
 	}
 	return nil
+}
+
+// left is how long a request may last: as long as its context, since a poll is held and a
+// large file takes its time; 0 when that has no end.
+func left(ctx context.Context) time.Duration {
+	until, ok := ctx.Deadline()
+	if !ok {
+		return 0
+	}
+	return max(time.Until(until), time.Millisecond)
 }
 
 // lost classifies a request that got no answer.
@@ -127,7 +139,7 @@ func (c *Channel) refused(method string, status int, a answer) error {
 	case a.Code == http.StatusUnauthorized, a.Code == http.StatusNotFound:
 		out.Class, r.remedy = channels.Unauthorised, "put a new token: hob channel add telegram"
 	case a.Code == http.StatusForbidden:
-		r.remedy = "the chat has to let the bot in again"
+		r.remedy = "the chat has to let the bot in again: unblock it in a chat of two, or invite it into the group"
 	case a.Code == http.StatusConflict:
 		out.Class, r.remedy = channels.Temporary, "another program polls with this token; end it, or make a bot of its own for Hob with @BotFather"
 		if strings.Contains(strings.ToLower(a.Description), "webhook") {
@@ -159,23 +171,38 @@ func quote(s string) string {
 
 // form is a request with a file, see
 // https://core.telegram.org/bots/api#sending-files.
-func (c *Channel) form(ctx context.Context, method string, fields map[string]string, field, filename string, content []byte, out any) error {
+func (c *Channel) form(ctx context.Context, method string, fields map[string]string, field string, a channels.Attachment, out any) error {
+	kind, body, err := encode(fields, field, a)
+	if err != nil {
+		return channels.Errorf(channels.Permanent, "telegram: the file %s: %w", a.Name, err)
+	}
+	return c.post(ctx, method, kind, body, out)
+}
+
+func encode(fields map[string]string, field string, a channels.Attachment) (kind string, body []byte, err error) {
+	f, err := os.Open(a.Path)
+	if err != nil {
+		return "", nil, err
+	}
+	defer func() { _ = f.Close() }() // it was only read
 	var b bytes.Buffer
+	b.Grow(int(min(max(a.Size, 0), maxFile)) + 16<<10) // a large one is in memory once
 	w := multipart.NewWriter(&b)
 	for k, v := range fields {
 		if err := w.WriteField(k, v); err != nil {
-			return err
+			return "", nil, err
 		}
 	}
-	part, err := w.CreateFormFile(field, filename)
-	if err == nil {
-		_, err = part.Write(content)
-	}
-	if err == nil {
-		err = w.Close()
-	}
+	part, err := w.CreateFormFile(field, a.Name)
 	if err != nil {
-		return channels.Errorf(channels.Permanent, "telegram: %s: encode: %w", method, err)
+		return "", nil, err
 	}
-	return c.post(ctx, method, w.FormDataContentType(), b.Bytes(), out)
+	switch n, err := io.Copy(part, io.LimitReader(f, maxFile+1)); {
+	case err != nil:
+		return "", nil, err
+	case n > maxFile:
+		return "", nil, fmt.Errorf("it has more than %d MB, which is what goes along here", maxFile>>20)
+	}
+	err = w.Close()
+	return w.FormDataContentType(), b.Bytes(), err
 }

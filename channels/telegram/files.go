@@ -76,7 +76,7 @@ func (c *Channel) fetch(ctx context.Context, id string, size int64) (io.ReadClos
 	if !ok {
 		return nil, errors.New("telegram: the server does not say where the file lies")
 	}
-	resp, err := c.client.Fetch(ctx, safehttp.Request{Method: http.MethodGet, URL: c.base + "/file/bot" + c.token + "/" + path, MaxBody: maxDownload})
+	resp, err := c.client.Fetch(ctx, safehttp.Request{Method: http.MethodGet, URL: c.base + "/file/bot" + c.token + "/" + path, MaxBody: maxDownload, Timeout: left(ctx)})
 	if err != nil {
 		if e, ok := errors.AsType[*safehttp.Error](err); ok && e.Kind == safehttp.TooLarge {
 			return nil, errTooLarge

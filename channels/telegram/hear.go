@@ -3,6 +3,7 @@ package telegram
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 type cause struct {
 	Message int64 `json:"m"`
 	Group   bool  `json:"g,omitempty"`
+	Chat    int64 `json:"c,omitempty"` // in which the message has this id
 }
 
 // inbound reads a message; false for what nobody said: what other bots and Hob itself
@@ -26,49 +28,83 @@ func (c *Channel) inbound(m *message) (channels.Inbound, bool) {
 		return channels.Inbound{}, false
 	}
 	in := channels.Inbound{
-		Channel: name, Chat: address(m.Chat.ID, m), Group: m.Chat.Type != "private", ChatName: m.Chat.Title,
+		Channel: name, Chat: c.address(m), Group: m.Chat.Type != "private", ChatName: m.Chat.Title,
 		Sender: strconv.FormatInt(m.From.ID, 10), SenderName: m.From.name(),
 		Forwarded: given(m.Forward) || m.ViaBot != nil,
 		Key:       strconv.FormatInt(m.Chat.ID, 10) + "/" + strconv.FormatInt(m.ID, 10),
-		Files:     c.files(m), At: time.Unix(m.Date, 0).UTC(),
+		At:        time.Unix(m.Date, 0).UTC(),
 	}
-	text, entities := m.Text, m.Entities
-	if text == "" {
-		text, entities = m.Caption, m.CaptionEntities
+	in.Mentioned = !in.Group || m.ReplyTo.by(me)
+	var texts []string
+	alone := "" // a name and nothing else
+	for _, part := range append([]*message{m}, m.rest...) {
+		in.Files = append(in.Files, c.files(part)...)
+		text, entities := part.written()
+		said, named := me.addressed(text, entities)
+		if in.Mentioned = in.Mentioned || named; !in.Group {
+			said = start(said)
+		}
+		own, theirs := part.told()
+		if said = strings.TrimSpace(strings.TrimSpace(said) + "\n" + own); said != "" {
+			texts = append(texts, said)
+		} else if strings.TrimSpace(text) != "" {
+			alone = text
+		}
+		if theirs != "" {
+			in.Outside = append(in.Outside, theirs)
+		}
 	}
-	in.Text, in.Mentioned = me.addressed(text, entities)
-	in.Mentioned = in.Mentioned || !in.Group || m.ReplyTo.by(me)
-	if !in.Group {
-		in.Text = start(in.Text)
-	}
-	in.Text = strings.TrimSpace(strings.TrimSpace(in.Text) + "\n" + m.told())
-	if m.silent(text) {
-		return channels.Inbound{}, false
+	if in.Text = strings.Join(texts, "\n"); in.Text == "" && len(in.Files) == 0 {
+		in.Text = alone
 	}
 	if in.Text == "" && len(in.Files) == 0 {
-		in.Text = text // a name alone
+		return channels.Inbound{}, false
+	}
+	if from := m.origin(); from != "" {
+		in.Text = strings.TrimSpace("Forwarded from " + from + ":\n" + in.Text)
 	}
 	if said := m.answers(me); said != "" {
 		in.Outside = append(in.Outside, said)
 	}
-	b, err := json.Marshal(cause{Message: m.ID, Group: in.Group})
+	b, err := json.Marshal(cause{Message: m.ID, Group: in.Group, Chat: m.Chat.ID})
 	if err == nil {
 		in.Payload = b
 	}
 	return in, true
 }
 
-// silent reports whether a message holds nothing that can be heard.
-func (m *message) silent(text string) bool {
-	return strings.TrimSpace(text) == "" && m.told() == "" && m.Photo == nil && m.Document == nil && m.Animation == nil &&
-		m.Audio == nil && m.Video == nil && m.VideoNote == nil && m.Voice == nil
+// written is what stands in a message, or below what it shows.
+func (m *message) written() (string, []entity) {
+	if m.Text != "" {
+		return m.Text, m.Entities
+	}
+	return m.Caption, m.CaptionEntities
+}
+
+// origin is who wrote what was passed on, as far as that is told; "" for what was not.
+func (m *message) origin() string {
+	var o origin
+	if !given(m.Forward) || json.Unmarshal(m.Forward, &o) != nil {
+		return ""
+	}
+	who := o.Hidden
+	if o.User != nil {
+		who = o.User.name()
+	}
+	for _, c := range []*chat{o.Group, o.Chat} {
+		if c != nil && who == "" {
+			who = c.Title
+		}
+	}
+	return strings.Join(strings.Fields(strings.Trim(who+", "+o.Signed, ", ")), " ")
 }
 
 func given(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
-// address is the chat as Send takes it: "id", or "id/thread" in a topic.
-func address(id int64, m *message) string {
-	s := strconv.FormatInt(id, 10)
+// address is the chat as Send takes it: "id", or "id/thread" in a topic. A group that has
+// become a supergroup keeps the id that it had, so that its conversations go on.
+func (c *Channel) address(m *message) string {
+	s := c.formerly(strconv.FormatInt(m.Chat.ID, 10))
 	if m.IsTopic && m.Thread != 0 {
 		s += "/" + strconv.FormatInt(m.Thread, 10)
 	}
@@ -99,7 +135,9 @@ func (m *message) answers(me user) string {
 	case m.ReplyTo == nil:
 		return ""
 	}
-	return strings.TrimSpace(m.ReplyTo.Text + m.ReplyTo.Caption + " " + m.ReplyTo.told())
+	text, _ := user{}.addressed(m.ReplyTo.written())
+	own, theirs := m.ReplyTo.told()
+	return strings.Join(strings.FieldsFunc(text+"\x00"+own+"\x00"+theirs, func(r rune) bool { return r == 0 }), "\n")
 }
 
 // start reads the first word to a bot: "/start CODE" is what a link such as
@@ -116,7 +154,7 @@ func start(text string) string {
 }
 
 // addressed reports whether a text names Hob, and takes the name out of it. "/stop@hob
-// now" is the command "/stop now".
+// now" is the command "/stop now". An address that lies behind words is put beside them.
 func (u user) addressed(text string, entities []entity) (string, bool) {
 	units := utf16.Encode([]rune(text))
 	at := "@" + u.Username
@@ -133,6 +171,11 @@ func (u user) addressed(text string, entities []entity) (string, bool) {
 		case e.Type == "text_mention" && e.User != nil && u.ID != 0 && e.User.ID == u.ID:
 		case e.Type == "bot_command" && u.Username != "" && len(word) > len(at) && strings.EqualFold(word[len(word)-len(at):], at):
 			left = word[:len(word)-len(at)]
+		case e.Type == "text_link" && e.URL != "" && len(e.URL) <= maxLink:
+			if end := e.Offset + e.Length; strings.Trim(e.URL, "/") != strings.Trim(word, "/") {
+				units = slices.Insert(units, end, utf16.Encode([]rune(" ("+e.URL+")"))...)
+			}
+			continue
 		default:
 			continue
 		}
@@ -141,42 +184,44 @@ func (u user) addressed(text string, entities []entity) (string, bool) {
 		if left == "" && end < len(units) && units[end] == ' ' && (e.Offset == 0 || units[e.Offset-1] == ' ') {
 			end++ // one blank less
 		}
-		units = append(append(append([]uint16(nil), units[:e.Offset]...), utf16.Encode([]rune(left))...), units[end:]...)
+		units = slices.Replace(units, e.Offset, end, utf16.Encode([]rune(left))...)
 	}
-	if !named {
-		return text, false
-	}
-	return strings.TrimSpace(string(utf16.Decode(units))), true
+	return strings.TrimSpace(string(utf16.Decode(units))), named
 }
 
-// told puts what is no text into words.
-func (m *message) told() string {
-	var parts []string
-	add := func(format string, args ...any) {
+// maxLink is the longest address that is worth reading, in bytes.
+const maxLink = 2048
+
+// told puts what is no text into words: what the sender chose, and what others have
+// written, such as the name on a card.
+func (m *message) told() (own, theirs string) {
+	var mine, others []string
+	add := func(to *[]string, format string, args ...any) {
 		s := fmt.Sprintf(format, args...)
-		parts = append(parts, "["+strings.NewReplacer("[", "(", "]", ")", "\n", " ").Replace(s)+"]")
+		*to = append(*to, "["+strings.NewReplacer("[", "(", "]", ")", "\n", " ").Replace(s)+"]")
 	}
-	switch {
-	case m.Venue != nil && m.Location != nil:
-		add("place: %s, %s (%.6f, %.6f)", m.Venue.Title, m.Venue.Address, m.Location.Latitude, m.Location.Longitude)
-	case m.Location != nil:
-		add("location: %.6f, %.6f", m.Location.Latitude, m.Location.Longitude)
+	if m.Location != nil {
+		add(&mine, "location: %.6f, %.6f", m.Location.Latitude, m.Location.Longitude)
+		if m.Venue != nil {
+			add(&others, "place: %s, %s", m.Venue.Title, m.Venue.Address)
+		}
 	}
 	if m.Contact != nil {
-		add("contact: %s, %s", strings.TrimSpace(m.Contact.FirstName+" "+m.Contact.LastName), m.Contact.Phone)
+		add(&mine, "contact")
+		add(&others, "contact: %s, %s", strings.TrimSpace(m.Contact.FirstName+" "+m.Contact.LastName), m.Contact.Phone)
 	}
 	if m.Sticker != nil {
-		add("sticker %s", m.Sticker.Emoji)
+		add(&mine, "sticker %s", m.Sticker.Emoji)
 	}
 	if m.Dice != nil {
-		add("%s %d", m.Dice.Emoji, m.Dice.Value)
+		add(&mine, "%s %d", m.Dice.Emoji, m.Dice.Value)
 	}
 	if m.Poll != nil {
 		var options []string
 		for _, o := range m.Poll.Options {
 			options = append(options, o.Text)
 		}
-		add("poll: %s %s", m.Poll.Question, strings.Join(options, " / "))
+		add(&mine, "poll: %s %s", m.Poll.Question, strings.Join(options, " / "))
 	}
-	return strings.Join(parts, "\n")
+	return strings.Join(mine, "\n"), strings.Join(others, "\n")
 }

@@ -172,24 +172,27 @@ func (c *Channel) withoutButtons(ctx context.Context, a asked) error {
 // press decides, which is for Buttons to judge: a client can send any data as any
 // press of its own user (https://core.telegram.org/bots/api#callbackquery).
 func (c *Channel) pressed(ctx context.Context, q callback) {
-	ctx, cancel := context.WithTimeout(ctx, pressWait)
-	defer cancel()
-	said, err := c.decide(ctx, q)
+	in, cancel := context.WithTimeout(ctx, pressWait)
+	said, err := c.decide(in, q)
+	cancel()
 	if ctx.Err() != nil && err != nil {
-		c.log.Warn("a press did nothing", "error", err)
-		return
+		return // it is handed in again
 	}
 	alert := err != nil
 	if alert {
 		c.log.Info("a press did nothing", "sender", q.From.ID, "error", err)
 		if said = err.Error(); errors.Is(err, channels.ErrNotOwner) {
 			said = channels.ErrNotOwner.Error() // and nothing of what happens here
+		} else if errors.Is(err, context.DeadlineExceeded) {
+			said = "That took too long. Press again."
 		}
 	}
 	if r := []rune(said); len(r) > maxNotice {
 		said = string(r[:maxNotice-3]) + "..."
 	}
 	// A press that waits too long cannot be answered any more, as when Hob was off.
+	ctx, cancel = context.WithTimeout(ctx, pressWait)
+	defer cancel()
 	if err := c.call(ctx, "answerCallbackQuery", params{"callback_query_id": q.ID, "text": said, "show_alert": alert}, nil); err != nil {
 		c.log.Info("what became of a press could not be shown", "error", err)
 	}
@@ -207,7 +210,7 @@ func (c *Channel) decide(ctx context.Context, q callback) (string, error) {
 		return "", errors.New("this button does nothing any more")
 	}
 	return c.buttons.Press(ctx, channels.Press{
-		Channel: name, Sender: strconv.FormatInt(q.From.ID, 10), Chat: address(q.Message.Chat.ID, q.Message),
+		Channel: name, Sender: strconv.FormatInt(q.From.ID, 10), Chat: c.address(q.Message),
 		Question: question, Shown: c.shownSince(ctx, q.Message, question), Yes: approve,
 	})
 }

@@ -117,6 +117,9 @@ func (c *Channel) begin(ctx context.Context) error {
 	if _, err := c.getMe(ctx); err != nil {
 		return err
 	}
+	if _, err := c.movedTo(ctx, ""); err != nil {
+		return err
+	}
 	kept, err := c.keep.Get(ctx, keyCommands)
 	if err != nil {
 		return fmt.Errorf("telegram: which commands were announced: %w", err)
@@ -172,54 +175,107 @@ func (c *Channel) round(ctx context.Context, r channels.Receiver) error {
 		at.Next = 0
 	}
 	updates, err := c.getUpdates(ctx, at.Next, c.opt.Poll)
+	if err == nil && len(updates) > 0 && updates[len(updates)-1].album() != "" { // there may be more of it
+		pause(ctx, c.opt.Album)
+		updates, err = c.getUpdates(ctx, at.Next, 0)
+	}
 	if err != nil {
 		return err
 	}
 	c.note(nil)
-	for _, raw := range updates {
-		if err := c.take(ctx, r, raw); err != nil {
+	for _, u := range albums(updates) {
+		if err := c.take(ctx, r, u); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// album is the id of the album to which an update belongs; "" when it belongs to none.
+func (u *update) album() string {
+	if u.Message == nil || u.Message.Album == "" || u.Message.From == nil {
+		return ""
+	}
+	return fmt.Sprint(u.Message.Chat.ID, "/", u.Message.From.ID, "/", u.Message.Album)
+}
+
+// albums makes one update of those that are one message for whoever sent it: each picture
+// of an album comes by itself.
+func albums(updates []update) (out []update) {
+	for _, u := range updates {
+		if n := len(out); n > 0 && u.album() != "" && out[n-1].album() == u.album() {
+			out[n-1].ID = u.ID
+			out[n-1].Message.rest = append(out[n-1].Message.rest, u.Message)
+			continue
+		}
+		out = append(out, u)
+	}
+	return out
+}
+
 // skipPast forgets what was written before Hob was ever there: an offset of -1 drops
 // all updates but the last one (https://core.telegram.org/bots/api#getupdates).
 func (c *Channel) skipPast(ctx context.Context) error {
 	updates, err := c.getUpdates(ctx, -1, 0)
+	if says(err, "webhook") {
+		if err = c.takeOver(ctx); err == nil {
+			updates, err = c.getUpdates(ctx, -1, 0)
+		}
+	}
 	if err != nil {
 		return err
 	}
 	var next int64
-	for _, raw := range updates {
-		if id, ok := idOf(raw); ok {
-			next = id + 1
-		}
+	for _, u := range updates {
+		next = u.ID + 1
 	}
 	return c.moveTo(ctx, next)
 }
 
-func (c *Channel) getUpdates(ctx context.Context, offset int64, hold time.Duration) ([]json.RawMessage, error) {
+// takeOver takes a webhook away that was there before Hob: the owner has just given the
+// bot to Hob. One that comes later is another program's, or a thief's, and is for the
+// owner to judge.
+func (c *Channel) takeOver(ctx context.Context) error {
+	at, err := c.webhook(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.call(ctx, "deleteWebhook", nil, nil); err != nil {
+		return err
+	}
+	c.log.Warn("the messages of the telegram bot went to a webhook, which was taken away", "host", at)
+	return nil
+}
+
+// getUpdates polls. What cannot be read is nobody's message, and has its id alone.
+func (c *Channel) getUpdates(ctx context.Context, offset int64, hold time.Duration) ([]update, error) {
 	ctx, cancel := context.WithTimeout(ctx, hold+slack)
 	defer cancel()
 	p := params{"timeout": int(hold / time.Second), "limit": 100, "allowed_updates": []string{"message", "callback_query"}}
 	if offset != 0 {
 		p["offset"] = offset
 	}
-	var updates []json.RawMessage
-	err := c.call(ctx, "getUpdates", p, &updates)
-	return updates, err
-}
-
-func idOf(raw json.RawMessage) (int64, bool) {
-	var u struct {
-		ID *int64 `json:"update_id"`
+	var list []json.RawMessage
+	if err := c.call(ctx, "getUpdates", p, &list); err != nil {
+		return nil, err
 	}
-	if json.Unmarshal(raw, &u) != nil || u.ID == nil {
-		return 0, false
+	var out []update
+	for _, raw := range list {
+		var id struct {
+			ID *int64 `json:"update_id"`
+		}
+		if json.Unmarshal(raw, &id) != nil || id.ID == nil {
+			c.log.Warn("telegram sent an update without an id")
+			continue
+		}
+		var u update
+		if err := json.Unmarshal(raw, &u); err != nil {
+			c.log.Warn("an update of telegram cannot be read and is passed over", "update", *id.ID, "error", err)
+			u = update{ID: *id.ID}
+		}
+		out = append(out, u)
 	}
-	return *u.ID, true
+	return out, nil
 }
 
 func (c *Channel) moveTo(ctx context.Context, next int64) error {
@@ -235,17 +291,7 @@ func (c *Channel) moveTo(ctx context.Context, next int64) error {
 
 // take handles one update, and moves past it when that is done. An error means that it
 // was not taken, nor any after it.
-func (c *Channel) take(ctx context.Context, r channels.Receiver, raw json.RawMessage) error {
-	id, ok := idOf(raw)
-	if !ok {
-		c.log.Warn("telegram sent an update without an id")
-		return nil
-	}
-	var u update
-	if err := json.Unmarshal(raw, &u); err != nil {
-		c.log.Warn("an update of telegram cannot be read and is passed over", "update", id, "error", err)
-		return c.moveTo(ctx, id+1)
-	}
+func (c *Channel) take(ctx context.Context, r channels.Receiver, u update) error {
 	switch {
 	case u.Callback != nil:
 		c.pressed(ctx, *u.Callback)
@@ -265,7 +311,7 @@ func (c *Channel) take(ctx context.Context, r channels.Receiver, raw json.RawMes
 			return fmt.Errorf("telegram: a message was not taken, and is offered again: %w", err)
 		}
 	}
-	return c.moveTo(ctx, id+1)
+	return c.moveTo(ctx, u.ID+1)
 }
 
 const maxMoved = 200
@@ -325,4 +371,19 @@ func (c *Channel) movedTo(ctx context.Context, id string) (string, error) {
 		id = to
 		seen = append(seen, id)
 	}
+}
+
+// formerly returns the id that a chat had at first.
+func (c *Channel) formerly(id string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for range len(c.moved) {
+		for from, to := range c.moved {
+			if to == id {
+				id = from
+				break
+			}
+		}
+	}
+	return id
 }

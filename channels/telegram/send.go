@@ -4,9 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"os"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -145,7 +142,7 @@ func (c *Channel) sendText(ctx context.Context, to *target, d channels.Delivery)
 		}
 	}
 	var why cause
-	if len(d.Cause) > 0 && json.Unmarshal(d.Cause, &why) == nil && why.Group && why.Message != 0 {
+	if len(d.Cause) > 0 && json.Unmarshal(d.Cause, &why) == nil && why.Group && why.Message != 0 && (why.Chat == 0 || strconv.FormatInt(why.Chat, 10) == to.chat) {
 		more["reply_parameters"] = params{"message_id": why.Message, "allow_sending_without_reply": true}
 	}
 	var m posted
@@ -211,9 +208,11 @@ func (c *Channel) say(ctx context.Context, method string, to *target, text strin
 // length counts as Telegram does.
 func length(s string) int { return len(utf16.Encode([]rune(s))) }
 
-// Draft implements channels.Drafter.
-func (c *Channel) Draft(ctx context.Context, chat, id, text string) (string, error) {
-	to, err := c.target(ctx, chat)
+// Draft implements channels.Drafter. Telegram keeps no id of ours with a message, and
+// shows a bot nothing of what it said.
+func (c *Channel) Draft(ctx context.Context, d channels.Delivery) (string, error) {
+	id, text := d.Draft, d.Text
+	to, err := c.target(ctx, d.Chat)
 	if err != nil {
 		return id, err
 	}
@@ -246,12 +245,8 @@ const maxPhoto = 10 << 20
 
 // sendFile sends one file.
 func (c *Channel) sendFile(ctx context.Context, to *target, a channels.Attachment, caption string) (string, error) {
-	content, err := readFile(a.Path)
-	if err != nil {
-		return "", channels.Errorf(channels.Permanent, "telegram: the file %s: %w", a.Name, err)
-	}
 	method, field := "sendDocument", "document"
-	if (a.MIME == "image/jpeg" || a.MIME == "image/png") && len(content) <= maxPhoto {
+	if (a.MIME == "image/jpeg" || a.MIME == "image/png") && a.Size <= maxPhoto {
 		method, field = "sendPhoto", "photo"
 	}
 	fields := func() map[string]string {
@@ -265,8 +260,8 @@ func (c *Channel) sendFile(ctx context.Context, to *target, a channels.Attachmen
 		return f
 	}
 	var m posted
-	send := func() error { return c.form(ctx, method, fields(), field, a.Name, content, &m) }
-	err = c.following(ctx, to, send)
+	send := func() error { return c.form(ctx, method, fields(), field, a, &m) }
+	err := c.following(ctx, to, send)
 	if method == "sendPhoto" && says(err, "photo_invalid_dimensions", "image_process_failed", "photo_save_file_invalid", "photo_ext_invalid") {
 		method, field = "sendDocument", "document"
 		err = send()
@@ -275,21 +270,7 @@ func (c *Channel) sendFile(ctx context.Context, to *target, a channels.Attachmen
 		f := fields()
 		delete(f, "parse_mode")
 		f["caption"] = caption
-		err = c.form(ctx, method, f, field, a.Name, content, &m)
+		err = c.form(ctx, method, f, field, a, &m)
 	}
 	return m.id(), err
-}
-
-// readFile reads a file that may be sent.
-func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(b) > maxFile {
-		err = fmt.Errorf("it has more than %d MB, which is what goes along here", maxFile>>20)
-	}
-	return b, err
 }

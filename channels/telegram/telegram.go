@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"hob/channels"
+	"hob/platform/failpoint"
 	"hob/platform/safehttp"
 )
 
@@ -35,7 +36,9 @@ type Config struct {
 }
 
 // Driver makes the channel from its configuration.
-type Driver struct{}
+type Driver struct {
+	URL string // address of the Bot API, for tests; "" is Telegram's
+}
 
 // Name implements channels.Driver.
 func (Driver) Name() string { return name }
@@ -43,7 +46,7 @@ func (Driver) Name() string { return name }
 const name = "telegram"
 
 // New implements channels.Driver.
-func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
+func (d Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
 	var c Config
 	if err := decode(&c); err != nil {
 		return nil, err
@@ -55,23 +58,23 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 		}
 		c.Token = s
 	}
-	return New(c, deps, Options{})
+	return New(c, deps, Options{Base: d.URL})
 }
 
 // Options of New are for tests; the zero value talks to Telegram.
 type Options struct {
 	Base  string        // address of the Bot API
-	Poll  time.Duration // how long the server holds a poll that finds nothing (default 20 s)
+	Poll  time.Duration // how long the server holds a poll that finds nothing (default 25 s)
 	Pause time.Duration // the first wait after a failure (default 1 s)
+	Album time.Duration // for the rest of an album (default 700 ms)
 }
 
-// Limits that Telegram sets, see https://core.telegram.org/bots/api#sendmessage and
-// https://core.telegram.org/bots/faq#broadcasting-to-users. Files go up to 50 MB
-// there; we stop where one request may last.
+// Limits that Telegram sets, see https://core.telegram.org/bots/api#sendmessage,
+// #senddocument and https://core.telegram.org/bots/faq#broadcasting-to-users.
 const (
 	maxText    = 4096
 	maxCaption = 1024
-	maxFile    = 20 << 20
+	maxFile    = 50 << 20
 	perMinute  = 30
 	settle     = 1500 * time.Millisecond
 	slack      = 8 * time.Second // beyond which a poll that is held has died
@@ -114,9 +117,10 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 			return nil, fmt.Errorf("allow: %q is no id; write the number that hob channel status shows, not the @name, which can change hands", id)
 		}
 	}
-	o.Base = cmp.Or(o.Base, "https://api.telegram.org")
-	o.Poll = cmp.Or(o.Poll, 20*time.Second)
+	o.Base = cmp.Or(o.Base, failpoint.Address(name, "https://api.telegram.org"))
+	o.Poll = cmp.Or(o.Poll, 25*time.Second)
 	o.Pause = cmp.Or(o.Pause, time.Second)
+	o.Album = cmp.Or(o.Album, 700*time.Millisecond)
 	network := deps.Network
 	if network == nil {
 		var err error
@@ -181,20 +185,34 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	at, err := c.webhook(ctx)
+	if err != nil {
+		return "", err
+	}
+	said := "signed in as @" + me.Username + "; " + me.privacy()
+	if at == "" {
+		return said, nil
+	}
+	if c.keep != nil {
+		if kept, err := c.keep.Get(ctx, keyOffset); err != nil || kept != nil {
+			return "", errors.Join(err, channels.Errorf(channels.Unauthorised, "signed in as @%s, but its messages go to a webhook at %s, so that Hob hears nothing; %s", me.Username, at, takeHookAway))
+		}
+	}
+	return said + "; its messages still go to a webhook at " + at + ", which is taken away when the channel starts", nil
+}
+
+// webhook is the host to which the bot's messages go; "" when they wait for polls.
+func (c *Channel) webhook(ctx context.Context) (string, error) {
 	var hook struct {
 		URL string `json:"url"`
 	}
-	if err := c.call(ctx, "getWebhookInfo", nil, &hook); err != nil {
+	if err := c.call(ctx, "getWebhookInfo", nil, &hook); err != nil || hook.URL == "" {
 		return "", err
 	}
-	if hook.URL != "" {
-		at := "an address"
-		if u, err := url.Parse(hook.URL); err == nil && u.Host != "" {
-			at = u.Host
-		}
-		return "", channels.Errorf(channels.Unauthorised, "signed in as @%s, but its messages go to a webhook at %s, so that Hob hears nothing; %s", me.Username, at, takeHookAway)
+	if u, err := url.Parse(hook.URL); err == nil && u.Host != "" {
+		return u.Host, nil
 	}
-	return "signed in as @" + me.Username + "; " + me.privacy(), nil
+	return "an address", nil
 }
 
 const takeHookAway = "if nothing else needs it, take it away by opening https://api.telegram.org/bot<TOKEN>/deleteWebhook with your token, or make a bot of its own for Hob with @BotFather"

@@ -24,6 +24,7 @@ import (
 	"hob/channels"
 	"hob/channels/channelstest"
 	"hob/channels/telegram"
+	"hob/channels/telegram/telegramtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -45,19 +46,19 @@ func texts(b *channelstest.Inbox) (out []string) {
 func TestHistory(t *testing.T) {
 	a := newAPI(t)
 	b := a.bot()
-	a.write("before the first start")
+	a.Write("before the first start")
 	inbox := &channelstest.Inbox{}
 	end := run(t, b.open(t), inbox)
 	a.listening(t)
-	a.write("one")
+	a.Write("one")
 	eventually(t, "one is heard", func() bool { return len(inbox.Heard()) == 1 })
 	if err := end(); err != nil {
 		t.Fatal(err)
 	}
-	a.write("while it was off")
+	a.Write("while it was off")
 	end = run(t, b.open(t), inbox)
 	eventually(t, "two are heard", func() bool { return len(inbox.Heard()) == 2 })
-	a.write("three")
+	a.Write("three")
 	eventually(t, "three are heard", func() bool { return len(inbox.Heard()) == 3 })
 	if err := end(); err != nil {
 		t.Fatal(err)
@@ -69,8 +70,8 @@ func TestHistory(t *testing.T) {
 	if in.Chat != "7" || in.Sender != "7" || in.SenderName != "Ada L" || in.Group || in.Forwarded || !strings.HasPrefix(in.Key, "7/") || in.At.Unix() != 1700000000 {
 		t.Errorf("heard %+v", in)
 	}
-	if n := len(a.commands); n < 10 || a.called("setMyCommands") != 1 {
-		t.Errorf("%d commands were announced in %d calls, want one", n, a.called("setMyCommands"))
+	if n := len(a.Commands); n < 10 || a.Called("setMyCommands") != 1 {
+		t.Errorf("%d commands were announced in %d calls, want one", n, a.Called("setMyCommands"))
 	}
 }
 
@@ -133,7 +134,7 @@ func TestKills(t *testing.T) {
 	for range 60 {
 		for range rnd.IntN(4) {
 			text := fmt.Sprint("message ", total)
-			a.write(text)
+			a.Write(text)
 			want = append(want, text)
 			total++
 		}
@@ -168,18 +169,17 @@ func TestNotTakenIsOfferedAgain(t *testing.T) {
 	end := run(t, b.open(t), inbox)
 	a.listening(t)
 	inbox.Refuse(errors.New("the disk is full"))
-	polls := a.called("getUpdates")
-	a.write("one")
-	eventually(t, "it is offered again", func() bool { return a.called("getUpdates") > polls+2 })
+	polls := a.Called("getUpdates")
+	a.Write("one")
+	eventually(t, "it is offered again", func() bool { return a.Called("getUpdates") > polls+2 })
 	inbox.Refuse(channels.ErrStranger)
-	polls = a.called("getUpdates")
-	eventually(t, "a stranger is passed", func() bool {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		return a.calls["getUpdates"] > polls && len(a.updates) == 0
+	polls = a.Called("getUpdates")
+	eventually(t, "a stranger is passed", func() (passed bool) {
+		a.With(func() { passed = a.Calls["getUpdates"] > polls && len(a.Updates) == 0 })
+		return passed
 	})
 	inbox.Refuse(nil)
-	a.write("two")
+	a.Write("two")
 	eventually(t, "two is heard", func() bool { return slices.Equal(texts(inbox), []string{"two"}) })
 	if err := end(); err != nil {
 		t.Fatal(err)
@@ -196,18 +196,18 @@ func TestTroubleWhilePolling(t *testing.T) {
 	}
 	end := run(t, ch, inbox)
 	a.listening(t)
-	a.with(func() {
-		a.pollFail = []func(http.ResponseWriter){
+	a.With(func() {
+		a.PollFails = []func(http.ResponseWriter){
 			func(w http.ResponseWriter) {
-				refuse(w, 429, "Too Many Requests: retry after 1", object{"retry_after": 1})
+				telegramtest.Refuse(w, 429, "Too Many Requests: retry after 1", object{"retry_after": 1})
 			},
 			func(w http.ResponseWriter) { http.Error(w, "down", http.StatusBadGateway) },
 			func(w http.ResponseWriter) { _, _ = io.WriteString(w, `{"ok":true,"result":[{"upd`) },
 			func(w http.ResponseWriter) {
-				refuse(w, 409, "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running", nil)
+				telegramtest.Refuse(w, 409, "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running", nil)
 			},
 			func(w http.ResponseWriter) {
-				grant(w, []any{"x", object{"no": "id"}})
+				telegramtest.Grant(w, []any{"x", object{"no": "id"}})
 			},
 			func(http.ResponseWriter) { panic(http.ErrAbortHandler) },
 		}
@@ -215,10 +215,10 @@ func TestTroubleWhilePolling(t *testing.T) {
 	var want []string
 	for i := range 250 {
 		if i == 100 {
-			a.add("message", object{"text": 3}) // nobody can read that
+			a.Add("message", object{"text": 3}) // nobody can read that
 		}
 		want = append(want, fmt.Sprint("m", i))
-		a.write(want[i])
+		a.Write(want[i])
 	}
 	eventually(t, "all are heard", func() bool { return len(inbox.Heard()) >= len(want) })
 	if got := ch.Describe(); !strings.HasPrefix(got, "connected as @HobBot for 0s; in groups") {
@@ -243,10 +243,10 @@ func TestFloodAndOutage(t *testing.T) {
 		down[i] = func(w http.ResponseWriter) { http.Error(w, "", http.StatusServiceUnavailable) }
 	}
 	var want []string
-	a.with(func() { a.pollFail = down })
+	a.With(func() { a.PollFails = down })
 	for i := range 450 {
 		want = append(want, fmt.Sprint("m", i))
-		a.write(want[i])
+		a.Write(want[i])
 	}
 	eventually(t, "all are heard", func() bool { return len(inbox.Heard()) >= len(want) })
 	if err := end(); err != nil {
@@ -264,7 +264,7 @@ func TestStalePlace(t *testing.T) {
 	if err := b.deps.Keep.Set(t.Context(), "offset", []byte(old)); err != nil {
 		t.Fatal(err)
 	}
-	a.write("after a week of silence")
+	a.Write("after a week of silence")
 	inbox := &channelstest.Inbox{}
 	run(t, b.open(t), inbox)
 	eventually(t, "it is heard", func() bool { return len(inbox.Heard()) == 1 })
@@ -273,20 +273,35 @@ func TestStalePlace(t *testing.T) {
 func TestNeedsItsOwner(t *testing.T) {
 	a := newAPI(t)
 	b := a.bot()
-	a.with(func() { a.webhook = "https://other.example/hook/with/secret" })
+	a.With(func() { a.Webhook = "https://other.example/hook/with/secret" })
 	ch := b.open(t)
-	err := ch.Run(t.Context(), &channelstest.Inbox{})
-	if err == nil || !strings.Contains(err.Error(), "deleteWebhook") {
+	// One from before Hob was there is taken away when the channel starts, and not before.
+	if said, err := ch.Test(t.Context()); err != nil || !strings.Contains(said, "a webhook at other.example") || strings.Contains(said, "with/secret") || a.Called("deleteWebhook") != 0 {
+		t.Errorf("Test: %q, %v", said, err)
+	}
+	inbox := &channelstest.Inbox{}
+	a.Write("to the webhook")
+	end := run(t, ch, inbox)
+	a.listening(t)
+	a.Write("to Hob")
+	eventually(t, "it is heard", func() bool { return slices.Equal(texts(inbox), []string{"to Hob"}) })
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	// A later one is for the owner to judge.
+	a.With(func() { a.Webhook = "https://other.example/hook/with/secret" })
+	err := ch.Run(t.Context(), inbox)
+	if err == nil || !strings.Contains(err.Error(), "deleteWebhook") || a.Called("deleteWebhook") != 1 {
 		t.Errorf("Run: %v", err)
 	}
 	if said, err := ch.Test(t.Context()); err == nil || !strings.Contains(err.Error(), "other.example") || strings.Contains(err.Error(), "with/secret") {
 		t.Errorf("Test: %q, %v", said, err)
 	}
-	a.with(func() { a.webhook = "" })
+	a.With(func() { a.Webhook = "" })
 	if said, err := ch.Test(t.Context()); err != nil || !strings.HasPrefix(said, "signed in as @HobBot; in groups it sees only") {
 		t.Errorf("Test: %q, %v", said, err)
 	}
-	a.with(func() { a.readsAll = true })
+	a.With(func() { a.ReadsAll = true })
 	if said, err := ch.Test(t.Context()); err != nil || !strings.Contains(said, "sees all") {
 		t.Errorf("Test: %q, %v", said, err)
 	}
@@ -298,7 +313,7 @@ func TestNeedsItsOwner(t *testing.T) {
 }
 
 func TestConfiguration(t *testing.T) {
-	for _, c := range []telegram.Config{{}, {Token: "nonsense"}, {Token: "1:../../evilevil"}, {Token: token, Allow: []string{"@ada"}}} {
+	for _, c := range []telegram.Config{{}, {Token: "nonsense"}, {Token: "1:../../evilevil"}, {Token: telegramtest.Token, Allow: []string{"@ada"}}} {
 		if _, err := telegram.New(c, channels.Deps{}, telegram.Options{}); err == nil || strings.Contains(err.Error(), "evil") {
 			t.Errorf("%+v: %v", c, err)
 		}
@@ -306,14 +321,14 @@ func TestConfiguration(t *testing.T) {
 	ch, err := telegram.Driver{}.New(func(v any) error {
 		v.(*telegram.Config).Token = "env:TG" //nolint:forcetypeassert // it is
 		return nil
-	}, channels.Deps{Secret: func(string) (string, error) { return token, nil }})
+	}, channels.Deps{Secret: func(string) (string, error) { return telegramtest.Token, nil }})
 	if err != nil || ch == nil {
 		t.Error(err)
 	}
 }
 
 func group(t *testing.T, text string, more object) object {
-	m := private(t, text)
+	m := telegramtest.Private(text)
 	m["chat"] = object{"id": -100, "type": "supergroup", "title": "Family"}
 	for k, v := range more {
 		m[k] = v
@@ -325,7 +340,7 @@ func TestWhatIsHeard(t *testing.T) {
 	ent := func(kind string, offset, length int) object {
 		return object{"entities": []object{{"type": kind, "offset": offset, "length": length}}}
 	}
-	bot := object{"id": me, "is_bot": true, "username": "HobBot"}
+	bot := object{"id": telegramtest.Me, "is_bot": true, "username": "HobBot"}
 	for _, c := range []struct {
 		name string
 		m    object
@@ -345,26 +360,31 @@ func TestWhatIsHeard(t *testing.T) {
 		{"a topic", group(t, "hi", object{"message_thread_id": 5, "is_topic_message": true}), &channels.Inbound{Text: "hi", Chat: "-100/5"}},
 		{"a thread that is no topic", group(t, "hi", object{"message_thread_id": 5}), &channels.Inbound{Text: "hi", Chat: "-100"}},
 		{"passed on", group(t, "news", object{"forward_origin": object{"type": "of a new kind", "date": "?"}}), &channels.Inbound{Text: "news", Chat: "-100", Forwarded: true}},
+		{"passed on from a person", group(t, "news", object{"forward_origin": object{"type": "user", "sender_user": object{"id": 5, "first_name": "Bob\nB"}}}), &channels.Inbound{Text: "Forwarded from Bob B:\nnews", Chat: "-100", Forwarded: true}},
+		{"passed on from a channel", group(t, "news", object{"forward_origin": object{"type": "channel", "chat": object{"id": -5, "title": "Daily"}, "author_signature": "Eve"}}), &channels.Inbound{Text: "Forwarded from Daily, Eve:\nnews", Chat: "-100", Forwarded: true}},
+		{"passed on from somebody hidden", group(t, "news", object{"forward_origin": object{"type": "hidden_user", "sender_user_name": "Carl"}}), &channels.Inbound{Text: "Forwarded from Carl:\nnews", Chat: "-100", Forwarded: true}},
+		{"addresses behind words", group(t, "see 👋 this, http://b.example", object{"entities": []object{{"type": "text_link", "offset": 4, "length": 7, "url": "https://a.example/x"}, {"type": "text_link", "offset": 13, "length": 16, "url": "http://b.example/"}}}), &channels.Inbound{Text: "see 👋 this (https://a.example/x), http://b.example", Chat: "-100"}},
+		{"a card that is answered", group(t, "call @HobBot", object{"entities": []object{{"type": "mention", "offset": 5, "length": 7}}, "reply_to_message": object{"message_id": 1, "from": object{"id": 9}, "contact": object{"phone_number": "+49 1", "first_name": "Bob"}}}), &channels.Inbound{Text: "call", Chat: "-100", Mentioned: true, Outside: []string{"[contact]\n[contact: Bob, +49 1]"}}},
 		{"by way of a bot", group(t, "gif", object{"via_bot": object{"id": 4}}), &channels.Inbound{Text: "gif", Chat: "-100", Forwarded: true}},
 		{"a caption", group(t, "", object{"caption": "look", "photo": []object{{"file_id": "s", "width": 10, "height": 10}, {"file_id": "l", "width": 90, "height": 90}}}), &channels.Inbound{Text: "look", Chat: "-100", Files: make([]channels.File, 1)}},
-		{"a place", group(t, "", object{"location": object{"latitude": 52.5, "longitude": 13.4}, "venue": object{"title": "Café", "address": "Street 1"}}), &channels.Inbound{Text: "[place: Café, Street 1 (52.500000, 13.400000)]", Chat: "-100"}},
-		{"a contact", group(t, "", object{"contact": object{"phone_number": "+49 1", "first_name": "Bob]\n[x"}}), &channels.Inbound{Text: "[contact: Bob) (x, +49 1]", Chat: "-100"}},
+		{"a place", group(t, "", object{"location": object{"latitude": 52.5, "longitude": 13.4}, "venue": object{"title": "Café", "address": "Street 1"}}), &channels.Inbound{Text: "[location: 52.500000, 13.400000]", Chat: "-100", Outside: []string{"[place: Café, Street 1]"}}},
+		{"a contact", group(t, "", object{"contact": object{"phone_number": "+49 1", "first_name": "Bob]\n[x"}}), &channels.Inbound{Text: "[contact]", Chat: "-100", Outside: []string{"[contact: Bob) (x, +49 1]"}}},
 		{"a bot", group(t, "hi", object{"from": object{"id": 9, "is_bot": true}}), nil},
 		{"Hob itself", group(t, "hi", object{"from": bot}), nil},
 		{"a channel", group(t, "hi", object{"sender_chat": object{"id": -5}}), nil},
 		{"blanks", group(t, "\u00a0", nil), nil},
 		{"somebody came", group(t, "", object{"new_chat_members": []object{{"id": 9}}}), nil},
-		{"a link to the bot", func() object { m := private(t, "/start ABCD-1234"); return m }(), &channels.Inbound{Text: "ABCD-1234", Chat: "7", Mentioned: true}},
-		{"the first word", private(t, "/start"), &channels.Inbound{Text: "/help", Chat: "7", Mentioned: true}},
+		{"a link to the bot", func() object { m := telegramtest.Private("/start ABCD-1234"); return m }(), &channels.Inbound{Text: "ABCD-1234", Chat: "7", Mentioned: true}},
+		{"the first word", telegramtest.Private("/start"), &channels.Inbound{Text: "/help", Chat: "7", Mentioned: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := newAPI(t)
 			inbox := &channelstest.Inbox{}
 			run(t, a.bot().open(t), inbox)
 			a.listening(t)
-			a.add("edited_message", private(t, "edited"))
-			a.add("message", c.m)
-			a.write("end")
+			a.Add("edited_message", telegramtest.Private("edited"))
+			a.Add("message", c.m)
+			a.Write("end")
 			eventually(t, "the end", func() bool { h := inbox.Heard(); return len(h) > 0 && h[len(h)-1].Text == "end" })
 			heard := inbox.Heard()
 			if c.want == nil {
@@ -384,16 +404,48 @@ func TestWhatIsHeard(t *testing.T) {
 	}
 }
 
+// TestAlbum: pictures that were sent together are one message, wherever a poll ends.
+func TestAlbum(t *testing.T) {
+	a := newAPI(t)
+	b := a.bot()
+	b.opt.Album = time.Second
+	inbox := &channelstest.Inbox{}
+	run(t, b.open(t), inbox)
+	a.listening(t)
+	picture := func(album, caption string, from int) {
+		m := group(t, "", object{"from": object{"id": from}, "media_group_id": album, "caption": caption, "photo": []object{{"file_id": "p"}}})
+		if caption != "" {
+			m["caption_entities"] = []object{{"type": "mention", "offset": 0, "length": 7}}
+		}
+		a.Add("message", m)
+	}
+	picture("1", "", 7)
+	picture("1", "@HobBot which is best?", 7)
+	picture("1", "", 7)
+	picture("2", "", 7)
+	picture("2", "", 8)
+	a.Write("end")
+	eventually(t, "all are heard", func() bool { return len(inbox.Heard()) == 4 })
+	var got []string
+	for _, in := range inbox.Heard() {
+		got = append(got, fmt.Sprintf("%s %q %d %v", in.Sender, in.Text, len(in.Files), in.Mentioned))
+	}
+	want := []string{`7 "which is best?" 3 true`, `7 "" 1 false`, `8 "" 1 false`, `7 "end" 0 true`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestFilesThatCome(t *testing.T) {
 	a := newAPI(t)
 	inbox := &channelstest.Inbox{}
 	ch := a.bot().open(t)
 	run(t, ch, inbox)
 	a.listening(t)
-	m := private(t, "")
+	m := telegramtest.Private("")
 	m["voice"] = object{"file_id": "v", "file_size": 5, "mime_type": "audio/ogg"}
 	m["document"] = object{"file_id": "d", "file_size": 21 << 20, "file_name": "big.zip"}
-	a.add("message", m)
+	a.Add("message", m)
 	eventually(t, "it is heard", func() bool { return len(inbox.Heard()) == 1 })
 	files := inbox.Heard()[0].Files
 	if len(files) != 2 || files[0].Name != "big.zip" || files[1].Name != "voice.ogg" || files[1].MIME != "audio/ogg" || files[1].Size != 5 {
@@ -402,7 +454,7 @@ func TestFilesThatCome(t *testing.T) {
 	if _, err := files[0].Open(t.Context()); err == nil || !strings.Contains(err.Error(), "20 MB") {
 		t.Errorf("a large file: %v", err)
 	}
-	a.with(func() { a.files["photos/file_1.jpg"] = []byte("hello") })
+	a.With(func() { a.Files["photos/file_1.jpg"] = []byte("hello") })
 	r, err := files[1].Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -413,8 +465,8 @@ func TestFilesThatCome(t *testing.T) {
 		t.Errorf("%q, %v", b, err)
 	}
 	for _, bad := range []string{"", "../x", "/etc/passwd", "https://evil.example/x", "a//b", `a\b`, "missing"} {
-		a.with(func() { a.path = bad })
-		if _, err := files[1].Open(t.Context()); err == nil || strings.Contains(err.Error(), secret) {
+		a.With(func() { a.FilePath = bad })
+		if _, err := files[1].Open(t.Context()); err == nil || strings.Contains(err.Error(), telegramtest.Secret) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -433,19 +485,19 @@ func TestSend(t *testing.T) {
 	if err != nil || r.ID == "" {
 		t.Fatal(r, err)
 	}
-	got := a.posts()[0]
-	if got.chat != "-100" || fmt.Sprint(got.params["message_thread_id"]) != "5" || got.raw != "<b>bold</b> &lt;b&gt;&amp;\n\n<pre>a  b\n-  -\n1  2</pre>" {
+	got := a.Posts()[0]
+	if got.Chat != "-100" || fmt.Sprint(got.Params["message_thread_id"]) != "5" || got.Raw != "<b>bold</b> &lt;b&gt;&amp;\n\n<pre>a  b\n-  -\n1  2</pre>" {
 		t.Errorf("sent %+v", got)
 	}
-	if fmt.Sprint(got.params["reply_parameters"]) != "map[allow_sending_without_reply:true message_id:77]" {
-		t.Errorf("it answers %v", got.params["reply_parameters"])
+	if fmt.Sprint(got.Params["reply_parameters"]) != "map[allow_sending_without_reply:true message_id:77]" {
+		t.Errorf("it answers %v", got.Params["reply_parameters"])
 	}
 	// What the server cannot parse, or finds too long, arrives as plain text.
-	a.with(func() { a.noHTML = true })
+	a.With(func() { a.NoHTML = true })
 	if _, err := ch.Send(t.Context(), note("d2", "7", "**bold** [x](https://x.example)")); err != nil {
 		t.Fatal(err)
 	}
-	a.with(func() { a.noHTML = false })
+	a.With(func() { a.NoHTML = false })
 	long := "| a | b |\n|---|---|\n" + strings.Repeat("| x | |\n", 400) + "| " + strings.Repeat("w", 30) + " | z |"
 	if _, err := ch.Send(t.Context(), note("d3", "7", long)); err != nil {
 		t.Fatal(err)
@@ -453,21 +505,21 @@ func TestSend(t *testing.T) {
 	if _, err := ch.Send(t.Context(), note("d4", "7", "```\n```")); err != nil {
 		t.Fatal(err)
 	}
-	sent := a.posts()
-	if sent[1].text != "bold x (https://x.example)" || sent[3].text != "```\n```" {
-		t.Errorf("sent %q and %q", sent[1].text, sent[3].text)
+	sent := a.Posts()
+	if sent[1].Text != "bold x (https://x.example)" || sent[3].Text != "```\n```" {
+		t.Errorf("sent %q and %q", sent[1].Text, sent[3].Text)
 	}
 }
 
 func TestDraft(t *testing.T) {
 	a := newAPI(t)
 	ch := a.bot().open(t)
-	id, err := ch.Draft(t.Context(), "7", "", "Well")
+	id, err := ch.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: "7", Text: "Well"})
 	if err != nil || id == "" {
 		t.Fatal(id, err)
 	}
 	for _, text := range []string{"Well, **this", "Well, **this", "Well, **this** is\n```go\nx :="} {
-		if again, err := ch.Draft(t.Context(), "7", id, text); err != nil || again != id {
+		if again, err := ch.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: "7", Draft: id, Text: text}); err != nil || again != id {
 			t.Fatal(again, err)
 		}
 	}
@@ -477,10 +529,10 @@ func TestDraft(t *testing.T) {
 	if err != nil || r.ID != id {
 		t.Fatal(r, err)
 	}
-	if n := len(a.Arrived()); n != 1 || len(a.texts) != 1 || a.posts()[0].params["disable_notification"] != true {
+	if n := len(a.Arrived()); n != 1 || len(a.Texts) != 1 || a.Posts()[0].Params["disable_notification"] != true {
 		t.Errorf("%d messages", n)
 	}
-	for _, text := range a.texts {
+	for _, text := range a.Texts {
 		if text != "Well, this is it." {
 			t.Errorf("shown: %q", text)
 		}
@@ -497,7 +549,7 @@ func TestDraft(t *testing.T) {
 func TestMigration(t *testing.T) {
 	a := newAPI(t)
 	b := a.bot()
-	a.with(func() { a.migrated["-5"] = -1005 })
+	a.With(func() { a.Migrated["-5"] = -1005 })
 	ch := b.open(t)
 	for i := range 2 {
 		if _, err := ch.Send(t.Context(), note(fmt.Sprint("d", i), "-5", "hi")); err != nil {
@@ -507,22 +559,37 @@ func TestMigration(t *testing.T) {
 	if _, err := b.open(t).Send(t.Context(), note("d9", "-5", "hi")); err != nil {
 		t.Fatal(err)
 	}
-	if n := a.called("sendMessage"); n != 4 {
+	if n := a.Called("sendMessage"); n != 4 {
 		t.Errorf("%d calls, want one that was refused and 3", n)
 	}
-	for _, s := range a.posts() {
-		if s.chat != "-1005" {
-			t.Errorf("sent to %s", s.chat)
+	for _, s := range a.Posts() {
+		if s.Chat != "-1005" {
+			t.Errorf("sent to %s", s.Chat)
 		}
 	}
-	// The group says so itself.
-	run(t, ch, &channelstest.Inbox{})
+	// An answer to a message of the old group names no message of the new one.
+	d := note("d10", "-5", "hi")
+	d.Cause = []byte(`{"m":3,"g":true,"c":-5}`)
+	if _, err := ch.Send(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	if s := a.Posts(); s[len(s)-1].Params["reply_parameters"] != nil {
+		t.Error("it answers another message")
+	}
+	// The group says so itself, and its conversation goes on.
+	inbox := &channelstest.Inbox{}
+	run(t, ch, inbox)
 	a.listening(t)
-	a.add("message", object{"message_id": 1, "chat": object{"id": -6, "type": "group"}, "from": object{"id": 1}, "migrate_to_chat_id": -1006})
+	a.Add("message", object{"message_id": 8, "text": "hi", "from": object{"id": 1}, "chat": object{"id": -1005, "type": "supergroup"}})
+	eventually(t, "it is heard", func() bool { return len(inbox.Heard()) == 1 })
+	if in := inbox.Heard()[0]; in.Chat != "-5" || in.Key != "-1005/8" {
+		t.Errorf("heard %+v", in)
+	}
+	a.Add("message", object{"message_id": 1, "chat": object{"id": -6, "type": "group"}, "from": object{"id": 1}, "migrate_to_chat_id": -1006})
 	eventually(t, "it is known", func() bool {
 		_, err := ch.Send(t.Context(), note("m", "-6", "hi"))
-		s := a.posts()
-		return err == nil && s[len(s)-1].chat == "-1006"
+		s := a.Posts()
+		return err == nil && s[len(s)-1].Chat == "-1006"
 	})
 }
 
@@ -552,8 +619,8 @@ func TestFilesThatGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, s := range a.posts() {
-		got = append(got, fmt.Sprintf("%s %s %s %s %q", s.method, s.chat, s.filename, s.file, s.text))
+	for _, s := range a.Posts() {
+		got = append(got, fmt.Sprintf("%s %s %s %s %q", s.Method, s.Chat, s.Filename, s.File, s.Text))
 	}
 	want := []string{`sendDocument 7 a.pdf pdf "Here"`, `sendMessage 7   "Two"`, `sendPhoto 7 b.png png ""`, `sendDocument 7 c.txt txt ""`}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -563,13 +630,13 @@ func TestFilesThatGo(t *testing.T) {
 	d.ID = "d3"
 	missing := d
 	missing.Files = []channels.Attachment{file("e.txt", "text/plain", "e"), {Name: "gone.txt", Path: filepath.Join(dir, "gone.txt")}}
-	before := len(a.posts())
+	before := len(a.Posts())
 	for range 2 {
 		if _, err := ch.Send(t.Context(), missing); err == nil || !strings.Contains(err.Error(), "gone.txt") {
 			t.Error(err)
 		}
 	}
-	if n := len(a.posts()) - before; n != 2 {
+	if n := len(a.Posts()) - before; n != 2 {
 		t.Errorf("%d posts, want the text and the first file", n)
 	}
 }
@@ -578,7 +645,7 @@ func press(from int, data string, msg int) object {
 	return object{
 		"id": "cb1", "from": object{"id": from}, "data": data,
 		"message": object{"message_id": msg, "date": time.Now().Add(time.Hour).Unix(), // its clock is wrong
-			"chat": object{"id": owner, "type": "private"}},
+			"chat": object{"id": telegramtest.Owner, "type": "private"}},
 	}
 }
 
@@ -588,12 +655,12 @@ func question(id string) channels.Delivery {
 	return d
 }
 
-func (a *botAPI) words(t *testing.T, n int) object {
+func (a *api) words(t *testing.T, n int) object {
 	t.Helper()
-	eventually(t, "the press is answered", func() bool { return a.called("answerCallbackQuery") >= n })
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.pressed[n-1]
+	eventually(t, "the press is answered", func() bool { return a.Called("answerCallbackQuery") >= n })
+	var said object
+	a.With(func() { said = a.Answers[n-1] })
+	return said
 }
 
 func TestApprove(t *testing.T) {
@@ -608,23 +675,23 @@ func TestApprove(t *testing.T) {
 		if _, err := ch.Send(t.Context(), question("d1")); err != nil {
 			t.Fatal(err)
 		}
-		msg := a.posts()[0].id
-		board := fmt.Sprint(a.board(msg))
+		msg := a.Posts()[0].ID
+		board := fmt.Sprint(a.Board(msg))
 		if !strings.Contains(board, "y:q123") || !strings.Contains(board, "n:q123") {
 			t.Fatalf("the keyboard is %s", board)
 		}
-		a.add("callback_query", press(8, "y:q123", msg)) // a stranger
+		a.Add("callback_query", press(8, "y:q123", msg)) // a stranger
 		if said := a.words(t, 1); said["text"] != channels.ErrNotOwner.Error() || said["show_alert"] != true || len(buttons.Pressed()) != 0 {
 			t.Errorf("a stranger is told %v", said)
 		}
-		a.add("callback_query", press(owner, "z:q123", msg))
+		a.Add("callback_query", press(telegramtest.Owner, "z:q123", msg))
 		if said := a.words(t, 2); said["show_alert"] != true || len(buttons.Pressed()) != 0 {
 			t.Errorf("nonsense is told %v", said)
 		}
-		if fmt.Sprint(a.board(msg)) != board {
+		if fmt.Sprint(a.Board(msg)) != board {
 			t.Error("a stranger took the buttons away")
 		}
-		a.add("callback_query", press(owner, map[bool]string{true: "y:q123", false: "n:q123"}[yes], msg))
+		a.Add("callback_query", press(telegramtest.Owner, map[bool]string{true: "y:q123", false: "n:q123"}[yes], msg))
 		if said := a.words(t, 3); said["text"] == "" || said["show_alert"] != false {
 			t.Errorf("the owner is told %v", said)
 		}
@@ -632,8 +699,8 @@ func TestApprove(t *testing.T) {
 		if len(p) != 1 || p[0].Yes != yes || p[0].Sender != "7" || p[0].Chat != "7" || time.Since(p[0].Shown) > time.Minute || time.Since(p[0].Shown) < 0 {
 			t.Errorf("pressed %+v", p)
 		}
-		eventually(t, "the buttons go", func() bool { return !strings.Contains(fmt.Sprint(a.board(msg)), "q123") })
-		if text := a.texts[msg]; text != "May I?" {
+		eventually(t, "the buttons go", func() bool { return !strings.Contains(fmt.Sprint(a.Board(msg)), "q123") })
+		if text := a.Texts[msg]; text != "May I?" {
 			t.Errorf("the question is now %q", text)
 		}
 	}
@@ -652,9 +719,9 @@ func TestAnsweredElsewhere(t *testing.T) {
 	if _, err := buttons.Answer(t.Context(), "terminal", "q1", time.Now(), true); err != nil {
 		t.Fatal(err)
 	}
-	msg := a.posts()[0].id
+	msg := a.Posts()[0].ID
 	run(t, b.open(t), &channelstest.Inbox{})
-	eventually(t, "the buttons go", func() bool { return !strings.Contains(fmt.Sprint(a.board(msg)), "q1") })
+	eventually(t, "the buttons go", func() bool { return !strings.Contains(fmt.Sprint(a.Board(msg)), "q1") })
 	eventually(t, "it is forgotten", func() bool {
 		kept, err := b.deps.Keep.Get(t.Context(), "asked")
 		return err == nil && string(kept) == "null"
@@ -662,7 +729,7 @@ func TestAnsweredElsewhere(t *testing.T) {
 	// A long id does not fit on a button.
 	long := &channelstest.Buttons{Owner: "7", Question: strings.Repeat("q", 70)}
 	b.deps.Buttons = long
-	if _, err := b.open(t).Send(t.Context(), question("d2")); err != nil || a.board(a.posts()[len(a.posts())-1].id) != nil {
+	if _, err := b.open(t).Send(t.Context(), question("d2")); err != nil || a.Board(a.Posts()[len(a.Posts())-1].ID) != nil {
 		t.Error(err)
 	}
 }
@@ -674,20 +741,22 @@ func TestSecrets(t *testing.T) {
 	var logged bytes.Buffer
 	b.deps.Log = slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	ch := b.open(t)
-	echo := func(w http.ResponseWriter) { refuse(w, 400, "Bad Request: /bot"+token+"/x "+secret, nil) }
+	echo := func(w http.ResponseWriter) {
+		telegramtest.Refuse(w, 400, "Bad Request: /bot"+telegramtest.Token+"/x "+telegramtest.Secret, nil)
+	}
 	var said []string
 	note1 := note("d", "7", "x")
 	for _, f := range []func(http.ResponseWriter){
 		echo,
-		func(w http.ResponseWriter) { _, _ = io.WriteString(w, "<html>"+token) },
+		func(w http.ResponseWriter) { _, _ = io.WriteString(w, "<html>"+telegramtest.Token) },
 		func(w http.ResponseWriter) {
-			w.Header().Set("Location", "https://evil.example/bot"+token)
+			w.Header().Set("Location", "https://evil.example/bot"+telegramtest.Token)
 			w.WriteHeader(http.StatusFound)
 		},
 		func(http.ResponseWriter) { panic(http.ErrAbortHandler) },
-		func(w http.ResponseWriter) { grant(w, token) },
+		func(w http.ResponseWriter) { telegramtest.Grant(w, telegramtest.Token) },
 	} {
-		a.with(func() { a.fails, a.pollFail = []func(http.ResponseWriter){f}, []func(http.ResponseWriter){f} })
+		a.With(func() { a.Fails, a.PollFails = []func(http.ResponseWriter){f}, []func(http.ResponseWriter){f} })
 		_, err := ch.Send(t.Context(), note1)
 		if err == nil {
 			t.Error("no error")
@@ -698,7 +767,7 @@ func TestSecrets(t *testing.T) {
 	end := run(t, ch, &channelstest.Inbox{})
 	a.listening(t)
 	_ = end()
-	a.srv.Close()
+	a.HTTP.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	_, err := ch.Send(ctx, note1)
@@ -708,7 +777,7 @@ func TestSecrets(t *testing.T) {
 	_ = ch.Run(ctx, &channelstest.Inbox{})
 	said = append(said, logged.String(), ch.Describe())
 	for _, s := range said {
-		if strings.Contains(s, secret) {
+		if strings.Contains(s, telegramtest.Secret) {
 			t.Errorf("the token is told: %s", s)
 		}
 	}
@@ -730,8 +799,8 @@ func TestErrors(t *testing.T) {
 		{500, "Internal Server Error", channels.Temporary, true},
 		{502, "Bad Gateway", channels.Temporary, true},
 	} {
-		a.with(func() {
-			a.fails = []func(http.ResponseWriter){func(w http.ResponseWriter) { refuse(w, c.code, c.said, nil) }}
+		a.With(func() {
+			a.Fails = []func(http.ResponseWriter){func(w http.ResponseWriter) { telegramtest.Refuse(w, c.code, c.said, nil) }}
 		})
 		_, err := ch.Send(t.Context(), note("d", "7", "x"))
 		e, ok := errors.AsType[*channels.Error](err)

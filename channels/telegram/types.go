@@ -38,6 +38,7 @@ type message struct {
 	EditDate   int64           `json:"edit_date"`
 	Chat       chat            `json:"chat"`
 	Forward    json.RawMessage `json:"forward_origin"`
+	Album      string          `json:"media_group_id"`
 	ReplyTo    *message        `json:"reply_to_message"`
 	Quote      *struct {
 		Text string `json:"text"`
@@ -72,6 +73,8 @@ type message struct {
 		Value int    `json:"value"`
 	} `json:"dice"`
 	MigrateTo int64 `json:"migrate_to_chat_id"`
+
+	rest []*message // of the album that begins with this one
 }
 
 // entity is a part of a text; offsets count UTF-16 code units.
@@ -80,6 +83,17 @@ type entity struct {
 	Offset int    `json:"offset"`
 	Length int    `json:"length"`
 	User   *user  `json:"user"`
+	URL    string `json:"url"`
+}
+
+// origin says who wrote what was passed on (MessageOrigin); which of these there are
+// depends on its kind.
+type origin struct {
+	User   *user  `json:"sender_user"`
+	Hidden string `json:"sender_user_name"`
+	Group  *chat  `json:"sender_chat"`
+	Chat   *chat  `json:"chat"`
+	Signed string `json:"author_signature"`
 }
 
 type file struct {

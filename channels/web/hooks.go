@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,16 +30,22 @@ type hooks struct {
 
 	mu      sync.Mutex
 	running int
+	slow    []*arriving            // bodies that are on their way, the oldest first
 	past    map[string][]time.Time // of proven ones, by channel
 }
+
+// arriving is a body that is on its way; cut ends that.
+type arriving struct{ cut func() }
 
 func (h *hooks) init() {
 	h.doors.init()
 	h.past = map[string][]time.Time{}
 }
 
-// begin reports how long a post has to wait; 0: it may begin, and end follows.
-func (h *hooks) begin(name string, now time.Time) time.Duration {
+// begin reports how long a post has to wait; 0: it may begin, and arrived and end follow.
+// Where there are too many, the one that has taken longest to send its body gives way:
+// nobody keeps others out by sending slowly.
+func (h *hooks) begin(name string, now time.Time, a *arriving) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	past := h.past[name]
@@ -49,11 +56,22 @@ func (h *hooks) begin(name string, now time.Time) time.Duration {
 	switch {
 	case len(past) >= postsMinute:
 		return max(past[0].Add(time.Minute).Sub(now), time.Second)
-	case h.running >= maxPosts:
+	case h.running >= maxPosts && len(h.slow) == 0:
 		return time.Second
+	case h.running >= maxPosts:
+		h.slow[0].cut()
+		h.slow = h.slow[1:]
 	}
 	h.running++
+	h.slow = append(h.slow, a)
 	return 0
+}
+
+// arrived says that a body is there, or has broken off.
+func (h *hooks) arrived(a *arriving) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.slow = slices.DeleteFunc(h.slow, func(o *arriving) bool { return o == a })
 }
 
 func (h *hooks) end(name string, proven bool, now time.Time) {
@@ -65,8 +83,9 @@ func (h *hooks) end(name string, proven bool, now time.Time) {
 	}
 }
 
-// isHook reports whether a request is a post to a channel. Such a one may name any host: a page that makes its own name lead here (DNS rebinding) has
-// nothing to show that a channel would believe, and no answer tells it anything.
+// isHook reports whether a request is a post to a channel. Such a one may name any host:
+// a page that makes its own name lead here (DNS rebinding) has nothing to show that a
+// channel would believe, and no answer tells it anything.
 func (s *Server) isHook(r *http.Request) bool {
 	return strings.HasPrefix(r.URL.Path, "/hooks/") && r.Method == http.MethodPost
 }
@@ -87,7 +106,10 @@ func (s *Server) hook(w http.ResponseWriter, r *http.Request) error {
 		s.log.Warn("a program that works for Hob posted to a channel and was refused", "path", r.URL.Path)
 		return fail(http.StatusForbidden, "not_the_owner", "", "a program that Hob has started cannot post here")
 	}
-	if wait := s.hooks.begin(name, time.Now()); wait > 0 {
+	rc := http.NewResponseController(w)
+	_ = rc.SetReadDeadline(time.Now().Add(postTime)) // in-process requests have none
+	in := &arriving{func() { _ = rc.SetReadDeadline(time.Now()) }}
+	if wait := s.hooks.begin(name, time.Now(), in); wait > 0 {
 		f := fail(http.StatusTooManyRequests, "too_many", "", "too many posts")
 		f.After = wait
 		return f
@@ -95,9 +117,11 @@ func (s *Server) hook(w http.ResponseWriter, r *http.Request) error {
 	proven := false
 	defer func() { s.hooks.end(name, proven, time.Now()) }()
 	body, err := readPost(w, r)
+	s.hooks.arrived(in)
 	if err != nil {
 		return err
 	}
+	_ = rc.SetReadDeadline(time.Time{})
 	ctx, stop := until(r.Context())
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, hookTime)
@@ -140,8 +164,6 @@ func refusedPost(a channels.Posted) error {
 }
 
 func readPost(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	rc := http.NewResponseController(w)
-	_ = rc.SetReadDeadline(time.Now().Add(postTime)) // in-process requests have none
 	var b bytes.Buffer
 	n, err := b.ReadFrom(io.LimitReader(r.Body, maxPost+1))
 	switch {
@@ -151,6 +173,5 @@ func readPost(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		w.Header().Set("Connection", "close")
 		return nil, fail(http.StatusRequestEntityTooLarge, "too_large", "", "a post has at most 1 MB")
 	}
-	_ = rc.SetReadDeadline(time.Time{})
 	return b.Bytes(), nil
 }

@@ -2,10 +2,13 @@ package web_test
 
 import (
 	"context"
+	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"hob/channels"
 	"hob/channels/web"
@@ -96,27 +99,75 @@ func TestHooksAndWhoPosts(t *testing.T) {
 			o.Listen = "127.0.0.1:0"
 			o.Peer = func(_, _ string, _ bool) web.Peer { return who }
 		})
-		fatal := func(err error) {
-			if err != nil {
-				t.Fatal(err)
-			}
+		end := served(t, h)
+		status := postRight(t, h)
+		end()
+		if status != want || want == 202 && p.got()[0].Unknown != (who != web.PeerOwner) {
+			t.Errorf("%v: %d", who, status)
 		}
-		fatal(h.Listen(t.Context()))
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- h.Run(ctx, nil) }()
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.Server.URL()+"/hooks/porch", strings.NewReader("x"))
-		fatal(err)
-		req.Header.Set("X-Proof", "right")
-		req.Close = true
-		resp, err := http.DefaultClient.Do(req)
-		fatal(err)
-		_ = resp.Body.Close()
+	}
+}
+
+// served lets a server listen until end.
+func served(t *testing.T, h *house) (end func()) {
+	t.Helper()
+	if err := h.Listen(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- h.Run(ctx, nil) }()
+	return func() {
 		cancel()
-		fatal(<-done)
-		if resp.StatusCode != want || want == 202 && p.got()[0].Unknown != (who != web.PeerOwner) {
-			t.Errorf("%v: %d", who, resp.StatusCode)
+		if err := <-done; err != nil {
+			t.Error(err)
 		}
+	}
+}
+
+// postRight posts with the right proof.
+func postRight(t *testing.T, h *house) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.Server.URL()+"/hooks/porch", strings.NewReader("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-Proof", "right")
+	req.Close = true
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode
+}
+
+// TestSlowPosts: who sends slowly, however often, keeps nobody out.
+func TestSlowPosts(t *testing.T) {
+	h, p := hooked(t, func(o *web.Options) {
+		o.Listen = "127.0.0.1:0"
+		o.Peer = func(_, _ string, _ bool) web.Peer { return web.PeerOther }
+	})
+	defer served(t, h)()
+	address := strings.TrimPrefix(h.Server.URL(), "http://")
+	var d net.Dialer
+	for i := range 100 {
+		conn, err := d.DialContext(t.Context(), "tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		if _, err := io.WriteString(conn, "POST /hooks/porch HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		b := make([]byte, 12) // "HTTP/1.1 100": it waits for the body
+		_ = conn.SetReadDeadline(time.Now().Add(30 * time.Second))
+		if _, err := io.ReadFull(conn, b); err != nil || string(b) != "HTTP/1.1 100" {
+			t.Fatalf("%d: %q, %v", i, b, err)
+		}
+	}
+	if status := postRight(t, h); status != http.StatusAccepted || len(p.got()) != 1 {
+		t.Errorf("it is answered %d", status)
 	}
 }
 

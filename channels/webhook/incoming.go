@@ -205,6 +205,7 @@ func (m message) inbound(key string, now time.Time) channels.Inbound {
 type said struct {
 	answered         bool
 	answer, question string
+	last             string // the delivery that was kept last
 	at               time.Time
 }
 
@@ -249,7 +250,8 @@ func (i *incoming) receive() (r channels.Receiver, done func()) {
 	}
 }
 
-// want makes the answer to an event wait for a post.
+// want makes the answer to an event wait for a post. When that has ended without one, the
+// answer is kept for the next post that asks.
 func (i *incoming) want(event string) (end func()) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -259,6 +261,9 @@ func (i *incoming) want(event string) (end func()) {
 		defer i.mu.Unlock()
 		if i.wanted[event]--; i.wanted[event] == 0 {
 			delete(i.wanted, event)
+		}
+		if _, ok := i.kept[event]; !ok {
+			i.put(event, said{at: time.Now()})
 		}
 	}
 }
@@ -272,7 +277,7 @@ func (i *incoming) await(ctx context.Context, event string) said {
 		s, ok := i.kept[event]
 		changed, over := i.changed, i.to == nil
 		i.mu.Unlock()
-		if ok || over {
+		if ok && (s.answered || s.question != "") || over {
 			return s
 		}
 		select {
@@ -304,6 +309,9 @@ func (i *incoming) answered(ctx context.Context, d channels.Delivery, alone bool
 			return true, nil
 		}
 		coming, changed := i.coming, i.changed
+		if _, waited := i.kept[d.Event]; waited && coming == 0 && d.Kind != channels.Status {
+			i.keep(d, time.Now()) // a post may ask again, and the address gets it all the same
+		}
 		i.mu.Unlock()
 		if coming == 0 {
 			return false, nil
@@ -321,20 +329,10 @@ func (i *incoming) answered(ctx context.Context, d channels.Delivery, alone bool
 
 // keep keeps a text for posts of its event. i.mu is held.
 func (i *incoming) keep(d channels.Delivery, now time.Time) {
-	var oldest string
-	for id, s := range i.kept {
-		if now.Sub(s.at) > keeps {
-			delete(i.kept, id)
-		} else if oldest == "" || s.at.Before(i.kept[oldest].at) {
-			oldest = id
-		}
-	}
-	if len(i.kept) >= maxKept {
-		delete(i.kept, oldest)
-	}
 	s := i.kept[d.Event]
-	s.at = now
 	switch {
+	case s.last == d.ID: // it is sent again
+		return
 	case d.Kind == channels.Question:
 		s.question = d.Text
 	case s.answered:
@@ -342,6 +340,23 @@ func (i *incoming) keep(d channels.Delivery, now time.Time) {
 	default:
 		s.answered, s.answer = true, d.Text
 	}
-	i.kept[d.Event] = s
+	s.at, s.last = now, d.ID
+	i.put(d.Event, s)
 	i.change()
+}
+
+// put keeps what was said to an event, and forgets what is old. i.mu is held.
+func (i *incoming) put(event string, s said) {
+	var oldest string
+	for id, o := range i.kept {
+		if s.at.Sub(o.at) > keeps {
+			delete(i.kept, id)
+		} else if oldest == "" || o.at.Before(i.kept[oldest].at) {
+			oldest = id
+		}
+	}
+	if len(i.kept) >= maxKept {
+		delete(i.kept, oldest)
+	}
+	i.kept[event] = s
 }

@@ -306,6 +306,34 @@ func TestNoAnswerInTime(t *testing.T) {
 	})
 }
 
+// TestAskedAgain: with an address, too, a post that waited in vain gets the answer when it
+// is sent again, and the address gets it once.
+func TestAskedAgain(t *testing.T) {
+	r := newReceiver(t)
+	e := &ear{}
+	ch := listening(t, webhook.Config{URL: r.srv.URL}, e)
+	post := signed(`{"text":"slow","wait":true}`)
+	ctx, cancel := context.WithCancel(t.Context())
+	e.after = func(string) { cancel() } // who posts has no more time
+	if a := ch.Hook(ctx, post); a.Status != http.StatusAccepted {
+		t.Fatalf("%+v", a)
+	}
+	r.Fail(channels.Temporary, 1)
+	if err := say(t, ch, channels.Reply, "e1", "at last"); err == nil {
+		t.Fatal("the receiver was down")
+	}
+	if err := say(t, ch, channels.Reply, "e1", "at last"); err != nil {
+		t.Fatal(err)
+	}
+	a := ch.Hook(t.Context(), post)
+	if got := answer(t, a); a.Status != http.StatusOK || got["answer"] != "at last" {
+		t.Errorf("%+v", a)
+	}
+	if got := r.Arrived(); len(got) != 1 || got[0] != "at last" {
+		t.Errorf("arrived %q", got)
+	}
+}
+
 func FuzzHook(f *testing.F) {
 	for _, s := range []string{`{"text":"a"}`, `{"text":"a","sender":"b","chat":"c","at":"2026-11-23T00:00:00Z"}`, `{"id":1}`, `null`, `[`, "{\"text\":\"\xff\"}"} {
 		f.Add(s, "", "")

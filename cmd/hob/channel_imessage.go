@@ -2,12 +2,16 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"hob/platform/messages/chatdb"
+	"hob/platform/permission"
 )
 
 // withMessages gives "hob channel test" the flag --db: "hob channel test imessage --db
@@ -79,6 +83,9 @@ const messagesAtOnce = 5000
 // listMessages prints the messages of a database, as they are read.
 func (a *app) listMessages(c *cobra.Command, file string) error {
 	db, err := chatdb.Open(c.Context(), file, "")
+	if errors.Is(err, chatdb.ErrNoAccess) && runtime.GOOS == "darwin" {
+		err = fmt.Errorf("%w; switch on %s in System Settings, Privacy & Security, Full Disk Access, start it again, and repeat this", err, permission.Responsible(os.Getenv))
+	}
 	if err != nil {
 		return fmt.Errorf("look into %s: %w", file, err)
 	}

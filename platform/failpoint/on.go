@@ -5,6 +5,7 @@
 package failpoint
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strconv"
@@ -35,6 +36,11 @@ func parse() *rule {
 		r.left, _ = strconv.Atoi(n)
 	}
 	return r
+}
+
+// Address is where a platform is reached, as the crash test says it.
+func Address(name, official string) string {
+	return cmp.Or(os.Getenv("HOB_FAILPOINT_AT_"+strings.ToUpper(name)), official)
 }
 
 // Hit marks one instant between two durable steps and kills the process with

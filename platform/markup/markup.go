@@ -94,14 +94,16 @@ func parse(md string) (src []byte, doc ast.Node, ok bool) {
 	return src, p.Parse(text.NewReader(src)), true
 }
 
-// clean leaves no control characters but line breaks and tabs.
+// clean leaves no control characters but line breaks and tabs, and none that turn the
+// direction of a text: with those the name of a file or an address can be shown as
+// another. Texts from right to left do without.
 func clean(md string) string {
 	md = strings.ReplaceAll(strings.ToValidUTF8(md, "\uFFFD"), "\r\n", "\n")
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\r':
 			return '\n'
-		case r != '\n' && r != '\t' && unicode.IsControl(r):
+		case r != '\n' && r != '\t' && unicode.IsControl(r), '\u202a' <= r && r <= '\u202e', '\u2066' <= r && r <= '\u2069':
 			return -1
 		}
 		return r

@@ -144,9 +144,32 @@ func TestProse(t *testing.T) {
 	}
 }
 
+// TestHostile: what is nested beyond sense is shown as it is, and nothing turns a text
+// around.
+func TestHostile(t *testing.T) {
+	turned := "open \u202egpj.exe\u202c and \u2067x\u2069, שלום 👨\u200d👩\u200d👧"
+	for name, f := range all() {
+		if got := f(turned); strings.ContainsAny(got, "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069") || !strings.Contains(got, "שלום 👨\u200d👩\u200d👧") {
+			t.Errorf("%s: %q", name, got)
+		}
+		deep := strings.Repeat("> ", 10_000) + "<b>@everyone <!channel>"
+		got := f(deep)
+		if !strings.Contains(got, "everyone") || len(got) > 10*len(deep) {
+			t.Errorf("%s: %d bytes of %d quotes", name, len(got), 10_000)
+		}
+		if name != "plain" && name != "discord" && strings.Contains(got, "<b>") {
+			t.Errorf("%s: %.100q", name, got[len(got)-100:])
+		}
+		fence := strings.Repeat("- ```\n  a\n", 200)
+		if n := strings.Count(f(fence), "a"); n < 200 {
+			t.Errorf("%s: %d of 200 blocks of code are left", name, n)
+		}
+	}
+}
+
 // TestBusy: no text keeps the parser busy for long.
 func TestBusy(t *testing.T) {
-	const n = 4_000
+	const n = 2_500
 	for _, unit := range []string{
 		"[", "]", "![", "*a ", "**a ", "_a ", "*a_ ", "a**b", "~~a ", "`", "`a", "``a ` ", "> ", ">", "- ", "* ", "1. ", "<", "<a", "&", "\\", "[a](", "[a](b", "[](", "|", "|a",
 		"|-", "a|b\n", "a\n- ", "- a\n", "> a\n", ">\n", "\t", " ", "\n", "#", "# \n", "```\n", "~~~", "=\n", "a\n=\n", "-\n", "*_", "**_", "*** ", "<https://", "(", ")", "![[]()", "- [ ] ",

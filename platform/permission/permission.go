@@ -59,20 +59,15 @@ func list(o Options) (out []Permission) {
 }
 
 // fullDisk tries what only Full Disk Access opens. An error means that neither is
-// there, so that nothing can be told.
-func fullDisk(home string) (bool, error) {
-	f, err := os.Open(filepath.Join(home, "Library", "Messages", "chat.db"))
-	if err == nil {
-		return true, f.Close()
+// there, so that nothing can be told. The database of Messages itself is left alone:
+// opening and closing it would take away the locks that the channel has on it.
+func fullDisk(home string) (given bool, err error) {
+	for _, app := range []string{"Messages", "Mail"} {
+		if _, err = os.ReadDir(filepath.Join(home, "Library", app)); err == nil || errors.Is(err, fs.ErrPermission) {
+			return err == nil, nil
+		}
 	}
-	if errors.Is(err, fs.ErrPermission) {
-		return false, nil
-	}
-	_, err = os.ReadDir(filepath.Join(home, "Library", "Mail"))
-	if errors.Is(err, fs.ErrPermission) {
-		return false, nil
-	}
-	return err == nil, err
+	return false, err
 }
 
 // label begins the names under which launchd starts Hob.

@@ -99,6 +99,10 @@ type Request struct {
 	// beginning of a body that is longer, or breaks off, instead of an error.
 	MaxBody int64
 	Partial bool
+	// Timeout, when not 0, holds instead of Options.Timeout, and the answer may begin at
+	// any moment of it: a service may hold a request until it has news, and a large
+	// file takes its time.
+	Timeout time.Duration
 	// API: the request goes to a service that the owner has signed Hob in to. It may
 	// change things there, and name itself by a User-Agent of its own.
 	API bool
@@ -125,7 +129,7 @@ func (c *Client) Fetch(ctx context.Context, r Request) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.opt.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(r.Timeout, c.opt.Timeout))
 	defer cancel()
 	header := r.header()
 	for hops := 0; ; hops++ {
@@ -166,7 +170,7 @@ func (d *dialer) roundTrip(ctx context.Context, r *Request, header http.Header) 
 	if r.writes() {
 		req.ContentLength = int64(len(r.Body))
 	}
-	resp, err := d.c.transport(d).RoundTrip(req)
+	resp, err := d.c.transport(d, r.Timeout).RoundTrip(req)
 	if err != nil {
 		return nil, d.failed(ctx, err)
 	}
@@ -174,14 +178,14 @@ func (d *dialer) roundTrip(ctx context.Context, r *Request, header http.Header) 
 }
 
 // transport is good for one request: what was looked at for one is never used
-// for another.
-func (c *Client) transport(d *dialer) *http.Transport {
+// for another. wait is Request.Timeout.
+func (c *Client) transport(d *dialer, wait time.Duration) *http.Transport {
 	return &http.Transport{
 		Proxy:                  nil, // never from the environment
 		DialContext:            d.dial,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: c.opt.RootCAs},
 		TLSHandshakeTimeout:    10 * time.Second,
-		ResponseHeaderTimeout:  20 * time.Second,
+		ResponseHeaderTimeout:  cmp.Or(wait, 20*time.Second),
 		MaxResponseHeaderBytes: 64 << 10,
 		DisableKeepAlives:      true,
 		// A request that is given up while its connection is made leaves one of

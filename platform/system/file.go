@@ -1,8 +1,10 @@
 package system
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,7 +13,12 @@ import (
 // WriteFile replaces a private file (0600) as a whole: after a crash it holds
 // either the old or the new content. A symbolic link is followed, so that a
 // link into a dotfiles repository stays one.
-func WriteFile(path string, data []byte) error {
+func WriteFile(path string, data []byte) error { return WriteFrom(path, bytes.NewReader(data)) }
+
+// WriteFrom is WriteFile with what r has, in pieces. When r fails, nothing is
+// replaced. While it writes, and after a crash, there is a file beside it whose name
+// begins with that of path between two dots.
+func WriteFrom(path string, r io.Reader) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -26,7 +33,7 @@ func WriteFile(path string, data []byte) error {
 		return unwritten(path, err)
 	}
 	tmp := f.Name()
-	if err := fill(f, data); err != nil {
+	if err := fill(f, r); err != nil {
 		return errors.Join(unwritten(path, err), os.Remove(tmp))
 	}
 	if err := Rename(tmp, path); err != nil {
@@ -40,8 +47,8 @@ func unwritten(path string, err error) error {
 	return fmt.Errorf("write %s: %w; %s", path, reason(err), advice(err, "make its folder writable"))
 }
 
-func fill(f *os.File, data []byte) error {
-	_, err := f.Write(data)
+func fill(f *os.File, r io.Reader) error {
+	_, err := io.Copy(f, r)
 	if err == nil {
 		err = f.Sync()
 	}

@@ -3,6 +3,7 @@ package files
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -93,6 +94,21 @@ func (f *Files) ReadDocument(ctx context.Context, path string, limit int64) (Doc
 	d := Document{Path: s.abs, Size: s.info.Size(), Modified: s.info.ModTime(), Content: b}
 	d.Source, d.Origins = f.origin(ctx, s, b)
 	return d, nil
+}
+
+// OpenDocument opens a file that may be read, of at most limit bytes, to be read in
+// pieces. The caller closes it.
+func (f *Files) OpenDocument(path string, limit int64) (Document, io.ReadCloser, error) {
+	s, err := f.at(path)
+	if err != nil {
+		return Document{}, nil, err
+	}
+	defer s.Close()
+	file, err := s.open(limit)
+	if err != nil {
+		return Document{}, nil, f.trouble("read", s, err)
+	}
+	return Document{Path: s.abs, Size: s.info.Size(), Modified: s.info.ModTime()}, file, nil
 }
 
 // Exists reports whether something is at a path.

@@ -153,8 +153,17 @@ func (s *spot) folder() (*os.Root, error) {
 	return openDir(s.root, s.rel)
 }
 
-// read returns the whole content of a file of at most max bytes.
+// read returns the whole content of a file of at most limit bytes.
 func (s *spot) read(limit int64) ([]byte, error) {
+	file, err := s.open(limit)
+	if err != nil {
+		return nil, err
+	}
+	return whole(file, limit)
+}
+
+// open opens a file of at most limit bytes.
+func (s *spot) open(limit int64) (*os.File, error) {
 	if s.info == nil {
 		return nil, fs.ErrNotExist
 	}
@@ -167,12 +176,31 @@ func (s *spot) read(limit int64) ([]byte, error) {
 	}
 	defer func() { _ = dir.Close() }()
 	_, name := s.dirName()
-	return s.f.content(dir, name, s.abs, limit)
+	return s.f.openIn(dir, name, s.abs, limit)
 }
 
-// content reads a regular file of the open folder dir. It looks before it
-// opens, opens without waiting for the other end of a pipe, and looks again.
+// content reads a regular file of the open folder dir.
 func (f *Files) content(dir *os.Root, name, abs string, limit int64) ([]byte, error) {
+	file, err := f.openIn(dir, name, abs, limit)
+	if err != nil {
+		return nil, err
+	}
+	return whole(file, limit)
+}
+
+// whole reads a file and closes it.
+func whole(file *os.File, limit int64) ([]byte, error) {
+	defer file.Close()
+	b, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err == nil && int64(len(b)) > limit {
+		err = errTooLarge
+	}
+	return b, err
+}
+
+// openIn opens a regular file of the open folder dir. It looks before it
+// opens, opens without waiting for the other end of a pipe, and looks again.
+func (f *Files) openIn(dir *os.Root, name, abs string, limit int64) (*os.File, error) {
 	before, err := dir.Lstat(name)
 	if err != nil {
 		return nil, err
@@ -192,19 +220,14 @@ func (f *Files) content(dir *os.Root, name, abs string, limit int64) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
 	after, err := file.Stat()
+	if err == nil && (!os.SameFile(before, after) || !after.Mode().IsRegular()) {
+		err = errMoved
+	}
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, file.Close())
 	}
-	if !os.SameFile(before, after) || !after.Mode().IsRegular() {
-		return nil, errMoved
-	}
-	b, err := io.ReadAll(io.LimitReader(file, limit+1))
-	if err == nil && int64(len(b)) > limit {
-		err = errTooLarge
-	}
-	return b, err
+	return file, nil
 }
 
 var errTooLarge = errors.New("the file is too large")

@@ -2,8 +2,6 @@ package social
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -38,15 +36,29 @@ func sendFile(p Post) tools.Tool {
 			_, j := in.judge(ctx, p, tools.Asking(ctx))
 			return j
 		},
-		RunTx: func(ctx context.Context, tx *store.Tx, c tools.Call, in fileIn) (tools.Result, error) {
+		Prepare: func(ctx context.Context, c tools.Call, in fileIn) (any, error) {
 			m, j := in.judge(ctx, p, c.Event)
 			switch {
 			case j.Refused != nil:
-				return tools.Result{}, j.Refused
+				return nil, j.Refused
 			case j.Exact != c.Exact:
-				return tools.Result{}, tools.Errorf(tools.Conflict, "the file, or whom this reaches, has changed since it was allowed; nothing was sent")
+				return nil, changed()
+			case m.Channel == "": // it goes nowhere
+				return m, nil
+			}
+			return m, p.Keep(ctx, m)
+		},
+		RunTx: func(ctx context.Context, tx *store.Tx, c tools.Call, in fileIn) (tools.Result, error) {
+			m, ok := c.Prepared.(Message)
+			if !ok || len(m.Files) != 1 {
+				return tools.Result{}, tools.Errorf(tools.Failed, "the file was not read; nothing was sent")
 			}
 			f := m.Files[0]
+			if j := m.judge(ctx, p, f); j.Refused != nil {
+				return tools.Result{}, j.Refused
+			} else if j.Exact != c.Exact {
+				return tools.Result{}, changed()
+			}
 			if m.Channel == "" { // a conversation on this machine
 				return tools.Result{Text: fmt.Sprintf("%s is on this computer: %s", f.Name, f.Path), Data: sendOut{Owner: true}}, nil
 			}
@@ -70,7 +82,11 @@ func sendFile(p Post) tools.Tool {
 	})
 }
 
-// judge reads the file and finds whom it reaches. What it found is what the yes is
+func changed() error {
+	return tools.Errorf(tools.Conflict, "the file, or whom this reaches, has changed since it was allowed; nothing was sent")
+}
+
+// judge looks at the file and finds whom it reaches. What it found is what the yes is
 // about: the file with this content, for these people.
 func (in fileIn) judge(ctx context.Context, p Post, event string) (Message, tools.Judgement) {
 	refuse := func(err error) (Message, tools.Judgement) { return Message{}, tools.Judgement{Refused: err} }
@@ -90,21 +106,24 @@ func (in fileIn) judge(ctx context.Context, p Post, event string) (Message, tool
 			return refuse(err)
 		}
 	}
-	digest := sha256.Sum256(f.Data)
 	m := Message{Channel: channel, To: to, Text: in.Text, Files: []File{f}}
 	if m.Text == "" {
 		m.Text = f.Name
 	}
-	if channel == "" {
-		m.Owner = true
-		return m, tools.Judgement{Effects: tools.Read, Why: "it goes nowhere", Exact: "here " + hex.EncodeToString(digest[:])}
-	}
-	j := judge(ctx, p, sendIn{Channel: channel, To: to, Text: m.Text})
-	if j.Refused != nil {
-		return m, j
-	}
-	m.Owner = j.Exact == tools.Owner
-	j.Exact += " " + hex.EncodeToString(digest[:])
-	j.Pattern = "" // each file is a matter of its own
+	j := m.judge(ctx, p, f)
+	m.Owner = channel == "" || len(j.To) == 1 && j.To[0] == tools.Owner
 	return m, j
+}
+
+// judge says whom a message with a file reaches, as it is at the moment.
+func (m Message) judge(ctx context.Context, p Post, f File) tools.Judgement {
+	if m.Channel == "" {
+		return tools.Judgement{Effects: tools.Read, Why: "it goes nowhere", Exact: "here " + f.Digest}
+	}
+	j := judge(ctx, p, sendIn{Channel: m.Channel, To: m.To, Text: m.Text})
+	if j.Refused == nil {
+		j.Exact += " " + f.Digest
+		j.Pattern = "" // each file is a matter of its own
+	}
+	return j
 }

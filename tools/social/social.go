@@ -19,10 +19,11 @@ type Message struct {
 	Owner bool
 }
 
-// File is one that goes along, as it was read.
+// File is one that goes along, as it was found.
 type File struct {
 	Name, MIME, Path string
-	Data             []byte
+	Size             int64
+	Digest           string // SHA-256 of its content, in hexadecimal
 }
 
 // Sent is a message that is on its way.
@@ -43,8 +44,11 @@ type Post interface {
 	Channels() []string
 	// Owners reports whether a chat is one between the owner and Hob alone.
 	Owners(ctx context.Context, channel, chat string) (bool, error)
-	// File reads a file that may be sent: one that the owner lets Hob read.
+	// File looks at a file that may be sent: one that the owner lets Hob read.
 	File(ctx context.Context, path string) (File, error)
+	// Keep makes the copies that go out, durable when it returns, where the channel takes
+	// such files. It fails with Conflict when one holds something else than it did.
+	Keep(ctx context.Context, m Message) error
 	// Here is the owner's chat on a channel; without one the chat in which the event
 	// was said, "" and "" when that is a conversation on this machine.
 	Here(ctx context.Context, event, channel string) (in, chat string, err error)

@@ -54,6 +54,11 @@ func (b *Bench) call(ctx context.Context, s Step, fail error) (tools.Result, err
 	if !ok {
 		return x.Call(ctx, c)
 	}
+	if p, ok := x.(tools.Preparer); ok {
+		if c.Prepared, err = p.Prepare(ctx, c); err != nil {
+			return tools.Result{}, err
+		}
+	}
 	var out tools.Result
 	err = b.env.Store.Write(ctx, func(tx *store.Tx) (err error) {
 		if out, err = own.CallTx(ctx, tx, c); err != nil {

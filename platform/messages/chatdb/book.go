@@ -6,24 +6,32 @@ import (
 	"path"
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"hob/platform/messages/typedstream"
 )
 
 // read finds the text of a row.
 func (r *row) read(m *Message, s summary) {
-	m.Text = clean(r.text.String)
+	m.Text, m.Missing = clean(r.text.String), strings.Count(r.text.String, place)
 	edited := r.edited.Int64 != 0 || s.edited
-	if m.Text != "" && !edited {
-		return
-	}
 	if len(r.body) == 0 {
+		if m.Text != "" && !edited {
+			return
+		}
 		if s.last != "" && s.retracted == 0 && (m.Text == "" || s.parts <= 1) {
 			m.Text = clean(s.last)
 		}
 		return
 	}
 	t, err := typedstream.Decode(r.body)
+	m.Missing = max(m.Missing, strings.Count(t.Text, place))
 	switch {
+	case err == nil && m.Text != "" && !edited:
+		// Both say the same, or Messages shows something else than the old column has.
+		if shown := clean(t.Text); !t.Approximate && norm.NFC.String(strings.TrimSpace(shown)) != norm.NFC.String(strings.TrimSpace(m.Text)) {
+			m.Text, m.Approximate = shown, true
+		}
 	case err == nil && (m.Text == "" || !t.Approximate):
 		m.Text, m.Approximate = clean(t.Text), t.Approximate
 	case err != nil && m.Text == "" && s.last != "":

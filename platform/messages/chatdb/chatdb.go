@@ -13,7 +13,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"time"
 
 	"modernc.org/sqlite"
 )
@@ -26,51 +28,69 @@ var (
 	ErrNotMessages = errors.New("the file is no database of Messages")
 )
 
+// logEnd is what SQLite appends to the name of a database for its log.
+const logEnd = "-wal"
+
 // DB is an open database. Its methods may be called concurrently.
 type DB struct {
 	sql     *sql.DB
 	file    string
 	private string // the folder of a copy, "" when the file itself is open
 	from    stamp  // what the copy was made of
-	opened  os.FileInfo
+	main    os.FileInfo
+	log     os.FileInfo // nil: there was none
 	columns map[string]map[string]bool
 }
 
 // Open opens the file for reading. When SQLite cannot open it in its place, as in a
 // folder in which nothing may be written, a copy in a private folder within temp
 // ("": the system's) is read instead.
+//
+// Nothing but SQLite opens the file while SQLite has it open: whoever closes a file
+// takes away all locks that his process has on it, also those of another DB
+// (sqlite.org/howtocorrupt.html, 2.2), and Messages then takes its log away.
 func Open(ctx context.Context, file, temp string) (*DB, error) {
-	info, err := readable(file)
-	if err != nil {
-		return nil, err
-	}
-	d, err := open(ctx, file)
-	if err == nil {
-		d.file, d.opened = file, info
-		return d, nil
-	}
-	if !unopened(err) {
-		return nil, err
-	}
-	return openCopy(ctx, file, temp)
-}
-
-// readable tells a missing permission from a missing file.
-func readable(file string) (os.FileInfo, error) {
-	f, err := os.Open(file) //nolint:gosec // the owner names the file
+	info, err := os.Stat(file)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return nil, fmt.Errorf("%w: %w", ErrNoAccess, err)
 	case err != nil:
 		return nil, err
-	}
-	info, err := f.Stat()
-	_ = f.Close()
-	if err == nil && !info.Mode().IsRegular() {
+	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%w: %s is no file", ErrNotMessages, file)
 	}
-	return info, err
+	log, _ := os.Stat(file + logEnd) // none is as good as any
+	d, err := open(ctx, file)
+	if err == nil {
+		if log == nil { // SQLite has made one
+			log, _ = os.Stat(file + logEnd)
+		}
+		d.file, d.main, d.log = file, info, log
+		return d, nil
+	}
+	if !unopened(err) {
+		return nil, err
+	}
+	if err := readable(file); err != nil {
+		return nil, err
+	}
+	return openCopy(ctx, file, temp)
 }
+
+// readable tells a missing permission from other reasons.
+func readable(file string) error {
+	f, err := os.Open(file) //nolint:gosec // the owner names the file
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%w: %w", ErrNoAccess, err)
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// lockWait is how long a database is waited for that another program has locked.
+const lockWait = 5 * time.Second
 
 // open opens a file where it is. It is never opened as immutable: the newest messages
 // stand in the log beside it, which would be left out (sqlite.org/uri.html).
@@ -83,7 +103,7 @@ func open(ctx context.Context, file string) (_ *DB, err error) {
 	if !strings.HasPrefix(at, "/") {
 		at = "/" + at // C:/x
 	}
-	pool, err := sql.Open("sqlite", "file://"+at+"?mode=ro&_pragma=query_only(1)&_pragma=busy_timeout(5000)&_pragma=cache_size(-2048)")
+	pool, err := sql.Open("sqlite", "file://"+at+"?mode=ro&_pragma=query_only(1)&_pragma=busy_timeout("+strconv.FormatInt(lockWait.Milliseconds(), 10)+")&_pragma=cache_size(-2048)")
 	if err != nil {
 		return nil, err
 	}
@@ -129,6 +149,7 @@ func columns(ctx context.Context, pool *sql.DB) (map[string]map[string]bool, err
 
 // Result codes (sqlite.org/rescode.html).
 const (
+	codeBusy     = 5
 	codeReadOnly = 8
 	codeCorrupt  = 11
 	codeCantOpen = 14
@@ -152,6 +173,8 @@ func unopened(err error) bool {
 
 func explain(file string, err error) error {
 	switch code(err) {
+	case codeBusy:
+		return fmt.Errorf("another program has kept %s locked for %s, it is tried again: %w", file, lockWait, err)
 	case codeAuth:
 		return fmt.Errorf("%w: %w", ErrNoAccess, err)
 	case codeNoDB, codeCorrupt:
@@ -169,15 +192,20 @@ func (d *DB) Close() error {
 	return err
 }
 
-// Stale reports whether another file stands in the place of the open one, or the copy
-// is not what the file holds any more: it has to be opened again.
+// Stale reports whether other files stand in the place of the open ones, or the copy
+// is not what the file holds any more: it has to be opened again. An open log that was
+// taken away shows nothing new for ever.
 func (d *DB) Stale() bool {
 	if d.private != "" {
 		now, err := stampOf(d.file)
 		return err != nil || now != d.from
 	}
 	now, err := os.Stat(d.file)
-	return err != nil || !os.SameFile(now, d.opened)
+	if err != nil || !os.SameFile(now, d.main) {
+		return true
+	}
+	log, err := os.Stat(d.file + logEnd)
+	return (err != nil) != (d.log == nil) || err == nil && !os.SameFile(log, d.log)
 }
 
 // Copied reports whether a copy is read.

@@ -20,6 +20,11 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 func read(t *testing.T, file string) []chatdb.Message {
 	t.Helper()
+	return readBy(t, file, 7)
+}
+
+func readBy(t *testing.T, file string, atOnce int) []chatdb.Message {
+	t.Helper()
 	d, err := chatdb.Open(t.Context(), file, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -27,7 +32,7 @@ func read(t *testing.T, file string) []chatdb.Message {
 	defer d.Close()
 	var out []chatdb.Message
 	for after := int64(0); ; {
-		page, next, err := d.Messages(t.Context(), after, 7)
+		page, next, err := d.Messages(t.Context(), after, atOnce)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,8 +68,8 @@ func line(m chatdb.Message) string {
 	return s + m.At.Format(" 15:04:05")
 }
 
-// TestVersions reads the same year of one life with the schema of each version, with
-// what is new still in the log.
+// TestVersions reads the same messages with the schema of each version, with what is new
+// still in the log.
 func TestVersions(t *testing.T) {
 	for _, v := range chatdbtest.Versions() {
 		t.Run(v.Name, func(t *testing.T) {
@@ -269,6 +274,11 @@ func TestHandle(t *testing.T) {
 		{"+37060000000(smsfp)", "", "+37060000000"},
 		{"\u202a+370 600 00000\u202c", "", "+37060000000"},
 		{"urn:biz:0000", "", "urn:biz:0000"},
+		{"ada\u212a@example.org", "", "ada\u212a@example.org"}, // the sign for kelvin is no k
+		{"\u0130da@example.org", "", "\u0130da@example.org"},
+		{"АDA@example.org", "", "Аda@example.org"}, // Cyrillic
+		{"+1555\u200b0100", "", "+1555\u200b0100"},
+		{"٠١٢٣٤٥", "us", "٠١٢٣٤٥"},
 		{"", "", ""},
 		{"+", "", "+"},
 	} {

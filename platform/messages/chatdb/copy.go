@@ -24,10 +24,27 @@ func stampOf(file string) (stamp, error) {
 		return s, err
 	}
 	s.main, s.mainAt = info.Size(), info.ModTime()
-	if info, err = os.Stat(file + "-wal"); err == nil && info.Mode().IsRegular() {
+	if info, err = os.Stat(file + logEnd); err == nil && info.Mode().IsRegular() {
 		s.log, s.logAt = info.Size(), info.ModTime()
 	}
 	return s, nil
+}
+
+// copyName is the pattern of the folders with copies.
+const copyName = "messages-*"
+
+// Tidy removes the copies within temp that a process which was killed has left behind.
+// Nobody reads the same copy for as long as that.
+func Tidy(temp string) {
+	old, err := filepath.Glob(filepath.Join(temp, copyName))
+	if err != nil {
+		return // temp is a pattern itself
+	}
+	for _, dir := range old {
+		if info, err := os.Lstat(dir); err == nil && info.IsDir() && time.Since(info.ModTime()) > time.Hour {
+			_ = os.RemoveAll(dir)
+		}
+	}
 }
 
 // copies is how often a file is copied that changes meanwhile.
@@ -41,7 +58,7 @@ func openCopy(ctx context.Context, file, temp string) (_ *DB, err error) {
 			return nil, fmt.Errorf("copy Messages' database: %w", err)
 		}
 	}
-	dir, err := os.MkdirTemp(temp, "messages-*")
+	dir, err := os.MkdirTemp(temp, copyName)
 	if err != nil {
 		return nil, fmt.Errorf("copy Messages' database: %w", err)
 	}
@@ -56,7 +73,7 @@ func openCopy(ctx context.Context, file, temp string) (_ *DB, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := errors.Join(copyFile(file, to), copyFile(file+"-wal", to+"-wal")); err != nil {
+		if err := errors.Join(copyFile(file, to), copyFile(file+logEnd, to+logEnd)); err != nil {
 			return nil, fmt.Errorf("copy Messages' database: %w", err)
 		}
 		if after, err := stampOf(file); err != nil || after != before || ctx.Err() != nil {

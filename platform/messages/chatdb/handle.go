@@ -10,7 +10,7 @@ import (
 var smsMark = regexp.MustCompile(`\((?:sms\w*|filtered)\)$`)
 
 // Handle is the one form of an address: a telephone number as E.164 where that can be
-// told, an e-mail address in lower case, everything else (short codes, names of
+// told, an e-mail address with its ASCII letters in lower case, everything else (short codes, names of
 // senders) as it is. country is the two letters that Messages keeps beside a number
 // written without its country's prefix, "" when it keeps none.
 func Handle(id, country string) string {
@@ -21,8 +21,13 @@ func Handle(id, country string) string {
 		}
 	}
 	id = smsMark.ReplaceAllString(id, "")
-	if strings.Contains(id, "@") {
-		return strings.ToLower(id)
+	if strings.Contains(id, "@") { // of the other alphabets nothing becomes an ASCII letter
+		return strings.Map(func(r rune) rune {
+			if r >= 'A' && r <= 'Z' {
+				return r + 'a' - 'A'
+			}
+			return r
+		}, id)
 	}
 	digits := strings.Map(func(r rune) rune {
 		if strings.ContainsRune(" -.()/\u00a0\u2011\u2010\u202a\u202c", r) {

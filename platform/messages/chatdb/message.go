@@ -1,6 +1,7 @@
 package chatdb
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -37,8 +38,9 @@ type Message struct {
 	FromMe bool
 	At     time.Time // UTC
 	Text   string
-	// Approximate: the text is what could be made out of a damaged row. Undecodable:
-	// there is one, and nothing could.
+	// Approximate: the text is what could be made out of a damaged row, or what Messages
+	// shows of one whose columns contradict each other. Undecodable: there is one, and
+	// nothing could be made out.
 	Approximate, Undecodable bool
 	Kind                     Kind
 	// ReplyTo is the guid of the message that is answered, or reacted to.
@@ -46,9 +48,11 @@ type Message struct {
 	Reaction string // of a tapback: "love" ..., an emoji, "sticker"
 	Removed  bool   // the reaction was taken away
 	Files    []Attachment
-	Service  string // iMessage, SMS, RCS
-	Caller   string // which of the owner's addresses it came to, or went out from
-	Balloon  string // the app whose balloon it is
+	// Missing is how many files have a place in the text and are not there (yet).
+	Missing int
+	Service string // iMessage, SMS, RCS
+	Caller  string // which of the owner's addresses it came to, or went out from
+	Balloon string // the app whose balloon it is
 	// Sent and Delivered are what Messages knows of one of the owner's; Error is not 0
 	// when it could not be sent.
 	Sent, Delivered bool
@@ -118,29 +122,26 @@ func at(v int64) time.Time {
 const (
 	sticker      = 1000
 	tapbackFirst = 2000
-	tapbackLast  = 2007
 	takenFirst   = 3000
-	takenLast    = 3007
+	takenLast    = 3999
 )
 
 var reactions = []string{"love", "like", "dislike", "laugh", "emphasis", "question", "", "sticker"}
 
-// reaction names a reaction; ok: it is one.
+// reaction names a reaction; ok: it is one. Those that are not known yet are taken for
+// some, so that their words are nobody's message.
 func reaction(kind int64, emoji string) (name string, removed, ok bool) {
-	switch {
-	case kind == sticker:
+	if kind == sticker {
 		return "sticker", false, true
-	case kind >= tapbackFirst && kind <= tapbackLast:
-		name = reactions[kind-tapbackFirst]
-	case kind >= takenFirst && kind <= takenLast:
-		name, removed = reactions[kind-takenFirst], true
-	default:
+	}
+	if kind < tapbackFirst || kind > takenLast {
 		return "", false, false
 	}
-	if name == "" {
-		name = emoji
+	removed = kind >= takenFirst
+	if i := (kind - tapbackFirst) % (takenFirst - tapbackFirst); i < int64(len(reactions)) {
+		name = reactions[i]
 	}
-	return name, removed, true
+	return cmp.Or(name, emoji, "reaction"), removed, true
 }
 
 // target is the guid in "p:0/GUID" and "bp:GUID".
@@ -196,9 +197,12 @@ func (s summary) gone(text string) bool {
 	return s.retracted > 0 && text == "" && s.retracted >= s.parts
 }
 
+// place stands in a text where a file belongs.
+const place = "\ufffc"
+
 // clean takes the places of attachments and app balloons out of a text.
 func clean(s string) string {
-	return strings.NewReplacer("\ufffc", "", "\ufffd", "", "\x00", "").Replace(strings.ToValidUTF8(s, ""))
+	return strings.NewReplacer(place, "", "\ufffd", "", "\x00", "").Replace(strings.ToValidUTF8(s, ""))
 }
 
 // urlBalloon is the preview of a link, which is a message like any other.

@@ -192,6 +192,9 @@ func (d *DB) read(ctx context.Context, after int64, limit, before int) (out []Me
 			continue
 		}
 		m.Files = files[m.RowID]
+		if m.Missing = max(0, m.Missing-len(m.Files)); m.Kind != Plain || m.Balloon != "" {
+			m.Missing = 0
+		}
 		out = append(out, m)
 	}
 	return out, next, nil

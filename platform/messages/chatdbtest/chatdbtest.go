@@ -77,6 +77,8 @@ type DB struct {
 	t       testing.TB
 	sql     *sql.DB
 
+	write sync.Mutex // one transaction at a time
+
 	mu  sync.Mutex
 	has map[string]bool // "message.text"
 	n   int
@@ -86,6 +88,18 @@ type DB struct {
 // until the test ends.
 func New(t testing.TB, file string, v Version) *DB {
 	t.Helper()
+	d := Reopen(t, file, v)
+	for _, name := range slices.Sorted(maps.Keys(tables)) {
+		if cols := d.columns(name); len(cols) > 0 {
+			d.Exec("CREATE TABLE " + name + " (" + strings.Join(cols, ", ") + ")")
+		}
+	}
+	return d
+}
+
+// Reopen opens a database that New has made.
+func Reopen(t testing.TB, file string, v Version) *DB {
+	t.Helper()
 	pool, err := sql.Open("sqlite", "file:"+filepath.ToSlash(file)+"?_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)&_pragma=wal_autocheckpoint(0)&_pragma=busy_timeout(10000)")
 	if err != nil {
 		t.Fatal(err)
@@ -93,21 +107,25 @@ func New(t testing.TB, file string, v Version) *DB {
 	pool.SetMaxOpenConns(1)
 	d := &DB{File: file, Version: v, t: t, sql: pool, has: map[string]bool{}}
 	t.Cleanup(func() { _ = pool.Close() })
-	for _, name := range slices.Sorted(maps.Keys(tables)) {
-		if slices.Contains(v.gone, name) {
-			continue
-		}
-		var cols []string
-		for c := range strings.SplitSeq(tables[name], ", ") {
-			word, _, _ := strings.Cut(c, " ")
-			if !slices.Contains(v.gone, name+"."+word) {
-				cols = append(cols, c)
-				d.has[name+"."+word] = true
-			}
-		}
-		d.Exec("CREATE TABLE " + name + " (" + strings.Join(cols, ", ") + ")")
+	for name := range tables {
+		d.columns(name)
 	}
 	return d
+}
+
+// columns are those that the version has of a table.
+func (d *DB) columns(name string) (cols []string) {
+	if slices.Contains(d.Version.gone, name) {
+		return nil
+	}
+	for c := range strings.SplitSeq(tables[name], ", ") {
+		word, _, _ := strings.Cut(c, " ")
+		if !slices.Contains(d.Version.gone, name+"."+word) {
+			cols = append(cols, c)
+			d.has[name+"."+word] = true
+		}
+	}
+	return cols
 }
 
 // Update is what an update of macOS does: columns and tables are added, and chats get
@@ -249,6 +267,10 @@ func (d *DB) Say(m Message) (int64, string) {
 	if m.Service == "" {
 		m.Service = "iMessage"
 	}
+	d.write.Lock()
+	defer d.write.Unlock()
+	d.Exec("BEGIN") // it is there with all that belongs to it
+	defer d.Exec("COMMIT")
 	v := map[string]any{"guid": m.GUID, "service": m.Service, "date": d.Date(m.At), "is_from_me": m.From == ""}
 	if m.From != "" {
 		v["handle_id"] = d.Handle(m.From, m.Service)

@@ -17,6 +17,7 @@ import (
 	"hob/autonomy/llm/llmtest"
 	"hob/channels"
 	"hob/channels/channelstest"
+	"hob/tools"
 )
 
 // pigeon is a chat platform that can do everything: it joins messages, takes files
@@ -75,10 +76,10 @@ func (p *pigeon) reply(t *testing.T, part string) channels.Delivery {
 	return channels.Delivery{}
 }
 
-func pigeonHouse(t *testing.T, p *pigeon, conf string, reply func(llmtest.Request) llmtest.Answer) *house {
+func pigeonHouse(t *testing.T, p *pigeon, conf string, reply func(llmtest.Request) llmtest.Answer, more ...tools.Tool) *house {
 	t.Helper()
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: func(r llmtest.Request) (llmtest.Answer, bool) { return reply(r), true }})
-	h := openScriptedWith(t, t.TempDir(), model.URL, playWay{api: llmtest.OpenAI}, conf, Options{Channels: map[string]channels.Channel{"pigeon": p}})
+	h := openScriptedWith(t, t.TempDir(), model.URL, playWay{api: llmtest.OpenAI}, conf, Options{Channels: map[string]channels.Channel{"pigeon": p}, Tools: more})
 	status, body := h.api(http.MethodPost, "/api/v1/channels/pigeon/pair", struct{}{})
 	var c struct{ Code string }
 	if status != http.StatusOK || json.Unmarshal(body, &c) != nil {

@@ -103,6 +103,9 @@ type Options struct {
 	Scripts osrun.Runner
 	// Release says where a newer Hob is looked for and whose word is believed.
 	Release Release
+	// Drivers are used in the place of those of the same names in channels/all. A test
+	// has platforms of its own.
+	Drivers []channels.Driver
 	// Channels are there besides those of the configuration.
 	Channels map[string]channels.Channel
 	// UserHome is what "~" means to tools; "" is the owner's folder.
@@ -181,7 +184,7 @@ func Open(ctx context.Context, opt Options) (_ *Daemon, err error) {
 	opt.Log = slog.New(known.Handler(opt.Log.Handler()))
 	d := &Daemon{opt: opt, redact: known, started: time.Now(), ready: make(chan struct{}), shutdown: make(chan struct{}), examining: make(chan struct{}, 1)}
 	d.scripts = appScripts(opt)
-	d.outgoing = &outgoing{dir: filepath.Join(opt.Paths.Data, "outgoing")}
+	d.outgoing = &outgoing{dir: filepath.Join(opt.Paths.Data, "outgoing"), since: d.started}
 	if err := opt.Paths.Ensure(); err != nil {
 		return nil, err
 	}

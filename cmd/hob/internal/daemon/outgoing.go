@@ -6,15 +6,19 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
+	"io"
 	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
 	"hob/autonomy/bus"
 	"hob/channels"
+	"hob/platform/failpoint"
 	"hob/platform/system"
 	"hob/tools"
 	"hob/tools/social"
@@ -23,8 +27,9 @@ import (
 // outgoing is the folder with the copies of files that go out: each is named by what
 // it holds, and removed when no text that waits refers to it any more.
 type outgoing struct {
-	dir string
-	mu  sync.Mutex // a copy is not removed while it is made again
+	dir   string
+	since time.Time  // what is half written and older was left by a crash
+	mu    sync.Mutex // a copy is not removed that is found to be there
 }
 
 // stale is how long a copy stays that nothing refers to: the row of its text may still
@@ -34,24 +39,54 @@ const stale = time.Hour
 // largestOut is the largest file that goes out, in bytes; channels take less.
 const largestOut = 50 << 20
 
-// put makes a copy.
-func (o *outgoing) put(f social.File) (channels.Attachment, error) {
+func (o *outgoing) path(digest string) string { return filepath.Join(o.dir, digest) }
+
+// put makes a copy of a file, which open opens. Nobody waits for it: it is not done in
+// a transaction.
+func (o *outgoing) put(f social.File, open func() (io.ReadCloser, error)) error {
+	if o.has(f) {
+		return nil
+	}
+	r, err := open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }() // it was only read
+	if err := system.WriteFrom(o.path(f.Digest), &copying{r: r, sum: sha256.New(), want: f.Digest}); err != nil {
+		if e, ok := errors.AsType[*tools.Error](err); ok {
+			return e
+		}
+		return tools.Errorf(tools.Failed, "%s was not sent, since no copy of it could be made: %w", f.Name, err)
+	}
+	return nil
+}
+
+// has reports whether there is a copy, which stays for a while then.
+func (o *outgoing) has(f social.File) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	sum := sha256.Sum256(f.Data)
-	path := filepath.Join(o.dir, hex.EncodeToString(sum[:]))
-	a := channels.Attachment{Name: channels.FileName(f.Name), MIME: f.MIME, Size: int64(len(f.Data)), Path: path}
-	if err := os.MkdirAll(o.dir, 0o700); err != nil {
-		return a, fmt.Errorf("keep a copy of %s: %w", f.Name, err)
-	}
 	now := time.Now()
-	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Size() == a.Size && os.Chtimes(path, now, now) == nil {
-		return a, nil
+	info, err := os.Lstat(o.path(f.Digest))
+	return err == nil && info.Mode().IsRegular() && info.Size() == f.Size && os.Chtimes(o.path(f.Digest), now, now) == nil
+}
+
+// copying reads a file that must hold what it did before.
+type copying struct {
+	r    io.Reader
+	sum  hash.Hash
+	want string
+}
+
+func (c *copying) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.sum.Write(p[:n])
+	if n > 0 {
+		failpoint.Hit("file.outgoing.half")
 	}
-	if err := system.WriteFile(path, f.Data); err != nil {
-		return a, fmt.Errorf("keep a copy of %s: %w", f.Name, err)
+	if errors.Is(err, io.EOF) && hex.EncodeToString(c.sum.Sum(nil)) != c.want {
+		err = tools.Errorf(tools.Conflict, "the file has changed since it was allowed; nothing was sent")
 	}
-	return a, nil
+	return n, err
 }
 
 // sweep removes the copies that no text needs any more.
@@ -76,7 +111,11 @@ func (o *outgoing) sweep(ctx context.Context, b *bus.Bus) error {
 	var errs []error
 	for _, e := range entries {
 		info, err := e.Info()
-		if err != nil || needed[e.Name()] || time.Since(info.ModTime()) < stale {
+		if err != nil || needed[e.Name()] {
+			continue
+		}
+		half := strings.HasPrefix(e.Name(), ".") && info.ModTime().Before(o.since)
+		if !half && time.Since(info.ModTime()) < stale {
 			continue
 		}
 		errs = append(errs, os.Remove(filepath.Join(o.dir, e.Name())))
@@ -84,8 +123,12 @@ func (o *outgoing) sweep(ctx context.Context, b *bus.Bus) error {
 	return errors.Join(errs...)
 }
 
-// sweepOutgoing does so at the start and every hour.
+// sweepOutgoing does so at the start and every hour; at the start it also removes what
+// was half received.
 func (d *Daemon) sweepOutgoing(ctx context.Context) error {
+	if err := channels.Unfinished(d.dropped(), receivedFolder, d.started); err != nil {
+		d.opt.Log.Warn("files of messages that were half written cannot be removed", "err", err)
+	}
 	t := time.NewTicker(stale)
 	defer t.Stop()
 	for {
@@ -101,12 +144,49 @@ func (d *Daemon) sweepOutgoing(ctx context.Context) error {
 }
 
 // File implements social.Post.
-func (p post) File(ctx context.Context, path string) (social.File, error) {
-	doc, err := p.d.files.ReadDocument(ctx, path, largestOut)
+func (p post) File(_ context.Context, path string) (social.File, error) {
+	doc, r, err := p.d.files.OpenDocument(path, largestOut)
 	if err != nil {
 		return social.File{}, err
 	}
-	return social.File{Name: filepath.Base(doc.Path), MIME: http.DetectContentType(doc.Content), Path: doc.Path, Data: doc.Content}, nil
+	defer func() { _ = r.Close() }() // it is only read
+	sum, head := sha256.New(), head{}
+	n, err := io.Copy(io.MultiWriter(sum, &head), io.LimitReader(r, largestOut+1))
+	switch {
+	case err != nil:
+		return social.File{}, tools.Errorf(tools.Failed, "%s cannot be read: %w", doc.Path, err)
+	case n > largestOut:
+		return social.File{}, tools.Errorf(tools.Unsupported, "%s has more than %d MB, and larger files are not sent", doc.Path, largestOut>>20)
+	}
+	return social.File{
+		Name: filepath.Base(doc.Path), MIME: http.DetectContentType(head.b), Path: doc.Path, Size: n, Digest: hex.EncodeToString(sum.Sum(nil)),
+	}, nil
+}
+
+// head keeps the beginning of what is written, by which its type is told.
+type head struct{ b []byte }
+
+func (h *head) Write(p []byte) (int, error) {
+	h.b = append(h.b, p[:min(len(p), 512-len(h.b))]...)
+	return len(p), nil
+}
+
+// Keep implements social.Post.
+func (p post) Keep(_ context.Context, m social.Message) error {
+	most, ok := p.d.channels.Attaches(m.Channel)
+	for _, f := range m.Files {
+		if !ok || f.Size > most {
+			return nil
+		}
+		if err := p.d.outgoing.put(f, func() (io.ReadCloser, error) {
+			_, r, err := p.d.files.OpenDocument(f.Path, largestOut)
+			return r, err
+		}); err != nil {
+			return err
+		}
+	}
+	failpoint.Hit("file.outgoing.kept")
+	return nil
 }
 
 // Here implements social.Post.
@@ -136,21 +216,17 @@ func (p post) attach(o *bus.Out, m social.Message) (bool, error) {
 	}
 	most, ok := p.d.channels.Attaches(m.Channel)
 	for _, f := range m.Files {
-		if ok && int64(len(f.Data)) <= most {
+		if ok && f.Size <= most {
 			continue
 		}
 		if !m.Owner {
-			return false, tools.Errorf(tools.Unsupported, "nothing was sent: %s takes no file such as %s (%d bytes; at most %d)", m.Channel, f.Name, len(f.Data), most)
+			return false, tools.Errorf(tools.Unsupported, "nothing was sent: %s takes no file such as %s (%d bytes; at most %d)", m.Channel, f.Name, f.Size, most)
 		}
 		o.Text += fmt.Sprintf("\n%s lies on your computer: %s", f.Name, f.Path)
 		return false, nil
 	}
 	for _, f := range m.Files {
-		a, err := p.d.outgoing.put(f)
-		if err != nil {
-			return false, err
-		}
-		o.Files = append(o.Files, a)
+		o.Files = append(o.Files, channels.Attachment{Name: channels.FileName(f.Name), MIME: f.MIME, Size: f.Size, Path: p.d.outgoing.path(f.Digest)})
 	}
 	return true, nil
 }

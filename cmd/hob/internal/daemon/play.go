@@ -173,7 +173,15 @@ func (d *Daemon) channelDrivers() []channels.Driver {
 	if d.opt.Play != nil {
 		return d.opt.Play.Channels
 	}
-	return channelsall.Drivers()
+	list := channelsall.Drivers()
+	for _, own := range d.opt.Drivers {
+		for i, dr := range list {
+			if dr.Name() == own.Name() {
+				list[i] = own
+			}
+		}
+	}
+	return list
 }
 
 func (d *Daemon) watcherDrivers() []watchers.Driver {

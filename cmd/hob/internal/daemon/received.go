@@ -31,14 +31,17 @@ func (d *Daemon) choices() map[string]channels.Choice {
 // received is where files of messages go, and how they are read.
 func (d *Daemon) received() channels.Files {
 	return channels.Files{
-		Keep: channels.Received(func() string {
-			if drop, err := system.Expand(d.opt.Config.Files.Drop); err == nil && drop != "" {
-				return drop
-			}
-			return filepath.Join(d.opt.Paths.Data, "files")
-		}, receivedFolder),
+		Keep: channels.Received(d.dropped, receivedFolder),
 		Read: d.readReceived,
 	}
+}
+
+// dropped is the folder within which files of messages are kept.
+func (d *Daemon) dropped() string {
+	if drop, err := system.Expand(d.opt.Config.Files.Drop); err == nil && drop != "" {
+		return drop
+	}
+	return filepath.Join(d.opt.Paths.Data, "files")
 }
 
 // maxReceived bounds the text that is taken out of a file of a message, in bytes; what

@@ -1,0 +1,85 @@
+package email
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"hob/channels"
+)
+
+// testTestTellsTheHost: who does not know the name of his mail host is told it by what
+// lies in the mailbox, and with it the owner is recognised.
+func testTestTellsTheHost(t *testing.T, sv servers) {
+	w := sv.world(t)
+	c := w.config()
+	c.TrustedHost = ""
+	test := func() string {
+		t.Helper()
+		s, err := w.channel(c).Test(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	if s := test(); !strings.Contains(s, "write one from elsewhere") {
+		t.Error(s)
+	}
+	w.put(strings.TrimPrefix(letterTo("own@x.org", hob, "", "its own"), "Authentication-Results: "+trusted+"; dmarc=pass (p=none) header.from=test.local\n"))
+	for i := range 3 {
+		w.put(letterTo(fmt.Sprint(i, "@x.org"), ada, "", "hello"))
+	}
+	if s := test(); !strings.Contains(s, `The 3 newest mails carry mx.test.local at the top`) || !strings.Contains(s, `set trusted_host = "mx.test.local"`) {
+		t.Error(s)
+	}
+	c.TrustedHost = "mx.other.local"
+	if s := test(); !strings.Contains(s, "none of the 3 newest mails says so: 3 of 3 carry mx.test.local") {
+		t.Error(s)
+	}
+	c.TrustedHost = "*.Test.local"
+	if s := test(); !strings.Contains(s, "in 3 of the 3 newest mails") {
+		t.Error(s)
+	}
+	ch := w.channel(c)
+	w.run(ch)
+	w.put(letterTo("now@x.org", ada, "", "hello"))
+	if in := w.heard(1)[0]; in.Sender != ada {
+		t.Errorf("%+v", in)
+	}
+	w.put(strings.Replace(letterTo("not@x.org", ada, "", "hello"), trusted, "mx.other.example", 1))
+	w.heard(2)
+	if s := ch.Describe(); !strings.Contains(s, "1 mails whose sender *.test.local does not vouch for") {
+		t.Error(s)
+	}
+}
+
+func TestWhatTheHostIsCalled(t *testing.T) {
+	for _, c := range []struct {
+		trusted string
+		ids     []string
+		mails   int
+		want    string
+	}{
+		{"", nil, 4, "None of the 4 newest mails carries such a name"},
+		{"", []string{"", "", ""}, 3, "as Microsoft does"},
+		{"", []string{"mx-03.host.example", "mx-08.host.example", "mx-03.host.example"}, 3, `set trusted_host = "*.host.example"`},
+		{"", []string{"bimi.host.example", "a.mx.host.example"}, 2, `set trusted_host = "*.host.example"`},
+		{"", []string{"mx.host.example"}, 1, `The newest mail carries mx.host.example at the top: if that is your own mail host, set`},
+		// One of them may be a sender's: nothing is proposed.
+		{"", []string{"mx.host.example", "mx.evil.example"}, 2, "1 of 2 carries mx.evil.example, 1 of 2 carries mx.host.example. Set only"},
+		{"", []string{"mx.host.example"}, 5, "1 of 5 carries mx.host.example, 4 carry nothing. Set only"},
+		{"", []string{"a.example", "b.example"}, 2, "Set only"},
+		{"", []string{"", "mx.host.example"}, 2, "1 of 2 carries no name"},
+		{"mx.google.com", nil, 0, "by what mx.google.com has checked"},
+	} {
+		got := recognised(c.trusted, c.ids, c.mails)
+		if !strings.Contains(got, c.want) || strings.Contains(got, "set trusted_host =") && !strings.Contains(c.want, "set") {
+			t.Errorf("%q: %s", c.ids, got)
+		}
+	}
+	for name, ok := range map[string]bool{"": true, " MX.Example.org ": true, "*.example.org": true, "localhost": true, "*.org": false, "*": false, "*.": false, "mx.example.org;": false, "mx.example.org; x": false, ".example.org": false, "a@b.c": false} {
+		if _, err := New(Config{Address: hob, IMAP: "imap.test.local", SMTP: "smtp.test.local", Password: "x", TrustedHost: name}, channels.Deps{}); (err == nil) != ok {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,19 @@
+//go:build unix
+
+package imessage_test
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// alone puts a process and what it starts into a group of their own.
+func alone(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+func kill(cmd *exec.Cmd, group bool) {
+	pid := cmd.Process.Pid
+	if group {
+		pid = -pid
+	}
+	_ = syscall.Kill(pid, syscall.SIGKILL)
+}

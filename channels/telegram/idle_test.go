@@ -1,0 +1,124 @@
+package telegram_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hob/channels"
+	"hob/channels/channelstest"
+	"hob/channels/telegram"
+	"hob/channels/telegram/telegramtest"
+	"hob/platform/safehttp"
+)
+
+// serve makes connections to a server which answers with what result returns.
+func serve(t *testing.T, result func(method string, body []byte) string) *safehttp.Client {
+	t.Helper()
+	network, err := safehttp.New(safehttp.Options{Dial: func(context.Context, netip.AddrPort) (net.Conn, error) {
+		ours, theirs := net.Pipe()
+		go func() {
+			defer func() { _ = theirs.Close() }()
+			r, err := http.ReadRequest(bufio.NewReader(theirs))
+			if err != nil {
+				return
+			}
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				return
+			}
+			said := result(path.Base(r.URL.Path), body)
+			_, _ = io.WriteString(theirs, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"+`{"ok":true,"result":`+said+"}")
+		}()
+		return ours, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return network
+}
+
+// TestIdle: a server that holds each poll as long as it was asked to, and an hour in
+// which nobody writes, is no trouble.
+func TestIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var polls atomic.Int64
+		network := serve(t, func(method string, body []byte) string {
+			switch method {
+			case "getMe":
+				return `{"id":1,"username":"HobBot"}`
+			case "getUpdates":
+				polls.Add(1)
+				var p struct{ Timeout int }
+				_ = json.Unmarshal(body, &p)
+				time.Sleep(time.Duration(p.Timeout)*time.Second + 300*time.Millisecond) // and the way back
+				return "[]"
+			}
+			return "true"
+		})
+		var log strings.Builder
+		ch, err := telegram.New(telegram.Config{Token: telegramtest.Token}, channels.Deps{
+			Network: network, Keep: &channelstest.Keeper{}, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		}, telegram.Options{Base: "http://127.0.0.1:1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- ch.Run(ctx, &channelstest.Inbox{}) }()
+		time.Sleep(time.Hour)
+		said := ch.Describe()
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if log.String() != "" || !strings.HasPrefix(said, "connected as @HobBot for 1h0m0s") {
+			t.Errorf("it says %q, and wrote %s", said, log.String())
+		}
+		if n := polls.Load(); n > 240 {
+			t.Errorf("%d polls in an hour", n)
+		}
+		time.Sleep(time.Minute) // for connections that are let go
+	})
+}
+
+// TestSlowLine: a large file may take as long as whoever sends it waits.
+func TestSlowLine(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "film.mp4")
+	if err := os.WriteFile(file, make([]byte, 21<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		var size atomic.Int64
+		network := serve(t, func(_ string, body []byte) string {
+			size.Store(int64(len(body)))
+			time.Sleep(2 * time.Minute)
+			return `{"message_id":5}`
+		})
+		ch, err := telegram.New(telegram.Config{Token: telegramtest.Token}, channels.Deps{Network: network}, telegram.Options{Base: "http://127.0.0.1:1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+		defer cancel()
+		d := note("d", "7", "Here")
+		d.Files = []channels.Attachment{{Name: "film.mp4", MIME: "video/mp4", Size: 21 << 20, Path: file}}
+		if r, err := ch.Send(ctx, d); err != nil || r.ID != "5" || size.Load() < 21<<20 {
+			t.Errorf("%+v, %v, and %d bytes", r, err, size.Load())
+		}
+		time.Sleep(time.Minute) // for connections that are let go
+	})
+}

@@ -1,0 +1,637 @@
+// Package telegramtest is a Bot API server of the published protocol
+// (https://core.telegram.org/bots/api) for the tests of the channel and of the daemon:
+// telegram.Driver{URL: server.URL} with the token Token talks to it. Only tests import
+// it.
+package telegramtest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"html"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf16"
+
+	"hob/channels"
+)
+
+// What the server knows: its bot, and the person of Private.
+const (
+	Token  = "123456:AAsecretsecretsecret_-x"
+	Secret = "AAsecretsecretsecret_-x" //nolint:gosec // the part of Token that nobody may be told
+	Me     = 123456
+	Owner  = 7
+)
+
+// Object is one of the protocol.
+type Object = map[string]any
+
+// Post is what the bot has posted or changed.
+type Post struct {
+	Method, Chat string
+	Text         string // as people see it
+	Raw          string // as the bot wrote it
+	ID           int
+	Params       Object
+	File         []byte
+	Filename     string
+}
+
+// Server keeps updates until a poll with a higher offset; a negative offset forgets all
+// but the last ones, and a second poll ends the first one with 409, as a webhook does
+// all of them. What stands under With is read and changed in With alone.
+type Server struct {
+	URL  string
+	HTTP *httptest.Server
+
+	mu sync.Mutex
+	// Of With.
+	Updates   []Object // that wait
+	Webhook   string
+	ReadsAll  bool
+	Texts     map[int]string // of messages, as people see them
+	Calls     map[string]int
+	Commands  []any
+	Answers   []Object                      // to presses
+	Fails     []func(w http.ResponseWriter) // of the next posts
+	PollFails []func(w http.ResponseWriter) // of the next polls
+	NoHTML    bool                          // it can parse no entities
+	Files     map[string][]byte             // by path
+	FilePath  string                        // of getFile
+	Migrated  map[string]int64              // groups that are supergroups
+	allowed   []any                         // kinds of updates
+	boards    map[int]any                   // the buttons of messages
+	changed   chan struct{}                 // closed when there is news
+	nextID    int
+	polling   chan struct{} // closed to end the poll that is held
+	posts     []Post
+	stall     chan struct{}
+	previews  int
+	signs     int
+	last      Object // what was said last
+	down      bool
+	noDial    int // how many connections do not come about
+	conns     []net.Conn
+}
+
+// New starts a server, which ends with the test.
+func New(t testing.TB) *Server {
+	t.Helper()
+	s := &Server{
+		changed: make(chan struct{}), nextID: 1000, Texts: map[int]string{}, boards: map[int]any{}, Calls: map[string]int{},
+		Files: map[string][]byte{}, Migrated: map[string]int64{}, FilePath: "photos/file_1.jpg",
+	}
+	s.HTTP = httptest.NewServer(s)
+	s.URL = s.HTTP.URL
+	t.Cleanup(s.HTTP.Close)
+	return s
+}
+
+// Refuse answers with an error.
+func Refuse(w http.ResponseWriter, code int, said string, parameters Object) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	o := Object{"ok": false, "error_code": code, "description": said}
+	if parameters != nil {
+		o["parameters"] = parameters
+	}
+	_ = json.NewEncoder(w).Encode(o)
+}
+
+// Grant answers with a result.
+func Grant(w http.ResponseWriter, result any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(Object{"ok": true, "result": result})
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	path, isFile := strings.CutPrefix(r.URL.Path, "/file")
+	rest, ok := strings.CutPrefix(path, "/bot"+Token+"/")
+	if !ok {
+		Refuse(w, 401, "Unauthorized", nil)
+		return
+	}
+	if isFile {
+		s.mu.Lock()
+		b, ok := s.Files[rest]
+		s.mu.Unlock()
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = w.Write(b)
+		return
+	}
+	p := Object{}
+	var content []byte
+	var filename string
+	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
+		if err := r.ParseMultipartForm(32 << 20); err != nil {
+			Refuse(w, 400, "Bad Request: "+err.Error(), nil)
+			return
+		}
+		for k, v := range r.MultipartForm.Value {
+			p[k] = v[0]
+		}
+		for _, fs := range r.MultipartForm.File {
+			f, err := fs[0].Open()
+			if err == nil {
+				content, _ = io.ReadAll(f)
+				_ = f.Close()
+			}
+			filename = fs[0].Filename
+		}
+	} else if err := json.NewDecoder(r.Body).Decode(&p); err != nil {
+		Refuse(w, 400, "Bad Request: "+err.Error(), nil)
+		return
+	}
+	s.mu.Lock()
+	s.Calls[rest]++
+	s.mu.Unlock()
+	switch rest {
+	case "getUpdates":
+		s.getUpdates(w, r, p)
+	case "getMe":
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		Grant(w, Object{"id": Me, "is_bot": true, "first_name": "Hob", "username": "HobBot", "can_read_all_group_messages": s.ReadsAll})
+	case "getWebhookInfo":
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		Grant(w, Object{"url": s.Webhook})
+	case "deleteWebhook":
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.Webhook = ""
+		Grant(w, true)
+	case "setMyCommands":
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.Commands, _ = p["commands"].([]any)
+		Grant(w, true)
+	case "answerCallbackQuery":
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.Answers = append(s.Answers, p)
+		Grant(w, true)
+	case "getFile":
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		Grant(w, Object{"file_id": p["file_id"], "file_path": s.FilePath})
+	default:
+		s.post(w, r, rest, p, content, filename)
+	}
+}
+
+// getUpdates, see https://core.telegram.org/bots/api#getupdates.
+func (s *Server) getUpdates(w http.ResponseWriter, r *http.Request, p Object) {
+	s.mu.Lock()
+	if s.polling != nil {
+		close(s.polling)
+	}
+	ended := make(chan struct{})
+	s.polling = ended
+	if list, ok := p["allowed_updates"].([]any); ok {
+		s.allowed = list
+	}
+	offset, has := p["offset"].(float64)
+	switch {
+	case len(s.PollFails) > 0:
+		f := s.PollFails[0]
+		s.PollFails = s.PollFails[1:]
+		s.mu.Unlock()
+		f(w)
+		return
+	case s.Webhook != "":
+		s.mu.Unlock()
+		Refuse(w, 409, "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first", nil)
+		return
+	case has && offset < 0:
+		s.Updates = s.Updates[max(0, len(s.Updates)+int(offset)):]
+	case has:
+		s.Updates = slices.DeleteFunc(s.Updates, func(u Object) bool { return u["update_id"].(int) < int(offset) })
+	}
+	until := time.NewTimer(time.Duration(p["timeout"].(float64)) * time.Second)
+	defer until.Stop()
+	late := false
+	for len(s.Updates) == 0 && !late {
+		changed := s.changed
+		s.mu.Unlock()
+		select {
+		case <-changed:
+		case <-until.C:
+			late = true
+		case <-r.Context().Done():
+			return
+		case <-ended:
+			Refuse(w, 409, "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running", nil)
+			return
+		}
+		s.mu.Lock()
+	}
+	defer s.mu.Unlock()
+	if s.polling == ended {
+		s.polling = nil
+	}
+	Grant(w, s.Updates[:min(len(s.Updates), 100)])
+}
+
+var tag = regexp.MustCompile(`<[^>]*>`)
+
+// seen returns what people see of a text, or why it is refused.
+func seen(p Object, field string) (text string, why string) {
+	text, _ = p[field].(string)
+	if p["parse_mode"] == "HTML" {
+		var open []string
+		for _, x := range tag.FindAllString(text, -1) {
+			name := strings.Fields(strings.Trim(x, "</>"))[0]
+			switch {
+			case !slices.Contains([]string{"b", "i", "u", "s", "a", "code", "pre", "blockquote"}, name):
+				return "", "unsupported start tag \"" + name + "\""
+			case !strings.HasPrefix(x, "</"):
+				open = append(open, name)
+			case len(open) == 0 || open[len(open)-1] != name:
+				return "", "unexpected end tag"
+			default:
+				open = open[:len(open)-1]
+			}
+		}
+		if len(open) > 0 {
+			return "", "can't find end tag"
+		}
+		if strings.Contains(tag.ReplaceAllString(text, ""), "<") {
+			return "", "unclosed start tag"
+		}
+		text = html.UnescapeString(tag.ReplaceAllString(text, ""))
+	}
+	return text, ""
+}
+
+// post does what posts and changes messages.
+func (s *Server) post(w http.ResponseWriter, r *http.Request, method string, p Object, content []byte, filename string) {
+	s.mu.Lock()
+	stall := s.stall
+	s.mu.Unlock()
+	if stall != nil {
+		select {
+		case <-stall:
+		case <-r.Context().Done():
+			return
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.Fails) > 0 {
+		f := s.Fails[0]
+		s.Fails = s.Fails[1:]
+		f(w)
+		return
+	}
+	chat := fmt.Sprint(p["chat_id"])
+	if to, ok := s.Migrated[chat]; ok {
+		Refuse(w, 400, "Bad Request: group chat was upgraded to a supergroup chat", Object{"migrate_to_chat_id": to})
+		return
+	}
+	field := "text"
+	if content != nil {
+		field = "caption"
+	}
+	text, bad := seen(p, field)
+	id := 0
+	if n, ok := p["message_id"].(float64); ok {
+		id = int(n)
+	}
+	switch {
+	case bad != "" || s.NoHTML && p["parse_mode"] != nil:
+		Refuse(w, 400, "Bad Request: can't parse entities: "+bad, nil)
+		return
+	case len(utf16.Encode([]rune(text))) > 4096:
+		Refuse(w, 400, "Bad Request: message is too long", nil)
+		return
+	}
+	switch method {
+	case "sendChatAction":
+		s.signs++
+		Grant(w, true)
+		return
+	case "sendMessage", "sendDocument", "sendPhoto":
+		if method == "sendMessage" && strings.TrimSpace(text) == "" {
+			Refuse(w, 400, "Bad Request: message text is empty", nil)
+			return
+		}
+		s.nextID++
+		id = s.nextID
+	case "editMessageText", "editMessageReplyMarkup":
+		old, ok := s.Texts[id]
+		switch {
+		case !ok:
+			Refuse(w, 400, "Bad Request: message to edit not found", nil)
+			return
+		case method == "editMessageText" && old == text && p["reply_markup"] == nil:
+			Refuse(w, 400, "Bad Request: message is not modified: specified new message content and reply markup are exactly the same", nil)
+			return
+		case method == "editMessageReplyMarkup":
+			text = old
+		}
+	default:
+		Refuse(w, 404, "Not Found", nil)
+		return
+	}
+	s.Texts[id] = text
+	s.boards[id] = p["reply_markup"]
+	raw, _ := p[field].(string)
+	o, _ := p["link_preview_options"].(Object)
+	if off, _ := o["is_disabled"].(bool); !off && strings.Contains(text, "://") {
+		s.previews++
+	}
+	s.posts = append(s.posts, Post{Method: method, Chat: chat, Text: text, Raw: raw, ID: id, Params: p, File: content, Filename: filename})
+	Grant(w, Object{"message_id": id, "date": time.Now().Unix(), "chat": Object{"id": 1, "type": "private"}})
+}
+
+// Add makes an update, unless the bot wants none of the kind. A message gets an id if it
+// has none.
+func (s *Server) Add(kind string, what Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.nextID++
+	if _, ok := what["message_id"]; !ok && kind == "message" {
+		what["message_id"] = s.nextID
+	}
+	if len(s.allowed) > 0 && !slices.Contains(s.allowed, any(kind)) {
+		return
+	}
+	s.Updates = append(s.Updates, Object{"update_id": s.nextID, kind: what})
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// Write is a text of Owner in a private chat.
+func (s *Server) Write(text string) { s.Add("message", Private(text)) }
+
+// Private is a text that Owner writes to the bot.
+func Private(text string) Object {
+	return Object{
+		"date": 1700000000, "text": text, "from": Object{"id": Owner, "first_name": "Ada", "last_name": "L"},
+		"chat": Object{"id": Owner, "type": "private"},
+	}
+}
+
+// Posts lists what the bot has posted or changed.
+func (s *Server) Posts() []Post {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.posts)
+}
+
+// Called counts the calls of a method.
+func (s *Server) Called(method string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Calls[method]
+}
+
+// With runs f alone with the server.
+func (s *Server) With(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+}
+
+// Board is the keyboard under a message.
+func (s *Server) Board(id int) any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.boards[id]
+}
+
+// Arrived implements channelstest.Platform.
+func (s *Server) Arrived() (out []string) {
+	for _, m := range s.Posts() {
+		if m.Method == "sendMessage" {
+			out = append(out, m.Text)
+		}
+	}
+	return out
+}
+
+// Fail implements channelstest.Platform.
+func (s *Server) Fail(c channels.Class, n int) bool {
+	f := map[channels.Class]func(w http.ResponseWriter){
+		channels.Temporary: func(w http.ResponseWriter) { http.Error(w, "<html>bad gateway", http.StatusBadGateway) },
+		channels.Later: func(w http.ResponseWriter) {
+			Refuse(w, 429, "Too Many Requests: retry after 60", Object{"retry_after": 60})
+		},
+		channels.Permanent:    func(w http.ResponseWriter) { Refuse(w, 403, "Forbidden: bot was blocked by the user", nil) },
+		channels.Unauthorised: func(w http.ResponseWriter) { Refuse(w, 401, "Unauthorized", nil) },
+	}[c]
+	if c == channels.Temporary { // certainly not sent, so that it is not marked
+		s.With(func() { s.noDial += n })
+		return true
+	}
+	if f == nil {
+		return false
+	}
+	s.With(func() {
+		for range n {
+			s.Fails = append(s.Fails, f)
+		}
+	})
+	return true
+}
+
+// Stall implements channelstest.Platform.
+func (s *Server) Stall() func() {
+	c := make(chan struct{})
+	s.With(func() { s.stall = c })
+	return sync.OnceFunc(func() {
+		s.With(func() { s.stall = nil })
+		close(c)
+	})
+}
+
+// Previewed implements channelstest.Previewer, Typed channelstest.Sign.
+func (s *Server) Previewed() int { s.mu.Lock(); defer s.mu.Unlock(); return s.previews }
+
+// Typed implements channelstest.Sign.
+func (s *Server) Typed() int { s.mu.Lock(); defer s.mu.Unlock(); return s.signs }
+
+// Say implements channelstest.Speaker. A chat or sender that is a number has that id;
+// in a group its negative.
+func (s *Server) Say(_ context.Context, chat, sender, text string, group bool) bool {
+	if s.Called("getUpdates") < 2 {
+		return false // what is written before the first poll is not heard
+	}
+	m := Private(text)
+	m["from"] = Object{"id": number(sender), "first_name": sender}
+	m["chat"] = Object{"id": number(chat), "type": "private"}
+	if group {
+		m["chat"] = Object{"id": -number(chat), "type": "supergroup", "title": chat}
+	}
+	s.With(func() { s.last = m })
+	s.Add("message", m)
+	return true
+}
+
+func number(s string) int {
+	if n, err := strconv.Atoi(s); err == nil {
+		return n
+	}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(s))
+	return int(h.Sum32())
+}
+
+// Asked is the newest message with buttons.
+func (s *Server) Asked() (Post, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range slices.Backward(s.posts) {
+		if len(buttons(s.boards[m.ID])) > 0 {
+			return m, true
+		}
+	}
+	return Post{}, false
+}
+
+// buttons are the data of those under a message, by their words.
+func buttons(board any) map[string]string {
+	out := map[string]string{}
+	b, _ := board.(Object)
+	rows, _ := b["inline_keyboard"].([]any)
+	for _, row := range rows {
+		list, _ := row.([]any)
+		for _, one := range list {
+			o, _ := one.(Object)
+			out[fmt.Sprint(o["text"])] = fmt.Sprint(o["callback_data"])
+		}
+	}
+	return out
+}
+
+// Press lets somebody press the button under a message that has word in its words, and
+// returns what he is told. As at the platform, only buttons that are there can be
+// pressed.
+func (s *Server) Press(ctx context.Context, sender string, m Post, word string) (string, error) {
+	data := ""
+	for words, d := range buttons(s.Board(m.ID)) {
+		if strings.Contains(words, word) {
+			data = d
+		}
+	}
+	if data == "" {
+		return "", fmt.Errorf("there is no button %q under %q", word, m.Text)
+	}
+	kind := "private"
+	if strings.HasPrefix(m.Chat, "-") {
+		kind = "supergroup"
+	}
+	s.mu.Lock()
+	s.nextID++
+	id := strconv.Itoa(s.nextID)
+	s.mu.Unlock()
+	s.Add("callback_query", Object{
+		"id": id, "from": Object{"id": number(sender), "first_name": sender}, "data": data,
+		"message": Object{"message_id": m.ID, "date": time.Now().Unix(), "text": m.Text, "chat": Object{"id": number(m.Chat), "type": kind}},
+	})
+	for {
+		s.mu.Lock()
+		for _, a := range s.Answers {
+			if a["callback_query_id"] == id {
+				s.mu.Unlock()
+				return fmt.Sprint(a["text"]), nil
+			}
+		}
+		s.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// Dial connects to the server, unless it is down.
+func (s *Server) Dial(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
+	s.mu.Lock()
+	down := s.down || s.noDial > 0
+	s.noDial = max(0, s.noDial-1)
+	s.mu.Unlock()
+	if down {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("network is unreachable")}
+	}
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", to.String())
+	if err == nil {
+		s.With(func() { s.conns = append(s.conns, conn) })
+	}
+	return conn, err
+}
+
+// Down implements channelstest.Outage.
+func (s *Server) Down() {
+	s.With(func() {
+		s.down = true
+		for _, c := range s.conns {
+			_ = c.Close()
+		}
+		s.conns = nil
+	})
+}
+
+// Up implements channelstest.Outage.
+func (s *Server) Up() { s.With(func() { s.down = false }) }
+
+// Again implements channelstest.Repeater.
+func (s *Server) Again(context.Context) bool {
+	s.mu.Lock()
+	m := s.last
+	s.mu.Unlock()
+	if m == nil {
+		return false
+	}
+	s.Add("message", m)
+	return true
+}
+
+// Secrets implements channelstest.Secrets.
+func (s *Server) Secrets() []string { return []string{Token, Secret} }
+
+var (
+	codes   = regexp.MustCompile(`(?s)<pre>.*?</pre>|<code[^>]*>.*?</code>`)
+	mention = regexp.MustCompile(`(?:^|[^\w/])@\w{3,32}`)
+	hrefs   = regexp.MustCompile(`href="([^"]*)"`)
+)
+
+// Rendered implements channelstest.Renderer, as the apps do: an @name rings somebody,
+// and a link to a user is one.
+func (s *Server) Rendered() (out []string) {
+	for _, m := range s.Posts() {
+		shown := m.Raw
+		if m.Params["parse_mode"] == "HTML" {
+			for _, x := range hrefs.FindAllStringSubmatch(shown, -1) {
+				if to := html.UnescapeString(x[1]); !strings.HasPrefix(to, "http://") && !strings.HasPrefix(to, "https://") && !strings.HasPrefix(to, "mailto:") {
+					out = append(out, "link "+to)
+				}
+			}
+			shown = html.UnescapeString(tag.ReplaceAllString(codes.ReplaceAllString(shown, " "), ""))
+		}
+		for _, at := range mention.FindAllString(shown, -1) {
+			out = append(out, "mention "+at)
+		}
+	}
+	return out
+}
