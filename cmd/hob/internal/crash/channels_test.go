@@ -41,10 +41,10 @@ const waitsFor = 400 * time.Millisecond
 
 // People chat with Hob over Telegram, Slack and Discord while it is killed again and
 // again: short messages that become one, answers that are seen growing, files in both
-// directions. HOB_CRASH_CHAT_KILLS (default 6).
+// directions. HOB_CRASH_CHAT_KILLS (default 5).
 func TestChatsOverKills(t *testing.T) {
 	t.Parallel()
-	kills := number("HOB_CRASH_CHAT_KILLS", 6)
+	kills := number("HOB_CRASH_CHAT_KILLS", 5)
 	w := newWorld(t, uint64(number("HOB_CRASH_SEED", 1)))
 	p := newPlatforms(t)
 	w.env, w.replies = p.env(), chatting
