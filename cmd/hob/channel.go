@@ -152,13 +152,17 @@ func pairings(rows []row) (out []row) {
 	return out
 }
 
-// named finds a channel by its name among rows.
+// namedChannel finds a channel by its name among rows.
 func namedChannel(rows []row, name string) (row, error) {
 	i := slices.IndexFunc(rows, func(r row) bool { return r.text("name") == name })
 	if i < 0 {
-		return nil, &failure{code: exitFailed, cause: fmt.Sprintf("there is no channel %q", name), remedy: "there are " + strings.Join(channel.Names(), ", ")}
+		return nil, unknownChannel(name)
 	}
 	return rows[i], nil
+}
+
+func unknownChannel(name string) error {
+	return &failure{code: exitFailed, cause: fmt.Sprintf("there is no channel %q", name), remedy: "there are " + strings.Join(channel.Names(), ", ")}
 }
 
 // restart says when a running Hob does not know yet what was changed.
