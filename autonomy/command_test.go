@@ -15,9 +15,26 @@ func TestParseCommand(t *testing.T) {
 		{"/", "", ""},
 		{"and/or", "", ""},
 		{"stop", "", ""},
+		{"Hob, /stop now", "stop", "now"},
+		{"@hob /stop", "stop", ""},
+		{"hobby /stop", "", ""},
 	} {
 		if name, args := parseCommand(tc.text); name != tc.name || args != tc.args {
 			t.Errorf("%q is %q with %q, want %q with %q", tc.text, name, args, tc.name, tc.args)
+		}
+	}
+}
+
+// In a group of Messages only what names Hob is heard.
+func TestAnswersThatNameHob(t *testing.T) {
+	for text, yes := range map[string]bool{"yes": true, "Hob, yes!": true, "hob no": false, "@Hob: go ahead": true, "Hob no": false} {
+		if s, ok := parseAnswer(text); !ok || s.yes != yes {
+			t.Errorf("%q is %+v, %v", text, s, ok)
+		}
+	}
+	for _, text := range []string{"hobyes", "Hob", "Hob, yes but later", "tell Hob yes"} {
+		if s, ok := parseAnswer(text); ok {
+			t.Errorf("%q is the answer %+v", text, s)
 		}
 	}
 }

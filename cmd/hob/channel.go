@@ -21,20 +21,7 @@ func (a *app) channelCmd() *cobra.Command {
 	})
 	pair := a.listing(&cobra.Command{
 		Use: "pair CHANNEL", Short: "Prove who you are on a channel", Args: cobra.ExactArgs(1), ValidArgsFunction: completeChannels,
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			return a.with(c.Context(), func(cl *client) error {
-				var out map[string]any
-				if err := cl.post(c.Context(), "/api/v1/channels/"+pathPart(args[0])+"/pair", struct{}{}, &out); err != nil {
-					return err
-				}
-				if a.asJSON {
-					return a.printJSON(out)
-				}
-				r := row(out)
-				fmt.Fprintf(a.out, "Write this on %s, alone in a message and not in a group, until %s:\n\n    %s\n", args[0], localTime(a.zone(), r.text("expires_at")), r.text("code"))
-				return nil
-			})
-		}),
+		RunE: a.run(func(c *cobra.Command, args []string) error { return a.pairChannel(c.Context(), args[0]) }),
 	})
 	unpair := a.listing(&cobra.Command{
 		Use: "unpair ID", Short: "Take an account for a stranger again", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completePairings,
@@ -54,6 +41,22 @@ func (a *app) channelCmd() *cobra.Command {
 	})
 	return a.group(&cobra.Command{Use: "channel", Short: "Where you talk with Hob, and who you are there", SuggestFor: []string{"channels", "pair"}},
 		list, a.channelStatusCmd(), a.channelAddCmd(), a.withMessages(a.channelTestCmd()), pair, unpair, a.channelRemoveCmd())
+}
+
+// pairChannel shows the code that makes an account on a channel the owner's.
+func (a *app) pairChannel(ctx context.Context, name string) error {
+	return a.with(ctx, func(cl *client) error {
+		var out map[string]any
+		if err := cl.post(ctx, "/api/v1/channels/"+pathPart(name)+"/pair", struct{}{}, &out); err != nil {
+			return err
+		}
+		if a.asJSON {
+			return a.printJSON(out)
+		}
+		r := row(out)
+		fmt.Fprintf(a.out, "Write this on %s, alone in a message and not in a group, until %s:\n\n    %s\n", name, localTime(a.zone(), r.text("expires_at")), r.text("code"))
+		return nil
+	})
 }
 
 // completeChannels offers the names of channels for the first argument.
@@ -152,18 +155,28 @@ func pairings(rows []row) (out []row) {
 	return out
 }
 
-// named finds a channel by its name among rows.
+// namedChannel finds a channel by its name among rows.
 func namedChannel(rows []row, name string) (row, error) {
 	i := slices.IndexFunc(rows, func(r row) bool { return r.text("name") == name })
 	if i < 0 {
-		return nil, &failure{code: exitFailed, cause: fmt.Sprintf("there is no channel %q", name), remedy: "there are " + strings.Join(channel.Names(), ", ")}
+		return nil, unknownChannel(name)
 	}
 	return rows[i], nil
 }
 
+func unknownChannel(name string) error {
+	return &failure{code: exitFailed, cause: fmt.Sprintf("there is no channel %q", name), remedy: "there are " + strings.Join(channel.Names(), ", ")}
+}
+
+// runs reports whether Hob runs in the background.
+func (*app) runs(p system.Paths) bool {
+	h, held, err := system.Probe(p.LockFile())
+	return err == nil && held && h.Role == system.RoleDaemon
+}
+
 // restart says when a running Hob does not know yet what was changed.
 func (a *app) restart(p system.Paths) {
-	if h, held, err := system.Probe(p.LockFile()); err == nil && held && h.Role == system.RoleDaemon {
+	if a.runs(p) {
 		fmt.Fprintln(a.err, "Hob reads it at its next start: hob stop, then hob start")
 	}
 }

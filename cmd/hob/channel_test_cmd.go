@@ -75,7 +75,7 @@ func (a *app) testChannels(ctx context.Context, names []string, send bool) error
 		}
 	}
 	if bad > 0 {
-		return &failure{code: exitFailed, cause: fmt.Sprintf("%d of %d cannot be used", bad, len(all)), remedy: "docs/channels.md"}
+		return &failure{code: exitFailed, cause: fmt.Sprintf("%d of %d cannot be used", bad, len(all)), remedy: "what to do stands above, and in: hob channel status"}
 	}
 	return nil
 }

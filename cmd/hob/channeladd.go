@@ -83,7 +83,8 @@ func (a *app) addChannel(ctx context.Context, name string, f channelFlags) error
 		return err
 	}
 	out := addedChannel{Channel: name, Next: append([]string{}, then...)}
-	if h, held, err := system.Probe(o.Paths.LockFile()); err == nil && held && h.Role == system.RoleDaemon {
+	running := a.runs(o.Paths)
+	if running {
 		out.Next = append([]string{"Hob reads it at its next start: hob stop, then hob start"}, out.Next...)
 	} else {
 		out.Next = append([]string{"Start Hob: hob start"}, out.Next...)
@@ -103,7 +104,39 @@ func (a *app) addChannel(ctx context.Context, name string, f channelFlags) error
 	if err == nil && out.Test != nil && !out.Test.OK {
 		err = &failure{code: exitFailed, cause: name + " is set up, and does not work yet: " + out.Test.Cause, remedy: out.Test.Remedy}
 	}
-	return err
+	if err != nil || a.asJSON {
+		return err
+	}
+	return a.takeUp(ctx, name, running, len(then) > 0)
+}
+
+// takeUp starts Hob, anew when it runs, if the owner on his terminal says so: it reads
+// its configuration when it starts. It goes on with the code where one is needed.
+func (a *app) takeUp(ctx context.Context, name string, running, pairs bool) error {
+	question := "Start Hob now?"
+	if running {
+		question = "Start Hob anew now?"
+	}
+	if yes, _, err := a.yesOrNo(ctx, question); err != nil || !yes {
+		return err
+	}
+	if running {
+		if err := a.stop(ctx); err != nil {
+			return err
+		}
+	}
+	started, err := a.background(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.greet(ctx, started); err != nil || !pairs {
+		return err
+	}
+	rows, _, err := a.channels(ctx)
+	if err != nil || slices.ContainsFunc(pairings(rows), func(p row) bool { return p.text("channel") == name }) {
+		return err
+	}
+	return a.pairChannel(ctx, name)
 }
 
 func (a *app) printAdded(out addedChannel) {

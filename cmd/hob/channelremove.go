@@ -72,11 +72,16 @@ func (a *app) removeChannel(ctx context.Context, name string, yes bool) error {
 
 // leaving looks what goes with a channel.
 func (a *app) leaving(ctx context.Context, p system.Paths, cfg *config.Config, name string) (*leaving, error) {
-	if k, _ := channel.Find(name); k.Always {
+	k, known := channel.Find(name)
+	_, there := cfg.Channel(name)
+	switch {
+	case k.Always:
 		return nil, &failure{code: exitFailed, cause: name + " is always there", remedy: "it cannot be removed"}
+	case !known && !there:
+		return nil, unknownChannel(name)
 	}
 	l := &leaving{Channel: name, Secrets: []string{}, Pairings: []row{}}
-	_, l.Section = cfg.Channel(name)
+	l.Section = there
 	own, err := secretsOf(cfg, name)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
@@ -339,5 +340,38 @@ func TestSetupLineByLine(t *testing.T) {
 	}
 	if files := holds(t, home, key); len(files) > 0 {
 		t.Errorf("the key stands in %v", files)
+	}
+}
+
+// On a terminal a channel that was added can be used at once: Hob is started, and the code
+// is shown. When Hob runs it is started anew, and who is not known yet gets the code too.
+func TestAChannelIsTakenUp(t *testing.T) {
+	home := t.TempDir()
+	for _, dir := range []string{"user", "hob", "vault/Hob"} {
+		if err := os.MkdirAll(filepath.Join(home, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	conf := fmt.Sprintf("[agent]\nmodel = \"offline\"\n[web]\nlisten = \"127.0.0.1:0\"\n[pim]\nnotes_folder = %q\n", filepath.Join(home, "vault"))
+	if err := os.WriteFile(filepath.Join(home, "hob", "config.toml"), []byte(conf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { sit(t, home, nil, "stop").ends() }()
+	for _, question := range []string{"Start Hob now?", "Start Hob anew now?"} {
+		s := sit(t, home, nil, "channel", "add", "notes", "--set", "folder=Hob", "--set", "private=true", "--plain")
+		s.expect("notes is set up")
+		s.expect(question)
+		s.press("y\r")
+		s.expect("Hob is ready")
+		s.expect("Write this on notes")
+		if code := s.ends(); code != 0 {
+			t.Errorf("exit code %d", code)
+		}
+	}
+	s := sit(t, home, nil, "channel", "add", "notes", "--set", "folder=Hob", "--set", "private=true", "--plain")
+	s.expect("Start Hob anew now?")
+	s.press("\r")
+	if code := s.ends(); code != 0 {
+		t.Errorf("exit code %d", code)
 	}
 }

@@ -104,7 +104,7 @@ func (d *dialer) unresolved(ctx context.Context, err error) error {
 	}
 	e := &Error{Kind: Resolve, Host: d.t.host.name, Err: err, Message: "the name " + d.t.host.name + " cannot be looked up", Remedy: "is this machine online? Then try again later"}
 	if n, ok := errors.AsType[*net.DNSError](err); ok && n.IsNotFound {
-		e.Kind, e.Message, e.Remedy = NotFound, "there is no host "+d.t.host.name, "check how it is written"
+		e.Kind, e.Message, e.Remedy = NotFound, "there is no host "+d.t.host.name, "check how it is written, and whether this machine is online"
 	}
 	if d.c.proxy != nil {
 		e.Message += ", so that it cannot be checked where it leads"

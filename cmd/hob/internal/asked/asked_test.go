@@ -4,6 +4,7 @@
 package asked
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -29,6 +30,8 @@ const (
 
 // place is a channel with its platform.
 type place struct {
+	// channel is its name; "": that of the test.
+	channel string
 	// section is its part of the configuration, and more what else there is.
 	section, more string
 	driver        channels.Driver // nil: that of channels/all
@@ -52,6 +55,8 @@ type place struct {
 	ask func(text string)
 	// trial: hob channel test NAME --send is seen to arrive.
 	trial bool
+	// powerless: the owner is heard there, and answers nothing.
+	powerless bool
 	// mute: a second answer is answered by nothing that could be waited for.
 	mute bool
 
@@ -76,6 +81,9 @@ func places() []struct {
 		{"telegram", openTelegram},
 		{"discord", openDiscord},
 		{"slack", openSlack},
+		{"reminders", openReminders},
+		{"notes", openNotes},
+		{"notes of several", openSharedNotes},
 		{"desktop", openDesktop},
 	}
 }
@@ -89,7 +97,7 @@ func TestWhoseAnswersCount(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			p := c.open(t)
-			p.h = openHouse(t, c.name, p)
+			p.h = openHouse(t, cmp.Or(p.channel, c.name), p)
 			p.pair(t)
 			if p.trial {
 				p.arrives(t)
@@ -159,13 +167,22 @@ func (p *place) round(t *testing.T, group, yes bool) {
 		}
 		return i >= 0
 	})
-	until(t, mark+": the question arrives", func() bool { return p.saw(q.ID) })
+	until(t, mark+": the question arrives", func() bool { return p.saw(q.ID) && h.sent(q.ID) })
 
 	p.attempts(t, group, q.ID, !yes)
 	if now := h.question(q.ID); now.State != "pending" || h.did(mark) != 0 {
 		t.Fatalf("%s: another's answer made it %s by %q, and it was done %d times", mark, now.State, now.DecidedBy, h.did(mark))
 	}
 
+	if p.powerless {
+		p.say(owner, group, "/yes "+q.ID)
+		until(t, mark+": the owner is told where to answer", func() bool { return p.saw("decides nothing") })
+		if now := h.question(q.ID); now.State != "pending" || h.did(mark) != 0 {
+			t.Errorf("%s is %s, and was done %d times", mark, now.State, h.did(mark))
+		}
+		h.post("/api/v1/sessions/home/approvals/"+q.ID, map[string]bool{"approved": false}, &struct{}{})
+		return
+	}
 	state, word, times := "denied", "Left: ", 0
 	if yes {
 		state, word, times = "approved", "Done: ", 1
@@ -252,6 +269,19 @@ func (h *house) question(id string) question {
 		h.t.Fatalf("there is no question %s among %+v", id, list)
 	}
 	return list[i]
+}
+
+// sent reports whether a text with this part is known to have arrived.
+func (h *house) sent(part string) bool {
+	h.t.Helper()
+	var list []struct{ Text, State string }
+	h.get("/api/v1/deliveries", &list)
+	for _, d := range list {
+		if d.State == "sent" && strings.Contains(d.Text, part) {
+			return true
+		}
+	}
+	return false
 }
 
 // channelRow is the channel as the API tells of it.

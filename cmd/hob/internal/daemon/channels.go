@@ -156,6 +156,7 @@ func (d *Daemon) trialDeps(c *config.Config, name string) channels.Deps {
 			}
 			return d.servers(a), nil
 		},
+		Lists: d.lists, Notes: d.notes,
 	}
 }
 
@@ -173,7 +174,7 @@ func (d *Daemon) sendTrial(ctx context.Context, name string) (string, error) {
 	text := "This is a test: Hob can reach you on " + name + "."
 	err = d.store.Write(ctx, func(tx *store.Tx) error {
 		return d.bus.SayTx(tx, event, bus.Out{
-			Delivery:   channels.Delivery{Kind: channels.Status, Session: "system", Channel: name, Chat: chat, Text: text},
+			Delivery:   channels.Delivery{Kind: channels.Notice, Session: "system", Channel: name, Chat: chat, Text: text},
 			Provenance: provenance.Hob, Judged: true,
 		})
 	})
@@ -245,6 +246,15 @@ func trial(e doctor.Env) func(context.Context, *config.Config, string) (string, 
 			s, err := e.Secrets.Resolve(ctx, ref)
 			return s.Reveal(), err
 		}
+		servers := func(a config.Account) pim.Account {
+			out := a.Servers()
+			out.Secret = func(ctx context.Context) (string, error) { return reveal(ctx, a.Password) }
+			return out
+		}
+		run := e.Scripts
+		if !c.Pim.Apps {
+			run = nil
+		}
 		return channel.Test(ctx, c, channelsall.Drivers(), name, channels.Deps{
 			Log: slog.New(slog.DiscardHandler), Network: network, Scripts: e.Scripts, Dir: e.Paths.ChannelDir(name), Getenv: e.Getenv,
 			Secret: func(ref string) (string, error) { return reveal(ctx, ref) },
@@ -253,10 +263,18 @@ func trial(e doctor.Env) func(context.Context, *config.Config, string) (string, 
 				if err != nil {
 					return pim.Account{}, err
 				}
-				out := a.Servers()
-				out.Secret = func(ctx context.Context) (string, error) { return reveal(ctx, a.Password) }
-				return out, nil
+				return servers(a), nil
 			},
+			Lists: func() []pim.Reminders {
+				var with []pim.Account
+				for _, a := range c.Accounts {
+					if a.Has("caldav") {
+						with = append(with, servers(a))
+					}
+				}
+				return listsOf(with, run, time.Local) //nolint:gosmopolitan // it is looked whether they can be read
+			},
+			Notes: func() []pim.Notes { return notesOf(c.Pim.NotesFolder, run) },
 		})
 	}
 }

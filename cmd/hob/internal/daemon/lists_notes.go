@@ -2,7 +2,9 @@ package daemon
 
 import (
 	"runtime"
+	"time"
 
+	"hob/platform/osrun"
 	"hob/platform/pim"
 	"hob/platform/pim/apple"
 	"hob/platform/pim/internet"
@@ -12,27 +14,37 @@ import (
 
 // lists are the owner's lists of things to do besides Hob's own reminders: those of his
 // accounts, and of the programs of this machine.
-func (d *Daemon) lists() (out []pim.Reminders) {
-	for _, a := range d.accounts("caldav")() {
-		out = append(out, internet.NewReminders(a, d.zone()))
+func (d *Daemon) lists() []pim.Reminders { return listsOf(d.accounts("caldav")(), d.apps(), d.zone()) }
+
+func listsOf(accounts []pim.Account, run osrun.Runner, zone *time.Location) (out []pim.Reminders) {
+	for _, a := range accounts {
+		out = append(out, internet.NewReminders(a, zone))
 	}
-	switch run := d.apps(); {
+	switch {
 	case run == nil:
 	case runtime.GOOS == "windows":
-		out = append(out, outlook.NewReminders(run, d.zone()))
+		out = append(out, outlook.NewReminders(run, zone))
 	default:
-		out = append(out, apple.NewReminders(run, d.zone()))
+		out = append(out, apple.NewReminders(run, zone))
 	}
 	return out
 }
 
 // notes are the owner's notes besides Hob's own: a folder of his, and those of the
 // programs of this machine. Played time leaves his folder alone.
-func (d *Daemon) notes() (out []pim.Notes) {
-	if dir := d.opt.Config.Pim.NotesFolder; dir != "" && d.opt.Play == nil {
+func (d *Daemon) notes() []pim.Notes {
+	dir := d.opt.Config.Pim.NotesFolder
+	if d.opt.Play != nil {
+		dir = ""
+	}
+	return notesOf(dir, d.apps())
+}
+
+func notesOf(dir string, run osrun.Runner) (out []pim.Notes) {
+	if dir != "" {
 		out = append(out, markdown.New(dir))
 	}
-	switch run := d.apps(); {
+	switch {
 	case run == nil:
 	case runtime.GOOS == "windows":
 		out = append(out, outlook.NewNotes(run))

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"hob/autonomy/bus"
 	"hob/autonomy/pairing"
 	"hob/channels"
 	"hob/channels/web"
+	"hob/cmd/hob/internal/channel"
 	"hob/knowledge/store"
 )
 
@@ -54,22 +56,41 @@ func (d *Daemon) paired(tx *store.Tx, p pairing.Pairing) error {
 }
 
 // newCode makes a code for a channel on which somebody can write.
-func (d *Daemon) newCode(ctx context.Context, channel, by string) (pairing.Code, error) {
+func (d *Daemon) newCode(ctx context.Context, name, by string) (pairing.Code, error) {
 	var names []string
 	for _, h := range d.channels.Status() {
 		if h.Pull || h.Deaf || h.State == "failed" {
 			continue
 		}
-		if h.Name == channel {
-			return d.pairings.NewCode(ctx, channel, by)
+		if h.Name == name {
+			return d.pairings.NewCode(ctx, name, by)
 		}
 		names = append(names, h.Name)
 	}
-	where := "no channel is configured on which you could write to me"
-	if len(names) > 0 {
-		where = "the channels are " + strings.Join(names, ", ")
+	return pairing.Code{}, fmt.Errorf("%w: %s", web.ErrInvalid, d.unpairable(name, names))
+}
+
+// unpairable says why there is no code for a channel, and what to do. names are those
+// for which there is one.
+func (d *Daemon) unpairable(name string, names []string) string {
+	i := slices.IndexFunc(d.channels.Status(), func(h channels.Health) bool { return h.Name == name })
+	k, known := channel.Find(name)
+	s, there := d.latest().Channel(name)
+	switch {
+	case i >= 0 && d.channels.Status()[i].State == "failed":
+		return fmt.Sprintf("%s cannot be used, so that nobody can be paired there; see: hob channel status %s", name, name)
+	case k.Always || i >= 0:
+		return fmt.Sprintf("on %s you need no code; whoever can use it is you", name)
+	case there && s.Enabled:
+		return fmt.Sprintf("%s was set up after Hob was started; hob stop, then hob start", name)
+	case there:
+		return fmt.Sprintf("%s is switched off; hob config set channels.%s.enabled true, then hob stop and hob start", name, name)
+	case known:
+		return fmt.Sprintf("%s is not set up; hob channel add %s", name, name)
+	case len(names) == 0:
+		return fmt.Sprintf("there is no channel %q; there are %s", name, strings.Join(channel.Names(), ", "))
 	}
-	return pairing.Code{}, fmt.Errorf("%w: %q is no channel that can be paired; %s", web.ErrInvalid, channel, where)
+	return fmt.Sprintf("there is no channel %q; you can be paired on %s", name, strings.Join(names, ", "))
 }
 
 func (d *Daemon) pairCode(ctx context.Context, channel, by string) (string, error) {
