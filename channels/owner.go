@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -31,8 +32,12 @@ const PairedCommand = "/paired"
 // SenderID is the form in which ids of senders are stored and compared, as a
 // whole and exactly: an address in lower case, a telephone number without what
 // divides it, everything else as it is. It is "", which is nobody, for what has
-// characters that cannot be seen.
+// characters that cannot be seen, or some that only look like one of ASCII and
+// would become it, as the Kelvin sign would become a k.
 func SenderID(s string) string {
+	if strings.ContainsFunc(s, becomesASCII) {
+		return ""
+	}
 	s = norm.NFC.String(strings.TrimSpace(s))
 	if strings.ContainsFunc(s, func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }) || strings.ContainsRune(s, unicode.ReplacementChar) || len(s) > 500 {
 		return ""
@@ -46,7 +51,16 @@ func SenderID(s string) string {
 			return r
 		}, s)
 	case strings.Contains(s, "@"):
-		return strings.ToLower(s)
+		return strings.Map(func(r rune) rune {
+			if 'A' <= r && r <= 'Z' {
+				return r + 'a' - 'A'
+			}
+			return r
+		}, s)
 	}
 	return s
+}
+
+func becomesASCII(r rune) bool {
+	return r >= utf8.RuneSelf && norm.NFC.String(string(r))[0] < utf8.RuneSelf
 }

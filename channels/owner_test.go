@@ -13,6 +13,7 @@ func TestSenderID(t *testing.T) {
 	for in, want := range map[string]string{
 		"42": "42", " 42 ": "42", "+1 (555) 01-00": "+15550100", "Ada@Example.ORG": "ada@example.org", "Ada": "Ada",
 		"": "", "   ": "", "ada\u200b": "", "ada\u202e": "", "a\nb": "", "\xff": "", "e\u0301": "\u00e9",
+		"\u212aate@example.org": "", "adm\u0130n@example.org": "adm\u0130n@example.org", "\u00c4da@example.org": "\u00c4da@example.org",
 	} {
 		if got := channels.SenderID(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
