@@ -56,6 +56,7 @@ func StartSMTP(t testing.TB) *SMTP {
 	}()
 	t.Cleanup(func() {
 		_ = s.Close()
+		_ = l.Close() // Close does not know of it before Serve has begun
 		<-done
 	})
 	return out
