@@ -270,6 +270,10 @@ type Drafter interface {
 // machine has woken from sleep, since nobody tells a connection that it is dead.
 type Connected interface{ Connected() }
 
+// Linked is a channel that connects again by itself while it runs: Link is nil while it is
+// connected, or has not tried yet, and otherwise why it is not. It returns at once.
+type Linked interface{ Link() error }
+
 // Tester is a channel that can be tried: Test signs in and out, sends nothing, and
 // returns in a sentence what it found, such as "signed in as @hob on example".
 type Tester interface {

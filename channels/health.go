@@ -64,6 +64,16 @@ func (m *Manager) look(h *Health) {
 			return nil
 		})
 	}
+	if l, ok := ch.(Linked); ok && h.State == "running" {
+		var err error
+		_ = guarded(func() error {
+			err = l.Link()
+			return nil
+		})
+		if err != nil {
+			h.State, h.Error = "waiting", brief(err)
+		}
+	}
 	g := m.gates[h.Name]
 	h.Refused, h.Unmentioned = int(g.refused.Load()), int(g.unmentioned.Load())
 	c, ok := m.opt.Outbox.(Counter)

@@ -87,3 +87,34 @@ func TestAnOutageOfAnHourLosesNothing(t *testing.T) {
 		h.stop(t)
 	})
 }
+
+// linked connects again by itself.
+type linked struct {
+	channelstest.Fake
+	err atomic.Pointer[error]
+}
+
+func (l *linked) Link() error {
+	if err := l.err.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+func TestAChannelThatIsNotConnectedDoesNotCountAsRunning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ch := &linked{}
+		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": ch}, channels.Options{})
+		for _, c := range []struct {
+			err   error
+			state string
+		}{{nil, "running"}, {errors.New("no route"), "waiting"}, {nil, "running"}} {
+			ch.err.Store(&c.err)
+			synctest.Wait()
+			if s := h.Status()[0]; s.State != c.state || (s.Error == "no route") != (c.err != nil) {
+				t.Errorf("with %v: %+v", c.err, s)
+			}
+		}
+		h.stop(t)
+	})
+}

@@ -37,18 +37,18 @@ func (c *Channel) Run(ctx context.Context, to channels.Receiver) error {
 		s := &session{Channel: c, to: to, frames: make(chan frame, 256), presses: make(chan frame, 64), commands: make(chan frame, 64)}
 		err := s.run(ctx)
 		if ctx.Err() != nil {
-			c.describe("not connected")
+			c.describe(nil, "not connected")
 			return nil
 		}
 		if class := channels.ClassOf(err); class == channels.Unauthorised {
-			c.describe("stopped: %v", err)
+			c.describe(nil, "not connected")
 			return err
 		}
 		if time.Since(began) > time.Minute {
 			tries = 0
 		}
 		wait := max(retryAt(err, 0), backoff(c.at.Pause, tries))
-		c.describe("not connected: %v; trying again", err)
+		c.describe(err, "not connected")
 		c.log.Warn("slack is not connected", "error", err, "wait", wait)
 		if !pause(ctx, wait) {
 			return nil
@@ -133,7 +133,7 @@ func (s *session) run(ctx context.Context) error {
 			return err
 		}
 	}
-	s.describe("connected as @%s on %s since %s UTC", me.Name, me.Called, time.Now().UTC().Format("2006-01-02 15:04"))
+	s.describe(nil, "connected as @%s on %s since %s UTC", me.Name, me.Called, time.Now().UTC().Format("2006-01-02 15:04"))
 	for {
 		var f frame
 		select {

@@ -105,6 +105,7 @@ type Channel struct {
 	mu       sync.Mutex
 	me       identity
 	state    string // for Describe
+	trouble  error  // for Link
 	names    map[string]string
 	shared   map[string]bool   // deliveries whose files have gone out already
 	asked    map[string]*asked // by question
@@ -210,10 +211,18 @@ func (c *Channel) Describe() string {
 	return c.state
 }
 
-func (c *Channel) describe(format string, args ...any) {
+// Link implements channels.Linked.
+func (c *Channel) Link() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.state = fmt.Sprintf(format, args...)
+	return c.trouble
+}
+
+// describe notes how the connection is, and why there is none.
+func (c *Channel) describe(trouble error, format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.state, c.trouble = fmt.Sprintf(format, args...), trouble
 }
 
 // identity is who Hob is on Slack.

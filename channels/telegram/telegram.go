@@ -165,11 +165,18 @@ func (c *Channel) Describe() string {
 	defer c.mu.Unlock()
 	switch {
 	case c.broken != nil:
-		return "not connected: " + c.broken.Error()
+		return "not connected"
 	case c.since.IsZero():
 		return "not connected yet"
 	}
 	return "connected as @" + c.me.Username + " for " + time.Since(c.since).Round(time.Minute).String() + "; " + c.me.privacy()
+}
+
+// Link implements channels.Linked.
+func (c *Channel) Link() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.broken
 }
 
 func (u user) privacy() string {
