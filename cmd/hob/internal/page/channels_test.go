@@ -54,6 +54,9 @@ func testChannels(t *testing.T, b *browser) {
 		t.Errorf("the code is %q", code)
 	}
 	w.picture("channels")
+	w.do(scheme("dark"), chromedp.EmulateViewport(390, 844))
+	w.picture("channels-dark")
+	w.do(scheme("light"), chromedp.EmulateViewport(1000, 900))
 	if !f.Say(t.Context(), "7", "ada", code, false) {
 		t.Fatal("the code is not taken")
 	}
