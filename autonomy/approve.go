@@ -313,6 +313,10 @@ func (l *Loop) cmdPair(ctx context.Context, ev bus.Event, channel string) (strin
 	if l.o.Pair == nil {
 		return "", errors.New("there is no channel to pair here")
 	}
+	// Whoever reads a code can be the first to write it.
+	if m, err := messageOf(ev); err != nil || m.Shared {
+		return "", errors.Join(err, errors.New("others would read the code here, and could use it; write that to me alone, or use hob channel pair in a terminal"))
+	}
 	return l.o.Pair(ctx, channel, "chat")
 }
 

@@ -1,6 +1,11 @@
 package autonomy
 
-import "testing"
+import (
+	"context"
+	"testing"
+
+	"hob/autonomy/bus"
+)
 
 func TestParseCommand(t *testing.T) {
 	for _, tc := range []struct{ text, name, args string }{
@@ -35,6 +40,17 @@ func TestAnswersThatNameHob(t *testing.T) {
 	for _, text := range []string{"hobyes", "Hob", "Hob, yes but later", "tell Hob yes"} {
 		if s, ok := parseAnswer(text); ok {
 			t.Errorf("%q is the answer %+v", text, s)
+		}
+	}
+}
+
+// Whoever reads a code can be the first to write it.
+func TestNoCodeIsShownToAGroup(t *testing.T) {
+	l := &Loop{o: Options{Pair: func(context.Context, string, string) (string, error) { return "2345A-BCDEF", nil }}}
+	for shared, shown := range map[bool]bool{false: true, true: false} {
+		got, err := l.cmdPair(t.Context(), bus.Event{Payload: mustJSON(message{Shared: shared})}, "pigeon")
+		if (err == nil) != shown || (got != "") != shown {
+			t.Errorf("shared %v: %q, %v", shared, got, err)
 		}
 	}
 }

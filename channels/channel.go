@@ -215,9 +215,9 @@ type Finder interface {
 
 // Allower is a channel whose owner lets other people write to Hob. Allow
 // returns the sender ids of its configuration, as they are known at the time, and
-// is asked with each message; nobody else is heard. A channel
-// without it, or with an empty list, hears its owner only. What these people
-// write stays outside text, in a conversation of their own.
+// is asked with each message; nobody else is heard. A channel without it, or with an
+// empty list, hears its owner only. What these people write stays outside text, in a
+// conversation of their own.
 type Allower interface{ Allow() []string }
 
 // Limits of a platform; the zero value means none.

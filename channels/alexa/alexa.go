@@ -27,7 +27,7 @@ import (
 	"time"
 
 	"hob/channels"
-	plain "hob/platform/markup"
+	"hob/platform/markup"
 	"hob/platform/safehttp"
 )
 
@@ -170,7 +170,7 @@ func (c *Channel) Send(_ context.Context, d channels.Delivery) (channels.Receipt
 	case channels.Notice, channels.Send:
 		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "alexa: she speaks only when she is spoken to; choose another channel in [notify]")
 	}
-	if err := c.box.put(d, plain.Plain(d.Text), c.now()); err != nil {
+	if err := c.box.put(d, markup.Plain(d.Text), c.now()); err != nil {
 		return channels.Receipt{}, channels.Errorf(channels.Temporary, "alexa: keep the answer: %w", err)
 	}
 	return channels.Receipt{}, nil

@@ -47,8 +47,8 @@ func last(text string) response {
 
 const open, shut = "<speak>", "</speak>"
 
-// markup escapes what begins a tag or an entity. In a text nothing else means anything.
-func markup() *strings.Replacer { return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;") }
+// escaper escapes what begins a tag or an entity. In a text nothing else means anything.
+func escaper() *strings.Replacer { return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;") }
 
 // fits is a text as far as it can be spoken in so many characters, and the rest of it.
 func fits(text string, most int) (head, rest string) {
@@ -81,7 +81,7 @@ func spoken(text string) speech {
 		case unicode.IsControl(r) || r >= 0xfffe && r <= 0xffff:
 			continue
 		default:
-			s = markup().Replace(s)
+			s = escaper().Replace(s)
 		}
 		if n += len([]rune(s)); n > maxSpeech-len(open)-len(shut) {
 			break

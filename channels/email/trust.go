@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/net/publicsuffix"
+
 	"hob/platform/pim"
 	"hob/platform/pim/mailbox"
 )
@@ -43,7 +45,16 @@ func trustedHost(s string) (string, error) {
 	if s != "" && (!hostName(domain) || all && !strings.Contains(domain, ".")) {
 		return "", fmt.Errorf(`trusted_host is one name, such as "mx.example.org", or "*.example.org" for all names in a domain, not %q`, pim.Line(s, 80))
 	}
+	if all && anybodys(domain) {
+		return "", fmt.Errorf(`trusted_host %q stands for hosts of anybody; name the domain of your own mail host`, pim.Line(s, 80))
+	}
 	return s, nil
+}
+
+// anybodys reports a domain in which anybody can have a name ("co.uk").
+func anybodys(domain string) bool {
+	_, err := publicsuffix.EffectiveTLDPlusOne(domain)
+	return err != nil
 }
 
 func hostName(s string) bool {
@@ -165,7 +176,7 @@ func common(names []string) string {
 		return names[0]
 	}
 	labels := strings.Split(names[0], ".")
-	for i := 1; i+1 < len(labels); i++ {
+	for i := 1; i+1 < len(labels) && !anybodys(strings.Join(labels[i:], ".")); i++ {
 		all := "*." + strings.Join(labels[i:], ".")
 		if !slices.ContainsFunc(names, func(s string) bool { return !named(s, all) }) {
 			return all

@@ -69,6 +69,7 @@ func TestWhatTheHostIsCalled(t *testing.T) {
 		{"", []string{"mx.host.example", "mx.evil.example"}, 2, "1 of 2 carries mx.evil.example, 1 of 2 carries mx.host.example. Set only"},
 		{"", []string{"mx.host.example"}, 5, "1 of 5 carries mx.host.example, 4 carry nothing. Set only"},
 		{"", []string{"a.example", "b.example"}, 2, "Set only"},
+		{"", []string{"mx.ada.co.uk", "mx.eve.co.uk"}, 2, "Set only"},
 		{"", []string{"", "mx.host.example"}, 2, "1 of 2 carries no name"},
 		{"mx.google.com", nil, 0, "by what mx.google.com has checked"},
 	} {
@@ -77,7 +78,7 @@ func TestWhatTheHostIsCalled(t *testing.T) {
 			t.Errorf("%q: %s", c.ids, got)
 		}
 	}
-	for name, ok := range map[string]bool{"": true, " MX.Example.org ": true, "*.example.org": true, "localhost": true, "*.org": false, "*": false, "*.": false, "mx.example.org;": false, "mx.example.org; x": false, ".example.org": false, "a@b.c": false} {
+	for name, ok := range map[string]bool{"": true, " MX.Example.org ": true, "*.example.org": true, "localhost": true, "*.org": false, "*.co.uk": false, "*": false, "*.": false, "mx.example.org;": false, "mx.example.org; x": false, ".example.org": false, "a@b.c": false} {
 		if _, err := New(Config{Address: hob, IMAP: "imap.test.local", SMTP: "smtp.test.local", Password: "x", TrustedHost: name}, channels.Deps{}); (err == nil) != ok {
 			t.Errorf("%q: %v", name, err)
 		}

@@ -51,12 +51,9 @@ func (d Driver) New(decode func(any) error, deps channels.Deps) (channels.Channe
 	if err := decode(&c); err != nil {
 		return nil, err
 	}
-	if c.Token != "" && deps.Secret != nil {
-		s, err := deps.Secret(c.Token)
-		if err != nil {
-			return nil, fmt.Errorf("the token: %w", err)
-		}
-		c.Token = s
+	var err error
+	if c.Token, err = deps.Reveal("token", c.Token); err != nil {
+		return nil, err
 	}
 	return New(c, deps, Options{Base: d.URL})
 }

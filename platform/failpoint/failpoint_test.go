@@ -42,6 +42,10 @@ func TestAnOrdinaryBuildNeverDies(t *testing.T) {
 	}
 	t.Setenv("HOB_FAILPOINT", "*:1")
 	failpoint.Hit("a.before")
+	t.Setenv("HOB_FAILPOINT_AT_CHAT", "http://evil.example.com")
+	if at := failpoint.Address("chat", "https://chat.example.com"); at != "https://chat.example.com" {
+		t.Error("the environment sends it elsewhere:", at)
+	}
 }
 
 func TestATaggedBuildDiesWhereItIsTold(t *testing.T) {

@@ -1,8 +1,8 @@
 //go:build !failpoint
 
 // Package failpoint lets the crash test kill the process at a named instant.
-// In an ordinary build every function is an empty, inlined no-op; only a build
-// with the tag "failpoint" (made by the crash test) reads HOB_FAILPOINT.
+// In an ordinary build its functions do nothing; only a build with the tag
+// "failpoint" (made by the crash test) reads the environment for it.
 package failpoint
 
 // Enabled reports whether this build can kill itself at a failpoint.
@@ -12,6 +12,6 @@ const Enabled = false
 // constant, such as "store.commit.before".
 func Hit(string) {}
 
-// Address is where a platform is reached: at its official address, unless a crash test
-// has one of its own (HOB_FAILPOINT_AT_NAME).
+// Address is where a platform is reached: in an ordinary build at its official address,
+// whatever the environment says.
 func Address(_, official string) string { return official }

@@ -10,9 +10,9 @@ import (
 var smsMark = regexp.MustCompile(`\((?:sms\w*|filtered)\)$`)
 
 // Handle is the one form of an address: a telephone number as E.164 where that can be
-// told, an e-mail address with its ASCII letters in lower case, everything else (short codes, names of
-// senders) as it is. country is the two letters that Messages keeps beside a number
-// written without its country's prefix, "" when it keeps none.
+// told, an e-mail address with its ASCII letters in lower case, everything else (short
+// codes, names of senders) as it is. country is the two letters that Messages keeps
+// beside a number written without its country's prefix, "" when it keeps none.
 func Handle(id, country string) string {
 	id = strings.TrimSpace(id)
 	for _, scheme := range []string{"tel:", "mailto:", "sms:"} {

@@ -1,5 +1,5 @@
-// The notes that have all of the words, the newest first, of one folder or of all. Few Apple events: one for
-// each property of all notes, never one for each note.
+// The notes that have all of the words, the newest first, of one folder or of all. Few
+// Apple events: one for each property of all notes, never one for each note.
 function main(request) {
   var notes = app('com.apple.Notes').notes, words = request.words, partial = [], folder = null;
   if (request.folder) {
