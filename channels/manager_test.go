@@ -165,6 +165,43 @@ func TestRateLimit(t *testing.T) {
 	})
 }
 
+// A guest who makes Hob write much keeps no answer and no question from the owner.
+func TestGuestsLeaveTheOwnerHisShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &channelstest.Fake{Limit: channels.Limits{PerMinute: 4, MaxText: 100}}
+		var got []string
+		began := time.Now()
+		f.After(func(d channels.Delivery) {
+			got = append(got, fmt.Sprintf("%s %.5s %s", d.Chat, d.Text, time.Since(began)))
+		})
+		out := channelstest.NewOutbox()
+		long := to("x", "eve", strings.Repeat("guest ", 60)) // five parts
+		long.Guest = true
+		short := to("x", "bob", "guest")
+		short.Guest = true
+		ids := []string{out.Put(long), out.Put(short), out.Put(to("x", "me", "first"))}
+		h := start(t, out, map[string]channels.Channel{"x": f}, channels.Options{})
+		time.Sleep(time.Second)
+		synctest.Wait()
+		ids = append(ids, out.Put(to("x", "me", "again")))
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		h.stop(t)
+		want := []string{
+			"me first 0s", "eve guest 0s", "eve guest 0s", "me again 1s",
+			"eve guest 1m0s", "eve guest 1m0s", "eve guest 2m0s", "bob guest 2m0s",
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Error(d)
+		}
+		for _, id := range ids {
+			if s := out.Row(id).State; s != channels.Sent {
+				t.Errorf("%s is %s", id, s)
+			}
+		}
+	})
+}
+
 // A text of three parts whose second part fails goes on where it stopped.
 func TestPartsAreNotRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
