@@ -325,8 +325,14 @@ func (d *deliverer) part(ctx context.Context, row Delivery, t *try) (Receipt, er
 	return r, err
 }
 
-// slowest is how many bytes of a file go out in a second at the least.
+// slowest is how many bytes of a file pass in a second at the least.
 const slowest = 128 << 10
+
+// Passing is how long a request with so many bytes may last: 30 s, and more for a large
+// file. Its context may end before.
+func Passing(bytes int64) time.Duration {
+	return 30*time.Second + time.Duration(min(max(bytes, 0), 1<<30)/slowest)*time.Second
+}
 
 // call runs f with the deadline of a Send, which is later for large files; when the
 // daemon ends, f may go on for the grace period.
