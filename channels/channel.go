@@ -294,6 +294,8 @@ type Keeper interface {
 // Deps is what a driver may use.
 type Deps struct {
 	Log *slog.Logger
+	// Name is what the owner calls Hob; "": Hob.
+	Name string
 	// Secret resolves a secret reference of the configuration ("env:X",
 	// "keychain:x", "file:/x"); plain values come back as they are.
 	Secret func(ref string) (string, error)
