@@ -478,11 +478,13 @@ type talker struct {
 	say   channels.Inbound
 	acc   channels.Accepted
 	err   error
+	r     channels.Receiver
 }
 
 func (k *talker) Allow() []string { return k.allow }
 
 func (k *talker) Run(ctx context.Context, r channels.Receiver) error {
+	k.r = r
 	k.acc, k.err = r.Receive(ctx, k.say)
 	<-ctx.Done()
 	return nil
