@@ -98,6 +98,29 @@ func TestAMessageThatWaitsForMoreIsStopped(t *testing.T) {
 	}
 }
 
+// What was written before "/new" is answered in the conversation that it was written in.
+func TestANewConversationBeginsAfterWhatWaits(t *testing.T) {
+	m := reply(func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "ok"} })
+	e := start(t, setup{model: m, pushes: map[string]bool{"chat": true}})
+	e.await(e.hears(time.Millisecond, "1", "remember the blue one").Event)
+	waits := e.hears(time.Hour, "2", "and where is it?")
+	fresh := e.hears(time.Hour, "3", "/new")
+	if ev := e.await(fresh.Event); !strings.HasPrefix(ev.Answer, "A fresh conversation.") {
+		t.Errorf("/new was answered %q", ev.Answer)
+	}
+	if ev := e.await(waits.Event); ev.State != bus.Done || ev.Answer != "ok" {
+		t.Errorf("%s %q", ev.State, ev.Answer)
+	}
+	e.await(e.hears(time.Millisecond, "4", "hello").Event)
+	var asked []bool
+	for _, r := range m.Asked() {
+		asked = append(asked, strings.Contains(fmt.Sprint(r.Messages), "blue one"))
+	}
+	if fmt.Sprint(asked) != "[true true false]" {
+		t.Errorf("the old conversation was known: %v", asked)
+	}
+}
+
 // view is an answer as it is shown.
 type view struct {
 	mu   sync.Mutex

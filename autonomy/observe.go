@@ -207,6 +207,9 @@ func (l *Loop) Receive(ctx context.Context, in channels.Inbound) (channels.Accep
 		}
 	}()
 	err = l.o.Store.Write(ctx, func(tx *store.Tx) error {
+		if err := l.inTurn(tx, &ev); err != nil {
+			return err
+		}
 		if acc, err = l.o.Bus.JoinTx(tx, ev, settle, joined); err != nil {
 			return err
 		}
@@ -225,6 +228,19 @@ func (l *Loop) Receive(ctx context.Context, in channels.Inbound) (channels.Accep
 		return channels.Accepted{}, err
 	}
 	return acc, nil
+}
+
+// inTurn puts "/new" behind a message that still waits for a next one, which belongs to
+// the conversation that is about to end.
+func (l *Loop) inTurn(tx *store.Tx, ev *bus.Event) error {
+	if !fresh(*ev) {
+		return nil
+	}
+	waiting, err := l.o.Bus.SettlingTx(tx, ev.Session)
+	if len(waiting) > 0 {
+		ev.Lane = ev.Session
+	}
+	return err
 }
 
 // Known implements channels.Knower.

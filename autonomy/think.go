@@ -41,7 +41,7 @@ func (l *Loop) think(ctx context.Context, ev bus.Event) (result, error) {
 		if steers(ev) {
 			return l.steer(ctx, ev)
 		}
-		if ev.Lane != ev.Session {
+		if ev.Lane != ev.Session || fresh(ev) {
 			return l.command(ctx, ev)
 		}
 		return l.converse(ctx, ev)

@@ -167,6 +167,9 @@ type Delivery struct {
 	Draft string
 	// Files go along, on a channel that takes them (Attacher).
 	Files []Attachment
+	// Guest: it goes to somebody who is not the owner, because of what that person wrote.
+	// The owner's texts go first.
+	Guest bool
 	// MaybeRepeated: an earlier attempt was cut off by a crash, and nobody
 	// knows whether it arrived.
 	MaybeRepeated bool
@@ -295,6 +298,8 @@ type Keeper interface {
 // Deps is what a driver may use.
 type Deps struct {
 	Log *slog.Logger
+	// Name is what the owner calls Hob; "": Hob.
+	Name string
 	// Secret resolves a secret reference of the configuration ("env:X",
 	// "keychain:x", "file:/x"); plain values come back as they are.
 	Secret func(ref string) (string, error)
@@ -394,7 +399,8 @@ type Driver interface {
 // Outbox is the durable queue of what is to be said, as the manager needs it.
 type Outbox interface {
 	// ClaimDeliveries marks due rows of the channel as sending and returns
-	// them, oldest first; at most one per chat, so that order is kept.
+	// them, those of guests last, and the oldest first; at most one per chat, so that
+	// order is kept.
 	ClaimDeliveries(ctx context.Context, channel string, n int) ([]Delivery, error)
 	// Unsettled returns rows found in sending at start: a crash cut them off.
 	Unsettled(ctx context.Context, channel string) ([]Delivery, error)

@@ -43,6 +43,7 @@ type deliverer struct {
 	trouble func(error)
 	held    func(time.Time) // when the platform may be called again
 	rate    window
+	guests  window    // the share of it that guests have
 	paused  time.Time // the platform asked not to be called before
 	tries   map[string]*try
 	empty   uint // times in a row that nothing was to be claimed
@@ -76,6 +77,9 @@ func (m *Manager) deliverer(name string, ch Channel) *deliverer {
 	_, d.attach = ch.(Attacher)
 	lim := limits(ch)
 	d.limit, d.utf16, d.rate.n, d.maxFile = lim.MaxText, lim.UTF16, lim.PerMinute, lim.MaxFile
+	if lim.PerMinute > 0 {
+		d.guests.n = max(1, lim.PerMinute/2)
+	}
 	return d
 }
 
@@ -177,6 +181,9 @@ func (d *deliverer) deliver(ctx context.Context, row Delivery) (err error) {
 	}
 	var r Receipt
 	for t.sent < len(t.parts) {
+		if now := time.Now(); row.Guest && d.guests.full(now) > 0 {
+			return d.putBack(ctx, row, t, now.Add(d.guests.full(now)), "it waits: half of what may be sent in a minute is kept for the owner")
+		}
 		if !d.ready(ctx) {
 			return d.putBack(ctx, row, t, time.Now(), "the daemon was stopped")
 		}
@@ -293,6 +300,9 @@ func (d *deliverer) part(ctx context.Context, row Delivery, t *try) (Receipt, er
 			p.Text = repeatedMark + p.Text
 		}
 		d.rate.add(time.Now())
+		if row.Guest {
+			d.guests.add(time.Now())
+		}
 		failpoint.Hit("channel.send.before")
 		r, err := d.ch.Send(ctx, p)
 		failpoint.Hit("channel.send.after")
@@ -315,8 +325,14 @@ func (d *deliverer) part(ctx context.Context, row Delivery, t *try) (Receipt, er
 	return r, err
 }
 
-// slowest is how many bytes of a file go out in a second at the least.
+// slowest is how many bytes of a file pass in a second at the least.
 const slowest = 128 << 10
+
+// Passing is how long a request with so many bytes may last: 30 s, and more for a large
+// file. Its context may end before.
+func Passing(bytes int64) time.Duration {
+	return 30*time.Second + time.Duration(min(max(bytes, 0), 1<<30)/slowest)*time.Second
+}
 
 // call runs f with the deadline of a Send, which is later for large files; when the
 // daemon ends, f may go on for the grace period.

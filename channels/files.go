@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -28,6 +29,7 @@ const (
 	maxFiles      = 10
 	maxFile       = 20 << 20
 	maxFilesTotal = 40 << 20
+	maxGuestHour  = 100 << 20 // of a guest within an hour
 	maxPicture    = 3_750_000 // bytes: what model providers take, 5 MB in base64
 	maxPictures   = 12 << 20  // of all pictures of a message, in bytes
 	fetchTimeout  = 90 * time.Second
@@ -113,7 +115,14 @@ func (f *fetching) file(ctx context.Context, file File) {
 		f.note("[file %s was not fetched: together the files are larger than %s]", name, size(maxFilesTotal))
 		return
 	}
+	if !f.in.FromOwner && !f.brought.fits(f.in.Sender, max(file.Size, 0), time.Now()) {
+		f.note("[file %s was not fetched: files of somebody who is not the owner may have %s together in an hour]", name, size(maxGuestHour))
+		return
+	}
 	data, err := f.bytes(ctx, file)
+	if !f.in.FromOwner {
+		f.brought.add(f.in.Sender, int64(len(data)), time.Now())
+	}
 	switch {
 	case errors.Is(err, errLarge):
 		f.note("[file %s was not fetched: larger than %s]", name, size(maxFile))
@@ -133,6 +142,45 @@ func (f *fetching) file(ctx context.Context, file File) {
 		return
 	}
 	f.keep(ctx, name, data)
+}
+
+// brought is how much guests have sent within an hour, by sender.
+type brought struct {
+	mu sync.Mutex
+	by map[string][]load
+}
+
+type load struct {
+	at    time.Time
+	bytes int64
+}
+
+// fits reports whether a file may still come.
+func (b *brought) fits(sender string, bytes int64, now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, l := range b.by[sender] {
+		if now.Sub(l.at) < time.Hour {
+			bytes += l.bytes
+		}
+	}
+	return bytes < maxGuestHour
+}
+
+func (b *brought) add(sender string, bytes int64, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.by == nil {
+		b.by = map[string][]load{}
+	}
+	for who, all := range b.by { // what is long ago is forgotten
+		if all = slices.DeleteFunc(all, func(l load) bool { return now.Sub(l.at) >= time.Hour }); len(all) == 0 {
+			delete(b.by, who)
+		} else {
+			b.by[who] = all
+		}
+	}
+	b.by[sender] = append(b.by[sender], load{now, bytes})
 }
 
 var errLarge = errors.New("the file is too large")

@@ -285,3 +285,40 @@ func askFirst(t *testing.T, to channels.Receiver, key string) *talker {
 	})
 	return k
 }
+
+// A guest fills no disk: what he sends within an hour has a limit, the owner's has none.
+func TestFilesOfAGuestHaveALimit(t *testing.T) {
+	for _, owner := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			kept := 0
+			opt := channels.Options{Files: channels.Files{Keep: func(context.Context, string, []byte) (string, error) {
+				kept++
+				return "/x", nil
+			}}}
+			k := &talker{allow: []string{"ada"}, say: channels.Inbound{Chat: "7", Sender: "ada", FromOwner: owner, Text: "hi"}}
+			h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": k}, opt)
+			synctest.Wait()
+			send := func() (notes string) {
+				in := k.say
+				in.Files = []channels.File{file("a.bin", make([]byte, 15<<20)), file("b.bin", make([]byte, 15<<20))}
+				if _, err := k.r.Receive(t.Context(), in); err != nil {
+					t.Fatal(err)
+				}
+				all := h.inbox.Heard()
+				return strings.Join(all[len(all)-1].Outside, " ")
+			}
+			var last string
+			for range 5 {
+				last = send()
+			}
+			if refused := strings.Contains(last, "100 MB together in an hour"); refused == owner || !owner && kept != 6 || owner && kept != 10 {
+				t.Errorf("owner %v: %d files were kept, %q", owner, kept, last)
+			}
+			time.Sleep(time.Hour)
+			if last = send(); strings.Contains(last, "an hour") {
+				t.Errorf("an hour later: %s", last)
+			}
+			h.stop(t)
+		})
+	}
+}

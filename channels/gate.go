@@ -32,6 +32,7 @@ type gate struct {
 	unmentioned atomic.Int64
 	settle      time.Duration
 	files       Files
+	brought     brought
 	heard       func()
 	pull        bool // its clients are told what is wrong with a message
 }

@@ -165,6 +165,51 @@ func TestRateLimit(t *testing.T) {
 	})
 }
 
+func TestLargeFilesTakeTheirTime(t *testing.T) {
+	for bytes, want := range map[int64]time.Duration{-1: 30 * time.Second, 0: 30 * time.Second, 1 << 20: 38 * time.Second, 32 << 20: 286 * time.Second, 1 << 62: 30*time.Second + 8192*time.Second} {
+		if got := channels.Passing(bytes); got != want {
+			t.Errorf("%d bytes may take %s, want %s", bytes, got, want)
+		}
+	}
+}
+
+// A guest who makes Hob write much keeps no answer and no question from the owner.
+func TestGuestsLeaveTheOwnerHisShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &channelstest.Fake{Limit: channels.Limits{PerMinute: 4, MaxText: 100}}
+		var got []string
+		began := time.Now()
+		f.After(func(d channels.Delivery) {
+			got = append(got, fmt.Sprintf("%s %.5s %s", d.Chat, d.Text, time.Since(began)))
+		})
+		out := channelstest.NewOutbox()
+		long := to("x", "eve", strings.Repeat("guest ", 60)) // five parts
+		long.Guest = true
+		short := to("x", "bob", "guest")
+		short.Guest = true
+		ids := []string{out.Put(long), out.Put(short), out.Put(to("x", "me", "first"))}
+		h := start(t, out, map[string]channels.Channel{"x": f}, channels.Options{})
+		time.Sleep(time.Second)
+		synctest.Wait()
+		ids = append(ids, out.Put(to("x", "me", "again")))
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		h.stop(t)
+		want := []string{
+			"me first 0s", "eve guest 0s", "eve guest 0s", "me again 1s",
+			"eve guest 1m0s", "eve guest 1m0s", "eve guest 2m0s", "bob guest 2m0s",
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Error(d)
+		}
+		for _, id := range ids {
+			if s := out.Row(id).State; s != channels.Sent {
+				t.Errorf("%s is %s", id, s)
+			}
+		}
+	})
+}
+
 // A text of three parts whose second part fails goes on where it stopped.
 func TestPartsAreNotRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -433,11 +478,13 @@ type talker struct {
 	say   channels.Inbound
 	acc   channels.Accepted
 	err   error
+	r     channels.Receiver
 }
 
 func (k *talker) Allow() []string { return k.allow }
 
 func (k *talker) Run(ctx context.Context, r channels.Receiver) error {
+	k.r = r
 	k.acc, k.err = r.Receive(ctx, k.say)
 	<-ctx.Done()
 	return nil

@@ -128,13 +128,19 @@ func (b *Bus) knock(channel string) {
 const outColumns = `id, event, kind, session, channel, chat, text, attempts, created_at, maybe_repeated, files,
 	(SELECT CAST(i.payload AS TEXT) -> '$.extra' FROM inbox i WHERE i.id = outbox.event AND i.kind = 'message' AND i.channel = outbox.channel
 		AND i.chat = outbox.chat AND i.payload IS NOT NULL),
-	CASE kind WHEN 'reply' THEN (SELECT message FROM drafts f WHERE f.event = outbox.event AND f.channel = outbox.channel AND f.chat = outbox.chat) END`
+	CASE kind WHEN 'reply' THEN (SELECT message FROM drafts f WHERE f.event = outbox.event AND f.channel = outbox.channel AND f.chat = outbox.chat) END,
+	` + toGuest + ` AS guest`
+
+// toGuest: the text belongs to a message of somebody else than the owner, and goes to the
+// chat of that message.
+const toGuest = `EXISTS (SELECT 1 FROM inbox i WHERE i.id = outbox.event AND i.kind = 'message' AND i.provenance <> 'owner'
+		AND i.channel = outbox.channel AND i.chat = outbox.chat AND outbox.kind <> 'question')`
 
 func scanOut(s scanner) (d channels.Delivery, err error) {
 	var created int64
 	var files string
 	var cause, draft sql.NullString
-	err = s.Scan(&d.ID, &d.Event, &d.Kind, &d.Session, &d.Channel, &d.Chat, &d.Text, &d.Attempts, &created, &d.MaybeRepeated, &files, &cause, &draft)
+	err = s.Scan(&d.ID, &d.Event, &d.Kind, &d.Session, &d.Channel, &d.Chat, &d.Text, &d.Attempts, &created, &d.MaybeRepeated, &files, &cause, &draft, &d.Guest)
 	d.CreatedAt, d.Draft = store.Time(created), draft.String
 	if cause.Valid && cause.String != "null" {
 		d.Cause = json.RawMessage(cause.String)
@@ -178,7 +184,7 @@ WHERE chats.chat IS NOT NULL)
 `
 
 // ClaimDeliveries implements channels.Outbox: the oldest open row of each chat,
-// if it is due.
+// if it is due, and those of guests last.
 func (b *Bus) ClaimDeliveries(ctx context.Context, channel string, n int) (out []channels.Delivery, err error) {
 	var due bool // looking costs no transaction, and after most texts there is no other
 	if err := b.db.Read().QueryRowContext(ctx, chatHeads+`SELECT EXISTS (SELECT 1 FROM heads WHERE state <> 'sending' AND not_before <= ?2)`,
@@ -190,7 +196,7 @@ func (b *Bus) ClaimDeliveries(ctx context.Context, channel string, n int) (out [
 	}
 	err = b.db.Write(ctx, func(tx *store.Tx) error {
 		out, err = scanOuts(tx.Query(chatHeads+`UPDATE outbox SET state = 'sending', attempts = attempts + 1 WHERE seq IN (
-			SELECT seq FROM heads WHERE state <> 'sending' AND not_before <= ?2 ORDER BY seq LIMIT `+strconv.Itoa(n)+`) RETURNING `+outColumns, channel, b.now().UnixMilli()))
+			SELECT seq FROM heads AS outbox WHERE state <> 'sending' AND not_before <= ?2 ORDER BY `+toGuest+`, seq LIMIT `+strconv.Itoa(n)+`) RETURNING `+outColumns, channel, b.now().UnixMilli()))
 		return err
 	})
 	if err != nil {

@@ -76,6 +76,31 @@ func TestDeliveriesAreTakenInOrderOnePerChat(t *testing.T) {
 	f.want("the other channel", f.take("push2", 9), "elsewhere")
 }
 
+// What the owner is told and asked does not wait behind what guests are answered.
+func TestGuestsComeLast(t *testing.T) {
+	f := newBus(t)
+	for _, who := range []struct {
+		event, chat string
+		src         provenance.Source
+	}{{"g", "eve", provenance.Outside}, {"o", "me", provenance.Owner}} {
+		f.put(bus.Event{ID: who.event, Source: "push", Session: "push:" + who.chat, Channel: "push", Chat: who.chat, Text: "hi", Provenance: who.src})
+	}
+	ask := out("push", "zoe", "may I?")
+	ask.Kind = channels.Question
+	f.say("g", out("push", "eve", "to the guest"), out("push", "you", "of the guest"))
+	f.say("g", ask)
+	f.say("o", out("push", "me", "to the owner"))
+	var got []string
+	for range 4 {
+		ds, err := f.ClaimDeliveries(t.Context(), "push", 1)
+		fatal(t, err)
+		for _, d := range ds {
+			got = append(got, fmt.Sprint(d.Text, " ", d.Guest))
+		}
+	}
+	f.want("in this order", got, "of the guest false", "may I? false", "to the owner false", "to the guest true")
+}
+
 func TestNoMoreThanAsked(t *testing.T) {
 	f := newBus(t)
 	for i := range 5 {

@@ -90,19 +90,31 @@ func (o *Outbox) ClaimDeliveries(_ context.Context, channel string, n int) ([]ch
 	defer o.mu.Unlock()
 	var out []channels.Delivery
 	busy := map[string]bool{}
+	var due []*Row
 	for _, r := range o.rows {
 		if r.Channel != channel || r.State == channels.Sent || r.State == channels.Dead || busy[r.Chat] {
 			continue
 		}
 		busy[r.Chat] = true
-		if r.State == channels.Sending || r.Due.After(time.Now()) || len(out) == n {
-			continue
+		if r.State != channels.Sending && !r.Due.After(time.Now()) {
+			due = append(due, r)
 		}
+	}
+	slices.SortStableFunc(due, func(a, b *Row) int { return rank(a) - rank(b) })
+	for _, r := range due[:min(n, len(due))] {
 		r.State = channels.Sending
 		r.Attempts++
 		out = append(out, r.Delivery)
 	}
 	return out, nil
+}
+
+// rank puts guests last.
+func rank(r *Row) int {
+	if r.Guest {
+		return 1
+	}
+	return 0
 }
 
 // Unsettled implements channels.Outbox.

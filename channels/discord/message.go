@@ -244,7 +244,7 @@ func (c *Channel) file(a attachment) channels.File {
 		if err != nil || u.User != nil || !slices.Contains(c.opt.Files, strings.ToLower(u.Hostname())) || u.Scheme != "https" && !strings.HasPrefix(c.opt.API, "http://") {
 			return nil, channels.Errorf(channels.Permanent, "discord: the file does not lie at Discord")
 		}
-		resp, err := c.network.Fetch(ctx, safehttp.Request{URL: a.URL, MaxBody: a.Size + 1<<20})
+		resp, err := c.network.Fetch(ctx, safehttp.Request{URL: a.URL, MaxBody: a.Size + 1<<20, Timeout: channels.Passing(a.Size)})
 		if err != nil {
 			return nil, channels.Unanswered("discord: fetch a file", err)
 		}

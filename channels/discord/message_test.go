@@ -91,6 +91,7 @@ func TestFilesOnlyFromDiscord(t *testing.T) {
 		"": false,
 	} {
 		w := discordtest.New(t)
+		w.Deps.Network = w.Net.Impatient(t) // a large file takes longer than any other request may
 		raw, _ := json.Marshal(object{"id": "5", "channel_id": "c", "author": object{"id": "7"}, "attachments": []object{{"filename": "f", "url": at, "size": 10}}})
 		in, ok := w.Open().Inbound(raw)
 		if !ok || len(in.Files) != 1 {

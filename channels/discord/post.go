@@ -159,7 +159,7 @@ func form(raw []byte, files []channels.Attachment) (kind string, body []byte, er
 
 // batches divides files by how many one message holds.
 func batches(files []channels.Attachment) (first []channels.Attachment, rest [][]channels.Attachment) {
-	const most = maxFile // of one request, which has half a minute
+	const most = maxFile // of one request
 	var all [][]channels.Attachment
 	var now []channels.Attachment
 	size := int64(0)

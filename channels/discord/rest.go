@@ -146,7 +146,7 @@ func (c *Channel) do(ctx context.Context, k call, into any) error {
 	if k.mime != "" {
 		header.Set("Content-Type", k.mime)
 	}
-	resp, err := c.network.Fetch(ctx, safehttp.Request{Method: k.method, URL: c.opt.API + k.path, Header: header, Body: k.body, MaxBody: maxAnswer, API: true})
+	resp, err := c.network.Fetch(ctx, safehttp.Request{Method: k.method, URL: c.opt.API + k.path, Header: header, Body: k.body, MaxBody: maxAnswer, Timeout: channels.Passing(int64(len(k.body))), API: true})
 	if err != nil {
 		return channels.Unanswered("discord: "+k.what, err)
 	}

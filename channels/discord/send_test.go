@@ -86,6 +86,7 @@ func TestDraft(t *testing.T) {
 // TestFiles: files go along, ten in a message.
 func TestFiles(t *testing.T) {
 	w := discordtest.New(t)
+	w.Deps.Network = w.Net.Impatient(t) // a large file takes longer than any other request may
 	ch := w.Open()
 	dir := t.TempDir()
 	var files []channels.Attachment

@@ -18,3 +18,6 @@ var (
 func Explain(c *Channel, err error) error {
 	return c.explain(fmt.Errorf("%w: %w", chatdb.ErrNoAccess, err))
 }
+
+// Names reports whether a text names Hob, whom its owner calls so.
+func Names(name, text string) bool { return naming(name).MatchString(text) }

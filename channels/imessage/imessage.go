@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -77,6 +78,7 @@ type Channel struct {
 	opt    Options
 	home   string
 	allow  []string
+	named  *regexp.Regexp
 	ledger ledger
 	old    atomic.Bool // this Messages has the words of macOS 12
 
@@ -104,7 +106,7 @@ func New(cfg Config, deps channels.Deps, o Options) (*Channel, error) {
 	if deps.Getenv == nil {
 		deps.Getenv = os.Getenv
 	}
-	c := &Channel{cfg: cfg, deps: deps, opt: o, home: deps.Getenv("HOME")}
+	c := &Channel{cfg: cfg, deps: deps, opt: o, home: deps.Getenv("HOME"), named: naming(deps.Name)}
 	c.ledger.keep, c.ledger.now = deps.Keep, o.Now
 	if c.home == "" && (cfg.DB == "" || strings.HasPrefix(cfg.DB, "~/")) {
 		return nil, errors.New("imessage: HOME is not set; set channels.imessage.db to the whole path of chat.db")

@@ -110,17 +110,18 @@ func TestHears(t *testing.T) {
 			chat := m.db.Chat(ada, "iMessage", false)
 			group := m.db.Chat("chat77", "iMessage", true, ada, "bob@example.org")
 			m.hear(chat, ada, "from before the first start")
+			m.name = "Grace"
 			c := m.channel(imessage.Config{}, imessage.Options{})
 			l := m.run(t, c)
 			m.hear(chat, ada, "hello 👋")
 			m.db.Say(chatdbtest.Message{Chat: chat, Text: "the owner of this Mac writes himself", At: time.Now()})
 			m.hear(group, "Bob@Example.org", "dinner?")
-			m.hear(group, "Bob@Example.org", "Hob, dinner?")
+			m.hear(group, "Bob@Example.org", "grace, dinner?")
 			m.hear(group, "Bob@Example.org", "the hobby of hobbits")
 			m.db.Say(chatdbtest.Message{Chat: chat, From: ada, Text: "old, fetched from iCloud", At: time.Now().Add(-time.Hour)})
 			m.db.Say(chatdbtest.Message{Chat: chat, From: ada, Text: "Liked", At: time.Now(), Values: map[string]any{"associated_message_type": 2001, "associated_message_guid": "p:0/X"}})
 			m.db.Say(chatdbtest.Message{Chat: group, From: ada, At: time.Now(), Values: map[string]any{"item_type": 1}})
-			l.want(m, "hello 👋", "dinner?", "Hob, dinner?", "the hobby of hobbits")
+			l.want(m, "hello 👋", "dinner?", "grace, dinner?", "the hobby of hobbits")
 			h := l.inbox.Heard()
 			if h[0].Sender != ada || h[0].Chat != ada || h[0].Group || h[0].Key == "" || h[0].At.IsZero() || h[0].FromOwner {
 				t.Errorf("%+v", h[0])
@@ -538,5 +539,26 @@ func TestOnePerson(t *testing.T) {
 	h := l.inbox.Heard()
 	if h[0].Session != "" || h[1].Session != h[0].Conversation(false) || h[1].Sender != "ada@example.org" || h[1].Chat != "ada@example.org" {
 		t.Errorf("%+v\n%+v", h[0], h[1])
+	}
+}
+
+func TestItIsCalledByItsNames(t *testing.T) {
+	for _, tt := range []struct {
+		name, text string
+		want       bool
+	}{
+		{"", "Hob, dinner?", true},
+		{"", "Ada, dinner?", false},
+		{"Ada", "@ada dinner?", true},
+		{"Ada", "hob: dinner?", true},
+		{"Ada", "Adaline comes", false},
+		{"Ada", "canada", false},
+		{"Mr. Bean (2)", "is mr.  bean (2) there?", true},
+		{"Mr. Bean (2)", "is mrx bean 2 there?", false},
+		{"Éloïse", "ÉLOÏSE!", true},
+	} {
+		if got := imessage.Names(tt.name, tt.text); got != tt.want {
+			t.Errorf("%q names %q: %v", tt.text, tt.name, got)
+		}
 	}
 }

@@ -400,7 +400,7 @@ func (l *listener) inbound(ctx context.Context, m chatdb.Message) (in channels.I
 				return in, false, err
 			}
 		}
-		in.Mentioned = meant || answer || named.MatchString(text)
+		in.Mentioned = meant || answer || l.c.named.MatchString(text)
 	}
 	for _, f := range m.Files {
 		in.Files = append(in.Files, l.c.file(f))
@@ -408,8 +408,14 @@ func (l *listener) inbound(ctx context.Context, m chatdb.Message) (in channels.I
 	return in, true, nil
 }
 
-// named: the text names Hob, as a word.
-var named = regexp.MustCompile(`(?i)(?:^|[^\pL\pN_])@?hob(?:$|[^\pL\pN_])`)
+// naming matches a text that names Hob as a word, also as its owner calls it.
+func naming(name string) *regexp.Regexp {
+	words := "hob"
+	if name = strings.Join(strings.Fields(name), " "); name != "" {
+		words += "|" + strings.ReplaceAll(regexp.QuoteMeta(name), " ", `\s+`)
+	}
+	return regexp.MustCompile(`(?i)(?:^|[^\pL\pN_])@?(?:` + words + `)(?:$|[^\pL\pN_])`)
+}
 
 // afterPrefix is what stands behind the prefix, which ends with the word.
 func afterPrefix(text, prefix string) (string, bool) {

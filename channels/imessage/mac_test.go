@@ -41,6 +41,7 @@ type mac struct {
 	unknown map[string]bool // chats that Messages does not have under that id
 	self    string          // the owner's own address
 	open    bool
+	name    string // what the owner calls Hob
 }
 
 type call struct {
@@ -70,7 +71,7 @@ func (m *mac) channel(cfg imessage.Config, o imessage.Options) *imessage.Channel
 	}
 	o.GOOS = "darwin"
 	c, err := imessage.New(cfg, channels.Deps{
-		Log: slog.New(slog.DiscardHandler), Keep: &m.keep, Dir: filepath.Join(m.home, "hob"),
+		Log: slog.New(slog.DiscardHandler), Name: m.name, Keep: &m.keep, Dir: filepath.Join(m.home, "hob"),
 		Getenv:  func(k string) string { return map[string]string{"HOME": m.home, "TERM_PROGRAM": "Apple_Terminal"}[k] },
 		Scripts: osrun.NewScripts(osrun.Options{Output: m.output, Getenv: func(string) string { return "" }, Cool: time.Nanosecond}),
 	}, o)

@@ -43,7 +43,7 @@ func (c *Channel) fetch(ctx context.Context, f file) (io.ReadCloser, error) {
 		if _, err := c.call(ctx, c.bot, "files.info", url.Values{"file": {f.ID}}, &out); err != nil {
 			return nil, err
 		}
-		f.URL, f.Page = out.File.URL, out.File.Page
+		f.URL, f.Page, f.Size = out.File.URL, out.File.Page, out.File.Size
 	}
 	at := f.URL
 	if at == "" {
@@ -52,7 +52,7 @@ func (c *Channel) fetch(ctx context.Context, f file) (io.ReadCloser, error) {
 	if !c.ours(at) {
 		return nil, channels.Errorf(channels.Permanent, "slack: the file %q does not lie at Slack, and is not fetched from elsewhere", f.Name)
 	}
-	resp, err := c.net.Fetch(ctx, safehttp.Request{URL: at, Header: http.Header{"Authorization": {"Bearer " + c.bot}}, MaxBody: maxFile})
+	resp, err := c.net.Fetch(ctx, safehttp.Request{URL: at, Header: http.Header{"Authorization": {"Bearer " + c.bot}}, MaxBody: maxFile, Timeout: channels.Passing(f.Size)})
 	if err != nil {
 		return nil, c.broken(ctx, "a file", err)
 	}
@@ -115,7 +115,7 @@ func (c *Channel) upload(ctx context.Context, a channels.Attachment) (string, er
 	if !c.ours(to.URL) {
 		return "", channels.Errorf(channels.Permanent, "slack: the file %q would go to a host that is not Slack's", a.Name)
 	}
-	resp, err := c.net.Fetch(ctx, safehttp.Request{Method: http.MethodPost, URL: to.URL, Header: http.Header{"Content-Type": {"application/octet-stream"}}, Body: body, MaxBody: 4096, Partial: true})
+	resp, err := c.net.Fetch(ctx, safehttp.Request{Method: http.MethodPost, URL: to.URL, Header: http.Header{"Content-Type": {"application/octet-stream"}}, Body: body, MaxBody: 4096, Partial: true, Timeout: channels.Passing(a.Size)})
 	if err != nil {
 		err := c.broken(ctx, "a file", err)
 		if e, ok := errors.AsType[*channels.Error](err); ok {

@@ -388,6 +388,12 @@ func TestFilesIn(t *testing.T) {
 	if raw, err := io.ReadAll(r); err != nil || string(raw) != "content of a.pdf" {
 		t.Errorf("read %q, %v", raw, err)
 	}
+	d.Deps.Network = d.Net.Impatient(t) // a large file takes longer than any other request may
+	if r, err := d.Open().Fetch(t.Context(), slacktest.BotToken, "http://files.example.com/files-pri/a.pdf"); err != nil {
+		t.Errorf("a file is fetched in the time of a short answer: %v", err)
+	} else {
+		_ = r.Close()
+	}
 	for _, f := range h[0].Files[1:] {
 		if r, err := f.Open(t.Context()); err == nil || channels.ClassOf(err) != channels.Permanent {
 			_ = r.Close()

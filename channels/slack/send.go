@@ -126,8 +126,10 @@ func (c *Channel) put(ctx context.Context, d channels.Delivery, args url.Values,
 			}
 		}
 		_, err := c.call(ctx, c.bot, "chat.delete", url.Values{"channel": {args.Get("channel")}, "ts": {d.Draft}}, nil)
-		if err != nil {
-			c.log.Debug("a draft stays", "delivery", d.ID, "error", err)
+		if err != nil && code(err) != "message_not_found" { // then at least it is not taken for the answer
+			if err = c.update(ctx, d.Draft, body(d.Chat, "(the whole answer is below)"), nil); err != nil {
+				c.log.Debug("a draft stays", "delivery", d.ID, "error", err)
+			}
 		}
 	}
 	_, err := c.call(ctx, c.bot, "chat.postMessage", args, &out)

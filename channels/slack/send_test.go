@@ -99,6 +99,25 @@ func TestDraft(t *testing.T) {
 	}
 }
 
+// A draft that has to stay above the whole answer does not look like that answer.
+func TestADraftThatStays(t *testing.T) {
+	d := slacktest.New(t)
+	c := d.Open()
+	id, err := c.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: "D1", Text: "The beginning"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Failing("chat.delete", slacktest.Failure{Code: "cant_delete_message"})
+	whole := say("d1", "D1", strings.Repeat("<", 3000))
+	whole.Draft = id
+	if r, err := c.Send(t.Context(), whole); err != nil || r.ID == id {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if got := d.Arrived(); len(got) != 2 || got[0] != "(the whole answer is below)" || strings.Contains(got[1], "below") {
+		t.Errorf("arrived %q", got)
+	}
+}
+
 // TestDraftsLeaveRoom: drafts of many chats together leave some changes to whole texts, and a
 // whole text whose change Slack wants later is posted at once.
 func TestDraftsLeaveRoom(t *testing.T) {

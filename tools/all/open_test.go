@@ -262,7 +262,7 @@ func (post) File(_ context.Context, path string) (social.File, error) {
 	if path != "a.txt" && path != ".env" {
 		return social.File{}, tools.Errorf(tools.NotFound, "there is no %s", path)
 	}
-	return social.File{Name: path, Path: "/home/" + path, MIME: "text/plain", Size: 1, Digest: "2d71"}, nil
+	return social.File{Name: path, Path: "/home/" + path, Hidden: path == ".env", MIME: "text/plain", Size: 1, Digest: "2d71"}, nil
 }
 
 func (post) Keep(context.Context, social.Message) error { return nil }

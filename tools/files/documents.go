@@ -16,6 +16,7 @@ import (
 // Document is a file that is read as a whole, with whose text it is.
 type Document struct {
 	Path     string // absolute, links resolved
+	Hidden   bool   // it, or a folder in which it lies below the allowed one; set by OpenDocument
 	Size     int64
 	Modified time.Time
 	Trusted  bool   // the owner trusts where it lies; set by Documents
@@ -108,7 +109,8 @@ func (f *Files) OpenDocument(path string, limit int64) (Document, io.ReadCloser,
 	if err != nil {
 		return Document{}, nil, f.trouble("read", s, err)
 	}
-	return Document{Path: s.abs, Size: s.info.Size(), Modified: s.info.ModTime()}, file, nil
+	hidden := slices.ContainsFunc(split(s.rel), func(c string) bool { return strings.HasPrefix(c, ".") })
+	return Document{Path: s.abs, Hidden: hidden, Size: s.info.Size(), Modified: s.info.ModTime()}, file, nil
 }
 
 // Exists reports whether something is at a path.

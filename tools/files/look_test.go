@@ -126,3 +126,23 @@ func TestDropFolderIsMade(t *testing.T) {
 		t.Error("not written")
 	}
 }
+
+// What lies in a hidden folder is hidden, however harmless its own name looks; a
+// folder that the owner allowed by its name is not.
+func TestADocumentIsHidden(t *testing.T) {
+	b := newBench(t, func(o *Options) { o.Allowed = []string{"~/Documents", "~/.plans"} })
+	for rel, want := range map[string]bool{
+		"Documents/a.txt": false, "Documents/.a.txt": true, "Documents/.config/app/a.txt": true, "Documents/x/.y/a.txt": true,
+		".plans/a.txt": false, ".plans/.old/a.txt": true,
+	} {
+		b.put(rel, "x")
+		doc, r, err := b.f.OpenDocument(b.path(rel), 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = r.Close()
+		if doc.Hidden != want {
+			t.Errorf("%s is hidden: %v", rel, doc.Hidden)
+		}
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
@@ -97,8 +96,8 @@ func (in fileIn) judge(ctx context.Context, p Post, event string) (Message, tool
 	if err != nil {
 		return refuse(err)
 	}
-	if strings.HasPrefix(filepath.Base(f.Path), ".") {
-		return refuse(tools.Errorf(tools.Unsupported, "%s is a hidden file, and such files are not sent", f.Name))
+	if f.Hidden {
+		return refuse(tools.Errorf(tools.Unsupported, "%s is hidden, or lies in a hidden folder, and such files are not sent", f.Name))
 	}
 	channel, to, _ := strings.Cut(in.To, ":")
 	if to == "" {

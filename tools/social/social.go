@@ -22,6 +22,7 @@ type Message struct {
 // File is one that goes along, as it was found.
 type File struct {
 	Name, MIME, Path string
+	Hidden           bool // it, or a folder in which it lies
 	Size             int64
 	Digest           string // SHA-256 of its content, in hexadecimal
 }

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"hob/platform/safehttp"
 )
@@ -111,6 +112,18 @@ func (n *Internet) Options() safehttp.Options {
 func (n *Internet) Client(t testing.TB) *safehttp.Client {
 	t.Helper()
 	c, err := safehttp.New(n.Options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Impatient is a client that gives a request no time, unless that says how long it takes.
+func (n *Internet) Impatient(t testing.TB) *safehttp.Client {
+	t.Helper()
+	o := n.Options()
+	o.Timeout = time.Nanosecond
+	c, err := safehttp.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}

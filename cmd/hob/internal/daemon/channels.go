@@ -30,7 +30,7 @@ import (
 func (d *Daemon) openChannels(context.Context) error {
 	opened, failed := channels.Open(d.channelDrivers(), d.section, func(name string) channels.Deps {
 		return channels.Deps{
-			Log: d.opt.Log.With("channel", name), Secret: d.secret, Network: d.network, Getenv: d.environ(), Scripts: d.scripts,
+			Log: d.opt.Log.With("channel", name), Name: d.opt.Config.Agent.Name, Secret: d.secret, Network: d.network, Getenv: d.environ(), Scripts: d.scripts,
 			Keep: bus.Keeper(d.store, name), Dir: d.opt.Paths.ChannelDir(name), Account: func(account string) (pim.Account, error) { return d.account(account, "imap") },
 			Lists: d.lists, Notes: d.notes, Buttons: buttons{d},
 		}
@@ -148,7 +148,7 @@ func (b *backend) TestChannel(ctx context.Context, name string, send bool, _ str
 // trialDeps are what a channel may use that is made to be looked at, not run.
 func (d *Daemon) trialDeps(c *config.Config, name string) channels.Deps {
 	return channels.Deps{
-		Log: d.opt.Log.With("channel", name), Secret: d.secret, Network: d.network, Getenv: d.environ(), Scripts: d.scripts,
+		Log: d.opt.Log.With("channel", name), Name: d.opt.Config.Agent.Name, Secret: d.secret, Network: d.network, Getenv: d.environ(), Scripts: d.scripts,
 		Dir: d.opt.Paths.ChannelDir(name), Account: func(account string) (pim.Account, error) {
 			a, err := c.Account(account, func(a config.Account) bool { return a.Has("imap") })
 			if err != nil {

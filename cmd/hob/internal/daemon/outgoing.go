@@ -159,7 +159,7 @@ func (p post) File(_ context.Context, path string) (social.File, error) {
 		return social.File{}, tools.Errorf(tools.Unsupported, "%s has more than %d MB, and larger files are not sent", doc.Path, largestOut>>20)
 	}
 	return social.File{
-		Name: filepath.Base(doc.Path), MIME: http.DetectContentType(head.b), Path: doc.Path, Size: n, Digest: hex.EncodeToString(sum.Sum(nil)),
+		Name: filepath.Base(doc.Path), MIME: http.DetectContentType(head.b), Path: doc.Path, Hidden: doc.Hidden, Size: n, Digest: hex.EncodeToString(sum.Sum(nil)),
 	}, nil
 }
 
