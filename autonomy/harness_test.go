@@ -21,6 +21,7 @@ import (
 	"hob/autonomy/session"
 	"hob/channels"
 	"hob/knowledge/store"
+	"hob/knowledge/store/storetest"
 	"hob/platform/origins"
 	"hob/tools"
 	"hob/watchers"
@@ -130,6 +131,13 @@ type setup struct {
 	chars  int            // from which on a conversation is summarised, 0 = the default
 }
 
+func sets() []store.Set {
+	return []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), origins.Migrations(), brain.Migrations(), goals.Migrations(), notify.Migrations(), autonomy.Migrations(), {Owner: "test", Steps: []string{`CREATE TABLE items (call TEXT PRIMARY KEY, text TEXT)`}}}
+}
+
+// furnish puts an empty database into a new home.
+var furnish = storetest.Empty(sets)
+
 func start(t testing.TB, s setup) *engine {
 	t.Helper()
 	if s.dir == "" {
@@ -140,9 +148,9 @@ func start(t testing.TB, s setup) *engine {
 	}
 	e := &engine{t: t, path: filepath.Join(s.dir, "hob.db"), effects: s.effects, specs: map[string]watchers.Spec{}}
 	ctx := t.Context()
-	sets := []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), origins.Migrations(), brain.Migrations(), goals.Migrations(), notify.Migrations(), autonomy.Migrations(), {Owner: "test", Steps: []string{`CREATE TABLE items (call TEXT PRIMARY KEY, text TEXT)`}}}
+	furnish(t, e.path)
 	var err error
-	if e.store, err = store.Open(ctx, e.path, sets, store.Options{}); err != nil {
+	if e.store, err = store.Open(ctx, e.path, sets(), store.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	route := func(channel, chat string) (string, string, bool) { return channel, chat, !s.pushes[channel] }

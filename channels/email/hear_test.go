@@ -2,6 +2,7 @@ package email
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -51,6 +52,7 @@ func testWhatIsHeard(t *testing.T, sv servers) {
 // hear one again.
 func testRenumbered(t *testing.T, sv servers) {
 	w := sv.world(t)
+	w.put = func(mail string) { w.d.Deliver(w.acc.User, "INBOX", mail, time.Time{}) } // no connection outlives its server
 	for i := range 5 {
 		w.put(letterTo(fmt.Sprintf("old%d@x.org", i), ada, "", "old"))
 	}
@@ -59,6 +61,11 @@ func testRenumbered(t *testing.T, sv servers) {
 		w.put(letterTo(fmt.Sprintf("new%d@x.org", i), ada, "", fmt.Sprint("new ", i)))
 	}
 	w.heard(5)
+	w.until("it is kept that they were looked at", func() bool {
+		raw, _ := w.keep.Get(t.Context(), stateKey)
+		var s state
+		return json.Unmarshal(raw, &s) == nil && len(s.Known) == 10
+	})
 	stop()
 	w.put(letterTo("off@x.org", ada, "", "while it was off"))
 	w.d.Renumber(w.acc.User)
@@ -328,6 +335,7 @@ func testUnreadableMail(t *testing.T, sv servers) {
 // machine wakes, a server that was restarted: what came meanwhile is heard.
 func testOffline(t *testing.T, sv servers) {
 	w := sv.world(t)
+	w.put = func(mail string) { w.d.Deliver(w.acc.User, "INBOX", mail, time.Time{}) } // no connection outlives its server
 	var down atomic.Bool
 	var mu sync.Mutex
 	var conns []net.Conn

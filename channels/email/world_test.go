@@ -2,6 +2,7 @@ package email
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -39,32 +41,27 @@ type world struct {
 	keep *channelstest.Keeper
 	in   *inbox
 	put  func(mail string)
-	old  int // how many mails other tests have sent
 }
 
-// servers are shared by the tests: each has a mailbox of its own.
+// servers are shared by the tests: each has a mailbox and a server for outgoing mail of
+// its own.
 type servers struct {
-	d  *pimtest.Dovecot
-	s  *pimtest.SMTP
-	ca string
-	n  *int
+	d *pimtest.Dovecot
+	n *atomic.Int32
 }
 
-func start(t *testing.T) servers {
-	t.Helper()
-	d, s := pimtest.StartDovecot(t, ""), pimtest.StartSMTP(t)
-	return servers{d, s, pimtest.Both(t, d.CA, s.CA), new(int)}
-}
-
-// TestAtServers runs what needs real servers.
+// TestAtServers runs what needs real servers: one after the other what stops them, then
+// the rest at once.
 func TestAtServers(t *testing.T) {
-	sv := start(t)
+	sv := servers{pimtest.StartDovecot(t, ""), new(atomic.Int32)}
+	t.Run("Renumbered", func(t *testing.T) { testRenumbered(t, sv) })
+	t.Run("Offline", func(t *testing.T) { testOffline(t, sv) })
 	for _, c := range []struct {
 		name string
 		run  func(*testing.T, servers)
 	}{
+		{"Conformance", testConformance}, // the longest
 		{"WhatIsHeard", testWhatIsHeard},
-		{"Renumbered", testRenumbered},
 		{"Moved", testMoved},
 		{"NotTaken", testNotTaken},
 		{"WhoWrites", testWhoWrites},
@@ -77,27 +74,29 @@ func TestAtServers(t *testing.T) {
 		{"Drafts", testDrafts},
 		{"HeadersStayHeaders", testHeadersStayHeaders},
 		{"Refusals", testRefusals},
-		{"Conformance", testConformance},
 		{"Corpus", testCorpus},
 		{"Storms", testStorms},
 		{"Loops", testLoops},
 		{"TwoHobs", testTwoHobs},
 		{"Kills", testKills},
-		{"Offline", testOffline},
 		{"WrongPassword", testWrongPassword},
 	} {
-		t.Run(c.name, func(t *testing.T) { c.run(t, sv) })
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.run(t, sv)
+		})
 	}
 }
 
 func (sv servers) world(t *testing.T) *world {
 	t.Helper()
-	*sv.n++
-	w := &world{t: t, d: sv.d, s: sv.s, keep: &channelstest.Keeper{}, in: &inbox{keys: map[string]bool{}}, old: len(sv.s.Mails())}
-	user := fmt.Sprintf("hob%d", *sv.n)
+	s := pimtest.StartSMTP(t)
+	w := &world{t: t, d: sv.d, s: s, keep: &channelstest.Keeper{}, in: &inbox{keys: map[string]bool{}}}
+	user := fmt.Sprintf("hob%d", sv.n.Add(1))
 	w.acc = sv.d.Account(user)
-	w.acc.Address, w.acc.SMTP, w.acc.CA = hob, sv.s.URL, sv.ca
-	w.put = func(mail string) { sv.d.Deliver(user, "INBOX", mail, time.Time{}) }
+	w.acc.Address, w.acc.SMTP, w.acc.CA = hob, s.URL, pimtest.Both(t, sv.d.CA, s.CA)
+	put := sync.OnceValue(func() func(string) { return sv.d.Appender(user, "INBOX") })
+	w.put = func(mail string) { put()(mail) }
 	return w
 }
 
@@ -269,7 +268,7 @@ func open(t *testing.T, p pimtest.Posted) (out posted) {
 	}
 }
 
-func (w *world) sent() []pimtest.Posted { return w.s.Mails()[w.old:] }
+func (w *world) sent() []pimtest.Posted { return w.s.Mails() }
 
 func (w *world) mails() (out []posted) {
 	for _, p := range w.sent() {
@@ -288,5 +287,9 @@ func (p posted) subject() string {
 
 func TestMain(m *testing.M) {
 	child()
+	flag.Parse()
+	if err := flag.Set("test.parallel", "8"); err != nil { // they wait for servers more than they work
+		panic(err)
+	}
 	goleak.VerifyTestMain(m)
 }

@@ -6,6 +6,7 @@ package asked
 import (
 	"cmp"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"net/http"
 	"slices"
@@ -19,7 +20,13 @@ import (
 	"hob/platform/safehttp"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "4"); err != nil { // the platforms are waited for more than they work
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // owner is who is paired. The others are whoever a place names; the guest is on its
 // allow list.
@@ -232,6 +239,7 @@ func (p *place) attempts(t *testing.T, group bool, id string, yes bool) {
 		}
 	}
 	if p.guests {
+		last := func(in bool) string { return fmt.Sprintf("Good night, says the guest of %s %v", id, in) }
 		for _, in := range chats {
 			for _, text := range texts {
 				p.say(guest, in, text)
@@ -239,9 +247,10 @@ func (p *place) attempts(t *testing.T, group bool, id string, yes bool) {
 			if p.press != nil {
 				p.press(guest, in, id, yes)
 			}
-			last := fmt.Sprintf("Good night, says the guest of %s %v", id, in)
-			p.say(guest, in, last)
-			until(t, "the guest is heard", func() bool { return h.heard(last) })
+			p.say(guest, in, last(in))
+		}
+		for _, in := range chats {
+			until(t, "the guest is heard", func() bool { return h.heard(last(in)) })
 		}
 	}
 	until(t, "the strangers are not heard", func() bool { return h.row().Refused >= refused })

@@ -1,0 +1,55 @@
+// Package storetest gives tests a database that is ready at once: to make its tables
+// takes longer than most tests do. Only tests import it.
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"hob/knowledge/store"
+)
+
+// Empty returns what puts an empty database to a path where there is none. It is made
+// once, as the store makes it.
+func Empty(sets func() []store.Set) func(t testing.TB, path string) {
+	made := sync.OnceValues(func() ([]byte, error) { return empty(sets()) })
+	return func(t testing.TB, path string) {
+		t.Helper()
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		b, err := made()
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(path), 0o700)
+		}
+		if err == nil {
+			err = os.WriteFile(path, b, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func empty(sets []store.Set) (_ []byte, err error) {
+	dir, err := os.MkdirTemp("", "hob-empty-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "hob.db")
+	s, err := store.Open(context.Background(), path, sets, store.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("an empty database: %w", err)
+	}
+	if err := s.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+}
