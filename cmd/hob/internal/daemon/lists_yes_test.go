@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"hob/autonomy/bus"
 	"hob/autonomy/config"
 	"hob/channels"
 	"hob/channels/channelstest"
@@ -81,6 +82,9 @@ func yesOn(t *testing.T, name string, p pad, private bool) {
 	until("an answer", said("gate is green"))
 	p.write("forget about the gate")
 	until("the question", said("hob approve"))
+	until("a note that it was put", func() bool { // what comes before that is older than the question
+		return slices.ContainsFunc(h.deliveries(channels.Question), func(d bus.Delivery) bool { return d.State == channels.Sent })
+	})
 	if open() != 1 {
 		t.Fatalf("%d questions", open())
 	}
