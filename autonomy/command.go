@@ -29,7 +29,7 @@ func commands() []command {
 	return []command{
 		{[]string{"stop", "kill"}, "", "stop what I am doing here", (*Loop).cmdStop},
 		{[]string{steerCommand}, "TEXT", "say something to the turn that is running", (*Loop).cmdSteer},
-		{[]string{freshCommand, "reset"}, "", "begin a fresh conversation", (*Loop).cmdNew},
+		{[]string{"new", "reset"}, "", "begin a fresh conversation", (*Loop).cmdNew},
 		{[]string{"status"}, "", "what I am doing", (*Loop).cmdStatus},
 		{[]string{"undo"}, "[ID|N|all]", "take back my last action, the last N, or all that my last answer did", (*Loop).cmdUndo},
 		{[]string{"redo"}, "[ID]", "do again what was undone last", (*Loop).cmdRedo},
@@ -57,7 +57,7 @@ func commands() []command {
 const unknownCommand = "unknown"
 
 // freshCommand ends a conversation.
-const freshCommand = "new"
+const freshCommand = "new" // as in commands
 
 // fresh reports whether the owner ends a conversation.
 func fresh(ev bus.Event) bool {
