@@ -116,7 +116,7 @@ func TestShortMessagesAreAnsweredTogether(t *testing.T) {
 		t.Errorf("hob why: %s", why)
 	}
 	var state channels.Health
-	for deadline := time.Now().Add(20 * time.Second); state.Sent < 2 && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(20 * time.Second); (state.Sent < 2 || state.Queued > 0) && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		for _, s := range h.d.channels.Status() {
 			if s.Name == "pigeon" {
 				state = s
