@@ -126,9 +126,16 @@ func TestFolderIsTakenBackWhileItIsRead(t *testing.T) {
 func TestTrustInDocumentsFollows(t *testing.T) {
 	const kept = "[knowledge]\nfolders = [{notes}]\n[files]\nallowed = [{notes}]\n"
 	h := documentsHouse(t, kept+"trusted = [{notes}]\n", map[string]string{"key.txt": "The spare key is with Ana."})
+	var last string
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log("the search found last: ", last)
+		}
+	})
 	is := func(want string) func() bool {
 		return func() bool {
-			_, body := h.api("GET", "/api/v1/memory?kind=chunk&q=spare+key", nil)
+			code, body := h.api("GET", "/api/v1/memory?kind=chunk&q=spare+key", nil)
+			last = fmt.Sprint(code, " ", string(body))
 			return strings.Contains(string(body), `"provenance":"`+want+`"`)
 		}
 	}
