@@ -5,27 +5,20 @@
 package telegramtest
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"hash/fnv"
 	"html"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 	"unicode/utf16"
-
-	"hob/channels"
 )
 
 // What the server knows: its bot, and the person of Private.
@@ -416,222 +409,4 @@ func (s *Server) Board(id int) any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.boards[id]
-}
-
-// Arrived implements channelstest.Platform.
-func (s *Server) Arrived() (out []string) {
-	for _, m := range s.Posts() {
-		if m.Method == "sendMessage" {
-			out = append(out, m.Text)
-		}
-	}
-	return out
-}
-
-// Fail implements channelstest.Platform.
-func (s *Server) Fail(c channels.Class, n int) bool {
-	f := map[channels.Class]func(w http.ResponseWriter){
-		channels.Temporary: func(w http.ResponseWriter) { http.Error(w, "<html>bad gateway", http.StatusBadGateway) },
-		channels.Later: func(w http.ResponseWriter) {
-			Refuse(w, 429, "Too Many Requests: retry after 60", Object{"retry_after": 60})
-		},
-		channels.Permanent:    func(w http.ResponseWriter) { Refuse(w, 403, "Forbidden: bot was blocked by the user", nil) },
-		channels.Unauthorised: func(w http.ResponseWriter) { Refuse(w, 401, "Unauthorized", nil) },
-	}[c]
-	if c == channels.Temporary { // certainly not sent, so that it is not marked
-		s.With(func() { s.noDial += n })
-		return true
-	}
-	if f == nil {
-		return false
-	}
-	s.With(func() {
-		for range n {
-			s.Fails = append(s.Fails, f)
-		}
-	})
-	return true
-}
-
-// Stall implements channelstest.Platform.
-func (s *Server) Stall() func() {
-	c := make(chan struct{})
-	s.With(func() { s.stall = c })
-	return sync.OnceFunc(func() {
-		s.With(func() { s.stall = nil })
-		close(c)
-	})
-}
-
-// Previewed implements channelstest.Previewer, Typed channelstest.Sign.
-func (s *Server) Previewed() int { s.mu.Lock(); defer s.mu.Unlock(); return s.previews }
-
-// Typed implements channelstest.Sign.
-func (s *Server) Typed() int { s.mu.Lock(); defer s.mu.Unlock(); return s.signs }
-
-// Say implements channelstest.Speaker. A chat or sender that is a number has that id;
-// in a group its negative.
-func (s *Server) Say(_ context.Context, chat, sender, text string, group bool) bool {
-	if s.Called("getUpdates") < 2 {
-		return false // what is written before the first poll is not heard
-	}
-	m := Private(text)
-	m["from"] = Object{"id": number(sender), "first_name": sender}
-	m["chat"] = Object{"id": number(chat), "type": "private"}
-	if group {
-		m["chat"] = Object{"id": -number(chat), "type": "supergroup", "title": chat}
-	}
-	s.With(func() { s.last = m })
-	s.Add("message", m)
-	return true
-}
-
-func number(s string) int {
-	if n, err := strconv.Atoi(s); err == nil {
-		return n
-	}
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(s))
-	return int(h.Sum32())
-}
-
-// Asked is the newest message with buttons.
-func (s *Server) Asked() (Post, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, m := range slices.Backward(s.posts) {
-		if len(buttons(s.boards[m.ID])) > 0 {
-			return m, true
-		}
-	}
-	return Post{}, false
-}
-
-// buttons are the data of those under a message, by their words.
-func buttons(board any) map[string]string {
-	out := map[string]string{}
-	b, _ := board.(Object)
-	rows, _ := b["inline_keyboard"].([]any)
-	for _, row := range rows {
-		list, _ := row.([]any)
-		for _, one := range list {
-			o, _ := one.(Object)
-			out[fmt.Sprint(o["text"])] = fmt.Sprint(o["callback_data"])
-		}
-	}
-	return out
-}
-
-// Press lets somebody press the button under a message that has word in its words, and
-// returns what he is told. As at the platform, only buttons that are there can be
-// pressed.
-func (s *Server) Press(ctx context.Context, sender string, m Post, word string) (string, error) {
-	data := ""
-	for words, d := range buttons(s.Board(m.ID)) {
-		if strings.Contains(words, word) {
-			data = d
-		}
-	}
-	if data == "" {
-		return "", fmt.Errorf("there is no button %q under %q", word, m.Text)
-	}
-	kind := "private"
-	if strings.HasPrefix(m.Chat, "-") {
-		kind = "supergroup"
-	}
-	s.mu.Lock()
-	s.nextID++
-	id := strconv.Itoa(s.nextID)
-	s.mu.Unlock()
-	s.Add("callback_query", Object{
-		"id": id, "from": Object{"id": number(sender), "first_name": sender}, "data": data,
-		"message": Object{"message_id": m.ID, "date": time.Now().Unix(), "text": m.Text, "chat": Object{"id": number(m.Chat), "type": kind}},
-	})
-	for {
-		s.mu.Lock()
-		for _, a := range s.Answers {
-			if a["callback_query_id"] == id {
-				s.mu.Unlock()
-				return fmt.Sprint(a["text"]), nil
-			}
-		}
-		s.mu.Unlock()
-		select {
-		case <-ctx.Done():
-			return "", ctx.Err()
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
-}
-
-// Dial connects to the server, unless it is down.
-func (s *Server) Dial(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
-	s.mu.Lock()
-	down := s.down || s.noDial > 0
-	s.noDial = max(0, s.noDial-1)
-	s.mu.Unlock()
-	if down {
-		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("network is unreachable")}
-	}
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", to.String())
-	if err == nil {
-		s.With(func() { s.conns = append(s.conns, conn) })
-	}
-	return conn, err
-}
-
-// Down implements channelstest.Outage.
-func (s *Server) Down() {
-	s.With(func() {
-		s.down = true
-		for _, c := range s.conns {
-			_ = c.Close()
-		}
-		s.conns = nil
-	})
-}
-
-// Up implements channelstest.Outage.
-func (s *Server) Up() { s.With(func() { s.down = false }) }
-
-// Again implements channelstest.Repeater.
-func (s *Server) Again(context.Context) bool {
-	s.mu.Lock()
-	m := s.last
-	s.mu.Unlock()
-	if m == nil {
-		return false
-	}
-	s.Add("message", m)
-	return true
-}
-
-// Secrets implements channelstest.Secrets.
-func (s *Server) Secrets() []string { return []string{Token, Secret} }
-
-var (
-	codes   = regexp.MustCompile(`(?s)<pre>.*?</pre>|<code[^>]*>.*?</code>`)
-	mention = regexp.MustCompile(`(?:^|[^\w/])@\w{3,32}`)
-	hrefs   = regexp.MustCompile(`href="([^"]*)"`)
-)
-
-// Rendered implements channelstest.Renderer, as the apps do: an @name rings somebody,
-// and a link to a user is one.
-func (s *Server) Rendered() (out []string) {
-	for _, m := range s.Posts() {
-		shown := m.Raw
-		if m.Params["parse_mode"] == "HTML" {
-			for _, x := range hrefs.FindAllStringSubmatch(shown, -1) {
-				if to := html.UnescapeString(x[1]); !strings.HasPrefix(to, "http://") && !strings.HasPrefix(to, "https://") && !strings.HasPrefix(to, "mailto:") {
-					out = append(out, "link "+to)
-				}
-			}
-			shown = html.UnescapeString(tag.ReplaceAllString(codes.ReplaceAllString(shown, " "), ""))
-		}
-		for _, at := range mention.FindAllString(shown, -1) {
-			out = append(out, "mention "+at)
-		}
-	}
-	return out
 }

@@ -1,0 +1,162 @@
+package discordtest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"hob/channels"
+)
+
+// Say implements channelstest.Speaker.
+func (w *Server) Say(_ context.Context, chat, sender, text string, group bool) bool {
+	w.Lock()
+	ever := w.Ever
+	w.Unlock()
+	if !ever {
+		return false
+	}
+	if group {
+		w.Person(chat, sender, "<@"+BotID+"> "+text, true, Object{"mentions": []Object{{"id": BotID, "username": "hob"}}})
+	} else {
+		w.Person(chat, sender, text, false, nil)
+	}
+	return true
+}
+
+// Again implements channelstest.Repeater.
+func (w *Server) Again(context.Context) bool {
+	w.Lock()
+	defer w.Unlock()
+	if w.Live == nil {
+		return false
+	}
+	w.Dispatch("MESSAGE_CREATE", w.saidLast)
+	return true
+}
+
+// Reopen implements channelstest.Reopener.
+func (w *Server) Reopen(*testing.T) channels.Channel { return w.Open() }
+
+// Arrived implements channelstest.Platform.
+func (w *Server) Arrived() []string {
+	w.Lock()
+	defer w.Unlock()
+	var out []string
+	for _, m := range w.Posts {
+		out = append(out, shown(fmt.Sprint(m["content"])))
+	}
+	return out
+}
+
+// shown is a text as people see it, as far as the tests need it: without the marks that
+// keep the next one from being read.
+func shown(s string) string {
+	return regexp.MustCompile(`\\([[:punct:]])`).ReplaceAllString(s, "$1")
+}
+
+// Typed implements channelstest.Sign.
+func (w *Server) Typed() int {
+	w.Lock()
+	defer w.Unlock()
+	return w.typed
+}
+
+// Previewed implements channelstest.Previewer.
+func (w *Server) Previewed() int {
+	w.Lock()
+	defer w.Unlock()
+	n := 0
+	for _, m := range w.Posts {
+		if flags, _ := m["flags"].(float64); int(flags)&4 == 0 {
+			n += strings.Count(fmt.Sprint(m["content"]), "https://")
+		}
+	}
+	return n
+}
+
+// Rendered implements channelstest.Renderer: what rings somebody is what allowed_mentions
+// lets ring; without it, everything.
+func (w *Server) Rendered() []string {
+	w.Lock()
+	defer w.Unlock()
+	var out []string
+	for _, m := range w.Posts {
+		allowed, ok := m["allowed_mentions"].(Object)
+		parse, is := allowed["parse"].([]any)
+		if !ok || !is || len(parse) > 0 || allowed["users"] != nil || allowed["roles"] != nil || allowed["replied_user"] == true {
+			out = append(out, "mention")
+		}
+		for _, link := range regexp.MustCompile(`(^|[^\\])\]\(\s*(\w+):`).FindAllStringSubmatch(fmt.Sprint(m["content"]), -1) {
+			if link[2] != "http" && link[2] != "https" {
+				out = append(out, "link "+link[2])
+			}
+		}
+	}
+	return out
+}
+
+// Secrets implements channelstest.Secrets.
+func (*Server) Secrets() []string { return []string{Token, Secret} }
+
+// AnswerWith is an entry of Fails.
+func AnswerWith(code int, body string, header ...string) func(http.ResponseWriter) {
+	return func(rw http.ResponseWriter) {
+		for i := 0; i+1 < len(header); i += 2 {
+			rw.Header().Set(header[i], header[i+1])
+		}
+		rw.WriteHeader(code)
+		_, _ = io.WriteString(rw, body)
+	}
+}
+
+// Fail implements channelstest.Platform. What Discord says has the token in it, as no
+// real one does.
+func (w *Server) Fail(class channels.Class, n int) bool {
+	f := map[channels.Class]func(http.ResponseWriter){
+		channels.Temporary:    AnswerWith(502, "<html>bad gateway "+Token),
+		channels.Later:        AnswerWith(429, `{"message":"You are being rate limited. `+Token+`","retry_after":0.05,"global":false}`),
+		channels.Permanent:    AnswerWith(400, `{"message":"Cannot send an empty message `+Token+`","code":50006}`),
+		channels.Unauthorised: AnswerWith(401, `{"message":"401: Unauthorized `+Token+`","code":0}`),
+	}[class]
+	w.Lock()
+	defer w.Unlock()
+	for range n {
+		w.Fails = append(w.Fails, f)
+	}
+	return f != nil
+}
+
+// Stall implements channelstest.Platform.
+func (w *Server) Stall() func() {
+	c := make(chan struct{})
+	w.Lock()
+	defer w.Unlock()
+	w.stall = c
+	return sync.OnceFunc(func() {
+		w.Lock()
+		w.stall = nil
+		w.Unlock()
+		close(c)
+	})
+}
+
+// Down implements channelstest.Outage.
+func (w *Server) Down() {
+	w.Lock()
+	w.down = true
+	w.Unlock()
+	w.Cut()
+}
+
+// Up implements channelstest.Outage.
+func (w *Server) Up() {
+	w.Lock()
+	defer w.Unlock()
+	w.down = false
+}
