@@ -61,15 +61,15 @@ func kindOf(err error) Kind {
 func TestPages(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	w := newWorld(t, Options{MaxTabs: 12})
-	w.pages["plain.example/shop"] = shop
-	w.pages["plain.example/next"] = `<title>Next</title><p>The next page.</p>`
-	w.pages["plain.example/popup"] = `<title>Popped</title>`
-	w.pages["plain.example/huge"] = "huge"
-	w.pages["plain.example/loop"] = `<title>Loop</title><p>Before the loop.</p><script>setTimeout(() => { for (;;); }, 50)</script>`
-	w.pages["plain.example/dialogs"] = `<title>Dialogs</title><p>Text.</p><script>let n = 0; const f = () => { alert("number " + n++); setTimeout(f, 0); }; f();</script>`
-	w.pages["plain.example/popups"] = `<title>Popups</title><button onclick="for (let i = 0; i < 200; i++) window.open('http://plain.example/popup?' + i)">Many</button>`
-	w.pages["plain.example/deep"] = `<title>Deep</title>` + strings.Repeat("<div>", 3000) + "bottom"
-	w.pages["plain.example/download"] = `<title>Download</title><a id=a download=evil.sh href="data:text/plain,rm">Get</a><script>document.getElementById("a").click()</script><p>x</p>`
+	w.put("plain.example/shop", shop)
+	w.put("plain.example/next", `<title>Next</title><p>The next page.</p>`)
+	w.put("plain.example/popup", `<title>Popped</title>`)
+	w.put("plain.example/huge", "huge")
+	w.put("plain.example/loop", `<title>Loop</title><p>Before the loop.</p><script>setTimeout(() => { for (;;); }, 50)</script>`)
+	w.put("plain.example/dialogs", `<title>Dialogs</title><p>Text.</p><script>let n = 0; const f = () => { alert("number " + n++); setTimeout(f, 0); }; f();</script>`)
+	w.put("plain.example/popups", `<title>Popups</title><button onclick="for (let i = 0; i < 200; i++) window.open('http://plain.example/popup?' + i)">Many</button>`)
+	w.put("plain.example/deep", `<title>Deep</title>`+strings.Repeat("<div>", 3000)+"bottom")
+	w.put("plain.example/download", `<title>Download</title><a id=a download=evil.sh href="data:text/plain,rm">Get</a><script>document.getElementById("a").click()</script><p>x</p>`)
 	for _, tc := range []struct {
 		name string
 		test func(t *testing.T, w *world)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,23 +23,27 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type world struct {
 	*Browser
 	net   *safehttptest.Internet
-	pages map[string]string // "host/path" -> HTML
+	pages sync.Map // "host/path" -> HTML
 }
+
+// put sets what an address, "host/path", answers: a page, or "-> " and where to.
+func (w *world) put(address, page string) { w.pages.Store(address, page) }
 
 func newWorld(t *testing.T, opt Options) *world {
 	t.Helper()
-	w := &world{pages: map[string]string{}}
+	w := &world{}
 	w.net = safehttptest.New(t, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		host, _, _ := strings.Cut(r.Host, ":")
-		if to, ok := strings.CutPrefix(w.pages[host+r.URL.Path], "-> "); ok {
+		kept, ok := w.pages.Load(host + r.URL.Path)
+		page, _ := kept.(string)
+		if to, ok := strings.CutPrefix(page, "-> "); ok {
 			http.Redirect(rw, r, to, http.StatusFound)
 			return
 		}
-		if w.pages[host+r.URL.Path] == "cut" { // the connection ends without an answer
+		if page == "cut" { // the connection ends without an answer
 			panic(http.ErrAbortHandler)
 		}
 		rw.Header().Set("Content-Type", "text/html; charset=utf-8")
-		page, ok := w.pages[host+r.URL.Path]
 		if !ok {
 			rw.WriteHeader(http.StatusNotFound)
 		}
@@ -88,7 +93,7 @@ func (w *world) ctx(t *testing.T) context.Context {
 func TestBrowser(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	w := newWorld(t, Options{})
-	w.pages["plain.example/"] = `<title>Plain</title><h1>Hello</h1><p>A <b>plain</b> page. <a href="/next?a=1">Next</a></p>`
+	w.put("plain.example/", `<title>Plain</title><h1>Hello</h1><p>A <b>plain</b> page. <a href="/next?a=1">Next</a></p>`)
 	ctx := w.ctx(t)
 	if got := w.Tabs(ctx); got != nil || w.Running() {
 		t.Fatalf("it runs before anybody needs it: %v", got)

@@ -75,16 +75,20 @@ func (t *tab) document(loader string) {
 	if loader == t.loader {
 		return
 	}
+	t.before = append(t.before[max(0, len(t.before)-7):], t.loader)
 	t.loader, t.world = loader, 0
 	t.loaded, t.quiet = make(chan struct{}), make(chan struct{})
 }
 
-// lifecycle notes how far the document is; t.mu is held.
+// lifecycle notes how far the document is; t.mu is held. The one before may still
+// have something to say, from another process of the browser's.
 func (t *tab) lifecycle(loader, name string) {
-	if name == "init" {
-		return // commit says so too, with the address
+	if name == "commit" {
+		t.document(loader)
 	}
-	t.document(loader)
+	if loader != t.loader {
+		return
+	}
 	switch name {
 	case "load":
 		shut(t.loaded)

@@ -16,7 +16,7 @@ import (
 func TestHostilePages(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	w := newWorld(t, Options{MaxTabs: 12})
-	w.pages["plain.example/next"] = `<title>Next</title><p>The next page.</p>`
+	w.put("plain.example/next", `<title>Next</title><p>The next page.</p>`)
 	for _, tc := range []struct {
 		name string
 		test func(t *testing.T, w *world)
@@ -40,7 +40,7 @@ func TestHostilePages(t *testing.T) {
 }
 
 func testHeldTab(t *testing.T, w *world) {
-	w.pages["evil.example/"] = `<title>Evil</title><button onclick="window.w = window.open('about:blank')">Go on</button>`
+	w.put("evil.example/", `<title>Evil</title><button onclick="window.w = window.open('about:blank')">Go on</button>`)
 	w.net.Name("evil.example", "93.184.216.34")
 	c := w.page(t, "http://evil.example/")
 	if _, err := w.Click(w.ctx(t), "", c.find(t, "Go on").Handle, yes); err != nil {
@@ -59,9 +59,9 @@ func testHeldTab(t *testing.T, w *world) {
 }
 
 func testLostPicture(t *testing.T, w *world) {
-	w.pages["plain.example/buy"] = `<title>Buy</title><button onclick="location = '/bought'">Buy now</button>`
-	w.pages["plain.example/bought"] = `<title>Bought</title><p>Thank you.</p><img src="/lost.png"><img src="http://127.0.0.1:1/refused.png">`
-	w.pages["plain.example/lost.png"] = "cut"
+	w.put("plain.example/buy", `<title>Buy</title><button onclick="location = '/bought'">Buy now</button>`)
+	w.put("plain.example/bought", `<title>Bought</title><p>Thank you.</p><img src="/lost.png"><img src="http://127.0.0.1:1/refused.png">`)
+	w.put("plain.example/lost.png", "cut")
 	c := w.page(t, "http://plain.example/buy")
 	done, err := w.Click(w.ctx(t), "", c.find(t, "Buy now").Handle, yes)
 	if err != nil || done.Tab.Title != "Bought" {
@@ -73,8 +73,8 @@ func testLostPicture(t *testing.T, w *world) {
 }
 
 func testRemade(t *testing.T, w *world) {
-	w.pages["plain.example/remade"] = `<title>Remade</title><form onsubmit="document.title='sent'; return false"><div id=a></div></form>
-<script>const make = () => { a.innerHTML = "<input name=first><input name=second>"; a.firstChild.onchange = make; }; make();</script>`
+	w.put("plain.example/remade", `<title>Remade</title><form onsubmit="document.title='sent'; return false"><div id=a></div></form>
+<script>const make = () => { a.innerHTML = "<input name=first><input name=second>"; a.firstChild.onchange = make; }; make();</script>`)
 	c := w.page(t, "http://plain.example/remade")
 	done, err := w.Fill(w.ctx(t), "", []Field{{c.find(t, "first").Handle, "x"}, {c.find(t, "second").Handle, "y"}}, true, yes)
 	if kindOf(err) != NotFound || !strings.Contains(err.Error(), "nothing was sent") {
@@ -87,11 +87,11 @@ func testRemade(t *testing.T, w *world) {
 
 func testFrames(t *testing.T, w *world) {
 	w.net.Name("bank.example", "93.184.216.34")
-	w.pages["bank.example/ok"] = `<title>Bank</title><body onclick="fetch('/paid')">`
+	w.put("bank.example/ok", `<title>Bank</title><body onclick="fetch('/paid')">`)
 	const bank = `<iframe src="http://bank.example/ok" style="opacity:0.01;position:absolute;inset:0;width:100%;height:100%;border:0"></iframe>`
-	w.pages["plain.example/within"] = `<title>x</title><div role=button aria-label="Go on" style="position:relative;width:200px;height:50px">` + bank + `</div>`
-	w.pages["plain.example/over"] = `<title>x</title><div style="position:relative;width:300px;height:200px"><iframe srcdoc="<button>Go on</button>" style="position:absolute;inset:0;width:100%;height:100%"></iframe>` + bank + `</div>`
-	w.pages["plain.example/late"] = `<title>x</title><div id=d style="position:relative;width:200px;height:50px"><button>Go on</button></div><script>d.onmousemove = () => { d.onmousemove = null; d.insertAdjacentHTML("beforeend", '` + bank + `'); };</script>`
+	w.put("plain.example/within", `<title>x</title><div role=button aria-label="Go on" style="position:relative;width:200px;height:50px">`+bank+`</div>`)
+	w.put("plain.example/over", `<title>x</title><div style="position:relative;width:300px;height:200px"><iframe srcdoc="<button>Go on</button>" style="position:absolute;inset:0;width:100%;height:100%"></iframe>`+bank+`</div>`)
+	w.put("plain.example/late", `<title>x</title><div id=d style="position:relative;width:200px;height:50px"><button>Go on</button></div><script>d.onmousemove = () => { d.onmousemove = null; d.insertAdjacentHTML("beforeend", '`+bank+`'); };</script>`)
 	for _, path := range []string{"within", "over", "late"} {
 		c := w.page(t, "http://plain.example/"+path)
 		if done, err := w.Click(w.ctx(t), "", c.find(t, "Go on").Handle, yes); kindOf(err) != NotFound || !strings.Contains(err.Error(), "over it") {
@@ -106,7 +106,7 @@ func testFrames(t *testing.T, w *world) {
 }
 
 func testPrograms(t *testing.T, w *world) {
-	w.pages["plain.example/programs"] = `<title>x</title><a href="zoommtg:join">Next</a> <a href="mailto:boss@plain.example">Write</a>`
+	w.put("plain.example/programs", `<title>x</title><a href="zoommtg:join">Next</a> <a href="mailto:boss@plain.example">Write</a>`)
 	c := w.page(t, "http://plain.example/programs")
 	for _, name := range []string{"Next", "Write"} {
 		if done, err := w.Click(w.ctx(t), "", c.find(t, name).Handle, yes); kindOf(err) != NotFound || !strings.Contains(err.Error(), "another program") {
@@ -123,7 +123,7 @@ func testPrograms(t *testing.T, w *world) {
 func TestForget(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	w := newWorld(t, Options{})
-	w.pages["plain.example/"] = `<title>Plain</title><p>Text.</p>`
+	w.put("plain.example/", `<title>Plain</title><p>Text.</p>`)
 	w.page(t, "http://plain.example/")
 	if _, err := w.Execute(w.ctx(t), "", "localStorage.setItem('a', 'to be forgotten'); document.cookie = 'login=yes; max-age=100000'; 1", yes); err != nil {
 		t.Fatal(err)
@@ -162,7 +162,7 @@ func TestForget(t *testing.T) {
 
 // testVeil: two pictures of other numbers of a card are the same one.
 func testVeil(t *testing.T, w *world) {
-	w.pages["plain.example/card"] = `<title>x</title><style>input { caret-color: transparent; outline: none }</style><input autocomplete=cc-number value=4111> <input id=p value=open>`
+	w.put("plain.example/card", `<title>x</title><style>input { caret-color: transparent; outline: none }</style><input autocomplete=cc-number value=4111> <input id=p value=open>`)
 	w.page(t, "http://plain.example/card")
 	shot := func(script string) string {
 		t.Helper()
@@ -188,9 +188,9 @@ func testVeil(t *testing.T, w *world) {
 }
 
 func testOwnBoxes(t *testing.T, w *world) {
-	w.pages["plain.example/boxes"] = `<title>Boxes</title>
+	w.put("plain.example/boxes", `<title>Boxes</title>
 <div role=switch tabindex=0 aria-checked=true aria-label=Share onclick="queueMicrotask(() => this.setAttribute('aria-checked', this.getAttribute('aria-checked') !== 'true'))"></div>
-<div role=checkbox aria-checked=false aria-label=Stuck></div>`
+<div role=checkbox aria-checked=false aria-label=Stuck></div>`)
 	c := w.page(t, "http://plain.example/boxes")
 	share, stuck := c.find(t, "Share"), c.find(t, "Stuck")
 	if share.Value != "on" || stuck.Value != "off" {
@@ -210,7 +210,7 @@ func testOwnBoxes(t *testing.T, w *world) {
 }
 
 func testReadAtOnce(t *testing.T, w *world) {
-	w.pages["plain.example/many"] = "<title>Many</title>" + strings.Repeat("<button>x</button>", 300)
+	w.put("plain.example/many", "<title>Many</title>"+strings.Repeat("<button>x</button>", 300))
 	var ids []string
 	for range 3 {
 		tab, err := w.Open(w.ctx(t), "http://plain.example/many")

@@ -115,11 +115,11 @@ func TestNothingInsideIsReached(t *testing.T) {
 	port := in.web.Listener.Addr().(*net.TCPAddr).Port
 	fill := strings.NewReplacer("WEB", fmt.Sprint(port), "UDP", fmt.Sprint(in.udp.LocalAddr().(*net.UDPAddr).Port))
 	w.net.Name("rebind.example", "93.184.216.34", "127.0.0.1")
-	w.pages["plain.example/hostile"] = fill.Replace(hostile)
-	w.pages["plain.example/inward"] = fill.Replace("-> http://127.0.0.1:WEB/redirected")
-	w.pages["plain.example/inward2"] = fill.Replace("-> https://127.0.0.1:WEB/redirected")
-	w.pages["plain.example/file"] = "-> file:///etc/passwd"
-	w.pages["plain.example/jump"] = fill.Replace(`<title>Jump</title><p>wait<script>location.href = "http://127.0.0.1:WEB/jumped"</script>`)
+	w.put("plain.example/hostile", fill.Replace(hostile))
+	w.put("plain.example/inward", fill.Replace("-> http://127.0.0.1:WEB/redirected"))
+	w.put("plain.example/inward2", fill.Replace("-> https://127.0.0.1:WEB/redirected"))
+	w.put("plain.example/file", "-> file:///etc/passwd")
+	w.put("plain.example/jump", fill.Replace(`<title>Jump</title><p>wait<script>location.href = "http://127.0.0.1:WEB/jumped"</script>`))
 	ctx := w.ctx(t)
 
 	if _, err := w.Open(ctx, "http://plain.example/hostile"); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -134,17 +135,18 @@ func (t *tab) navigate(ctx context.Context, address string) error {
 	return t.landed(ctx, begin)
 }
 
-// wait waits until a document is loaded and calm, or long enough.
+// wait waits until a document is loaded and calm, or long enough; "" is the one that
+// is there, which another one may have followed.
 func (t *tab) wait(ctx context.Context, loader string) {
 	ctx, cancel := context.WithTimeout(ctx, t.b.limits.load)
 	defer cancel()
 	for {
 		t.mu.Lock()
-		loaded, quiet, now := t.loaded, t.quiet, t.loader
+		loaded, quiet := t.loaded, t.quiet
+		coming := loader != "" && t.loader != loader && !slices.Contains(t.before, loader)
 		t.mu.Unlock()
-		if loader != "" && now != loader { // its event has not come yet, or it has moved on by itself
-			loader = ""
-			if sleep(ctx, 50*time.Millisecond) != nil {
+		if coming { // the browser has said that it is there, the page has not yet
+			if sleep(ctx, 10*time.Millisecond) != nil {
 				return
 			}
 			continue

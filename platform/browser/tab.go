@@ -50,6 +50,7 @@ type tab struct {
 	crashed bool
 	ended   error
 	loader  string        // of the document
+	before  []string      // loaders of documents that were there before, the last ones
 	loaded  chan struct{} // closed when the document is loaded
 	quiet   chan struct{} // closed when it hardly fetches any more
 	world   int64         // where our scripts run; 0: none yet

@@ -1,0 +1,58 @@
+package browser
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestWaitsForItsPage: the browser says that a page came before the page's own process
+// does, and the one before may have the last word. Neither is taken for the page.
+func TestWaitsForItsPage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tab := &tab{b: &Browser{limits: usual()}, target: "T", gone: make(chan struct{})}
+		say := func(method, params string, loader any) {
+			tab.hear(event{Method: method, Params: json.RawMessage(fmt.Sprintf(params, loader))})
+		}
+		now := func(loader, name string) {
+			say("Page.lifecycleEvent", `{"frameId":"T","loaderId":%q,"name":"`+name+`"}`, loader)
+		}
+		navigated := func(loader string) { say("Page.frameNavigated", `{"frame":{"id":"T","loaderId":%q}}`, loader) }
+		waits := func(loader string) (over func() bool) {
+			done := make(chan struct{})
+			go func() { tab.wait(t.Context(), loader); close(done) }()
+			return func() bool {
+				time.Sleep(time.Second)
+				synctest.Wait()
+				select {
+				case <-done:
+					return true
+				default:
+					return false
+				}
+			}
+		}
+		navigated("old")
+		now("old", "load")
+		now("old", "networkIdle")
+		over := waits("new")
+		if over() {
+			t.Fatal("the page before was taken for the new one")
+		}
+		navigated("new")
+		now("new", "load")
+		now("old", "networkIdle")
+		now("new", "networkIdle")
+		if !over() {
+			t.Fatal("the page is there, and is waited for")
+		}
+		navigated("next")
+		now("next", "load")
+		now("next", "networkIdle")
+		if !waits("new")() {
+			t.Fatal("a page is waited for that has moved on")
+		}
+	})
+}
