@@ -77,7 +77,18 @@ func (b *Base) Mark(q store.Querier, seq int64) (mark int64, known bool, err err
 	if err != nil {
 		return 0, false, fmt.Errorf("knowledge: the mark of a change: %w", err)
 	}
-	return mark, true, nil
+	dropped, err := b.Dropped(q, seq)
+	return mark, !dropped, err
+}
+
+// Dropped reports whether some of the changes after a Seq are not there any more:
+// nobody who had seen less was known (DoneTx) when they went.
+func (b *Base) Dropped(q store.Querier, after int64) (dropped bool, err error) {
+	err = q.QueryRow(`SELECT coalesce((SELECT min(seq) FROM doc_changes), (SELECT seq + 1 FROM sqlite_sequence WHERE name = 'doc_changes'), 0) > ? + 1`, after).Scan(&dropped)
+	if err != nil {
+		return false, fmt.Errorf("knowledge: dropped changes: %w", err)
+	}
+	return dropped, nil
 }
 
 // Done is the Seq that DoneTx was told under a name, 0 when there is none.

@@ -255,14 +255,13 @@ func (v *Vectors) lost(ctx context.Context, s state) (bool, error) {
 // begin is the state at the beginning of a way through all docs. From now on
 // the store keeps the changes that come meanwhile.
 func (v *Vectors) begin(ctx context.Context, s state) (state, error) {
-	last, err := v.base.LastChange(v.o.Store.Reader(ctx))
-	if err != nil {
-		return s, err
-	}
-	s.model, s.seq, s.walking, s.walked, s.anew = v.identity(), last, true, 0, false
-	err = v.o.Store.Write(ctx, func(tx *store.Tx) (err error) {
-		if err = v.base.DoneTx(tx, Name, last); err == nil {
-			s.mark, _, err = v.base.Mark(tx, last)
+	s.model, s.walking, s.walked, s.anew = v.identity(), true, 0, false
+	err := v.o.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		if s.seq, err = v.base.LastChange(tx); err != nil {
+			return err
+		}
+		if err = v.base.DoneTx(tx, Name, s.seq); err == nil {
+			s.mark, _, err = v.base.Mark(tx, s.seq)
 		}
 		return err
 	})

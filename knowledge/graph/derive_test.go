@@ -437,3 +437,25 @@ func TestAnOlderGraph(t *testing.T) {
 		t.Errorf("still kept: %s", all)
 	}
 }
+
+// What others hold already is kept for the graph until it has seen it.
+func TestTheGraphIsBehind(t *testing.T) {
+	h := open(t)
+	h.tx(func(tx *store.Tx) error {
+		_, err := h.b.RememberTx(tx, knowledge.Fact{Text: "Ana Quark works at Acme", Provenance: provenance.Owner, CreatedAt: noon})
+		return err
+	})
+	h.tx(func(tx *store.Tx) error { return h.b.DoneTx(tx, "index", 1) })
+	h.follow()
+	if d := cmp.Diff([]string{"Ana Quark works_at Acme"}, h.around("Ana Quark")); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestAnIDIsToldFromAName(t *testing.T) {
+	for range 1000 {
+		if id := newID(); !likeID(id) {
+			t.Fatal(id)
+		}
+	}
+}

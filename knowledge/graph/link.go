@@ -141,6 +141,15 @@ func (m *making) end(name, kind string) (id string, made bool, err error) {
 	return id, false, m.mention(id)
 }
 
+// newID is the id of an entity. It has a digit, by which it is told from a name.
+func newID() string {
+	for {
+		if id := shortid.New("e"); likeID(id) {
+			return id
+		}
+	}
+}
+
 // likeID reports whether a name is one that only an id has.
 func likeID(s string) bool {
 	return len(s) == len(shortid.New("e")) && s[0] == 'e' && strings.ContainsAny(s, "0123456789") && strings.Trim(s, "0123456789abcdefghjkmnpqrstvwxyz") == ""

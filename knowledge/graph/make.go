@@ -7,7 +7,6 @@ import (
 
 	"hob/knowledge"
 	"hob/knowledge/store"
-	"hob/platform/shortid"
 )
 
 // making is what is made from one row of docs.
@@ -140,7 +139,7 @@ func (m *making) longer(key string) (string, error) {
 }
 
 func (m *making) create(name, kind string) (string, error) {
-	id := shortid.New("e")
+	id := newID()
 	p := m.d.Provenance
 	err := m.exec(`INSERT INTO entities (id, name, kind, realm, provenance, source, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 		id, name, kind, m.d.Realm, string(p), m.d.Source, millis(m.at), millis(m.at))

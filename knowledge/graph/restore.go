@@ -127,7 +127,7 @@ func (g *Graph) freeID(tx *store.Tx, id string) (string, error) {
 		return "", fmt.Errorf("graph: restore: %w", err)
 	}
 	if n > 0 || id == "" || id == OwnerID || len(id) > 100 {
-		return shortid.New("e"), nil
+		return newID(), nil
 	}
 	return id, nil
 }

@@ -4,7 +4,7 @@ import "hob/knowledge/store"
 
 // Migrations of the package's tables. They refer to those of package knowledge.
 func Migrations() store.Set {
-	return store.Set{Owner: "graph", Steps: []string{schema1, schema2, schema3}}
+	return store.Set{Owner: "graph", Steps: []string{schema1, schema2, schema3, schema4}}
 }
 
 // schema1: what was made from a row of docs goes with it, whoever removes it.
@@ -83,6 +83,10 @@ CREATE TRIGGER mentions_gone AFTER DELETE ON mentions BEGIN
 		AND NOT EXISTS (SELECT 1 FROM relations WHERE from_id = old.entity) AND NOT EXISTS (SELECT 1 FROM relations WHERE to_id = old.entity)
 		AND NOT EXISTS (SELECT 1 FROM entity_aliases WHERE entity = old.entity AND doc = 0);
 END;`
+
+// schema4: from the beginning the changes of docs are kept that the graph has yet to
+// see, whoever else follows them.
+const schema4 = `INSERT INTO derived (name, seq) SELECT '` + Name + `', seq FROM graph_state WHERE true ON CONFLICT (name) DO NOTHING;`
 
 // What follows when rows go. Triggers do it, so that nobody can leave it out.
 const (

@@ -98,19 +98,25 @@ func (x *Index) catchUp(ctx context.Context) error {
 	if err := g.tidy(); err != nil { // after a crash
 		return x.broke(ctx, g, err)
 	}
+	if lost, err := x.lost(ctx, g); err != nil || lost {
+		if err == nil {
+			err = x.rebuild(ctx, nil)
+		}
+		return err
+	}
 	n := 0
 	for g.seq < last {
 		k, err := x.step(ctx, g)
 		if err != nil {
 			return x.broke(ctx, g, err)
 		}
-		if k == 0 { // changes that nobody can see any more
+		if k == 0 { // no change has this number
 			break
 		}
 		n += k
 	}
 	if done, err := x.base.Done(q, Name); err != nil || done < g.seq {
-		if err = errors.Join(err, x.tell(ctx, g)); err != nil {
+		if err = errors.Join(err, x.tell(ctx, g.seq)); err != nil {
 			return err
 		}
 	}
@@ -118,6 +124,21 @@ func (x *Index) catchUp(ctx context.Context) error {
 		debug.FreeOSMemory()
 	}
 	return nil
+}
+
+// lost says that the store has dropped changes that an index has yet to see. An
+// index that a search made before anything followed is not known to the store: from
+// here on it is. work is held.
+func (x *Index) lost(ctx context.Context, g *generation) (bool, error) {
+	if x.quiet { // a search does not wait for another index
+		return false, nil
+	}
+	if !x.known {
+		if err := x.tell(ctx, g.seq); err != nil {
+			return false, err
+		}
+	}
+	return x.base.Dropped(x.st.Reader(ctx), g.seq)
 }
 
 // broke closes an index that could not be written, so that it is opened anew,
@@ -205,13 +226,15 @@ func (x *Index) weights() knowledge.Weights {
 	return knowledge.Weights{Title: x.opt.Title, Speaker: x.opt.Speaker}
 }
 
-// tell lets the store drop the changes that the index holds for good.
-func (x *Index) tell(ctx context.Context, g *generation) error {
+// tell lets the store drop the changes that the index holds for good, and has it
+// keep those after them. work is held.
+func (x *Index) tell(ctx context.Context, seq int64) error {
 	if x.quiet {
 		return nil
 	}
-	seq := g.seq
-	return x.st.Write(ctx, func(tx *store.Tx) error { return x.base.DoneTx(tx, Name, seq) })
+	err := x.st.Write(ctx, func(tx *store.Tx) error { return x.base.DoneTx(tx, Name, seq) })
+	x.known = x.known || err == nil
+	return err
 }
 
 // mkdir makes the folder of the index.

@@ -86,6 +86,7 @@ type Index struct {
 	work  sync.Mutex // guards what follows
 	rows  int        // see size
 	quiet bool       // the store must not be written to
+	known bool       // the store was told how far the index is
 
 	mu      sync.RWMutex // guards what follows; searches hold it for reading
 	cur     *generation

@@ -299,6 +299,31 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// A search makes the index when nothing follows yet. What is written then, and held by
+// others before it is followed, is found all the same.
+func TestASearchComesFirst(t *testing.T) {
+	for _, held := range []int64{1, 2} {
+		t.Run(fmt.Sprintf("%d of 2 changes are held by others", held), func(t *testing.T) {
+			w := open(t)
+			w.reopen(t, index.Options{Delay: time.Millisecond})
+			if got := w.find(t, "milk"); got != "" {
+				t.Fatalf("found %q", got)
+			}
+			w.put(t, knowledge.Doc{Ref: "a", Text: "milk"}, knowledge.Doc{Ref: "b", Text: "bread"})
+			fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error { return w.base.DoneTx(tx, "graph", held) }))
+			if got := w.find(t, "milk"); got != "a" {
+				t.Errorf("before it is followed: found %q", got)
+			}
+			fatal(t, w.ix.CatchUp(t.Context()))
+			s, err := w.ix.Stats(t.Context())
+			fatal(t, err)
+			if got := w.find(t, "milk"); got != "a" || s.Rows != 2 {
+				t.Errorf("once it is followed: found %q in %d rows", got, s.Rows)
+			}
+		})
+	}
+}
+
 func contextOf(t *testing.T) (context.Context, context.CancelFunc) {
 	return context.WithCancel(t.Context())
 }

@@ -1,6 +1,8 @@
 package index
 
 import (
+	"cmp"
+	"errors"
 	"sync"
 
 	"hob/knowledge"
@@ -35,6 +37,10 @@ func (o *overlay) drop(seq int64) {
 	o.from, o.upto, o.rows = seq, seq, nil
 }
 
+// errDropped says that changes were dropped that a snapshot of the index does not
+// hold: the index has moved on meanwhile, or was not known to the store.
+var errDropped = errors.New("index: changes that it has yet to see are gone")
+
 // freshRows returns the rows changed after seq, as q sees them.
 func (x *Index) freshRows(q store.Querier, seq int64) (map[int64]fresh, error) {
 	last, err := x.base.LastChange(q)
@@ -49,6 +55,9 @@ func (x *Index) freshRows(q store.Querier, seq int64) (map[int64]fresh, error) {
 	list, err := x.base.Changes(q, from, mostFresh)
 	if err != nil {
 		return nil, err
+	}
+	if dropped, err := x.base.Dropped(q, from); err != nil || dropped { // asked last: they may go at any time
+		return nil, cmp.Or(err, errDropped)
 	}
 	rows := make(map[int64]fresh, len(kept)+len(list))
 	for n, f := range kept {

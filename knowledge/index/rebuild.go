@@ -9,7 +9,6 @@ import (
 
 	api "github.com/blevesearch/bleve_index_api"
 
-	"hob/knowledge/store"
 	"hob/platform/system"
 )
 
@@ -46,7 +45,7 @@ func (x *Index) rebuild(ctx context.Context, progress func(done, total int)) err
 		return err
 	}
 	debug.FreeOSMemory()
-	return x.tell(ctx, g)
+	return x.tell(ctx, g.seq)
 }
 
 // begin opens an empty generation.
@@ -74,15 +73,13 @@ func (x *Index) begin() (*generation, error) {
 // fill brings every row into a new generation, and then what changed since.
 func (x *Index) fill(ctx context.Context, g *generation, progress func(done, total int)) error {
 	q := x.st.Reader(ctx)
+	// Until it is told more, the store keeps what the new index has yet to see.
+	if err := x.tell(ctx, 0); err != nil {
+		return err
+	}
 	seq, err := x.base.LastChange(q)
 	if err != nil {
 		return err
-	}
-	// Until it is told more, the store keeps what the new index has yet to see.
-	if !x.quiet {
-		if err := x.st.Write(ctx, func(tx *store.Tx) error { return x.base.DoneTx(tx, Name, 0) }); err != nil {
-			return err
-		}
 	}
 	var total, done int
 	if err := q.QueryRow(`SELECT count(*) FROM docs`).Scan(&total); err != nil {

@@ -30,13 +30,19 @@ func (x *Index) Words(q store.Querier, w knowledge.WordQuery) (knowledge.WordAns
 		return x.scan.Words(q, w)
 	}
 	g, out, err := x.ask(q, w)
-	if g == nil || errors.Is(err, ErrDamaged) {
-		if g != nil {
-			x.damaged(g, err)
-		}
-		return x.scan.Words(q, w)
+	if errors.Is(err, errDropped) { // the next snapshot holds them
+		g, out, err = x.ask(q, w)
 	}
-	return out, err
+	switch {
+	case g == nil:
+	case errors.Is(err, ErrDamaged):
+		x.damaged(g, err)
+	case errors.Is(err, errDropped):
+		x.Changed() // Run makes it anew
+	default:
+		return out, err
+	}
+	return x.scan.Words(q, w)
 }
 
 // ask searches what is open and says what that was, nil for nothing.

@@ -184,7 +184,10 @@ func Open(ctx context.Context, opt Options) (_ *Daemon, err error) {
 	opt.Log = slog.New(known.Handler(opt.Log.Handler()))
 	d := &Daemon{opt: opt, redact: known, started: time.Now(), ready: make(chan struct{}), shutdown: make(chan struct{}), examining: make(chan struct{}, 1)}
 	d.scripts = appScripts(opt)
-	d.outgoing = &outgoing{dir: filepath.Join(opt.Paths.Data, "outgoing"), since: d.started}
+	d.outgoing = &outgoing{
+		dir: filepath.Join(opt.Paths.Data, "outgoing"), most: mostOut, since: d.started,
+		waits: func(ctx context.Context) ([]string, error) { return d.bus.Attached(ctx) },
+	}
 	if err := opt.Paths.Ensure(); err != nil {
 		return nil, err
 	}

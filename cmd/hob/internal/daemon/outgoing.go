@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -28,25 +29,40 @@ import (
 // it holds, and removed when no text that waits refers to it any more.
 type outgoing struct {
 	dir   string
-	since time.Time  // what is half written and older was left by a crash
-	mu    sync.Mutex // a copy is not removed that is found to be there
+	most  int64                                       // bytes that all copies may have
+	waits func(ctx context.Context) ([]string, error) // the copies that texts which wait refer to
+	since time.Time                                   // what is half written and older was left by a crash
+
+	mu     sync.Mutex // guards what follows; a copy is not removed that is found to be there
+	coming int64      // bytes of the copies that are being made
 }
 
 // stale is how long a copy stays that nothing refers to: the row of its text may still
-// be on its way into the database.
-const stale = time.Hour
+// be on its way into the database. Where there is no place left, fresh is.
+const (
+	stale = time.Hour
+	fresh = 5 * time.Minute
+)
 
-// largestOut is the largest file that goes out, in bytes; channels take less.
-const largestOut = 50 << 20
+// largestOut is the largest file that goes out, in bytes; channels take less. mostOut
+// bounds the copies of all of them.
+const (
+	largestOut = 50 << 20
+	mostOut    = 500 << 20
+)
 
 func (o *outgoing) path(digest string) string { return filepath.Join(o.dir, digest) }
 
 // put makes a copy of a file, which open opens. Nobody waits for it: it is not done in
 // a transaction.
-func (o *outgoing) put(f social.File, open func() (io.ReadCloser, error)) error {
+func (o *outgoing) put(ctx context.Context, f social.File, open func() (io.ReadCloser, error)) error {
 	if o.has(f) {
 		return nil
 	}
+	if err := o.reserve(ctx, f); err != nil {
+		return err
+	}
+	defer o.release(f)
 	r, err := open()
 	if err != nil {
 		return err
@@ -59,6 +75,78 @@ func (o *outgoing) put(f social.File, open func() (io.ReadCloser, error)) error 
 		return tools.Errorf(tools.Failed, "%s was not sent, since no copy of it could be made: %w", f.Name, err)
 	}
 	return nil
+}
+
+// reserve makes place for a copy. Those go that nothing refers to, the oldest first;
+// what waits to go out stays, whatever comes.
+func (o *outgoing) reserve(ctx context.Context, f social.File) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	list, err := o.copies()
+	if err != nil {
+		return tools.Errorf(tools.Failed, "%s was not sent, since the folder for copies of files cannot be read: %w", f.Name, err)
+	}
+	list = slices.DeleteFunc(list, half) // they are coming
+	used := o.coming
+	for _, c := range list {
+		used += c.Size()
+	}
+	if used+f.Size > o.most {
+		if list, err = o.spare(ctx, list); err != nil {
+			return tools.Errorf(tools.Failed, "%s was not sent: %w", f.Name, err)
+		}
+		slices.SortFunc(list, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+		for _, c := range list {
+			if used+f.Size > o.most && time.Since(c.ModTime()) >= fresh && os.Remove(filepath.Join(o.dir, c.Name())) == nil {
+				used -= c.Size()
+			}
+		}
+	}
+	if used+f.Size > o.most {
+		return &tools.Error{
+			Code:    tools.Failed,
+			Message: fmt.Sprintf("%s (%d kB) was not sent: the files that wait to go out, or have just gone, have %d MB, and all together may have %d", f.Name, f.Size>>10, used>>20, o.most>>20),
+			Remedy:  "send it again in some minutes; what does not go out, and why, says: hob channel status",
+		}
+	}
+	o.coming += f.Size
+	return nil
+}
+
+func (o *outgoing) release(f social.File) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.coming -= f.Size
+}
+
+// copies lists what is in the folder.
+func (o *outgoing) copies() (list []fs.FileInfo, err error) {
+	entries, err := os.ReadDir(o.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			list = append(list, info)
+		}
+	}
+	return list, err
+}
+
+// half reports whether a copy is not written to its end.
+func half(c fs.FileInfo) bool { return strings.HasPrefix(c.Name(), ".") }
+
+// spare leaves those to which no text refers that waits.
+func (o *outgoing) spare(ctx context.Context, list []fs.FileInfo) ([]fs.FileInfo, error) {
+	paths, err := o.waits(ctx)
+	if err != nil {
+		return nil, err
+	}
+	needed := map[string]bool{}
+	for _, p := range paths {
+		needed[filepath.Base(p)] = true
+	}
+	return slices.DeleteFunc(list, func(c fs.FileInfo) bool { return needed[c.Name()] }), nil
 }
 
 // has reports whether there is a copy, which stays for a while then.
@@ -90,35 +178,21 @@ func (c *copying) Read(p []byte) (int, error) {
 }
 
 // sweep removes the copies that no text needs any more.
-func (o *outgoing) sweep(ctx context.Context, b *bus.Bus) error {
+func (o *outgoing) sweep(ctx context.Context) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	entries, err := os.ReadDir(o.dir)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
-		return nil
-	}
-	if err != nil {
+	list, err := o.copies()
+	if err != nil || len(list) == 0 {
 		return err
 	}
-	paths, err := b.Attached(ctx)
-	if err != nil {
+	if list, err = o.spare(ctx, list); err != nil {
 		return err
-	}
-	needed := map[string]bool{}
-	for _, p := range paths {
-		needed[filepath.Base(p)] = true
 	}
 	var errs []error
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil || needed[e.Name()] {
-			continue
+	for _, c := range list {
+		if half(c) && c.ModTime().Before(o.since) || time.Since(c.ModTime()) >= stale {
+			errs = append(errs, os.Remove(filepath.Join(o.dir, c.Name())))
 		}
-		half := strings.HasPrefix(e.Name(), ".") && info.ModTime().Before(o.since)
-		if !half && time.Since(info.ModTime()) < stale {
-			continue
-		}
-		errs = append(errs, os.Remove(filepath.Join(o.dir, e.Name())))
 	}
 	return errors.Join(errs...)
 }
@@ -132,7 +206,7 @@ func (d *Daemon) sweepOutgoing(ctx context.Context) error {
 	t := time.NewTicker(stale)
 	defer t.Stop()
 	for {
-		if err := d.outgoing.sweep(ctx, d.bus); err != nil && ctx.Err() == nil {
+		if err := d.outgoing.sweep(ctx); err != nil && ctx.Err() == nil {
 			d.opt.Log.Warn("copies of files that went out cannot be removed", "err", err)
 		}
 		select {
@@ -172,13 +246,13 @@ func (h *head) Write(p []byte) (int, error) {
 }
 
 // Keep implements social.Post.
-func (p post) Keep(_ context.Context, m social.Message) error {
+func (p post) Keep(ctx context.Context, m social.Message) error {
 	most, ok := p.d.channels.Attaches(m.Channel)
 	for _, f := range m.Files {
 		if !ok || f.Size > most {
 			return nil
 		}
-		if err := p.d.outgoing.put(f, func() (io.ReadCloser, error) {
+		if err := p.d.outgoing.put(ctx, f, func() (io.ReadCloser, error) {
 			_, r, err := p.d.files.OpenDocument(f.Path, largestOut)
 			return r, err
 		}); err != nil {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -27,9 +28,9 @@ func fileOf(data string) social.File {
 
 // A copy is whole or is not there, and what a crash left half written goes at the start.
 func TestCopiesOfFilesThatGoOut(t *testing.T) {
-	o := &outgoing{dir: filepath.Join(t.TempDir(), "outgoing"), since: time.Now()}
+	o := &outgoing{dir: filepath.Join(t.TempDir(), "outgoing"), most: 1 << 20, since: time.Now(), waits: func(context.Context) ([]string, error) { return nil, nil }}
 	put := func(f social.File, r io.Reader) error {
-		return o.put(f, func() (io.ReadCloser, error) { return io.NopCloser(r), nil })
+		return o.put(t.Context(), f, func() (io.ReadCloser, error) { return io.NopCloser(r), nil })
 	}
 	names := func() (out []string) {
 		entries, err := os.ReadDir(o.dir)
@@ -62,11 +63,58 @@ func TestCopiesOfFilesThatGoOut(t *testing.T) {
 	}
 	before := o.since.Add(-time.Second)
 	fatal(t, os.Chtimes(old, before, before))
-	h := open(t, "")
-	fatal(t, o.sweep(t.Context(), h.d.bus))
+	fatal(t, o.sweep(t.Context()))
 	if got := names(); len(got) != 2 || got[0] != filepath.Base(now) {
 		t.Errorf("after the sweep there are %q", got)
 	}
+}
+
+// The copies have a bound in all: what has gone out makes place, the oldest first, and
+// what waits never does.
+func TestCopiesOfFilesHaveABound(t *testing.T) {
+	var waiting []string
+	o := &outgoing{dir: filepath.Join(t.TempDir(), "outgoing"), most: 30, since: time.Now(), waits: func(context.Context) ([]string, error) { return waiting, nil }}
+	const a, b, c, d = "the first.", "the second", "the third.", "the fourth"
+	put := func(text string) error {
+		return o.put(t.Context(), fileOf(text), func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil })
+	}
+	there := func() (out []string) {
+		for _, text := range []string{a, b, c, d} {
+			if _, err := os.Stat(o.path(fileOf(text).Digest)); err == nil {
+				out = append(out, text)
+			}
+		}
+		return out
+	}
+	age := func(text string, by time.Duration) {
+		at := time.Now().Add(-by)
+		fatal(t, os.Chtimes(o.path(fileOf(text).Digest), at, at))
+	}
+	for _, text := range []string{a, b, c} {
+		fatal(t, put(text))
+	}
+	refused := func(why string) {
+		t.Helper()
+		err := put(d)
+		if tools.CodeOf(err) != tools.Failed || !strings.Contains(err.Error(), "a.txt") || !strings.Contains(err.Error(), "was not sent") || !strings.Contains(err.Error(), "send it again") {
+			t.Errorf("%s: %v", why, err)
+		}
+		if got := there(); !slices.Equal(got, []string{a, b, c}) {
+			t.Errorf("%s: there are %q", why, got)
+		}
+	}
+	refused("the rows of all may be on their way")
+	for i, text := range []string{a, b, c} {
+		age(text, time.Duration(30-i)*time.Minute)
+	}
+	waiting = []string{o.path(fileOf(a).Digest), o.path(fileOf(b).Digest), o.path(fileOf(c).Digest)}
+	refused("all wait")
+	waiting = waiting[:1]
+	fatal(t, put(d))
+	if got := there(); !slices.Equal(got, []string{a, c, d}) {
+		t.Errorf("the oldest that went out makes place: there are %q", got)
+	}
+	fatal(t, put(a)) // what is there needs none
 }
 
 type broken struct{ err error }
