@@ -28,7 +28,7 @@ func (c *Channel) inbound(m *message) (channels.Inbound, bool) {
 		return channels.Inbound{}, false
 	}
 	in := channels.Inbound{
-		Channel: name, Chat: c.address(m), Group: m.Chat.Type != "private", ChatName: m.Chat.Title,
+		Channel: Name, Chat: c.address(m), Group: m.Chat.Type != "private", ChatName: m.Chat.Title,
 		Sender: strconv.FormatInt(m.From.ID, 10), SenderName: m.From.name(),
 		Forwarded: given(m.Forward) || m.ViaBot != nil,
 		Key:       strconv.FormatInt(m.Chat.ID, 10) + "/" + strconv.FormatInt(m.ID, 10),

@@ -210,7 +210,7 @@ func (c *Channel) decide(ctx context.Context, q callback) (string, error) {
 		return "", errors.New("this button does nothing any more")
 	}
 	return c.buttons.Press(ctx, channels.Press{
-		Channel: name, Sender: strconv.FormatInt(q.From.ID, 10), Chat: c.address(q.Message),
+		Channel: Name, Sender: strconv.FormatInt(q.From.ID, 10), Chat: c.address(q.Message),
 		Question: question, Shown: c.shownSince(ctx, q.Message, question), Yes: approve,
 	})
 }

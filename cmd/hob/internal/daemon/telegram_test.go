@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"hob/channels"
-	"hob/channels/telegram"
 	"hob/channels/telegram/telegramtest"
 	"hob/platform/system"
 )
@@ -23,7 +22,7 @@ func TestTelegram(t *testing.T) {
 	paths, err := system.DefaultPaths()
 	fatal(t, err)
 	api := telegramtest.New(t)
-	h := openWith(t, home, Options{Paths: paths, Drivers: []channels.Driver{telegram.Driver{URL: api.URL}}},
+	h := openWith(t, home, Options{Paths: paths, Drivers: []channels.Driver{api.Driver()}},
 		"[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n[channels.telegram]\ntoken = \""+telegramtest.Token+"\"\n")
 	says := func(text, answer string) {
 		t.Helper()
