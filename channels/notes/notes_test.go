@@ -362,7 +362,7 @@ func TestAFolderThatIsGone(t *testing.T) {
 
 func TestNowhere(t *testing.T) {
 	ch := open(t, &channelstest.Keeper{})
-	if err := ch.Run(t.Context(), &channelstest.Inbox{}); channels.ClassOf(err) != channels.Permanent || !strings.Contains(err.Error(), "notes_folder") {
+	if err := ch.Run(t.Context(), &channelstest.Inbox{}); channels.ClassOf(err) != channels.Unsupported || !strings.Contains(err.Error(), "notes_folder") {
 		t.Error(err)
 	}
 	v := newVault(t)

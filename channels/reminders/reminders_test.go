@@ -547,7 +547,7 @@ func TestTheRemindersApp(t *testing.T) {
 
 func TestNowhere(t *testing.T) {
 	ch := open(t, &channelstest.Keeper{})
-	if err := ch.Run(t.Context(), &channelstest.Inbox{}); channels.ClassOf(err) != channels.Permanent || !strings.Contains(err.Error(), "CalDAV") {
+	if err := ch.Run(t.Context(), &channelstest.Inbox{}); channels.ClassOf(err) != channels.Unsupported || !strings.Contains(err.Error(), "CalDAV") {
 		t.Error(err)
 	}
 	ch, err := reminders.New(reminders.Config{Account: "work"}, channels.Deps{Lists: func() []pim.Reminders { return []pim.Reminders{&memory{}} }}, reminders.Options{})
