@@ -47,10 +47,10 @@ func (c *Channel) Run(ctx context.Context, to channels.Receiver) error {
 		if time.Since(began) > time.Minute {
 			tries = 0
 		}
-		wait := max(retryAt(err, 0), backoff(c.at.Pause, tries))
+		wait := max(channels.RetryIn(err, 0), backoff(c.at.Pause, tries))
 		c.describe(err, "not connected")
 		c.log.Warn("slack is not connected", "error", err, "wait", wait)
-		if !pause(ctx, wait) {
+		if !channels.Sleep(ctx, wait) {
 			return nil
 		}
 	}
@@ -67,26 +67,6 @@ func over(ctx context.Context, err error) error {
 // backoff is a random wait up to p, 2p, 4p ... 2 minutes.
 func backoff(p time.Duration, tries int) time.Duration {
 	return p/2 + rand.N(min(p<<min(tries, 10), 2*time.Minute))
-}
-
-// retryAt is for how long Slack wants to be left alone.
-func retryAt(err error, otherwise time.Duration) time.Duration {
-	if e, ok := errors.AsType[*channels.Error](err); ok && e.Class == channels.Later && !e.RetryAt.IsZero() {
-		return max(time.Until(e.RetryAt), 0)
-	}
-	return otherwise
-}
-
-// pause waits and reports whether the time passed.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // run connects, hears what was missed and then what is said, until the connection is

@@ -130,11 +130,7 @@ func (c *Channel) disarm(ctx context.Context, a asked) {
 		if err = c.withoutButtons(ctx, a); err == nil || channels.ClassOf(err) == channels.Permanent {
 			break
 		}
-		wait := c.opt.Pause << failures
-		if e, ok := errors.AsType[*channels.Error](err); ok && e.Class == channels.Later {
-			wait = time.Until(e.RetryAt)
-		}
-		pause(ctx, wait)
+		channels.Sleep(ctx, channels.RetryIn(err, c.opt.Pause<<failures))
 		err = ctx.Err()
 	}
 	if ctx.Err() != nil {

@@ -70,7 +70,7 @@ func (c *Channel) hear(ctx context.Context, r channels.Receiver) error {
 			failures, inTheWay = 0, 0
 			continue
 		}
-		wait := min(c.opt.Pause<<min(failures, 5), longestPause)
+		wait := channels.RetryIn(err, min(c.opt.Pause<<min(failures, 5), longestPause))
 		failures++
 		switch e, _ := errors.AsType[*channels.Error](err); {
 		case e == nil:
@@ -80,11 +80,9 @@ func (c *Channel) hear(ctx context.Context, r channels.Receiver) error {
 			if inTheWay++; inTheWay >= conflicts {
 				return err
 			}
-		case e.Class == channels.Later:
-			wait = max(time.Until(e.RetryAt), 0)
 		}
 		c.log.Warn("nothing was heard from telegram", "error", err, "again_in", wait)
-		pause(ctx, wait)
+		channels.Sleep(ctx, wait)
 	}
 	return nil
 }
@@ -97,15 +95,6 @@ func (c *Channel) note(err error) {
 		c.since = time.Time{}
 	} else if c.since.IsZero() {
 		c.since = time.Now()
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
 	}
 }
 
@@ -176,7 +165,7 @@ func (c *Channel) round(ctx context.Context, r channels.Receiver) error {
 	}
 	updates, err := c.getUpdates(ctx, at.Next, c.opt.Poll)
 	if err == nil && len(updates) > 0 && updates[len(updates)-1].album() != "" { // there may be more of it
-		pause(ctx, c.opt.Album)
+		channels.Sleep(ctx, c.opt.Album)
 		updates, err = c.getUpdates(ctx, at.Next, 0)
 	}
 	if err != nil {
