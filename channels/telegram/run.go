@@ -137,8 +137,9 @@ func (c *Channel) begin(ctx context.Context) error {
 
 // place is where it has read to.
 type place struct {
-	Next int64 `json:"next"` // the first update that was not taken
-	At   int64 `json:"at"`   // when one was taken last, in seconds
+	Next  int64   `json:"next"` // the first update that was not taken
+	At    int64   `json:"at"`   // when one was taken last, in seconds
+	Heard []heard `json:"heard,omitempty"`
 }
 
 // stale is for how long a place holds. The ids of updates begin anew at a random number
@@ -160,6 +161,7 @@ func (c *Channel) round(ctx context.Context, r channels.Receiver) error {
 	if err := json.Unmarshal(kept, &at); err != nil {
 		c.log.Warn("where telegram was read to cannot be read, and what waits there is heard", "error", err)
 	}
+	c.heard = at.Heard
 	if time.Since(time.Unix(at.At, 0)) > stale {
 		at.Next = 0
 	}
@@ -172,7 +174,7 @@ func (c *Channel) round(ctx context.Context, r channels.Receiver) error {
 		return err
 	}
 	c.note(nil)
-	for _, u := range albums(updates) {
+	for _, u := range albums(settled(updates)) {
 		if err := c.take(ctx, r, u); err != nil {
 			return err
 		}
@@ -240,7 +242,7 @@ func (c *Channel) takeOver(ctx context.Context) error {
 func (c *Channel) getUpdates(ctx context.Context, offset int64, hold time.Duration) ([]update, error) {
 	ctx, cancel := context.WithTimeout(ctx, hold+slack)
 	defer cancel()
-	p := params{"timeout": int(hold / time.Second), "limit": 100, "allowed_updates": []string{"message", "callback_query"}}
+	p := params{"timeout": int(hold / time.Second), "limit": 100, "allowed_updates": []string{"message", "edited_message", "callback_query"}}
 	if offset != 0 {
 		p["offset"] = offset
 	}
@@ -268,7 +270,7 @@ func (c *Channel) getUpdates(ctx context.Context, offset int64, hold time.Durati
 }
 
 func (c *Channel) moveTo(ctx context.Context, next int64) error {
-	b, err := json.Marshal(place{Next: next, At: time.Now().Unix()})
+	b, err := json.Marshal(place{Next: next, At: time.Now().Unix(), Heard: c.heard})
 	if err == nil {
 		err = c.keep.Set(ctx, keyOffset, b)
 	}
@@ -293,14 +295,31 @@ func (c *Channel) take(ctx context.Context, r channels.Receiver, u update) error
 		}
 	case u.Message != nil:
 		in, ok := c.inbound(u.Message)
-		if !ok {
-			break
+		if err := c.hand(ctx, r, u.Message, in, ok); err != nil {
+			return err
 		}
-		if _, err := r.Receive(ctx, in); err != nil && !errors.Is(err, channels.ErrStranger) {
-			return fmt.Errorf("telegram: a message was not taken, and is offered again: %w", err)
+	case u.Edited != nil:
+		in, ok := c.correction(u.Edited)
+		if err := c.hand(ctx, r, u.Edited, in, ok); err != nil {
+			return err
 		}
 	}
 	return c.moveTo(ctx, u.ID+1)
+}
+
+// hand gives a message to r, if it says anything.
+func (c *Channel) hand(ctx context.Context, r channels.Receiver, m *message, in channels.Inbound, says bool) error {
+	if !says {
+		return nil
+	}
+	switch _, err := r.Receive(ctx, in); {
+	case errors.Is(err, channels.ErrStranger):
+	case err != nil:
+		return fmt.Errorf("telegram: a message was not taken, and is offered again: %w", err)
+	default:
+		c.heed(m)
+	}
+	return nil
 }
 
 const maxMoved = 200

@@ -79,6 +79,7 @@ type Channel struct {
 	buttons channels.Buttons
 	log     *slog.Logger
 	asked   chan struct{} // a question was put
+	heard   []heard       // Run's alone: of late, the oldest first
 
 	mu     sync.Mutex
 	me     user

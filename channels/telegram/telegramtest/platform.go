@@ -195,3 +195,10 @@ func (s *Server) Rendered() (out []string) {
 	}
 	return out
 }
+
+// Last is what was said last (Say).
+func (s *Server) Last() Object {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last
+}

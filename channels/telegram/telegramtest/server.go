@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -386,6 +387,14 @@ func (s *Server) Add(kind string, what Object) {
 
 // Write is a text of Owner in a private chat.
 func (s *Server) Write(text string) { s.Add("message", Private(text)) }
+
+// Edit changes the words of a message that was added before, as its sender does so many
+// seconds after he wrote it.
+func (s *Server) Edit(m Object, text string, after int) {
+	edited := maps.Clone(m)
+	edited["text"], edited["edit_date"] = text, m["date"].(int)+after
+	s.Add("edited_message", edited)
+}
 
 // Private is a text that Owner writes to the bot.
 func Private(text string) Object {
