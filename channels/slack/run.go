@@ -85,6 +85,10 @@ func (s *session) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	nobody, err := s.admit(ctx, me)
+	if err != nil {
+		return err
+	}
 	past, err := s.begin(ctx, clock(h))
 	if err != nil {
 		return err
@@ -113,7 +117,7 @@ func (s *session) run(ctx context.Context) error {
 			return err
 		}
 	}
-	s.describe(nil, "connected as @%s on %s since %s UTC", me.Name, me.Called, time.Now().UTC().Format("2006-01-02 15:04"))
+	s.describe(nil, "connected as @%s on %s since %s UTC%s", me.Name, me.Called, time.Now().UTC().Format("2006-01-02 15:04"), nobody)
 	for {
 		var f frame
 		select {

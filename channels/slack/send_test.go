@@ -408,7 +408,9 @@ func TestConfig(t *testing.T) {
 		{slack.Config{BotToken: slacktest.AppToken, AppToken: slacktest.BotToken}, "the bot_token is none: Slack's begins with xoxb-"},
 		{slack.Config{BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, Allow: []string{"ada"}}, `"ada" in allow`},
 		{slack.Config{BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, Allow: []string{"T1/U1", "U2"}}, ""},
-		{slack.Config{BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, Allow: []string{"ada@example.com"}}, "Copy member ID"},
+		{slack.Config{BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, Allow: []string{"ada@example.com"}}, ""},
+		{slack.Config{BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, Allow: []string{"ada@example.com, bob@example.com"}}, "Copy member ID"},
+		{slack.Config{BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, Allow: []string{"@ada"}}, "Copy member ID"},
 		{slack.Config{BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, Allow: []string{"C1"}}, `"C1" in allow`},
 	} {
 		_, err := slack.Driver{}.New(func(v any) error { *v.(*slack.Config) = tt.c; return nil }, channels.Deps{})

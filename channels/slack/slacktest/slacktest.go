@@ -47,6 +47,7 @@ type Server struct {
 	Acks    map[string]any    // by envelope id
 	Reason  string            // why no socket is let in; "": they are
 	Granted string            // the scopes of the bot; "": all that the manifest asks for
+	Members map[string]Object // by their addresses
 	Files   map[string][]byte // that were uploaded, by name
 	Shown   []string          // files that were shown
 
@@ -247,8 +248,12 @@ func (d *Server) api(w http.ResponseWriter, r *http.Request, method string) {
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	d.Lock()
-	w.Header().Set("X-OAuth-Scopes", cmp.Or(d.Granted, strings.Join(scopes(), ",")))
+	granted := cmp.Or(d.Granted, strings.Join(scopes(), ","))
 	d.Unlock()
+	w.Header().Set("X-OAuth-Scopes", granted)
+	if method == "users.lookupByEmail" && !strings.Contains(granted, "users:read.email") {
+		f = Failure{Code: "missing_scope", Needed: "users:read.email"}
+	}
 	want := BotToken
 	if method == "apps.connections.open" {
 		want = AppToken
@@ -276,6 +281,11 @@ func (d *Server) answer(_ context.Context, method string, a url.Values) Object {
 		return Object{"ok": true, "url": "ws://wss.example.com/link?ticket=" + ticket}
 	case "users.info":
 		return Object{"ok": true, "user": Object{"name": strings.ToLower(a.Get("user")), "profile": Object{"display_name": "Name of " + a.Get("user")}}}
+	case "users.lookupByEmail":
+		if u := d.Members[a.Get("email")]; u != nil {
+			return Object{"ok": true, "user": u}
+		}
+		return no("users_not_found")
 	case "conversations.info":
 		return Object{"ok": true, "channel": Object{"name": "general"}}
 	case "conversations.open":
