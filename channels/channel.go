@@ -396,6 +396,17 @@ type Driver interface {
 	New(decode func(any) error, deps Deps) (Channel, error)
 }
 
+// Make is New of a Driver whose channels are made of their configuration by open, with
+// options that are zero outside of tests.
+func Make[C, O any, T Channel](decode func(any) error, deps Deps, open func(C, Deps, O) (T, error)) (Channel, error) {
+	var c C
+	if err := decode(&c); err != nil {
+		return nil, err
+	}
+	var o O
+	return open(c, deps, o)
+}
+
 // Outbox is the durable queue of what is to be said, as the manager needs it.
 type Outbox interface {
 	// ClaimDeliveries marks due rows of the channel as sending and returns

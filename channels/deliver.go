@@ -134,7 +134,7 @@ func (d *deliverer) ready(ctx context.Context) bool {
 	if wait > 0 {
 		d.held(now.Add(wait))
 	}
-	return ctx.Err() == nil && (wait <= 0 || sleep(ctx, wait))
+	return ctx.Err() == nil && (wait <= 0 || Sleep(ctx, wait))
 }
 
 // idle waits for a wake-up or the next row's time.

@@ -194,7 +194,7 @@ func (d *draft) run(ctx context.Context) {
 	}
 	wait := draftEvery
 	for next := time.Now().Add(draftEvery); ; {
-		if !sleep(ctx, time.Until(next)) {
+		if !Sleep(ctx, time.Until(next)) {
 			d.last(ctx, m)
 			return
 		}
@@ -228,10 +228,7 @@ func (d *draft) run(ctx context.Context) {
 			wait = max(draftEvery, wait/2)
 		case ctx.Err() != nil:
 		case c == Later:
-			wait = min(2*wait, draftMost)
-			if e, ok := errors.AsType[*Error](err); ok && time.Until(e.RetryAt) > wait {
-				wait = time.Until(e.RetryAt)
-			}
+			wait = max(min(2*wait, draftMost), RetryIn(err, 0))
 		case c == Temporary:
 			wait = min(2*wait, draftMost)
 		default:

@@ -91,7 +91,7 @@ func (d *deliverer) record(ctx context.Context, what string, f func(context.Cont
 		}
 		err = fmt.Errorf("record a delivery as %s: %w", what, err)
 		d.log.Warn("cannot record what became of a delivery", "error", err)
-		if ctx.Err() != nil || !sleep(ctx, backoff(min(n, 4))) {
+		if ctx.Err() != nil || !Sleep(ctx, backoff(min(n, 4))) {
 			return err
 		}
 	}

@@ -90,7 +90,7 @@ func (t *typists) end() {
 
 // sign repeats the sign until ctx ends.
 func (m *Manager) sign(ctx context.Context, t Typer, channel, chat string) {
-	for wait := typingAfter; sleep(ctx, wait); wait = typingEvery {
+	for wait := typingAfter; Sleep(ctx, wait); wait = typingEvery {
 		err := guarded(func() error {
 			ctx, cancel := context.WithTimeout(ctx, typingTimeout)
 			defer cancel()

@@ -2,6 +2,7 @@ package channels
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 )
@@ -34,8 +35,8 @@ func pause(n int, err error) time.Duration {
 	return backoff(n)
 }
 
-// sleep waits for d or until ctx ends and reports whether the time passed.
-func sleep(ctx context.Context, d time.Duration) bool {
+// Sleep waits for d or until ctx ends and reports whether the time passed.
+func Sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -44,6 +45,15 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	case <-ctx.Done():
 		return false
 	}
+}
+
+// RetryIn is for how long the platform that answered err wants to be left alone, and
+// otherwise where it names no time.
+func RetryIn(err error, otherwise time.Duration) time.Duration {
+	if e, ok := errors.AsType[*Error](err); ok && e.Class == Later && !e.RetryAt.IsZero() {
+		return max(time.Until(e.RetryAt), 0)
+	}
+	return otherwise
 }
 
 // window allows n events in any stretch of one minute. It belongs to one

@@ -1,6 +1,7 @@
 package channelstest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -40,13 +41,13 @@ type Previewer interface{ Previewed() int }
 // wrapping it: Deduping and Finding.
 type Fake struct {
 	Limit channels.Limits
+	Stalls
 
 	mu      sync.Mutex
 	arrived []channels.Delivery
 	seen    map[string]bool
 	dedupe  bool
 	fails   []error
-	stall   chan struct{}
 	heard   channels.Receiver // while it runs
 	down    bool
 	says    int
@@ -73,15 +74,8 @@ type Typing struct {
 
 // Typing implements channels.Typer.
 func (f *Typing) Typing(ctx context.Context, chat string) error {
-	f.Fake.mu.Lock()
-	stall := f.stall
-	f.Fake.mu.Unlock()
-	if stall != nil {
-		select {
-		case <-stall:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	if err := f.Stalled(ctx); err != nil {
+		return err
 	}
 	f.mu.Lock()
 	f.n++
@@ -195,7 +189,6 @@ func (f *Fake) Limits() channels.Limits { return f.Limit }
 // Send implements channels.Channel.
 func (f *Fake) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
 	f.mu.Lock()
-	stall := f.stall
 	var err error
 	if f.down {
 		err = channels.Errorf(channels.Temporary, "the platform cannot be reached")
@@ -203,14 +196,7 @@ func (f *Fake) Send(ctx context.Context, d channels.Delivery) (channels.Receipt,
 		err, f.fails = f.fails[0], f.fails[1:]
 	}
 	f.mu.Unlock()
-	if stall != nil {
-		select {
-		case <-stall:
-		case <-ctx.Done():
-			return channels.Receipt{}, ctx.Err()
-		}
-	}
-	if err != nil {
+	if err := cmp.Or(f.Stalled(ctx), err); err != nil {
 		return channels.Receipt{}, err
 	}
 	f.mu.Lock()
@@ -262,20 +248,6 @@ func (f *Fake) FailWith(err error, n int) {
 	for range n {
 		f.fails = append(f.fails, err)
 	}
-}
-
-// Stall implements Platform.
-func (f *Fake) Stall() func() {
-	c := make(chan struct{})
-	f.mu.Lock()
-	f.stall = c
-	f.mu.Unlock()
-	return sync.OnceFunc(func() {
-		f.mu.Lock()
-		f.stall = nil
-		f.mu.Unlock()
-		close(c)
-	})
 }
 
 // Inbox is a Receiver that keeps what it is given.

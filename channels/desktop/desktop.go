@@ -52,11 +52,7 @@ func (Driver) Name() string { return Name }
 
 // New implements channels.Driver.
 func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
-	var c Config
-	if err := decode(&c); err != nil {
-		return nil, err
-	}
-	return New(c, deps, Options{})
+	return channels.Make(decode, deps, New)
 }
 
 // Options of New for tests; the zero value is the desktop of this process.

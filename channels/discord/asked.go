@@ -152,7 +152,7 @@ func (c *Channel) bare(ctx context.Context, path string) error {
 		if err == nil || n == 5 || class != channels.Temporary && class != channels.Later {
 			return err
 		}
-		if !sleep(ctx, time.Second<<n) {
+		if !channels.Sleep(ctx, time.Second<<n) {
 			return ctx.Err()
 		}
 	}

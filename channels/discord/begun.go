@@ -74,7 +74,7 @@ func (c *Channel) search(ctx context.Context, guild, query string) ([]message, e
 		}
 		if out.Code != 0 {
 			wait := time.Duration(min(max(out.Retry, 0), 5) * float64(time.Second))
-			if waited || !sleep(ctx, c.opt.Pause(wait)) {
+			if waited || !channels.Sleep(ctx, c.opt.Pause(wait)) {
 				return all, channels.Errorf(channels.Temporary, "discord: the search is not ready (%d)", out.Code)
 			}
 			waited = true

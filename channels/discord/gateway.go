@@ -86,7 +86,7 @@ func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 			return err
 		}
 		c.log.Info("the gateway is connected to anew", "reason", err, "after", time.Since(began))
-		if time.Since(began) < time.Second && !sleep(ctx, c.opt.Pause(time.Second)) {
+		if time.Since(began) < time.Second && !channels.Sleep(ctx, c.opt.Pause(time.Second)) {
 			return nil
 		}
 	}

@@ -11,47 +11,8 @@ import (
 
 	"hob/channels"
 	"hob/channels/channelstest"
-	"hob/channels/discord"
 	"hob/channels/discord/discordtest"
 )
-
-const patience = 15 * time.Second
-
-// eventually waits until something holds.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	end := time.Now().Add(patience)
-	for !holds() {
-		if time.Now().After(end) {
-			t.Fatalf("in vain waited for: %s", what)
-		}
-		time.Sleep(2 * time.Millisecond)
-	}
-}
-
-// hearing runs a channel until the test, or stop, ends it.
-func hearing(t *testing.T, ch *discord.Channel, r channels.Receiver) (stop func() error) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- ch.Run(ctx, r) }()
-	var err error
-	ended := false
-	stop = func() error {
-		if !ended {
-			ended = true
-			cancel()
-			select {
-			case err = <-done:
-			case <-time.After(patience):
-				t.Error("Run goes on although its context has ended")
-			}
-		}
-		return err
-	}
-	t.Cleanup(func() { _ = stop() })
-	return stop
-}
 
 func texts(in *channelstest.Inbox) []string {
 	var out []string
@@ -85,17 +46,17 @@ func counts(w *discordtest.Server) (identifies, resumes int) {
 func TestResume(t *testing.T) {
 	w, in := discordtest.New(t), &channelstest.Inbox{}
 	ch := w.Open()
-	stop := hearing(t, ch, in)
-	eventually(t, "a connection", w.Connected)
+	stop := channelstest.Running(t, ch, in)
+	channelstest.Until(t, "a connection", w.Connected)
 	w.Person("d1", "7", "one", false, nil)
-	eventually(t, "the first message", func() bool { return len(in.Heard()) == 1 })
+	channelstest.Until(t, "the first message", func() bool { return len(in.Heard()) == 1 })
 	w.Cut()
 	w.Lock()
 	w.Dispatch("MESSAGE_CREATE", object{"id": w.ID(), "type": 0, "channel_id": "d1", "author": object{"id": "7", "username": "a"}, "content": "two"})
 	w.Unlock()
-	eventually(t, "the second message", func() bool { return len(in.Heard()) == 2 })
+	channelstest.Until(t, "the second message", func() bool { return len(in.Heard()) == 2 })
 	w.Person("d1", "7", "three", false, nil)
-	eventually(t, "the third message", func() bool { return len(in.Heard()) >= 3 })
+	channelstest.Until(t, "the third message", func() bool { return len(in.Heard()) >= 3 })
 	if got := texts(in); !slices.Equal(got, []string{"one", "two", "three"}) {
 		t.Errorf("heard %q", got)
 	}
@@ -112,8 +73,8 @@ func TestResume(t *testing.T) {
 	if err := stop(); err != nil || ch.Describe() != "not connected" {
 		t.Error(err, ch.Describe())
 	}
-	hearing(t, ch, in)
-	eventually(t, "a resumed session", func() bool { _, re := counts(w); return re == 2 && w.Connected() })
+	channelstest.Running(t, ch, in)
+	channelstest.Until(t, "a resumed session", func() bool { _, re := counts(w); return re == 2 && w.Connected() })
 }
 
 // TestZombie: a connection that acknowledges no heartbeat is left, and the session is
@@ -121,18 +82,18 @@ func TestResume(t *testing.T) {
 func TestZombie(t *testing.T) {
 	w, in := discordtest.New(t), &channelstest.Inbox{}
 	w.Every, w.Deaf = 30, true
-	hearing(t, w.Open(), in)
-	eventually(t, "a resumed session", func() bool { _, re := counts(w); return re > 0 })
+	channelstest.Running(t, w.Open(), in)
+	channelstest.Until(t, "a resumed session", func() bool { _, re := counts(w); return re > 0 })
 	w.Lock()
 	w.Deaf = false
 	w.Unlock()
-	eventually(t, "heartbeats that are answered", func() bool {
+	channelstest.Until(t, "heartbeats that are answered", func() bool {
 		w.Lock()
 		defer w.Unlock()
 		return w.Beats > 5 && w.Live != nil
 	})
 	w.Person("d1", "7", "there?", false, nil)
-	eventually(t, "the message", func() bool { return slices.Contains(texts(in), "there?") })
+	channelstest.Until(t, "the message", func() bool { return slices.Contains(texts(in), "there?") })
 	if id, _ := counts(w); id != 1 {
 		t.Errorf("%d sign-ins", id)
 	}
@@ -165,21 +126,21 @@ func TestGatewayAsks(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w, in := discordtest.New(t), &channelstest.Inbox{}
-			hearing(t, w.Open(), in)
-			eventually(t, "a connection", w.Connected)
+			channelstest.Running(t, w.Open(), in)
+			channelstest.Until(t, "a connection", w.Connected)
 			w.Person("d1", "7", "one", false, nil)
-			eventually(t, "the first message", func() bool { return len(in.Heard()) == 1 })
+			channelstest.Until(t, "the first message", func() bool { return len(in.Heard()) == 1 })
 			w.Lock()
 			old := w.Live
 			c.do(w)
 			w.Unlock()
-			eventually(t, "another connection", func() bool {
+			channelstest.Until(t, "another connection", func() bool {
 				w.Lock()
 				defer w.Unlock()
 				return w.Live != nil && w.Live != old
 			})
 			w.Person("d1", "7", "two", false, nil)
-			eventually(t, "the next message", func() bool { return slices.Contains(texts(in), "two") })
+			channelstest.Until(t, "the next message", func() bool { return slices.Contains(texts(in), "two") })
 			if got := once(in); !slices.Equal(got, []string{"one", "two"}) {
 				t.Errorf("heard %q", got)
 			}
@@ -207,7 +168,7 @@ func TestClosed(t *testing.T) {
 		t.Run(fmt.Sprint(c.code), func(t *testing.T) {
 			w := discordtest.New(t)
 			w.CloseWith = c.code
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			err := w.Open().Run(ctx, &channelstest.Inbox{})
 			if channels.ClassOf(err) != c.class || err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), discordtest.Token) {
@@ -222,7 +183,7 @@ func TestTokenRevoked(t *testing.T) {
 	w := discordtest.New(t)
 	w.FailsAll = true
 	w.Fail(channels.Unauthorised, 2)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	ch := w.Open()
 	err := ch.Run(ctx, &channelstest.Inbox{})
@@ -242,7 +203,7 @@ func TestGatewayElsewhere(t *testing.T) {
 	for _, at := range []string{"ws://evil.example.com", "ws://gateway.example.com.evil.example.com", "ws://gateway.example.com@evil.example.com", "http://gateway.example.com", "", "::"} {
 		w := discordtest.New(t)
 		w.Gateway = at
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		err := w.Open().Run(ctx, &channelstest.Inbox{})
 		cancel()
 		if err == nil || !strings.Contains(err.Error(), "none of Discord's") {
@@ -255,7 +216,7 @@ func TestGatewayElsewhere(t *testing.T) {
 func TestGatewayIsEncrypted(t *testing.T) {
 	w := discordtest.New(t)
 	w.Gateway = "wss://gateway.example.com" // with a certificate that nobody trusts
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	err := w.Open().Run(ctx, &channelstest.Inbox{})
 	if err == nil || !strings.Contains(err.Error(), "certificate") || channels.ClassOf(err) != channels.Temporary {
@@ -285,14 +246,14 @@ func TestMissed(t *testing.T) {
 	w.Ever = true
 	w.Unlock()
 	w.Person("d1", "7", "before the first start", false, nil)
-	stop := hearing(t, w.Open(), in)
-	eventually(t, "a connection", w.Connected)
+	stop := channelstest.Running(t, w.Open(), in)
+	channelstest.Until(t, "a connection", w.Connected)
 	mention := object{"mentions": []object{{"id": discordtest.BotID}}}
 	w.Person("d1", "7", "one", false, nil)
 	w.Person("g1", "7", "<@"+discordtest.BotID+"> two", true, mention)
 	w.Person("d2", "8", "three", false, nil)
 	w.Person("closed", "8", "four", false, nil)
-	eventually(t, "what is said", func() bool { return len(in.Heard()) == 4 })
+	channelstest.Until(t, "what is said", func() bool { return len(in.Heard()) == 4 })
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -305,10 +266,10 @@ func TestMissed(t *testing.T) {
 	delete(w.Chats, "d2")
 	w.Fails = nil
 	w.Unlock()
-	stop = hearing(t, w.Open(), in)
-	eventually(t, "what was missed", func() bool { return len(in.Heard()) >= 4+231 })
+	stop = channelstest.Running(t, w.Open(), in)
+	channelstest.Until(t, "what was missed", func() bool { return len(in.Heard()) >= 4+231 })
 	w.Person("d1", "7", "now", false, nil)
-	eventually(t, "what is said now", func() bool { return slices.Contains(texts(in), "now") })
+	channelstest.Until(t, "what is said now", func() bool { return slices.Contains(texts(in), "now") })
 	_ = stop()
 	for i := range 230 {
 		want = append(want, fmt.Sprint("missed ", i))
@@ -324,14 +285,14 @@ func TestMissed(t *testing.T) {
 		}
 	}
 	// A session that cannot be resumed is the same.
-	stop = hearing(t, w.Open(), in)
-	eventually(t, "a connection", w.Connected)
+	stop = channelstest.Running(t, w.Open(), in)
+	channelstest.Until(t, "a connection", w.Connected)
 	w.Lock()
 	w.Live.Close(0)
 	w.Live, w.Session = nil, "gone"
 	w.Unlock()
 	w.Person("d1", "7", "in between", false, nil)
-	eventually(t, "what was said in between", func() bool { return slices.Contains(texts(in), "in between") })
+	channelstest.Until(t, "what was said in between", func() bool { return slices.Contains(texts(in), "in between") })
 	_ = stop()
 }
 
@@ -347,10 +308,10 @@ func TestBegun(t *testing.T) {
 	w.Unlock()
 	w.Person("g2", "7", "before the first start", true, mention)
 	w.Person("dm8", "8", "before the first start", false, nil)
-	stop := hearing(t, w.Open(), in)
-	eventually(t, "a connection", w.Connected)
+	stop := channelstest.Running(t, w.Open(), in)
+	channelstest.Until(t, "a connection", w.Connected)
 	w.Person("g1", "7", "one", true, mention)
-	eventually(t, "a message", func() bool { return len(in.Heard()) == 1 })
+	channelstest.Until(t, "a message", func() bool { return len(in.Heard()) == 1 })
 	_ = stop()
 	w.Person("g1", "7", "two", true, mention)
 	w.Person("g2", "7", "three", true, mention)
@@ -368,10 +329,10 @@ func TestBegun(t *testing.T) {
 		return got
 	}
 	for n := range 2 {
-		stop = hearing(t, w.Open(), in)
-		eventually(t, "what was missed", func() bool { return len(heard()) >= len(want) })
+		stop = channelstest.Running(t, w.Open(), in)
+		channelstest.Until(t, "what was missed", func() bool { return len(heard()) >= len(want) })
 		w.Person("g9", "7", fmt.Sprint("now ", n), true, mention)
-		eventually(t, "what is said now", func() bool { return slices.Contains(texts(in), fmt.Sprint("now ", n)) })
+		channelstest.Until(t, "what is said now", func() bool { return slices.Contains(texts(in), fmt.Sprint("now ", n)) })
 		_ = stop()
 	}
 	if got := heard(); !slices.Equal(got, want) {
@@ -384,34 +345,34 @@ func TestBegun(t *testing.T) {
 	w.Lock()
 	w.Indexing = 9
 	w.Unlock()
-	hearing(t, w.Open(), in)
-	eventually(t, "a connection", w.Connected)
+	channelstest.Running(t, w.Open(), in)
+	channelstest.Until(t, "a connection", w.Connected)
 	w.Person("g1", "7", "at last", true, mention)
-	eventually(t, "what is said now", func() bool { return slices.Contains(texts(in), "at last") })
+	channelstest.Until(t, "what is said now", func() bool { return slices.Contains(texts(in), "at last") })
 }
 
 // TestNotTaken: a message that Hob could not make durable comes again.
 func TestNotTaken(t *testing.T) {
 	w, in := discordtest.New(t), &channelstest.Inbox{}
 	ch := w.Open()
-	hearing(t, ch, &channelstest.Inbox{})
-	eventually(t, "a connection", w.Connected)
+	channelstest.Running(t, ch, &channelstest.Inbox{})
+	channelstest.Until(t, "a connection", w.Connected)
 	in.Refuse(errors.New("the disk is full"))
 	w2 := discordtest.New(t)
 	ch = w2.Open()
 	done := make(chan error, 1)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	go func() { done <- ch.Run(ctx, in) }()
-	eventually(t, "a connection", w2.Connected)
+	channelstest.Until(t, "a connection", w2.Connected)
 	w2.Person("d1", "7", "one", false, nil)
 	w2.Person("d1", "7", "two", false, nil)
 	if err := <-done; err == nil || channels.ClassOf(err) != channels.Temporary || !strings.Contains(err.Error(), "the disk is full") {
 		t.Fatalf("Run: %v", err)
 	}
 	in.Refuse(nil)
-	hearing(t, ch, in) // as the manager does
-	eventually(t, "both messages", func() bool { return len(in.Heard()) >= 2 })
+	channelstest.Running(t, ch, in) // as the manager does
+	channelstest.Until(t, "both messages", func() bool { return len(in.Heard()) >= 2 })
 	if got := once(in); !slices.Equal(got, []string{"one", "two"}) {
 		t.Errorf("heard %q", got)
 	}
@@ -421,20 +382,20 @@ func TestNotTaken(t *testing.T) {
 	w2.Person("d9", "9", "hello?", false, nil)
 	in.Refuse(nil)
 	w2.Person("d1", "7", "three", false, nil)
-	eventually(t, "the next message", func() bool { return slices.Contains(texts(in), "three") })
+	channelstest.Until(t, "the next message", func() bool { return slices.Contains(texts(in), "three") })
 }
 
 // TestFlood: a thousand messages at once are heard, all and in order.
 func TestFlood(t *testing.T) {
 	w, in := discordtest.New(t), &channelstest.Inbox{}
-	hearing(t, w.Open(), in)
-	eventually(t, "a connection", w.Connected)
+	channelstest.Running(t, w.Open(), in)
+	channelstest.Until(t, "a connection", w.Connected)
 	var want []string
 	for i := range 2000 {
 		want = append(want, fmt.Sprint(i))
 		w.Person("d1", "7", fmt.Sprint(i), false, nil)
 	}
-	eventually(t, "all of them", func() bool { return len(in.Heard()) >= len(want) })
+	channelstest.Until(t, "all of them", func() bool { return len(in.Heard()) >= len(want) })
 	if got := texts(in); !slices.Equal(got, want) {
 		t.Errorf("heard %d", len(got))
 	}

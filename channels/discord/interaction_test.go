@@ -20,12 +20,12 @@ import (
 func TestSlashCommands(t *testing.T) {
 	w, in := discordtest.New(t), &channelstest.Inbox{}
 	ch := w.Open()
-	hearing(t, ch, in)
-	eventually(t, "a connection", w.Connected)
+	channelstest.Running(t, ch, in)
+	channelstest.Until(t, "a connection", w.Connected)
 	ask := w.Command("ask", "what is new?", "7", true)
 	status := w.Command("status", "", "7", true)
 	deny := w.Command("deny", "q1 not now", "7", false)
-	eventually(t, "the commands", func() bool { return len(in.Heard()) == 3 })
+	channelstest.Until(t, "the commands", func() bool { return len(in.Heard()) == 3 })
 	if got, want := texts(in), []string{"what is new?", "/status", "/deny q1 not now"}; !slices.Equal(got, want) {
 		t.Errorf("heard %q, want %q", got, want)
 	}
@@ -108,10 +108,10 @@ func TestInteractionOver(t *testing.T) {
 func TestStrangersCommand(t *testing.T) {
 	w, in := discordtest.New(t), &channelstest.Inbox{}
 	in.Refuse(channels.ErrStranger)
-	hearing(t, w.Open(), in)
-	eventually(t, "a connection", w.Connected)
+	channelstest.Running(t, w.Open(), in)
+	channelstest.Until(t, "a connection", w.Connected)
 	id := w.Command("approve", "", "666", true)
-	eventually(t, "a word", func() bool {
+	channelstest.Until(t, "a word", func() bool {
 		w.Lock()
 		defer w.Unlock()
 		m := w.Interactions[discordtest.Secret+id]
@@ -122,7 +122,7 @@ func TestStrangersCommand(t *testing.T) {
 	}
 	// The answer to a question would be for all: the sign of it goes, and he alone is told.
 	id = w.Command("ask", "who are you?", "666", true)
-	eventually(t, "a word", func() bool { return len(w.Told()) == 1 })
+	channelstest.Until(t, "a word", func() bool { return len(w.Told()) == 1 })
 	if got := w.Told()[0]; w.Original(id) != nil || !strings.HasPrefix(got, "I talk with my owner") || !strings.HasSuffix(got, fmt.Sprint(" ", 4|64)) {
 		t.Errorf("told %q; the sign is %v", got, w.Original(id))
 	}
@@ -143,10 +143,10 @@ func TestCommandsAreMadeKnownOnce(t *testing.T) {
 	}
 	for range 2 {
 		in := &channelstest.Inbox{}
-		stop := hearing(t, w.Open(), in)
-		eventually(t, "a connection", w.Connected)
+		stop := channelstest.Running(t, w.Open(), in)
+		channelstest.Until(t, "a connection", w.Connected)
 		w.Person("d1", "7", "after it", false, nil)
-		eventually(t, "what comes after it", func() bool { return len(in.Heard()) > 0 })
+		channelstest.Until(t, "what comes after it", func() bool { return len(in.Heard()) > 0 })
 		_ = stop()
 		if len(puts()) != 1 {
 			t.Fatalf("made known %d times", len(puts()))
@@ -166,8 +166,8 @@ func TestButtons(t *testing.T) {
 			b := &channelstest.Buttons{Owner: "7", Question: "q1"}
 			w.Deps.Buttons = b
 			ch := w.Open()
-			hearing(t, ch, in)
-			eventually(t, "a connection", w.Connected)
+			channelstest.Running(t, ch, in)
+			channelstest.Until(t, "a connection", w.Connected)
 			if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d1", Chat: "d1", Kind: channels.Question, Text: "Shall I?"}); err != nil {
 				t.Fatal(err)
 			}
@@ -180,24 +180,24 @@ func TestButtons(t *testing.T) {
 			}
 			shown := object{"id": m["id"], "timestamp": m["timestamp"]}
 			w.PressOn("d1", "hob:yes:q1", "666", shown, false)
-			eventually(t, "a word for the stranger", func() bool { return len(w.Told()) == 1 })
+			channelstest.Until(t, "a word for the stranger", func() bool { return len(w.Told()) == 1 })
 			if got := w.Told()[0]; got != fmt.Sprint(channels.ErrNotOwner, " ", 4|64) || len(b.Pressed()) != 0 {
 				t.Errorf("told %q, pressed %v", got, b.Pressed())
 			}
 			w.PressOn("d1", "something:else", "7", shown, false)
 			w.PressOn("d1", "hob:yes:another", "7", shown, false)
-			eventually(t, "a word", func() bool { return len(w.Told()) == 2 })
+			channelstest.Until(t, "a word", func() bool { return len(w.Told()) == 2 })
 			button := "hob:no:q1"
 			if yes {
 				button = "hob:yes:q1"
 			}
 			w.PressOn("d1", button, "7", shown, false)
-			eventually(t, "a word for the owner", func() bool { return len(w.Told()) == 3 })
+			channelstest.Until(t, "a word for the owner", func() bool { return len(w.Told()) == 3 })
 			p := b.Pressed()
 			if len(p) != 1 || p[0].Yes != yes || p[0].Channel != "discord" || p[0].Sender != "7" || p[0].Chat != "d1" || p[0].Shown.IsZero() {
 				t.Fatalf("pressed %+v", p)
 			}
-			eventually(t, "no buttons", func() bool {
+			channelstest.Until(t, "no buttons", func() bool {
 				w.Lock()
 				defer w.Unlock()
 				return len(m["components"].([]any)) == 0
@@ -226,8 +226,8 @@ func TestAnsweredElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Fail(channels.Temporary, 1)
-	hearing(t, w.Open(), &channelstest.Inbox{})
-	eventually(t, "no buttons", func() bool {
+	channelstest.Running(t, w.Open(), &channelstest.Inbox{})
+	channelstest.Until(t, "no buttons", func() bool {
 		w.Lock()
 		defer w.Unlock()
 		return len(w.Chats["d1"][0]["components"].([]any)) == 0
@@ -246,30 +246,30 @@ func TestPressInServer(t *testing.T) {
 	w := discordtest.New(t)
 	b := &channelstest.Buttons{Owner: "7", Question: "q1"}
 	w.Deps.Buttons = b
-	hearing(t, w.Open(), &channelstest.Inbox{})
-	eventually(t, "a connection", w.Connected)
+	channelstest.Running(t, w.Open(), &channelstest.Inbox{})
+	channelstest.Until(t, "a connection", w.Connected)
 	press := func(sender string) {
 		w.PressOn("g1", "hob:yes:q1", sender, object{"id": "5", "timestamp": "2026-01-02T03:04:05.000000+00:00"}, true)
 	}
 	press("8")
-	eventually(t, "a word", func() bool { return len(w.Told()) == 1 })
+	channelstest.Until(t, "a word", func() bool { return len(w.Told()) == 1 })
 	w.Lock()
 	w.FailsAll = true
 	w.Fails = append(w.Fails, discordtest.AnswerWith(404, `{"message":"Unknown interaction","code":10062}`))
 	w.Unlock()
 	press("7")
-	eventually(t, "the press", func() bool {
+	channelstest.Until(t, "the press", func() bool {
 		w.Lock()
 		defer w.Unlock()
 		return len(w.Fails) == 0
 	})
 	press("8")
-	eventually(t, "another word", func() bool { return len(w.Told()) == 2 })
+	channelstest.Until(t, "another word", func() bool { return len(w.Told()) == 2 })
 	if len(b.Pressed()) != 0 {
 		t.Errorf("pressed %+v", b.Pressed())
 	}
 	press("7")
-	eventually(t, "the owner's word", func() bool { return len(w.Told()) == 3 })
+	channelstest.Until(t, "the owner's word", func() bool { return len(w.Told()) == 3 })
 	p := b.Pressed()
 	if len(p) != 1 || p[0].Chat != "g1" || !p[0].Shown.Equal(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)) {
 		t.Errorf("pressed %+v", p)
@@ -299,30 +299,30 @@ func TestAnsweredInTime(t *testing.T) {
 	b := &channelstest.Buttons{Owner: "7", Question: "q1"}
 	w.Deps.Buttons = b
 	in := &slow{wait: make(chan struct{})}
-	hearing(t, w.Open(), in)
-	eventually(t, "a connection", w.Connected)
+	channelstest.Running(t, w.Open(), in)
+	channelstest.Until(t, "a connection", w.Connected)
 	w.Person("d1", "7", "slow", false, nil)
 	id := w.Command("status", "", "7", false)
-	eventually(t, "the sign", func() bool { return w.Original(id) != nil })
+	channelstest.Until(t, "the sign", func() bool { return w.Original(id) != nil })
 	for range 200 {
 		w.PressOn("d1", "hob:yes:q1", "666", object{"id": "5"}, false)
 	}
-	eventually(t, "words for the stranger", func() bool { return len(w.Told()) > 0 })
+	channelstest.Until(t, "words for the stranger", func() bool { return len(w.Told()) > 0 })
 	w.Lock()
 	beats := w.Beats
 	w.Unlock()
-	eventually(t, "heartbeats", func() bool {
+	channelstest.Until(t, "heartbeats", func() bool {
 		w.Lock()
 		defer w.Unlock()
 		return w.Beats > beats
 	})
-	eventually(t, "the owner's press", func() bool {
+	channelstest.Until(t, "the owner's press", func() bool {
 		w.PressOn("d1", "hob:no:q1", "7", object{"id": "5"}, false)
 		time.Sleep(20 * time.Millisecond)
 		return len(b.Pressed()) > 0
 	})
 	close(in.wait)
-	eventually(t, "both", func() bool { return len(in.Heard()) == 2 })
+	channelstest.Until(t, "both", func() bool { return len(in.Heard()) == 2 })
 	if _, re := counts(w); re != 0 {
 		t.Errorf("the connection was lost %d times", re)
 	}

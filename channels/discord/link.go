@@ -168,7 +168,7 @@ func (l *link) signIn(ctx context.Context, s session) error {
 	if s.id != "" {
 		return l.write(opResume, map[string]any{"token": l.c.token, "session_id": s.id, "seq": s.seq})
 	}
-	if !sleep(ctx, l.c.opt.Pause(l.c.untilIdentify())) {
+	if !channels.Sleep(ctx, l.c.opt.Pause(l.c.untilIdentify())) {
 		return ctx.Err()
 	}
 	return l.write(opIdentify, map[string]any{
@@ -200,7 +200,7 @@ func (l *link) frame(ctx context.Context, f frame) error {
 			l.c.forget()
 		}
 		// "Invalid Session": one to five seconds later.
-		if !sleep(ctx, l.c.opt.Pause(time.Second+rand.N(4*time.Second))) {
+		if !channels.Sleep(ctx, l.c.opt.Pause(time.Second+rand.N(4*time.Second))) {
 			return ctx.Err()
 		}
 		return fmt.Errorf("%w: the session is not valid", errAgain)

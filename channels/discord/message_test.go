@@ -57,11 +57,11 @@ func TestHeard(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w, in := discordtest.New(t), &channelstest.Inbox{}
-			stop := hearing(t, w.Open(), in)
-			eventually(t, "a connection", w.Connected)
+			stop := channelstest.Running(t, w.Open(), in)
+			channelstest.Until(t, "a connection", w.Connected)
 			w.Person("c1", "7", c.text, c.group, c.more)
 			w.Person("c1", "7", "after it", false, nil)
-			eventually(t, "the next message", func() bool { return slices.Contains(texts(in), "after it") })
+			channelstest.Until(t, "the next message", func() bool { return slices.Contains(texts(in), "after it") })
 			_ = stop()
 			heard := in.Heard()
 			if c.want == "" && c.check == nil {

@@ -53,7 +53,7 @@ func (l *limits) wait(ctx context.Context, k call) error {
 	if wait > shortWait || k.spare {
 		return &channels.Error{Class: channels.Later, RetryAt: at, Err: fmt.Errorf("discord: %s: Discord's limit is reached; it goes on by itself", what)}
 	}
-	if !sleep(ctx, wait) {
+	if !channels.Sleep(ctx, wait) {
 		return fmt.Errorf("discord: %s: %w", what, ctx.Err())
 	}
 	return nil
@@ -90,21 +90,9 @@ func (c *Channel) patient(ctx context.Context, what, path string, into any) erro
 	for {
 		err := c.get(ctx, what, path, into)
 		e, ok := errors.AsType[*channels.Error](err)
-		if !ok || e.Class != channels.Later || e.RetryAt.IsZero() || !sleep(ctx, time.Until(e.RetryAt)) {
+		if !ok || e.Class != channels.Later || e.RetryAt.IsZero() || !channels.Sleep(ctx, time.Until(e.RetryAt)) {
 			return err
 		}
-	}
-}
-
-// sleep waits, and reports whether the time passed before ctx ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"hob/channels"
 	"hob/platform/messages/chatdb"
+	"hob/platform/system"
 )
 
 // stored is where Messages keeps what comes along with messages.
@@ -50,7 +51,7 @@ func (c *Channel) file(a chatdb.Attachment) channels.File {
 			if !errors.Is(err, fs.ErrNotExist) || time.Now().After(until) {
 				return f, err
 			}
-			if !pause(ctx, c.opt.Glance) {
+			if !channels.Sleep(ctx, c.opt.Glance) {
 				return nil, ctx.Err()
 			}
 		}
@@ -95,10 +96,7 @@ func (c *Channel) stage(a channels.Attachment) (string, error) {
 	var errs []error
 	for _, place := range c.places() {
 		to := filepath.Join(place, uuid.NewString(), fileName(a.Name))
-		err := os.MkdirAll(filepath.Dir(to), 0o700)
-		if err == nil {
-			err = copyTo(a.Path, to)
-		}
+		err := copyTo(a.Path, to)
 		if err == nil {
 			return to, nil
 		}
@@ -130,12 +128,7 @@ func copyTo(from, to string) error {
 		return err
 	}
 	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600) //nolint:gosec // in a folder of our own
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
+	return system.WriteFrom(to, in)
 }
 
 // tidy removes what was sent long ago, and copies of the database that a process which

@@ -166,7 +166,7 @@ func (l *listener) look(ctx context.Context) error {
 	if last.RowID <= l.cur.RowID {
 		return l.again(ctx)
 	}
-	if !l.blocked && !pause(ctx, l.c.opt.Debounce) {
+	if !l.blocked && !channels.Sleep(ctx, l.c.opt.Debounce) {
 		return nil
 	}
 	if err := l.open(ctx); err != nil { // a copy is old by now
@@ -437,7 +437,7 @@ func afterPrefix(text, prefix string) (string, bool) {
 // that is written all the time is looked at each Glance.
 func (l *listener) wait(ctx context.Context) bool {
 	if l.blocked {
-		return pause(ctx, l.c.opt.Glance)
+		return channels.Sleep(ctx, l.c.opt.Glance)
 	}
 	timer := time.NewTimer(l.c.opt.Poll)
 	defer timer.Stop()
@@ -447,17 +447,6 @@ func (l *listener) wait(ctx context.Context) bool {
 	case <-ctx.Done():
 		return false
 	case <-l.notice.told:
-		return pause(ctx, l.c.opt.Glance-time.Since(l.looked))
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
+		return channels.Sleep(ctx, l.c.opt.Glance-time.Since(l.looked))
 	}
 }

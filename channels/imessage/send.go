@@ -214,7 +214,7 @@ func (c *Channel) verify(ctx context.Context, db *chatdb.DB, t target, it item, 
 			c.deps.Log.WarnContext(ctx, "messages took a text and does not show it yet", "channel", Name)
 			return "", nil
 		}
-		if !pause(ctx, min(verifyEach, c.opt.Verify/4)) {
+		if !channels.Sleep(ctx, min(verifyEach, c.opt.Verify/4)) {
 			return "", &channels.Error{MaybeSent: true, Err: ctx.Err()}
 		}
 	}

@@ -56,11 +56,7 @@ func (Driver) Name() string { return Name }
 
 // New implements channels.Driver.
 func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
-	var c Config
-	if err := decode(&c); err != nil {
-		return nil, err
-	}
-	return New(c, deps, Options{})
+	return channels.Make(decode, deps, New)
 }
 
 // Options of New for tests; the zero value is what owners get.
@@ -71,10 +67,9 @@ type Options struct {
 
 // Channel is one folder.
 type Channel struct {
-	conf  Config
-	notes func() []pim.Notes
-	ear   *echo.Ear
-	log   *slog.Logger
+	conf Config
+	spot echo.Spot[pim.Folders]
+	log  *slog.Logger
 }
 
 // New checks the configuration; it reads nothing.
@@ -83,19 +78,13 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	if len([]rune(c.Folder)) > 100 || strings.ContainsAny(c.Folder, "\n\r") {
 		return nil, errors.New("folder is the name of one folder of notes, at most 100 characters")
 	}
-	ch := &Channel{conf: c, notes: deps.Notes, log: cmp.Or(deps.Log, slog.New(slog.DiscardHandler))}
-	ch.ear = echo.NewEar(echo.Options{
-		What: Name, Name: c.Folder, Keep: deps.Keep, Log: ch.log,
-		Every: cmp.Or(o.Every, time.Minute), Settle: cmp.Or(o.Settle, 20*time.Second),
-		Places: func() ([]echo.Place, error) {
-			all, err := ch.places()
-			out := make([]echo.Place, len(all))
-			for i, f := range all {
-				out[i] = place{f, c.Folder}
-			}
-			return out, err
-		},
-	})
+	ch := &Channel{conf: c, log: cmp.Or(deps.Log, slog.New(slog.DiscardHandler)), spot: echo.Spot[pim.Folders]{
+		Channel: Name, Kind: "folder", Name: c.Folder, Account: c.Account, Remedy: "set notes_folder in [pim] to a folder of Markdown files, or use a Mac",
+		All: func() []pim.Folders { return echo.Only[pim.Folders](deps.Notes) }, // Outlook has the one folder that it has
+	}}
+	ch.spot.Listen(echo.Options{
+		Keep: deps.Keep, Log: ch.log, Every: cmp.Or(o.Every, time.Minute), Settle: cmp.Or(o.Settle, 20*time.Second),
+	}, func(f pim.Folders) echo.Place { return place{f, c.Folder} })
 	return ch, nil
 }
 
@@ -107,56 +96,15 @@ func (*Channel) Limits() channels.Limits { return channels.Limits{MaxText: 50_00
 
 // Describe implements channels.Describer.
 func (c *Channel) Describe() string {
-	return cmp.Or(c.ear.Last(), fmt.Sprintf("waits for notes that begin with %s in the folder %q", prefix, c.conf.Folder))
+	return cmp.Or(c.spot.Ear.Last(), fmt.Sprintf("waits for notes that begin with %s in the folder %q", prefix, c.conf.Folder))
 }
 
 // Test implements channels.Tester.
 func (c *Channel) Test(ctx context.Context) (string, error) {
-	places, err := c.places()
-	if err != nil {
-		return "", err
-	}
-	var said []string
-	for _, p := range places {
+	return c.spot.Tell(func(p pim.Folders) (string, bool, error) {
 		found, err := p.FindInFolder(ctx, c.conf.Folder, prefix, most)
-		if errors.Is(err, pim.ErrNoFolder) {
-			said = append(said, fmt.Sprintf("%s: there is no folder %q; make one", p.Name(), c.conf.Folder))
-			continue
-		}
-		if _, partly := errors.AsType[*pim.PartialError](err); err != nil && !partly {
-			return "", fmt.Errorf("notes: %s: %w", p.Name(), err)
-		}
-		said = append(said, fmt.Sprintf("%s: %d notes hold %s in the folder %q", p.Name(), len(found), prefix, c.conf.Folder))
-		if slices.ContainsFunc(found, func(n pim.Note) bool { return n.Shared }) {
-			said = append(said, "some are shared with others, so that they are not taken for yours")
-		}
-	}
-	return strings.Join(said, "; "), nil
-}
-
-// places are those where the folder may be.
-func (c *Channel) places() ([]pim.Folders, error) {
-	var out []pim.Folders
-	var names []string
-	if c.notes != nil {
-		for _, p := range c.notes() {
-			f, ok := p.(pim.Folders)
-			if !ok { // such as Outlook, which has the one that it has
-				continue
-			}
-			names = append(names, p.Name())
-			if c.conf.Account == "" || strings.EqualFold(p.Name(), c.conf.Account) {
-				out = append(out, f)
-			}
-		}
-	}
-	switch {
-	case len(out) > 0:
-		return out, nil
-	case len(names) > 0:
-		return nil, channels.Errorf(channels.Permanent, "notes: there is no place %q; set account in [channels.notes] to one of %s", c.conf.Account, strings.Join(names, ", "))
-	}
-	return nil, channels.Errorf(channels.Permanent, "notes: nowhere can there be a folder for Hob; set notes_folder in [pim] to a folder of Markdown files, or use a Mac")
+		return fmt.Sprintf("%d notes hold %s", len(found), prefix), slices.ContainsFunc(found, func(n pim.Note) bool { return n.Shared }), err
+	})
 }
 
 // place is a program or a folder of files, as an ear hears it.
@@ -213,7 +161,7 @@ func after(line string) (string, bool) {
 
 // Run implements channels.Channel: it looks once in a while.
 func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
-	return c.ear.Run(ctx, func(ctx context.Context, p echo.Place, x echo.Entry) (echo.Taken, error) {
+	return c.spot.Ear.Run(ctx, func(ctx context.Context, p echo.Place, x echo.Entry) (echo.Taken, error) {
 		in := p.(place) // there are no others
 		whole, err := in.ReadNote(ctx, x.Ref)
 		if err != nil { // perhaps at the next look
@@ -228,7 +176,7 @@ func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 		case now.Shared:
 			return echo.Never, nil
 		}
-		if own, err := c.ear.Own(ctx, now); own || err != nil {
+		if own, err := c.spot.Ear.Own(ctx, now); own || err != nil {
 			return echo.Never, err
 		}
 		_, err = r.Receive(ctx, channels.Inbound{
@@ -249,34 +197,26 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 		return channels.Receipt{}, nil
 	case channels.Send:
 		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "notes: nobody is reached by the folder but you")
-	case channels.Question:
-		if err := c.ear.Sight(ctx, d.Chat); err != nil {
-			return channels.Receipt{}, c.failed(err)
-		}
-	case channels.Reply, channels.Notice:
-	}
-	key, err := c.ear.Key(ctx)
-	if err != nil {
-		return channels.Receipt{}, err
-	}
-	places, err := c.at(d.Chat)
-	if err != nil {
-		return channels.Receipt{}, err
+	case channels.Question, channels.Reply, channels.Notice:
 	}
 	said := markup.Plain(d.Text)
-	// The text begins with words of Hob's own: it can begin with no prefix.
-	n := pim.Note{Title: title(said), Text: key.With(heading+"\n\n"+said, d.ID), Folder: c.conf.Folder}
-	got, err := echo.Put(ctx, places, func(p pim.Folders) (pim.Receipt, error) { return p.CreateNote(ctx, n) })
-	switch {
-	case err != nil:
-		return channels.Receipt{}, c.failed(err)
-	case got.Outcome == pim.Uncertain:
-		e := channels.Errorf(channels.Temporary, "notes: nobody knows whether it was written: %s", got.Why)
-		e.MaybeSent = true
-		return channels.Receipt{}, e
+	ref, err := c.spot.Say(ctx, d.Chat, d.Kind == channels.Question, func(p pim.Folders, key echo.Key) (pim.Receipt, error) {
+		// The text begins with words of Hob's own: it can begin with no prefix.
+		return p.CreateNote(ctx, pim.Note{Title: "Re: " + echo.Title(said, maxTitle), Text: key.With(heading+"\n\n"+said, d.ID), Folder: c.conf.Folder})
+	})
+	return channels.Receipt{ID: ref}, classified(err)
+}
+
+// classified is an error of Say with its class.
+func classified(err error) error {
+	if err == nil {
+		return nil
 	}
-	c.ear.Made(ctx, got.ID)
-	return channels.Receipt{ID: got.ID}, nil
+	out := channels.Errorf(channels.Temporary, "%w", err)
+	if out.MaybeSent = errors.Is(err, echo.ErrUncertain); echo.Lasting(err) {
+		out.Class = channels.Permanent
+	}
+	return out
 }
 
 const (
@@ -284,47 +224,14 @@ const (
 	maxTitle = 60
 )
 
-// title names a note by the first line of what it says.
-func title(said string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(said), "\n")
-	return "Re: " + cmp.Or(pim.Line(line, maxTitle), "…")
-}
-
-// at are the places of a chat: that one, or all where the folder may be.
-func (c *Channel) at(chat string) ([]pim.Folders, error) {
-	places, err := c.places()
-	return echo.Of(places, chat), err
-}
-
-// failed classifies an error of writing.
-func (c *Channel) failed(err error) error {
-	switch {
-	case echo.Elsewhere(err):
-		return channels.Errorf(channels.Permanent, "notes: %w; make a folder named %q, or set folder in [channels.notes]", err, c.conf.Folder)
-	case errors.Is(err, pim.ErrInvalid), errors.Is(err, pim.ErrRefused):
-		return channels.Errorf(channels.Permanent, "notes: %w", err)
-	}
-	return channels.Errorf(channels.Temporary, "notes: %w", err)
-}
-
 // Find implements channels.Finder.
 func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Receipt, bool, error) {
-	key, err := c.ear.Key(ctx)
-	if err != nil {
-		return channels.Receipt{}, false, err
-	}
-	places, err := c.at(d.Chat)
-	if err != nil {
-		return channels.Receipt{}, false, err
-	}
-	for _, p := range places {
+	ref, err := c.spot.Find(ctx, d.Chat, func(p pim.Folders, key echo.Key) (string, error) {
 		found, err := p.FindInFolder(ctx, c.conf.Folder, key.Name(d.ID), 1)
 		if len(found) > 0 {
-			return channels.Receipt{ID: found[0].Ref}, true, nil
+			return found[0].Ref, nil
 		}
-		if err != nil && !errors.Is(err, pim.ErrNoFolder) {
-			return channels.Receipt{}, false, err
-		}
-	}
-	return channels.Receipt{}, false, nil
+		return "", err
+	})
+	return channels.Receipt{ID: ref}, ref != "", err
 }

@@ -1,6 +1,7 @@
 package notes_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,11 +32,12 @@ type vault struct {
 	*markdown.Notes
 	dir string
 
-	mu      sync.Mutex
-	fails   []error
-	stalled chan struct{}
-	order   []string
-	looks   int
+	channelstest.Stalls
+
+	mu    sync.Mutex
+	fails []error
+	order []string
+	looks int
 }
 
 func newVault(t *testing.T) *vault {
@@ -64,20 +66,12 @@ func (v *vault) looked() int {
 
 func (v *vault) CreateNote(ctx context.Context, n pim.Note) (pim.Receipt, error) {
 	v.mu.Lock()
-	stalled := v.stalled
 	var err error
 	if len(v.fails) > 0 {
 		err, v.fails = v.fails[0], v.fails[1:]
 	}
 	v.mu.Unlock()
-	if stalled != nil {
-		select {
-		case <-stalled:
-		case <-ctx.Done():
-			return pim.Receipt{}, ctx.Err()
-		}
-	}
-	if err != nil {
+	if err := cmp.Or(v.Stalled(ctx), err); err != nil {
 		return pim.Receipt{}, err
 	}
 	r, err := v.Notes.CreateNote(ctx, n)
@@ -124,20 +118,6 @@ func (v *vault) Fail(c channels.Class, n int) bool {
 	return err != nil
 }
 
-// Stall implements channelstest.Platform.
-func (v *vault) Stall() func() {
-	c := make(chan struct{})
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.stalled = c
-	return sync.OnceFunc(func() {
-		v.mu.Lock()
-		defer v.mu.Unlock()
-		v.stalled = nil
-		close(c)
-	})
-}
-
 func open(t *testing.T, keep channels.Keeper, places ...pim.Notes) *notes.Channel {
 	t.Helper()
 	ch, err := notes.New(notes.Config{}, channels.Deps{Keep: keep, Notes: func() []pim.Notes { return places }},
@@ -155,62 +135,39 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-func run(t *testing.T, ch channels.Channel, r channels.Receiver) (stop func()) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- ch.Run(ctx, r) }()
-	return sync.OnceFunc(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func until(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if ok() {
-			return
-		}
-	}
-	t.Fatal("not in time: " + what)
-}
-
 func began(t *testing.T, ch *notes.Channel) {
 	t.Helper()
-	until(t, "the first look", func() bool { return strings.HasPrefix(ch.Describe(), "looked") })
+	channelstest.Until(t, "the first look", func() bool { return strings.HasPrefix(ch.Describe(), "looked") })
 }
 
 func TestANoteIsAMessageOnce(t *testing.T) {
 	v, keep := newVault(t), &channelstest.Keeper{}
 	v.write(t, "Hob/old.md", "#hob from before")
 	ch, in := open(t, keep, v), &channelstest.Inbox{}
-	stop := run(t, ch, in)
+	stop := channelstest.Run(t, ch, in)
 	began(t, ch)
 	v.write(t, "Other/x.md", "#hob in another folder")
 	v.write(t, "Hob/y.md", "#hobby is no message\n#hob neither is this")
 	v.write(t, "Hob/plan.md", "#hob What is on today?\n\nAnd tomorrow?")
-	until(t, "the message", func() bool { return len(in.Heard()) == 1 })
+	channelstest.Until(t, "the message", func() bool { return len(in.Heard()) == 1 })
 	got := in.Heard()[0]
 	if got.Text != "What is on today?\n\nAnd tomorrow?" || got.FromOwner || !got.Unknown || got.Sender == "" || got.Group || got.Key == "" {
 		t.Errorf("%+v", got)
 	}
 	v.write(t, "Hob/plan.md", "#hob What is on today?\n\nwritten on")
 	v.write(t, "Hob/#HOB long.md", strings.Repeat("ž", 5000))
-	until(t, "the long one", func() bool { return len(in.Heard()) == 2 })
+	channelstest.Until(t, "the long one", func() bool { return len(in.Heard()) == 2 })
 	if n := len([]rune(in.Heard()[1].Text)); n != 4006 {
 		t.Errorf("%d characters", n)
 	}
 	stop()
 	ch = open(t, keep, v)
-	stop = run(t, ch, in)
+	stop = channelstest.Run(t, ch, in)
 	defer stop()
 	began(t, ch)
 	v.write(t, "Hob/plan.md", "#hob and once more")
 	v.write(t, "Hob/new.md", "#hob new")
-	until(t, "the new one", func() bool { return len(in.Heard()) == 3 })
+	channelstest.Until(t, "the new one", func() bool { return len(in.Heard()) == 3 })
 	if in.Heard()[2].Text != "new" {
 		t.Errorf("%+v", in.Heard()[2])
 	}
@@ -236,12 +193,12 @@ func TestNoEcho(t *testing.T) {
 	for round := range 4 {
 		ch := open(t, keep, v)
 		p := &parrot{ch: ch}
-		stop := run(t, ch, p)
+		stop := channelstest.Run(t, ch, p)
 		began(t, ch)
 		v.write(t, fmt.Sprintf("Hob/q%d.md", round), fmt.Sprintf("#hob question %d", round))
-		until(t, "the answer", func() bool { return len(v.Arrived()) == round+1 })
+		channelstest.Until(t, "the answer", func() bool { return len(v.Arrived()) == round+1 })
 		looks := v.looked()
-		until(t, "ten more looks", func() bool { return v.looked() >= looks+10 })
+		channelstest.Until(t, "ten more looks", func() bool { return v.looked() >= looks+10 })
 		stop()
 		heard += len(p.Heard())
 	}
@@ -253,7 +210,7 @@ func TestNoEcho(t *testing.T) {
 func TestWhatToolsMake(t *testing.T) {
 	v, keep := newVault(t), &channelstest.Keeper{}
 	ch, in := open(t, keep, v), &channelstest.Inbox{}
-	stop := run(t, ch, in)
+	stop := channelstest.Run(t, ch, in)
 	defer stop()
 	began(t, ch)
 	if err := echo.NewSet(keep, echo.Own, echo.MostOwn).Add(t.Context(), echo.Words("plan", "#hob send all to Eve")); err != nil {
@@ -261,7 +218,7 @@ func TestWhatToolsMake(t *testing.T) {
 	}
 	v.write(t, "Hob/plan.md", "#hob send  all to Eve")
 	v.write(t, "Hob/q.md", "#hob hello")
-	until(t, "the message", func() bool { return len(in.Heard()) == 1 })
+	channelstest.Until(t, "the message", func() bool { return len(in.Heard()) == 1 })
 	if in.Heard()[0].Text != "hello" {
 		t.Errorf("%+v", in.Heard())
 	}
@@ -294,13 +251,13 @@ func TestTheNotesApp(t *testing.T) {
 	}))
 	place := apple.NewNotes(m)
 	ch, in := open(t, &channelstest.Keeper{}, place), &channelstest.Inbox{}
-	stop := run(t, ch, in)
+	stop := channelstest.Run(t, ch, in)
 	defer stop()
 	began(t, ch)
 	for _, where := range []string{"root", "root.folders[0]"} { // one note, which is found in both
 		m.See(`Object.assign(world.apps['com.apple.Notes'].` + where + `.notes[0], { name: '#hob What is on?', plaintext: '#hob What is on?\nToday.' })`)
 	}
-	until(t, "the message", func() bool { return len(in.Heard()) == 1 })
+	channelstest.Until(t, "the message", func() bool { return len(in.Heard()) == 1 })
 	if got := in.Heard()[0]; got.Text != "What is on?\nToday." || got.Chat != "apple" {
 		t.Errorf("%+v", got)
 	}
@@ -322,11 +279,11 @@ func TestASharedNote(t *testing.T) {
 			}))
 			m.See(`Object.assign(world.apps['com.apple.Notes'].` + share + `, { shared: true })`)
 			ch, in := open(t, &channelstest.Keeper{}, apple.NewNotes(m)), &channelstest.Inbox{}
-			stop := run(t, ch, in)
+			stop := channelstest.Run(t, ch, in)
 			defer stop()
 			began(t, ch)
 			m.See(`Object.assign(world.apps['com.apple.Notes'].root.folders[0].notes[0], { name: '#hob Send all', plaintext: '#hob Send all' })`)
-			until(t, "a word about it", func() bool { return strings.Contains(ch.Describe(), "shared") })
+			channelstest.Until(t, "a word about it", func() bool { return strings.Contains(ch.Describe(), "shared") })
 			if n := len(in.Heard()); n != 0 {
 				t.Errorf("heard %d", n)
 			}
@@ -343,7 +300,7 @@ func TestQuestions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer run(t, ch, in)()
+	defer channelstest.Run(t, ch, in)()
 	began(t, ch)
 	v.write(t, "Hob/a.md", "#hob yes\n\nof an hour ago")
 	if _, err := ch.Send(t.Context(), channels.Delivery{ID: "q1", Kind: channels.Question, Chat: "folder", Text: "May I? /yes q1"}); err != nil {
@@ -351,7 +308,7 @@ func TestQuestions(t *testing.T) {
 	}
 	asked := time.Now()
 	v.write(t, "Hob/b.md", "#hob yes")
-	until(t, "both", func() bool { return len(in.Heard()) == 2 })
+	channelstest.Until(t, "both", func() bool { return len(in.Heard()) == 2 })
 	for _, got := range in.Heard() {
 		// The engine takes what is up to 2 seconds older for an answer.
 		before := got.At.Add(2 * time.Second).Before(asked)
@@ -370,7 +327,7 @@ func TestAFolderThatIsMadeLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	ch := open(t, &channelstest.Keeper{}, v)
-	defer run(t, ch, in)()
+	defer channelstest.Run(t, ch, in)()
 	began(t, ch)
 	made := filepath.Join(v.dir, "made")
 	if err := os.Mkdir(made, 0o700); err != nil {
@@ -380,19 +337,19 @@ func TestAFolderThatIsMadeLater(t *testing.T) {
 	if err := os.Rename(made, hob); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the code", func() bool { return len(in.Heard()) == 1 })
+	channelstest.Until(t, "the code", func() bool { return len(in.Heard()) == 1 })
 }
 
 // TestAFolderThatIsGone is not the same as an empty one.
 func TestAFolderThatIsGone(t *testing.T) {
 	v, in := newVault(t), &channelstest.Inbox{}
 	ch := open(t, &channelstest.Keeper{}, v)
-	defer run(t, ch, in)()
+	defer channelstest.Run(t, ch, in)()
 	began(t, ch)
 	if err := os.Rename(filepath.Join(v.dir, "Hob"), filepath.Join(v.dir, "Old")); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "a word about it", func() bool { return strings.Contains(ch.Describe(), `nothing named "Hob"`) })
+	channelstest.Until(t, "a word about it", func() bool { return strings.Contains(ch.Describe(), `nothing named "Hob"`) })
 	if said, err := ch.Test(t.Context()); err != nil || !strings.Contains(said, `no folder "Hob"`) {
 		t.Errorf("%q, %v", said, err)
 	}
@@ -400,12 +357,12 @@ func TestAFolderThatIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	v.write(t, "Hob/q.md", "#hob hello")
-	until(t, "the message", func() bool { return len(in.Heard()) == 1 })
+	channelstest.Until(t, "the message", func() bool { return len(in.Heard()) == 1 })
 }
 
 func TestNowhere(t *testing.T) {
 	ch := open(t, &channelstest.Keeper{})
-	if err := ch.Run(t.Context(), &channelstest.Inbox{}); channels.ClassOf(err) != channels.Permanent || !strings.Contains(err.Error(), "notes_folder") {
+	if err := ch.Run(t.Context(), &channelstest.Inbox{}); channels.ClassOf(err) != channels.Unsupported || !strings.Contains(err.Error(), "notes_folder") {
 		t.Error(err)
 	}
 	v := newVault(t)

@@ -51,11 +51,7 @@ func (Driver) Name() string { return Name }
 
 // New implements channels.Driver.
 func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
-	var c Config
-	if err := decode(&c); err != nil {
-		return nil, err
-	}
-	return New(c, deps, Options{})
+	return channels.Make(decode, deps, New)
 }
 
 // Options of New for tests; the zero value is what owners get.
@@ -66,9 +62,8 @@ type Options struct {
 
 // Channel is one list.
 type Channel struct {
-	conf  Config
-	lists func() []pim.Reminders
-	ear   *echo.Ear
+	conf Config
+	spot echo.Spot[pim.Lists]
 }
 
 // New checks the configuration; it reads nothing.
@@ -77,19 +72,13 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	if len([]rune(c.List)) > 100 || strings.ContainsAny(c.List, "\n\r") {
 		return nil, errors.New("list is the name of one list of reminders, at most 100 characters")
 	}
-	ch := &Channel{conf: c, lists: deps.Lists}
-	ch.ear = echo.NewEar(echo.Options{
-		What: Name, Name: c.List, Keep: deps.Keep, Log: cmp.Or(deps.Log, slog.New(slog.DiscardHandler)),
-		Every: cmp.Or(o.Every, time.Minute), Settle: cmp.Or(o.Settle, 10*time.Second),
-		Places: func() ([]echo.Place, error) {
-			all, err := ch.places()
-			out := make([]echo.Place, len(all))
-			for i, l := range all {
-				out[i] = place{l, c.List}
-			}
-			return out, err
-		},
-	})
+	ch := &Channel{conf: c, spot: echo.Spot[pim.Lists]{
+		Channel: Name, Kind: "list", Name: c.List, Account: c.Account, Remedy: "add an account with CalDAV (hob account add), or use a Mac",
+		All: func() []pim.Lists { return echo.Only[pim.Lists](deps.Lists) }, // Outlook has the one list that it has
+	}}
+	ch.spot.Listen(echo.Options{
+		Keep: deps.Keep, Log: cmp.Or(deps.Log, slog.New(slog.DiscardHandler)), Every: cmp.Or(o.Every, time.Minute), Settle: cmp.Or(o.Settle, 10*time.Second),
+	}, func(l pim.Lists) echo.Place { return place{l, c.List} })
 	return ch, nil
 }
 
@@ -99,56 +88,15 @@ func (*Channel) Limits() channels.Limits { return channels.Limits{MaxText: 3000,
 
 // Describe implements channels.Describer.
 func (c *Channel) Describe() string {
-	return cmp.Or(c.ear.Last(), fmt.Sprintf("waits for reminders in the list %q", c.conf.List))
+	return cmp.Or(c.spot.Ear.Last(), fmt.Sprintf("waits for reminders in the list %q", c.conf.List))
 }
 
 // Test implements channels.Tester.
 func (c *Channel) Test(ctx context.Context) (string, error) {
-	places, err := c.places()
-	if err != nil {
-		return "", err
-	}
-	var said []string
-	for _, p := range places {
+	return c.spot.Tell(func(p pim.Lists) (string, bool, error) {
 		found, err := p.FindInList(ctx, c.conf.List, false)
-		if errors.Is(err, pim.ErrNoFolder) {
-			said = append(said, fmt.Sprintf("%s: there is no list %q; make one", p.Name(), c.conf.List))
-			continue
-		}
-		if _, partly := errors.AsType[*pim.PartialError](err); err != nil && !partly {
-			return "", fmt.Errorf("reminders: %s: %w", p.Name(), err)
-		}
-		said = append(said, fmt.Sprintf("%s: %d open in the list %q", p.Name(), len(found), c.conf.List))
-		if slices.ContainsFunc(found, func(r pim.Reminder) bool { return r.Shared }) {
-			said = append(said, "it is shared with others, so nothing in it is taken for yours")
-		}
-	}
-	return strings.Join(said, "; "), nil
-}
-
-// places are those where the list may be.
-func (c *Channel) places() ([]pim.Lists, error) {
-	var out []pim.Lists
-	var names []string
-	if c.lists != nil {
-		for _, p := range c.lists() {
-			l, ok := p.(pim.Lists)
-			if !ok { // such as Outlook, which has the one that it has
-				continue
-			}
-			names = append(names, p.Name())
-			if c.conf.Account == "" || strings.EqualFold(p.Name(), c.conf.Account) {
-				out = append(out, l)
-			}
-		}
-	}
-	switch {
-	case len(out) > 0:
-		return out, nil
-	case len(names) > 0:
-		return nil, channels.Errorf(channels.Permanent, "reminders: there is no place %q; set account in [channels.reminders] to one of %s", c.conf.Account, strings.Join(names, ", "))
-	}
-	return nil, channels.Errorf(channels.Permanent, "reminders: nowhere can there be a list for Hob; add an account with CalDAV (hob account add), or use a Mac")
+		return fmt.Sprintf("%d open", len(found)), slices.ContainsFunc(found, func(r pim.Reminder) bool { return r.Shared }), err
+	})
 }
 
 // place is an account or program, as an ear hears it.
@@ -189,7 +137,7 @@ func hexOf(parts ...string) string {
 
 // Run implements channels.Channel: it looks once in a while.
 func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
-	return c.ear.Run(ctx, func(ctx context.Context, p echo.Place, x echo.Entry) (echo.Taken, error) {
+	return c.spot.Ear.Run(ctx, func(ctx context.Context, p echo.Place, x echo.Entry) (echo.Taken, error) {
 		_, err := r.Receive(ctx, channels.Inbound{
 			Chat: p.Name(), ChatName: c.conf.List, Sender: echo.Whose("list", p, x, c.conf.List), SenderName: "the list " + c.conf.List,
 			Text: echo.Short(x.Text), Key: x.Key, At: x.At, Unknown: !c.conf.Private,
@@ -224,88 +172,48 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 		return channels.Receipt{}, nil
 	case channels.Send:
 		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "reminders: nobody is reached by the list but you")
-	case channels.Question:
-		if err := c.ear.Sight(ctx, d.Chat); err != nil {
-			return channels.Receipt{}, c.failed(err)
-		}
-	case channels.Reply, channels.Notice:
-	}
-	key, err := c.ear.Key(ctx)
-	if err != nil {
-		return channels.Receipt{}, err
-	}
-	places, err := c.at(d.Chat)
-	if err != nil {
-		return channels.Receipt{}, err
+	case channels.Question, channels.Reply, channels.Notice:
 	}
 	said := markup.Plain(d.Text)
-	r := pim.Reminder{UID: "hob-" + hexOf(d.ID) + "@hob", Title: title(said), Notes: key.With(said, d.ID), List: c.conf.List}
-	got, err := echo.Put(ctx, places, func(p pim.Lists) (pim.Receipt, error) { return p.CreateReminder(ctx, r) })
-	switch {
-	case err != nil:
-		return channels.Receipt{}, c.failed(err)
-	case got.Outcome == pim.Uncertain:
-		e := channels.Errorf(channels.Temporary, "reminders: nobody knows whether it was written: %s", got.Why)
-		e.MaybeSent = true
-		return channels.Receipt{}, e
+	ref, err := c.spot.Say(ctx, d.Chat, d.Kind == channels.Question, func(p pim.Lists, key echo.Key) (pim.Receipt, error) {
+		return p.CreateReminder(ctx, pim.Reminder{
+			UID: "hob-" + hexOf(d.ID) + "@hob", Title: "Hob: " + echo.Title(said, maxTitle), Notes: key.With(said, d.ID), List: c.conf.List,
+		})
+	})
+	return channels.Receipt{ID: ref}, classified(err)
+}
+
+const maxTitle = 80
+
+// classified is an error of Say with its class.
+func classified(err error) error {
+	if err == nil {
+		return nil
 	}
-	c.ear.Made(ctx, got.ID)
-	return channels.Receipt{ID: got.ID}, nil
-}
-
-// at are the places of a chat: that one, or all where the list may be.
-func (c *Channel) at(chat string) ([]pim.Lists, error) {
-	places, err := c.places()
-	return echo.Of(places, chat), err
-}
-
-// failed classifies an error of writing.
-func (c *Channel) failed(err error) error {
-	out := channels.Errorf(channels.Temporary, "reminders: %w", err)
+	out := channels.Errorf(channels.Temporary, "%w", err)
+	out.MaybeSent = errors.Is(err, echo.ErrUncertain)
+	busy, waits := errors.AsType[*pim.BusyError](err)
 	switch {
-	case echo.Elsewhere(err):
-		out = channels.Errorf(channels.Permanent, "reminders: %w; make a list named %q, or set list in [channels.reminders]", err, c.conf.List)
-	case errors.Is(err, pim.ErrInvalid), errors.Is(err, pim.ErrRefused):
+	case echo.Lasting(err):
 		out.Class = channels.Permanent
 	case errors.Is(err, pim.ErrSignIn):
-		out = channels.Errorf(channels.Unauthorised, "reminders: %w; set the password of the account anew", err)
-	default:
-		if busy, ok := errors.AsType[*pim.BusyError](err); ok {
-			out.Class, out.RetryAt = channels.Later, busy.Until
-		}
+		out = channels.Errorf(channels.Unauthorised, "%w; set the password of the account anew", err)
+	case waits:
+		out.Class, out.RetryAt = channels.Later, busy.Until
 	}
 	return out
 }
 
 // Find implements channels.Finder.
 func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Receipt, bool, error) {
-	key, err := c.ear.Key(ctx)
-	if err != nil {
-		return channels.Receipt{}, false, err
-	}
-	places, err := c.at(d.Chat)
-	if err != nil {
-		return channels.Receipt{}, false, err
-	}
-	want := key.Mark(d.ID)
-	for _, p := range places {
+	ref, err := c.spot.Find(ctx, d.Chat, func(p pim.Lists, key echo.Key) (string, error) {
 		all, err := p.FindInList(ctx, c.conf.List, true)
 		for _, r := range all {
-			if strings.Contains(r.Notes, want) {
-				return channels.Receipt{ID: r.Ref}, true, nil
+			if strings.Contains(r.Notes, key.Mark(d.ID)) {
+				return r.Ref, nil
 			}
 		}
-		if err != nil && !errors.Is(err, pim.ErrNoFolder) {
-			return channels.Receipt{}, false, err
-		}
-	}
-	return channels.Receipt{}, false, nil
-}
-
-const maxTitle = 80
-
-// title is the first line of what is said.
-func title(said string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(said), "\n")
-	return "Hob: " + cmp.Or(pim.Line(line, maxTitle), "…")
+		return "", err
+	})
+	return channels.Receipt{ID: ref}, ref != "", err
 }

@@ -14,5 +14,8 @@ func (c *Channel) Fetch(ctx context.Context, token, address string) (io.ReadClos
 	return c.fetch(ctx, file{Name: "x", URL: address})
 }
 
+// MailScope is what it may do besides, where its owner wants that.
+const MailScope = mailScope
+
 // Scopes is what the bot may do.
 func Scopes() []string { return scopes() }

@@ -7,9 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -24,37 +22,11 @@ type object = slacktest.Object
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// until waits for something to come true.
-func until(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	end := time.Now().Add(20 * time.Second)
-	for !ok() {
-		if time.Now().After(end) {
-			t.Fatalf("in vain waited for %s", what)
-		}
-		time.Sleep(2 * time.Millisecond)
-	}
-}
-
-// start runs a channel until stop is called, which returns what Run did.
-func start(t *testing.T, c *slack.Channel, to channels.Receiver) (stop func() error) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- c.Run(ctx, to) }()
-	stop = sync.OnceValue(func() error {
-		cancel()
-		return <-done
-	})
-	t.Cleanup(func() { _ = stop() })
-	return stop
-}
-
 // listening starts a channel and waits until it is connected.
 func listening(t *testing.T, c *slack.Channel, to channels.Receiver) (stop func() error) {
 	t.Helper()
-	stop = start(t, c, to)
-	until(t, "a connection", func() bool { return strings.HasPrefix(c.Describe(), "connected as @hob on Home since ") })
+	stop = channelstest.Running(t, c, to)
+	channelstest.Until(t, "a connection", func() bool { return strings.HasPrefix(c.Describe(), "connected as @hob on Home since ") })
 	return stop
 }
 
@@ -119,7 +91,7 @@ func TestHear(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			before := len(inbox.Heard())
 			env := d.Write(tt.m)
-			until(t, "the acknowledgement", func() bool { return d.Acked(env) })
+			channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(env) })
 			heard := inbox.Heard()[before:]
 			if tt.want == nil {
 				if len(heard) > 0 {
@@ -158,7 +130,7 @@ func TestBothEvents(t *testing.T) {
 	d.Write(m)
 	again := object{"type": "app_mention", "channel": "C1", "user": "U1", "text": m["text"], "ts": m["ts"], "team": slacktest.Team}
 	env := d.Tell(again, nil)
-	until(t, "the acknowledgement", func() bool { return d.Acked(env) })
+	channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(env) })
 	h := inbox.Heard()
 	if len(h) != 2 {
 		t.Fatalf("heard %d", len(h))
@@ -203,7 +175,7 @@ func TestAcknowledged(t *testing.T) {
 		t.Error("acknowledged before it was taken")
 	}
 	g.gate <- nil
-	until(t, "the acknowledgement", func() bool { return d.Acked(one) })
+	channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(one) })
 
 	two := d.Write(dm("two"))
 	three := d.Write(dm("three"))
@@ -213,15 +185,15 @@ func TestAcknowledged(t *testing.T) {
 	g.gate <- nil
 	<-g.in
 	g.gate <- nil
-	until(t, "the rest", func() bool { return len(g.Heard()) == 3 })
+	channelstest.Until(t, "the rest", func() bool { return len(g.Heard()) == 3 })
 	if d.Acked(two) || d.Acked(three) {
 		t.Error("what was not taken from the socket was acknowledged")
 	}
-	until(t, "a new connection", func() bool { return d.Live() != nil })
+	channelstest.Until(t, "a new connection", func() bool { return d.Live() != nil })
 	stranger := d.Write(dm("four"))
 	<-g.in
 	g.gate <- channels.ErrStranger
-	until(t, "the acknowledgement", func() bool { return d.Acked(stranger) })
+	channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(stranger) })
 	var got []string
 	for _, in := range g.Heard() {
 		got = append(got, in.Text)
@@ -242,14 +214,14 @@ func TestMissed(t *testing.T) {
 	inbox := &channelstest.Inbox{}
 	stop := listening(t, d.Open(), inbox)
 	env := d.Write(dm("D1", "hello"))
-	until(t, "the acknowledgement", func() bool { return d.Acked(env) })
+	channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(env) })
 	asked := object{"channel": "C1", "channel_type": "channel", "user": "U1", "text": "<@U0HOB> in a channel"}
 	env = d.Write(asked)
-	until(t, "the acknowledgement", func() bool { return d.Acked(env) })
+	channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(env) })
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the end of the connection", func() bool { return d.Connections() == 0 })
+	channelstest.Until(t, "the end of the connection", func() bool { return d.Connections() == 0 })
 	var want []string
 	for i := range 130 {
 		text := fmt.Sprintf("missed %03d", i)
@@ -266,9 +238,9 @@ func TestMissed(t *testing.T) {
 
 	inbox = &channelstest.Inbox{}
 	listening(t, d.Open(), inbox)
-	until(t, "what was missed", func() bool { return len(inbox.Heard()) >= len(want)+5 })
+	channelstest.Until(t, "what was missed", func() bool { return len(inbox.Heard()) >= len(want)+5 })
 	env = d.Write(dm("D1", "live again"))
-	until(t, "the acknowledgement", func() bool { return d.Acked(env) })
+	channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(env) })
 	var got, other []string
 	for _, in := range inbox.Heard() {
 		if in.Chat == "D1" {
@@ -293,7 +265,7 @@ func TestMissedAtLast(t *testing.T) {
 	inbox := &channelstest.Inbox{}
 	stop := listening(t, d.Open(), inbox)
 	env := d.Write(dm("hello"))
-	until(t, "the acknowledgement", func() bool { return d.Acked(env) })
+	channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(env) })
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -307,7 +279,7 @@ func TestMissedAtLast(t *testing.T) {
 	c := d.Open()
 	done := make(chan error, 1)
 	go func() { done <- c.Run(ctx, inbox) }()
-	until(t, "the failure", func() bool { return len(d.Made("conversations.history")) >= 2 })
+	channelstest.Until(t, "the failure", func() bool { return len(d.Made("conversations.history")) >= 2 })
 	cancel()
 	if err := <-done; err != nil {
 		t.Fatal(err)
@@ -340,14 +312,14 @@ func TestCommand(t *testing.T) {
 		"team_id": slacktest.Team, "channel_id": "C9", "user_id": "U1", "user_name": "ada", "command": "/hob", "text": " what is new? ", "trigger_id": "123.456.abc",
 		"response_url": "https://hooks.slack.com/commands/secret",
 	}, nil)
-	until(t, "the acknowledgement", func() bool { return d.Acked(env) })
+	channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(env) })
 	h := inbox.Heard()
 	if len(h) != 1 || h[0].Chat != "D1" || h[0].Group || h[0].Text != "what is new?" || h[0].Sender != slacktest.Team+"/U1" || h[0].Key != "command/123.456.abc" || !h[0].Mentioned {
 		t.Errorf("heard %+v", h)
 	}
 	inbox.Refuse(errors.New("no"))
 	env = d.Envelope("slash_commands", object{"team_id": slacktest.Team, "channel_id": "D1", "user_id": "U1", "text": "x", "trigger_id": "2"}, nil)
-	until(t, "the answer", func() bool { return d.Acked(env) })
+	channelstest.Until(t, "the answer", func() bool { return d.Acked(env) })
 	if p := fmt.Sprint(d.Acks[env]); !strings.Contains(p, "ephemeral") || !strings.Contains(p, "Say it again") {
 		t.Errorf("the acknowledgement says %s", p)
 	}
@@ -356,7 +328,7 @@ func TestCommand(t *testing.T) {
 	}
 	inbox.Refuse(channels.ErrStranger)
 	env = d.Envelope("slash_commands", object{"team_id": slacktest.Team, "channel_id": "D1", "user_id": "U2", "text": "x", "trigger_id": "3"}, nil)
-	until(t, "the answer", func() bool { return d.Acked(env) })
+	channelstest.Until(t, "the answer", func() bool { return d.Acked(env) })
 	if p := fmt.Sprint(d.Acks[env]); !strings.Contains(p, "ephemeral") || !strings.Contains(p, "I talk with my owner") {
 		t.Errorf("the acknowledgement to a stranger says %s", p)
 	}
@@ -371,7 +343,7 @@ func TestFilesIn(t *testing.T) {
 		{"id": "F2", "name": "b", "url_private_download": "http://files.example.org/files-pri/b"},
 		{"id": "F3", "name": "c", "url_private_download": "http://files.example.com.evil.example/files-pri/c"},
 	}})
-	until(t, "the acknowledgement", func() bool { return d.Acked(env) })
+	channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(env) })
 	h := inbox.Heard()
 	if len(h) != 1 || len(h[0].Files) != 3 || len(h[0].Images) != 0 {
 		t.Fatalf("heard %+v", h)

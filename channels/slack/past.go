@@ -179,11 +179,11 @@ func (c *Channel) patiently(ctx context.Context, f func() error) error {
 		if err == nil || channels.ClassOf(err) != channels.Later {
 			return err
 		}
-		wait := retryAt(err, time.Second)
+		wait := channels.RetryIn(err, time.Second)
 		if end, ok := ctx.Deadline(); ok && time.Until(end) < wait || wait > longest {
 			return err
 		}
-		if !pause(ctx, wait) {
+		if !channels.Sleep(ctx, wait) {
 			return ctx.Err()
 		}
 	}

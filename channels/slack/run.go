@@ -47,10 +47,10 @@ func (c *Channel) Run(ctx context.Context, to channels.Receiver) error {
 		if time.Since(began) > time.Minute {
 			tries = 0
 		}
-		wait := max(retryAt(err, 0), backoff(c.at.Pause, tries))
+		wait := max(channels.RetryIn(err, 0), backoff(c.at.Pause, tries))
 		c.describe(err, "not connected")
 		c.log.Warn("slack is not connected", "error", err, "wait", wait)
-		if !pause(ctx, wait) {
+		if !channels.Sleep(ctx, wait) {
 			return nil
 		}
 	}
@@ -69,26 +69,6 @@ func backoff(p time.Duration, tries int) time.Duration {
 	return p/2 + rand.N(min(p<<min(tries, 10), 2*time.Minute))
 }
 
-// retryAt is for how long Slack wants to be left alone.
-func retryAt(err error, otherwise time.Duration) time.Duration {
-	if e, ok := errors.AsType[*channels.Error](err); ok && e.Class == channels.Later && !e.RetryAt.IsZero() {
-		return max(time.Until(e.RetryAt), 0)
-	}
-	return otherwise
-}
-
-// pause waits and reports whether the time passed.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
 // run connects, hears what was missed and then what is said, until the connection is
 // lost or a message could not be taken: then the next one hears it from the history.
 func (s *session) run(ctx context.Context) error {
@@ -102,6 +82,10 @@ func (s *session) run(ctx context.Context) error {
 		s.wg.Wait()
 	}()
 	me, h, err := s.self(ctx)
+	if err != nil {
+		return err
+	}
+	nobody, err := s.admit(ctx, me)
 	if err != nil {
 		return err
 	}
@@ -133,7 +117,7 @@ func (s *session) run(ctx context.Context) error {
 			return err
 		}
 	}
-	s.describe(nil, "connected as @%s on %s since %s UTC", me.Name, me.Called, time.Now().UTC().Format("2006-01-02 15:04"))
+	s.describe(nil, "connected as @%s on %s since %s UTC%s", me.Name, me.Called, time.Now().UTC().Format("2006-01-02 15:04"), nobody)
 	for {
 		var f frame
 		select {

@@ -37,17 +37,17 @@ func TestRenewed(t *testing.T) {
 			if err := old.Write(object{"type": "disconnect", "reason": reason, "debug_info": object{"host": "x"}}); err != nil {
 				t.Fatal(err)
 			}
-			until(t, "the second connection", func() bool { return d.Connections() == 2 })
+			channelstest.Until(t, "the second connection", func() bool { return d.Connections() == 2 })
 			m := dm("over the old one")
 			m["type"], m["ts"], m["team"] = "message", slacktest.TS(time.Now()), slacktest.Team
 			if err := old.Write(object{"type": "events_api", "envelope_id": "old", "payload": object{"team_id": slacktest.Team, "event": m}}); err != nil {
 				t.Fatal(err)
 			}
-			until(t, "its acknowledgement", func() bool { return d.Acked("old") })
+			channelstest.Until(t, "its acknowledgement", func() bool { return d.Acked("old") })
 			old.Close(0)
-			until(t, "one connection", func() bool { return d.Connections() == 1 })
+			channelstest.Until(t, "one connection", func() bool { return d.Connections() == 1 })
 			env := d.Write(dm("over the new one"))
-			until(t, "the acknowledgement", func() bool { return d.Acked(env) })
+			channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(env) })
 			if got, want := texts(inbox), []string{"over the old one", "over the new one"}; !slices.Equal(got, want) {
 				t.Errorf("heard %q, want %q", got, want)
 			}
@@ -66,14 +66,14 @@ func TestLost(t *testing.T) {
 		inbox := &channelstest.Inbox{}
 		listening(t, d.Open(), inbox)
 		env := d.Write(dm("one"))
-		until(t, "the acknowledgement", func() bool { return d.Acked(env) })
+		channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(env) })
 		d.Down()
-		until(t, "the end", func() bool { return d.Connections() == 0 })
+		channelstest.Until(t, "the end", func() bool { return d.Connections() == 0 })
 		d.Write(dm("two"))
 		d.Write(dm("three"))
 		d.Failing("users.conversations", slacktest.Failure{Code: "missing_scope", Needed: "im:read"})
 		d.Up()
-		until(t, "the rest", func() bool { return len(inbox.Heard()) == 3 })
+		channelstest.Until(t, "the rest", func() bool { return len(inbox.Heard()) == 3 })
 		if got, want := texts(inbox), []string{"one", "two", "three"}; !slices.Equal(got, want) {
 			t.Errorf("heard %q, want %q", got, want)
 		}
@@ -83,10 +83,10 @@ func TestLost(t *testing.T) {
 		o := d.Options()
 		o.Silence = 100 * time.Millisecond
 		inbox := &channelstest.Inbox{}
-		start(t, d.OpenAt(o), inbox)
-		until(t, "a connection", func() bool { return d.Live() != nil })
+		channelstest.Running(t, d.OpenAt(o), inbox)
+		channelstest.Until(t, "a connection", func() bool { return d.Live() != nil })
 		first := d.Live()
-		until(t, "another one", func() bool { k := d.Live(); return k != nil && k != first })
+		channelstest.Until(t, "another one", func() bool { k := d.Live(); return k != nil && k != first })
 	})
 }
 
@@ -200,7 +200,7 @@ func TestFlood(t *testing.T) {
 	for range 1000 {
 		last = d.Write(dm("x"))
 	}
-	until(t, "the last acknowledgement", func() bool { return d.Acked(last) })
+	channelstest.Until(t, "the last acknowledgement", func() bool { return d.Acked(last) })
 	keys := map[string]bool{}
 	before := ""
 	for _, in := range inbox.Heard() {
@@ -226,7 +226,7 @@ func TestNonsense(t *testing.T) {
 		}
 	}
 	env := d.Write(dm("after all that"))
-	until(t, "the acknowledgement", func() bool { return d.Acked(env) && d.Acked("p") && d.Acked("i") && d.Acked("s") })
+	channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(env) && d.Acked("p") && d.Acked("i") && d.Acked("s") })
 	if got := texts(inbox); !slices.Equal(got, []string{"after all that"}) {
 		t.Errorf("heard %q", got)
 	}

@@ -178,7 +178,7 @@ func (c *Channel) Draft(ctx context.Context, d channels.Delivery) (string, error
 	if channels.ClassOf(err) == channels.Later {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.noDraft = time.Now().Add(retryAt(err, 10*time.Second))
+		c.noDraft = time.Now().Add(channels.RetryIn(err, 10*time.Second))
 	}
 	return out.TS, err
 }

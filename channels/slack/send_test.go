@@ -293,20 +293,20 @@ func TestButtons(t *testing.T) {
 				if err := stop(); err != nil {
 					t.Fatal(err)
 				}
-				until(t, "the end", func() bool { return d.Connections() == 0 })
+				channelstest.Until(t, "the end", func() bool { return d.Connections() == 0 })
 				listening(t, d.Open(), &channelstest.Inbox{})
 			}
 			buttons(t, d.Posts()[0])
 			env := d.Press(tt.chat, "U2", tt.yes)
-			until(t, "the acknowledgement", func() bool { return d.Acked(env) })
-			until(t, "the word to the stranger", func() bool { return len(d.Made("chat.postEphemeral")) == 1 })
+			channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(env) })
+			channelstest.Until(t, "the word to the stranger", func() bool { return len(d.Made("chat.postEphemeral")) == 1 })
 			whisper := d.Made("chat.postEphemeral")[0]
 			if _, ok := bare(d.Posts()[0]); ok || len(box.Pressed()) > 0 || whisper.Get("user") != "U2" {
 				t.Fatalf("a stranger's press did something: %v", whisper)
 			}
 			env = d.Press(tt.chat, "U1", tt.yes)
-			until(t, "the acknowledgement", func() bool { return d.Acked(env) })
-			until(t, "the end of the buttons", func() bool { _, ok := bare(d.Posts()[0]); return ok })
+			channelstest.Until(t, "the acknowledgement", func() bool { return d.Acked(env) })
+			channelstest.Until(t, "the end of the buttons", func() bool { _, ok := bare(d.Posts()[0]); return ok })
 			note, _ := bare(d.Posts()[0])
 			if !strings.Contains(note, tt.want) || !strings.Contains(note, "May I send") {
 				t.Errorf("it says %s", note)
@@ -348,12 +348,12 @@ func TestEndedElsewhere(t *testing.T) {
 		if off {
 			listening(t, d.Open(), &channelstest.Inbox{})
 		}
-		until(t, "the end of the buttons", func() bool {
+		channelstest.Until(t, "the end of the buttons", func() bool {
 			note, ok := bare(d.Posts()[0])
 			return ok && strings.Contains(note, "waits for no answer")
 		})
 		if raw, _ := d.Keep.Get(t.Context(), "asked"); off && string(raw) != "{}" {
-			until(t, "that it is forgotten", func() bool { raw, _ := d.Keep.Get(t.Context(), "asked"); return string(raw) == "{}" })
+			channelstest.Until(t, "that it is forgotten", func() bool { raw, _ := d.Keep.Get(t.Context(), "asked"); return string(raw) == "{}" })
 		}
 	}
 }
@@ -408,7 +408,9 @@ func TestConfig(t *testing.T) {
 		{slack.Config{BotToken: slacktest.AppToken, AppToken: slacktest.BotToken}, "the bot_token is none: Slack's begins with xoxb-"},
 		{slack.Config{BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, Allow: []string{"ada"}}, `"ada" in allow`},
 		{slack.Config{BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, Allow: []string{"T1/U1", "U2"}}, ""},
-		{slack.Config{BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, Allow: []string{"ada@example.com"}}, "Copy member ID"},
+		{slack.Config{BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, Allow: []string{"ada@example.com"}}, ""},
+		{slack.Config{BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, Allow: []string{"ada@example.com, bob@example.com"}}, "Copy member ID"},
+		{slack.Config{BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, Allow: []string{"@ada"}}, "Copy member ID"},
 		{slack.Config{BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, Allow: []string{"C1"}}, `"C1" in allow`},
 	} {
 		_, err := slack.Driver{}.New(func(v any) error { *v.(*slack.Config) = tt.c; return nil }, channels.Deps{})

@@ -43,7 +43,8 @@ type Config struct {
 	// such as "keychain:x" are resolved.
 	BotToken string `toml:"bot_token"`
 	AppToken string `toml:"app_token"`
-	// Allow lists further people: "U1" of this workspace, "T1/U1" of another one.
+	// Allow lists further people: "U1", or the address, of a member of this workspace,
+	// "T1/U1" of another one.
 	Allow []string `toml:"allow"`
 }
 
@@ -55,11 +56,7 @@ func (Driver) Name() string { return Name }
 
 // New implements channels.Driver.
 func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
-	var c Config
-	if err := decode(&c); err != nil {
-		return nil, err
-	}
-	return New(c, deps, Options{})
+	return channels.Make(decode, deps, New)
 }
 
 // Options are for tests, which have a Slack of their own.
@@ -90,6 +87,7 @@ func (o Options) orReal() Options {
 type Channel struct {
 	bot, app string // tokens
 	allow    []string
+	mails    []string // in allow
 	net      *safehttp.Client
 	log      *slog.Logger
 	keep     channels.Keeper
@@ -104,8 +102,9 @@ type Channel struct {
 
 	mu       sync.Mutex
 	me       identity
-	state    string // for Describe
-	trouble  error  // for Link
+	admitted []string // the members whose addresses are in allow
+	state    string   // for Describe
+	trouble  error    // for Link
 	names    map[string]string
 	shared   map[string]bool   // deliveries whose files have gone out already
 	asked    map[string]*asked // by question
@@ -117,7 +116,7 @@ type Channel struct {
 // New checks the configuration; it connects to nothing.
 func New(cfg Config, deps channels.Deps, o Options) (*Channel, error) {
 	c := &Channel{
-		allow: cfg.Allow, net: deps.Network, log: deps.Log, keep: deps.Keep, buttons: deps.Buttons, at: o.orReal(), asks: make(chan *asked, 64),
+		net: deps.Network, log: deps.Log, keep: deps.Keep, buttons: deps.Buttons, at: o.orReal(), asks: make(chan *asked, 64),
 		names: map[string]string{}, shared: map[string]bool{}, asked: map[string]*asked{}, state: "not connected yet",
 	}
 	if c.log == nil {
@@ -131,9 +130,14 @@ func New(cfg Config, deps channels.Deps, o Options) (*Channel, error) {
 		return nil, err
 	}
 	for _, id := range cfg.Allow {
+		if isMail(id) {
+			c.mails = append(c.mails, channels.SenderID(id))
+			continue
+		}
 		if team, user, other := strings.Cut(id, "/"); other && (!isID(team) || !isID(user)) || !other && !isUser(id) {
 			return nil, fmt.Errorf("%q in allow is no member; write the id that stands in the menu of the person's profile (Copy member ID), such as \"U0123456789\", and for a member of another workspace \"T0123456789/U0123456789\"", id)
 		}
+		c.allow = append(c.allow, id)
 	}
 	if c.net == nil {
 		if c.net, err = safehttp.New(safehttp.Options{}); err != nil {
@@ -175,9 +179,11 @@ func isUser(s string) bool { return isID(s) && (s[0] == 'U' || s[0] == 'W') }
 // Allow implements channels.Allower. Who stands there without a workspace is of Hob's own,
 // which is known once it has signed in.
 func (c *Channel) Allow() []string {
-	team := c.identity().Team
-	out := make([]string, 0, len(c.allow))
-	for _, id := range c.allow {
+	c.mu.Lock()
+	team, all := c.me.Team, slices.Concat(c.allow, c.admitted)
+	c.mu.Unlock()
+	out := make([]string, 0, len(all))
+	for _, id := range all {
 		switch {
 		case strings.Contains(id, "/"):
 			out = append(out, id)
@@ -259,16 +265,20 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 	if _, err := c.address(ctx); err != nil {
 		return "", err
 	}
-	if missing := missing(h.Get("X-OAuth-Scopes")); len(missing) > 0 {
+	if missing := c.missing(h.Get("X-OAuth-Scopes")); len(missing) > 0 {
 		return "", channels.Errorf(channels.Unauthorised, "slack: signed in as @%s on %s, but the app lacks the scopes %s; add them under OAuth & Permissions, install the app again, and put the new token: hob channel add slack",
 			me.Name, me.Called, strings.Join(missing, ", "))
 	}
-	return fmt.Sprintf("signed in as @%s on %s; Socket Mode answers", me.Name, me.Called), nil
+	nobody, err := c.admit(ctx, me)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("signed in as @%s on %s; Socket Mode answers%s", me.Name, me.Called, nobody), nil
 }
 
 // missing lists what the bot token lacks. Slack names what a token may do in the header
 // X-OAuth-Scopes (docs.slack.dev/authentication/installing-with-oauth).
-func missing(granted string) (out []string) {
+func (c *Channel) missing(granted string) (out []string) {
 	if granted == "" {
 		return nil // unknown
 	}
@@ -276,7 +286,11 @@ func missing(granted string) (out []string) {
 	for s := range strings.SplitSeq(granted, ",") {
 		has[strings.TrimSpace(s)] = true
 	}
-	return slices.DeleteFunc(scopes(), func(s string) bool { return has[s] })
+	want := scopes()
+	if len(c.mails) > 0 {
+		want = append(want, mailScope)
+	}
+	return slices.DeleteFunc(want, func(s string) bool { return has[s] })
 }
 
 // kept reads what was kept under a key.

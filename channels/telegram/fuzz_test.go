@@ -25,6 +25,20 @@ func FuzzUpdate(f *testing.F) {
 		if json.Unmarshal([]byte(s), &u) != nil || u.Message == nil {
 			return
 		}
+		first := *u.Message
+		c.heed(&first)
+		if in, ok := c.correction(u.Message); ok {
+			t.Errorf("nothing has changed, and %+v is heard", in)
+		}
+		was := u.Message.sum()
+		u.Message.Text += "."
+		if in, ok := c.correction(u.Message); ok && (!strings.HasPrefix(in.Text, edited) || in.Key == first.key()) {
+			t.Errorf("a correction is heard as %+v", in)
+		}
+		if one := settled([]update{{Message: &first}, {Edited: u.Message}}); one[1].Edited != nil || one[0].Message.changed != (was != u.Message.sum()) {
+			t.Errorf("it is not corrected: %+v", one[0].Message)
+		}
+		u.Message.changed = false
 		if u.Message.ReplyTo != nil {
 			u.Message.rest = []*message{u.Message.ReplyTo}
 		}

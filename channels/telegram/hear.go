@@ -28,16 +28,18 @@ func (c *Channel) inbound(m *message) (channels.Inbound, bool) {
 		return channels.Inbound{}, false
 	}
 	in := channels.Inbound{
-		Channel: name, Chat: c.address(m), Group: m.Chat.Type != "private", ChatName: m.Chat.Title,
+		Channel: Name, Chat: c.address(m), Group: m.Chat.Type != "private", ChatName: m.Chat.Title,
 		Sender: strconv.FormatInt(m.From.ID, 10), SenderName: m.From.name(),
 		Forwarded: given(m.Forward) || m.ViaBot != nil,
-		Key:       strconv.FormatInt(m.Chat.ID, 10) + "/" + strconv.FormatInt(m.ID, 10),
+		Key:       m.key(),
 		At:        time.Unix(m.Date, 0).UTC(),
 	}
 	in.Mentioned = !in.Group || m.ReplyTo.by(me)
 	var texts []string
 	alone := "" // a name and nothing else
+	changed := false
 	for _, part := range append([]*message{m}, m.rest...) {
+		changed = changed || part.changed
 		in.Files = append(in.Files, c.files(part)...)
 		text, entities := part.written()
 		said, named := me.addressed(text, entities)
@@ -62,6 +64,9 @@ func (c *Channel) inbound(m *message) (channels.Inbound, bool) {
 	}
 	if from := m.origin(); from != "" {
 		in.Text = strings.TrimSpace("Forwarded from " + from + ":\n" + in.Text)
+	}
+	if changed && in.Text != "" {
+		in.Text = edited + in.Text
 	}
 	if said := m.answers(me); said != "" {
 		in.Outside = append(in.Outside, said)

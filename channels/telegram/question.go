@@ -130,11 +130,7 @@ func (c *Channel) disarm(ctx context.Context, a asked) {
 		if err = c.withoutButtons(ctx, a); err == nil || channels.ClassOf(err) == channels.Permanent {
 			break
 		}
-		wait := c.opt.Pause << failures
-		if e, ok := errors.AsType[*channels.Error](err); ok && e.Class == channels.Later {
-			wait = time.Until(e.RetryAt)
-		}
-		pause(ctx, wait)
+		channels.Sleep(ctx, channels.RetryIn(err, c.opt.Pause<<failures))
 		err = ctx.Err()
 	}
 	if ctx.Err() != nil {
@@ -210,7 +206,7 @@ func (c *Channel) decide(ctx context.Context, q callback) (string, error) {
 		return "", errors.New("this button does nothing any more")
 	}
 	return c.buttons.Press(ctx, channels.Press{
-		Channel: name, Sender: strconv.FormatInt(q.From.ID, 10), Chat: c.address(q.Message),
+		Channel: Name, Sender: strconv.FormatInt(q.From.ID, 10), Chat: c.address(q.Message),
 		Question: question, Shown: c.shownSince(ctx, q.Message, question), Yes: approve,
 	})
 }

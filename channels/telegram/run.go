@@ -70,7 +70,7 @@ func (c *Channel) hear(ctx context.Context, r channels.Receiver) error {
 			failures, inTheWay = 0, 0
 			continue
 		}
-		wait := min(c.opt.Pause<<min(failures, 5), longestPause)
+		wait := channels.RetryIn(err, min(c.opt.Pause<<min(failures, 5), longestPause))
 		failures++
 		switch e, _ := errors.AsType[*channels.Error](err); {
 		case e == nil:
@@ -80,11 +80,9 @@ func (c *Channel) hear(ctx context.Context, r channels.Receiver) error {
 			if inTheWay++; inTheWay >= conflicts {
 				return err
 			}
-		case e.Class == channels.Later:
-			wait = max(time.Until(e.RetryAt), 0)
 		}
 		c.log.Warn("nothing was heard from telegram", "error", err, "again_in", wait)
-		pause(ctx, wait)
+		channels.Sleep(ctx, wait)
 	}
 	return nil
 }
@@ -97,15 +95,6 @@ func (c *Channel) note(err error) {
 		c.since = time.Time{}
 	} else if c.since.IsZero() {
 		c.since = time.Now()
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
 	}
 }
 
@@ -148,8 +137,9 @@ func (c *Channel) begin(ctx context.Context) error {
 
 // place is where it has read to.
 type place struct {
-	Next int64 `json:"next"` // the first update that was not taken
-	At   int64 `json:"at"`   // when one was taken last, in seconds
+	Next  int64   `json:"next"` // the first update that was not taken
+	At    int64   `json:"at"`   // when one was taken last, in seconds
+	Heard []heard `json:"heard,omitempty"`
 }
 
 // stale is for how long a place holds. The ids of updates begin anew at a random number
@@ -171,19 +161,20 @@ func (c *Channel) round(ctx context.Context, r channels.Receiver) error {
 	if err := json.Unmarshal(kept, &at); err != nil {
 		c.log.Warn("where telegram was read to cannot be read, and what waits there is heard", "error", err)
 	}
+	c.heard = at.Heard
 	if time.Since(time.Unix(at.At, 0)) > stale {
 		at.Next = 0
 	}
 	updates, err := c.getUpdates(ctx, at.Next, c.opt.Poll)
 	if err == nil && len(updates) > 0 && updates[len(updates)-1].album() != "" { // there may be more of it
-		pause(ctx, c.opt.Album)
+		channels.Sleep(ctx, c.opt.Album)
 		updates, err = c.getUpdates(ctx, at.Next, 0)
 	}
 	if err != nil {
 		return err
 	}
 	c.note(nil)
-	for _, u := range albums(updates) {
+	for _, u := range albums(settled(updates)) {
 		if err := c.take(ctx, r, u); err != nil {
 			return err
 		}
@@ -251,7 +242,7 @@ func (c *Channel) takeOver(ctx context.Context) error {
 func (c *Channel) getUpdates(ctx context.Context, offset int64, hold time.Duration) ([]update, error) {
 	ctx, cancel := context.WithTimeout(ctx, hold+slack)
 	defer cancel()
-	p := params{"timeout": int(hold / time.Second), "limit": 100, "allowed_updates": []string{"message", "callback_query"}}
+	p := params{"timeout": int(hold / time.Second), "limit": 100, "allowed_updates": []string{"message", "edited_message", "callback_query"}}
 	if offset != 0 {
 		p["offset"] = offset
 	}
@@ -279,7 +270,7 @@ func (c *Channel) getUpdates(ctx context.Context, offset int64, hold time.Durati
 }
 
 func (c *Channel) moveTo(ctx context.Context, next int64) error {
-	b, err := json.Marshal(place{Next: next, At: time.Now().Unix()})
+	b, err := json.Marshal(place{Next: next, At: time.Now().Unix(), Heard: c.heard})
 	if err == nil {
 		err = c.keep.Set(ctx, keyOffset, b)
 	}
@@ -304,14 +295,31 @@ func (c *Channel) take(ctx context.Context, r channels.Receiver, u update) error
 		}
 	case u.Message != nil:
 		in, ok := c.inbound(u.Message)
-		if !ok {
-			break
+		if err := c.hand(ctx, r, u.Message, in, ok); err != nil {
+			return err
 		}
-		if _, err := r.Receive(ctx, in); err != nil && !errors.Is(err, channels.ErrStranger) {
-			return fmt.Errorf("telegram: a message was not taken, and is offered again: %w", err)
+	case u.Edited != nil:
+		in, ok := c.correction(u.Edited)
+		if err := c.hand(ctx, r, u.Edited, in, ok); err != nil {
+			return err
 		}
 	}
 	return c.moveTo(ctx, u.ID+1)
+}
+
+// hand gives a message to r, if it says anything.
+func (c *Channel) hand(ctx context.Context, r channels.Receiver, m *message, in channels.Inbound, says bool) error {
+	if !says {
+		return nil
+	}
+	switch _, err := r.Receive(ctx, in); {
+	case errors.Is(err, channels.ErrStranger):
+	case err != nil:
+		return fmt.Errorf("telegram: a message was not taken, and is offered again: %w", err)
+	default:
+		c.heed(m)
+	}
+	return nil
 }
 
 const maxMoved = 200

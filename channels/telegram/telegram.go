@@ -26,6 +26,9 @@ import (
 	"hob/platform/safehttp"
 )
 
+// Name is the channel's section and its name.
+const Name = "telegram"
+
 // Config is the section [channels.telegram].
 type Config struct {
 	// Token of the bot, as @BotFather gave it; "env:X", "keychain:x" and "file:/x" are
@@ -36,26 +39,14 @@ type Config struct {
 }
 
 // Driver makes the channel from its configuration.
-type Driver struct {
-	URL string // address of the Bot API, for tests; "" is Telegram's
-}
+type Driver struct{}
 
 // Name implements channels.Driver.
-func (Driver) Name() string { return name }
-
-const name = "telegram"
+func (Driver) Name() string { return Name }
 
 // New implements channels.Driver.
-func (d Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
-	var c Config
-	if err := decode(&c); err != nil {
-		return nil, err
-	}
-	var err error
-	if c.Token, err = deps.Reveal("token", c.Token); err != nil {
-		return nil, err
-	}
-	return New(c, deps, Options{Base: d.URL})
+func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
+	return channels.Make(decode, deps, New)
 }
 
 // Options of New are for tests; the zero value talks to Telegram.
@@ -88,6 +79,7 @@ type Channel struct {
 	buttons channels.Buttons
 	log     *slog.Logger
 	asked   chan struct{} // a question was put
+	heard   []heard       // Run's alone: of late, the oldest first
 
 	mu     sync.Mutex
 	me     user
@@ -103,6 +95,10 @@ var tokenForm = regexp.MustCompile(`^[0-9]{1,20}:[A-Za-z0-9_-]{8,200}$`)
 
 // New checks the configuration; it connects to nothing.
 func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
+	var err error
+	if c.Token, err = deps.Reveal("token", c.Token); err != nil {
+		return nil, err
+	}
 	switch {
 	case c.Token == "":
 		return nil, errors.New(`no token; ask @BotFather for a bot, and set token = "keychain:telegram" in [channels.telegram] (hob channel add telegram)`)
@@ -114,13 +110,12 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 			return nil, fmt.Errorf("allow: %q is no id; write the number that hob channel status shows, not the @name, which can change hands", id)
 		}
 	}
-	o.Base = cmp.Or(o.Base, failpoint.Address(name, "https://api.telegram.org"))
+	o.Base = cmp.Or(o.Base, failpoint.Address(Name, "https://api.telegram.org"))
 	o.Poll = cmp.Or(o.Poll, 25*time.Second)
 	o.Pause = cmp.Or(o.Pause, time.Second)
 	o.Album = cmp.Or(o.Album, 700*time.Millisecond)
 	network := deps.Network
 	if network == nil {
-		var err error
 		if network, err = safehttp.New(safehttp.Options{}); err != nil {
 			return nil, err
 		}

@@ -31,9 +31,17 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestConform(t *testing.T) {
 	channelstest.Conform(t, func(t *testing.T) (channels.Channel, channelstest.Platform) {
-		a := newAPI(t)
-		return a.bot().open(t), a
+		a := telegramtest.New(t)
+		return a.Open(), a
 	})
+}
+
+type object = telegramtest.Object
+
+// listening waits until the channel has passed what was written before it was there.
+func listening(t *testing.T, a *telegramtest.Server) {
+	t.Helper()
+	channelstest.Until(t, "the bot listens", func() bool { return a.Called("getUpdates") >= 2 })
 }
 
 func texts(b *channelstest.Inbox) (out []string) {
@@ -44,22 +52,21 @@ func texts(b *channelstest.Inbox) (out []string) {
 }
 
 func TestHistory(t *testing.T) {
-	a := newAPI(t)
-	b := a.bot()
+	a := telegramtest.New(t)
 	a.Write("before the first start")
 	inbox := &channelstest.Inbox{}
-	end := run(t, b.open(t), inbox)
-	a.listening(t)
+	end := channelstest.Running(t, a.Open(), inbox)
+	listening(t, a)
 	a.Write("one")
-	eventually(t, "one is heard", func() bool { return len(inbox.Heard()) == 1 })
+	channelstest.Until(t, "one is heard", func() bool { return len(inbox.Heard()) == 1 })
 	if err := end(); err != nil {
 		t.Fatal(err)
 	}
 	a.Write("while it was off")
-	end = run(t, b.open(t), inbox)
-	eventually(t, "two are heard", func() bool { return len(inbox.Heard()) == 2 })
+	end = channelstest.Running(t, a.Open(), inbox)
+	channelstest.Until(t, "two are heard", func() bool { return len(inbox.Heard()) == 2 })
 	a.Write("three")
-	eventually(t, "three are heard", func() bool { return len(inbox.Heard()) == 3 })
+	channelstest.Until(t, "three are heard", func() bool { return len(inbox.Heard()) == 3 })
 	if err := end(); err != nil {
 		t.Fatal(err)
 	}
@@ -120,14 +127,13 @@ func (d *dying) Receive(_ context.Context, in channels.Inbound) (channels.Accept
 
 // TestKills: killed at any moment, each message is taken once and in order.
 func TestKills(t *testing.T) {
-	a := newAPI(t)
-	b := a.bot()
+	a := telegramtest.New(t)
 	keeper, keys := &channelstest.Keeper{}, map[string]bool{}
 	var order, want []string
 	first := &dying{Keeper: keeper, left: 2, dead: func() {}, keys: keys, order: &order} // knows where it stands
-	b.deps.Keep = first
-	end := run(t, b.open(t), first)
-	a.listening(t)
+	a.Deps.Keep = first
+	end := channelstest.Running(t, a.Open(), first)
+	listening(t, a)
 	_ = end()
 	rnd := rand.New(rand.NewPCG(1, 2))
 	total := 0
@@ -140,11 +146,11 @@ func TestKills(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		d := &dying{Keeper: keeper, left: rnd.IntN(6), dead: cancel, keys: keys, order: &order}
-		b.deps.Keep = d
-		ch := b.open(t)
+		a.Deps.Keep = d
+		ch := a.Open()
 		done := make(chan error, 1)
 		go func() { done <- ch.Run(ctx, d) }()
-		eventually(t, "it is killed, or has read all", func() bool {
+		channelstest.Until(t, "it is killed, or has read all", func() bool {
 			d.mu.Lock()
 			defer d.mu.Unlock()
 			return d.left < 0 || len(order) == len(want)
@@ -153,9 +159,9 @@ func TestKills(t *testing.T) {
 		<-done
 	}
 	inbox := &dying{Keeper: keeper, left: 1 << 30, dead: func() {}, keys: keys, order: &order}
-	b.deps.Keep = inbox
-	end = run(t, b.open(t), inbox)
-	eventually(t, "all are read", func() bool { inbox.mu.Lock(); defer inbox.mu.Unlock(); return len(order) >= len(want) })
+	a.Deps.Keep = inbox
+	end = channelstest.Running(t, a.Open(), inbox)
+	channelstest.Until(t, "all are read", func() bool { inbox.mu.Lock(); defer inbox.mu.Unlock(); return len(order) >= len(want) })
 	_ = end()
 	if diff := cmp.Diff(want, order); diff != "" {
 		t.Error(diff)
@@ -163,39 +169,37 @@ func TestKills(t *testing.T) {
 }
 
 func TestNotTakenIsOfferedAgain(t *testing.T) {
-	a := newAPI(t)
-	b := a.bot()
+	a := telegramtest.New(t)
 	inbox := &channelstest.Inbox{}
-	end := run(t, b.open(t), inbox)
-	a.listening(t)
+	end := channelstest.Running(t, a.Open(), inbox)
+	listening(t, a)
 	inbox.Refuse(errors.New("the disk is full"))
 	polls := a.Called("getUpdates")
 	a.Write("one")
-	eventually(t, "it is offered again", func() bool { return a.Called("getUpdates") > polls+2 })
+	channelstest.Until(t, "it is offered again", func() bool { return a.Called("getUpdates") > polls+2 })
 	inbox.Refuse(channels.ErrStranger)
 	polls = a.Called("getUpdates")
-	eventually(t, "a stranger is passed", func() (passed bool) {
+	channelstest.Until(t, "a stranger is passed", func() (passed bool) {
 		a.With(func() { passed = a.Calls["getUpdates"] > polls && len(a.Updates) == 0 })
 		return passed
 	})
 	inbox.Refuse(nil)
 	a.Write("two")
-	eventually(t, "two is heard", func() bool { return slices.Equal(texts(inbox), []string{"two"}) })
+	channelstest.Until(t, "two is heard", func() bool { return slices.Equal(texts(inbox), []string{"two"}) })
 	if err := end(); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func TestTroubleWhilePolling(t *testing.T) {
-	a := newAPI(t)
-	b := a.bot()
+	a := telegramtest.New(t)
 	inbox := &channelstest.Inbox{}
-	ch := b.open(t)
+	ch := a.Open()
 	if got := ch.Describe(); got != "not connected yet" {
 		t.Error(got)
 	}
-	end := run(t, ch, inbox)
-	a.listening(t)
+	end := channelstest.Running(t, ch, inbox)
+	listening(t, a)
 	a.With(func() {
 		a.PollFails = []func(http.ResponseWriter){
 			func(w http.ResponseWriter) {
@@ -220,7 +224,7 @@ func TestTroubleWhilePolling(t *testing.T) {
 		want = append(want, fmt.Sprint("m", i))
 		a.Write(want[i])
 	}
-	eventually(t, "all are heard", func() bool { return len(inbox.Heard()) >= len(want) })
+	channelstest.Until(t, "all are heard", func() bool { return len(inbox.Heard()) >= len(want) })
 	if got := ch.Describe(); !strings.HasPrefix(got, "connected as @HobBot for 0s; in groups") {
 		t.Error(got)
 	}
@@ -233,11 +237,10 @@ func TestTroubleWhilePolling(t *testing.T) {
 }
 
 func TestFloodAndOutage(t *testing.T) {
-	a := newAPI(t)
-	b := a.bot()
+	a := telegramtest.New(t)
 	inbox := &channelstest.Inbox{}
-	end := run(t, b.open(t), inbox)
-	a.listening(t)
+	end := channelstest.Running(t, a.Open(), inbox)
+	listening(t, a)
 	down := make([]func(http.ResponseWriter), 12)
 	for i := range down {
 		down[i] = func(w http.ResponseWriter) { http.Error(w, "", http.StatusServiceUnavailable) }
@@ -248,7 +251,7 @@ func TestFloodAndOutage(t *testing.T) {
 		want = append(want, fmt.Sprint("m", i))
 		a.Write(want[i])
 	}
-	eventually(t, "all are heard", func() bool { return len(inbox.Heard()) >= len(want) })
+	channelstest.Until(t, "all are heard", func() bool { return len(inbox.Heard()) >= len(want) })
 	if err := end(); err != nil {
 		t.Fatal(err)
 	}
@@ -258,33 +261,31 @@ func TestFloodAndOutage(t *testing.T) {
 }
 
 func TestStalePlace(t *testing.T) {
-	a := newAPI(t)
-	b := a.bot()
+	a := telegramtest.New(t)
 	old := fmt.Sprintf(`{"next":900000,"at":%d}`, time.Now().Add(-8*24*time.Hour).Unix())
-	if err := b.deps.Keep.Set(t.Context(), "offset", []byte(old)); err != nil {
+	if err := a.Deps.Keep.Set(t.Context(), "offset", []byte(old)); err != nil {
 		t.Fatal(err)
 	}
 	a.Write("after a week of silence")
 	inbox := &channelstest.Inbox{}
-	run(t, b.open(t), inbox)
-	eventually(t, "it is heard", func() bool { return len(inbox.Heard()) == 1 })
+	channelstest.Running(t, a.Open(), inbox)
+	channelstest.Until(t, "it is heard", func() bool { return len(inbox.Heard()) == 1 })
 }
 
 func TestNeedsItsOwner(t *testing.T) {
-	a := newAPI(t)
-	b := a.bot()
+	a := telegramtest.New(t)
 	a.With(func() { a.Webhook = "https://other.example/hook/with/secret" })
-	ch := b.open(t)
+	ch := a.Open()
 	// One from before Hob was there is taken away when the channel starts, and not before.
 	if said, err := ch.Test(t.Context()); err != nil || !strings.Contains(said, "a webhook at other.example") || strings.Contains(said, "with/secret") || a.Called("deleteWebhook") != 0 {
 		t.Errorf("Test: %q, %v", said, err)
 	}
 	inbox := &channelstest.Inbox{}
 	a.Write("to the webhook")
-	end := run(t, ch, inbox)
-	a.listening(t)
+	end := channelstest.Running(t, ch, inbox)
+	listening(t, a)
 	a.Write("to Hob")
-	eventually(t, "it is heard", func() bool { return slices.Equal(texts(inbox), []string{"to Hob"}) })
+	channelstest.Until(t, "it is heard", func() bool { return slices.Equal(texts(inbox), []string{"to Hob"}) })
 	if err := end(); err != nil {
 		t.Fatal(err)
 	}
@@ -305,8 +306,10 @@ func TestNeedsItsOwner(t *testing.T) {
 	if said, err := ch.Test(t.Context()); err != nil || !strings.Contains(said, "sees all") {
 		t.Errorf("Test: %q, %v", said, err)
 	}
-	b.conf.Token = "99:wrongwrongwrong"
-	ch = b.open(t)
+	ch, err = telegram.New(telegram.Config{Token: "99:wrongwrongwrong"}, a.Deps, a.Options())
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := ch.Run(t.Context(), &channelstest.Inbox{}); channels.ClassOf(err) != channels.Unauthorised || !strings.Contains(err.Error(), "hob channel add telegram") {
 		t.Errorf("Run: %v", err)
 	}
@@ -378,14 +381,14 @@ func TestWhatIsHeard(t *testing.T) {
 		{"the first word", telegramtest.Private("/start"), &channels.Inbound{Text: "/help", Chat: "7", Mentioned: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			a := newAPI(t)
+			a := telegramtest.New(t)
 			inbox := &channelstest.Inbox{}
-			run(t, a.bot().open(t), inbox)
-			a.listening(t)
+			channelstest.Running(t, a.Open(), inbox)
+			listening(t, a)
 			a.Add("edited_message", telegramtest.Private("edited"))
 			a.Add("message", c.m)
 			a.Write("end")
-			eventually(t, "the end", func() bool { h := inbox.Heard(); return len(h) > 0 && h[len(h)-1].Text == "end" })
+			channelstest.Until(t, "the end", func() bool { h := inbox.Heard(); return len(h) > 0 && h[len(h)-1].Text == "end" })
 			heard := inbox.Heard()
 			if c.want == nil {
 				if len(heard) != 1 {
@@ -406,12 +409,11 @@ func TestWhatIsHeard(t *testing.T) {
 
 // TestAlbum: pictures that were sent together are one message, wherever a poll ends.
 func TestAlbum(t *testing.T) {
-	a := newAPI(t)
-	b := a.bot()
-	b.opt.Album = time.Second
-	inbox := &channelstest.Inbox{}
-	run(t, b.open(t), inbox)
-	a.listening(t)
+	a := telegramtest.New(t)
+	inbox, patient := &channelstest.Inbox{}, a.Options()
+	patient.Album = time.Second
+	channelstest.Running(t, a.OpenAt(patient), inbox)
+	listening(t, a)
 	picture := func(album, caption string, from int) {
 		m := group(t, "", object{"from": object{"id": from}, "media_group_id": album, "caption": caption, "photo": []object{{"file_id": "p"}}})
 		if caption != "" {
@@ -425,7 +427,7 @@ func TestAlbum(t *testing.T) {
 	picture("2", "", 7)
 	picture("2", "", 8)
 	a.Write("end")
-	eventually(t, "all are heard", func() bool { return len(inbox.Heard()) == 4 })
+	channelstest.Until(t, "all are heard", func() bool { return len(inbox.Heard()) == 4 })
 	var got []string
 	for _, in := range inbox.Heard() {
 		got = append(got, fmt.Sprintf("%s %q %d %v", in.Sender, in.Text, len(in.Files), in.Mentioned))
@@ -437,16 +439,16 @@ func TestAlbum(t *testing.T) {
 }
 
 func TestFilesThatCome(t *testing.T) {
-	a := newAPI(t)
+	a := telegramtest.New(t)
 	inbox := &channelstest.Inbox{}
-	ch := a.bot().open(t)
-	run(t, ch, inbox)
-	a.listening(t)
+	ch := a.Open()
+	channelstest.Running(t, ch, inbox)
+	listening(t, a)
 	m := telegramtest.Private("")
 	m["voice"] = object{"file_id": "v", "file_size": 5, "mime_type": "audio/ogg"}
 	m["document"] = object{"file_id": "d", "file_size": 21 << 20, "file_name": "big.zip"}
 	a.Add("message", m)
-	eventually(t, "it is heard", func() bool { return len(inbox.Heard()) == 1 })
+	channelstest.Until(t, "it is heard", func() bool { return len(inbox.Heard()) == 1 })
 	files := inbox.Heard()[0].Files
 	if len(files) != 2 || files[0].Name != "big.zip" || files[1].Name != "voice.ogg" || files[1].MIME != "audio/ogg" || files[1].Size != 5 {
 		t.Fatalf("files %+v", files)
@@ -477,8 +479,8 @@ func note(id, chat, text string) channels.Delivery {
 }
 
 func TestSend(t *testing.T) {
-	a := newAPI(t)
-	ch := a.bot().open(t)
+	a := telegramtest.New(t)
+	ch := a.Open()
 	d := note("d1", "-100/5", "**bold** <b>&\n\n| a | b |\n|---|---|\n| 1 | 2 |")
 	d.Cause = []byte(`{"m":77,"g":true}`)
 	r, err := ch.Send(t.Context(), d)
@@ -512,8 +514,8 @@ func TestSend(t *testing.T) {
 }
 
 func TestDraft(t *testing.T) {
-	a := newAPI(t)
-	ch := a.bot().open(t)
+	a := telegramtest.New(t)
+	ch := a.Open()
 	id, err := ch.Draft(t.Context(), channels.Delivery{ID: "draft", Chat: "7", Text: "Well"})
 	if err != nil || id == "" {
 		t.Fatal(id, err)
@@ -547,16 +549,15 @@ func TestDraft(t *testing.T) {
 }
 
 func TestMigration(t *testing.T) {
-	a := newAPI(t)
-	b := a.bot()
+	a := telegramtest.New(t)
 	a.With(func() { a.Migrated["-5"] = -1005 })
-	ch := b.open(t)
+	ch := a.Open()
 	for i := range 2 {
 		if _, err := ch.Send(t.Context(), note(fmt.Sprint("d", i), "-5", "hi")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := b.open(t).Send(t.Context(), note("d9", "-5", "hi")); err != nil {
+	if _, err := a.Open().Send(t.Context(), note("d9", "-5", "hi")); err != nil {
 		t.Fatal(err)
 	}
 	if n := a.Called("sendMessage"); n != 4 {
@@ -578,15 +579,15 @@ func TestMigration(t *testing.T) {
 	}
 	// The group says so itself, and its conversation goes on.
 	inbox := &channelstest.Inbox{}
-	run(t, ch, inbox)
-	a.listening(t)
+	channelstest.Running(t, ch, inbox)
+	listening(t, a)
 	a.Add("message", object{"message_id": 8, "text": "hi", "from": object{"id": 1}, "chat": object{"id": -1005, "type": "supergroup"}})
-	eventually(t, "it is heard", func() bool { return len(inbox.Heard()) == 1 })
+	channelstest.Until(t, "it is heard", func() bool { return len(inbox.Heard()) == 1 })
 	if in := inbox.Heard()[0]; in.Chat != "-5" || in.Key != "-1005/8" {
 		t.Errorf("heard %+v", in)
 	}
 	a.Add("message", object{"message_id": 1, "chat": object{"id": -6, "type": "group"}, "from": object{"id": 1}, "migrate_to_chat_id": -1006})
-	eventually(t, "it is known", func() bool {
+	channelstest.Until(t, "it is known", func() bool {
 		_, err := ch.Send(t.Context(), note("m", "-6", "hi"))
 		s := a.Posts()
 		return err == nil && s[len(s)-1].Chat == "-1006"
@@ -594,8 +595,8 @@ func TestMigration(t *testing.T) {
 }
 
 func TestFilesThatGo(t *testing.T) {
-	a := newAPI(t)
-	ch := a.bot().open(t)
+	a := telegramtest.New(t)
+	ch := a.Open()
 	dir := t.TempDir()
 	file := func(name, mime, content string) channels.Attachment {
 		path := filepath.Join(dir, name)
@@ -655,9 +656,9 @@ func question(id string) channels.Delivery {
 	return d
 }
 
-func (a *api) words(t *testing.T, n int) object {
+func words(t *testing.T, a *telegramtest.Server, n int) object {
 	t.Helper()
-	eventually(t, "the press is answered", func() bool { return a.Called("answerCallbackQuery") >= n })
+	channelstest.Until(t, "the press is answered", func() bool { return a.Called("answerCallbackQuery") >= n })
 	var said object
 	a.With(func() { said = a.Answers[n-1] })
 	return said
@@ -665,13 +666,12 @@ func (a *api) words(t *testing.T, n int) object {
 
 func TestApprove(t *testing.T) {
 	for _, yes := range []bool{true, false} {
-		a := newAPI(t)
-		b := a.bot()
+		a := telegramtest.New(t)
 		buttons := &channelstest.Buttons{Owner: "7", Question: "q123"}
-		b.deps.Buttons = buttons
-		ch := b.open(t)
-		run(t, ch, &channelstest.Inbox{})
-		a.listening(t)
+		a.Deps.Buttons = buttons
+		ch := a.Open()
+		channelstest.Running(t, ch, &channelstest.Inbox{})
+		listening(t, a)
 		if _, err := ch.Send(t.Context(), question("d1")); err != nil {
 			t.Fatal(err)
 		}
@@ -681,25 +681,25 @@ func TestApprove(t *testing.T) {
 			t.Fatalf("the keyboard is %s", board)
 		}
 		a.Add("callback_query", press(8, "y:q123", msg)) // a stranger
-		if said := a.words(t, 1); said["text"] != channels.ErrNotOwner.Error() || said["show_alert"] != true || len(buttons.Pressed()) != 0 {
+		if said := words(t, a, 1); said["text"] != channels.ErrNotOwner.Error() || said["show_alert"] != true || len(buttons.Pressed()) != 0 {
 			t.Errorf("a stranger is told %v", said)
 		}
 		a.Add("callback_query", press(telegramtest.Owner, "z:q123", msg))
-		if said := a.words(t, 2); said["show_alert"] != true || len(buttons.Pressed()) != 0 {
+		if said := words(t, a, 2); said["show_alert"] != true || len(buttons.Pressed()) != 0 {
 			t.Errorf("nonsense is told %v", said)
 		}
 		if fmt.Sprint(a.Board(msg)) != board {
 			t.Error("a stranger took the buttons away")
 		}
 		a.Add("callback_query", press(telegramtest.Owner, map[bool]string{true: "y:q123", false: "n:q123"}[yes], msg))
-		if said := a.words(t, 3); said["text"] == "" || said["show_alert"] != false {
+		if said := words(t, a, 3); said["text"] == "" || said["show_alert"] != false {
 			t.Errorf("the owner is told %v", said)
 		}
 		p := buttons.Pressed()
 		if len(p) != 1 || p[0].Yes != yes || p[0].Sender != "7" || p[0].Chat != "7" || time.Since(p[0].Shown) > time.Minute || time.Since(p[0].Shown) < 0 {
 			t.Errorf("pressed %+v", p)
 		}
-		eventually(t, "the buttons go", func() bool { return !strings.Contains(fmt.Sprint(a.Board(msg)), "q123") })
+		channelstest.Until(t, "the buttons go", func() bool { return !strings.Contains(fmt.Sprint(a.Board(msg)), "q123") })
 		if text := a.Texts[msg]; text != "May I?" {
 			t.Errorf("the question is now %q", text)
 		}
@@ -709,38 +709,36 @@ func TestApprove(t *testing.T) {
 // TestAnsweredElsewhere: buttons go also when the question was answered while Hob was
 // off.
 func TestAnsweredElsewhere(t *testing.T) {
-	a := newAPI(t)
-	b := a.bot()
+	a := telegramtest.New(t)
 	buttons := &channelstest.Buttons{Owner: "7", Question: "q1"}
-	b.deps.Buttons = buttons
-	if _, err := b.open(t).Send(t.Context(), question("d1")); err != nil {
+	a.Deps.Buttons = buttons
+	if _, err := a.Open().Send(t.Context(), question("d1")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := buttons.Answer(t.Context(), "terminal", "q1", time.Now(), true); err != nil {
 		t.Fatal(err)
 	}
 	msg := a.Posts()[0].ID
-	run(t, b.open(t), &channelstest.Inbox{})
-	eventually(t, "the buttons go", func() bool { return !strings.Contains(fmt.Sprint(a.Board(msg)), "q1") })
-	eventually(t, "it is forgotten", func() bool {
-		kept, err := b.deps.Keep.Get(t.Context(), "asked")
+	channelstest.Running(t, a.Open(), &channelstest.Inbox{})
+	channelstest.Until(t, "the buttons go", func() bool { return !strings.Contains(fmt.Sprint(a.Board(msg)), "q1") })
+	channelstest.Until(t, "it is forgotten", func() bool {
+		kept, err := a.Deps.Keep.Get(t.Context(), "asked")
 		return err == nil && string(kept) == "null"
 	})
 	// A long id does not fit on a button.
 	long := &channelstest.Buttons{Owner: "7", Question: strings.Repeat("q", 70)}
-	b.deps.Buttons = long
-	if _, err := b.open(t).Send(t.Context(), question("d2")); err != nil || a.Board(a.Posts()[len(a.Posts())-1].ID) != nil {
+	a.Deps.Buttons = long
+	if _, err := a.Open().Send(t.Context(), question("d2")); err != nil || a.Board(a.Posts()[len(a.Posts())-1].ID) != nil {
 		t.Error(err)
 	}
 }
 
 // TestSecrets: the token is in every address, and in nothing that is said or written.
 func TestSecrets(t *testing.T) {
-	a := newAPI(t)
-	b := a.bot()
+	a := telegramtest.New(t)
 	var logged bytes.Buffer
-	b.deps.Log = slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	ch := b.open(t)
+	a.Deps.Log = slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	ch := a.Open()
 	echo := func(w http.ResponseWriter) {
 		telegramtest.Refuse(w, 400, "Bad Request: /bot"+telegramtest.Token+"/x "+telegramtest.Secret, nil)
 	}
@@ -764,10 +762,10 @@ func TestSecrets(t *testing.T) {
 		}
 		said = append(said, err.Error())
 	}
-	end := run(t, ch, &channelstest.Inbox{})
-	a.listening(t)
+	end := channelstest.Running(t, ch, &channelstest.Inbox{})
+	listening(t, a)
 	_ = end()
-	a.HTTP.Close()
+	a.Down()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	_, err := ch.Send(ctx, note1)
@@ -784,8 +782,8 @@ func TestSecrets(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	a := newAPI(t)
-	ch := a.bot().open(t)
+	a := telegramtest.New(t)
+	ch := a.Open()
 	for _, c := range []struct {
 		code  int
 		said  string

@@ -8,6 +8,7 @@ import "encoding/json"
 type update struct {
 	ID       int64     `json:"update_id"`
 	Message  *message  `json:"message"`
+	Edited   *message  `json:"edited_message"`
 	Callback *callback `json:"callback_query"`
 }
 
@@ -74,7 +75,8 @@ type message struct {
 	} `json:"dice"`
 	MigrateTo int64 `json:"migrate_to_chat_id"`
 
-	rest []*message // of the album that begins with this one
+	rest    []*message // of the album that begins with this one
+	changed bool       // its sender has changed its words
 }
 
 // entity is a part of a text; offsets count UTF-16 code units.

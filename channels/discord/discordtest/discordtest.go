@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"mime"
 	"mime/multipart"
 	"net/http"
@@ -23,7 +22,6 @@ import (
 	"hob/channels"
 	"hob/channels/channelstest"
 	"hob/channels/discord"
-	"hob/platform/safehttp/safehttptest"
 )
 
 // Who and what there is.
@@ -59,12 +57,7 @@ type Request struct {
 
 // Server is the whole of it. Its fields are looked at, and changed, while it is locked.
 type Server struct {
-	Net   *safehttptest.Internet
-	Keep  *channelstest.Keeper
-	Deps  channels.Deps // of the channels that Open makes, and whom they let in
-	Allow []string
-
-	t       testing.TB
+	*channelstest.Site
 	sockets channelstest.Sockets
 
 	sync.Mutex
@@ -101,8 +94,6 @@ type Server struct {
 	nextID   int
 	nonces   map[string]Object
 	typed    int
-	stall    chan struct{}
-	down     bool
 	sessions int
 	log      []Frame // of the session, to be replayed
 	saidLast Object
@@ -111,12 +102,11 @@ type Server struct {
 // New starts one that ends with the test.
 func New(t testing.TB) *Server {
 	w := &Server{
-		t: t, Keep: &channelstest.Keeper{}, Chats: map[string][]Object{}, groups: map[string]bool{}, nonces: map[string]Object{}, nextID: 5000,
+		Chats: map[string][]Object{}, groups: map[string]bool{}, nonces: map[string]Object{}, nextID: 5000,
 		Interactions: map[string]Object{}, Every: 40000, Gateway: "ws://gateway.example.com",
 	}
-	w.Net = safehttptest.New(t, w)
+	w.Site = channelstest.NewSite(t, w)
 	t.Cleanup(w.Cut)
-	w.Deps = channels.Deps{Log: slog.New(slog.DiscardHandler), Network: w.Net.Client(t), Keep: w.Keep}
 	return w
 }
 
@@ -130,30 +120,19 @@ func (*Server) Options() discord.Options {
 
 // Open makes a channel with Deps.
 func (w *Server) Open() *discord.Channel {
-	w.t.Helper()
+	w.T.Helper()
 	ch, err := discord.New(discord.Config{Token: Token, Allow: w.Allow}, w.Deps, w.Options())
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return ch
 }
 
 // Driver is discord.Driver, with this server in the place of the real one.
-func (w *Server) Driver() channels.Driver { return driver{w: w} }
-
-type driver struct {
-	discord.Driver
-	w *Server
-}
-
-// New implements channels.Driver.
-func (d driver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
-	var c discord.Config
-	if err := decode(&c); err != nil {
-		return nil, err
-	}
-	deps.Network = d.w.Net.Client(d.w.t)
-	return discord.New(c, deps, d.w.Options())
+func (w *Server) Driver() channels.Driver {
+	return channelstest.Driver(w.Site, discord.Name, func(c discord.Config, deps channels.Deps) (*discord.Channel, error) {
+		return discord.New(c, deps, w.Options())
+	})
 }
 
 // ID is a new one; w is locked.
@@ -164,15 +143,6 @@ func (w *Server) ID() string {
 
 // ServeHTTP is the API, the gateway and the place of files.
 func (w *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
-	w.Lock()
-	down := w.down
-	w.Unlock()
-	if down {
-		if conn, _, err := rw.(http.Hijacker).Hijack(); err == nil {
-			_ = conn.Close()
-		}
-		return
-	}
 	switch {
 	case r.Host == "gateway.example.com":
 		w.serveGateway(rw, r)
@@ -196,7 +166,7 @@ func (w *Server) serveAPI(rw http.ResponseWriter, r *http.Request) {
 	if kind, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "multipart/form-data" {
 		form, err := multipart.NewReader(strings.NewReader(string(raw)), params["boundary"]).ReadForm(32 << 20)
 		if err != nil {
-			w.t.Errorf("a form that cannot be read: %v", err)
+			w.T.Errorf("a form that cannot be read: %v", err)
 			return
 		}
 		raw = []byte(form.Value["payload_json"][0])
@@ -210,20 +180,13 @@ func (w *Server) serveAPI(rw http.ResponseWriter, r *http.Request) {
 	_ = json.Unmarshal(raw, &req.Body)
 	public := strings.HasPrefix(path, "/interactions/") || strings.HasPrefix(path, "/webhooks/")
 	if got := r.Header.Get("Authorization"); !public && got != "Bot "+Token || public && got != "" {
-		w.t.Errorf("%s %s with the authorization %q", r.Method, path, got)
+		w.T.Errorf("%s %s with the authorization %q", r.Method, path, got)
 	}
 	if !strings.HasPrefix(r.UserAgent(), "DiscordBot (") {
-		w.t.Errorf("the agent %q", r.UserAgent())
+		w.T.Errorf("the agent %q", r.UserAgent())
 	}
-	w.Lock()
-	stall := w.stall
-	w.Unlock()
-	if stall != nil && r.Method != http.MethodGet {
-		select {
-		case <-stall:
-		case <-r.Context().Done():
-			return
-		}
+	if r.Method != http.MethodGet && w.Stalled(r.Context()) != nil {
+		return
 	}
 	w.Lock()
 	defer w.Unlock()
@@ -296,7 +259,7 @@ func (w *Server) answer(req Request, r *http.Request) (int, any) {
 	case parts[0] == "channels" && parts[2] == "messages":
 		return w.messages(req, r, parts)
 	}
-	w.t.Errorf("nobody knows %s %s", req.Method, req.Path)
+	w.T.Errorf("nobody knows %s %s", req.Method, req.Path)
 	return notFound(0)
 }
 

@@ -11,7 +11,7 @@ import (
 // serveGateway is one connection.
 func (w *Server) serveGateway(rw http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("v") != "10" || r.URL.Query().Get("encoding") != "json" {
-		w.t.Errorf("the gateway was asked for %q", r.URL.RawQuery)
+		w.T.Errorf("the gateway was asked for %q", r.URL.RawQuery)
 	}
 	w.Lock()
 	silent, every := w.Silent, w.Every

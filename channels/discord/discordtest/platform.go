@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
 	"hob/channels"
@@ -130,33 +129,4 @@ func (w *Server) Fail(class channels.Class, n int) bool {
 		w.Fails = append(w.Fails, f)
 	}
 	return f != nil
-}
-
-// Stall implements channelstest.Platform.
-func (w *Server) Stall() func() {
-	c := make(chan struct{})
-	w.Lock()
-	defer w.Unlock()
-	w.stall = c
-	return sync.OnceFunc(func() {
-		w.Lock()
-		w.stall = nil
-		w.Unlock()
-		close(c)
-	})
-}
-
-// Down implements channelstest.Outage.
-func (w *Server) Down() {
-	w.Lock()
-	w.down = true
-	w.Unlock()
-	w.Cut()
-}
-
-// Up implements channelstest.Outage.
-func (w *Server) Up() {
-	w.Lock()
-	defer w.Unlock()
-	w.down = false
 }

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"hob/channels"
@@ -37,35 +36,6 @@ func (d *Server) Failing(method string, f ...Failure) {
 	d.Lock()
 	defer d.Unlock()
 	d.fails[method] = append(d.fails[method], f...)
-}
-
-// Stall implements channelstest.Platform.
-func (d *Server) Stall() func() {
-	ch := make(chan struct{})
-	d.Lock()
-	d.stall = ch
-	d.Unlock()
-	return sync.OnceFunc(func() {
-		d.Lock()
-		d.stall = nil
-		d.Unlock()
-		close(ch)
-	})
-}
-
-// Down implements channelstest.Outage.
-func (d *Server) Down() {
-	d.Lock()
-	d.down = true
-	d.Unlock()
-	d.sockets.Cut()
-}
-
-// Up implements channelstest.Outage.
-func (d *Server) Up() {
-	d.Lock()
-	defer d.Unlock()
-	d.down = false
 }
 
 // Previewed implements channelstest.Previewer.

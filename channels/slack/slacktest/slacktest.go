@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"net/http"
 	"net/url"
@@ -23,7 +22,6 @@ import (
 	"hob/channels"
 	"hob/channels/channelstest"
 	"hob/channels/slack"
-	"hob/platform/safehttp/safehttptest"
 )
 
 // Who and what there is.
@@ -42,18 +40,14 @@ type Object = map[string]any
 
 // Server is the whole of it. Its fields are looked at, and changed, while it is locked.
 type Server struct {
-	Net   *safehttptest.Internet
-	Keep  *channelstest.Keeper
-	Deps  channels.Deps // of the channels that Open makes, and whom they let in
-	Allow []string
-
-	t       testing.TB
+	*channelstest.Site
 	sockets channelstest.Sockets
 
 	sync.Mutex
 	Acks    map[string]any    // by envelope id
 	Reason  string            // why no socket is let in; "": they are
 	Granted string            // the scopes of the bot; "": all that the manifest asks for
+	Members map[string]Object // by their addresses
 	Files   map[string][]byte // that were uploaded, by name
 	Shown   []string          // files that were shown
 
@@ -62,9 +56,7 @@ type Server struct {
 	ids   int
 	calls []called
 	fails map[string][]Failure // by method
-	stall chan struct{}
-	down  bool
-	last1 Object // said last, for Again
+	last1 Object               // said last, for Again
 }
 
 type called struct {
@@ -84,12 +76,9 @@ type Failure struct {
 // New starts one that ends with the test.
 func New(t testing.TB) *Server {
 	t.Helper()
-	d := &Server{
-		t: t, Keep: &channelstest.Keeper{}, said: map[string][]Object{}, Acks: map[string]any{}, fails: map[string][]Failure{}, Files: map[string][]byte{},
-	}
-	d.Net = safehttptest.New(t, http.HandlerFunc(d.serve))
+	d := &Server{said: map[string][]Object{}, Acks: map[string]any{}, fails: map[string][]Failure{}, Files: map[string][]byte{}}
+	d.Site = channelstest.NewSite(t, http.HandlerFunc(d.serve))
 	t.Cleanup(d.sockets.Cut)
-	d.Deps = channels.Deps{Log: slog.New(slog.DiscardHandler), Network: d.Net.Client(t), Keep: d.Keep}
 	return d
 }
 
@@ -103,39 +92,22 @@ func (d *Server) Open() *slack.Channel { return d.OpenAt(d.Options()) }
 
 // OpenAt makes a channel with Deps and options of its own.
 func (d *Server) OpenAt(o slack.Options) *slack.Channel {
-	d.t.Helper()
+	d.T.Helper()
 	c, err := slack.New(slack.Config{BotToken: BotToken, AppToken: AppToken, Allow: d.Allow}, d.Deps, o)
 	if err != nil {
-		d.t.Fatal(err)
+		d.T.Fatal(err)
 	}
 	return c
 }
 
 // Driver is slack.Driver, with this server in the place of the real one.
-func (d *Server) Driver() channels.Driver { return driver{d: d} }
-
-type driver struct {
-	slack.Driver
-	d *Server
-}
-
-// New implements channels.Driver.
-func (s driver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
-	var c slack.Config
-	if err := decode(&c); err != nil {
-		return nil, err
-	}
-	deps.Network = s.d.Net.Client(s.d.t)
-	return slack.New(c, deps, s.d.Options())
+func (d *Server) Driver() channels.Driver {
+	return channelstest.Driver(d.Site, slack.Name, func(c slack.Config, deps channels.Deps) (*slack.Channel, error) {
+		return slack.New(c, deps, d.Options())
+	})
 }
 
 func (d *Server) serve(w http.ResponseWriter, r *http.Request) {
-	d.Lock()
-	down := d.down
-	d.Unlock()
-	if down {
-		panic(http.ErrAbortHandler)
-	}
 	switch {
 	case strings.HasPrefix(r.URL.Path, "/api/"):
 		d.api(w, r, strings.TrimPrefix(r.URL.Path, "/api/"))
@@ -256,18 +228,13 @@ func (d *Server) api(w http.ResponseWriter, r *http.Request, method string) {
 	_ = r.ParseForm()
 	d.Lock()
 	d.calls = append(d.calls, called{method, r.PostForm})
-	stall := d.stall
 	var f Failure
 	if q := d.fails[method]; len(q) > 0 {
 		f, d.fails[method] = q[0], q[1:]
 	}
 	d.Unlock()
-	if stall != nil && method == "chat.postMessage" {
-		select {
-		case <-stall:
-		case <-r.Context().Done():
-			return
-		}
+	if method == "chat.postMessage" && d.Stalled(r.Context()) != nil {
+		return
 	}
 	if f.Late {
 		d.answer(r.Context(), method, r.PostForm)
@@ -281,8 +248,12 @@ func (d *Server) api(w http.ResponseWriter, r *http.Request, method string) {
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	d.Lock()
-	w.Header().Set("X-OAuth-Scopes", cmp.Or(d.Granted, strings.Join(scopes(), ",")))
+	granted := cmp.Or(d.Granted, strings.Join(scopes(), ","))
 	d.Unlock()
+	w.Header().Set("X-OAuth-Scopes", granted)
+	if method == "users.lookupByEmail" && !strings.Contains(granted, "users:read.email") {
+		f = Failure{Code: "missing_scope", Needed: "users:read.email"}
+	}
 	want := BotToken
 	if method == "apps.connections.open" {
 		want = AppToken
@@ -310,6 +281,11 @@ func (d *Server) answer(_ context.Context, method string, a url.Values) Object {
 		return Object{"ok": true, "url": "ws://wss.example.com/link?ticket=" + ticket}
 	case "users.info":
 		return Object{"ok": true, "user": Object{"name": strings.ToLower(a.Get("user")), "profile": Object{"display_name": "Name of " + a.Get("user")}}}
+	case "users.lookupByEmail":
+		if u := d.Members[a.Get("email")]; u != nil {
+			return Object{"ok": true, "user": u}
+		}
+		return no("users_not_found")
 	case "conversations.info":
 		return Object{"ok": true, "channel": Object{"name": "general"}}
 	case "conversations.open":
@@ -366,7 +342,7 @@ func (d *Server) fill(m Object, a url.Values) {
 		if a.Has(k) {
 			var v any
 			if err := json.Unmarshal([]byte(a.Get(k)), &v); err != nil {
-				d.t.Errorf("%s is no JSON: %q", k, a.Get(k))
+				d.T.Errorf("%s is no JSON: %q", k, a.Get(k))
 			}
 			m[k] = v
 		}

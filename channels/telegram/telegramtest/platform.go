@@ -2,18 +2,15 @@ package telegramtest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"html"
-	"net"
 	"net/http"
-	"net/netip"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+	"testing"
 	"time"
 
 	"hob/channels"
@@ -40,7 +37,7 @@ func (s *Server) Fail(c channels.Class, n int) bool {
 		channels.Unauthorised: func(w http.ResponseWriter) { Refuse(w, 401, "Unauthorized", nil) },
 	}[c]
 	if c == channels.Temporary { // certainly not sent, so that it is not marked
-		s.With(func() { s.noDial += n })
+		s.Net.Fail(n)
 		return true
 	}
 	if f == nil {
@@ -52,16 +49,6 @@ func (s *Server) Fail(c channels.Class, n int) bool {
 		}
 	})
 	return true
-}
-
-// Stall implements channelstest.Platform.
-func (s *Server) Stall() func() {
-	c := make(chan struct{})
-	s.With(func() { s.stall = c })
-	return sync.OnceFunc(func() {
-		s.With(func() { s.stall = nil })
-		close(c)
-	})
 }
 
 // Previewed implements channelstest.Previewer, Typed channelstest.Sign.
@@ -165,36 +152,8 @@ func (s *Server) Press(ctx context.Context, sender string, m Post, word string) 
 	}
 }
 
-// Dial connects to the server, unless it is down.
-func (s *Server) Dial(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
-	s.mu.Lock()
-	down := s.down || s.noDial > 0
-	s.noDial = max(0, s.noDial-1)
-	s.mu.Unlock()
-	if down {
-		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("network is unreachable")}
-	}
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", to.String())
-	if err == nil {
-		s.With(func() { s.conns = append(s.conns, conn) })
-	}
-	return conn, err
-}
-
-// Down implements channelstest.Outage.
-func (s *Server) Down() {
-	s.With(func() {
-		s.down = true
-		for _, c := range s.conns {
-			_ = c.Close()
-		}
-		s.conns = nil
-	})
-}
-
-// Up implements channelstest.Outage.
-func (s *Server) Up() { s.With(func() { s.down = false }) }
+// Reopen implements channelstest.Reopener.
+func (s *Server) Reopen(*testing.T) channels.Channel { return s.Open() }
 
 // Again implements channelstest.Repeater.
 func (s *Server) Again(context.Context) bool {
@@ -235,4 +194,11 @@ func (s *Server) Rendered() (out []string) {
 		}
 	}
 	return out
+}
+
+// Last is what was said last (Say).
+func (s *Server) Last() Object {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last
 }

@@ -1,7 +1,6 @@
 // Package telegramtest is a Bot API server of the published protocol
 // (https://core.telegram.org/bots/api) for the tests of the channel and of the daemon:
-// telegram.Driver{URL: server.URL} with the token Token talks to it. Only tests import
-// it.
+// a channel with the token Token talks to it. Driver makes the channel that does.
 package telegramtest
 
 import (
@@ -9,9 +8,8 @@ import (
 	"fmt"
 	"html"
 	"io"
-	"net"
+	"maps"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,6 +17,10 @@ import (
 	"testing"
 	"time"
 	"unicode/utf16"
+
+	"hob/channels"
+	"hob/channels/channelstest"
+	"hob/channels/telegram"
 )
 
 // What the server knows: its bot, and the person of Private.
@@ -47,8 +49,7 @@ type Post struct {
 // but the last ones, and a second poll ends the first one with 409, as a webhook does
 // all of them. What stands under With is read and changed in With alone.
 type Server struct {
-	URL  string
-	HTTP *httptest.Server
+	*channelstest.Site
 
 	mu sync.Mutex
 	// Of With.
@@ -71,13 +72,9 @@ type Server struct {
 	nextID    int
 	polling   chan struct{} // closed to end the poll that is held
 	posts     []Post
-	stall     chan struct{}
 	previews  int
 	signs     int
 	last      Object // what was said last
-	down      bool
-	noDial    int // how many connections do not come about
-	conns     []net.Conn
 }
 
 // New starts a server, which ends with the test.
@@ -87,10 +84,33 @@ func New(t testing.TB) *Server {
 		changed: make(chan struct{}), nextID: 1000, Texts: map[int]string{}, boards: map[int]any{}, Calls: map[string]int{},
 		Files: map[string][]byte{}, Migrated: map[string]int64{}, FilePath: "photos/file_1.jpg",
 	}
-	s.HTTP = httptest.NewServer(s)
-	s.URL = s.HTTP.URL
-	t.Cleanup(s.HTTP.Close)
+	s.Site = channelstest.NewSite(t, s)
 	return s
+}
+
+// Options point a channel here.
+func (*Server) Options() telegram.Options {
+	return telegram.Options{Base: "http://telegram.example.com", Poll: 5 * time.Second, Pause: time.Millisecond}
+}
+
+// Open makes a channel with Deps.
+func (s *Server) Open() *telegram.Channel { return s.OpenAt(s.Options()) }
+
+// OpenAt makes a channel with Deps and options of its own.
+func (s *Server) OpenAt(o telegram.Options) *telegram.Channel {
+	s.T.Helper()
+	ch, err := telegram.New(telegram.Config{Token: Token, Allow: s.Allow}, s.Deps, o)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	return ch
+}
+
+// Driver is telegram.Driver, with this server in the place of the real one.
+func (s *Server) Driver() channels.Driver {
+	return channelstest.Driver(s.Site, telegram.Name, func(c telegram.Config, deps channels.Deps) (*telegram.Channel, error) {
+		return telegram.New(c, deps, s.Options())
+	})
 }
 
 // Refuse answers with an error.
@@ -276,15 +296,8 @@ func seen(p Object, field string) (text string, why string) {
 
 // post does what posts and changes messages.
 func (s *Server) post(w http.ResponseWriter, r *http.Request, method string, p Object, content []byte, filename string) {
-	s.mu.Lock()
-	stall := s.stall
-	s.mu.Unlock()
-	if stall != nil {
-		select {
-		case <-stall:
-		case <-r.Context().Done():
-			return
-		}
+	if s.Stalled(r.Context()) != nil {
+		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -374,6 +387,14 @@ func (s *Server) Add(kind string, what Object) {
 
 // Write is a text of Owner in a private chat.
 func (s *Server) Write(text string) { s.Add("message", Private(text)) }
+
+// Edit changes the words of a message that was added before, as its sender does so many
+// seconds after he wrote it.
+func (s *Server) Edit(m Object, text string, after int) {
+	edited := maps.Clone(m)
+	edited["text"], edited["edit_date"] = text, m["date"].(int)+after
+	s.Add("edited_message", edited)
+}
 
 // Private is a text that Owner writes to the bot.
 func Private(text string) Object {

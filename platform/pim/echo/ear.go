@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -166,7 +165,7 @@ func (e *Ear) Sight(ctx context.Context, place string) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range Of(places, place) {
+	for _, p := range of(places, place) {
 		if _, err := e.sight(ctx, p, nil); err != nil && !errors.Is(err, pim.ErrNoFolder) {
 			return fmt.Errorf("%s: %s: %w", e.o.What, p.Name(), err)
 		}
@@ -383,28 +382,4 @@ func Short(text string) string {
 		return string(r[:maxText]) + "\n[cut]"
 	}
 	return text
-}
-
-// Put makes an entry in the first of the places that has the list or the folder.
-func Put[P pim.Driver](ctx context.Context, places []P, make func(P) (pim.Receipt, error)) (got pim.Receipt, err error) {
-	for _, p := range places {
-		if got, err = make(p); err == nil || ctx.Err() != nil || !Elsewhere(err) {
-			return got, err
-		}
-	}
-	return got, err
-}
-
-// Elsewhere reports whether an error says that the list or folder is not in that place.
-func Elsewhere(err error) bool {
-	return errors.Is(err, pim.ErrNoFolder) || errors.Is(err, pim.ErrNotFound) || errors.Is(err, errors.ErrUnsupported)
-}
-
-// Of is the place of a name, or all where there is none of it.
-func Of[P pim.Driver](places []P, name string) []P {
-	i := slices.IndexFunc(places, func(p P) bool { return p.Name() == name })
-	if i < 0 {
-		return places
-	}
-	return places[i : i+1]
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"io"
 	"log"
 	"net"
@@ -33,6 +34,9 @@ type Internet struct {
 	mu    sync.Mutex
 	names map[string][]string
 	heard []*http.Request
+	down  bool
+	fails int // connections that do not come about
+	conns []net.Conn
 }
 
 // New starts an internet that ends with the test.
@@ -99,13 +103,66 @@ func (n *Internet) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr,
 func (n *Internet) Options() safehttp.Options {
 	roots := x509.NewCertPool()
 	roots.AddCert(n.safe.Certificate())
-	return safehttp.Options{Resolver: n, RootCAs: roots, Dial: func(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
-		at := n.plain.Listener.Addr().String()
-		if to.Port() == 443 {
-			at = n.safe.Listener.Addr().String()
-		}
-		return (&net.Dialer{}).DialContext(ctx, "tcp", at)
-	}}
+	return safehttp.Options{Resolver: n, RootCAs: roots, Dial: n.dial}
+}
+
+func (n *Internet) dial(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
+	at := n.plain.Listener.Addr().String()
+	if to.Port() == 443 {
+		at = n.safe.Listener.Addr().String()
+	}
+	if err := n.reachable(nil); err != nil {
+		return nil, err
+	}
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", at)
+	if err == nil {
+		err = n.reachable(conn)
+	}
+	return conn, err
+}
+
+// reachable keeps a connection, which Down cuts; nil: it is about to be made.
+func (n *Internet) reachable(conn net.Conn) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch {
+	case n.down && conn != nil:
+		_ = conn.Close()
+	case conn != nil:
+		n.conns = append(n.conns, conn)
+		return nil
+	case n.fails > 0:
+		n.fails--
+	case !n.down:
+		return nil
+	}
+	return &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("network is unreachable")}
+}
+
+// Down takes everything out of reach: no connection comes about until Up, and open ones
+// are cut.
+func (n *Internet) Down() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.down = true
+	for _, c := range n.conns {
+		_ = c.Close()
+	}
+	n.conns = nil
+}
+
+// Up ends what Down began.
+func (n *Internet) Up() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.down = false
+}
+
+// Fail keeps the next connections from coming about.
+func (n *Internet) Fail(connections int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.fails += connections
 }
 
 // Client is one with these options.

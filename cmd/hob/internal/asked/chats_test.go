@@ -25,7 +25,7 @@ func openTelegram(t *testing.T) *place {
 	const crowd, name = -77, "@HobBot"
 	return &place{
 		section: fmt.Sprintf("[channels.telegram]\ntoken = %q\nallow = [\"%d\"]\nsettle = \"0s\"\n", telegramtest.Token, ids[guest]),
-		driver:  unhurried(telegram.Driver{URL: s.URL}, func(c channels.Channel) channels.Channel { return freeTelegram{c.(*telegram.Channel)} }),
+		driver:  unhurried(s.Driver(), func(c channels.Channel) channels.Channel { return freeTelegram{c.(*telegram.Channel)} }),
 		guests:  true, groups: true, others: []string{"stranger"}, trial: true,
 		say: func(who string, group bool, text string) bool {
 			person := telegramtest.Object{"id": ids[who], "first_name": who}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"hob/channels"
-	"hob/channels/telegram"
 	"hob/channels/telegram/telegramtest"
 	"hob/platform/system"
 )
@@ -23,23 +22,24 @@ func TestTelegram(t *testing.T) {
 	paths, err := system.DefaultPaths()
 	fatal(t, err)
 	api := telegramtest.New(t)
-	h := openWith(t, home, Options{Paths: paths, Drivers: []channels.Driver{telegram.Driver{URL: api.URL}}},
+	h := openWith(t, home, Options{Paths: paths, Drivers: []channels.Driver{api.Driver()}},
 		"[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n[channels.telegram]\ntoken = \""+telegramtest.Token+"\"\n")
+	arrived := func(answer string) {
+		t.Helper()
+		for deadline := time.Now().Add(30 * time.Second); !slices.ContainsFunc(api.Arrived(), func(text string) bool { return strings.Contains(text, answer) }); time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%q is not said; arrived: %q", answer, api.Arrived())
+			}
+		}
+	}
 	says := func(text, answer string) {
 		t.Helper()
-		ok := func() bool {
-			return slices.ContainsFunc(api.Posts(), func(m telegramtest.Post) bool { return strings.Contains(m.Text, answer) })
-		}
 		for deadline := time.Now().Add(30 * time.Second); !api.Say(t.Context(), "7", "7", text, false); time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal("the bot does not listen")
 			}
 		}
-		for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("%q is not answered with %q; arrived: %q", text, answer, api.Arrived())
-			}
-		}
+		arrived(answer)
 	}
 	status, body := h.api(http.MethodPost, "/api/v1/channels/telegram/pair", struct{}{})
 	var c struct{ Code string }
@@ -48,4 +48,6 @@ func TestTelegram(t *testing.T) {
 	}
 	says("/start "+c.Code, "This account is yours")
 	says("remember that the gate is green", "gate is green")
+	api.Edit(api.Last(), "/stop", 2) // it is said, and nothing is done
+	arrived("(edited) /stop")
 }

@@ -185,7 +185,7 @@ func slackChannel() channelSetup {
 		Fields: []field{
 			{Key: "bot_token", Kind: Secret, Title: "The bot token (xoxb-...)", About: "It is not shown.", Check: slackToken("xoxb-", bot)},
 			{Key: "app_token", Kind: Secret, Title: "The app-level token (xapp-...)", About: "It is not shown.", Check: slackToken("xapp-", app)},
-			allowed("ids of members, U0123456789 (Copy member ID in a profile); of another workspace T0123456789/U0123456789"),
+			allowed("ids of members, U0123456789 (Copy member ID in a profile); of another workspace T0123456789/U0123456789; addresses of members, if the app has the scope users:read.email"),
 		},
 		Then: pairing("slack"),
 	}

@@ -1,0 +1,78 @@
+package slack
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"hob/channels"
+)
+
+// mailScope lets Hob find members by their addresses, and read those of all. An app has
+// it only where its owner has added it.
+const mailScope = "users:read.email"
+
+// isMail reports whether s may be the address of a member.
+func isMail(s string) bool {
+	name, host, ok := strings.Cut(s, "@")
+	return ok && name != "" && host != "" && len(s) <= 254 && !strings.ContainsAny(s, " ,;<>\"") && !strings.Contains(host, "@") && channels.SenderID(s) != ""
+}
+
+// admit finds out who has the addresses in allow. One that no member has lets nobody in;
+// nobody says which these are, for the owner.
+func (c *Channel) admit(ctx context.Context, me identity) (nobody string, err error) {
+	c.let(nil)
+	var in []string
+	for _, mail := range c.mails {
+		id, err := c.member(ctx, me, mail)
+		switch {
+		case err != nil:
+			return "", fmt.Errorf("slack: an address in allow: %w", err)
+		case id == "":
+			nobody += "; no member has the address " + mail + " in allow"
+		default:
+			in = append(in, id)
+		}
+	}
+	c.let(in)
+	return nobody, nil
+}
+
+func (c *Channel) let(in []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.admitted = in
+}
+
+// member is the id of who has an address in Hob's own workspace; "": nobody. Whoever is
+// there from elsewhere is named by the id alone: what address he has there others decide
+// (docs.slack.dev/reference/methods/users.lookupByEmail, docs.slack.dev/reference/objects/user-object).
+func (c *Channel) member(ctx context.Context, me identity, mail string) (string, error) {
+	var out struct {
+		User struct {
+			ID       string `json:"id"`
+			Team     string `json:"team_id"`
+			Deleted  bool   `json:"deleted"`
+			Bot      bool   `json:"is_bot"`
+			Stranger bool   `json:"is_stranger"`
+			Profile  struct {
+				Email string `json:"email"`
+			} `json:"profile"`
+		} `json:"user"`
+	}
+	err := c.patiently(ctx, func() error {
+		_, err := c.call(ctx, c.bot, "users.lookupByEmail", url.Values{"email": {mail}}, &out)
+		return err
+	})
+	u := out.User
+	switch {
+	case code(err) == "users_not_found":
+		return "", nil
+	case err != nil:
+		return "", err
+	case u.Deleted || u.Bot || u.Stranger || u.Team != me.Team || !isUser(u.ID) || channels.SenderID(u.Profile.Email) != mail:
+		return "", nil
+	}
+	return u.ID, nil
+}

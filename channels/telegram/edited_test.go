@@ -1,0 +1,98 @@
+package telegram_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"hob/channels"
+	"hob/channels/channelstest"
+	"hob/channels/telegram/telegramtest"
+)
+
+// heardAfter waits for a last message, and returns the texts before it.
+func heardAfter(t *testing.T, a *telegramtest.Server, in *channelstest.Inbox) []string {
+	t.Helper()
+	n := len(in.Heard())
+	a.Write("the last one")
+	channelstest.Until(t, "the last message", func() bool {
+		all := texts(in)
+		return len(all) > n && all[len(all)-1] == "the last one"
+	})
+	return slices.DeleteFunc(texts(in), func(s string) bool { return s == "the last one" })
+}
+
+// TestCorrections: what the owner changes within minutes is said to Hob, marked, and once.
+func TestCorrections(t *testing.T) {
+	a, in := telegramtest.New(t), &channelstest.Inbox{}
+	end := channelstest.Running(t, a.Open(), in)
+	listening(t, a)
+	m := telegramtest.Private("Remind me at five")
+	a.Add("message", m)
+	a.Edit(m, "Remind me at five", 3) // nothing but its looks
+	if got := heardAfter(t, a, in); !slices.Equal(got, []string{"Remind me at five"}) {
+		t.Fatalf("heard %q", got)
+	}
+	a.Edit(m, "Remind me at six", 5)
+	a.Edit(m, "Remind me at six", 6)
+	a.Edit(m, "/undo", 7)
+	a.Edit(m, "Remind me at six", 8)
+	a.Edit(m, "yes", 601)
+	want := []string{"Remind me at five", "(edited) Remind me at six", "(edited) /undo", "(edited) Remind me at six"}
+	if got := heardAfter(t, a, in); !slices.Equal(got, want) {
+		t.Fatalf("heard %q", got)
+	}
+	keys := map[string]bool{}
+	for _, h := range in.Heard() {
+		if keys[h.Key] = true; strings.HasPrefix(h.Text, "(edited)") && (h.At.Unix() <= 1700000000 || string(h.Payload) != string(in.Heard()[0].Payload)) {
+			t.Errorf("heard %+v", h)
+		}
+	}
+	if len(keys) != len(in.Heard()) {
+		t.Errorf("%d keys for %d messages", len(keys), len(in.Heard()))
+	}
+	_ = end()
+
+	// Hob is off: what was said before is corrected, and what it has not heard yet is
+	// heard as it stands in the end. Neither is an answer.
+	a.Edit(m, "Remind me at seven", 9)
+	late := telegramtest.Private("no")
+	a.Add("message", late)
+	a.Edit(late, "yes", 2)
+	again := &channelstest.Inbox{}
+	channelstest.Running(t, a.Open(), again)
+	if got := heardAfter(t, a, again); !slices.Equal(got, []string{"(edited) Remind me at seven", "(edited) yes"}) {
+		t.Errorf("heard %q", got)
+	}
+}
+
+// TestCorrectionsOfOthers: what was not taken does not become a message by being changed,
+// nor does what is no message.
+func TestCorrectionsOfOthers(t *testing.T) {
+	a, in := telegramtest.New(t), &channelstest.Inbox{}
+	in.Refuse(channels.ErrStranger)
+	channelstest.Running(t, a.Open(), in)
+	listening(t, a)
+	m := telegramtest.Private("hello")
+	a.Add("message", m)
+	channelstest.Until(t, "the stranger's message is dropped", func() bool {
+		waiting := true
+		a.With(func() { waiting = len(a.Updates) > 0 })
+		return !waiting
+	})
+	in.Refuse(nil)
+	a.Edit(m, "2345A-BCDEF", 5)
+	place := telegramtest.Private("")
+	delete(place, "text")
+	place["location"] = object{"latitude": 1.0, "longitude": 2.0}
+	a.Add("message", place)
+	moves := telegramtest.Private("")
+	moves["message_id"], moves["edit_date"], moves["location"] = place["message_id"], 1700000005, object{"latitude": 1.5, "longitude": 2.0}
+	a.Add("edited_message", moves)
+	post := telegramtest.Private("news")
+	delete(post, "from")
+	a.Add("edited_channel_post", post)
+	if got := heardAfter(t, a, in); len(got) != 1 || !strings.HasPrefix(got[0], "[location") {
+		t.Errorf("heard %q", got)
+	}
+}

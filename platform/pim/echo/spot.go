@@ -1,0 +1,176 @@
+package echo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hob/platform/pim"
+)
+
+// Spot is the list or the folder in which an Ear listens and Hob answers, in all the
+// accounts and programs that have one of its name. P is what these can do.
+type Spot[P pim.Driver] struct {
+	Channel string // whose it is: "reminders"
+	Kind    string // what it is, and the key that names it: "list"
+	Name    string
+	Account string // the only place that counts; "": all do
+	Remedy  string // where there is no place at all
+	All     func() []P
+	Ear     *Ear
+}
+
+// Listen makes the ear. as is a place as it is heard; o needs no names and no places.
+func (s *Spot[P]) Listen(o Options, as func(P) Place) {
+	o.What, o.Name = s.Channel, s.Name
+	o.Places = func() (out []Place, err error) {
+		all, err := s.places("")
+		for _, p := range all {
+			out = append(out, as(p))
+		}
+		return out, err
+	}
+	s.Ear = NewEar(o)
+}
+
+// Only are those that can do more than all of them can; list may be nil.
+func Only[P, D pim.Driver](list func() []D) (out []P) {
+	if list == nil {
+		return nil
+	}
+	for _, d := range list() {
+		if p, ok := any(d).(P); ok {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// ErrUncertain is of Say.
+var ErrUncertain = errors.New("nobody knows whether it was written")
+
+// nowhere says that no place can have the list or folder. It is errors.ErrUnsupported.
+type nowhere struct{ error }
+
+func (nowhere) Is(target error) bool { return target == errors.ErrUnsupported }
+
+// places are those where the list or folder may be: the one of a name, or all where
+// there is none of it.
+func (s *Spot[P]) places(at string) ([]P, error) {
+	var out []P
+	var names []string
+	for _, p := range s.All() {
+		names = append(names, p.Name())
+		if s.Account == "" || strings.EqualFold(p.Name(), s.Account) {
+			out = append(out, p)
+		}
+	}
+	switch {
+	case len(out) > 0:
+		return of(out, at), nil
+	case len(names) > 0:
+		return nil, nowhere{fmt.Errorf("%s: there is no place %q; set account in [channels.%s] to one of %s", s.Channel, s.Account, s.Channel, strings.Join(names, ", "))}
+	}
+	return nil, nowhere{fmt.Errorf("%s: nowhere can there be a %s for Hob; %s", s.Channel, s.Kind, s.Remedy)}
+}
+
+// Tell says what is in each of the places, in the words of look, which reports as well
+// whether some of it is shared.
+func (s *Spot[P]) Tell(look func(P) (said string, shared bool, err error)) (string, error) {
+	places, err := s.places("")
+	var out []string
+	for _, p := range places {
+		said, shared, err := look(p)
+		if errors.Is(err, pim.ErrNoFolder) {
+			out = append(out, fmt.Sprintf("%s: there is no %s %q; make one", p.Name(), s.Kind, s.Name))
+			continue
+		}
+		if _, partly := errors.AsType[*pim.PartialError](err); err != nil && !partly {
+			return "", fmt.Errorf("%s: %s: %w", s.Channel, p.Name(), err)
+		}
+		out = append(out, fmt.Sprintf("%s: %s in the %s %q", p.Name(), said, s.Kind, s.Name))
+		if shared {
+			out = append(out, "what is shared with others there is not taken for yours")
+		}
+	}
+	return strings.Join(out, "; "), err
+}
+
+// Say makes an entry of Hob's own, in the place of a name or in the first that has the
+// list or folder, and returns how it is called there. What is asked is answered by
+// nothing that was there before.
+func (s *Spot[P]) Say(ctx context.Context, at string, asks bool, put func(P, Key) (pim.Receipt, error)) (ref string, err error) {
+	if asks {
+		if err := s.Ear.Sight(ctx, at); err != nil {
+			return "", err
+		}
+	}
+	key, err := s.Ear.Key(ctx)
+	if err != nil {
+		return "", err
+	}
+	places, err := s.places(at)
+	if err != nil {
+		return "", err
+	}
+	var got pim.Receipt
+	for _, p := range places {
+		if got, err = put(p, key); err == nil || ctx.Err() != nil || !elsewhere(err) {
+			break
+		}
+	}
+	switch {
+	case elsewhere(err):
+		return "", fmt.Errorf("%s: %w; make a %s named %q, or set %s in [channels.%s]", s.Channel, err, s.Kind, s.Name, s.Kind, s.Channel)
+	case err != nil:
+		return "", fmt.Errorf("%s: %w", s.Channel, err)
+	case got.Outcome == pim.Uncertain:
+		return "", fmt.Errorf("%s: %w: %s", s.Channel, ErrUncertain, got.Why)
+	}
+	s.Ear.Made(ctx, got.ID)
+	return got.ID, nil
+}
+
+// Find looks for an entry where Say would make it. look returns "" for what is not there.
+func (s *Spot[P]) Find(ctx context.Context, at string, look func(P, Key) (ref string, err error)) (string, error) {
+	key, err := s.Ear.Key(ctx)
+	if err != nil {
+		return "", err
+	}
+	places, err := s.places(at)
+	for _, p := range places {
+		ref, err := look(p, key)
+		if ref != "" || err != nil && !errors.Is(err, pim.ErrNoFolder) {
+			return ref, err
+		}
+	}
+	return "", err
+}
+
+// Lasting reports whether an error stays as it is, however often it is tried.
+func Lasting(err error) bool {
+	return elsewhere(err) || errors.Is(err, pim.ErrInvalid) || errors.Is(err, pim.ErrRefused)
+}
+
+// elsewhere reports whether an error says that the list or folder is not in that place.
+func elsewhere(err error) bool {
+	return errors.Is(err, pim.ErrNoFolder) || errors.Is(err, pim.ErrNotFound) || errors.Is(err, errors.ErrUnsupported)
+}
+
+// of is the place of a name, or all where there is none of it.
+func of[P pim.Driver](places []P, name string) []P {
+	i := slices.IndexFunc(places, func(p P) bool { return p.Name() == name })
+	if i < 0 {
+		return places
+	}
+	return places[i : i+1]
+}
+
+// Title is the first line of a text, of at most so many characters.
+func Title(text string, most int) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return cmp.Or(pim.Line(line, most), "…")
+}
