@@ -33,9 +33,6 @@ func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 	if c.keep == nil {
 		return channels.Errorf(channels.Permanent, "email: there is nothing to keep in where the mailbox was read to")
 	}
-	if c.trusted == "" {
-		c.log.WarnContext(ctx, "no sender of mails is recognised", "remedy", nobody)
-	}
 	c.lines.hold()
 	defer c.lines.release() //nolint:contextcheck // signing out has a time of its own
 	err := c.listen(ctx, r)
@@ -57,13 +54,20 @@ func (c *Channel) listen(ctx context.Context, r channels.Receiver) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.Close()) }() //nolint:contextcheck // signing out has a time of its own
-	h := &hearer{c: c, m: m, to: r, st: &st}
+	h := &hearer{c: c, m: m, to: r, st: &st, mute: map[string]time.Time{}}
 	if err := h.begin(ctx); err != nil {
 		return err
 	}
+	h.counts()
 	c.stands(time.Now(), nil)
 	for ctx.Err() == nil {
-		if err := m.Wait(ctx, nil); err != nil || ctx.Err() != nil {
+		wake, stop := h.alarm()
+		err := m.Wait(ctx, wake)
+		stop()
+		if err != nil || ctx.Err() != nil {
+			return err
+		}
+		if err := h.again(ctx); err != nil {
 			return err
 		}
 		if err := h.look(ctx); err != nil {
@@ -79,6 +83,8 @@ type hearer struct {
 	m  *mailbox.Conn
 	to channels.Receiver
 	st *state
+	// mute are the domains of senders of which nothing can be looked up, until when.
+	mute map[string]time.Time
 }
 
 // begin opens the folder and hears what came while nobody listened.
@@ -106,6 +112,9 @@ func (h *hearer) begin(ctx context.Context) error {
 		return h.first(ctx, box, s)
 	case h.st.Validity != s.Validity || h.st.Next > s.Next:
 		return h.renumbered(ctx, s)
+	}
+	if err := h.again(ctx); err != nil {
+		return err
 	}
 	return h.look(ctx)
 }
@@ -167,6 +176,7 @@ func (h *hearer) since(ctx context.Context, t time.Time, before uint32) (out []p
 func (h *hearer) renumbered(ctx context.Context, s mailbox.State) error {
 	h.c.log.WarnContext(ctx, "the mail server has numbered its mails anew", "folder", h.c.conf.Folder)
 	clear(h.c.refusals)
+	h.st.Later = nil // they are among those that were not heard
 	begin := time.Unix(h.st.Since, 0)
 	from := time.Unix(h.st.Looked, 0).Add(-behind)
 	if from.Before(begin.Add(-clock)) {
@@ -181,7 +191,7 @@ func (h *hearer) renumbered(ctx context.Context, s mailbox.State) error {
 		if h.st.knows(x) || x.Received.Before(from) || !x.Date.IsZero() && x.Date.Before(from) {
 			continue
 		}
-		if err := h.mail(ctx, x.UID); err != nil {
+		if err := h.new(ctx, x.UID); err != nil {
 			return err
 		}
 		if err := h.c.save(ctx, h.st); err != nil { // the name alone: it is not heard again
@@ -203,7 +213,7 @@ func (h *hearer) look(ctx context.Context) error {
 		return err
 	}
 	for _, uid := range uids {
-		if err := h.mail(ctx, uid); err != nil {
+		if err := h.new(ctx, uid); err != nil {
 			return err
 		}
 		h.st.Next = uid + 1
@@ -219,8 +229,8 @@ func (h *hearer) look(ctx context.Context) error {
 }
 
 // mail hears one mail. Its error means that the mail was not taken and has to be tried
-// again.
-func (h *hearer) mail(ctx context.Context, uid uint32) error {
+// again: errLater, that others need not wait for it. last: it does not wait any more.
+func (h *hearer) mail(ctx context.Context, uid uint32, last bool) error {
 	x, raw, ok, err := h.m.Raw(ctx, uid, 0, glance)
 	if err != nil {
 		return h.refused(ctx, uid, err)
@@ -232,7 +242,12 @@ func (h *hearer) mail(ctx context.Context, uid uint32) error {
 	if err := safely(func() { l = read(x, raw) }); err != nil {
 		return h.skip(ctx, uid, err)
 	}
-	defer h.st.know(l.Message)
+	waits := false
+	defer func() {
+		if !waits {
+			h.st.know(l.Message)
+		}
+	}()
 	if why := h.c.leave(l); why != "" {
 		return h.leave(ctx, l, why)
 	}
@@ -241,12 +256,14 @@ func (h *hearer) mail(ctx context.Context, uid uint32) error {
 		return h.leave(ctx, l, why)
 	}
 	known := l.verified(h.c.trusted)
+	var signed []proof
 	if !known {
-		h.c.mu.Lock()
-		h.c.unknown++
-		h.c.mu.Unlock()
+		if signed, err = h.signed(ctx, l, in); err != nil {
+			return err
+		}
 	}
-	if known && x.Size > int64(len(raw)) && x.Size <= h.c.most {
+	again := len(signed) > 0
+	if (known || again) && x.Size > int64(len(raw)) && x.Size <= h.c.most {
 		// Only a sender whom the owner can have let in costs that much.
 		if raw, err = h.whole(ctx, uid, raw, x.Size); err != nil {
 			return h.refused(ctx, uid, err)
@@ -254,12 +271,26 @@ func (h *hearer) mail(ctx context.Context, uid uint32) error {
 		if err := safely(func() { l = read(x, raw) }); err != nil {
 			return h.skip(ctx, uid, err)
 		}
+		again = true
+	}
+	if len(signed) > 0 {
+		if err := h.prove(ctx, l, raw, signed, last); err != nil {
+			waits = errors.Is(err, errLater)
+			return err
+		}
+	}
+	if again {
 		if why = h.c.leave(l); why == "" {
 			in, why = h.c.inbound(l)
 		}
 		if why != "" {
 			return h.leave(ctx, l, why)
 		}
+	}
+	if !l.verified(h.c.trusted) {
+		h.c.mu.Lock()
+		h.c.unknown++
+		h.c.mu.Unlock()
 	}
 	if h.st.full(l.claimed, l.Received) {
 		return h.leave(ctx, l, fmt.Sprintf("more than %d mails of this address came within an hour", perHour))
@@ -345,7 +376,8 @@ func (h *hearer) refused(ctx context.Context, uid uint32, err error) error {
 		return h.skip(ctx, uid, err)
 	}
 	_ = h.skip(ctx, uid, err)
-	h.st.Next = uid + 1 // the connection is over
+	h.st.Next = max(h.st.Next, uid+1) // the connection is over
+	h.st.Later = slices.DeleteFunc(h.st.Later, func(x later) bool { return x.UID == uid })
 	return errors.Join(err, h.c.save(ctx, h.st))
 }
 

@@ -1,0 +1,476 @@
+package email
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-msgauth/dkim"
+	"golang.org/x/net/dns/dnsmessage"
+
+	"hob/channels"
+	"hob/platform/pim"
+	"hob/platform/safehttp"
+)
+
+// key signs mails.
+type key struct {
+	crypto.Signer
+	record string // what its host publishes
+}
+
+func rsaKey(t testing.TB, bits int) key {
+	t.Helper()
+	k, err := rsa.GenerateKey(rand.Reader, bits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKIXPublicKey(&k.PublicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key{k, "v=DKIM1; k=rsa; p=" + base64.StdEncoding.EncodeToString(der)}
+}
+
+func edKey(t testing.TB) key {
+	t.Helper()
+	pub, k, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key{k, "v=DKIM1; k=ed25519; p=" + base64.StdEncoding.EncodeToString(pub)}
+}
+
+// signedFields are those that a large host covers, each once more than it is there.
+var signedFields = strings.Fields("From From To To Cc Subject Subject Date Date Message-ID Message-ID In-Reply-To References Content-Type Content-Transfer-Encoding")
+
+// sign signs a mail as the host of domain does.
+func (k key) sign(t testing.TB, mail, domain string, change ...func(*dkim.SignOptions)) string {
+	t.Helper()
+	o := &dkim.SignOptions{
+		Domain: domain, Selector: "s1", Signer: k.Signer, Hash: crypto.SHA256, HeaderKeys: signedFields,
+		HeaderCanonicalization: dkim.CanonicalizationRelaxed, BodyCanonicalization: dkim.CanonicalizationRelaxed,
+	}
+	for _, c := range change {
+		c(o)
+	}
+	var out bytes.Buffer
+	if err := dkim.Sign(&out, strings.NewReader(crlf(mail)), o); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// forge signs with tags that no honest signer writes.
+func (k key) forge(t testing.TB, mail, tags string) string {
+	t.Helper()
+	head, body, _ := strings.Cut(crlf(mail), "\r\n\r\n")
+	sum := sha256.Sum256([]byte(strings.TrimRight(body, "\r\n") + "\r\n"))
+	field := fmt.Sprintf("DKIM-Signature: v=1; s=s1; bh=%s; %s; b=", base64.StdEncoding.EncodeToString(sum[:]), tags)
+	lines := strings.Split(head, "\r\n")
+	var data strings.Builder
+	parsed, _ := readTags(strings.TrimPrefix(field, "DKIM-Signature: "), maxProof)
+	for name := range strings.SplitSeq(parsed["h"], ":") {
+		for i, line := range slices.Backward(lines) {
+			if strings.HasPrefix(strings.ToLower(line), strings.ToLower(name)+":") {
+				data.WriteString(line + "\r\n")
+				lines[i] = ""
+				break
+			}
+		}
+	}
+	hashed := sha256.Sum256([]byte(data.String() + field))
+	sig, err := k.Sign(rand.Reader, hashed[:], crypto.Hash(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return field + base64.StdEncoding.EncodeToString(sig) + "\r\n" + crlf(mail)
+}
+
+func crlf(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\n", "\r\n")
+}
+
+// plain is a mail that nobody has checked.
+func plain(id, from, subject, text string, more ...string) string {
+	_, mail, _ := strings.Cut(letterTo(id, from, subject, text, more...), "\n")
+	return mail
+}
+
+// zone is what name servers say.
+type zone struct {
+	mu      sync.Mutex
+	records map[string][]string
+	down    bool
+	asked   []string
+}
+
+func (z *zone) look(name string) (list []string, down bool) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	name = strings.ToLower(strings.TrimSuffix(name, "."))
+	z.asked = append(z.asked, name)
+	return z.records[name], z.down
+}
+
+func (z *zone) set(down bool) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.down = down
+}
+
+func (z *zone) questions() []string {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return slices.Clone(z.asked)
+}
+
+// LookupTXT implements lookup.
+func (z *zone) LookupTXT(_ context.Context, name string) ([]string, error) {
+	list, down := z.look(name)
+	if down {
+		return nil, &safehttp.Error{Kind: safehttp.Resolve, Message: "the name servers do not answer"}
+	}
+	if list == nil {
+		return nil, &safehttp.Error{Kind: safehttp.NotFound, Message: "nothing is published"}
+	}
+	return list, nil
+}
+
+// serve answers over UDP as name servers do (RFC 1035), and returns the way there.
+func (z *zone) serve(t *testing.T) *safehttp.Client {
+	t.Helper()
+	conn, err := new(net.ListenConfig).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		buf := make([]byte, 2048)
+		for {
+			n, from, err := conn.ReadFrom(buf)
+			if err != nil {
+				return
+			}
+			if out := z.answer(buf[:n]); out != nil {
+				_, _ = conn.WriteTo(out, from)
+			}
+		}
+	}()
+	t.Cleanup(func() { _ = conn.Close(); <-done })
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "udp", conn.LocalAddr().String())
+	}
+	c, err := safehttp.New(safehttp.Options{Resolver: &net.Resolver{PreferGo: true, Dial: dial}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (z *zone) answer(in []byte) []byte {
+	var m dnsmessage.Message
+	if err := m.Unpack(in); err != nil || len(m.Questions) != 1 {
+		return nil
+	}
+	q := m.Questions[0]
+	list, down := z.look(q.Name.String())
+	out := dnsmessage.Message{Header: dnsmessage.Header{ID: m.ID, Response: true, RecursionAvailable: true}, Questions: m.Questions}
+	switch {
+	case down:
+		out.RCode = dnsmessage.RCodeServerFailure
+	case list == nil:
+		out.RCode = dnsmessage.RCodeNameError
+	}
+	for _, s := range list {
+		var parts []string
+		for part := range slices.Chunk([]byte(s), 255) {
+			parts = append(parts, string(part))
+		}
+		if !down {
+			out.Answers = append(out.Answers, dnsmessage.Resource{
+				Header: dnsmessage.ResourceHeader{Name: q.Name, Type: dnsmessage.TypeTXT, Class: dnsmessage.ClassINET, TTL: 1}, Body: &dnsmessage.TXTResource{TXT: parts},
+			})
+		}
+	}
+	b, err := out.Pack()
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// TestSignatures: a valid signature of the sender's host over a mail to Hob proves who
+// wrote it, and none other does, however valid it is.
+func TestSignatures(t *testing.T) {
+	ed, old := edKey(t), rsaKey(t, 2048)
+	t.Setenv("GODEBUG", "rsa1024min=0")
+	short := rsaKey(t, 768)
+	const at = "s1._domainkey.example.org"
+	mail := plain("a@example.org", ada, "Lunch", "at noon\n\nAda")
+	signed := ed.sign(t, mail, "example.org")
+	swap := func(old, new string) string {
+		if !strings.Contains(signed, old) {
+			t.Fatalf("no %q in %s", old, signed)
+		}
+		return strings.Replace(signed, old, new, 1)
+	}
+	const all = "h=from:to:subject:date:message-id"
+	good := "a=ed25519-sha256; d=example.org; " + all
+	dated := func(at time.Time) string {
+		before, after, _ := strings.Cut(mail, "Date: ")
+		_, after, _ = strings.Cut(after, "\n")
+		return before + "Date: " + at.Format(time.RFC1123Z) + "\n" + after
+	}
+	others := plain("a@example.org", ada, "Lunch", "at noon", "Cc: Bob <bob@example.org>", "MIME-Version: 1.0", "Content-Type: text/plain")
+	copied := strings.Replace(plain("a@example.org", ada, "Lunch", "at noon", "Cc: =?x-none?q?Hob?= <"+hob+">", "Content-Type: text/plain"), "To: "+hob, "To: bob@example.org", 1)
+	for _, c := range []struct {
+		name, raw string
+		why       string // "": it proves who wrote it
+		zone      map[string][]string
+	}{
+		{name: "ed25519", raw: signed},
+		{name: "rsa", raw: old.sign(t, mail, "example.org"), zone: map[string][]string{at: {old.record}}},
+		{name: "simple", raw: ed.sign(t, mail, "example.org", func(o *dkim.SignOptions) { o.HeaderCanonicalization, o.BodyCanonicalization = "", "" })},
+		{name: "by hand", raw: ed.forge(t, mail, good)},
+		{name: "by the domain above", raw: ed.forge(t, plain("a@example.org", "ada@mail.example.org", "Lunch", "at noon"), good)},
+		{name: "by a part of the domain", raw: ed.forge(t, mail, "a=ed25519-sha256; d=mail.example.org; "+all), zone: map[string][]string{"s1._domainkey.mail.example.org": {ed.record}}},
+		{name: "one of two", raw: edKey(t).sign(t, signed, "example.org", func(o *dkim.SignOptions) { o.Selector = "s2" }), zone: map[string][]string{at: {ed.record}, "s2._domainkey.example.org": {ed.record}}},
+		{name: "a list's above it", raw: edKey(t).sign(t, signed, "lists.example")},
+		{name: "a copy to Hob", raw: ed.sign(t, copied, "example.org")},
+		{name: "a copy to others", raw: ed.sign(t, others, "example.org")},
+
+		{name: "not signed", raw: crlf(mail), why: "has not signed"},
+		{name: "another text", raw: swap("at noon", "at one"), why: "body hash"},
+		{name: "a text behind it", raw: signed + "and more", why: "body hash"},
+		{name: "another subject", raw: swap("Subject: Lunch", "Subject: Dinner"), why: "did not verify"},
+		{name: "a second subject", raw: "Subject: Dinner\r\n" + signed, why: "did not verify"},
+		{name: "a second subject, of one covered", raw: "Subject: Dinner\r\n" + ed.forge(t, mail, good), why: "cover its subject"},
+		{name: "another sender", raw: swap("From: "+ada, "From: eve@example.org"), why: "did not verify"},
+		{name: "two senders", raw: "From: eve@evil.example\r\n" + signed, why: "whom it is from"},
+		{name: "another recipient", raw: swap("To: "+hob, "To: bob@example.org"), why: "not addressed"},
+		{name: "replayed to Hob", raw: strings.Replace(ed.sign(t, strings.Replace(mail, "To: "+hob, "To: bob@example.org", 1), "example.org"), "To: bob@example.org", "To: "+hob, 1), why: "did not verify"},
+		{name: "replayed with a copy", raw: strings.Replace(ed.forge(t, strings.Replace(mail, "To: "+hob, "To: bob@example.org", 1), good), "To: bob", "Cc: "+hob+"\r\nTo: bob", 1), why: "cover its cc"},
+		{name: "delivered to Hob", raw: "Delivered-To: " + hob + "\r\n" + ed.sign(t, strings.Replace(mail, "To: "+hob, "To: bob@example.org", 1), "example.org"), why: "not addressed"},
+		{name: "whom it goes to is not covered", raw: ed.forge(t, mail, "a=ed25519-sha256; d=example.org; h=from:subject:date:message-id"), why: "cover its to"},
+		{name: "the sender is not covered", raw: ed.forge(t, mail, "a=ed25519-sha256; d=example.org; h=to:subject:date:message-id"), why: "cover its from"},
+		{name: "others could read it otherwise", raw: ed.forge(t, others, good+":cc"), why: "cover its content-type"},
+		{name: "no name", raw: ed.forge(t, strings.Replace(mail, "Message-ID: <a@example.org>\n", "", 1), good), why: "Message-ID"},
+		{name: "a week old", raw: ed.forge(t, dated(time.Now().AddDate(0, 0, -7)), good), why: "five days"},
+		{name: "of next week", raw: ed.forge(t, dated(time.Now().AddDate(0, 0, 7)), good), why: "five days"},
+		{name: "four days old", raw: ed.forge(t, dated(time.Now().AddDate(0, 0, -4)), good)},
+		{name: "expired", raw: ed.sign(t, mail, "example.org", func(o *dkim.SignOptions) { o.Expiration = time.Now().Add(-time.Minute) }), why: "expired"},
+		{name: "not expired", raw: ed.sign(t, mail, "example.org", func(o *dkim.SignOptions) { o.Expiration = time.Now().Add(time.Hour) })},
+		{name: "of a time to come", raw: ed.forge(t, mail, fmt.Sprintf("%s; t=%d", good, time.Now().Add(2*time.Hour).Unix())), why: "not come yet"},
+		{name: "of no text", raw: ed.forge(t, mail, good+"; l=0"), why: "a part of its text"},
+		{name: "two tags of a name", raw: ed.forge(t, mail, good+"; d=example.org"), why: "breaks the rules"},
+		{name: "another domain", raw: ed.forge(t, mail, "a=ed25519-sha256; d=evil.example; "+all), why: "another host", zone: map[string][]string{"s1._domainkey.evil.example": {ed.record}}},
+		{name: "a domain that ends so", raw: ed.forge(t, mail, "a=ed25519-sha256; d=evilexample.org; "+all), why: "another host", zone: map[string][]string{"s1._domainkey.evilexample.org": {ed.record}}},
+		{name: "a top level", raw: ed.forge(t, mail, "a=ed25519-sha256; d=org; "+all), why: "another host", zone: map[string][]string{"s1._domainkey.org": {ed.record}}},
+		{name: "where anybody has a name", raw: ed.forge(t, plain("a@x.org", "ada@shop.co.uk", "x", "x"), "a=ed25519-sha256; d=co.uk; "+all), why: "another host", zone: map[string][]string{"s1._domainkey.co.uk": {ed.record}}},
+		{name: "a neighbour there", raw: ed.forge(t, plain("a@x.org", "ada@shop.co.uk", "x", "x"), "a=ed25519-sha256; d=evil.co.uk; "+all), why: "another host", zone: map[string][]string{"s1._domainkey.evil.co.uk": {ed.record}}},
+		{name: "the selector leads elsewhere", raw: ed.forge(t, mail, strings.Replace(good, "d=example.org", "d=example.org; i=@evil.example", 1)), why: "domain mismatch"},
+		{name: "SHA-1", raw: ed.forge(t, mail, strings.Replace(good, "sha256", "sha1", 1)), why: "not safe"},
+		{name: "a short key", raw: short.sign(t, mail, "example.org"), why: "too short", zone: map[string][]string{at: {short.record}}},
+		{name: "another key", raw: signed, why: "did not verify", zone: map[string][]string{at: {edKey(t).record}}},
+		{name: "a key of another kind", raw: signed, why: "not valid", zone: map[string][]string{at: {old.record}}},
+		{name: "no key", raw: signed, why: "not valid", zone: map[string][]string{}},
+		{name: "two keys", raw: signed, why: "not valid", zone: map[string][]string{at: {ed.record, ed.record}}},
+		{name: "a huge key", raw: signed, why: "too large", zone: map[string][]string{at: {ed.record + "; n=" + strings.Repeat("x", maxKey)}}},
+		{name: "a key withdrawn", raw: signed, why: "revoked", zone: map[string][]string{at: {"v=DKIM1; p="}}},
+		{name: "a key being tried", raw: signed, why: "trying", zone: map[string][]string{at: {ed.record + "; t=y"}}},
+		{name: "a key for the domain alone", raw: ed.forge(t, mail, good+"; i=@sub.example.org"), why: "not what it seemed", zone: map[string][]string{at: {ed.record + "; t=s"}}},
+		{name: "a key of another use", raw: signed, why: "service", zone: map[string][]string{at: {ed.record + "; s=tlsrpt"}}},
+		{name: "no record of a key", raw: signed, why: "not valid", zone: map[string][]string{at: {"v=spf1 -all"}}},
+		{name: "below five others", raw: strings.Repeat("DKIM-Signature: v=1; d=lists.example\r\n", maxProofs) + signed, why: "breaks the rules"},
+		{name: "a sender in another case", raw: ed.sign(t, strings.Replace(mail, ada, "ADA@Example.org", 1), "example.org")},
+		{name: "inside one's network", raw: ed.forge(t, plain("a@x.org", "ada@home.lan", "x", "x"), "a=ed25519-sha256; d=home.lan; "+all), why: "not valid", zone: map[string][]string{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			z := &zone{records: c.zone}
+			if z.records == nil {
+				z.records = map[string][]string{at: {ed.record}}
+			}
+			ch := &Channel{address: hob}
+			l := read(pim.Message{Received: time.Now()}, []byte(c.raw))
+			list, why := ch.signatures(l, time.Now())
+			ok := false
+			if len(list) > 0 {
+				var err error
+				if ok, why, err = prove(t.Context(), z, []byte(c.raw), list); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if ok != (c.why == "") || !strings.Contains(why, c.why) {
+				t.Errorf("proved: %v, %q", ok, why)
+			}
+			for _, name := range z.questions() {
+				if !aligned(after(l.from), name) {
+					t.Errorf("asked for %s", name)
+				}
+			}
+			if len(z.questions()) > 0 {
+				z.set(true)
+				if ok, _, err := prove(t.Context(), z, []byte(c.raw), list); ok || !errors.Is(err, errLater) {
+					t.Errorf("without name servers: %v, %v", ok, err)
+				}
+			}
+		})
+	}
+}
+
+// testSigned: at a mailbox whose host says nothing the owner's mail is his, and pairs
+// him; nothing is looked up for anybody else, or where the host says that it is forged.
+func testSigned(t *testing.T, sv servers) {
+	w := sv.world(t)
+	k := rsaKey(t, 2048)
+	z := &zone{records: map[string][]string{"s1._domainkey.example.org": {k.record}, "s1._domainkey.evil.example": {k.record}}}
+	w.net = z.serve(t)
+	w.in.admits = func(in channels.Inbound) bool { return in.Sender == ada }
+	c := w.config()
+	c.TrustedHost = ""
+	ch := w.channel(c)
+	stop := w.run(ch)
+	w.put(k.sign(t, plain("own@x.org", ada, "", "yes"), "example.org"))
+	if in := w.heard(1)[0]; in.Sender != ada || in.Forwarded || in.Text != "yes" || !strings.HasPrefix(in.Chat, ada+"/") {
+		t.Errorf("%+v", in)
+	}
+	if _, err := ch.Send(t.Context(), channels.Delivery{ID: "answer", Chat: w.heard(1)[0].Chat, Cause: w.heard(1)[0].Payload, Text: "done"}); err != nil {
+		t.Error(err)
+	}
+	file := strings.Repeat("QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVowMTIzNDU2Nzg5MDEyMzQ1Njc4OTAx\n", 9000)
+	large := plain("large@x.org", ada, "", "--b\nContent-Type: text/plain\n\nsee the file\n--b\nContent-Type: application/pdf; name=a.pdf\nContent-Transfer-Encoding: base64\n\n"+file+"--b--", "MIME-Version: 1.0", "Content-Type: multipart/mixed; boundary=b")
+	w.put(k.sign(t, large, "example.org"))
+	if in := w.heard(2)[1]; in.Sender != ada || in.Text != "see the file" || len(in.Files) != 1 {
+		t.Errorf("%.300q, %d files", fmt.Sprint(in.Sender, in.Text), len(in.Files))
+	}
+	asked := len(z.questions())
+	if asked != 2 {
+		t.Errorf("asked %v", z.questions())
+	}
+	// Whoever is not let in is not looked up.
+	w.put(k.sign(t, plain("eve@x.org", "eve@evil.example", "", "who are you?"), "evil.example"))
+	if in := w.heard(3)[2]; !strings.HasPrefix(in.Sender, unverified) || len(z.questions()) != asked {
+		t.Errorf("%+v, asked %v", in, z.questions())
+	}
+	w.put(strings.Replace(k.sign(t, plain("forged@x.org", ada, "", "pay Bob"), "example.org"), "Bob", "Eve", 1))
+	if in := w.heard(4)[3]; !strings.HasPrefix(in.Sender, unverified) || !in.Forwarded {
+		t.Errorf("%+v", in)
+	}
+	w.until("it says why", func() bool {
+		return strings.Contains(ch.Describe(), "2 mails whose sender nobody vouches for, the last one in the name of somebody you let in: its signature (DKIM) is not valid: body hash")
+	})
+	test, err := ch.Test(t.Context())
+	if err != nil || !strings.Contains(test, "the signature of the sender's own host (DKIM), which 4 of the 4 newest mails carry as it has to be") {
+		t.Errorf("%s, %v", test, err)
+	}
+	stop()
+	// What the host of the mailbox has found counts more.
+	asked = len(z.questions())
+	w.run(w.channel(w.config()))
+	w.put("Authentication-Results: " + trusted + "; dmarc=fail header.from=example.org\n" + k.sign(t, plain("failed@x.org", ada, "", "yes"), "example.org"))
+	if in := w.heard(5)[4]; !strings.HasPrefix(in.Sender, unverified) || len(z.questions()) != asked {
+		t.Errorf("%+v, asked %v", in, z.questions())
+	}
+	w.put("Authentication-Results: " + trusted + "; none\n" + k.sign(t, plain("silent@x.org", ada, "", "yes"), "example.org"))
+	if in := w.heard(6)[5]; in.Sender != ada {
+		t.Errorf("%+v", in)
+	}
+}
+
+// testNameServersDown: mails that cannot be looked up wait, also over a restart, and
+// keep up no others; in the end they are nobody's.
+func testNameServersDown(t *testing.T, sv servers) {
+	w := sv.world(t)
+	k := edKey(t)
+	z := &zone{records: map[string][]string{"s1._domainkey.example.org": {k.record}}, down: true}
+	w.net = z.serve(t)
+	w.in.admits = func(in channels.Inbound) bool { return in.Sender == ada }
+	open := func() *Channel {
+		ch := w.channel(w.config())
+		ch.pause = 20 * time.Millisecond
+		return ch
+	}
+	ch := open()
+	stop := w.run(ch)
+	for i := range 2 {
+		w.put(k.sign(t, plain(fmt.Sprint("later", i, "@x.org"), ada, "", fmt.Sprint("mail ", i)), "example.org"))
+	}
+	w.put(letterTo("now@x.org", "bob@other.example", "", "not kept up"))
+	if in := w.heard(1)[0]; in.Text != "not kept up" {
+		t.Errorf("%+v", in)
+	}
+	w.until("they wait", func() bool { return strings.Contains(ch.Describe(), "2 mails wait, since it cannot be looked up now") })
+	stop()
+	z.set(false)
+	ch = open()
+	stop = w.run(ch)
+	got := w.heard(3)
+	for i, in := range got[1:] {
+		if in.Sender != ada || in.Text != fmt.Sprint("mail ", i) {
+			t.Errorf("%+v", in)
+		}
+	}
+	w.until("none waits", func() bool { return !strings.Contains(ch.Describe(), "wait") })
+	z.set(true)
+	w.put(k.sign(t, plain("last@x.org", ada, "", "too late"), "example.org"))
+	w.until("it waits", func() bool { return strings.Contains(ch.Describe(), "1 mails wait") })
+	stop()
+	st, err := open().load(t.Context())
+	if err != nil || len(st.Later) != 1 {
+		t.Fatalf("%+v, %v", st, err)
+	}
+	st.Later[0].Since -= waitFor.Milliseconds()
+	st.Later[0].Next = 0
+	if err := open().save(t.Context(), &st); err != nil {
+		t.Fatal(err)
+	}
+	ch = open()
+	w.run(ch)
+	if in := w.heard(4)[3]; !strings.HasPrefix(in.Sender, unverified) {
+		t.Errorf("%+v", in)
+	}
+	w.until("none waits", func() bool { return !strings.Contains(ch.Describe(), "wait") })
+}
+
+// FuzzSignatures: whatever becomes of a signed mail and of what its host publishes, it
+// proves nothing but what was signed.
+func FuzzSignatures(f *testing.F) {
+	seed := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)) // the same in all processes
+	k := key{seed, "v=DKIM1; k=ed25519; p=" + base64.StdEncoding.EncodeToString(seed.Public().(ed25519.PublicKey))}
+	mail := k.sign(f, plain("a@example.org", ada, "Lunch", "at noon"), "example.org")
+	was := read(pim.Message{}, []byte(mail))
+	f.Add([]byte(mail), k.record)
+	f.Add([]byte(strings.Replace(mail, "DKIM-Signature:", "DKIM-Signature: v=1; d=x; h=From: To\r\nDKIM-Signature:", 1)), k.record+"; t=s:y")
+	f.Fuzz(func(t *testing.T, raw []byte, record string) {
+		z := &zone{records: map[string][]string{"s1._domainkey.example.org": {record}}}
+		ch := &Channel{address: hob}
+		l := read(pim.Message{}, raw)
+		list, why := ch.signatures(l, time.Now())
+		if len(list) == 0 && why == "" || len(list) > maxProofs {
+			t.Fatalf("%d signatures, %q", len(list), why)
+		}
+		ok, _, err := prove(t.Context(), z, raw, list)
+		if err != nil || ok && record != k.record && !strings.Contains(record, k.record[len("v=DKIM1; k=ed25519; "):]) {
+			t.Errorf("%v, %v by %q", ok, err, record)
+		}
+		if ok && (l.from != was.from || l.Subject != was.Subject || l.ID != was.ID || strings.Join(strings.Fields(l.own), " ") != strings.Join(strings.Fields(was.own), " ")) {
+			t.Errorf("%q proves what was not signed", raw)
+		}
+	})
+}
