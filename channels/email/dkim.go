@@ -232,20 +232,22 @@ func aligned(domain, d string) bool {
 // errLater says that nobody could tell now who wrote a mail.
 var errLater = errors.New("who wrote a mail cannot be looked up now")
 
-// prove checks whether one of the signatures of a mail is valid. why none is; errLater
-// when that may change.
-func prove(ctx context.Context, network lookup, raw []byte, list []proof) (ok bool, why string, err error) {
+// prove checks whether one of the signatures of a mail is valid, and by which key, which
+// trusts has to let pass. why none is; errLater when that may change.
+func prove(ctx context.Context, network lookup, raw []byte, list []proof, trusts func(keyID) error) (by keyID, why string, err error) {
 	for _, s := range list {
-		not, e := s.check(ctx, network, raw)
+		k, not, e := s.check(ctx, network, raw)
 		if ctx.Err() != nil {
-			return false, "", ctx.Err()
+			return "", "", ctx.Err()
 		}
 		if not == "" && e == nil {
-			return true, "", nil
+			if e = trusts(k); e == nil {
+				return k, "", nil
+			}
 		}
 		why, err = not, errors.Join(err, e)
 	}
-	return false, why, err
+	return "", why, err
 }
 
 // lookup is what a channel asks name servers by: *safehttp.Client.
@@ -253,8 +255,8 @@ type lookup interface {
 	LookupTXT(ctx context.Context, name string) ([]string, error)
 }
 
-// check checks one signature.
-func (s proof) check(ctx context.Context, network lookup, raw []byte) (why string, err error) {
+// check checks one signature; by is the key that made it.
+func (s proof) check(ctx context.Context, network lookup, raw []byte) (by keyID, why string, err error) {
 	var later error
 	whole := false // the key is for the very domain, and none below it
 	at := s.selector + "._domainkey." + s.domain
@@ -268,6 +270,7 @@ func (s proof) check(ctx context.Context, network lookup, raw []byte) (why strin
 		}
 		if err == nil {
 			whole, err = usable(list)
+			by = nameKey(at, list)
 		}
 		return list, err
 	}
@@ -277,7 +280,7 @@ func (s proof) check(ctx context.Context, network lookup, raw []byte) (why strin
 	})
 	switch {
 	case later != nil:
-		return "", later
+		return "", "", later
 	case panicked != nil:
 		err = panicked
 	case err == nil && len(found) != 1:
@@ -286,14 +289,14 @@ func (s proof) check(ctx context.Context, network lookup, raw []byte) (why strin
 		err = found[0].Err
 	}
 	if err != nil {
-		return "its signature (DKIM) is not valid: " + pim.Line(strings.TrimPrefix(err.Error(), "dkim: "), 120), nil
+		return "", "its signature (DKIM) is not valid: " + pim.Line(strings.TrimPrefix(err.Error(), "dkim: "), 120), nil
 	}
 	v := found[0]
-	_, by, _ := strings.Cut(v.Identifier, "@")
-	if !strings.EqualFold(v.Domain, s.domain) || !slices.Equal(v.HeaderKeys, s.keys) || whole && !strings.EqualFold(by, s.domain) {
-		return "its signature (DKIM) is not what it seemed", nil
+	_, who, _ := strings.Cut(v.Identifier, "@")
+	if !strings.EqualFold(v.Domain, s.domain) || !slices.Equal(v.HeaderKeys, s.keys) || whole && !strings.EqualFold(who, s.domain) || by == "" {
+		return "", "its signature (DKIM) is not what it seemed", nil
 	}
-	return "", nil
+	return by, "", nil
 }
 
 // usable looks at the record of a key before it is used (RFC 6376, 3.6.1). whole: the

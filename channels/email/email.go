@@ -232,7 +232,7 @@ func (c *Channel) Describe() string {
 		out += fmt.Sprintf("; %d mails could not be read", c.broken)
 	}
 	if c.waiting > 0 {
-		out += fmt.Sprintf("; %d mails wait, since it cannot be looked up now who wrote them", c.waiting)
+		out += fmt.Sprintf("; %d mails wait until it is known who wrote them", c.waiting)
 	}
 	if c.unknown > 0 {
 		out += fmt.Sprintf("; %d mails whose sender nobody vouches for", c.unknown)

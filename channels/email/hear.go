@@ -131,7 +131,7 @@ func (h *hearer) folder(ctx context.Context) (string, error) {
 // known by name.
 func (h *hearer) first(ctx context.Context, box string, s mailbox.State) error {
 	now := time.Now()
-	*h.st = state{Box: box, Since: now.Unix(), Looked: now.Unix(), Validity: s.Validity, Next: s.Next, Rates: h.st.Rates}
+	*h.st = state{Box: box, Since: now.Unix(), Looked: now.Unix(), Validity: s.Validity, Next: s.Next, Rates: h.st.Rates, Keys: h.st.Keys}
 	mails, err := h.since(ctx, now.Add(-behind), s.Next)
 	if err != nil {
 		return err
@@ -314,6 +314,7 @@ func (h *hearer) receive(ctx context.Context, l *letter, in channels.Inbound) er
 	}
 	// One that is repeated was not counted: the count is kept together with the place.
 	h.st.count(l.claimed, l.Received)
+	h.st.settle(l.proved)
 	if err := h.m.See(ctx, l.UID); errors.Is(err, pim.ErrRefused) {
 		h.c.log.InfoContext(ctx, "a mail cannot be marked as read", "uid", l.UID, "err", err)
 	} else if err != nil {

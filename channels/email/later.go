@@ -52,10 +52,15 @@ func (h *hearer) prove(ctx context.Context, l *letter, raw []byte, list []proof,
 	if !last && time.Now().Before(h.mute[domain]) {
 		return errLater
 	}
-	ok, why, err := prove(ctx, h.c.network, raw, list)
+	by, why, err := prove(ctx, h.c.network, raw, list, func(k keyID) error { return h.st.trusts(k, time.Now()) })
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case by != "":
+	case errors.Is(err, errNewKey):
+		if why = err.Error(); !last {
+			return err
+		}
 	case errors.Is(err, errLater):
 		if len(h.mute) >= maxLater {
 			clear(h.mute)
@@ -67,7 +72,7 @@ func (h *hearer) prove(ctx context.Context, l *letter, raw []byte, list []proof,
 		}
 		why = err.Error()
 	}
-	l.proved = ok
+	l.proved = by
 	h.doubt(pim.Line(why, 200))
 	return nil
 }

@@ -26,7 +26,7 @@ type cause struct {
 // verified reports whether it is known who wrote a mail: the host that is trusted says
 // so, or his own has signed it.
 func (l *letter) verified(trusted string) bool {
-	return l.proved || judged(l.fields, trusted, l.from) == vouches
+	return l.proved != "" || judged(l.fields, trusted, l.from) == vouches
 }
 
 // inbound is a mail as a message. why it is none: the subject, or the end of a loop.
