@@ -96,6 +96,7 @@ type Channel struct {
 	doubt   string    // why the last of them that claims to come from somebody let in is not his
 	waiting int       // mails of whom nobody could tell yet who wrote them
 	broken  int       // mails that could not be read
+	back    *returned // mails of Hob's that could not be delivered
 	// refusals counts for each mail how often it could not be read.
 	refusals map[uint32]int
 }
@@ -230,6 +231,9 @@ func (c *Channel) Describe() string {
 	}
 	if c.broken > 0 {
 		out += fmt.Sprintf("; %d mails could not be read", c.broken)
+	}
+	if c.back != nil && !c.back.over(time.Now()) {
+		out += "; " + c.back.String()
 	}
 	if c.waiting > 0 {
 		out += fmt.Sprintf("; %d mails wait until it is known who wrote them", c.waiting)

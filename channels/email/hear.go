@@ -85,6 +85,8 @@ type hearer struct {
 	st *state
 	// mute are the domains of senders of which nothing can be looked up, until when.
 	mute map[string]time.Time
+	// reports counts those of this hour that were looked for.
+	reports rate
 }
 
 // begin opens the folder and hears what came while nobody listened.
@@ -249,6 +251,7 @@ func (h *hearer) mail(ctx context.Context, uid uint32, last bool) error {
 		}
 	}()
 	if why := h.c.leave(l); why != "" {
+		h.report(ctx, l, raw)
 		return h.leave(ctx, l, why)
 	}
 	in, why := h.c.inbound(l)

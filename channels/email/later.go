@@ -116,11 +116,11 @@ func (h *hearer) again(ctx context.Context) error {
 	return nil
 }
 
-// counts notes how many mails wait.
+// counts notes how many mails wait, and what came back.
 func (h *hearer) counts() {
 	h.c.mu.Lock()
 	defer h.c.mu.Unlock()
-	h.c.waiting = len(h.st.Later)
+	h.c.waiting, h.c.back = len(h.st.Later), h.st.Back
 }
 
 // alarm is signalled when the first of the mails that wait is to be looked at again,

@@ -47,6 +47,8 @@ type state struct {
 	Rates    map[string]rate `json:"rates"`
 	// Later are mails of which nobody could tell yet who wrote them, in their order.
 	Later []later `json:"later,omitempty"`
+	// Back is nil as long as no mail of Hob's has come back.
+	Back *returned `json:"back,omitempty"`
 	// Keys are those that have signed mails.
 	Keys map[keyID]keySeen `json:"keys,omitempty"`
 }

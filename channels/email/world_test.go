@@ -80,6 +80,7 @@ func TestAtServers(t *testing.T) {
 		{"Refusals", testRefusals},
 		{"Corpus", testCorpus},
 		{"Storms", testStorms},
+		{"ComesBack", testComesBack},
 		{"Loops", testLoops},
 		{"TwoHobs", testTwoHobs},
 		{"Kills", testKills},
