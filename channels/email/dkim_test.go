@@ -2,7 +2,6 @@ package email
 
 import (
 	"bytes"
-	"context"
 	"crypto"
 	"crypto/ed25519"
 	"crypto/rand"
@@ -12,19 +11,16 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"net"
+	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/emersion/go-msgauth/dkim"
-	"golang.org/x/net/dns/dnsmessage"
 
 	"hob/channels"
 	"hob/platform/pim"
-	"hob/platform/safehttp"
 )
 
 // key signs mails.
@@ -109,110 +105,6 @@ func crlf(s string) string {
 func plain(id, from, subject, text string, more ...string) string {
 	_, mail, _ := strings.Cut(letterTo(id, from, subject, text, more...), "\n")
 	return mail
-}
-
-// zone is what name servers say.
-type zone struct {
-	mu      sync.Mutex
-	records map[string][]string
-	down    bool
-	asked   []string
-}
-
-func (z *zone) look(name string) (list []string, down bool) {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	name = strings.ToLower(strings.TrimSuffix(name, "."))
-	z.asked = append(z.asked, name)
-	return z.records[name], z.down
-}
-
-func (z *zone) set(down bool) {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	z.down = down
-}
-
-func (z *zone) questions() []string {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	return slices.Clone(z.asked)
-}
-
-// LookupTXT implements lookup.
-func (z *zone) LookupTXT(_ context.Context, name string) ([]string, error) {
-	list, down := z.look(name)
-	if down {
-		return nil, &safehttp.Error{Kind: safehttp.Resolve, Message: "the name servers do not answer"}
-	}
-	if list == nil {
-		return nil, &safehttp.Error{Kind: safehttp.NotFound, Message: "nothing is published"}
-	}
-	return list, nil
-}
-
-// serve answers over UDP as name servers do (RFC 1035), and returns the way there.
-func (z *zone) serve(t *testing.T) *safehttp.Client {
-	t.Helper()
-	conn, err := new(net.ListenConfig).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		buf := make([]byte, 2048)
-		for {
-			n, from, err := conn.ReadFrom(buf)
-			if err != nil {
-				return
-			}
-			if out := z.answer(buf[:n]); out != nil {
-				_, _ = conn.WriteTo(out, from)
-			}
-		}
-	}()
-	t.Cleanup(func() { _ = conn.Close(); <-done })
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "udp", conn.LocalAddr().String())
-	}
-	c, err := safehttp.New(safehttp.Options{Resolver: &net.Resolver{PreferGo: true, Dial: dial}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-func (z *zone) answer(in []byte) []byte {
-	var m dnsmessage.Message
-	if err := m.Unpack(in); err != nil || len(m.Questions) != 1 {
-		return nil
-	}
-	q := m.Questions[0]
-	list, down := z.look(q.Name.String())
-	out := dnsmessage.Message{Header: dnsmessage.Header{ID: m.ID, Response: true, RecursionAvailable: true}, Questions: m.Questions}
-	switch {
-	case down:
-		out.RCode = dnsmessage.RCodeServerFailure
-	case list == nil:
-		out.RCode = dnsmessage.RCodeNameError
-	}
-	for _, s := range list {
-		var parts []string
-		for part := range slices.Chunk([]byte(s), 255) {
-			parts = append(parts, string(part))
-		}
-		if !down {
-			out.Answers = append(out.Answers, dnsmessage.Resource{
-				Header: dnsmessage.ResourceHeader{Name: q.Name, Type: dnsmessage.TypeTXT, Class: dnsmessage.ClassINET, TTL: 1}, Body: &dnsmessage.TXTResource{TXT: parts},
-			})
-		}
-	}
-	b, err := out.Pack()
-	if err != nil {
-		return nil
-	}
-	return b
 }
 
 func anyKey(keyID) error { return nil }
@@ -511,6 +403,45 @@ func TestANewKeyWaits(t *testing.T) {
 	step(one, 0, true)
 	if len(s.Keys) > maxKeys {
 		t.Errorf("%d keys are kept", len(s.Keys))
+	}
+}
+
+// TestWhatIsReadOfAMailThatWaits: the whole of a mail is read again when that may tell
+// something new, and not while name servers fail, as whoever chose their names may want.
+func TestWhatIsReadOfAMailThatWaits(t *testing.T) {
+	z := &zone{records: map[string][]string{"s1._domainkey.example.org": {"x"}}, broken: "s2._domainkey.example.org"}
+	l := &letter{from: ada}
+	is, fails, none := proof{selector: "s1", domain: "example.org"}, proof{selector: "s2", domain: "example.org"}, proof{selector: "s3", domain: "example.org"}
+	for i, c := range []struct {
+		list []proof
+		n    try
+		read bool
+	}{
+		{[]proof{is}, firstTry, true},
+		{[]proof{none}, firstTry, true}, // nothing is read for it: it is proved to be none
+		{[]proof{fails}, firstTry, false},
+		{[]proof{fails, none}, firstTry, false},
+		{[]proof{fails, is}, firstTry, true},
+		{[]proof{fails, is}, nextTry, false},
+		{[]proof{is}, nextTry, true},
+		{[]proof{fails}, lastTry, true},
+	} {
+		h := &hearer{c: &Channel{network: z, log: slog.New(slog.DiscardHandler), pause: time.Hour}, mute: map[string]time.Time{}}
+		keys, err := h.keys(t.Context(), l, c.list, c.n)
+		if (err == nil) != c.read || err != nil && !errors.Is(err, errLater) {
+			t.Errorf("%d: %v", i, err)
+		}
+		if err == nil {
+			n := len(z.questions())
+			if _, err := keys.LookupTXT(t.Context(), c.list[0].at()); unsure(err) != (c.list[0].selector == "s2") || len(z.questions()) != n {
+				t.Errorf("%d: it is asked again, %v", i, err)
+			}
+			continue
+		}
+		n := len(z.questions())
+		if _, err := h.keys(t.Context(), l, c.list, firstTry); !errors.Is(err, errLater) || len(z.questions()) != n {
+			t.Errorf("%d: at once again: %v", i, err)
+		}
 	}
 }
 

@@ -231,8 +231,8 @@ func (h *hearer) look(ctx context.Context) error {
 }
 
 // mail hears one mail. Its error means that the mail was not taken and has to be tried
-// again: errLater, that others need not wait for it. last: it does not wait any more.
-func (h *hearer) mail(ctx context.Context, uid uint32, last bool) error {
+// again: errLater, that others need not wait for it.
+func (h *hearer) mail(ctx context.Context, uid uint32, n try) (err error) {
 	x, raw, ok, err := h.m.Raw(ctx, uid, 0, glance)
 	if err != nil {
 		return h.refused(ctx, uid, err)
@@ -244,9 +244,8 @@ func (h *hearer) mail(ctx context.Context, uid uint32, last bool) error {
 	if err := safely(func() { l = read(x, raw) }); err != nil {
 		return h.skip(ctx, uid, err)
 	}
-	waits := false
 	defer func() {
-		if !waits {
+		if !errors.Is(err, errLater) {
 			h.st.know(l.Message)
 		}
 	}()
@@ -260,8 +259,9 @@ func (h *hearer) mail(ctx context.Context, uid uint32, last bool) error {
 	}
 	known := l.verified(h.c.trusted)
 	var signed []proof
+	var keys lookup
 	if !known {
-		if signed, err = h.signed(ctx, l, in); err != nil {
+		if signed, keys, err = h.signed(ctx, l, in, n); err != nil {
 			return err
 		}
 	}
@@ -277,8 +277,7 @@ func (h *hearer) mail(ctx context.Context, uid uint32, last bool) error {
 		again = true
 	}
 	if len(signed) > 0 {
-		if err := h.prove(ctx, l, raw, signed, last); err != nil {
-			waits = errors.Is(err, errLater)
+		if err := h.prove(ctx, l, raw, signed, keys, n); err != nil {
 			return err
 		}
 	}
@@ -290,6 +289,11 @@ func (h *hearer) mail(ctx context.Context, uid uint32, last bool) error {
 			return h.leave(ctx, l, why)
 		}
 	}
+	return h.take(ctx, l, in)
+}
+
+// take hands a mail on with its files.
+func (h *hearer) take(ctx context.Context, l *letter, in channels.Inbound) error {
 	if !l.verified(h.c.trusted) {
 		h.c.mu.Lock()
 		h.c.unknown++
@@ -299,9 +303,9 @@ func (h *hearer) mail(ctx context.Context, uid uint32, last bool) error {
 		return h.leave(ctx, l, fmt.Sprintf("more than %d mails of this address came within an hour", perHour))
 	}
 	in.Key = h.key(l)
-	if in.Files = l.attachments(); x.Size > h.c.most && len(in.Files) > 0 {
+	if in.Files = l.attachments(); l.Size > h.c.most && len(in.Files) > 0 {
 		last := &in.Files[len(in.Files)-1] // it, and what may follow, is not there as a whole
-		last.Size, last.Open = x.Size, nil
+		last.Size, last.Open = l.Size, nil
 	}
 	return h.receive(ctx, l, in)
 }
