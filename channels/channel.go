@@ -114,6 +114,14 @@ type Knower interface {
 	Known(ctx context.Context, in Inbound) (Accepted, bool, error)
 }
 
+// Doorkeeper is a Receiver that is asked whether it matters who wrote a message, before a
+// channel goes to lengths to find out: Admits reports whether it would be taken if Sender
+// were proved. That is so for the owner, for who is let in, and while the owner may be
+// pairing.
+type Doorkeeper interface {
+	Admits(ctx context.Context, in Inbound) (bool, error)
+}
+
 // Overhearer is a Receiver that is also shown what is not taken because of who
 // wrote it: nothing is answered, but the owner may have asked to hear of it.
 type Overhearer interface {

@@ -60,6 +60,25 @@ func (g *gate) lets(sender string) bool {
 	return sender != "" && g.allow != nil && slices.ContainsFunc(g.allow(), func(id string) bool { return SenderID(id) == sender })
 }
 
+// Admits implements Doorkeeper.
+func (g *gate) Admits(ctx context.Context, in Inbound) (bool, error) {
+	in.Channel, in.Sender = g.name, SenderID(in.Sender)
+	if in.Sender == "" || g.lets(in.Sender) {
+		return in.Sender != "", nil
+	}
+	if g.owners == nil {
+		return false, nil
+	}
+	yes, err := g.owners.IsOwner(ctx, g.name, in.Sender)
+	if p, ok := g.owners.(Pairer); ok && err == nil && !yes {
+		yes, err = p.Pairs(ctx, in)
+	}
+	if err != nil {
+		return false, fmt.Errorf("channels: %s: whether a sender matters: %w", g.name, err)
+	}
+	return yes, nil
+}
+
 // Receive hands a message on, or answers ErrStranger. Other people get a
 // conversation of their own, whatever the channel asked for, so that their
 // words never stand in the owner's.

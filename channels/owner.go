@@ -22,6 +22,12 @@ type Owners interface {
 	Pair(ctx context.Context, in Inbound) (bool, error)
 }
 
+// Pairer is Owners that can tell, without counting it as a try, whether a message has the
+// form of a code while one is open on its channel.
+type Pairer interface {
+	Pairs(ctx context.Context, in Inbound) (bool, error)
+}
+
 // Deaf marks a channel on which nobody can write to Hob.
 type Deaf interface{ Deaf() }
 

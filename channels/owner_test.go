@@ -1,7 +1,10 @@
 package channels_test
 
 import (
+	"context"
 	"errors"
+	"maps"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -56,6 +59,55 @@ func TestIncidentI11(t *testing.T) {
 			})
 		})
 	}
+}
+
+// doorman asks who would be let in before he says anything.
+type doorman struct {
+	allow []string
+	ask   []string
+	got   map[string]bool
+}
+
+func (d *doorman) Allow() []string { return d.allow }
+
+func (*doorman) Send(context.Context, channels.Delivery) (channels.Receipt, error) {
+	return channels.Receipt{}, nil
+}
+
+func (d *doorman) Run(ctx context.Context, r channels.Receiver) error {
+	for _, who := range d.ask {
+		name, text, _ := strings.Cut(who, " ")
+		yes, err := r.(channels.Doorkeeper).Admits(ctx, channels.Inbound{Chat: "7", Sender: name, Text: text})
+		if err == nil {
+			d.got[who] = yes
+		}
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// pairs is the owner "me", for whom "code" is one.
+type pairs struct{}
+
+func (pairs) IsOwner(_ context.Context, _, sender string) (bool, error) { return sender == "me", nil }
+
+func (pairs) Pair(context.Context, channels.Inbound) (bool, error) { return false, nil }
+
+func (pairs) Pairs(_ context.Context, in channels.Inbound) (bool, error) {
+	return in.Text == "code", nil
+}
+
+// TestWhoWouldBeLetIn: a channel learns whether it matters who wrote a message.
+func TestWhoWouldBeLetIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &doorman{allow: []string{"guest"}, ask: []string{"me", "guest", "eve", "eve code", ""}, got: map[string]bool{}}
+		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": d}, channels.Options{Owners: pairs{}})
+		synctest.Wait()
+		if want := map[string]bool{"me": true, "guest": true, "eve": false, "eve code": true, "": false}; !maps.Equal(d.got, want) {
+			t.Errorf("%v", d.got)
+		}
+		h.stop(t)
+	})
 }
 
 // TestNoWords: a name alone, or somebody else's words alone, are a message like others. One

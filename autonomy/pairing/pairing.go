@@ -148,19 +148,26 @@ func (p *Pairings) IsOwner(ctx context.Context, channel, sender string) (yes boo
 	return yes, nil
 }
 
+// Pairs implements channels.Pairer.
+func (p *Pairings) Pairs(ctx context.Context, in channels.Inbound) (open bool, err error) {
+	if _, ok := ParseCode(in.Text); !ok || in.Sender == "" {
+		return false, nil
+	}
+	err = p.db.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pairing_codes WHERE channel = ? AND expires_at > ? AND tries < ?)`,
+		in.Channel, time.Now().UnixMilli(), maxTries).Scan(&open)
+	if err != nil {
+		return false, fmt.Errorf("pairing: %w", err)
+	}
+	return open, nil
+}
+
 // Pair implements channels.Owners. A code that was tried too often, or written in a
 // group, is worth nothing, also for its owner.
 func (p *Pairings) Pair(ctx context.Context, in channels.Inbound) (paired bool, err error) {
-	code, ok := ParseCode(in.Text)
-	if !ok || in.Sender == "" {
-		return false, nil
-	}
-	var open bool
-	err = p.db.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pairing_codes WHERE channel = ? AND expires_at > ? AND tries < ?)`,
-		in.Channel, time.Now().UnixMilli(), maxTries).Scan(&open)
-	if err != nil || !open {
+	if open, err := p.Pairs(ctx, in); err != nil || !open {
 		return false, err // no write for what strangers send
 	}
+	code, _ := ParseCode(in.Text)
 	err = p.db.Write(ctx, func(tx *store.Tx) error {
 		paired, err = p.tryTx(tx, in, code)
 		return err

@@ -54,6 +54,14 @@ func TestACodePairsOnce(t *testing.T) {
 	if len(c.Code) != 11 || time.Until(c.ExpiresAt) > 10*time.Minute {
 		t.Errorf("%+v", c)
 	}
+	for text, want := range map[string]bool{c.Code: true, "AAAAA-AAAAA": true, "hello": false} { // it is no try
+		if yes, err := p.Pairs(t.Context(), channels.Inbound{Channel: "chat", Sender: "ada", Text: text}); err != nil || yes != want {
+			t.Errorf("%q: %v, %v", text, yes, err)
+		}
+		if yes, err := p.Pairs(t.Context(), channels.Inbound{Channel: "other", Sender: "ada", Text: text}); err != nil || yes {
+			t.Errorf("%q: %v, %v where no code is open", text, yes, err)
+		}
+	}
 	if says(p, t, "chat", "", c.Code) || says(p, t, "other", "ada", c.Code) {
 		t.Error("nobody, or another channel, was paired")
 	}

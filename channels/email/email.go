@@ -3,7 +3,8 @@
 // belongs to.
 //
 // Who wrote a mail is what the owner's own mail host says it has checked
-// (Authentication-Results, RFC 8601), and nobody else's word. Mails of programs, lists
+// (Authentication-Results, RFC 8601); where it says nothing, what the sender's host has
+// signed (DKIM, RFC 6376); and nobody else's word. Mails of programs, lists
 // and mail servers are neither heard nor answered (RFC 3834), and two counters that
 // outlive a restart end every loop that is left.
 //
@@ -27,6 +28,7 @@ import (
 	"hob/platform/pim"
 	"hob/platform/pim/mailbox"
 	"hob/platform/pim/outgoing"
+	"hob/platform/safehttp"
 )
 
 // Name is the channel's name.
@@ -82,6 +84,8 @@ type Channel struct {
 	keep    channels.Keeper
 	lines   lines
 	most    int64 // maxMail
+	network lookup
+	pause   time.Duration // firstPause
 
 	mu      sync.Mutex
 	since   time.Time // when the connection that is there came about
@@ -89,7 +93,10 @@ type Channel struct {
 	left    int       // mails that were not for Hob to hear
 	why     string    // why the last of them was not
 	unknown int       // mails whose sender nobody vouches for
+	doubt   string    // why the last of them that claims to come from somebody let in is not his
+	waiting int       // mails of whom nobody could tell yet who wrote them
 	broken  int       // mails that could not be read
+	back    *returned // mails of Hob's that could not be delivered
 	// refusals counts for each mail how often it could not be read.
 	refusals map[uint32]int
 }
@@ -111,13 +118,18 @@ func New(c Config, deps channels.Deps) (*Channel, error) {
 	if err != nil {
 		return nil, err
 	}
-	ch := &Channel{conf: c, account: a, address: strings.ToLower(a.Address), trusted: host, most: maxMail, log: deps.Log, keep: deps.Keep, refusals: map[uint32]int{}}
+	ch := &Channel{conf: c, account: a, address: strings.ToLower(a.Address), trusted: host, most: maxMail, network: deps.Network, pause: firstPause, log: deps.Log, keep: deps.Keep, refusals: map[uint32]int{}}
 	_, ch.host, _ = strings.Cut(ch.address, "@")
 	if ch.trusted == "" {
 		ch.trusted = hostOf(a.IMAP)
 	}
 	if ch.log == nil {
 		ch.log = slog.New(slog.DiscardHandler)
+	}
+	if deps.Network == nil {
+		if ch.network, err = safehttp.New(safehttp.Options{}); err != nil {
+			return nil, err
+		}
 	}
 	return ch, nil
 }
@@ -187,11 +199,10 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", classified(err)
 	}
-	var ids []string
-	mails := 0
+	var found seen
 	s, err := m.Select(ctx, c.conf.Folder)
 	if err == nil && s.Messages > 0 {
-		ids, mails, err = c.checks(ctx, m, s.Next)
+		found, err = c.checks(ctx, m, s.Next)
 	}
 	if err = errors.Join(err, m.Close()); err != nil { //nolint:contextcheck // signing out has a time of its own
 		return "", classified(err)
@@ -201,7 +212,7 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 			return "", classified(err)
 		}
 	}
-	return fmt.Sprintf("signed in as %s: %d mails in %s; %s", c.address, s.Messages, c.conf.Folder, recognised(c.trusted, ids, mails)), nil
+	return fmt.Sprintf("signed in as %s: %d mails in %s; %s", c.address, s.Messages, c.conf.Folder, recognised(c.trusted, found)), nil
 }
 
 // Describe implements channels.Describer.
@@ -221,11 +232,17 @@ func (c *Channel) Describe() string {
 	if c.broken > 0 {
 		out += fmt.Sprintf("; %d mails could not be read", c.broken)
 	}
-	switch {
-	case c.trusted == "":
-		out += "; " + nobody
-	case c.unknown > 0:
-		out += fmt.Sprintf("; %d mails whose sender %s does not vouch for", c.unknown, c.trusted)
+	if c.back != nil && !c.back.over(time.Now()) {
+		out += "; " + c.back.String()
+	}
+	if c.waiting > 0 {
+		out += fmt.Sprintf("; %d mails wait until it is known who wrote them", c.waiting)
+	}
+	if c.unknown > 0 {
+		out += fmt.Sprintf("; %d mails whose sender nobody vouches for", c.unknown)
+	}
+	if c.doubt != "" {
+		out += ", the last one in the name of somebody you let in: " + c.doubt
 	}
 	return out
 }

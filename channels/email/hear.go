@@ -33,9 +33,6 @@ func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 	if c.keep == nil {
 		return channels.Errorf(channels.Permanent, "email: there is nothing to keep in where the mailbox was read to")
 	}
-	if c.trusted == "" {
-		c.log.WarnContext(ctx, "no sender of mails is recognised", "remedy", nobody)
-	}
 	c.lines.hold()
 	defer c.lines.release() //nolint:contextcheck // signing out has a time of its own
 	err := c.listen(ctx, r)
@@ -57,13 +54,20 @@ func (c *Channel) listen(ctx context.Context, r channels.Receiver) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.Close()) }() //nolint:contextcheck // signing out has a time of its own
-	h := &hearer{c: c, m: m, to: r, st: &st}
+	h := &hearer{c: c, m: m, to: r, st: &st, mute: map[string]time.Time{}}
 	if err := h.begin(ctx); err != nil {
 		return err
 	}
+	h.counts()
 	c.stands(time.Now(), nil)
 	for ctx.Err() == nil {
-		if err := m.Wait(ctx, nil); err != nil || ctx.Err() != nil {
+		wake, stop := h.alarm()
+		err := m.Wait(ctx, wake)
+		stop()
+		if err != nil || ctx.Err() != nil {
+			return err
+		}
+		if err := h.again(ctx); err != nil {
 			return err
 		}
 		if err := h.look(ctx); err != nil {
@@ -79,6 +83,10 @@ type hearer struct {
 	m  *mailbox.Conn
 	to channels.Receiver
 	st *state
+	// mute are the domains of senders of which nothing can be looked up, until when.
+	mute map[string]time.Time
+	// reports counts those of this hour that were looked for.
+	reports rate
 }
 
 // begin opens the folder and hears what came while nobody listened.
@@ -107,6 +115,9 @@ func (h *hearer) begin(ctx context.Context) error {
 	case h.st.Validity != s.Validity || h.st.Next > s.Next:
 		return h.renumbered(ctx, s)
 	}
+	if err := h.again(ctx); err != nil {
+		return err
+	}
 	return h.look(ctx)
 }
 
@@ -122,7 +133,7 @@ func (h *hearer) folder(ctx context.Context) (string, error) {
 // known by name.
 func (h *hearer) first(ctx context.Context, box string, s mailbox.State) error {
 	now := time.Now()
-	*h.st = state{Box: box, Since: now.Unix(), Looked: now.Unix(), Validity: s.Validity, Next: s.Next, Rates: h.st.Rates}
+	*h.st = state{Box: box, Since: now.Unix(), Looked: now.Unix(), Validity: s.Validity, Next: s.Next, Rates: h.st.Rates, Keys: h.st.Keys}
 	mails, err := h.since(ctx, now.Add(-behind), s.Next)
 	if err != nil {
 		return err
@@ -167,6 +178,7 @@ func (h *hearer) since(ctx context.Context, t time.Time, before uint32) (out []p
 func (h *hearer) renumbered(ctx context.Context, s mailbox.State) error {
 	h.c.log.WarnContext(ctx, "the mail server has numbered its mails anew", "folder", h.c.conf.Folder)
 	clear(h.c.refusals)
+	h.st.Later = nil // they are among those that were not heard
 	begin := time.Unix(h.st.Since, 0)
 	from := time.Unix(h.st.Looked, 0).Add(-behind)
 	if from.Before(begin.Add(-clock)) {
@@ -181,7 +193,7 @@ func (h *hearer) renumbered(ctx context.Context, s mailbox.State) error {
 		if h.st.knows(x) || x.Received.Before(from) || !x.Date.IsZero() && x.Date.Before(from) {
 			continue
 		}
-		if err := h.mail(ctx, x.UID); err != nil {
+		if err := h.new(ctx, x.UID); err != nil {
 			return err
 		}
 		if err := h.c.save(ctx, h.st); err != nil { // the name alone: it is not heard again
@@ -203,7 +215,7 @@ func (h *hearer) look(ctx context.Context) error {
 		return err
 	}
 	for _, uid := range uids {
-		if err := h.mail(ctx, uid); err != nil {
+		if err := h.new(ctx, uid); err != nil {
 			return err
 		}
 		h.st.Next = uid + 1
@@ -219,8 +231,8 @@ func (h *hearer) look(ctx context.Context) error {
 }
 
 // mail hears one mail. Its error means that the mail was not taken and has to be tried
-// again.
-func (h *hearer) mail(ctx context.Context, uid uint32) error {
+// again: errLater, that others need not wait for it.
+func (h *hearer) mail(ctx context.Context, uid uint32, n try) (err error) {
 	x, raw, ok, err := h.m.Raw(ctx, uid, 0, glance)
 	if err != nil {
 		return h.refused(ctx, uid, err)
@@ -232,8 +244,13 @@ func (h *hearer) mail(ctx context.Context, uid uint32) error {
 	if err := safely(func() { l = read(x, raw) }); err != nil {
 		return h.skip(ctx, uid, err)
 	}
-	defer h.st.know(l.Message)
+	defer func() {
+		if !errors.Is(err, errLater) {
+			h.st.know(l.Message)
+		}
+	}()
 	if why := h.c.leave(l); why != "" {
+		h.report(ctx, l, raw)
 		return h.leave(ctx, l, why)
 	}
 	in, why := h.c.inbound(l)
@@ -241,12 +258,15 @@ func (h *hearer) mail(ctx context.Context, uid uint32) error {
 		return h.leave(ctx, l, why)
 	}
 	known := l.verified(h.c.trusted)
+	var signed []proof
+	var keys lookup
 	if !known {
-		h.c.mu.Lock()
-		h.c.unknown++
-		h.c.mu.Unlock()
+		if signed, keys, err = h.signed(ctx, l, in, n); err != nil {
+			return err
+		}
 	}
-	if known && x.Size > int64(len(raw)) && x.Size <= h.c.most {
+	again := len(signed) > 0
+	if (known || again) && x.Size > int64(len(raw)) && x.Size <= h.c.most {
 		// Only a sender whom the owner can have let in costs that much.
 		if raw, err = h.whole(ctx, uid, raw, x.Size); err != nil {
 			return h.refused(ctx, uid, err)
@@ -254,6 +274,14 @@ func (h *hearer) mail(ctx context.Context, uid uint32) error {
 		if err := safely(func() { l = read(x, raw) }); err != nil {
 			return h.skip(ctx, uid, err)
 		}
+		again = true
+	}
+	if len(signed) > 0 {
+		if err := h.prove(ctx, l, raw, signed, keys, n); err != nil {
+			return err
+		}
+	}
+	if again {
 		if why = h.c.leave(l); why == "" {
 			in, why = h.c.inbound(l)
 		}
@@ -261,13 +289,23 @@ func (h *hearer) mail(ctx context.Context, uid uint32) error {
 			return h.leave(ctx, l, why)
 		}
 	}
+	return h.take(ctx, l, in)
+}
+
+// take hands a mail on with its files.
+func (h *hearer) take(ctx context.Context, l *letter, in channels.Inbound) error {
+	if !l.verified(h.c.trusted) {
+		h.c.mu.Lock()
+		h.c.unknown++
+		h.c.mu.Unlock()
+	}
 	if h.st.full(l.claimed, l.Received) {
 		return h.leave(ctx, l, fmt.Sprintf("more than %d mails of this address came within an hour", perHour))
 	}
 	in.Key = h.key(l)
-	if in.Files = l.attachments(); x.Size > h.c.most && len(in.Files) > 0 {
+	if in.Files = l.attachments(); l.Size > h.c.most && len(in.Files) > 0 {
 		last := &in.Files[len(in.Files)-1] // it, and what may follow, is not there as a whole
-		last.Size, last.Open = x.Size, nil
+		last.Size, last.Open = l.Size, nil
 	}
 	return h.receive(ctx, l, in)
 }
@@ -283,6 +321,7 @@ func (h *hearer) receive(ctx context.Context, l *letter, in channels.Inbound) er
 	}
 	// One that is repeated was not counted: the count is kept together with the place.
 	h.st.count(l.claimed, l.Received)
+	h.st.settle(l.proved)
 	if err := h.m.See(ctx, l.UID); errors.Is(err, pim.ErrRefused) {
 		h.c.log.InfoContext(ctx, "a mail cannot be marked as read", "uid", l.UID, "err", err)
 	} else if err != nil {
@@ -345,7 +384,8 @@ func (h *hearer) refused(ctx context.Context, uid uint32, err error) error {
 		return h.skip(ctx, uid, err)
 	}
 	_ = h.skip(ctx, uid, err)
-	h.st.Next = uid + 1 // the connection is over
+	h.st.Next = max(h.st.Next, uid+1) // the connection is over
+	h.st.Later = slices.DeleteFunc(h.st.Later, func(x later) bool { return x.UID == uid })
 	return errors.Join(err, h.c.save(ctx, h.st))
 }
 

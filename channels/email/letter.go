@@ -28,6 +28,7 @@ type letter struct {
 
 	fields  []field
 	from    string // the one address of its one From field; "" when there is none such
+	proved  keyID  // the key whose signature proves that from wrote it, to Hob
 	claimed string // any address that it claims to come from, for what is to be left
 	refers  []string
 	own     string // what the sender wrote himself

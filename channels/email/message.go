@@ -23,8 +23,10 @@ type cause struct {
 	Hops    int      `json:"hops,omitempty"`
 }
 
+// verified reports whether it is known who wrote a mail: the host that is trusted says
+// so, or his own has signed it.
 func (l *letter) verified(trusted string) bool {
-	return vouched(l.fields, trusted, l.from)
+	return l.proved != "" || judged(l.fields, trusted, l.from) == vouches
 }
 
 // inbound is a mail as a message. why it is none: the subject, or the end of a loop.

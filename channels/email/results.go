@@ -218,17 +218,26 @@ func (p *resultParser) prop() (out prop, ok bool) {
 	return prop{name, strings.ToLower(value)}, true
 }
 
-// vouched reports whether the host that is trusted says that a mail came from this
-// address. Of its fields the topmost counts, since each host adds its own at the top
-// (RFC 8601, 4.1 and 5); a field of its name further down may be the sender's.
-func vouched(fields []field, trusted, address string) bool {
+// verdict is what the host of this mailbox says of a mail.
+type verdict uint8
+
+const (
+	silent   verdict = iota // it has checked nothing that says who wrote it
+	vouches                 // it came from this address
+	disowned                // it did not, or nobody can read what the host says
+)
+
+// judged is what the host that is trusted says of whether a mail came from this address.
+// Of its fields the topmost counts, since each host adds its own at the top (RFC 8601,
+// 4.1 and 5); a field of its name further down may be the sender's.
+func judged(fields []field, trusted, address string) verdict {
 	if trusted == "" || address == "" {
-		return false
+		return silent
 	}
 	begun := false
 	for _, f := range fields {
 		if f.name == "received" && begun {
-			return false // from here on down it was written elsewhere
+			return silent // from here on down it was written elsewhere
 		}
 		if f.name != "authentication-results" {
 			continue
@@ -237,11 +246,14 @@ func vouched(fields []field, trusted, address string) bool {
 		if !named(id, trusted) {
 			continue
 		}
-		if begun = true; !ok || !beside(results) {
-			return ok && passes(results, address)
+		if begun = true; !ok {
+			return disowned
+		}
+		if !beside(results) {
+			return passes(results, address)
 		}
 	}
-	return false
+	return silent
 }
 
 // named reports whether a name is the one that is trusted, which may stand for all
@@ -261,17 +273,21 @@ func beside(results []result) bool {
 	})
 }
 
-func passes(results []result, address string) bool {
+// passes is the verdict of the results of one field. A lookup that failed there
+// (temperror) says nothing.
+func passes(results []result, address string) verdict {
 	domain := after(address)
-	aligned, dmarc := false, false
+	aligned, dmarc, unsure := false, false, false
+	signed, forged := false, false
 	for _, r := range results {
+		unsure = unsure || r.value == "temperror" && r.method == "dmarc"
 		switch r.method {
 		case "dmarc":
 			switch {
 			case r.value == "pass" && r.prop("header.from") == domain:
 				dmarc = true
-			case r.value != "none": // it failed, or was about somebody else
-				return false
+			case r.value != "none" && r.value != "temperror": // it failed, or was about somebody else
+				return disowned
 			}
 		case "dkim":
 			d := r.prop("header.d")
@@ -279,6 +295,8 @@ func passes(results []result, address string) bool {
 				d = after(r.prop("header.i"))
 			}
 			aligned = aligned || r.value == "pass" && within(domain, d)
+			signed = signed || r.value == "pass"
+			forged = forged || r.value != "pass" && r.value != "temperror"
 		case "spf":
 			from := r.prop("smtp.mailfrom")
 			if strings.Contains(from, "@") {
@@ -289,7 +307,13 @@ func passes(results []result, address string) bool {
 			aligned = aligned || r.value == "pass" && r.prop("smtp.auth") == address
 		}
 	}
-	return dmarc || aligned
+	switch {
+	case dmarc || aligned && !unsure:
+		return vouches
+	case forged && !signed:
+		return disowned
+	}
+	return silent
 }
 
 func after(address string) string { return address[strings.LastIndexByte(address, '@')+1:] }

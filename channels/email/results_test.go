@@ -8,6 +8,10 @@ import (
 	"hob/platform/pim"
 )
 
+func vouched(fields []field, trusted, address string) bool {
+	return judged(fields, trusted, address) == vouches
+}
+
 func TestWhoIsVouchedFor(t *testing.T) {
 	const ar = "authentication-results"
 	one := func(v string) []field { return []field{{ar, v}} }
@@ -72,6 +76,31 @@ func TestWhoIsVouchedFor(t *testing.T) {
 				t.Error("nobody is trusted, and it counts")
 			}
 		})
+	}
+}
+
+// TestWhatTheHostSays: only where the host of the mailbox has not said that a mail is
+// forged, a signature may say who wrote it.
+func TestWhatTheHostSays(t *testing.T) {
+	for value, want := range map[string]verdict{
+		"mx.test.local; dmarc=pass header.from=example.org":                                          vouches,
+		"mx.test.local; dmarc=fail header.from=example.org":                                          disowned,
+		"mx.test.local; dkim=pass header.d=mail.example.org; dmarc=fail header.from=example.org":     disowned,
+		"mx.test.local; dmarc=pass header.from=evil.example":                                         disowned,
+		"mx.test.local; dkim=fail header.d=example.org":                                              disowned,
+		"mx.test.local; dkim=none":                                                                   disowned,
+		"mx.test.local; dmarc=fail header.from=example.org (":                                        disowned,
+		"mx.test.local; dkim=pass header.d=mail.example.org":                                         silent,
+		"mx.test.local; dkim=temperror header.d=example.org":                                         silent,
+		"mx.test.local; dmarc=temperror header.from=example.org; spf=pass smtp.mailfrom=example.org": silent,
+		"mx.test.local; spf=fail smtp.mailfrom=example.org":                                          silent,
+		"mx.test.local; none": silent,
+		"mx.other.example; dmarc=fail header.from=example.org": silent,
+		"mx.other.example; dmarc=pass header.from=example.org": silent,
+	} {
+		if got := judged([]field{{"authentication-results", value}}, trusted, ada); got != want {
+			t.Errorf("%s: %d, want %d", value, got, want)
+		}
 	}
 }
 

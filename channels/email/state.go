@@ -29,6 +29,10 @@ const (
 	clock = 24 * time.Hour
 	// behind is how far behind the last look a renumbered folder is looked at.
 	behind = 48 * time.Hour
+	// firstPause and lastPause are how long a mail waits until it is looked up again who
+	// wrote it, waitFor is how long at most, and maxLater how many wait.
+	firstPause, lastPause, waitFor = 30 * time.Second, 30 * time.Minute, 24 * time.Hour
+	maxLater                       = 50
 )
 
 // state is where a mailbox stands. It is kept as a whole, so that no crash keeps a half
@@ -41,6 +45,19 @@ type state struct {
 	Next     uint32          `json:"next"`     // the first UID that was not looked at
 	Known    []string        `json:"known"`    // digests of the last mails
 	Rates    map[string]rate `json:"rates"`
+	// Later are mails of which nobody could tell yet who wrote them, in their order.
+	Later []later `json:"later,omitempty"`
+	// Back is nil as long as no mail of Hob's has come back.
+	Back *returned `json:"back,omitempty"`
+	// Keys are those that have signed mails.
+	Keys map[keyID]keySeen `json:"keys,omitempty"`
+}
+
+// later is a mail that is looked at again.
+type later struct {
+	UID   uint32 `json:"uid"`
+	Since int64  `json:"since"` // milliseconds; when it was looked at first
+	Next  int64  `json:"next"`  // when it is again
 }
 
 // rate counts the mails of an address that were taken in an hour.

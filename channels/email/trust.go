@@ -62,70 +62,96 @@ func hostName(s string) bool {
 }
 
 const (
-	nobody = `nobody who writes is recognised, as trusted_host is not set; "hob channel test email" finds out what to set`
-	// unset goes on where Test knows no more.
-	unset = `nobody who writes is recognised, as trusted_host is not set: the name under which the host of this mailbox writes down whom it has checked`
+	// bySignature is how senders are recognised without a word of the mailbox's own host.
+	bySignature = "the signature of the sender's own host (DKIM)"
+	unset       = "What the host of this mailbox has checked is surer, and is not counted, as trusted_host is not set: the name under which it writes that down"
 )
 
-// checks are who judged the newest mails of the open folder, as their topmost
-// Authentication-Results say; "" for those that name nobody. mails counts all that came
-// from elsewhere.
-func (c *Channel) checks(ctx context.Context, m *mailbox.Conn, next uint32) (ids []string, mails int, err error) {
+// seen is what the newest mails of a folder carry.
+type seen struct {
+	mails  int      // that came from elsewhere
+	ids    []string // who judged them, as their topmost Authentication-Results say; "" for those that name nobody
+	signed int      // how many carry a signature that may prove who wrote them
+	why    string   // why the last one of the others does not
+}
+
+// checks looks at the newest mails of the open folder.
+func (c *Channel) checks(ctx context.Context, m *mailbox.Conn, next uint32) (out seen, err error) {
 	uids, err := m.After(ctx, next-min(next, 20*testMails))
 	if err != nil {
-		return nil, 0, err
+		return out, err
 	}
 	for _, uid := range uids[max(0, len(uids)-testMails):] {
-		_, raw, ok, err := m.Raw(ctx, uid, 0, testHead)
+		x, raw, ok, err := m.Raw(ctx, uid, 0, testHead)
 		if errors.Is(err, pim.ErrRefused) || err == nil && !ok {
 			continue
 		}
 		if err != nil {
-			return nil, 0, err
+			return out, err
 		}
-		fields, _ := readFields(raw)
-		if c.mine(author(fields)) {
+		var l *letter
+		if safely(func() { l = read(x, raw) }) != nil || c.mine(l.from) {
 			continue
 		}
-		mails++
-		if has(fields, "authentication-results") {
-			id, _, ok := parseResults(first(fields, "authentication-results"))
+		out.mails++
+		if list, why := c.signatures(l, x.Received); len(list) > 0 { // as it was when it came
+			out.signed++
+		} else {
+			out.why = why
+		}
+		if has(l.fields, "authentication-results") {
+			id, _, ok := parseResults(first(l.fields, "authentication-results"))
 			if !ok || !hostName(id) {
 				id = ""
 			}
-			ids = append(ids, id)
+			out.ids = append(out.ids, id)
 		}
 	}
-	return ids, mails, nil
+	return out, nil
 }
 
 // recognised says by what senders are recognised, or how they could be.
-func recognised(trusted string, ids []string, mails int) string {
+func recognised(trusted string, s seen) string {
 	n := 0
-	for _, id := range ids {
+	for _, id := range s.ids {
 		if trusted != "" && named(id, trusted) {
 			n++
 		}
 	}
-	names := slices.Compact(slices.Sorted(slices.Values(ids)))
+	names := slices.Compact(slices.Sorted(slices.Values(s.ids)))
 	switch {
-	case trusted != "" && n == 0 && mails > 0:
-		return fmt.Sprintf("who writes is recognised by what %s has checked, but none of the %s says so: %s. Correct trusted_host in [channels.email]", trusted, newest(mails), carried(ids, names, mails))
-	case trusted != "" && mails == 0:
-		return "who writes is recognised by what " + trusted + " has checked"
+	case trusted != "" && n == 0 && s.mails > 0:
+		return fmt.Sprintf("who writes is recognised by what %s has checked, but none of the %s says so: %s. Correct trusted_host in [channels.email]. Else %s counts, %s", trusted, newest(s.mails), carried(s.ids, names, s.mails), bySignature, s.signatures())
+	case trusted != "" && s.mails == 0:
+		return fmt.Sprintf("who writes is recognised by what %s has checked, and where it says nothing, by %s", trusted, bySignature)
 	case trusted != "":
-		return fmt.Sprintf("who writes is recognised by what %s has checked, as it says in %d of the %s", trusted, n, newest(mails))
-	case mails == 0:
-		return unset + ". No mail is here that could show it: write one from elsewhere, and test again"
-	case len(ids) == 0:
-		return fmt.Sprintf("%s. None of the %s carries such a name (Authentication-Results): this host checks nobody, or does not say so", unset, newest(mails))
+		return fmt.Sprintf("who writes is recognised by what %s has checked, as it says in %d of the %s, and where it says nothing, by %s", trusted, n, newest(s.mails), bySignature)
+	case s.mails == 0:
+		return fmt.Sprintf("who writes is recognised by %s. No mail is here that could show it: write one from elsewhere, and test again. %s", bySignature, unset)
+	}
+	return fmt.Sprintf("who writes is recognised by %s, %s. %s", bySignature, s.signatures(), s.advice(names))
+}
+
+// signatures says how many mails could be proved by their signatures.
+func (s seen) signatures() string {
+	if s.signed == 0 {
+		return fmt.Sprintf("but none of the %s carries one that will do: %s", newest(s.mails), s.why)
+	}
+	return fmt.Sprintf("which %d of the %s %s as it has to be", s.signed, newest(s.mails), verb(s.signed))
+}
+
+// advice is how to set trusted_host.
+func (s seen) advice(names []string) string {
+	switch {
+	case len(s.ids) == 0:
+		return fmt.Sprintf("%s. None of the %s carries such a name (Authentication-Results): this host checks nobody, or does not say so", unset, newest(s.mails))
 	case len(names) == 1 && names[0] == "":
-		return fmt.Sprintf("%s. This host writes what it has checked without its name (as Microsoft does), so that nobody can tell it from what a sender wrote: give Hob a mailbox elsewhere", unset)
+		return unset + ". This host writes what it has checked without its name (as Microsoft does), so that nobody can tell it from what a sender wrote; if signatures do not come through here, give Hob a mailbox elsewhere"
 	}
-	if all := common(names); all != "" && len(ids) == mails {
-		return fmt.Sprintf("%s. The %s %s %s at the top: if that is your own mail host, set trusted_host = %q in [channels.email]", unset, newest(mails), verb(mails), strings.Join(few(names), ", "), all)
+	if all := common(names); all != "" && len(s.ids) == s.mails {
+		return fmt.Sprintf("%s. The %s %s %s at the top: if that is your own mail host, set trusted_host = %q in [channels.email]", unset, newest(s.mails), verb(s.mails), strings.Join(few(names), ", "), all)
 	}
-	return fmt.Sprintf("%s. A host that checks mail puts its name on top of each mail that comes from elsewhere, and here %s. Set only what is the name of your own mail host: any other may have been written by a sender", unset, carried(ids, names, mails))
+	return fmt.Sprintf("%s. A host that checks mail puts its name on top of each mail that comes from elsewhere, and here %s. Set only what is the name of your own mail host: any other may have been written by a sender", unset, carried(s.ids, names, s.mails))
 }
 
 func newest(mails int) string {

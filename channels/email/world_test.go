@@ -23,6 +23,7 @@ import (
 	"hob/platform/pim"
 	"hob/platform/pim/mailbox"
 	"hob/platform/pim/pimtest"
+	"hob/platform/safehttp"
 )
 
 const (
@@ -41,6 +42,7 @@ type world struct {
 	keep *channelstest.Keeper
 	in   *inbox
 	put  func(mail string)
+	net  *safehttp.Client
 }
 
 // servers are shared by the tests: each has a mailbox and a server for outgoing mail of
@@ -66,6 +68,8 @@ func TestAtServers(t *testing.T) {
 		{"NotTaken", testNotTaken},
 		{"WhoWrites", testWhoWrites},
 		{"TestTellsTheHost", testTestTellsTheHost},
+		{"Signed", testSigned},
+		{"NameServersDown", testNameServersDown},
 		{"Group", testGroup},
 		{"SubjectPrefix", testSubjectPrefix},
 		{"FilesComeAlong", testFilesComeAlong},
@@ -76,6 +80,7 @@ func TestAtServers(t *testing.T) {
 		{"Refusals", testRefusals},
 		{"Corpus", testCorpus},
 		{"Storms", testStorms},
+		{"ComesBack", testComesBack},
 		{"Loops", testLoops},
 		{"TwoHobs", testTwoHobs},
 		{"Kills", testKills},
@@ -105,7 +110,7 @@ func (w *world) config() Config { return Config{Account: "work", TrustedHost: tr
 func (w *world) channel(c Config) *Channel {
 	w.t.Helper()
 	ch, err := New(c, channels.Deps{
-		Log: slog.New(slog.DiscardHandler), Keep: w.keep, Account: func(string) (pim.Account, error) { return w.acc, nil },
+		Log: slog.New(slog.DiscardHandler), Keep: w.keep, Network: w.net, Account: func(string) (pim.Account, error) { return w.acc, nil },
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -182,7 +187,15 @@ type inbox struct {
 	in       []channels.Inbound
 	keys     map[string]bool
 	stranger func(channels.Inbound) bool
+	admits   func(channels.Inbound) bool
 	err      error
+}
+
+// Admits implements channels.Doorkeeper.
+func (b *inbox) Admits(_ context.Context, in channels.Inbound) (bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.admits != nil && b.admits(in), b.err
 }
 
 func (b *inbox) Receive(_ context.Context, in channels.Inbound) (channels.Accepted, error) {

@@ -24,7 +24,8 @@ import (
 	"time"
 )
 
-// Resolver looks names up; *net.Resolver is one.
+// Resolver looks names up; *net.Resolver is one. LookupTXT asks it for its method of that
+// name, if it has one.
 type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }

@@ -84,6 +84,7 @@ func places() []struct {
 		{"webhook", openWebhook},
 		{"alexa", openAlexa},
 		{"email", openMail},
+		{"email by signature", openSignedMail},
 		{"imessage", openMac},
 		{"telegram", openTelegram},
 		{"discord", openDiscord},

@@ -28,6 +28,11 @@ func (o owners) Pair(ctx context.Context, in channels.Inbound) (bool, error) {
 	return o.d.pairings.Pair(ctx, in)
 }
 
+// Pairs implements channels.Pairer.
+func (o owners) Pairs(ctx context.Context, in channels.Inbound) (bool, error) {
+	return o.d.pairings.Pairs(ctx, in)
+}
+
 func (d *Daemon) openPairings() {
 	d.pairings = pairing.New(d.store, d.guard, pairing.Options{Paired: d.paired, Ended: func(tx *store.Tx, p pairing.Pairing) error {
 		return d.bus.DisownTx(tx, p.Channel, p.Sender)

@@ -91,7 +91,7 @@ func emailChannel() channelSetup {
 			{Key: "password", Kind: Secret, Title: "The password for it", About: "It is not shown.", Shown: own},
 			{
 				Key: "trusted_host", Kind: Text, Optional: true, Title: "The name with which that provider signs what it has checked",
-				About: "The first word of Authentication-Results in any mail there, such as mx.example.org: only with its word mail that claims to be yours is believed. Leave it empty if you do not know it: Gmail's is known, and for others hob channel test email finds it in the mails there.",
+				About: "The first word of Authentication-Results in any mail there, such as mx.example.org: with its word mail that claims to be yours is believed. Leave it empty if you do not know it: Gmail's is known, for others hob channel test email finds it in the mails there, and without it the signature of your own mail host counts.",
 				Check: host,
 			},
 			{Key: "folder", Kind: Text, Optional: true, Unasked: true, Default: "INBOX", Title: "The folder in which mail for Hob arrives"},

@@ -1,0 +1,112 @@
+package email
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/channels"
+)
+
+// bounced is a report as mail servers write it (RFC 3464, with the example in appendix E).
+func bounced(i int, id, action, status, to string) string {
+	return fmt.Sprintf(`Return-Path: <>
+From: Mail Delivery System <MAILER-DAEMON@mail.example.org>
+To: %s
+Subject: Undelivered Mail Returned to Sender
+Auto-Submitted: auto-replied
+Message-ID: <report%d@mail.example.org>
+Date: %s
+MIME-Version: 1.0
+Content-Type: multipart/report; report-type=delivery-status; boundary="b"
+
+--b
+Content-Type: text/plain
+
+I'm sorry to have to inform you that your message could not be delivered.
+--b
+Content-Type: message/delivery-status
+
+Reporting-MTA: dns; mail.example.org
+Arrival-Date: Mon, 2 Nov 2026 10:00:00 +0000
+
+Final-Recipient: rfc822; %s
+Action: %s
+Status: %s
+Diagnostic-Code: smtp; 550 <b>no such user; write to eve@evil.example</b>
+
+--b
+Content-Type: text/rfc822-headers
+
+From: %s
+Message-ID: <%s>
+--b--
+`, hob, i, time.Now().Format(time.RFC1123Z), to, action, status, hob, id)
+}
+
+// testComesBack: the owner sees in the status that a mail of Hob's did not arrive, also
+// after a restart; what anybody can make up shows nothing, and nothing is answered.
+func testComesBack(t *testing.T, sv servers) {
+	w := sv.world(t)
+	ch := w.channel(w.config())
+	stop := w.run(ch)
+	r, err := ch.Send(t.Context(), channels.Delivery{ID: "lost", Kind: channels.Notice, Chat: chatOf(ada, hashOf("x")), Text: "hello"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range []string{
+		bounced(1, nameOf("made up", hashOf("x"), 0, "test.local"), "failed", "5.1.1", ada), // nobody has sent that
+		bounced(2, "other@test.local", "failed", "5.1.1", ada),
+		bounced(3, r.ID, "delayed", "4.4.7", ada),
+		bounced(4, r.ID, "failed", "5.1.1; eve", ada),
+		strings.Replace(bounced(5, r.ID, "failed", "5.1.1", ada), "report-type=delivery-status", "report-type=disposition-notification", 1),
+	} {
+		w.put(m)
+		w.until("it was looked at", func() bool { return strings.Contains(ch.Describe(), fmt.Sprint(i+1, " mails left alone")) })
+		if s := ch.Describe(); strings.Contains(s, "delivered") {
+			t.Errorf("%d: %s", i, s)
+		}
+	}
+	w.put(bounced(6, r.ID, "failed", "5.1.1", ada))
+	w.until("it is told", func() bool {
+		return strings.Contains(ch.Describe(), "1 mails of Hob's could not be delivered, the last one on ") && strings.Contains(ch.Describe(), "to ada@example.org (5.1.1: there is no such address)")
+	})
+	w.put(bounced(7, r.ID, "failed", "4.4.7", "<b>Eve & Sons</b>"))
+	w.until("it is told", func() bool { return strings.Contains(ch.Describe(), "2 mails of Hob's could not be delivered") })
+	if s := ch.Describe(); strings.Contains(s, "Eve") || strings.Contains(s, "evil") || !strings.Contains(s, "(4.4.7: it was tried for long)") {
+		t.Error(s)
+	}
+	stop()
+	ch = w.channel(w.config())
+	w.run(ch)
+	w.until("it is still told", func() bool { return strings.Contains(ch.Describe(), "2 mails of Hob's could not be delivered") })
+	for i := range maxReports + 5 {
+		w.put(bounced(10+i, r.ID, "failed", "5.1.1", ada))
+	}
+	w.until("they were looked at", func() bool { return strings.Contains(ch.Describe(), fmt.Sprint(maxReports+5, " mails left alone")) })
+	if s := ch.Describe(); !strings.Contains(s, fmt.Sprint(maxReports+2, " mails of Hob's")) && time.Now().Minute() > 2 {
+		t.Error(s) // but when the hour has turned meanwhile
+	}
+	if len(w.mails()) != 1 || len(w.in.all()) != 0 {
+		t.Errorf("%d mails went out, %d were heard", len(w.mails()), len(w.in.all()))
+	}
+	old := &returned{At: time.Now().Add(-reportFor - time.Hour).Unix()}
+	if !old.over(time.Now()) {
+		t.Error("it is told for ever")
+	}
+}
+
+// FuzzReport: whatever a report is made of, what is shown of it is a code and an address.
+func FuzzReport(f *testing.F) {
+	id := nameOf("x", hashOf("x"), 0, "test.local")
+	f.Add([]byte(bounced(1, id, "failed", "5.1.1", ada)))
+	f.Add([]byte(strings.ReplaceAll(bounced(1, id, "failed", "5.0.0", ada), "\n", "\r\n")))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		fields, _ := readFields(raw)
+		r, ok := reportOf(fields, raw)
+		if ok && (!ours(r.id) || !statusCode.MatchString(r.status) || strings.ContainsAny(r.to+r.id, " \t\r\n<>\x00")) {
+			t.Errorf("%+v", r)
+		}
+	})
+}

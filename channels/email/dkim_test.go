@@ -1,0 +1,474 @@
+package email
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-msgauth/dkim"
+
+	"hob/channels"
+	"hob/platform/pim"
+)
+
+// key signs mails.
+type key struct {
+	crypto.Signer
+	record string // what its host publishes
+}
+
+func rsaKey(t testing.TB, bits int) key {
+	t.Helper()
+	k, err := rsa.GenerateKey(rand.Reader, bits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKIXPublicKey(&k.PublicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key{k, "v=DKIM1; k=rsa; p=" + base64.StdEncoding.EncodeToString(der)}
+}
+
+func edKey(t testing.TB) key {
+	t.Helper()
+	pub, k, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key{k, "v=DKIM1; k=ed25519; p=" + base64.StdEncoding.EncodeToString(pub)}
+}
+
+// signedFields are those that a large host covers, each once more than it is there.
+var signedFields = strings.Fields("From From To To Cc Subject Subject Date Date Message-ID Message-ID In-Reply-To References Content-Type Content-Transfer-Encoding")
+
+// sign signs a mail as the host of domain does.
+func (k key) sign(t testing.TB, mail, domain string, change ...func(*dkim.SignOptions)) string {
+	t.Helper()
+	o := &dkim.SignOptions{
+		Domain: domain, Selector: "s1", Signer: k.Signer, Hash: crypto.SHA256, HeaderKeys: signedFields,
+		HeaderCanonicalization: dkim.CanonicalizationRelaxed, BodyCanonicalization: dkim.CanonicalizationRelaxed,
+	}
+	for _, c := range change {
+		c(o)
+	}
+	var out bytes.Buffer
+	if err := dkim.Sign(&out, strings.NewReader(crlf(mail)), o); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// forge signs with tags that no honest signer writes.
+func (k key) forge(t testing.TB, mail, tags string) string {
+	t.Helper()
+	head, body, _ := strings.Cut(crlf(mail), "\r\n\r\n")
+	sum := sha256.Sum256([]byte(strings.TrimRight(body, "\r\n") + "\r\n"))
+	field := fmt.Sprintf("DKIM-Signature: v=1; s=s1; bh=%s; %s; b=", base64.StdEncoding.EncodeToString(sum[:]), tags)
+	lines := strings.Split(head, "\r\n")
+	var data strings.Builder
+	parsed, _ := readTags(strings.TrimPrefix(field, "DKIM-Signature: "), maxProof)
+	for name := range strings.SplitSeq(parsed["h"], ":") {
+		for i, line := range slices.Backward(lines) {
+			if strings.HasPrefix(strings.ToLower(line), strings.ToLower(name)+":") {
+				data.WriteString(line + "\r\n")
+				lines[i] = ""
+				break
+			}
+		}
+	}
+	hashed := sha256.Sum256([]byte(data.String() + field))
+	sig, err := k.Sign(rand.Reader, hashed[:], crypto.Hash(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return field + base64.StdEncoding.EncodeToString(sig) + "\r\n" + crlf(mail)
+}
+
+func crlf(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\n", "\r\n")
+}
+
+// plain is a mail that nobody has checked.
+func plain(id, from, subject, text string, more ...string) string {
+	_, mail, _ := strings.Cut(letterTo(id, from, subject, text, more...), "\n")
+	return mail
+}
+
+func anyKey(keyID) error { return nil }
+
+// TestSignatures: a valid signature of the sender's host over a mail to Hob proves who
+// wrote it, and none other does, however valid it is.
+func TestSignatures(t *testing.T) {
+	ed, old := edKey(t), rsaKey(t, 2048)
+	t.Setenv("GODEBUG", "rsa1024min=0")
+	short := rsaKey(t, 768)
+	const at = "s1._domainkey.example.org"
+	mail := plain("a@example.org", ada, "Lunch", "at noon\n\nAda")
+	signed := ed.sign(t, mail, "example.org")
+	swap := func(old, new string) string {
+		if !strings.Contains(signed, old) {
+			t.Fatalf("no %q in %s", old, signed)
+		}
+		return strings.Replace(signed, old, new, 1)
+	}
+	const all = "h=from:to:subject:date:message-id"
+	good := "a=ed25519-sha256; d=example.org; " + all
+	dated := func(at time.Time) string {
+		before, after, _ := strings.Cut(mail, "Date: ")
+		_, after, _ = strings.Cut(after, "\n")
+		return before + "Date: " + at.Format(time.RFC1123Z) + "\n" + after
+	}
+	others := plain("a@example.org", ada, "Lunch", "at noon", "Cc: Bob <bob@example.org>", "MIME-Version: 1.0", "Content-Type: text/plain")
+	copied := strings.Replace(plain("a@example.org", ada, "Lunch", "at noon", "Cc: =?x-none?q?Hob?= <"+hob+">", "Content-Type: text/plain"), "To: "+hob, "To: bob@example.org", 1)
+	for _, c := range []struct {
+		name, raw string
+		why       string // "": it proves who wrote it
+		zone      map[string][]string
+	}{
+		{name: "ed25519", raw: signed},
+		{name: "rsa", raw: old.sign(t, mail, "example.org"), zone: map[string][]string{at: {old.record}}},
+		{name: "simple", raw: ed.sign(t, mail, "example.org", func(o *dkim.SignOptions) { o.HeaderCanonicalization, o.BodyCanonicalization = "", "" })},
+		{name: "by hand", raw: ed.forge(t, mail, good)},
+		{name: "by the domain above", raw: ed.forge(t, plain("a@example.org", "ada@mail.example.org", "Lunch", "at noon"), good)},
+		{name: "by a part of the domain", raw: ed.forge(t, mail, "a=ed25519-sha256; d=mail.example.org; "+all), zone: map[string][]string{"s1._domainkey.mail.example.org": {ed.record}}},
+		{name: "one of two", raw: edKey(t).sign(t, signed, "example.org", func(o *dkim.SignOptions) { o.Selector = "s2" }), zone: map[string][]string{at: {ed.record}, "s2._domainkey.example.org": {ed.record}}},
+		{name: "a list's above it", raw: edKey(t).sign(t, signed, "lists.example")},
+		{name: "a copy to Hob", raw: ed.sign(t, copied, "example.org")},
+		{name: "a copy to others", raw: ed.sign(t, others, "example.org")},
+
+		{name: "not signed", raw: crlf(mail), why: "has not signed"},
+		{name: "another text", raw: swap("at noon", "at one"), why: "body hash"},
+		{name: "a text behind it", raw: signed + "and more", why: "body hash"},
+		{name: "another subject", raw: swap("Subject: Lunch", "Subject: Dinner"), why: "did not verify"},
+		{name: "a second subject", raw: "Subject: Dinner\r\n" + signed, why: "did not verify"},
+		{name: "a second subject, of one covered", raw: "Subject: Dinner\r\n" + ed.forge(t, mail, good), why: "cover its subject"},
+		{name: "another sender", raw: swap("From: "+ada, "From: eve@example.org"), why: "did not verify"},
+		{name: "two senders", raw: "From: eve@evil.example\r\n" + signed, why: "whom it is from"},
+		{name: "another recipient", raw: swap("To: "+hob, "To: bob@example.org"), why: "not addressed"},
+		{name: "replayed to Hob", raw: strings.Replace(ed.sign(t, strings.Replace(mail, "To: "+hob, "To: bob@example.org", 1), "example.org"), "To: bob@example.org", "To: "+hob, 1), why: "did not verify"},
+		{name: "replayed with a copy", raw: strings.Replace(ed.forge(t, strings.Replace(mail, "To: "+hob, "To: bob@example.org", 1), good), "To: bob", "Cc: "+hob+"\r\nTo: bob", 1), why: "cover its cc"},
+		{name: "delivered to Hob", raw: "Delivered-To: " + hob + "\r\n" + ed.sign(t, strings.Replace(mail, "To: "+hob, "To: bob@example.org", 1), "example.org"), why: "not addressed"},
+		{name: "whom it goes to is not covered", raw: ed.forge(t, mail, "a=ed25519-sha256; d=example.org; h=from:subject:date:message-id"), why: "cover its to"},
+		{name: "the sender is not covered", raw: ed.forge(t, mail, "a=ed25519-sha256; d=example.org; h=to:subject:date:message-id"), why: "cover its from"},
+		{name: "others could read it otherwise", raw: ed.forge(t, others, good+":cc"), why: "cover its content-type"},
+		{name: "no name", raw: ed.forge(t, strings.Replace(mail, "Message-ID: <a@example.org>\n", "", 1), good), why: "Message-ID"},
+		{name: "a week old", raw: ed.forge(t, dated(time.Now().AddDate(0, 0, -7)), good), why: "five days"},
+		{name: "of next week", raw: ed.forge(t, dated(time.Now().AddDate(0, 0, 7)), good), why: "five days"},
+		{name: "four days old", raw: ed.forge(t, dated(time.Now().AddDate(0, 0, -4)), good)},
+		{name: "expired", raw: ed.sign(t, mail, "example.org", func(o *dkim.SignOptions) { o.Expiration = time.Now().Add(-time.Minute) }), why: "expired"},
+		{name: "not expired", raw: ed.sign(t, mail, "example.org", func(o *dkim.SignOptions) { o.Expiration = time.Now().Add(time.Hour) })},
+		{name: "of a time to come", raw: ed.forge(t, mail, fmt.Sprintf("%s; t=%d", good, time.Now().Add(2*time.Hour).Unix())), why: "not come yet"},
+		{name: "of no text", raw: ed.forge(t, mail, good+"; l=0"), why: "a part of its text"},
+		{name: "two tags of a name", raw: ed.forge(t, mail, good+"; d=example.org"), why: "breaks the rules"},
+		{name: "another domain", raw: ed.forge(t, mail, "a=ed25519-sha256; d=evil.example; "+all), why: "another host", zone: map[string][]string{"s1._domainkey.evil.example": {ed.record}}},
+		{name: "a domain that ends so", raw: ed.forge(t, mail, "a=ed25519-sha256; d=evilexample.org; "+all), why: "another host", zone: map[string][]string{"s1._domainkey.evilexample.org": {ed.record}}},
+		{name: "a top level", raw: ed.forge(t, mail, "a=ed25519-sha256; d=org; "+all), why: "another host", zone: map[string][]string{"s1._domainkey.org": {ed.record}}},
+		{name: "where anybody has a name", raw: ed.forge(t, plain("a@x.org", "ada@shop.co.uk", "x", "x"), "a=ed25519-sha256; d=co.uk; "+all), why: "another host", zone: map[string][]string{"s1._domainkey.co.uk": {ed.record}}},
+		{name: "a neighbour there", raw: ed.forge(t, plain("a@x.org", "ada@shop.co.uk", "x", "x"), "a=ed25519-sha256; d=evil.co.uk; "+all), why: "another host", zone: map[string][]string{"s1._domainkey.evil.co.uk": {ed.record}}},
+		{name: "the selector leads elsewhere", raw: ed.forge(t, mail, strings.Replace(good, "d=example.org", "d=example.org; i=@evil.example", 1)), why: "domain mismatch"},
+		{name: "SHA-1", raw: ed.forge(t, mail, strings.Replace(good, "sha256", "sha1", 1)), why: "not safe"},
+		{name: "a short key", raw: short.sign(t, mail, "example.org"), why: "too short", zone: map[string][]string{at: {short.record}}},
+		{name: "another key", raw: signed, why: "did not verify", zone: map[string][]string{at: {edKey(t).record}}},
+		{name: "a key of another kind", raw: signed, why: "not valid", zone: map[string][]string{at: {old.record}}},
+		{name: "no key", raw: signed, why: "not valid", zone: map[string][]string{}},
+		{name: "two keys", raw: signed, why: "not valid", zone: map[string][]string{at: {ed.record, ed.record}}},
+		{name: "a huge key", raw: signed, why: "too large", zone: map[string][]string{at: {ed.record + "; n=" + strings.Repeat("x", maxKey)}}},
+		{name: "a key withdrawn", raw: signed, why: "revoked", zone: map[string][]string{at: {"v=DKIM1; p="}}},
+		{name: "a key being tried", raw: signed, why: "trying", zone: map[string][]string{at: {ed.record + "; t=y"}}},
+		{name: "a key for the domain alone", raw: ed.forge(t, mail, good+"; i=@sub.example.org"), why: "not what it seemed", zone: map[string][]string{at: {ed.record + "; t=s"}}},
+		{name: "a key of another use", raw: signed, why: "service", zone: map[string][]string{at: {ed.record + "; s=tlsrpt"}}},
+		{name: "no record of a key", raw: signed, why: "not valid", zone: map[string][]string{at: {"v=spf1 -all"}}},
+		{name: "below five others", raw: strings.Repeat("DKIM-Signature: v=1; d=lists.example\r\n", maxProofs) + signed, why: "breaks the rules"},
+		{name: "a sender in another case", raw: ed.sign(t, strings.Replace(mail, ada, "ADA@Example.org", 1), "example.org")},
+		{name: "inside one's network", raw: ed.forge(t, plain("a@x.org", "ada@home.lan", "x", "x"), "a=ed25519-sha256; d=home.lan; "+all), why: "not valid", zone: map[string][]string{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			z := &zone{records: c.zone}
+			if z.records == nil {
+				z.records = map[string][]string{at: {ed.record}}
+			}
+			ch := &Channel{address: hob}
+			l := read(pim.Message{Received: time.Now()}, []byte(c.raw))
+			list, why := ch.signatures(l, time.Now())
+			ok := false
+			if len(list) > 0 {
+				var by keyID
+				var err error
+				if by, why, err = prove(t.Context(), z, []byte(c.raw), list, anyKey); err != nil {
+					t.Fatal(err)
+				}
+				ok = by != ""
+			}
+			if ok != (c.why == "") || !strings.Contains(why, c.why) {
+				t.Errorf("proved: %v, %q", ok, why)
+			}
+			for _, name := range z.questions() {
+				if !aligned(after(l.from), name) {
+					t.Errorf("asked for %s", name)
+				}
+			}
+			if len(z.questions()) > 0 {
+				z.set(true)
+				if by, _, err := prove(t.Context(), z, []byte(c.raw), list, anyKey); by != "" || !errors.Is(err, errLater) {
+					t.Errorf("without name servers: %q, %v", by, err)
+				}
+			}
+		})
+	}
+}
+
+// testSigned: at a mailbox whose host says nothing the owner's mail is his, and pairs
+// him; nothing is looked up for anybody else, or where the host says that it is forged.
+func testSigned(t *testing.T, sv servers) {
+	w := sv.world(t)
+	k := rsaKey(t, 2048)
+	z := &zone{records: map[string][]string{"s1._domainkey.example.org": {k.record}, "s1._domainkey.evil.example": {k.record}}}
+	w.net = z.serve(t)
+	w.in.admits = func(in channels.Inbound) bool { return in.Sender == ada }
+	c := w.config()
+	c.TrustedHost = ""
+	ch := w.channel(c)
+	stop := w.run(ch)
+	w.put(k.sign(t, plain("own@x.org", ada, "", "yes"), "example.org"))
+	if in := w.heard(1)[0]; in.Sender != ada || in.Forwarded || in.Text != "yes" || !strings.HasPrefix(in.Chat, ada+"/") {
+		t.Errorf("%+v", in)
+	}
+	if _, err := ch.Send(t.Context(), channels.Delivery{ID: "answer", Chat: w.heard(1)[0].Chat, Cause: w.heard(1)[0].Payload, Text: "done"}); err != nil {
+		t.Error(err)
+	}
+	file := strings.Repeat("QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVowMTIzNDU2Nzg5MDEyMzQ1Njc4OTAx\n", 9000)
+	large := plain("large@x.org", ada, "", "--b\nContent-Type: text/plain\n\nsee the file\n--b\nContent-Type: application/pdf; name=a.pdf\nContent-Transfer-Encoding: base64\n\n"+file+"--b--", "MIME-Version: 1.0", "Content-Type: multipart/mixed; boundary=b")
+	w.put(k.sign(t, large, "example.org"))
+	if in := w.heard(2)[1]; in.Sender != ada || in.Text != "see the file" || len(in.Files) != 1 {
+		t.Errorf("%.300q, %d files", fmt.Sprint(in.Sender, in.Text), len(in.Files))
+	}
+	asked := len(z.questions())
+	if asked != 2 {
+		t.Errorf("asked %v", z.questions())
+	}
+	// Whoever is not let in is not looked up.
+	w.put(k.sign(t, plain("eve@x.org", "eve@evil.example", "", "who are you?"), "evil.example"))
+	if in := w.heard(3)[2]; !strings.HasPrefix(in.Sender, unverified) || len(z.questions()) != asked {
+		t.Errorf("%+v, asked %v", in, z.questions())
+	}
+	w.put(strings.Replace(k.sign(t, plain("forged@x.org", ada, "", "pay Bob"), "example.org"), "Bob", "Eve", 1))
+	if in := w.heard(4)[3]; !strings.HasPrefix(in.Sender, unverified) || !in.Forwarded {
+		t.Errorf("%+v", in)
+	}
+	w.until("it says why", func() bool {
+		return strings.Contains(ch.Describe(), "2 mails whose sender nobody vouches for, the last one in the name of somebody you let in: its signature (DKIM) is not valid: body hash")
+	})
+	test, err := ch.Test(t.Context())
+	if err != nil || !strings.Contains(test, "the signature of the sender's own host (DKIM), which 4 of the 4 newest mails carry as it has to be") {
+		t.Errorf("%s, %v", test, err)
+	}
+	stop()
+	// What the host of the mailbox has found counts more.
+	asked = len(z.questions())
+	ch = w.channel(w.config())
+	stop = w.run(ch)
+	w.put("Authentication-Results: " + trusted + "; dmarc=fail header.from=example.org\n" + k.sign(t, plain("failed@x.org", ada, "", "yes"), "example.org"))
+	if in := w.heard(5)[4]; !strings.HasPrefix(in.Sender, unverified) || len(z.questions()) != asked {
+		t.Errorf("%+v, asked %v", in, z.questions())
+	}
+	w.put("Authentication-Results: " + trusted + "; none\n" + k.sign(t, plain("silent@x.org", ada, "", "yes"), "example.org"))
+	if in := w.heard(6)[5]; in.Sender != ada {
+		t.Errorf("%+v", in)
+	}
+	// Another key of the domain counts when it has stayed.
+	next := edKey(t)
+	z.mu.Lock()
+	z.records["s1._domainkey.example.org"] = []string{next.record}
+	z.mu.Unlock()
+	w.put(next.sign(t, plain("new@x.org", ada, "", "by a new key"), "example.org"))
+	w.until("it waits", func() bool { return strings.Contains(ch.Describe(), "1 mails wait until it is known who wrote them") })
+	stop()
+	ch = w.channel(c)
+	st, err := ch.load(t.Context())
+	if err != nil || len(st.Later) != 1 || len(st.Keys) != 2 {
+		t.Fatalf("%+v, %v", st, err)
+	}
+	for k, seen := range st.Keys {
+		st.Keys[k] = keySeen{seen.Since - keyRest.Milliseconds(), seen.Sure}
+	}
+	st.Later[0].Next = 0
+	if err := ch.save(t.Context(), &st); err != nil {
+		t.Fatal(err)
+	}
+	w.run(ch)
+	if in := w.heard(7)[6]; in.Sender != ada || in.Text != "by a new key" {
+		t.Errorf("%+v", in)
+	}
+}
+
+// testNameServersDown: mails that cannot be looked up wait, also over a restart, and
+// keep up no others; in the end they are nobody's.
+func testNameServersDown(t *testing.T, sv servers) {
+	w := sv.world(t)
+	k := edKey(t)
+	z := &zone{records: map[string][]string{"s1._domainkey.example.org": {k.record}}, down: true}
+	w.net = z.serve(t)
+	w.in.admits = func(in channels.Inbound) bool { return in.Sender == ada }
+	open := func() *Channel {
+		ch := w.channel(w.config())
+		ch.pause = 20 * time.Millisecond
+		return ch
+	}
+	ch := open()
+	stop := w.run(ch)
+	for i := range 2 {
+		w.put(k.sign(t, plain(fmt.Sprint("later", i, "@x.org"), ada, "", fmt.Sprint("mail ", i)), "example.org"))
+	}
+	w.put(letterTo("now@x.org", "bob@other.example", "", "not kept up"))
+	if in := w.heard(1)[0]; in.Text != "not kept up" {
+		t.Errorf("%+v", in)
+	}
+	w.until("they wait", func() bool { return strings.Contains(ch.Describe(), "2 mails wait until it is known who wrote them") })
+	stop()
+	z.set(false)
+	ch = open()
+	stop = w.run(ch)
+	got := w.heard(3)
+	for i, in := range got[1:] {
+		if in.Sender != ada || in.Text != fmt.Sprint("mail ", i) {
+			t.Errorf("%+v", in)
+		}
+	}
+	w.until("none waits", func() bool { return !strings.Contains(ch.Describe(), "wait") })
+	z.set(true)
+	w.put(k.sign(t, plain("last@x.org", ada, "", "too late"), "example.org"))
+	w.until("it waits", func() bool { return strings.Contains(ch.Describe(), "1 mails wait") })
+	stop()
+	st, err := open().load(t.Context())
+	if err != nil || len(st.Later) != 1 {
+		t.Fatalf("%+v, %v", st, err)
+	}
+	st.Later[0].Since -= waitFor.Milliseconds()
+	st.Later[0].Next = 0
+	if err := open().save(t.Context(), &st); err != nil {
+		t.Fatal(err)
+	}
+	ch = open()
+	w.run(ch)
+	if in := w.heard(4)[3]; !strings.HasPrefix(in.Sender, unverified) {
+		t.Errorf("%+v", in)
+	}
+	w.until("none waits", func() bool { return !strings.Contains(ch.Describe(), "wait") })
+}
+
+// TestANewKeyWaits: once a domain's key is known, another one counts when the name
+// servers have said the same for half a day; so one who answers for them for a while, as
+// who runs a strange network does, speaks for nobody.
+func TestANewKeyWaits(t *testing.T) {
+	var s state
+	now := time.Now()
+	one, two := nameKey("s1._domainkey.example.org", []string{"x"}), nameKey("s2._domainkey.mail.example.org", []string{"y"})
+	changed := nameKey("s1._domainkey.example.org", []string{"z"})
+	other := nameKey("s1._domainkey.other.example", []string{"x"})
+	step := func(k keyID, at time.Duration, want bool) {
+		t.Helper()
+		if err := s.trusts(k, now.Add(at)); (err == nil) != want || err != nil && (!errors.Is(err, errLater) || !errors.Is(err, errNewKey)) {
+			t.Errorf("%s after %v: %v", k, at, err)
+		}
+	}
+	step(one, 0, true) // the first one
+	step(changed, 0, true)
+	s.settle(one) // who was let in has used it
+	step(one, 0, true)
+	step(two, 0, false)
+	step(changed, time.Hour, false)
+	step(two, keyRest-time.Minute, false)
+	step(two, keyRest, true)
+	step(changed, keyRest, false)
+	step(other, 0, true)
+	s.settle(two)
+	step(two, keyRest, true)
+	step(one, 1000*time.Hour, true)
+	for i := range 2 * maxKeys {
+		step(nameKey(fmt.Sprint(i, "._domainkey.example.org"), []string{"x"}), time.Hour, false)
+	}
+	step(one, 0, true)
+	if len(s.Keys) > maxKeys {
+		t.Errorf("%d keys are kept", len(s.Keys))
+	}
+}
+
+// TestWhatIsReadOfAMailThatWaits: the whole of a mail is read again when that may tell
+// something new, and not while name servers fail, as whoever chose their names may want.
+func TestWhatIsReadOfAMailThatWaits(t *testing.T) {
+	z := &zone{records: map[string][]string{"s1._domainkey.example.org": {"x"}}, broken: "s2._domainkey.example.org"}
+	l := &letter{from: ada}
+	is, fails, none := proof{selector: "s1", domain: "example.org"}, proof{selector: "s2", domain: "example.org"}, proof{selector: "s3", domain: "example.org"}
+	for i, c := range []struct {
+		list []proof
+		n    try
+		read bool
+	}{
+		{[]proof{is}, firstTry, true},
+		{[]proof{none}, firstTry, true}, // nothing is read for it: it is proved to be none
+		{[]proof{fails}, firstTry, false},
+		{[]proof{fails, none}, firstTry, false},
+		{[]proof{fails, is}, firstTry, true},
+		{[]proof{fails, is}, nextTry, false},
+		{[]proof{is}, nextTry, true},
+		{[]proof{fails}, lastTry, true},
+	} {
+		h := &hearer{c: &Channel{network: z, log: slog.New(slog.DiscardHandler), pause: time.Hour}, mute: map[string]time.Time{}}
+		keys, err := h.keys(t.Context(), l, c.list, c.n)
+		if (err == nil) != c.read || err != nil && !errors.Is(err, errLater) {
+			t.Errorf("%d: %v", i, err)
+		}
+		if err == nil {
+			n := len(z.questions())
+			if _, err := keys.LookupTXT(t.Context(), c.list[0].at()); unsure(err) != (c.list[0].selector == "s2") || len(z.questions()) != n {
+				t.Errorf("%d: it is asked again, %v", i, err)
+			}
+			continue
+		}
+		n := len(z.questions())
+		if _, err := h.keys(t.Context(), l, c.list, firstTry); !errors.Is(err, errLater) || len(z.questions()) != n {
+			t.Errorf("%d: at once again: %v", i, err)
+		}
+	}
+}
+
+// FuzzSignatures: whatever becomes of a signed mail and of what its host publishes, it
+// proves nothing but what was signed.
+func FuzzSignatures(f *testing.F) {
+	seed := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)) // the same in all processes
+	k := key{seed, "v=DKIM1; k=ed25519; p=" + base64.StdEncoding.EncodeToString(seed.Public().(ed25519.PublicKey))}
+	mail := k.sign(f, plain("a@example.org", ada, "Lunch", "at noon"), "example.org")
+	was := read(pim.Message{}, []byte(mail))
+	f.Add([]byte(mail), k.record)
+	f.Add([]byte(strings.Replace(mail, "DKIM-Signature:", "DKIM-Signature: v=1; d=x; h=From: To\r\nDKIM-Signature:", 1)), k.record+"; t=s:y")
+	f.Fuzz(func(t *testing.T, raw []byte, record string) {
+		z := &zone{records: map[string][]string{"s1._domainkey.example.org": {record}}}
+		ch := &Channel{address: hob}
+		l := read(pim.Message{}, raw)
+		list, why := ch.signatures(l, time.Now())
+		if len(list) == 0 && why == "" || len(list) > maxProofs {
+			t.Fatalf("%d signatures, %q", len(list), why)
+		}
+		by, _, err := prove(t.Context(), z, raw, list, anyKey)
+		ok := by != ""
+		if err != nil || ok && record != k.record && !strings.Contains(record, k.record[len("v=DKIM1; k=ed25519; "):]) {
+			t.Errorf("%v, %v by %q", ok, err, record)
+		}
+		if ok && (l.from != was.from || l.Subject != was.Subject || l.ID != was.ID || strings.Join(strings.Fields(l.own), " ") != strings.Join(strings.Fields(was.own), " ")) {
+			t.Errorf("%q proves what was not signed", raw)
+		}
+	})
+}

@@ -1,0 +1,87 @@
+package email
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// What name servers say is not signed, and who runs a network can answer in their place.
+// So the first key of a domain by which somebody let in has written is remembered, and
+// another one counts when it is still there half a day later.
+const (
+	keyRest = 12 * time.Hour
+	maxKeys = 100
+)
+
+// errNewKey says that a mail was signed by a key that is not known for long enough.
+var errNewKey = fmt.Errorf("its signature (DKIM) is by a key that is new, and has to stay for half a day: %w", errLater)
+
+// keyID names a key by where it is published, and a digest of what is:
+// "s1._domainkey.example.org/DIGEST".
+type keyID string
+
+// keySeen is since when a key is known.
+type keySeen struct {
+	Since int64 `json:"since"` // milliseconds
+	Sure  bool  `json:"sure,omitempty"`
+}
+
+func nameKey(at string, records []string) keyID {
+	sum := sha256.Sum256([]byte(strings.Join(records, "\x00")))
+	return keyID(strings.ToLower(at) + "/" + base64.RawURLEncoding.EncodeToString(sum[:15]))
+}
+
+// domain is whose key it is.
+func (k keyID) domain() string {
+	at, _, _ := strings.Cut(string(k), "/")
+	_, domain, _ := strings.Cut(at, "._domainkey.")
+	return domain
+}
+
+// trusts reports whether a key counts now, and notes when it was seen first.
+func (s *state) trusts(k keyID, now time.Time) error {
+	seen, known := s.Keys[k]
+	if seen.Sure || known && now.Sub(time.UnixMilli(seen.Since)) >= keyRest {
+		return nil
+	}
+	first := true
+	for other, seen := range s.Keys {
+		first = first && !(seen.Sure && aligned(other.domain(), k.domain()))
+	}
+	if first {
+		return nil
+	}
+	if !known {
+		s.note(k, keySeen{Since: now.UnixMilli()})
+	}
+	return errNewKey
+}
+
+// settle makes a key by which somebody let in has written one that counts; "" is none.
+func (s *state) settle(k keyID) {
+	if k != "" && !s.Keys[k].Sure {
+		s.note(k, keySeen{Since: time.Now().UnixMilli(), Sure: true})
+	}
+}
+
+// note keeps a key; of too many, one goes that nobody has used, or else the oldest.
+func (s *state) note(k keyID, seen keySeen) {
+	if s.Keys == nil {
+		s.Keys = map[keyID]keySeen{}
+	}
+	s.Keys[k] = seen
+	if len(s.Keys) <= maxKeys {
+		return
+	}
+	worst := k
+	for other, x := range s.Keys {
+		y := s.Keys[worst]
+		if other != k && (worst == k || y.Sure && !x.Sure || x.Sure == y.Sure && x.Since < y.Since) {
+			worst = other
+		}
+	}
+	delete(s.Keys, worst)
+}

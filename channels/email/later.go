@@ -1,0 +1,175 @@
+package email
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"hob/channels"
+	"hob/platform/pim"
+)
+
+// quiet is how long nothing is looked up of a domain of which that has just failed.
+const quiet = 10 * time.Second
+
+// try is how often a mail is looked at.
+type try uint8
+
+const (
+	firstTry try = iota
+	nextTry
+	lastTry // it does not wait any more
+)
+
+// signed are the signatures by which a mail of which the host of this mailbox says
+// nothing may be proved, with the keys for them. There are none where it does not matter
+// who wrote it: a lookup tells who signed it that it was read.
+func (h *hearer) signed(ctx context.Context, l *letter, in channels.Inbound, n try) ([]proof, lookup, error) {
+	door, ok := h.to.(channels.Doorkeeper)
+	if !ok || l.from == "" {
+		return nil, nil, nil
+	}
+	in.Sender, in.Forwarded = l.from, false
+	if yes, err := door.Admits(ctx, in); err != nil || !yes {
+		return nil, nil, err
+	}
+	list, why := h.c.signatures(l, time.Now())
+	switch {
+	case judged(l.fields, h.c.trusted, l.from) == disowned:
+		list, why = nil, h.c.trusted+" says that it is not"
+	case l.Size > h.c.most && len(list) > 0:
+		list, why = nil, "it is too large to be checked"
+	}
+	if len(list) == 0 {
+		h.doubt(why)
+		return nil, nil, nil
+	}
+	keys, err := h.keys(ctx, l, list, n)
+	return list, keys, err
+}
+
+// keys looks the keys of signatures up, before the whole of a mail is read. errLater:
+// that has failed, and there is nothing else to be checked that was not before.
+func (h *hearer) keys(ctx context.Context, l *letter, list []proof, n try) (lookup, error) {
+	domain := after(l.from)
+	if n != lastTry && time.Now().Before(h.mute[domain]) {
+		return nil, errLater
+	}
+	keys := asked{h.c.network, map[string]answer{}}
+	found := 0
+	var failed error
+	for _, s := range list {
+		_, err := keys.LookupTXT(ctx, s.at())
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case unsure(err):
+			failed = err
+		case err == nil:
+			found++
+		}
+	}
+	if failed == nil {
+		return keys, nil
+	}
+	if len(h.mute) >= maxLater {
+		clear(h.mute)
+	}
+	h.mute[domain] = time.Now().Add(min(quiet, h.c.pause))
+	h.c.log.InfoContext(ctx, "who wrote a mail cannot be looked up", "uid", l.UID, "err", pim.Line(failed.Error(), 300))
+	if n == nextTry || n == firstTry && found == 0 {
+		return nil, fmt.Errorf("%w: %w", errLater, failed)
+	}
+	return keys, nil
+}
+
+// doubt notes why a mail does not come from who wrote it as it says.
+func (h *hearer) doubt(why string) {
+	h.c.mu.Lock()
+	defer h.c.mu.Unlock()
+	h.c.doubt = why
+}
+
+// prove notes in a mail whether its signatures prove who wrote it. errLater: that cannot
+// be said now.
+func (h *hearer) prove(ctx context.Context, l *letter, raw []byte, list []proof, keys lookup, n try) error {
+	by, why, err := prove(ctx, keys, raw, list, func(k keyID) error { return h.st.trusts(k, time.Now()) })
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case by == "" && errors.Is(err, errLater):
+		if why = err.Error(); n != lastTry {
+			return err
+		}
+	}
+	l.proved = by
+	h.doubt(pim.Line(why, 200))
+	return nil
+}
+
+// new hears a mail that was not looked at, or lets it wait.
+func (h *hearer) new(ctx context.Context, uid uint32) error {
+	n := firstTry
+	if len(h.st.Later) >= maxLater {
+		n = lastTry
+	}
+	err := h.mail(ctx, uid, n)
+	if errors.Is(err, errLater) {
+		now := time.Now()
+		h.st.Later = append(h.st.Later, later{uid, now.UnixMilli(), now.Add(h.c.pause).UnixMilli()})
+		h.counts()
+		return nil
+	}
+	return err
+}
+
+// again hears the mails that wait and whose time has come.
+func (h *hearer) again(ctx context.Context) error {
+	for _, x := range slices.Clone(h.st.Later) {
+		now := time.Now()
+		if x.Next > now.UnixMilli() {
+			continue
+		}
+		waited := now.Sub(time.UnixMilli(x.Since))
+		n := nextTry
+		if waited >= waitFor {
+			n = lastTry
+		}
+		err := h.mail(ctx, x.UID, n)
+		i := slices.IndexFunc(h.st.Later, func(y later) bool { return y.UID == x.UID })
+		switch {
+		case errors.Is(err, errLater):
+			h.st.Later[i].Next = now.Add(min(max(waited, h.c.pause), lastPause)).UnixMilli()
+		case err != nil:
+			return err
+		default:
+			h.st.Later = slices.Delete(h.st.Later, i, i+1)
+		}
+		if err := h.c.save(ctx, h.st); err != nil {
+			return err
+		}
+		h.counts()
+	}
+	return nil
+}
+
+// counts notes how many mails wait, and what came back.
+func (h *hearer) counts() {
+	h.c.mu.Lock()
+	defer h.c.mu.Unlock()
+	h.c.waiting, h.c.back = len(h.st.Later), h.st.Back
+}
+
+// alarm is signalled when the first of the mails that wait is to be looked at again,
+// unless it is stopped before.
+func (h *hearer) alarm() (wake <-chan struct{}, stop func()) {
+	if len(h.st.Later) == 0 {
+		return nil, func() {}
+	}
+	next := slices.MinFunc(h.st.Later, func(a, b later) int { return int(a.Next - b.Next) })
+	c := make(chan struct{}, 1)
+	t := time.AfterFunc(max(time.Until(time.UnixMilli(next.Next)), 0), func() { c <- struct{}{} })
+	return c, func() { t.Stop() }
+}

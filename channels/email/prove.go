@@ -1,0 +1,155 @@
+package email
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/emersion/go-msgauth/dkim"
+
+	"hob/platform/pim"
+	"hob/platform/safehttp"
+)
+
+// errLater says that nobody could tell now who wrote a mail.
+var errLater = errors.New("who wrote a mail cannot be looked up now")
+
+// prove checks whether one of the signatures of a mail is valid, and by which key, which
+// trusts has to let pass. why none is; errLater when that may change.
+func prove(ctx context.Context, network lookup, raw []byte, list []proof, trusts func(keyID) error) (by keyID, why string, err error) {
+	for _, s := range list {
+		k, not, e := s.check(ctx, network, raw)
+		if ctx.Err() != nil {
+			return "", "", ctx.Err()
+		}
+		if not == "" && e == nil {
+			if e = trusts(k); e == nil {
+				return k, "", nil
+			}
+		}
+		why, err = not, errors.Join(err, e)
+	}
+	return "", why, err
+}
+
+// lookup is what a channel asks name servers by: *safehttp.Client.
+type lookup interface {
+	LookupTXT(ctx context.Context, name string) ([]string, error)
+}
+
+// unsure reports an answer of name servers that may be another one later.
+func unsure(err error) bool {
+	e, ok := errors.AsType[*safehttp.Error](err)
+	return err != nil && (!ok || e.Kind == safehttp.Resolve)
+}
+
+// asked asks each question about a mail once.
+type asked struct {
+	network lookup
+	got     map[string]answer
+}
+
+type answer struct {
+	list []string
+	err  error
+}
+
+// LookupTXT implements lookup.
+func (a asked) LookupTXT(ctx context.Context, name string) ([]string, error) {
+	if x, ok := a.got[name]; ok {
+		return x.list, x.err
+	}
+	list, err := a.network.LookupTXT(ctx, name)
+	a.got[name] = answer{list, err}
+	return list, err
+}
+
+// at is where the key is published.
+func (s proof) at() string { return s.selector + "._domainkey." + s.domain }
+
+// check checks one signature; by is the key that made it.
+func (s proof) check(ctx context.Context, network lookup, raw []byte) (by keyID, why string, err error) {
+	var later error
+	whole := false // the key is for the very domain, and none below it
+	at := s.at()
+	key := func(name string) ([]string, error) {
+		if !strings.EqualFold(name, at) {
+			return nil, errors.New("nobody asked for that")
+		}
+		list, err := network.LookupTXT(ctx, at)
+		if unsure(err) {
+			later = fmt.Errorf("%w: %w", errLater, err)
+		}
+		if err == nil {
+			whole, err = usable(list)
+			by = nameKey(at, list)
+		}
+		return list, err
+	}
+	var found []*dkim.Verification
+	panicked := safely(func() {
+		found, err = dkim.VerifyWithOptions(alone(raw, s.n), &dkim.VerifyOptions{LookupTXT: key, MaxVerifications: 1})
+	})
+	switch {
+	case later != nil:
+		return "", "", later
+	case panicked != nil:
+		err = panicked
+	case err == nil && len(found) != 1:
+		err = errors.New("there is none")
+	case err == nil:
+		err = found[0].Err
+	}
+	if err != nil {
+		return "", "its signature (DKIM) is not valid: " + pim.Line(strings.TrimPrefix(err.Error(), "dkim: "), 120), nil
+	}
+	v := found[0]
+	_, who, _ := strings.Cut(v.Identifier, "@")
+	if !strings.EqualFold(v.Domain, s.domain) || !slices.Equal(v.HeaderKeys, s.keys) || whole && !strings.EqualFold(who, s.domain) || by == "" {
+		return "", "its signature (DKIM) is not what it seemed", nil
+	}
+	return by, "", nil
+}
+
+// usable looks at the record of a key before it is used (RFC 6376, 3.6.1). whole: the
+// key is for the very domain, and none below it.
+func usable(list []string) (whole bool, err error) {
+	if len(list) != 1 {
+		return false, fmt.Errorf("there are %d keys in place of one", len(list))
+	}
+	tags, ok := readTags(list[0], maxKey)
+	if !ok {
+		return false, errors.New("its key breaks the rules, or is too large")
+	}
+	flags := strings.Split(tags["t"], ":")
+	if slices.Contains(flags, "y") {
+		return false, errors.New("its host is only trying signatures out")
+	}
+	return slices.Contains(flags, "s"), nil
+}
+
+// alone is a mail without its signatures but one.
+func alone(raw []byte, n int) io.Reader {
+	head, body := divide(raw)
+	var out bytes.Buffer
+	i, keep := -1, true
+	for line := range bytes.Lines(head) {
+		if line[0] != ' ' && line[0] != '\t' {
+			name, _, _ := bytes.Cut(line, []byte(":"))
+			signs := strings.EqualFold(string(bytes.TrimSpace(name)), "dkim-signature")
+			if signs {
+				i++
+			}
+			keep = !signs || i == n
+		}
+		if keep {
+			out.Write(line)
+		}
+	}
+	out.WriteString("\r\n")
+	return io.MultiReader(&out, bytes.NewReader(body))
+}

@@ -1,0 +1,58 @@
+package safehttp
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+)
+
+// The bounds of LookupTXT.
+const (
+	lookupTimeout = 5 * time.Second
+	maxRecords    = 16
+	maxRecordsLen = 16 << 10 // bytes of all of them
+)
+
+// LookupTXT asks the name servers of this machine what is published under a public name
+// (TXT records), within 5 seconds. What comes back is as true as those name servers are:
+// nothing of it is signed. Its errors are the context's or an *Error: NotFound means
+// that there is nothing, Resolve that nobody could tell.
+func (c *Client) LookupTXT(ctx context.Context, name string) ([]string, error) {
+	h, why := parseHost(name)
+	switch {
+	case why != "":
+		return nil, refuse(BadURL, name, why, "")
+	case h.addr.IsValid():
+		return nil, refuse(BadURL, name, "this is an address, not a name", "")
+	case h.internal():
+		return nil, inside(h.name, class{is: "a name inside your own network", never: true})
+	}
+	r, ok := c.opt.Resolver.(interface {
+		LookupTXT(ctx context.Context, name string) ([]string, error)
+	})
+	if !ok {
+		return nil, &Error{Kind: NotFound, Host: h.name, Message: "nobody here can say what is published under " + h.name}
+	}
+	within, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	list, err := r.LookupTXT(within, h.name+".") // the dot keeps search domains out
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		e := &Error{Kind: Resolve, Host: h.name, Err: err, Message: "what is published under " + h.name + " cannot be looked up", Remedy: "is this machine online? Then try again later"}
+		if n, ok := errors.AsType[*net.DNSError](err); ok && n.IsNotFound {
+			e.Kind, e.Message, e.Remedy = NotFound, "nothing is published under "+h.name, ""
+		}
+		return nil, e
+	}
+	size := 0
+	for _, s := range list {
+		size += len(s)
+	}
+	if len(list) > maxRecords || size > maxRecordsLen {
+		return nil, &Error{Kind: TooLarge, Host: h.name, Message: "too much is published under " + h.name}
+	}
+	return list, nil
+}
