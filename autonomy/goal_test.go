@@ -46,7 +46,7 @@ func (e *engine) goal(kept *goals.Goals, g goals.Goal) goals.Goal {
 // reviewed waits until a goal has been reviewed once more.
 func (e *engine) reviewed(g goals.Goal) goals.Goal {
 	e.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		now, err := goals.Get(e.store.Reader(e.t.Context()), g.ID)
 		fatal(e.t, err)
 		if now.Reviewed > g.Reviewed {
@@ -120,7 +120,7 @@ func TestAGoalFromOutsideGetsNoMoreRights(t *testing.T) {
 			e.say("home", "hello") // so that there is a place to tell it
 			g := e.goal(kept, goals.Goal{Description: "pass it on", Provenance: tc.source, Report: "home"})
 			var asked []guard.Approval
-			for deadline := time.Now().Add(20 * time.Second); len(asked) == 0 && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+			for deadline := time.Now().Add(60 * time.Second); len(asked) == 0 && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 				var err error
 				asked, err = e.guard.Approvals(t.Context(), guard.Pending, goals.Session(g.ID), "", 10)
 				fatal(t, err)

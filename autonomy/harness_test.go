@@ -247,7 +247,7 @@ func (e *engine) put(session, text, key string) string {
 // settle waits until the event is done, dead or suspended.
 func (e *engine) settle(id string) bus.Event {
 	e.t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(60 * time.Second)
 	for {
 		settled, cancel := e.bus.Settled(id)
 		ev, err := e.bus.Event(e.t.Context(), id)

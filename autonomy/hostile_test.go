@@ -23,7 +23,7 @@ func use(tool, text string) llmtest.Call {
 // pending waits for n questions and returns them, oldest first.
 func (e *engine) pending(n int) []guard.Approval {
 	e.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(60 * time.Second)
 	for {
 		list, err := e.guard.Approvals(e.t.Context(), guard.Pending, "", "", 100)
 		fatal(e.t, err)
@@ -163,7 +163,7 @@ func TestNoReportsToAStranger(t *testing.T) {
 	e.say("home", "hello")
 	e.specs["w"] = watchers.Spec{ID: "w", Kind: "file", Mode: watchers.Notify, Report: "mail:bob", Provenance: provenance.Outside}
 	fatal(t, e.loop.Fire(ctx, "w", []watchers.Signal{{Key: "1", Text: "payslip.pdf is there", Source: provenance.Outside}}, nil))
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(60 * time.Second)
 	for time.Now().Before(deadline) {
 		ds, err := e.bus.Deliveries(ctx, "", "", "", 10)
 		fatal(t, err)

@@ -159,7 +159,7 @@ func TestWhatIsShownOfATurn(t *testing.T) {
 		}
 	}})
 	acc := e.hears(0, "1", "send it")
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		v.mu.Lock()
 		got := strings.Join(v.what, "")
 		v.mu.Unlock()

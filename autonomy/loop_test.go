@@ -131,7 +131,7 @@ func TestASendWaitsForTheOwner(t *testing.T) {
 // await waits for the event's very end.
 func (e *engine) await(id string) bus.Event {
 	e.t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(60 * time.Second)
 	for {
 		settled, cancel := e.bus.Settled(id)
 		ev, err := e.bus.Event(e.t.Context(), id)
@@ -449,7 +449,7 @@ func TestEveryEntryMeetsTheSameGate(t *testing.T) {
 	fatal(t, err)
 
 	const ways = 7
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(60 * time.Second)
 	var asked []guard.Approval
 	for len(asked) < ways && time.Now().Before(deadline) {
 		asked, err = e.guard.Approvals(ctx, guard.Pending, "", "", 100)

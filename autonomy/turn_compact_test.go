@@ -39,7 +39,7 @@ func summary(state string, quotes ...string) llmtest.Answer {
 // lines about it, newest first.
 func (e *engine) compacted(session string, n int) (out []guard.Record) {
 	e.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(60 * time.Second)
 	for time.Now().Before(deadline) {
 		lines, err := e.guard.Audit(e.t.Context(), "", 0, 1000)
 		fatal(e.t, err)

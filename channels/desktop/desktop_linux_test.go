@@ -348,7 +348,7 @@ func TestOpening(t *testing.T) {
 		if got != "http://127.0.0.1:7777/#s 1" {
 			t.Errorf("opened %q, want Hob's own page", got)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(60 * time.Second):
 		t.Error("nothing was opened")
 	}
 }

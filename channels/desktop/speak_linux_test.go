@@ -37,7 +37,7 @@ func TestSpeak(t *testing.T) {
 				}
 			}
 			var text string
-			for deadline := time.Now().Add(20 * time.Second); speak && !strings.HasSuffix(text, "\n") && time.Now().Before(deadline); {
+			for deadline := time.Now().Add(60 * time.Second); speak && !strings.HasSuffix(text, "\n") && time.Now().Before(deadline); {
 				b, _ := os.ReadFile(said) // until it is there
 				text = string(b)
 				time.Sleep(10 * time.Millisecond)

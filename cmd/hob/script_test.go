@@ -134,7 +134,7 @@ func end(t *testing.T, lock string) {
 	if err := system.Terminate(h.PID); err != nil {
 		t.Error(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
 	for held && pause(ctx, 10*time.Millisecond) {
 		_, held, _ = system.Probe(lock)
@@ -170,7 +170,7 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	re, err := regexp.Compile(args[0])
 	ts.Check(err)
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
 	for {
 		err := ts.Exec(args[1], args[2:]...)

@@ -527,7 +527,7 @@ func TestRun(t *testing.T) {
 		ref := fmt.Sprint("n", i)
 		w.put(knowledge.Doc{Ref: ref, Text: "note number" + ref})
 		w.Changed()
-		deadline := time.Now().Add(20 * time.Second)
+		deadline := time.Now().Add(60 * time.Second)
 		for !slices.Contains(w.find("number"+ref, notes, mine, 1), ref) {
 			if time.Now().After(deadline) {
 				t.Fatal("it does not follow")

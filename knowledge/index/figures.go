@@ -58,11 +58,16 @@ func (x *Index) figures(r reader, seq int64) (*figures, error) {
 }
 
 func readFigures(r reader, field string) (fieldFigures, error) {
-	n, err := countOf(r, field, all)
+	return figuresOf(func(term string) (int, error) { return countOf(r, field, term) })
+}
+
+// figuresOf sums up rows of a field, of which it is known how many have a term.
+func figuresOf(count func(term string) (int, error)) (fieldFigures, error) {
+	n, err := count(all)
 	f := fieldFigures{rows: n}
 	for i := 0; err == nil && n > 0 && i < lengthBits; i++ {
 		var k int
-		k, err = countOf(r, field, bit(i))
+		k, err = count(bit(i))
 		f.length += float64(k) * float64(int(1)<<i)
 	}
 	return f, err

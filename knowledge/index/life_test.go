@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"hob/knowledge"
 	"hob/knowledge/index"
@@ -321,6 +324,28 @@ func TestASearchComesFirst(t *testing.T) {
 				t.Errorf("once it is followed: found %q in %d rows", got, s.Rows)
 			}
 		})
+	}
+}
+
+// What a word weighs, by which weak answers are left out, is the same whether the index
+// holds the last changes yet or not: what rows were before does not count.
+func TestChangesWeighAtOnce(t *testing.T) {
+	w := open(t)
+	w.put(t, knowledge.Doc{Ref: "a", Text: "my address is 5 Elm Road"}, knowledge.Doc{Ref: "b", Text: "the cat is called Rex"},
+		knowledge.Doc{Ref: "c", Text: "her address is the mill"}, knowledge.Doc{Ref: "d", Text: "an address nobody needs"})
+	fatal(t, w.ix.CatchUp(t.Context()))
+	w.put(t, knowledge.Doc{Ref: "a", Text: "my house has no number any more, and the road no name"}, knowledge.Doc{Ref: "e", Text: "my address is 7 Oak Lane"})
+	w.remove(t, "d")
+	ask := func() (out []knowledge.WordAnswer) {
+		for _, text := range []string{"old address", "address road", "elm"} {
+			out = append(out, w.words(t, knowledge.WordQuery{Text: text, Kinds: []string{"note", "fact"}, Realms: []string{""}}))
+		}
+		return out
+	}
+	before := ask()
+	fatal(t, w.ix.CatchUp(t.Context()))
+	if d := cmp.Diff(ask(), before, cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) < 1e-6 })); d != "" {
+		t.Error(d)
 	}
 }
 

@@ -73,13 +73,20 @@ func (s *search) openWord(f *fieldSearch, i int) (int, error) {
 	return rows, nil
 }
 
-// posting opens a term; nil when no row has it.
+// posting opens a term; nil when no row has it any more.
 func (s *search) posting(field, term string, weight float64) (*posting, error) {
 	t, err := s.r.TermFieldReader(context.Background(), []byte(term), field, false, false, false)
 	if err != nil {
 		return nil, fmt.Errorf("index: search: %w", err)
 	}
 	n := int(t.Count())
+	if n > 0 {
+		were, err := s.were(field, term)
+		if err != nil {
+			return nil, errors.Join(err, t.Close())
+		}
+		n -= were
+	}
 	if n == 0 {
 		return nil, t.Close()
 	}

@@ -2,6 +2,7 @@ package index
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -103,6 +104,7 @@ type search struct {
 	r      reader
 	fig    *figures
 	fresh  map[int64]fresh
+	stale  []int64 // where the rows stand in the index that are fresh
 	fields []*fieldSearch
 	words  []terms.Word
 	loose  bool
@@ -127,10 +129,15 @@ func (s *search) run() (out knowledge.WordAnswer, err error) {
 	defer func() { err = errors.Join(err, s.close()) }()
 	s.df = make([]int, len(s.words))
 	s.weight = make([]float64, len(s.words))
+	if s.stale, err = s.places(); err != nil {
+		return out, err
+	}
 	if err := s.open(); err != nil {
 		return out, err
 	}
-	s.count()
+	if err := s.count(); err != nil {
+		return out, err
+	}
 	for i := range s.words {
 		n, df := float64(s.rows), float64(min(s.df[i], s.rows))
 		s.weight[i] = math.Log(1 + (n-df+0.5)/(df+0.5))
@@ -214,8 +221,9 @@ func (s *search) average(field string) (float64, bool) {
 	return 0, false
 }
 
-// count adds the fresh rows to what the index says about words and fields.
-func (s *search) count() {
+// count adds the fresh rows to what the index says about words and fields, in place of
+// what they were.
+func (s *search) count() error {
 	length, rows := map[string]float64{}, map[string]int{}
 	for _, f := range s.fresh {
 		if _, ok := s.average(f.field); !ok {
@@ -231,9 +239,58 @@ func (s *search) count() {
 	}
 	for _, f := range s.fields {
 		fig := s.fig.fields[f.name]
-		if n := fig.rows + rows[f.name]; n > 0 {
-			f.avg = (fig.length + length[f.name]) / float64(n)
+		were, err := figuresOf(func(term string) (int, error) { return s.were(f.name, term) })
+		if err != nil {
+			return err
+		}
+		if n := fig.rows - were.rows + rows[f.name]; n > 0 {
+			f.avg = (fig.length - were.length + length[f.name]) / float64(n)
 			s.rows += n
 		}
 	}
+	return nil
+}
+
+// mostStale is of how many fresh rows it is looked up what they were: of more, what
+// they were counts as well until the index has followed.
+const mostStale = 256
+
+// places are where the index holds what fresh rows were, in order.
+func (s *search) places() (out []int64, err error) {
+	if len(s.fresh) > mostStale {
+		return nil, nil
+	}
+	for n := range s.fresh {
+		at, err := s.r.InternalID(id(n))
+		if err != nil {
+			return nil, fmt.Errorf("index: search: %w", err)
+		}
+		if len(at) > 0 {
+			out = append(out, int64(at.Value()))
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// were says how many of the rows that are fresh had a term.
+func (s *search) were(field, term string) (n int, err error) {
+	if len(s.stale) == 0 {
+		return 0, nil
+	}
+	t, err := s.r.TermFieldReader(context.Background(), []byte(term), field, false, false, false)
+	if err != nil {
+		return 0, fmt.Errorf("index: search: %w", err)
+	}
+	defer func() { err = errors.Join(err, t.Close()) }()
+	p := posting{rows: t, place: -1}
+	for _, place := range s.stale {
+		if err := p.to(place); err != nil {
+			return 0, err
+		}
+		if p.place == place {
+			n++
+		}
+	}
+	return n, nil
 }

@@ -41,7 +41,7 @@ func next(t *testing.T, events <-chan desktop.Event) desktop.Event {
 	select {
 	case e := <-events:
 		return e
-	case <-time.After(10 * time.Second):
+	case <-time.After(60 * time.Second):
 		t.Fatal("no event came")
 		return desktop.Event{}
 	}

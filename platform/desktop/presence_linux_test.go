@@ -133,7 +133,7 @@ func TestLookAtX(t *testing.T) {
 	display := desktoptest.Display(t)
 	o := session(nil, map[string]string{"DISPLAY": display, "HOME": t.TempDir(), "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nowhere"})
 	var p desktop.Presence
-	for end := time.Now().Add(10 * time.Second); p.Idle < 30*time.Millisecond; { // nobody touches anything
+	for end := time.Now().Add(60 * time.Second); p.Idle < 30*time.Millisecond; { // nobody touches anything
 		var err error
 		if p, err = desktop.Look(t.Context(), o); err != nil || p.By != "X" || !p.IdleKnown || p.LockKnown {
 			t.Fatalf("%+v, %v", p, err)

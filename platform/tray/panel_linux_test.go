@@ -111,7 +111,7 @@ func (d *desk) owner(name string) string {
 // screen is what is on the screen.
 func (d *desk) screen() *image.NRGBA {
 	d.t.Helper()
-	ctx, cancel := context.WithTimeout(d.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(d.t.Context(), 60*time.Second)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, "import", "-silent", "-window", "root", "-depth", "8", "rgba:-").Output()
 	if err != nil || len(out) != 800*600*4 {
@@ -158,7 +158,7 @@ func (d *desk) shot(name string, crop image.Rectangle) {
 
 func (d *desk) xdotool(args ...string) {
 	d.t.Helper()
-	ctx, cancel := context.WithTimeout(d.t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(d.t.Context(), 60*time.Second)
 	defer cancel()
 	if out, err := exec.CommandContext(ctx, "xdotool", args...).CombinedOutput(); err != nil {
 		d.t.Fatalf("xdotool %v: %v %s", args, err, out)

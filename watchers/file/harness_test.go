@@ -151,7 +151,7 @@ func (p *place) hears(want ...string) {
 
 // enough waits for n events.
 func (p *place) enough(n int) {
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(60 * time.Second)
 	for len(p.sink.Fired()) < n && time.Now().Before(deadline) {
 		<-time.After(10 * time.Millisecond)
 	}

@@ -44,7 +44,7 @@ func TestStartsWithoutSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b []byte
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(60 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		if b, err = os.ReadFile(out); err == nil {
 			break
 		}

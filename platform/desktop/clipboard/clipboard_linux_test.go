@@ -68,7 +68,7 @@ func xclip(t *testing.T, getenv func(string) string, in string, args ...string) 
 // so before it has.
 func until(t *testing.T, b *Board, fits func(Content) bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(60 * time.Second); ; time.Sleep(2 * time.Millisecond) {
 		c, err := b.Read(t.Context())
 		if err == nil && fits(c) {
 			return
@@ -169,7 +169,7 @@ func TestWayland(t *testing.T) {
 		}
 	}
 	s.Run(t, "wl-copy", "--foreground", "--type", passwordHint, "secret")
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(60 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		c, err := b.Read(t.Context())
 		if err == nil && c.Hidden && c.Text == "" {
 			break

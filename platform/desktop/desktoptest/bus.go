@@ -182,7 +182,7 @@ func (s *Server) All() []Shown {
 // Withdrawn waits until n notes were withdrawn and returns their ids, in order.
 func (s *Server) Withdrawn(t testing.TB, n int) []uint32 {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(60 * time.Second); ; time.Sleep(2 * time.Millisecond) {
 		s.mu.Lock()
 		closed := append([]uint32(nil), s.closed...)
 		s.mu.Unlock()
@@ -198,7 +198,7 @@ func (s *Server) Withdrawn(t testing.TB, n int) []uint32 {
 // Last waits until n notes were shown and returns the last one.
 func (s *Server) Last(t testing.TB, n int) Shown {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(60 * time.Second); ; time.Sleep(2 * time.Millisecond) {
 		if all := s.All(); len(all) >= n {
 			return all[len(all)-1]
 		}

@@ -56,7 +56,7 @@ func NewWayland(t testing.TB) *Wayland {
 		_ = cmd.Process.Kill()
 		<-ended
 	})
-	for end := time.Now().Add(20 * time.Second); ; {
+	for end := time.Now().Add(60 * time.Second); ; {
 		displays, _ := filepath.Glob(filepath.Join(dir, "wayland-?"))
 		sockets, _ := filepath.Glob(filepath.Join(dir, "sway-ipc.*.sock"))
 		if len(displays) == 1 && len(sockets) == 1 {

@@ -62,7 +62,7 @@ func shown(t *testing.T, getenv func(string) string) window.Window {
 
 func reads(t *testing.T, file, want string) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(60 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		b, _ := os.ReadFile(file)
 		if string(b) == want {
 			return

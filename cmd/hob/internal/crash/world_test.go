@@ -263,7 +263,7 @@ func (w *world) start(point string) bool {
 	check(w.t, cmd.Start())
 	w.daemon, w.exited = cmd, make(chan struct{})
 	go func(done chan struct{}) { _ = cmd.Wait(); close(done) }(w.exited)
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(60 * time.Second)
 	for {
 		res, err := w.client.Get("http://" + w.addr + "/readyz")
 		if err == nil {

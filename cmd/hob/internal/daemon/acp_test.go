@@ -58,7 +58,7 @@ func (h *house) done(event string) (out struct {
 },
 ) {
 	h.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		_, body := h.api(http.MethodGet, "/api/v1/inbox/"+event, nil)
 		fatal(h.t, json.Unmarshal(body, &out))
 		if out.State == "done" || out.State == "dead" {
@@ -79,7 +79,7 @@ func (h *house) approve(id string, yes bool) {
 // pending waits for a question and returns its id.
 func (h *house) pending() string {
 	h.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		_, body := h.api(http.MethodGet, "/api/v1/approvals?state=pending", nil)
 		var open []struct{ ID string }
 		fatal(h.t, json.Unmarshal(body, &open))

@@ -53,7 +53,7 @@ func TestButtonsWhileTheBrowserRuns(t *testing.T) {
 	boxed := !b.Unboxed() // root has no sandbox
 	until := func(want bool) {
 		t.Helper()
-		for deadline := time.Now().Add(20 * time.Second); alone() != want; time.Sleep(20 * time.Millisecond) {
+		for deadline := time.Now().Add(60 * time.Second); alone() != want; time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(deadline) { // what it starts with has long ended
 				t.Fatalf("sandbox %v, and presses count: %v", boxed, !want)
 			}

@@ -48,7 +48,7 @@ func (p *pigeon) Run(ctx context.Context, r channels.Receiver) error {
 func (p *pigeon) hear(t *testing.T, in channels.Inbound) channels.Accepted {
 	t.Helper()
 	in.Chat, in.Sender = "7", "ada"
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(2 * time.Millisecond) {
 		p.mu.Lock()
 		to := p.to
 		p.mu.Unlock()
@@ -66,7 +66,7 @@ func (p *pigeon) hear(t *testing.T, in channels.Inbound) channels.Accepted {
 // reply waits for a text of the kind.
 func (p *pigeon) reply(t *testing.T, part string) channels.Delivery {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		for _, d := range p.Deliveries() {
 			if strings.Contains(d.Text, part) {
 				return d
@@ -117,7 +117,7 @@ func TestShortMessagesAreAnsweredTogether(t *testing.T) {
 		t.Errorf("hob why: %s", why)
 	}
 	var state channels.Health
-	for deadline := time.Now().Add(20 * time.Second); (state.Sent < 2 || state.Queued > 0) && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); (state.Sent < 2 || state.Queued > 0) && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		for _, s := range h.d.channels.Status() {
 			if s.Name == "pigeon" {
 				state = s
@@ -330,7 +330,7 @@ func TestAnAnswerGrowsInItsMessage(t *testing.T) {
 	if d.Draft == "" || len(drafts) == 0 || !strings.HasPrefix(strings.TrimSpace(long), strings.TrimSuffix(drafts[0], " …")) || p.Shown(d.Draft) != d.Text {
 		t.Errorf("draft %q, drafts %q, shown %q", d.Draft, drafts, p.Shown(d.Draft))
 	}
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		id, err := h.d.bus.Drafts().Draft(t.Context(), d.Event, "pigeon", "7")
 		fatal(t, err)
 		if id == "" {

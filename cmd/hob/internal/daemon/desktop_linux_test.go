@@ -66,7 +66,7 @@ func TestDesktop(t *testing.T) {
 	if told := screen.Last(t, 3); !strings.Contains(told.Body, "Going on") {
 		t.Errorf("told %+v", told)
 	}
-	for deadline := time.Now().Add(20 * time.Second); open() > 0; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); open() > 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the question is still open")
 		}

@@ -162,7 +162,7 @@ type said struct{ Kind, Text, Session, State string }
 func (h *house) wait(kind, pattern string) said {
 	h.t.Helper()
 	re := regexp.MustCompile(pattern)
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(60 * time.Second)
 	var all []said
 	for time.Now().Before(deadline) {
 		code, body := h.api(http.MethodGet, "/api/v1/deliveries", nil)

@@ -13,7 +13,7 @@ import (
 // goal waits until the only goal fits.
 func (h *house) goal(fits func(g goalRow) bool) goalRow {
 	h.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(60 * time.Second)
 	var list []goalRow
 	for time.Now().Before(deadline) {
 		_, body := h.api(http.MethodGet, "/api/v1/goals?all=1", nil)

@@ -31,7 +31,7 @@ import (
 // hook posts as a program elsewhere does, through a tunnel that keeps its own name.
 func (h *house) hook(path string, body []byte, header map[string]string) (int, string) {
 	h.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		req, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, "http://"+h.d.Addr()+path, bytes.NewReader(body))
 		fatal(h.t, err)
 		req.Host = "tunnel.example.org"

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"hob/autonomy/bus"
 	"hob/channels"
 	"hob/channels/channelstest"
 	"hob/platform/system"
@@ -27,7 +29,7 @@ func TestPairing(t *testing.T) {
 	says := func(chat, sender, text string, group bool) bool { return f.Say(t.Context(), chat, sender, text, group) }
 	arrives := func(part string) bool {
 		t.Helper()
-		deadline := time.Now().Add(20 * time.Second)
+		deadline := time.Now().Add(60 * time.Second)
 		for time.Now().Before(deadline) {
 			for _, text := range f.Arrived() {
 				if strings.Contains(text, part) {
@@ -39,7 +41,7 @@ func TestPairing(t *testing.T) {
 		return false
 	}
 	h.say("hello") // the owner's own place
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline) && !listening(h, "pigeon"); {
+	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline) && !listening(h, "pigeon"); {
 		time.Sleep(5 * time.Millisecond)
 	}
 	code := func() string {
@@ -130,7 +132,7 @@ func TestAYesBeforeTheQuestionArrived(t *testing.T) {
 		"[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n")
 	until := func(what string, ok func() bool) {
 		t.Helper()
-		for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+		for deadline := time.Now().Add(60 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%s did not happen; arrived: %q", what, f.Arrived())
 			}
@@ -162,7 +164,9 @@ func TestAYesBeforeTheQuestionArrived(t *testing.T) {
 	if open() != 1 {
 		t.Fatal("a yes from before, or from elsewhere, was taken for the answer")
 	}
-	time.Sleep(20 * time.Millisecond)
+	until("a note that it was put", func() bool { // what comes before that is older than the question
+		return slices.ContainsFunc(h.deliveries(channels.Question), func(d bus.Delivery) bool { return d.Chat == "7" && d.State == channels.Sent })
+	})
 	says("yes")
 	until("the answer's effect", func() bool { return open() == 0 })
 	until("thanks", said("Thank you"))

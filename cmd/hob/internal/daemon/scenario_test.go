@@ -294,7 +294,7 @@ func (s *scene) line(line string) {
 	case "=":
 		name, want, _ := strings.Cut(rest, ": ")
 		b, err := os.ReadFile(filepath.Join(s.home, name))
-		for end := time.Now().Add(10 * time.Second); want != "" && strings.TrimSpace(string(b)) != want && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		for end := time.Now().Add(60 * time.Second); want != "" && strings.TrimSpace(string(b)) != want && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 			b, err = os.ReadFile(filepath.Join(s.home, name)) // another program may write it
 		}
 		if want == "" && os.IsNotExist(err) {
@@ -320,7 +320,7 @@ func (s *scene) line(line string) {
 // shorter.
 func (s *scene) shortened(times string) {
 	s.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(60 * time.Second)
 	n := 0
 	for time.Now().Before(deadline) {
 		_, body := s.api(http.MethodGet, "/api/v1/audit", nil)

@@ -106,7 +106,7 @@ func TestTray(t *testing.T) {
 	icon.Choose(t, "Quit")
 	select {
 	case <-h.d.shutdown:
-	case <-time.After(20 * time.Second):
+	case <-time.After(60 * time.Second):
 		t.Error("it does not quit")
 	}
 }

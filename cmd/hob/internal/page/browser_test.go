@@ -30,7 +30,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience is how long anything may take, on a busy machine.
-const patience = 20 * time.Second
+const patience = 60 * time.Second
 
 // chromium returns the path of the browser, or ends the test.
 func chromium(t *testing.T) string {
