@@ -15,7 +15,7 @@ import (
 	"hob/channels/discord/discordtest"
 )
 
-const patience = 60 * time.Second
+const patience = 15 * time.Second
 
 // eventually waits until something holds.
 func eventually(t *testing.T, what string, holds func() bool) {

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // until waits for something to come true.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	end := time.Now().Add(60 * time.Second)
+	end := time.Now().Add(20 * time.Second)
 	for !ok() {
 		if time.Now().After(end) {
 			t.Fatalf("in vain waited for %s", what)

@@ -75,7 +75,7 @@ func run(t *testing.T, ch channels.Channel, r channels.Receiver) (end func() err
 // eventually waits until f is true.
 func eventually(t *testing.T, what string, f func() bool) {
 	t.Helper()
-	until := time.Now().Add(60 * time.Second)
+	until := time.Now().Add(20 * time.Second)
 	for !f() {
 		if time.Now().After(until) {
 			t.Fatal("waited in vain: " + what)
