@@ -154,10 +154,6 @@ func (d *DB) All(ctx context.Context, after int64, limit int) ([]Message, int64,
 }
 
 func (d *DB) read(ctx context.Context, after int64, limit, before int) (out []Message, next int64, err error) {
-	book, err := d.book(ctx)
-	if err != nil {
-		return nil, after, err
-	}
 	from := max(0, after-int64(before))
 	rows, err := d.rows(ctx, from, limit+before)
 	if err != nil {
@@ -173,6 +169,10 @@ func (d *DB) read(ctx context.Context, after int64, limit, before int) (out []Me
 		return nil, after, err
 	}
 	deleted, err := d.joined(ctx, "chat_recoverable_message_join", "message_id", from, rows)
+	if err != nil {
+		return nil, after, err
+	}
+	book, err := d.book(ctx) // last: a message may be the first of its sender, or in its chat
 	if err != nil {
 		return nil, after, err
 	}

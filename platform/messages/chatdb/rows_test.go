@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -177,4 +178,36 @@ func FuzzRow(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+// Whoever writes for the first time while it is read is known by his first message.
+func TestFirstMessagesAreKnown(t *testing.T) {
+	w := chatdbtest.New(t, filepath.Join(t.TempDir(), "chat.db"), chatdbtest.Newest())
+	d, err := chatdb.Open(t.Context(), w.File, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	const all = 300
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for i := range all {
+			who := fmt.Sprintf("who%d@example.org", i)
+			w.Say(chatdbtest.Message{Chat: w.Chat(who, "iMessage", false), From: who, Text: "hello", At: time.Now()})
+		}
+	})
+	defer writing.Wait()
+	var cursor int64
+	for n := 0; n < all; {
+		list, next, err := d.Messages(t.Context(), cursor, 50)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range list {
+			if n++; m.Sender == "" || m.Chat == nil {
+				t.Fatalf("message %d is of %q in %v", n, m.Sender, m.Chat)
+			}
+		}
+		cursor = next
+	}
 }

@@ -21,6 +21,7 @@ import (
 
 	"hob/autonomy/config"
 	"hob/autonomy/llm/acp/acptest"
+	"hob/knowledge/store/storetest"
 	"hob/platform/command"
 	"hob/platform/document"
 	"hob/platform/system"
@@ -79,6 +80,7 @@ func openWith(t *testing.T, home string, o Options, conf string) *house {
 		o.Helper = []string{exe, command.Helper}
 		o.Reader = []string{exe, document.Helper}
 	}
+	furnish(t, o.Paths.Database())
 	d, err := Open(t.Context(), o)
 	fatal(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -108,6 +110,9 @@ func openWith(t *testing.T, home string, o Options, conf string) *house {
 	t.Cleanup(h.stop)
 	return h
 }
+
+// furnish puts an empty database into a new home.
+var furnish = storetest.Empty(Migrations)
 
 func fatal(t *testing.T, err error) {
 	t.Helper()
