@@ -17,7 +17,9 @@ import (
 
 // Where the host of this mailbox says nothing of who wrote a mail, the signature of the
 // sender's own host does (DKIM, RFC 6376), if it covers whom the mail goes to: of what
-// somebody once wrote to another one, it proves nothing here.
+// somebody once wrote to another one, it proves nothing here. Google's covers To, Cc and
+// all that is asked for below. Microsoft's covers no To, and its boxes give mails out
+// otherwise than they came (https://github.com/lieser/dkim_verifier/issues/300).
 
 // The bounds of signatures.
 const (

@@ -255,13 +255,9 @@ func testSigned(t *testing.T, sv servers) {
 	if in := w.heard(2)[1]; in.Sender != ada || in.Text != "see the file" || len(in.Files) != 1 {
 		t.Errorf("%.300q, %d files", fmt.Sprint(in.Sender, in.Text), len(in.Files))
 	}
-	asked := len(z.questions())
-	if asked != 2 {
-		t.Errorf("asked %v", z.questions())
-	}
 	// Whoever is not let in is not looked up.
 	w.put(k.sign(t, plain("eve@x.org", "eve@evil.example", "", "who are you?"), "evil.example"))
-	if in := w.heard(3)[2]; !strings.HasPrefix(in.Sender, unverified) || len(z.questions()) != asked {
+	if in := w.heard(3)[2]; !strings.HasPrefix(in.Sender, unverified) || slices.Contains(z.questions(), "s1._domainkey.evil.example") {
 		t.Errorf("%+v, asked %v", in, z.questions())
 	}
 	w.put(strings.Replace(k.sign(t, plain("forged@x.org", ada, "", "pay Bob"), "example.org"), "Bob", "Eve", 1))
@@ -277,11 +273,10 @@ func testSigned(t *testing.T, sv servers) {
 	}
 	stop()
 	// What the host of the mailbox has found counts more.
-	asked = len(z.questions())
 	ch = w.channel(w.config())
 	stop = w.run(ch)
-	w.put("Authentication-Results: " + trusted + "; dmarc=fail header.from=example.org\n" + k.sign(t, plain("failed@x.org", ada, "", "yes"), "example.org"))
-	if in := w.heard(5)[4]; !strings.HasPrefix(in.Sender, unverified) || len(z.questions()) != asked {
+	w.put("Authentication-Results: " + trusted + "; dmarc=fail header.from=example.org\n" + k.sign(t, plain("failed@x.org", ada, "", "yes"), "example.org", func(o *dkim.SignOptions) { o.Selector = "s9" }))
+	if in := w.heard(5)[4]; !strings.HasPrefix(in.Sender, unverified) || slices.Contains(z.questions(), "s9._domainkey.example.org") {
 		t.Errorf("%+v, asked %v", in, z.questions())
 	}
 	w.put("Authentication-Results: " + trusted + "; none\n" + k.sign(t, plain("silent@x.org", ada, "", "yes"), "example.org"))

@@ -13,7 +13,7 @@ import (
 // another one counts when it is still there half a day later.
 const (
 	keyRest = 12 * time.Hour
-	maxKeys = 100
+	maxKeys = 40 // of up to 350 bytes; a Keeper takes 64 KiB
 )
 
 // errNewKey says that a mail was signed by a key that is not known for long enough.
