@@ -79,7 +79,7 @@ type Channel struct {
 	log     *slog.Logger
 	limits  limits
 	seen    seen
-	asked   asked
+	asked   *channels.Asked
 
 	running chan struct{} // one Run at a time
 	// caught are the servers of which nothing is missing ("": direct messages). It belongs to
@@ -129,12 +129,12 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 		token: token, allow: c.Allow, opt: o, network: deps.Network, buttons: deps.Buttons, log: deps.Log,
 		guilds: map[string]*guild{}, caught: map[string]bool{}, answered: map[string]bool{}, running: make(chan struct{}, 1),
 	}
-	ch.seen.keep, ch.asked.keep = deps.Keep, deps.Keep
-	ch.asked.wake = make(chan struct{}, 1)
+	ch.seen.keep = deps.Keep
 	ch.limits.until = map[string]time.Time{}
 	if ch.log == nil {
 		ch.log = slog.New(slog.DiscardHandler)
 	}
+	ch.asked = channels.NewAsked(deps.Keep, deps.Buttons, ch.log)
 	if ch.network == nil {
 		if ch.network, err = safehttp.New(safehttp.Options{}); err != nil {
 			return nil, err

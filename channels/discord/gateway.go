@@ -68,14 +68,14 @@ func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 	case <-ctx.Done():
 		return nil
 	}
-	if err := c.load(ctx); err != nil {
+	if err := c.seen.load(ctx); err != nil {
 		return ended(ctx, err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	wg.Go(func() { c.watchAsked(ctx) })
+	wg.Go(func() { c.asked.Watch(ctx, time.Second, c.bare) })
 	for {
 		began := time.Now()
 		err := c.connection(ctx, r)
@@ -98,13 +98,6 @@ func ended(ctx context.Context, err error) error {
 		return nil
 	}
 	return err
-}
-
-func (c *Channel) load(ctx context.Context) error {
-	if err := c.seen.load(ctx); err != nil {
-		return err
-	}
-	return c.asked.load(ctx)
 }
 
 // connection makes one, and serves it until it ends. Its goroutines end with it.

@@ -169,12 +169,9 @@ func (p *presses) press(ctx context.Context, i *interaction) {
 	if !p.c.acknowledge(ctx, i, answerSilent, 0) {
 		return // who pressed was told that it failed: then it has to have failed
 	}
-	shown, known := p.c.asked.shown(question, i.Message.ID)
-	if !known {
-		shown = i.Message.at()
-	}
 	said, err := p.c.buttons.Press(ctx, channels.Press{
-		Channel: Name, Sender: i.by().ID, Chat: i.Chat, Question: question, Shown: shown, Yes: yes,
+		Channel: Name, Sender: i.by().ID, Chat: i.Chat, Question: question, Yes: yes,
+		Shown: p.c.asked.Since(ctx, question, i.Message.ID, i.Message.at()),
 	})
 	if err != nil {
 		said = err.Error()

@@ -54,7 +54,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 		return channels.Receipt{}, err
 	}
 	if question != "" {
-		c.asked.add(ctx, open{Question: question, Chat: cmp.Or(sent.Chat, d.Chat), Message: sent.ID, At: time.Now().UTC().Round(0)})
+		c.asked.Add(ctx, question, cmp.Or(sent.Chat, d.Chat), sent.ID)
 	}
 	for n, files := range rest {
 		more := post{Nonce: nonce(filesID(d.ID, n)), Enforce: true}.fill()

@@ -1,7 +1,6 @@
 package imessage_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -50,43 +49,21 @@ type listening struct {
 // run runs a channel until the test ends, and returns once it listens.
 func (m *mac) run(t *testing.T, c *imessage.Channel) *listening {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
 	l := &listening{t: t, inbox: &channelstest.Inbox{}}
-	done := make(chan error, 1)
-	go func() { done <- c.Run(ctx, l.inbox) }()
-	stopped := false
-	l.stop = func() {
-		if stopped {
-			return
-		}
-		stopped = true
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("Run: %v", err)
-		}
-	}
+	l.stop = channelstest.Run(t, c, l.inbox)
 	t.Cleanup(l.stop)
-	until(t, func() bool {
+	channelstest.Until(t, "the first look", func() bool {
 		b, err := m.keep.Get(t.Context(), "cursor")
 		return err == nil && b != nil
 	})
 	return l
 }
 
-func until(t *testing.T, done func() bool) {
-	t.Helper()
-	for end := time.Now().Add(40 * time.Second); !done(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("it does not come to that")
-		}
-	}
-}
-
 // want waits for these texts, and for a last message that shows that nothing else came.
 func (l *listening) want(m *mac, texts ...string) {
 	l.t.Helper()
 	m.hear(m.db.Chat("+15550111", "iMessage", false), "+15550111", "the last one")
-	until(l.t, func() bool {
+	channelstest.Until(l.t, "what was written", func() bool {
 		h := l.inbox.Heard()
 		return len(h) > 0 && h[len(h)-1].Text == "the last one"
 	})
@@ -144,12 +121,12 @@ func TestWhatCameMeanwhile(t *testing.T) {
 	m.hear(chat, ada, "zero")
 	l := m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
 	m.hear(chat, ada, "one")
-	until(t, func() bool { return len(l.inbox.Heard()) == 1 })
+	channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == 1 })
 	l.stop()
 	m.db.Exec("DELETE FROM message WHERE ROWID = (SELECT MAX(ROWID) FROM message)")
 	l = m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
 	m.hear(chat, ada, "two")
-	until(t, func() bool { return len(l.inbox.Heard()) == 1 })
+	channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == 1 })
 	l.stop()
 	m.hear(chat, ada, "three")
 	m.hear(chat, ada, "four")
@@ -187,14 +164,14 @@ func TestAYear(t *testing.T) {
 			m.hear(m.db.Chat(ada, "iMessage", false), ada, v.Name+" while Hob is off")
 			c = m.channel(imessage.Config{}, imessage.Options{})
 			l = m.run(t, c)
-			until(t, func() bool { return len(l.inbox.Heard()) == 1 })
+			channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == 1 })
 			want = append(want, v.Name+" while Hob is off")
 			inbox = l.inbox
 		}
 		n := len(inbox.Heard())
 		m.hear(m.db.Int("SELECT ROWID FROM chat WHERE style = 45 AND chat_identifier = ?", ada), ada, v.Name)
 		m.hear(m.db.Int("SELECT ROWID FROM chat WHERE style = 43"), "bob@example.org", v.Name+" in the group")
-		until(t, func() bool { return len(inbox.Heard()) == n+2 })
+		channelstest.Until(t, "what was written", func() bool { return len(inbox.Heard()) == n+2 })
 		for i, in := range inbox.Heard()[n:] {
 			if in.Chat != []string{ada, "chat77"}[i] || in.Text != []string{v.Name, v.Name + " in the group"}[i] {
 				t.Errorf("%s: %+v", v.Name, in)
@@ -220,7 +197,7 @@ func TestMadeAnew(t *testing.T) {
 	}
 	l := m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
 	m.hear(chat, ada, "one")
-	until(t, func() bool { return len(l.inbox.Heard()) == 1 })
+	channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == 1 })
 	l.stop()
 	m.db.Close()
 	for _, end := range []string{"", "-wal", "-shm"} {
@@ -235,7 +212,7 @@ func TestMadeAnew(t *testing.T) {
 		m.db.Say(chatdbtest.Message{GUID: fmt.Sprint("old", i), Chat: chat, From: ada, Text: "one of those that were there", At: time.Now().Add(-time.Duration(i+1) * time.Minute)})
 	}
 	l = m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
-	until(t, func() bool { return len(l.inbox.Heard()) == 3 })
+	channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == 3 })
 	m.hear(chat, ada, "two")
 	l.want(m, "new 0", "new 1", "new 2", "two")
 }
@@ -247,10 +224,10 @@ func TestReplacedWhileItIsRead(t *testing.T) {
 	m.db.Chat(ada, "iMessage", false)
 	l := m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
 	m.hear(m.db.Chat(ada, "iMessage", false), ada, "one")
-	until(t, func() bool { return len(l.inbox.Heard()) == 1 })
+	channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == 1 })
 	m.db.Exec("VACUUM")
 	m.hear(m.db.Chat(ada, "iMessage", false), ada, "two")
-	until(t, func() bool { return len(l.inbox.Heard()) == 2 })
+	channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == 2 })
 	m.db.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
 	m.db.Close()
 	next := chatdbtest.New(t, filepath.Join(t.TempDir(), "chat.db"), chatdbtest.Newest())
@@ -262,7 +239,7 @@ func TestReplacedWhileItIsRead(t *testing.T) {
 	if err := os.Rename(next.File, m.db.File); err != nil {
 		t.Skip("an open file cannot be replaced here: ", err)
 	}
-	until(t, func() bool { return len(l.inbox.Heard()) == 3 })
+	channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == 3 })
 	m.db = chatdbtest.Reopen(t, m.db.File, chatdbtest.Newest())
 	l.want(m, "one", "two", "three, in another file")
 }
@@ -274,7 +251,7 @@ func TestNoticed(t *testing.T) {
 	l := m.run(t, m.channel(imessage.Config{}, imessage.Options{Poll: time.Hour, Glance: time.Millisecond, Debounce: time.Millisecond, Hold: time.Second}))
 	for i := range 20 {
 		m.hear(chat, ada, fmt.Sprint(i))
-		until(t, func() bool { return len(l.inbox.Heard()) == i+1 })
+		channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == i+1 })
 	}
 }
 
@@ -323,13 +300,13 @@ func TestTextsThatComeLate(t *testing.T) {
 		rows = append(rows, id)
 	}
 	m.hear(chat, ada, "whole at once")
-	until(t, func() bool { return len(l.inbox.Heard()) == 1 })
+	channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == 1 })
 	fill := func(i int, text string) {
 		m.db.Exec("UPDATE message SET attributedBody = ? WHERE ROWID = ?", chatdbtest.Archive(text, true), rows[i])
 	}
 	fill(0, "late")
 	waiting := func(n int) {
-		until(t, func() bool {
+		channelstest.Until(t, "what was written", func() bool {
 			b, err := m.keep.Get(t.Context(), "cursor")
 			return err == nil && strings.Count(string(b), "until") == n
 		})
@@ -402,7 +379,7 @@ func TestSelfChat(t *testing.T) {
 		text := fmt.Sprintf("question %d", i)
 		m.hear(chat, own, text)
 		want = append(want, text)
-		until(t, func() bool { return len(l.inbox.Heard()) == len(want) })
+		channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == len(want) })
 		in := l.inbox.Heard()[i]
 		for part := range 2 {
 			if _, err := c.Send(t.Context(), channels.Delivery{ID: fmt.Sprintf("d%d.%d", i, part), Chat: in.Chat, Cause: in.Payload, Text: fmt.Sprintf("OK %d", part)}); err != nil {
@@ -453,7 +430,7 @@ func TestEchoes(t *testing.T) {
 	m.hear(chat, ada, answer)
 	m.hear(chat, ada, "Done.")
 	m.hear(chat, ada, "hello")
-	until(t, func() bool { return len(l.inbox.Heard()) == 1 })
+	channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == 1 })
 	l.stop()
 	m.hear(chat, ada, answer+"\n") // a third time, to another process
 	m.hear(chat, ada, "Done.")     // this one is ada's own
@@ -472,7 +449,7 @@ func TestPrefix(t *testing.T) {
 	}
 	m.hear(group, ada, "/d group")
 	m.hear(m.db.Chat("+15550111", "iMessage", false), "+15550111", "/d the last one")
-	until(t, func() bool { h := l.inbox.Heard(); return len(h) > 0 && h[len(h)-1].Text == "the last one" })
+	channelstest.Until(t, "what was written", func() bool { h := l.inbox.Heard(); return len(h) > 0 && h[len(h)-1].Text == "the last one" })
 	var got []string
 	for _, in := range l.inbox.Heard() {
 		got = append(got, fmt.Sprintf("%s %v", in.Text, in.Mentioned))

@@ -19,6 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	"hob/channels"
+	"hob/channels/channelstest"
 	"hob/channels/imessage"
 	"hob/platform/messages/chatdbtest"
 	"hob/platform/osrun"
@@ -91,7 +92,7 @@ func TestKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := arrived()
-		until(t, func() bool { // it is at work
+		channelstest.Until(t, "it is at work", func() bool {
 			_, err := os.Stat(filepath.Join(m.home, "begun"))
 			return err == nil || arrived() > before || sent()
 		})

@@ -30,13 +30,13 @@ type mac struct {
 	home string
 	db   *chatdbtest.DB
 	keep channelstest.Keeper
+	channelstest.Stalls
 
 	mu      sync.Mutex
 	calls   []call
 	arrived []string
 	fails   []string // what the next sends do; see deliver
 	always  string
-	stall   chan struct{}
 	old     bool            // a Messages with the words of macOS 12
 	unknown map[string]bool // chats that Messages does not have under that id
 	self    string          // the owner's own address
@@ -111,7 +111,7 @@ func (m *mac) output(ctx context.Context, cmd *exec.Cmd, in []byte) ([]byte, err
 	}
 	m.mu.Lock()
 	m.calls = append(m.calls, c)
-	stall, old, open := m.stall, m.old, m.open
+	old, open := m.old, m.open
 	m.mu.Unlock()
 	if old && c.Script == "person" {
 		return nil, syntax("account")
@@ -119,12 +119,8 @@ func (m *mac) output(ctx context.Context, cmd *exec.Cmd, in []byte) ([]byte, err
 	if !open {
 		return []byte(`{"ok":false,"number":9600,"began":false}`), nil
 	}
-	if stall != nil {
-		select {
-		case <-stall:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+	if err := m.Stalled(ctx); err != nil {
+		return nil, err
 	}
 	return m.deliver(c)
 }
@@ -253,20 +249,6 @@ func (m *mac) Fail(c channels.Class, n int) bool {
 		}
 	}
 	return ok
-}
-
-// Stall implements channelstest.Platform.
-func (m *mac) Stall() func() {
-	stop := make(chan struct{})
-	m.mu.Lock()
-	m.stall = stop
-	m.mu.Unlock()
-	return sync.OnceFunc(func() {
-		m.mu.Lock()
-		m.stall = nil
-		m.mu.Unlock()
-		close(stop)
-	})
 }
 
 // Say implements channelstest.Speaker.

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"hob/channels"
+	"hob/channels/channelstest"
 	"hob/channels/imessage"
 	"hob/platform/messages/chatdbtest"
 )
@@ -228,7 +229,7 @@ func TestTheChatOfTheMessage(t *testing.T) {
 	ch := m.channel(imessage.Config{}, imessage.Options{})
 	l := m.run(t, ch)
 	m.db.Say(chatdbtest.Message{Chat: sms, From: ada, Service: "SMS", Text: "by SMS", At: time.Now()})
-	until(t, func() bool { return len(l.inbox.Heard()) == 1 })
+	channelstest.Until(t, "what was written", func() bool { return len(l.inbox.Heard()) == 1 })
 	in := l.inbox.Heard()[0]
 	d := delivery("d1", in.Chat, "hi")
 	d.Cause = in.Payload

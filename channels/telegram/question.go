@@ -2,32 +2,20 @@ package telegram
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"hob/channels"
 )
-
-// asked is a message with buttons.
-type asked struct {
-	Chat     string `json:"chat"`
-	Message  int64  `json:"message"`
-	Question string `json:"question"`
-	At       int64  `json:"at"` // since when, in milliseconds of this machine
-}
 
 const (
 	yes = "y:"
 	no  = "n:"
 	// maxData is what a button carries, in bytes
 	// (https://core.telegram.org/bots/api#inlinekeyboardbutton).
-	maxData  = 64
-	maxAsked = 100
+	maxData = 64
 	// pressWait bounds what a press sets off.
 	pressWait = 10 * time.Second
 	maxNotice = 200 // characters of an answer to a press
@@ -42,122 +30,17 @@ func keyboard(question string) any {
 	return params{"inline_keyboard": [][]params{{button("✅ Approve", yes+question), button("❌ Deny", no+question)}}}
 }
 
-// remember keeps that a message has buttons, which are taken away once its question
-// waits for nothing any more. err is that of sending it.
-func (c *Channel) remember(ctx context.Context, err error, to *target, id, question string) error {
-	n, bad := strconv.ParseInt(id, 10, 64)
-	if err != nil || question == "" || bad != nil {
-		return err
-	}
-	if err := c.change(ctx, func(open []asked) []asked {
-		open = append(open, asked{to.chat, n, question, time.Now().UnixMilli()})
-		return open[max(0, len(open)-maxAsked):]
-	}); err != nil {
-		c.log.Warn("the buttons of a question may stay when it was answered", "error", err)
-	}
-	select {
-	case c.asked <- struct{}{}:
-	default:
-	}
-	return nil
-}
-
-// change changes the list of messages with buttons, here and where it is kept.
-func (c *Channel) change(ctx context.Context, f func([]asked) []asked) error {
-	if _, err := c.questions(ctx); err != nil {
-		return err
-	}
-	c.mu.Lock()
-	c.open = f(append([]asked(nil), c.open...))
-	b, err := json.Marshal(c.open)
-	c.mu.Unlock()
-	if err == nil && c.keep != nil {
-		err = c.keep.Set(ctx, keyAsked, b)
-	}
-	return err
-}
-
-func (c *Channel) questions(ctx context.Context) ([]asked, error) {
-	c.mu.Lock()
-	known := c.opened
-	c.mu.Unlock()
-	var was []asked
-	if !known && c.keep != nil {
-		kept, err := c.keep.Get(ctx, keyAsked)
-		if err != nil {
-			return nil, fmt.Errorf("telegram: which questions have buttons: %w", err)
-		}
-		if kept != nil && json.Unmarshal(kept, &was) != nil {
-			was = nil
-		}
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.opened {
-		c.open, c.opened = was, true
-	}
-	return append([]asked(nil), c.open...), nil
-}
-
-// watchQuestions takes buttons away whose question was answered, here or elsewhere.
-func (c *Channel) watchQuestions(ctx context.Context) {
-	var waits sync.WaitGroup
-	defer waits.Wait()
-	watched := map[asked]bool{}
-	for {
-		open, err := c.questions(ctx)
-		if err != nil && ctx.Err() == nil {
-			c.log.Warn("buttons of questions may stay", "error", err)
-		}
-		for _, a := range open {
-			if !watched[a] {
-				watched[a] = true
-				waits.Go(func() { c.disarm(ctx, a) })
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-c.asked:
-		}
-	}
-}
-
-// disarm waits until a question was answered, and takes its buttons away.
-func (c *Channel) disarm(ctx context.Context, a asked) {
-	err := c.buttons.Ended(ctx, a.Question)
-	for failures := 0; err == nil && failures < 6; failures++ {
-		if err = c.withoutButtons(ctx, a); err == nil || channels.ClassOf(err) == channels.Permanent {
-			break
-		}
-		channels.Sleep(ctx, channels.RetryIn(err, c.opt.Pause<<failures))
-		err = ctx.Err()
-	}
-	if ctx.Err() != nil {
-		return
-	}
-	if err != nil {
-		c.log.Warn("a question that was answered may keep its buttons", "error", err)
-	}
-	if err := c.change(ctx, func(open []asked) []asked {
-		var left []asked
-		for _, o := range open {
-			if o != a {
-				left = append(left, o)
-			}
-		}
-		return left
-	}); err != nil && ctx.Err() == nil {
-		c.log.Warn("which questions have buttons cannot be kept", "error", err)
-	}
-}
-
-func (c *Channel) withoutButtons(ctx context.Context, a asked) error {
-	to, err := c.target(ctx, a.Chat)
+// bare takes the buttons of a question away.
+func (c *Channel) bare(ctx context.Context, s channels.Standing) error {
+	to, err := c.target(ctx, s.Chat)
 	if err != nil {
 		return err
 	}
-	err = c.call(ctx, "editMessageReplyMarkup", params{"chat_id": to.chat, "message_id": a.Message, "reply_markup": params{"inline_keyboard": []any{}}}, nil)
+	id, err := strconv.ParseInt(s.Message, 10, 64)
+	if err != nil {
+		return channels.Errorf(channels.Permanent, "telegram: %q is no message", s.Message)
+	}
+	err = c.call(ctx, "editMessageReplyMarkup", params{"chat_id": to.chat, "message_id": id, "reply_markup": params{"inline_keyboard": []any{}}}, nil)
 	if says(err, "message is not modified") || gone(err) {
 		return nil
 	}
@@ -207,21 +90,7 @@ func (c *Channel) decide(ctx context.Context, q callback) (string, error) {
 	}
 	return c.buttons.Press(ctx, channels.Press{
 		Channel: Name, Sender: strconv.FormatInt(q.From.ID, 10), Chat: c.address(q.Message),
-		Question: question, Shown: c.shownSince(ctx, q.Message, question), Yes: approve,
+		Question: question, Yes: approve,
+		Shown: c.asked.Since(ctx, question, posted{q.Message.ID}.id(), time.Unix(max(q.Message.Date, q.Message.EditDate), 0)),
 	})
-}
-
-// shownSince is when the buttons of a message appeared, by the clock of this machine,
-// which may differ from the server's.
-func (c *Channel) shownSince(ctx context.Context, m *message, question string) time.Time {
-	open, err := c.questions(ctx)
-	if err != nil {
-		c.log.Warn("since when a question is shown is told by the server", "error", err)
-	}
-	for _, a := range open {
-		if a.Message == m.ID && a.Question == question && a.At > 0 {
-			return time.UnixMilli(a.At)
-		}
-	}
-	return time.Unix(max(m.Date, m.EditDate), 0)
 }

@@ -19,7 +19,6 @@ import (
 const (
 	keyOffset   = "offset"
 	keyMoved    = "moved"
-	keyAsked    = "asked"
 	keyCommands = "commands"
 )
 
@@ -30,9 +29,7 @@ func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 	}
 	inner, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	if c.buttons != nil {
-		wg.Go(func() { c.watchQuestions(inner) })
-	}
+	wg.Go(func() { c.asked.Watch(inner, c.opt.Pause, c.bare) })
 	err := c.hear(ctx, r)
 	cancel()
 	wg.Wait()

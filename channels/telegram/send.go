@@ -138,7 +138,7 @@ func (c *Channel) sendText(ctx context.Context, to *target, d channels.Delivery)
 	if d.Draft != "" {
 		id, err := c.edit(ctx, to, d.Draft, d.Text, more)
 		if err == nil || !gone(err) {
-			return id, c.remember(ctx, err, to, id, question)
+			return c.put(ctx, question, to, id, err)
 		}
 	}
 	var why cause
@@ -147,10 +147,15 @@ func (c *Channel) sendText(ctx context.Context, to *target, d channels.Delivery)
 	}
 	var m posted
 	err := c.following(ctx, to, func() error { return c.say(ctx, "sendMessage", to, d.Text, more, &m) })
-	if err != nil {
-		return "", err
+	return c.put(ctx, question, to, m.id(), err)
+}
+
+// put notes that a question has just been put, if it was.
+func (c *Channel) put(ctx context.Context, question string, to *target, id string, err error) (string, error) {
+	if err == nil && question != "" {
+		c.asked.Add(ctx, question, to.chat, id)
 	}
-	return m.id(), c.remember(ctx, nil, to, m.id(), question)
+	return id, err
 }
 
 // gone reports whether a message cannot be edited, so that the text is sent anew.

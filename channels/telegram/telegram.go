@@ -78,8 +78,8 @@ type Channel struct {
 	keep    channels.Keeper
 	buttons channels.Buttons
 	log     *slog.Logger
-	asked   chan struct{} // a question was put
-	heard   []heard       // Run's alone: of late, the oldest first
+	asked   *channels.Asked
+	heard   []heard // Run's alone: of late, the oldest first
 
 	mu     sync.Mutex
 	me     user
@@ -87,8 +87,6 @@ type Channel struct {
 	broken error     // why it does not
 	half   map[string]*progress
 	moved  map[string]string // groups that have another id now; nil: not read yet
-	open   []asked
-	opened bool // open was read
 }
 
 var tokenForm = regexp.MustCompile(`^[0-9]{1,20}:[A-Za-z0-9_-]{8,200}$`)
@@ -133,7 +131,7 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	}
 	return &Channel{
 		token: c.Token, base: o.Base, opt: o, allow: c.Allow, client: network, keep: deps.Keep, buttons: deps.Buttons, log: log,
-		asked: make(chan struct{}, 1), half: map[string]*progress{},
+		asked: channels.NewAsked(deps.Keep, deps.Buttons, log), half: map[string]*progress{},
 	}, nil
 }
 

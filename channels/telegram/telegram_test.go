@@ -723,7 +723,7 @@ func TestAnsweredElsewhere(t *testing.T) {
 	channelstest.Until(t, "the buttons go", func() bool { return !strings.Contains(fmt.Sprint(a.Board(msg)), "q1") })
 	channelstest.Until(t, "it is forgotten", func() bool {
 		kept, err := a.Deps.Keep.Get(t.Context(), "asked")
-		return err == nil && string(kept) == "null"
+		return err == nil && string(kept) == "[]"
 	})
 	// A long id does not fit on a button.
 	long := &channelstest.Buttons{Owner: "7", Question: strings.Repeat("q", 70)}

@@ -1,0 +1,78 @@
+package channels_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"hob/channels"
+	"hob/channels/channelstest"
+)
+
+// TestAsked: buttons go when their question has ended. Where the platform is out of reach
+// then, they go after the next start.
+func TestAsked(t *testing.T) {
+	keep, buttons := &channelstest.Keeper{}, &channelstest.Buttons{Owner: "o", Question: "q"}
+	open := func() *channels.Asked {
+		return channels.NewAsked(keep, buttons, slog.New(slog.DiscardHandler))
+	}
+	kept := func() string {
+		raw, err := keep.Get(t.Context(), "asked")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(raw)
+	}
+	began := time.Now().Truncate(time.Millisecond)
+	open().Add(t.Context(), "q", "c", "m")
+	a := open() // of another start
+	a.Add(t.Context(), "q2", "c", "m2")
+	if at := a.Since(t.Context(), "q", "m", time.Time{}); at.Before(began) || at.After(time.Now()) {
+		t.Errorf("it stands there since %s", at)
+	}
+	if at := a.Since(t.Context(), "q", "m2", began); !at.Equal(began) {
+		t.Errorf("another's question stands there since %s", at)
+	}
+	var mu sync.Mutex
+	tries := map[string]int{}
+	watch := func(a *channels.Asked, err error) (stop func()) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			a.Watch(ctx, time.Millisecond, func(_ context.Context, s channels.Standing) error {
+				mu.Lock()
+				defer mu.Unlock()
+				tries[s.Message]++
+				return err
+			})
+		})
+		return func() { cancel(); wg.Wait() }
+	}
+	count := func(message string) int {
+		mu.Lock()
+		defer mu.Unlock()
+		return tries[message]
+	}
+	stop := watch(a, errors.New("the line is dead"))
+	if count("m") > 0 {
+		t.Error("buttons go before anybody has answered")
+	}
+	if _, err := buttons.Answer(t.Context(), "x", "q", time.Now(), true); err != nil {
+		t.Fatal(err)
+	}
+	channelstest.Until(t, "all tries", func() bool { return count("m") == 6 && count("m2") == 6 })
+	stop()
+	if !strings.Contains(kept(), `"m2"`) {
+		t.Errorf("they are forgotten, and %s is kept", kept())
+	}
+	stop = watch(open(), channels.Errorf(channels.Permanent, "the message is gone"))
+	channelstest.Until(t, "that they are forgotten", func() bool { return kept() == "[]" })
+	stop()
+	if count("m") != 7 {
+		t.Errorf("tried %d times", count("m"))
+	}
+}
