@@ -19,30 +19,33 @@ func isMail(s string) bool {
 	return ok && name != "" && host != "" && len(s) <= 254 && !strings.ContainsAny(s, " ,;<>\"") && !strings.Contains(host, "@") && channels.SenderID(s) != ""
 }
 
-// admit finds out who has the addresses in allow. One that no member has lets nobody in;
+// members finds out who has the addresses in allow. One that no member has lets nobody in;
 // nobody says which these are, for the owner.
-func (c *Channel) admit(ctx context.Context, me identity) (nobody string, err error) {
-	c.let(nil)
-	var in []string
+func (c *Channel) members(ctx context.Context, me identity) (in []string, nobody string, err error) {
 	for _, mail := range c.mails {
 		id, err := c.member(ctx, me, mail)
 		switch {
+		case err != nil && channels.ClassOf(err) == channels.Permanent: // the owner is heard all the same
+			nobody += "; the address " + mail + " in allow lets nobody in: " + err.Error()
 		case err != nil:
-			return "", fmt.Errorf("slack: an address in allow: %w", err)
+			return nil, "", fmt.Errorf("slack: an address in allow: %w", err)
 		case id == "":
 			nobody += "; no member has the address " + mail + " in allow"
 		default:
 			in = append(in, id)
 		}
 	}
-	c.let(in)
-	return nobody, nil
+	return in, nobody, nil
 }
 
-func (c *Channel) let(in []string) {
+// admit lets those in who have the addresses in allow now. When that cannot be known,
+// nobody who has one is.
+func (c *Channel) admit(ctx context.Context, me identity) (nobody string, err error) {
+	in, nobody, err := c.members(ctx, me)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.admitted = in
+	return nobody, err
 }
 
 // member is the id of who has an address in Hob's own workspace; "": nobody. Whoever is

@@ -54,16 +54,25 @@ func TestAddresses(t *testing.T) {
 	}
 	_ = stop()
 
-	// What cannot be looked up lets nobody in.
+	// What cannot be looked up lets nobody in, and the owner knows why.
 	d.Failing("users.lookupByEmail", slacktest.Failure{Code: "fatal_error"})
-	if _, err := c.Test(t.Context()); channels.ClassOf(err) != channels.Temporary || len(c.Allow()) != 1 {
-		t.Errorf("%v, and it lets %q in", err, c.Allow())
+	if _, err := c.Test(t.Context()); channels.ClassOf(err) != channels.Temporary {
+		t.Errorf("Test while Slack is out of order: %v", err)
 	}
+	d.Failing("users.lookupByEmail", slacktest.Failure{Code: "access_denied"})
+	stop = listening(t, c, in)
+	if said := c.Describe(); len(c.Allow()) != 1 || !strings.Contains(said, "the address ada@example.com in allow lets nobody in") {
+		t.Errorf("%q, and it lets %q in", said, c.Allow())
+	}
+	_ = stop()
 	d.Granted = ""
 	for what, err := range map[string]error{"Run": c.Run(t.Context(), in), "Test": func() error { _, err := c.Test(t.Context()); return err }()} {
 		if channels.ClassOf(err) != channels.Unauthorised || !strings.Contains(err.Error(), slack.MailScope) || !strings.Contains(err.Error(), "hob channel add slack") {
 			t.Errorf("%s without the scope: %v", what, err)
 		}
+	}
+	if got := c.Allow(); len(got) != 1 {
+		t.Errorf("without the scope it lets %q in", got)
 	}
 	if strings.Contains(slack.Manifest(""), slack.MailScope) {
 		t.Error("every app may read the address of everybody")

@@ -269,7 +269,7 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 		return "", channels.Errorf(channels.Unauthorised, "slack: signed in as @%s on %s, but the app lacks the scopes %s; add them under OAuth & Permissions, install the app again, and put the new token: hob channel add slack",
 			me.Name, me.Called, strings.Join(missing, ", "))
 	}
-	nobody, err := c.admit(ctx, me)
+	_, nobody, err := c.members(ctx, me)
 	if err != nil {
 		return "", err
 	}
