@@ -23,10 +23,10 @@ import (
 // Ada.
 type platform struct {
 	*world
+	channelstest.Stalls
 
 	mu    sync.Mutex
 	class []channels.Class
-	stall chan struct{}
 	down  bool
 	open  []net.Conn
 	n     int
@@ -74,23 +74,10 @@ func (p *platform) Fail(c channels.Class, n int) bool {
 	return true
 }
 
-func (p *platform) Stall() func() {
-	c := make(chan struct{})
-	p.mu.Lock()
-	p.stall = c
-	p.mu.Unlock()
-	return sync.OnceFunc(func() {
-		p.mu.Lock()
-		p.stall = nil
-		p.mu.Unlock()
-		close(c)
-	})
-}
-
 // via connects, and fails as the suite wants it: not for what Run does.
 func (p *platform) via(ctx context.Context, addr string) (net.Conn, error) {
 	p.mu.Lock()
-	stall, down := p.stall, p.down
+	down := p.down
 	var class *channels.Class
 	if strings.HasSuffix(p.s.URL, addr) && len(p.class) > 0 {
 		class, p.class = &p.class[0], p.class[1:]
@@ -99,12 +86,8 @@ func (p *platform) via(ctx context.Context, addr string) (net.Conn, error) {
 	if down {
 		return nil, &net.DNSError{Err: "no such host", Name: "smtp.example.org", IsTemporary: true}
 	}
-	if stall != nil {
-		select {
-		case <-stall:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+	if err := p.Stalled(ctx); err != nil {
+		return nil, err
 	}
 	if class != nil {
 		switch *class {
