@@ -356,7 +356,7 @@ func classify(err error) error {
 		return fmt.Errorf("%w: %w; answer the question itself", web.ErrDenied, err)
 	case errors.Is(err, guard.ErrDecided):
 		return fmt.Errorf("%w: %w", web.ErrConflict, err)
-	case errors.Is(err, autonomy.ErrTooLong), errors.Is(err, autonomy.ErrNotText), errors.Is(err, autonomy.ErrEmpty):
+	case errors.Is(err, autonomy.ErrTooLong), errors.Is(err, autonomy.ErrNotText), errors.Is(err, autonomy.ErrEmpty), errors.Is(err, autonomy.ErrMixed):
 		return fmt.Errorf("%w: %w", web.ErrInvalid, err)
 	}
 	return err
