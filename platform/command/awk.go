@@ -1,40 +1,40 @@
 package command
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
 
 // awkArgs: -F and -v, a program that only computes and prints, and files.
-func (l *look) awkArgs(dir string, args []string) string {
-	program := false
+func (l *look) awkArgs(_ string, args []string) (accepted, string) {
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		switch {
-		case !program && (a == "-F" || a == "-v") && i+1 < len(args):
+		case (a == "-F" || a == "-v") && i+1 < len(args):
 			i++
-		case !program && (strings.HasPrefix(a, "-F") || strings.HasPrefix(a, "-v")) && len(a) > 2:
-		case !program && a == "--":
-			if i+1 >= len(args) {
-				return "awk has no program"
-			}
-		case !program && strings.HasPrefix(a, "-"):
-			return "awk " + a + " is not known to look only"
-		case !program:
-			program = true
-			if why := awkProgram(a); why != "" {
-				return why
-			}
-		default:
-			if why := l.reads(dir, a); why != "" {
-				return why
-			}
+			continue
+		case (strings.HasPrefix(a, "-F") || strings.HasPrefix(a, "-v")) && len(a) > 2:
+			continue
+		case a == "--" && i+1 < len(args):
+			i++
+			a = args[i]
+		case strings.HasPrefix(a, "-"):
+			return accepted{}, notListed("awk", a)
 		}
+		if why := awkProgram(a); why != "" || strings.HasPrefix(a, "-") {
+			return accepted{}, cmp.Or(why, notListed("awk", a))
+		}
+		var files []argument
+		for _, file := range args[i+1:] {
+			if strings.HasPrefix(file, "-") && file != "-" {
+				return accepted{}, notListed("awk", file) // some awks read options behind the program
+			}
+			files = append(files, argument{pathKind, file})
+		}
+		return asWritten(args, opensFiles, files...), ""
 	}
-	if !program {
-		return "awk has no program"
-	}
-	return ""
+	return accepted{}, "awk has no program"
 }
 
 // awkProgram says what keeps an awk program from being one that only computes

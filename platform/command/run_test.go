@@ -34,7 +34,7 @@ func (b *bench) runner(t *testing.T, mode string) *Runner {
 
 func (b *bench) run(t *testing.T, r *Runner, c Command) Outcome {
 	t.Helper()
-	v := b.judge.Judge(c)
+	v := b.judge.Judge(c).Within(r.Sandbox(t.Context()))
 	if v.Refused != nil {
 		t.Fatalf("%s is refused: %v", c.Text, v.Refused)
 	}
