@@ -84,7 +84,9 @@ func (b *binding) runs(args []boundWord, dirs []string) {
 			b.unbound("the code that " + operand.value + " stands for")
 		}
 		b.module(args, dirs)
-	case name == "find" && slices.ContainsFunc(args, func(a boundWord) bool { return slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, a.value) }):
+	case name == "find" && slices.ContainsFunc(args, func(a boundWord) bool {
+		return slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, a.value)
+	}):
 		b.trees(args[1:], dirs)
 	case name == "xargs" || name == "parallel":
 		b.unbound("the names that " + name + " is given")
