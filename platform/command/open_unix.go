@@ -15,13 +15,16 @@ import (
 // anywhere on its path. A file is a regular one with a single name.
 func openPlain(path string, folder bool) (*os.File, error) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
-	dir, err := unix.Open("/", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	dir, err := unix.Open("/", searchOnly|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: "/", Err: err}
 	}
 	for i, part := range parts {
 		flags := unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_CLOEXEC | unix.O_NONBLOCK | unix.O_NOCTTY
-		if i < len(parts)-1 || folder {
+		switch {
+		case i < len(parts)-1:
+			flags = searchOnly | unix.O_NOFOLLOW | unix.O_CLOEXEC | unix.O_DIRECTORY
+		case folder:
 			flags |= unix.O_DIRECTORY
 		}
 		if part == "" { // the path is "/"

@@ -14,7 +14,7 @@ import (
 func (l *look) psArgs(_ string, args []string) (accepted, string) {
 	a := asWritten(args, opensNothing)
 	names := runtime.GOOS == "linux" // what it shows by default there; elsewhere it shows arguments
-	full, format := false, ""
+	full, sorts, format := false, false, ""
 	for i := 0; i < len(args); i++ {
 		w, value := args[i], ""
 		if i+1 < len(args) {
@@ -32,6 +32,7 @@ func (l *look) psArgs(_ string, args []string) (accepted, string) {
 			format = value
 			i++
 		case strings.HasPrefix(w, "--sort=") && psColumns(strings.NewReplacer("-", "", "+", "").Replace(w[len("--sort="):])):
+			sorts = true // procps 4 then opens the environment of every process, although it does not print it
 		case slices.Contains([]string{"-p", "-C", "-u", "-U", "-t"}, w) && plainWord(value):
 			i++
 		default:
@@ -41,8 +42,11 @@ func (l *look) psArgs(_ string, args []string) (accepted, string) {
 	if format != "" {
 		names = !slices.ContainsFunc(columnsOf(format), func(c string) bool { return slices.Contains([]string{"args", "cmd", "command"}, c) })
 	}
-	if full || !names {
+	switch {
+	case full || !names:
 		a.need = NeedIsolation
+	case sorts:
+		a.need = NeedSandbox
 	}
 	return a, ""
 }
