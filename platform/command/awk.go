@@ -43,6 +43,7 @@ func (l *look) awkArgs(_ string, args []string) (accepted, string) {
 func awkProgram(src string) string {
 	small := []string{"system", "getline", "close", "fflush"}
 	large := []string{"NR", "NF", "FNR", "FS", "OFS", "ORS", "RS", "FILENAME", "BEGIN", "END", "SUBSEP", "RSTART", "RLENGTH", "IGNORECASE", "OFMT", "CONVFMT", "FIELDWIDTHS", "FPAT"}
+	src = strings.TrimPrefix(src, leadingPattern(src))
 	for _, name := range names(src) {
 		if slices.Contains(small, name) || strings.ToLower(name) != name && !slices.Contains(large, name) {
 			return "the program of awk holds " + name
@@ -58,6 +59,21 @@ func awkProgram(src string) string {
 		return "" // nothing in it could open a file or a program
 	}
 	return awkCompares(src)
+}
+
+// leadingPattern is a plain pattern with which a program begins, such as "/ERROR/":
+// there a slash cannot divide, and nothing in it is a name.
+func leadingPattern(src string) string {
+	if !strings.HasPrefix(src, "/") {
+		return ""
+	}
+	end := strings.IndexByte(src[1:], '/') + 2
+	if end < 2 || strings.ContainsFunc(src[1:end-1], func(r rune) bool {
+		return !(r == ' ' || r == '_' || r == '-' || r == ':' || r == '^' || r == '$' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z')
+	}) {
+		return ""
+	}
+	return src[:end]
 }
 
 // awkCompares reads a program with | or > in it, which must be "or" and "is
