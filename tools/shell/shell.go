@@ -69,7 +69,8 @@ func (s shell) judge(ctx context.Context, in runIn) tools.Judgement {
 	if _, err := limit(in); err != nil {
 		return tools.Judgement{Refused: err}
 	}
-	v := s.Judge.Judge(in.command())
+	box := s.Runner.Sandbox(ctx)
+	v := s.Judge.Judge(in.command()).Within(box)
 	if v.Refused != nil {
 		return tools.Judgement{Refused: refused(v.Refused)}
 	}
@@ -83,8 +84,11 @@ func (s shell) judge(ctx context.Context, in runIn) tools.Judgement {
 		}
 	}
 	why := v.Why
-	if box := s.Runner.Sandbox(ctx); !v.Listed && box.Kind() == "" {
+	if !v.Listed && box.Kind() == "" {
 		why = append(why, "nothing confines it: "+box.Missing())
+	}
+	if len(v.Unbound) > 0 {
+		why = append(why, "an approval does not cover changes to "+strings.Join(v.Unbound, ", "))
 	}
 	j.Why = strings.Join(why, "; ")
 	return j
@@ -128,7 +132,7 @@ func (s shell) run(ctx context.Context, c tools.Call, in runIn) (tools.Result, e
 	if err != nil {
 		return tools.Result{}, err
 	}
-	v := s.Judge.Judge(in.command())
+	v := s.Judge.Judge(in.command()).Within(s.Runner.Sandbox(ctx)) // without the sandbox that it was listed for, its Exact differs
 	if v.Refused != nil {
 		return tools.Result{}, refused(v.Refused)
 	}
