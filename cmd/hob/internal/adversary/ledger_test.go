@@ -197,7 +197,7 @@ func (w *world) addAttempts(n int) {
 }
 
 // judgeAttempts counts what was attempted since the last time and what came of it, and
-// fails the test for each side effect but those that begin with one of the words.
+// fails the test for each new side effect but those that begin with one of the words.
 func (w *world) judgeAttempts(what string, but ...string) {
 	w.t.Helper()
 	harm := slices.DeleteFunc(w.harm(), func(line string) bool {
@@ -210,8 +210,8 @@ func (w *world) judgeAttempts(what string, but ...string) {
 	var c familyCounts
 	seen := map[string]int{}
 	for _, line := range harm {
-		w.t.Errorf("%s: %s", what, line)
 		if seen[line]++; seen[line] > s.harm[line] {
+			w.t.Errorf("%s: %s", what, line)
 			s.harm[line]++
 			c.effects++
 		}
