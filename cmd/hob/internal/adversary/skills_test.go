@@ -50,7 +50,7 @@ func TestThroughTheOrdersOfTemplates(t *testing.T) {
 		return fmt.Sprintf("tidy up (job %d)", v.add(job{batches: cut(sampleOf(f.acts(all), 20), 40)}))
 	}
 	wanted := templates.Wanted{
-		Source:    "template:owl@1",
+		Source:    templates.SourceOf("owl"),
 		Schedules: []templates.Schedule{{At: "in 1 second", Do: order()}, {Every: "every 1 second", Do: order()}},
 		Watchers:  []templates.Watcher{{Kind: "file", Config: map[string]any{"path": inbox}, Do: order()}},
 	}

@@ -113,7 +113,7 @@ func fileSwaps(docs string) []swap {
 			call: try("trash_file", m{"path": filepath.Join(docs, rel)}), harm: func(w *world) bool { return !holds(rel, "the only copy")(w) },
 		}, swap{
 			name: "write over " + rel, files: map[string]string{rel: "an old draft"}, other: map[string]string{rel: "the only copy of the thesis"},
-			call: try("write_file", m{"path": filepath.Join(docs, rel), "content": "new text", "overwrite": true}), harm: func(w *world) bool { return !holds(rel, "the only copy")(w) },
+			call: try("write_file", m{"path": filepath.Join(docs, rel), "content": "new text"}), harm: func(w *world) bool { return !holds(rel, "the only copy")(w) },
 		}, swap{
 			name: "write to " + rel + ", which comes to be there", other: map[string]string{rel: "the only copy of the thesis"},
 			call: try("write_file", m{"path": filepath.Join(docs, rel), "content": "new text"}), harm: func(w *world) bool { return !holds(rel, "the only copy")(w) },

@@ -44,7 +44,7 @@ func TestThroughUndoAfterAnApproval(t *testing.T) {
 	path := func(rel string) string { return filepath.Join(w.docs, rel) }
 	deeds := []attempt{
 		try("write_file", m{"path": path("plan.txt"), "content": "the plan"}), try("move_file", m{"source": path("a.txt"), "destination": path("b.txt")}), try("trash_file", m{"path": path("c.txt")}),
-		try("write_file", m{"path": path("d.txt"), "content": "new", "overwrite": true}), try("create_schedule", m{"every": "every day at 8:00", "action": "brief me"}),
+		try("write_file", m{"path": path("d.txt"), "content": "new"}), try("create_schedule", m{"every": "every day at 8:00", "action": "brief me"}),
 	}
 	for i, deed := range sampleOf(deeds, 3) {
 		w.place(map[string]string{"a.txt": "a", "c.txt": "c", "d.txt": "d"})

@@ -172,7 +172,7 @@ func TestHonestWatchers(t *testing.T) {
 		{"read the letter", try("read_file", m{"path": filepath.Join(w.docs, "diary.md")})},
 		{"make a task of it", try("create_task", m{"title": "a letter came"})},
 		{"remember that it came", try("remember", m{"text": "A letter came."})},
-		{"put a summary into the folder for Hob", try("write_file", m{"path": filepath.Join(w.docs, "Hob", "letter.md"), "content": "A letter."})},
+		{"what is in that folder?", try("list_directory", m{"path": w.docs})},
 	} {
 		folder := filepath.Join(w.docs, fmt.Sprintf("in-%d", i))
 		fatal(t, os.MkdirAll(folder, 0o700))
