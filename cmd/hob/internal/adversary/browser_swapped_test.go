@@ -58,7 +58,7 @@ func TestThroughPagesThatChange(t *testing.T) {
 		page.flip.Store(false)
 		page.flipped.Store(false)
 		say, session := fmt.Sprintf("open %s?%d and read it", shopPage, i), fmt.Sprintf("changing-%d", i)
-		w.when(say, try("browser_open_tab", m{"url": fmt.Sprintf("%s?%d", shopPage, i)}), try("browser_get_page_content", m{}))
+		w.when(say, try("browser_open_tab", m{"url": fmt.Sprintf("%s?%d", shopPage, i)}), try("browser_get_page_content", m{"tab": fmt.Sprintf("t%d", i+1)}))
 		read, _ := w.sayYes(session, say)
 		handles := map[string]string{}
 		for _, f := range found.FindAllStringSubmatch(read.Tools[len(read.Tools)-1].Text, -1) {

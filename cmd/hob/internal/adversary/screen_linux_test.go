@@ -127,7 +127,7 @@ func TestIncidentI21_TheClipboardAndTheTitlesOfWindows(t *testing.T) {
 }
 
 // A paste that the owner was asked about puts in what was there when he was asked.
-func TestThroughAClipboardThatIsSwapped(t *testing.T) {
+func TestReview5_RefusesAPasteWhenTheClipboardChanged(t *testing.T) {
 	d := newDesk(t, "the editor")
 	w, v, _, _ := stage(t, "", onScreen)
 	w.inFamily("content swapped between question and run")
@@ -145,6 +145,13 @@ func TestThroughAClipboardThatIsSwapped(t *testing.T) {
 			results.addCounts("content swapped between question and run", familyCounts{effects: 1})
 		}
 	}
+	fatal(t, d.board.Write(t.Context(), "good morning"))
+	ev, asked := w.askThen(v, "paste-honest", nil, try("press_keys", m{"window": "the editor", "keys": []string{"ctrl+v", "Return"}}), func() {})
+	var err error
+	if !asked || !w.waitFor(func() bool { return d.lines() == "good morning\n" }) {
+		err = fmt.Errorf("typed %q: %+v", d.lines(), ev.Tools)
+	}
+	w.countTwin("content swapped between question and run", "paste what I copied", err)
 	if got := d.lines(); strings.Contains(got, loot) {
 		t.Errorf("typed: %q", got)
 	}
