@@ -23,6 +23,7 @@ import (
 	"hob/knowledge/store"
 	"hob/knowledge/store/storetest"
 	"hob/platform/origins"
+	"hob/platform/provenance"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -65,7 +66,7 @@ func testTools(e *effects) []tools.Tool {
 				if _, err := tx.Exec(`INSERT INTO items (call, text) VALUES (?, ?)`, c.ID, in.Text); err != nil {
 					return tools.Result{}, err
 				}
-				return tools.Result{Text: "Added " + in.Text + ".", Undo: tools.NewUndo("remove the item", c.ID)}, nil
+				return tools.Result{Source: provenance.Tool, Text: "Added " + in.Text + ".", Undo: tools.NewUndo("remove the item", c.ID)}, nil
 			},
 			UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
 				var id string
@@ -83,7 +84,7 @@ func testTools(e *effects) []tools.Tool {
 				e.mu.Lock()
 				defer e.mu.Unlock()
 				e.sent = append(e.sent, in.Text)
-				return tools.Result{Text: "Sent " + in.Text + "."}, nil
+				return tools.Result{Source: provenance.Tool, Text: "Sent " + in.Text + "."}, nil
 			},
 			Summary: func(in textArgs) string { return "Send " + in.Text },
 		}),
@@ -101,7 +102,7 @@ func testTools(e *effects) []tools.Tool {
 						return tools.Result{}, ctx.Err()
 					}
 				}
-				return tools.Result{Text: "Changed."}, nil
+				return tools.Result{Source: provenance.Tool, Text: "Changed."}, nil
 			},
 		}),
 		tools.New(tools.Def[textArgs]{

@@ -128,7 +128,9 @@ type Result struct {
 	// Hob keeps stand in it with their "id" and "provenance": from where the text
 	// in such a row came is kept with its id, and found again by it.
 	Data any
-	// Source is Tool unless the text came from outside (file contents, pages).
+	// Source says whose words Text and Data are. It is mandatory: Tool for Hob's
+	// own words and data, Outside for file contents, pages, mail. The zero value is
+	// invalid, and the engine treats a result without a source as untrusted text.
 	Source provenance.Source
 	// Origins say from where outside text in it came: a page, a file, a sender.
 	// With none, and outside text, the tool itself is named.
@@ -177,57 +179,6 @@ const (
 	Repeated         Code = "repeated_call"
 	TooManyCalls     Code = "too_many_calls" // in one answer of a model
 )
-
-// Error is a failed call: what went wrong and what to do about it.
-type Error struct {
-	Code    Code
-	Message string
-	Remedy  string // optional
-	Err     error  // optional cause
-	// Source is Outside when the message quotes text from outside, such as the
-	// titles of rows that were made from it. Empty: it is Hob's own words.
-	Source provenance.Source
-}
-
-func (e *Error) Error() string {
-	s := e.Message
-	if e.Remedy != "" {
-		s += "; " + e.Remedy
-	}
-	return s
-}
-
-func (e *Error) Unwrap() error { return e.Err }
-
-// Errorf makes an Error of the given code; it wraps what %w names.
-func Errorf(code Code, format string, args ...any) *Error {
-	err := fmt.Errorf(format, args...)
-	e := &Error{Code: code, Message: err.Error(), Err: errors.Unwrap(err)}
-	if _, several := err.(interface{ Unwrap() []error }); several {
-		e.Err = err
-	}
-	return e
-}
-
-// Quoting marks an error whose message names things of the given sources: it
-// is outside text when one of them is. Other errors stay as they are.
-func Quoting(err error, sources ...provenance.Source) error {
-	e, ok := errors.AsType[*Error](err)
-	if !ok || !provenance.Worst(sources...).Tainted() {
-		return err
-	}
-	quoting := *e
-	quoting.Source = provenance.Outside
-	return &quoting
-}
-
-// SourceOf is the provenance of an error's text.
-func SourceOf(err error) provenance.Source {
-	if e, ok := errors.AsType[*Error](err); ok && e.Source != "" {
-		return e.Source
-	}
-	return provenance.Tool
-}
 
 // CodeOf returns the code of an error, Failed when it carries none.
 func CodeOf(err error) Code {

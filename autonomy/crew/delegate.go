@@ -115,14 +115,14 @@ func (c *Crew) order(who agent.Caller, w Wish, n int) (order, error) {
 	name := cmp.Or(w.Agent, asks)
 	from, ok := c.members[asks]
 	if !ok {
-		return order{}, tools.Errorf(tools.Unsupported, "the agent %q is not there any more", asks)
+		return order{}, tools.Errorf(tools.Unsupported, "the agent %q is not there any more", tools.Clean(asks))
 	}
 	m, ok := c.members[name]
 	if !ok || !from.mayHand(name) {
-		return order{}, tools.Errorf(tools.NotFound, "there is no agent %q to which you may hand tasks; there are: %s", name, strings.Join(c.reach(from), ", "))
+		return order{}, tools.Errorf(tools.NotFound, "there is no agent %q to which you may hand tasks; there are: %s", tools.Clean(name), tools.Clean(strings.Join(c.reach(from), ", ")))
 	}
 	if from.Isolated && !m.Isolated {
-		return order{}, tools.Errorf(tools.PolicyDenied, "you work in a container, and %s does not: you may not hand it tasks", name)
+		return order{}, tools.Errorf(tools.PolicyDenied, "you work in a container, and %s does not: you may not hand it tasks", tools.Clean(name))
 	}
 	depth := who.Turn.Depth + 1
 	names, err := c.tools(who, m, w.Tools, depth)
@@ -172,7 +172,7 @@ func (c *Crew) tools(who agent.Caller, m Member, patterns []string, depth int) (
 	}
 	some, err := Narrow(both, patterns, nil)
 	if err != nil {
-		return nil, tools.Errorf(tools.InvalidArguments, "tools: %w", err)
+		return nil, tools.Errorf(tools.InvalidArguments, "tools: %w", tools.CleanErr(err))
 	}
 	names := make([]string, 0, len(some))
 	for _, t := range some {

@@ -77,7 +77,7 @@ func (d Deps) listWindows() tools.Tool {
 				lines = append(lines, line)
 			}
 			if len(out) == 0 {
-				return tools.Result{Text: "No window is open.", Data: windowsOut{out}}, nil
+				return tools.Result{Source: provenance.Tool, Text: "No window is open.", Data: windowsOut{out}}, nil
 			}
 			return tools.Result{Text: strings.Join(lines, "\n"), Data: windowsOut{out}, Source: provenance.Outside, Origins: from("screen")}, nil
 		},
@@ -105,18 +105,18 @@ func (d Deps) target(ctx context.Context, name string) (window.Window, error) {
 	}
 	switch len(found) {
 	case 0:
-		return window.Window{}, tools.Errorf(tools.NotFound, "no window is called %q; list_windows says which there are", phrase.Cut(name, 60))
+		return window.Window{}, tools.Errorf(tools.NotFound, "no window is called %q; list_windows says which there are", tools.Clean(phrase.Cut(name, 60)))
 	case 1:
 		return found[0], nil
 	}
-	return window.Window{}, tools.Errorf(tools.InvalidArguments, "%d windows fit %q; name one by its id", len(found), phrase.Cut(name, 60))
+	return window.Window{}, tools.Errorf(tools.InvalidArguments, "%d windows fit %q; name one by its id", len(found), tools.Clean(phrase.Cut(name, 60)))
 }
 
 // may says why nobody types or clicks in a window: what stands there could be the
 // owner's answer to Hob, his password, or, with outside text in view, a command.
 func (d Deps) may(ctx context.Context, w window.Window, tainted bool) error {
 	deny := func(why string) error {
-		return tools.Errorf(tools.PolicyDenied, "nothing is typed or clicked there: %s", why)
+		return tools.Errorf(tools.PolicyDenied, "nothing is typed or clicked there: %s", tools.Clean(why))
 	}
 	exe, _ := os.Executable() // "" is no window's
 	switch k := w.Kind(); {
@@ -194,7 +194,7 @@ func (d Deps) in(ctx context.Context, c tools.Call, name string, act func(w wind
 	if err := acted(act(w, ok)); err != nil {
 		return tools.Result{}, err
 	}
-	return tools.Result{Text: "Done."}, nil
+	return tools.Result{Source: provenance.Tool, Text: "Done."}, nil
 }
 
 // acted puts an error of hands into the words of tools.
@@ -287,7 +287,7 @@ func (d Deps) pressKeys() tools.Tool {
 			}
 			for _, k := range in.Keys {
 				if _, _, err := input.Chord(k); err != nil {
-					return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "%w", err)}
+					return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))}
 				}
 			}
 			j := d.judged(ctx, in.Window, "presses keys")

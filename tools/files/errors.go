@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"hob/platform/provenance"
 	"hob/tools"
 )
 
@@ -45,22 +46,19 @@ func (f *Files) notAllowed(abs, why string) error {
 		msg += "; allowed: " + strings.Join(shown, ", ")
 	}
 	return &tools.Error{
-		Code: tools.PolicyDenied, Message: msg, Err: ErrNotAllowed,
+		Code: tools.PolicyDenied, Message: msg, Err: ErrNotAllowed, Source: provenance.Tool, // abs is the path that was asked for
 		Remedy: fmt.Sprintf("the owner can allow its folder with: hob config set files.allowed '%s'", list),
 	}
 }
 
-func (f *Files) protected(abs, why string) error {
-	return &tools.Error{
-		Code: tools.PolicyDenied, Err: ErrProtected,
-		Message: f.show(abs) + " is " + ErrProtected.Error() + " (" + why + ")",
-		Remedy:  "Hob's file tools never touch it; use another program for that",
-	}
+// protected refuses a place. A label is how messages name a file: Clean when the
+// caller gave the name, a string when it was found on the disk.
+func protected(label any, why string) error {
+	e := tools.Errorf(tools.PolicyDenied, "%s is %w (%s)", label, tools.CleanErr(ErrProtected), tools.Clean(why))
+	e.Remedy = "Hob's file tools never touch it; use another program for that"
+	return e
 }
 
-func (f *Files) special(abs string) error {
-	return &tools.Error{
-		Code: tools.Unsupported, Err: ErrSpecial,
-		Message: f.show(abs) + " is " + ErrSpecial.Error() + " but a device, a pipe or a socket",
-	}
+func special(label any) error {
+	return tools.Errorf(tools.Unsupported, "%s is %w but a device, a pipe or a socket", label, tools.CleanErr(ErrSpecial))
 }

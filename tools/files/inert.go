@@ -123,5 +123,5 @@ func (f *Files) asJudged(s *spot, exact string) error {
 	if exact == "" || s.info == nil && exact == newFile(s.abs) {
 		return nil
 	}
-	return tools.Errorf(tools.Conflict, "something has come to %s since the call was allowed; nothing was changed", f.show(s.abs))
+	return tools.Errorf(tools.Conflict, "something has come to %s since the call was allowed; nothing was changed", s.label())
 }

@@ -81,9 +81,10 @@ func (f *Files) runMove(ctx context.Context, c tools.Call, in moveIn) (tools.Res
 	}
 	u := moveUndo{From: from.abs, To: to.abs, Made: made}
 	return tools.Result{
-		Text: fmt.Sprintf("Moved %s to %s.", f.show(from.abs), f.show(to.abs)),
-		Data: moveOut{From: from.abs, To: to.abs},
-		Undo: tools.NewUndo("move "+f.show(to.abs)+" back to "+f.show(from.abs), u),
+		Source: provenance.Tool,
+		Text:   fmt.Sprintf("Moved %s to %s.", from.shown(), to.shown()),
+		Data:   moveOut{From: from.abs, To: to.abs},
+		Undo:   tools.NewUndo("move "+to.shown()+" back to "+from.shown(), u),
 	}, nil
 }
 
@@ -93,13 +94,13 @@ func (f *Files) removable(s *spot, done string) error {
 	case s.info == nil:
 		return f.trouble("find", s, fs.ErrNotExist)
 	case s.rel == ".":
-		return tools.Errorf(tools.PolicyDenied, "%s is itself an allowed folder and cannot be %s", f.show(s.abs), done)
+		return tools.Errorf(tools.PolicyDenied, "%s is itself an allowed folder and cannot be %s", s.label(), tools.Clean(done))
 	case s.linked:
-		return tools.Errorf(tools.Unsupported, "this is a link to %s and cannot be %s; name the file itself", f.show(s.abs), done)
+		return tools.Errorf(tools.Unsupported, "this is a link to %s and cannot be %s; name the file itself", s.label(), tools.Clean(done))
 	case !s.info.IsDir() && !s.info.Mode().IsRegular():
-		return f.special(s.abs)
+		return special(s.label())
 	}
-	return f.holdsProtected(s.abs)
+	return s.holdsProtected()
 }
 
 // target resolves the destination; an existing folder means into it.
@@ -110,13 +111,14 @@ func (f *Files) target(from *spot, path string) (*spot, error) {
 	}
 	into := to.info != nil && to.info.IsDir() || to.info == nil && strings.HasSuffix(path, "/")
 	if into {
-		abs := filepath.Join(to.abs, filepath.Base(from.abs))
+		given, abs := filepath.Join(to.given, filepath.Base(from.given)), filepath.Join(to.abs, filepath.Base(from.abs))
 		to.Close()
 		if to, err = f.at(abs); err != nil {
 			return nil, err
 		}
+		to.given = given
 	}
-	err = f.guardedRepository(to.abs)
+	err = to.guardedRepository()
 	switch {
 	case err != nil:
 	case to.info != nil:
@@ -172,7 +174,7 @@ func (f *Files) move(ctx context.Context, from, to *spot) (made []string, err er
 func (f *Files) carry(ctx context.Context, from *spot, src *os.Root, to *spot, dst *os.Root) error {
 	if from.info.IsDir() {
 		return &tools.Error{
-			Code: tools.Unsupported, Message: f.show(from.abs) + " is a folder, and " + f.show(to.abs) + " is on another device",
+			Code: tools.Unsupported, Source: provenance.Tool, Message: from.shown() + " is a folder, and " + to.shown() + " is on another device",
 			Remedy: "move its files one by one",
 		}
 	}
@@ -241,7 +243,7 @@ func (f *Files) undoMove(ctx context.Context, data json.RawMessage) (string, err
 	}
 	defer now.Close()
 	if now.info == nil {
-		return "", tools.Errorf(tools.Conflict, "%s is not there any more", f.show(now.abs))
+		return "", tools.Errorf(tools.Conflict, "%s is not there any more", now.label())
 	}
 	back, err := f.at(u.From)
 	if err != nil {
@@ -249,7 +251,7 @@ func (f *Files) undoMove(ctx context.Context, data json.RawMessage) (string, err
 	}
 	defer back.Close()
 	if back.info != nil {
-		return "", tools.Errorf(tools.Conflict, "something else is at %s now; undoing would destroy it", f.show(back.abs))
+		return "", tools.Errorf(tools.Conflict, "something else is at %s now; undoing would destroy it", back.label())
 	}
 	if _, err := f.move(ctx, now, back); err != nil {
 		return "", err
@@ -258,5 +260,5 @@ func (f *Files) undoMove(ctx context.Context, data json.RawMessage) (string, err
 		return "", err
 	}
 	now.unmake(u.Made)
-	return fmt.Sprintf("Moved %s back to %s.", f.show(now.abs), f.show(back.abs)), nil
+	return fmt.Sprintf("Moved %s back to %s.", now.shown(), back.shown()), nil
 }

@@ -32,13 +32,13 @@ func (f *Files) redoMove(ctx context.Context, data json.RawMessage) (string, jso
 	}
 	defer to.Close()
 	if to.info != nil {
-		return "", nil, tools.Errorf(tools.Conflict, "something else is at %s now; doing it again would destroy it", f.show(to.abs))
+		return "", nil, tools.Errorf(tools.Conflict, "something else is at %s now; doing it again would destroy it", to.label())
 	}
 	if u.Made, err = f.move(ctx, from, to); err != nil {
 		return "", nil, err
 	}
 	data, err = json.Marshal(u)
-	return fmt.Sprintf("Moved %s to %s again.", f.show(from.abs), f.show(to.abs)), data, err
+	return fmt.Sprintf("Moved %s to %s again.", from.shown(), to.shown()), data, err
 }
 
 // redoTrash throws away again what undoTrash restored.
@@ -55,5 +55,5 @@ func (f *Files) redoTrash(ctx context.Context, data json.RawMessage) (string, js
 	}
 	defer s.Close()
 	data, err = json.Marshal(item)
-	return fmt.Sprintf("Moved %s to the trash again.", f.show(s.abs)), data, err
+	return fmt.Sprintf("Moved %s to the trash again.", s.shown()), data, err
 }

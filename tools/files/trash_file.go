@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"time"
 
+	"hob/platform/provenance"
 	"hob/platform/trash"
 	"hob/tools"
 )
@@ -48,9 +49,10 @@ func (f *Files) runTrash(ctx context.Context, c tools.Call, in trashIn) (tools.R
 	}
 	defer s.Close()
 	return tools.Result{
-		Text: fmt.Sprintf("Moved %s to the trash.", f.show(s.abs)),
-		Data: trashOut{Path: s.abs},
-		Undo: tools.NewUndo("restore "+f.show(s.abs)+" from the trash", item),
+		Source: provenance.Tool,
+		Text:   fmt.Sprintf("Moved %s to the trash.", s.shown()),
+		Data:   trashOut{Path: s.abs},
+		Undo:   tools.NewUndo("restore "+s.shown()+" from the trash", item),
 	}, nil
 }
 
@@ -78,7 +80,7 @@ func (f *Files) throwAway(path string, at time.Time) (item trash.Item, _ *spot, 
 	item, err = f.opt.Trash.Put(dir, name, at)
 	if errors.Is(err, trash.ErrNoTrash) {
 		return item, nil, &tools.Error{
-			Code: tools.Unsupported, Err: err, Message: "there is no trash for the place of " + f.show(s.abs) + ", so it was left alone",
+			Code: tools.Unsupported, Source: provenance.Tool, Err: err, Message: "there is no trash for the place of " + s.shown() + ", so it was left alone",
 			Remedy: "move it to another folder first, or delete it yourself",
 		}
 	}
@@ -101,7 +103,7 @@ func (f *Files) undoTrash(_ context.Context, data json.RawMessage) (string, erro
 	}
 	defer s.Close()
 	if s.info != nil {
-		return "", tools.Errorf(tools.Conflict, "something else is at %s now; undoing would destroy it", f.show(s.abs))
+		return "", tools.Errorf(tools.Conflict, "something else is at %s now; undoing would destroy it", s.label())
 	}
 	dir, made, err := s.parent(true)
 	if err != nil {
@@ -113,12 +115,12 @@ func (f *Files) undoTrash(_ context.Context, data json.RawMessage) (string, erro
 	switch {
 	case errors.Is(err, trash.ErrGone):
 		s.unmake(made)
-		return "", tools.Errorf(tools.NotFound, "%s is not in the trash any more", f.show(s.abs))
+		return "", tools.Errorf(tools.NotFound, "%s is not in the trash any more", s.label())
 	case errors.Is(err, fs.ErrExist):
-		return "", tools.Errorf(tools.Conflict, "something else is at %s now; undoing would destroy it", f.show(s.abs))
+		return "", tools.Errorf(tools.Conflict, "something else is at %s now; undoing would destroy it", s.label())
 	case err != nil:
 		s.unmake(made)
 		return "", f.trouble("restore", s, err)
 	}
-	return "Restored " + f.show(s.abs) + " from the trash.", nil
+	return "Restored " + s.shown() + " from the trash.", nil
 }

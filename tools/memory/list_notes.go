@@ -79,7 +79,7 @@ func (d Deps) runListNotes(ctx context.Context, c tools.Call, in listNotesIn) (t
 		}
 		list, err := leaves(ctx, shelves, in.Query, most)
 		if folder != "" && len(list) > 0 && !slices.ContainsFunc(list, func(n Leaf) bool { return n.Folder != "" }) {
-			return tools.Result{}, tools.Errorf(tools.Unsupported, "the notes of %s cannot be listed by folder; leave it out", shelves[0].Name())
+			return tools.Result{}, tools.Errorf(tools.Unsupported, "the notes of %s cannot be listed by folder; leave it out", tools.Clean(shelves[0].Name()))
 		}
 		list = slices.DeleteFunc(list, func(n Leaf) bool { return folder != "" && !strings.EqualFold(n.Folder, folder) })
 		list = list[:min(len(list), limit)]

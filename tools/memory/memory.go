@@ -101,9 +101,9 @@ func classify(err error) error {
 	switch {
 	case errors.Is(err, knowledge.ErrEmpty), errors.Is(err, knowledge.ErrTooLong), errors.Is(err, knowledge.ErrTooCommon), errors.Is(err, knowledge.ErrSourceUnknown),
 		errors.Is(err, knowledge.ErrOneOf):
-		return tools.Errorf(tools.InvalidArguments, "%w", err)
+		return tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 	case errors.Is(err, knowledge.ErrNotFound):
-		return tools.Errorf(tools.NotFound, "%w", err)
+		return tools.Errorf(tools.NotFound, "%w", tools.CleanErr(err))
 	}
 	return err
 }

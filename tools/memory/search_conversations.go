@@ -120,7 +120,7 @@ func (d Deps) said(ctx context.Context, c tools.Call, in conversationsIn) ([]Sai
 		}
 		t, err := time.ParseInLocation(time.DateOnly, strings.TrimSpace(day.text), c.Now.Location())
 		if err != nil {
-			return nil, tools.Errorf(tools.InvalidArguments, "%s must be a day such as %s", day.name, c.Now.Format(time.DateOnly))
+			return nil, tools.Errorf(tools.InvalidArguments, "%s must be a day such as %s", tools.Clean(day.name), tools.Clean(c.Now.Format(time.DateOnly)))
 		}
 		if day.end {
 			t = t.AddDate(0, 0, 1)

@@ -76,7 +76,7 @@ func (d Deps) shelf(in string) (s pim.Notes, folder string, err error) {
 		}
 		names = append(names, s.Name())
 	}
-	return nil, "", tools.Errorf(tools.NotFound, "there are no notes in %q; there are %s", phrase.Cut(where, 60), strings.Join(names, ", "))
+	return nil, "", tools.Errorf(tools.NotFound, "there are no notes in %q; there are %s", tools.Clean(phrase.Cut(where, 60)), tools.Clean(strings.Join(names, ", ")))
 }
 
 // elsewhere reports whether a new note is for one of the owner's apps.
@@ -166,7 +166,7 @@ func (d Deps) createLeaf(spec tools.Spec) tools.Tool {
 				return tools.Result{}, outside(err)
 			}
 			n.Ref = r.ID
-			res := tools.Result{Text: fmt.Sprintf("Wrote the note %s into %s.", quoted(n.Title), strings.Trim(s.Name()+"/"+folder, "/")), Data: Leaf{n, s.Name()}}
+			res := tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("Wrote the note %s into %s.", quoted(n.Title), strings.Trim(s.Name()+"/"+folder, "/")), Data: Leaf{n, s.Name()}}
 			if len(r.Undo) > 0 {
 				res.Undo = tools.NewUndo("take the note "+quoted(n.Title)+" away", shelfUndo{s.Name(), r.Undo})
 			}

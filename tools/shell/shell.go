@@ -100,7 +100,7 @@ func refused(err error) error {
 	if errors.Is(err, command.ErrInvalid) {
 		code = tools.InvalidArguments
 	}
-	return &tools.Error{Code: code, Message: r.Message, Remedy: r.Remedy, Err: r.Err}
+	return &tools.Error{Source: provenance.Tool, Code: code, Message: r.Message, Remedy: r.Remedy, Err: r.Err}
 }
 
 func limit(in runIn) (time.Duration, error) {
@@ -134,7 +134,8 @@ func (s shell) run(ctx context.Context, c tools.Call, in runIn) (tools.Result, e
 	}
 	if v.Exact != c.Exact {
 		return tools.Result{}, &tools.Error{
-			Code: tools.Conflict, Message: "what this command would run has changed since it was allowed; nothing was run",
+			Source: provenance.Tool,
+			Code:   tools.Conflict, Message: "what this command would run has changed since it was allowed; nothing was run",
 			Remedy: "look at what is there now, and call it again",
 		}
 	}
@@ -150,9 +151,9 @@ func (s shell) run(ctx context.Context, c tools.Call, in runIn) (tools.Result, e
 	switch {
 	case errors.Is(err, command.ErrTimeout):
 	case errors.Is(err, command.ErrNoSandbox):
-		return tools.Result{}, &tools.Error{Code: tools.Unsupported, Err: err, Message: err.Error(), Remedy: "the owner can install one, or set: hob config set shell.sandbox auto"}
+		return tools.Result{}, &tools.Error{Source: provenance.Outside, Code: tools.Unsupported, Err: err, Message: err.Error(), Remedy: "the owner can install one, or set: hob config set shell.sandbox auto"}
 	case errors.Is(err, command.ErrNoHelper):
-		return tools.Result{}, &tools.Error{Code: tools.Unsupported, Err: err, Message: "commands cannot be run here", Remedy: "start Hob with its own program: hob start"}
+		return tools.Result{}, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Err: err, Message: "commands cannot be run here", Remedy: "start Hob with its own program: hob start"}
 	case err != nil:
 		return tools.Result{}, err
 	}

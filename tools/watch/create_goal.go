@@ -10,6 +10,7 @@ import (
 
 	"hob/knowledge/store"
 	"hob/platform/phrase"
+	"hob/platform/provenance"
 	"hob/platform/when"
 	"hob/tools"
 )
@@ -87,7 +88,7 @@ func reviewField(s string, now time.Time) (time.Time, error) {
 	}
 	m, err := when.Parse(s, now)
 	if err != nil {
-		return time.Time{}, tools.Errorf(tools.InvalidArguments, "%w", err)
+		return time.Time{}, tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 	}
 	return m.Time, nil
 }
@@ -126,7 +127,7 @@ func (d Deps) listGoals() tools.Tool {
 				return tools.Result{}, err
 			}
 			if len(list) == 0 {
-				return tools.Result{Text: "There are no goals.", Data: map[string]any{"goals": []Goal{}}}, nil
+				return tools.Result{Source: provenance.Tool, Text: "There are no goals.", Data: map[string]any{"goals": []Goal{}}}, nil
 			}
 			var b strings.Builder
 			fmt.Fprintf(&b, "%d goal(s):", len(list))

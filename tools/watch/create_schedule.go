@@ -8,6 +8,7 @@ import (
 
 	"hob/knowledge/store"
 	"hob/platform/phrase"
+	"hob/platform/provenance"
 	"hob/platform/when"
 	"hob/tools"
 	"hob/watchers"
@@ -54,7 +55,8 @@ func (d Deps) createSchedule() tools.Tool {
 				text = fmt.Sprintf("Scheduled %s: %s. Next: %s.", d.Manager.Describe(what), strings.TrimRight(action, "."), d.Manager.NextWords(s, c.Now))
 			}
 			return tools.Result{
-				Text: text, Data: f.row(s),
+				Source: provenance.Tool,
+				Text:   text, Data: f.row(s),
 				Undo: tools.NewUndo("cancel the schedule "+d.Manager.Describe(s), created{ID: s.ID}),
 			}, nil
 		},

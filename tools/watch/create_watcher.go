@@ -11,6 +11,7 @@ import (
 
 	"hob/knowledge/store"
 	"hob/platform/phrase"
+	"hob/platform/provenance"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -69,7 +70,8 @@ func (d Deps) createWatcher() tools.Tool {
 				text = fmt.Sprintf("I am watching %s, and then will: %s.", d.Manager.Describe(what), strings.TrimRight(action, "."))
 			}
 			return tools.Result{
-				Text: text, Data: row{Spec: s, Description: d.Manager.Describe(s)},
+				Source: provenance.Tool,
+				Text:   text, Data: row{Spec: s, Description: d.Manager.Describe(s)},
 				Undo: tools.NewUndo("stop watching "+d.Manager.Describe(what), created{ID: s.ID}),
 			}, nil
 		},

@@ -27,6 +27,7 @@ import (
 	"hob/channels/telegram"
 	"hob/channels/web"
 	"hob/cmd/hob/internal/daemon"
+	"hob/platform/provenance"
 	"hob/platform/system"
 	"hob/tools"
 )
@@ -57,7 +58,7 @@ func (h *house) errand() tools.Tool {
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			h.done[i.What]++
-			return tools.Result{Text: "it is carried out"}, nil
+			return tools.Result{Source: provenance.Tool, Text: "it is carried out"}, nil
 		},
 	})
 }

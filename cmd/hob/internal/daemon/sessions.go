@@ -26,13 +26,13 @@ type conversations struct{ d *Daemon }
 // SearchConversations implements memory.Conversations.
 func (c conversations) SearchConversations(ctx context.Context, q memory.ConversationQuery) ([]memory.Said, error) {
 	if q.Who != "" && !slices.Contains(people(), q.Who) {
-		return nil, tools.Errorf(tools.InvalidArguments, "there is no %q; who is one of %s", q.Who, strings.Join(people(), ", "))
+		return nil, tools.Errorf(tools.InvalidArguments, "there is no %q; who is one of %s", tools.Clean(q.Who), tools.Clean(strings.Join(people(), ", ")))
 	}
 	found, err := c.d.library.Search(ctx, session.Query{
 		Text: q.Text, Session: q.Session, Who: q.Who, Since: q.Since, Until: q.Until, Limit: q.Limit, Without: q.Without,
 	})
 	if errors.Is(err, session.ErrNoWords) {
-		return nil, tools.Errorf(tools.InvalidArguments, "%w", err)
+		return nil, tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 	}
 	var out []memory.Said
 	for _, f := range found {
@@ -45,7 +45,7 @@ func (c conversations) SearchConversations(ctx context.Context, q memory.Convers
 func (c conversations) SaidIn(ctx context.Context, message int64) (memory.Said, error) {
 	id, r, err := c.d.sessions.Message(ctx, message)
 	if errors.Is(err, session.ErrNoMessage) {
-		return memory.Said{}, tools.Errorf(tools.NotFound, "%w", err)
+		return memory.Said{}, tools.Errorf(tools.NotFound, "%w", tools.CleanErr(err))
 	}
 	text, src := session.Text(r.Message)
 	return memory.Said{Message: r.ID, Session: id, Who: session.Who(r.Message), At: r.CreatedAt, Text: text, Provenance: src, Origins: session.OriginsIn(r.Message, id, r.Turn)}, err
