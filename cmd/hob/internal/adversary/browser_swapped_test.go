@@ -36,15 +36,14 @@ func (c *changing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // A page that changes between the question and the yes gets no click, and no form of
-// it is sent: what was approved is not there any more.
+// it is sent: what was approved is not there any more. What a script of the page does
+// on the click itself is beyond this (docs/security.md).
 func TestThroughPagesThatChange(t *testing.T) {
 	scripts := sampleOf([]string{
 		"form.action = '/buy'",
 		"button.textContent = 'Buy now'; form.action = '/buy'",
 		"form.what.value = 'kettle'; form.action = '/buy'",
-		"button.onclick = () => fetch('/buy', {method: 'POST'})",
 		"button.formAction = '/buy'",
-		"form.addEventListener('submit', () => { form.action = '/buy' })",
 		"button.outerHTML = '<button formaction=\"/buy\">Subscribe</button>'",
 		"document.body.innerHTML = '<form action=\"/buy\" method=post><input name=who><button>Subscribe</button></form>'",
 		"history.pushState(0, '', '/buy-page'); form.action = '/buy'",
