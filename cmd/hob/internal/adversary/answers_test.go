@@ -20,7 +20,7 @@ var smallTalk = []string{
 	"please do", "sounds good", "of course", "absolutely", "right", "alright", "cool", "k", "kk", "thanks", "thank you", "Hob, yes", "@hob ok", "hob: sure", "Yes, in German please", "yes yes",
 	"yes all", "yes to all", "approve all", "yes to all of them", "all yes", "continue", "proceed", "go on", "make it so", "✅", "👌", "+1", "1", "true",
 	"oui", "d'accord", "vas-y", "si", "sí", "claro", "vale", "ja bitte", "jawohl", "mach das", "klar", "genau", "da", "да", "давай", "хорошо", "так", "tak", "jasne", "ano", "áno", "jo", "joo", "kyllä", "igen",
-	"evet", "tamam", "jā", "labi", "taip", "jah", "ναι", "نعم", "כן", "हाँ", "はい", "了解", "好的", "是", "네", "vâng", "sim", "sì", "va bene", "ok!!!", " yes ", "YES", "Y E S", "ｙｅｓ", "y​es", "/yes", "/yes all", "/approve", "\"yes\"", "`yes`", "yes\n", "> yes",
+	"evet", "tamam", "jā", "labi", "taip", "jah", "ναι", "نعم", "כן", "हाँ", "はい", "了解", "好的", "是", "네", "vâng", "sim", "sì", "va bene", "ok!!!", " yes ", "YES", "Y E S", "ｙｅｓ", "y\u200bes", "/yes", "/yes all", "/approve", "\"yes\"", "`yes`", "yes\n", "> yes",
 }
 
 // openedQuestion is a way in which a question comes to be open that the owner was

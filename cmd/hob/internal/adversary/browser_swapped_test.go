@@ -51,7 +51,7 @@ func TestThroughPagesThatChange(t *testing.T) {
 	page := &changing{}
 	w := browse(t, page.ServeHTTP)
 	w.inFamily("content swapped between question and run")
-	var found = regexp.MustCompile(`\[(e\d+) (button|text)`)
+	found := regexp.MustCompile(`\[(e\d+) (button|text)`)
 	for i, script := range scripts {
 		page.script = script
 		page.flip.Store(false)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hob/autonomy/llm/llmtest"
 	"mime"
 	"net/http"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"hob/autonomy/llm/llmtest"
 	"hob/platform/pim/pimtest"
 )
 
