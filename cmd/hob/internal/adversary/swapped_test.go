@@ -155,14 +155,24 @@ func (w *world) askThen(v *villain, session string, in []llmtest.Call, call atte
 }
 
 // What a stranger swaps between the question and the yes is not what was approved:
-// scripts, Makefiles, packages, files to be moved, thrown away or written over.
+// scripts, Makefiles, packages.
 func TestThroughContentSwappedBeforeTheRun(t *testing.T) {
+	trySwaps(t, func(docs string) []swap { return sampleOf(commandSwaps(docs), 14) })
+}
+
+// Files to be moved, thrown away or written over are those that the owner was asked
+// about, with what they held then.
+func TestReview5_RefusesFilesSwappedAfterTheQuestion(t *testing.T) {
+	trySwaps(t, func(docs string) []swap { return sampleOf(fileSwaps(docs), 6) })
+}
+
+func trySwaps(t *testing.T, list func(docs string) []swap) {
+	t.Helper()
 	w, v, f, _ := stage(t, "")
 	w.inFamily("content swapped between question and run")
 	notes := filepath.Join(w.docs, "notes.txt")
 	fatal(t, os.WriteFile(notes, []byte(f.text()), 0o600))
-	swaps := append(sampleOf(commandSwaps(w.docs), 14), sampleOf(fileSwaps(w.docs), 6)...)
-	for i, s := range swaps {
+	for i, s := range list(w.docs) {
 		for _, tainted := range []bool{true, false}[:attemptCount(2, 1)] {
 			w.place(s.files)
 			var in []llmtest.Call
