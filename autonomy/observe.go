@@ -26,6 +26,7 @@ const (
 	ErrTooLong unfit = "the message is longer than 10 MB; send it as a file"
 	ErrNotText unfit = "the message is not valid UTF-8; send it as UTF-8 text"
 	ErrEmpty   unfit = "the message is empty"
+	ErrMixed   unfit = "a command or an answer cannot carry pasted, piped or file text; send it alone"
 )
 
 type unfit string
@@ -38,14 +39,16 @@ func (unfit) Is(target error) bool { return target == channels.ErrUnfit }
 
 // message is the payload of a message event.
 type message struct {
-	Outside []string         `json:"outside,omitempty"`
-	Images  []channels.Image `json:"images,omitempty"`
-	Via     string           `json:"via,omitempty"`
-	Unknown bool             `json:"unknown,omitempty"` // who handed it in is not known
-	Name    string           `json:"name,omitempty"`
-	Title   string           `json:"title,omitempty"`  // the chat's name
-	Server  string           `json:"server,omitempty"` // id of the server or workspace
-	Extra   json.RawMessage  `json:"extra,omitempty"`
+	Outside []string `json:"outside,omitempty"`
+	// OutsideFrom: see channels.Inbound.
+	OutsideFrom []channels.TextSource `json:"outside_from,omitempty"`
+	Images      []channels.Image      `json:"images,omitempty"`
+	Via         string                `json:"via,omitempty"`
+	Unknown     bool                  `json:"unknown,omitempty"` // who handed it in is not known
+	Name        string                `json:"name,omitempty"`
+	Title       string                `json:"title,omitempty"`  // the chat's name
+	Server      string                `json:"server,omitempty"` // id of the server or workspace
+	Extra       json.RawMessage       `json:"extra,omitempty"`
 	// Until: its sender has written too much, and is told that nothing is read
 	// before.
 	Until time.Time `json:"until,omitzero"`
@@ -177,8 +180,10 @@ func (l *Loop) Receive(ctx context.Context, in channels.Inbound) (channels.Accep
 		return channels.Accepted{}, ErrNotText
 	case len(in.Text) > MaxText:
 		return channels.Accepted{}, ErrTooLong
-	case strings.TrimSpace(in.Text) == "" && len(in.Images) == 0:
+	case strings.TrimSpace(in.Text) == "" && len(in.Images) == 0 && len(in.OutsideFrom) == 0:
 		return channels.Accepted{}, ErrEmpty
+	case len(in.OutsideFrom) > 0 && Decides(in.Text):
+		return channels.Accepted{}, ErrMixed
 	}
 	ev, err := l.event(ctx, in)
 	if err != nil {
@@ -270,7 +275,7 @@ func (l *Loop) event(ctx context.Context, in channels.Inbound) (bus.Event, error
 			in.Chat = info.Chat
 		}
 	}
-	payload, err := json.Marshal(message{Outside: in.Outside, Images: in.Images, Via: in.Via, Unknown: in.Unknown, Name: in.SenderName, Title: in.ChatName, Server: in.Server, Extra: in.Payload, Shared: shared})
+	payload, err := json.Marshal(message{Outside: in.Outside, OutsideFrom: in.OutsideFrom, Images: in.Images, Via: in.Via, Unknown: in.Unknown, Name: in.SenderName, Title: in.ChatName, Server: in.Server, Extra: in.Payload, Shared: shared})
 	if err != nil {
 		return bus.Event{}, fmt.Errorf("take message: %w", err)
 	}

@@ -95,7 +95,7 @@ func (l *Loop) converse(ctx context.Context, ev bus.Event) (result, error) {
 		return res, err
 	}
 	t := agent.Turn{
-		Event: ev, Text: steerText(ev.Text), Source: ev.Provenance, Said: func() []agent.Said { return l.said(ev.ID) }, Outside: m.Outside, Origins: messageOrigins(ev, m), Attended: ev.Provenance == provenance.Owner,
+		Event: ev, Text: steerText(ev.Text), Source: ev.Provenance, Said: func() []agent.Said { return l.said(ev.ID) }, Outside: m.Outside, OutsideFrom: outsideOrigins(ev, m), Origins: messageOrigins(ev, m), Attended: ev.Provenance == provenance.Owner,
 		Origin: ev.Channel, Report: ev.Session, Channel: ev.Channel, Chat: ev.Chat, Told: told, Cancelled: l.wasCancelled(ev.ID), Hold: l.holder(ev.ID),
 	}
 	if m.Via != "" {

@@ -47,6 +47,9 @@ type Inbound struct {
 	// Outside is further text that came along and is not the owner's, such as
 	// quoted mail or the history a client sent.
 	Outside []string
+	// OutsideFrom[i] says where Outside[i] came from, as far as a client said so. It
+	// may be shorter than Outside: append to Outside only, never insert.
+	OutsideFrom []TextSource
 	// Images that came along, for the model to see. A driver puts pictures into
 	// Files like everything else; those that a model can see become Images.
 	Images []Image

@@ -14,6 +14,7 @@ const state = {
   held: [], // replies that came meanwhile and may answer one of them
   end: true, // the log is kept at its end until the owner scrolls up
   feed: null,
+  pastes: [], // long pastes that belong to the next message: { text, mine }
 };
 
 // ---------------------------------------------------------------- the API
@@ -126,10 +127,11 @@ function tool(m, id, name, result) {
 
 // ---------------------------------------------------------------- a turn
 
-async function say(text, key = newID()) {
+// say sends a message: what was typed, and the long pastes that came with it.
+async function say(text, pastes = [], key = newID()) {
   const session = state.session;
   state.end = true;
-  const mine = add('user', text);
+  const mine = add('user', [text, ...pastes.map(p => '[' + pasteName(p) + ']')].filter(Boolean).join('\n'));
   const m = add('assistant', '');
   m.classList.add('busy');
   busy(1);
@@ -143,14 +145,14 @@ async function say(text, key = newID()) {
   };
   state.unnamed++;
   try {
-    const r = await api('POST', sessionPath(session, 'messages'), { text, dedupe_key: key }, 'text/event-stream');
+    const r = await api('POST', sessionPath(session, 'messages'), { ...messageBody(text, pastes), dedupe_key: key }, 'text/event-stream');
     await follow(r, m, name);
   } catch (e) {
     m.className = 'message error';
     fill(m.text, e instanceof Refused ? e.message : 'The connection to Hob broke off (' + e.message + ').');
     const again = element('button', 'retry', 'Try again');
     again.type = 'button';
-    again.onclick = () => { mine.remove(); m.remove(); say(text, key); }; // the same key: never taken twice
+    again.onclick = () => { mine.remove(); m.remove(); say(text, pastes, key); }; // the same key: never taken twice
     m.append(again);
   } finally {
     name();
@@ -323,8 +325,9 @@ async function open(session) {
   log.replaceChildren();
   for (const r of rows.reverse()) {
     state.shown.add(r.id);
-    if (r.kind === 'question' || !r.text) continue; // open questions are shown as cards
-    if (r.kind === 'message') add(r.from === 'owner' ? 'user' : 'notice', r.text, r.event, r.at);
+    const text = [r.text, ...(r.attached || []).map(a => '[' + a + ']')].filter(Boolean).join('\n');
+    if (r.kind === 'question' || !text) continue; // open questions are shown as cards
+    if (r.kind === 'message') add(r.from === 'owner' ? 'user' : 'notice', text, r.event, r.at);
     else add(r.kind === 'reply' ? 'assistant' : r.kind, r.text, r.event, r.at);
   }
   state.end = true;
@@ -447,10 +450,12 @@ setInterval(refreshNotices, 60 * 1000);
 
 $('composer').onsubmit = e => {
   e.preventDefault();
-  const text = input.value.trim();
-  if (!text) return;
+  const text = input.value.trim(), pastes = state.pastes;
+  if (!text && !pastes.length) return;
   input.value = '';
-  say(text);
+  state.pastes = [];
+  showPastes();
+  say(text, pastes);
 };
 input.onkeydown = e => {
   if (e.key === 'Enter' && !e.shiftKey && !e.isComposing) {

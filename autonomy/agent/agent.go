@@ -149,6 +149,8 @@ type Turn struct {
 	Source provenance.Source
 	// Outside is further text that came along and is not the owner's.
 	Outside []string
+	// OutsideFrom[i] is where Outside[i] came from; for texts beyond its end Origins holds.
+	OutsideFrom []provenance.Origin
 	// Origins are from where what is not the owner's in all this came.
 	Origins []provenance.Origin
 	Images  []llm.Image

@@ -151,7 +151,8 @@ type ToolOutcome struct {
 	Text      string `json:"text"`
 	Data      any    `json:"data,omitempty"`
 	Call      string `json:"call"`
-	Undo      string `json:"undo,omitempty"` // id for `hob undo`
+	Event     string `json:"event,omitempty"` // the turn of the call
+	Undo      string `json:"undo,omitempty"`  // id for `hob undo`
 	Approvals []any  `json:"approvals,omitempty"`
 	// Code and Error are set when the call failed: a typed tool error.
 	Code  string `json:"code,omitempty"`
@@ -165,7 +166,10 @@ type Answer struct {
 	Expires  string `json:"expires,omitempty"` // a duration such as "1h", for all but once
 	Uses     int    `json:"uses,omitempty"`    // how often; 0 = no bound
 	Note     string `json:"note,omitempty"`
-	By       string `json:"-"` // the surface that answered: "api", "cli" (terminal), "chat" (the page)
+	// Beforehand names the turn (its event) for which the user approved everything
+	// before it began. Such an answer is ErrDenied when it does not cover the question.
+	Beforehand string `json:"beforehand,omitempty"`
+	By         string `json:"-"` // the surface that answered: "api", "cli" (terminal), "chat" (the page)
 }
 
 // NewGrant is a grant that the owner makes without having been asked.

@@ -25,6 +25,7 @@ func (s *Server) table() []route {
 		{method: "GET", path: "/readyz", open: s.readyz},
 		{method: "GET", path: "/{$}", open: s.file("index.html")},
 		{method: "GET", path: "/app.js", open: s.file("app.js")},
+		{method: "GET", path: "/pastes.js", open: s.file("pastes.js")},
 		{method: "GET", path: "/things.js", open: s.file("things.js")},
 		{method: "GET", path: "/health.js", open: s.file("health.js")},
 		{method: "GET", path: "/channels.js", open: s.file("channels.js")},

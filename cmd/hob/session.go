@@ -252,7 +252,12 @@ func (a *app) showSession(ctx context.Context, session string) error {
 			if r.text("kind") == "message" {
 				when += "  turn " + r.text("event")
 			}
-			fmt.Fprintf(a.out, "%s  %s\n%s\n\n", a.paint(a.out, bold, who), a.paint(a.out, dim, when), printable(strings.TrimSpace(r.text("text"))))
+			said := strings.TrimSpace(r.text("text"))
+			attached, _ := r["attached"].([]any)
+			for _, what := range attached {
+				said = strings.TrimSpace(said + "\n[" + fmt.Sprint(what) + "]")
+			}
+			fmt.Fprintf(a.out, "%s  %s\n%s\n\n", a.paint(a.out, bold, who), a.paint(a.out, dim, when), printable(said))
 		}
 		return nil
 	})

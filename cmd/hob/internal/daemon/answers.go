@@ -11,7 +11,7 @@ import (
 
 // Answer implements web.Backend.
 func (b *backend) Answer(ctx context.Context, _, approval string, a web.Answer) (any, error) {
-	ans := guard.Answer{Approved: a.Approved, Scope: a.Scope, Note: a.Note, Uses: a.Uses, By: a.By}
+	ans := guard.Answer{Approved: a.Approved, Scope: a.Scope, Note: a.Note, Uses: a.Uses, By: a.By, Beforehand: a.Beforehand}
 	if a.Expires != "" {
 		d, err := autonomy.Lasting(a.Expires)
 		if err != nil {
