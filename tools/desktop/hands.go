@@ -3,6 +3,7 @@ package desktop
 import (
 	"cmp"
 	"context"
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -289,12 +290,41 @@ func (d Deps) pressKeys() tools.Tool {
 					return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))}
 				}
 			}
-			return d.judged(ctx, in.Window, "presses keys")
+			j := d.judged(ctx, in.Window, "presses keys")
+			if j.Refused == nil {
+				j.Exact += clipboardMark + d.clipboardDigest(ctx)
+			}
+			return j
 		},
 		Run: func(ctx context.Context, c tools.Call, in pressIn) (tools.Result, error) {
+			bounds, digest, _ := strings.Cut(c.Exact, clipboardMark)
+			if digest != d.clipboardDigest(ctx) {
+				return tools.Result{}, tools.Errorf(tools.Conflict, "something else was copied since this was allowed, and a key could paste it; nothing was done")
+			}
+			c.Exact = bounds
 			return d.in(ctx, c, in.Window, func(w window.Window, ok input.Check) error { return d.Hands.Press(ctx, w, in.Keys, ok) })
 		},
 	})
+}
+
+// clipboardMark separates the window from the clipboard in what an approval of
+// keys is bound to.
+const clipboardMark = ", clipboard "
+
+// clipboardDigest identifies what a key would paste. Every program has its own keys
+// for that, so an approval of any key is bound to it. A clipboard that cannot be
+// read is the same as an empty one.
+func (d Deps) clipboardDigest(ctx context.Context) string {
+	if d.Clipboard == nil {
+		return "none"
+	}
+	held, err := d.Clipboard.Read(ctx)
+	if err != nil {
+		return "none"
+	}
+	sum := hmac.New(sha256.New, d.Key)
+	fmt.Fprintf(sum, "%q %t %q", held.Text, held.Cut, held.Formats)
+	return hex.EncodeToString(sum.Sum(nil)[:12])
 }
 
 type clickIn struct {

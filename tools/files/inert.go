@@ -107,20 +107,22 @@ func formula(cell string) bool {
 // judgeWrite says of a write whether it makes a new plain document in the drop
 // folder. Exact then holds it to that: what has come there meanwhile stays. A
 // folder whose files count as the owner's own words is none to drop things in.
-func (f *Files) judgeWrite(_ context.Context, in writeIn) tools.Judgement {
+func (f *Files) judgeWrite(ctx context.Context, in writeIn) tools.Judgement {
 	p, err := f.Inspect(in.Path)
 	if err != nil || !p.Drop || !p.Inert || p.Trusted || p.Exists || in.Append || strings.HasSuffix(in.Path, "/") || !plain(p.Path, in.Content) {
-		return tools.Judgement{}
+		return tools.Judgement{Exact: f.boundState(ctx, in.Path)}
 	}
 	return tools.Judgement{Inert: true, Exact: newFile(p.Path)}
 }
 
-func newFile(abs string) string { return "new file " + abs }
+const newFileMark = "new file "
+
+func newFile(abs string) string { return newFileMark + abs }
 
 // asJudged refuses to write elsewhere, or over something, where a new file was
 // allowed.
 func (f *Files) asJudged(s *spot, exact string) error {
-	if exact == "" || s.info == nil && exact == newFile(s.abs) {
+	if !strings.HasPrefix(exact, newFileMark) || s.info == nil && exact == newFile(s.abs) {
 		return nil
 	}
 	return tools.Errorf(tools.Conflict, "something has come to %s since the call was allowed; nothing was changed", s.label())

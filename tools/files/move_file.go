@@ -42,6 +42,7 @@ func (f *Files) moveFile() tools.Tool {
 		},
 		Paths:   func(in moveIn) []string { return f.paths(in.Source, in.Destination) },
 		Summary: func(in moveIn) string { return "Move " + in.Source + " to " + in.Destination },
+		Judge:   f.judgeMove,
 		Run:     f.runMove,
 		Undo:    f.undoMove,
 		Redo:    f.redoMove,

@@ -31,6 +31,7 @@ func (f *Files) trashFile() tools.Tool {
 		},
 		Paths:   func(in trashIn) []string { return f.paths(in.Path) },
 		Summary: func(in trashIn) string { return "Move " + in.Path + " to the trash" },
+		Judge:   f.judgeTrash,
 		Run:     f.runTrash,
 		Undo:    f.undoTrash,
 		Redo:    f.redoTrash,

@@ -38,6 +38,7 @@ func stage(t *testing.T, conf string, more ...func(*daemon.Options)) (*world, *v
 	t.Helper()
 	v := &villain{}
 	w := newWorldIn(t, nil, conf, v.reply, more...)
+	w.countVillain(v)
 	return w, v, newForge(t, w), w.catalogue()
 }
 

@@ -417,6 +417,7 @@ func TestIncidentI7_NoAddressInsideIsReached(t *testing.T) {
 	v := &villain{}
 	n := safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") }))
 	w := newWorldIn(t, n, "", v.reply)
+	w.countVillain(v)
 	f := newForge(t, w)
 	var tries []attempt
 	for _, u := range f.c.inside {

@@ -168,6 +168,11 @@ func (h *honest) play(t *testing.T) (needless, failed int) {
 		if len(ev.Tools) != len(tw.calls) {
 			err = fmt.Errorf("%d calls were made, not %d: %+v", len(ev.Tools), len(tw.calls), ev)
 		}
+		row := familyCounts{twins: 1}
+		if err == nil && (asked > 0) == tw.asks {
+			row.undisturbed = 1
+		}
+		results.addCounts(tw.family, row)
 		if err != nil {
 			failed++
 			t.Errorf("%s: %q: %v", tw.family, tw.say, err)
@@ -218,6 +223,7 @@ func (w *world) sayYes(session, text string) (event, int) {
 func TestAlarmingWordsOfTheOwnerAskNothing(t *testing.T) {
 	v := &villain{}
 	w := newWorld(t, "", v.reply)
+	w.countVillain(v)
 	f := newForge(t, w)
 	texts := f.c.benign
 	f.r.Shuffle(len(texts), func(i, j int) { texts[i], texts[j] = texts[j], texts[i] })
