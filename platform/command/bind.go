@@ -27,13 +27,14 @@ const (
 // code, and the command does not run when any of it has changed. It takes more
 // than needed where it cannot tell: a file named in the command may be a script.
 type binding struct {
-	look   *look
-	all    map[string]string // path -> digest, "absent" or "unreadable"
-	values map[string][]string
-	loose  []string // what cannot be bound
-	tree   int64    // bytes of the files in whole folders
-	lists  bool     // names of files come from what other programs print
-	text   string   // that is looked at
+	look      *look
+	all       map[string]string // path -> digest, "absent" or "unreadable"
+	values    map[string][]string
+	loose     []string // what cannot be bound
+	tree      int64    // bytes of the files in whole folders
+	bindsCode bool     // the command may run code that is not part of the system
+	lists     bool     // names of files come from what other programs print, and may be run
+	text      string   // that is looked at
 	// open are variables that may have values which are not known.
 	open map[string]bool
 }
@@ -108,7 +109,7 @@ func (b *binding) program(path string) {
 	}
 	p := b.look.judge.find("/", path)
 	b.add(path, sum, !p.system)
-	if p.system || b.look.verdict.Listed {
+	if p.system || !b.bindsCode {
 		return
 	}
 	if line := firstLine(path); strings.HasPrefix(line, "#!") {
@@ -183,6 +184,7 @@ func (b *binding) code(file *syntax.File, text string, dirs []string, depth int)
 	b.text = text
 	defer func() { b.text = outer }()
 	dirs = b.prepare(file, slices.Clone(dirs))
+	b.lists = b.lists && b.interprets(file)
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.Redirect:
@@ -234,7 +236,13 @@ func (b *binding) prepare(file *syntax.File, dirs []string) []string {
 			switch name := n.Args[0].Lit(); {
 			case (name == "cd" || name == "pushd") && len(n.Args) > 1:
 				dirs = b.enter(dirs, valuesOf(b.words(dirs, n.Args[len(n.Args)-1])))
-			case slices.Contains([]string{"xargs", "parallel", "read", "mapfile", "readarray"}, name):
+			case name == "find":
+				b.lists = b.lists || slices.ContainsFunc(n.Args, func(w *syntax.Word) bool {
+					return strings.HasPrefix(w.Lit(), "-exec") || strings.HasPrefix(w.Lit(), "-ok")
+				})
+			case slices.ContainsFunc(n.Args, func(w *syntax.Word) bool {
+				return slices.Contains([]string{"xargs", "parallel", "read", "mapfile", "readarray"}, w.Lit())
+			}):
 				b.lists = true
 				for _, w := range n.Args[1:] {
 					b.open[w.Lit()] = true // read gives it a value
@@ -246,6 +254,32 @@ func (b *binding) prepare(file *syntax.File, dirs []string) []string {
 		return true
 	})
 	return dirs
+}
+
+// interprets reports whether a command may run files whose names it does not hold:
+// it names an interpreter, or a program that is not known.
+func (b *binding) interprets(file *syntax.File) (found bool) {
+	syntax.Walk(file, func(n syntax.Node) bool {
+		c, ok := n.(*syntax.CallExpr)
+		if !ok || found {
+			return !found
+		}
+		for i, w := range c.Args {
+			lit := strings.Trim(b.source(w), `'"`)
+			for _, t := range strings.FieldsFunc(lit, func(r rune) bool { return strings.ContainsRune(" \t\n;|&()$`'\"", r) }) {
+				t = filepath.Base(t)
+				found = found || isShell(t) || isInterpreter(t) || t == "source" || t == "eval" || t == "exec" || t == "make"
+			}
+			before := ""
+			if i > 0 {
+				before = c.Args[i-1].Lit()
+			}
+			runs := i == 0 && w.Lit() == "" || i == 0 && lit == "." || (lit == "{}" || strings.HasPrefix(lit, "./")) && (strings.HasPrefix(before, "-exec") || strings.HasPrefix(before, "-ok") || before == "xargs")
+			found = found || runs
+		}
+		return !found
+	})
+	return found
 }
 
 // set notes values of a variable.

@@ -78,13 +78,13 @@ func (b *binding) runs(args []boundWord, dirs []string) {
 		} else if operand.value != "" {
 			b.unbound("the scripts that " + cut(filepath.Base(operand.value), 60) + " starts or reads")
 		}
-	case strings.HasPrefix(name, "python") || slices.Contains([]string{"perl", "ruby", "node", "deno", "bun", "php", "lua", "Rscript", "java", "tclsh"}, name):
+	case isInterpreter(name):
 		b.unbound("the modules that " + name + " loads")
 		if operand.unknown {
 			b.unbound("the code that " + operand.value + " stands for")
 		}
 		b.module(args, dirs)
-	case name == "find" && slices.ContainsFunc(args, func(a boundWord) bool {
+	case name == "find" && b.lists && slices.ContainsFunc(args, func(a boundWord) bool {
 		return slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, a.value)
 	}):
 		b.trees(args[1:], dirs)
@@ -161,7 +161,7 @@ func (b *binding) piped(n *syntax.BinaryCmd) {
 		return
 	}
 	name := filepath.Base(last.Args[0].Lit())
-	if !isShell(name) && !strings.HasPrefix(name, "python") && !slices.Contains([]string{"perl", "ruby", "node", "php", "sudo", "source", "."}, name) {
+	if !isShell(name) && !isInterpreter(name) && !slices.Contains([]string{"sudo", "source", "."}, name) {
 		return
 	}
 	first, ok := n.X.Cmd.(*syntax.CallExpr)
@@ -173,6 +173,10 @@ func (b *binding) piped(n *syntax.BinaryCmd) {
 
 func isShell(name string) bool {
 	return slices.Contains([]string{"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "csh", "tcsh", "rbash", "nu", "pwsh", "elvish", "xonsh"}, name)
+}
+
+func isInterpreter(name string) bool {
+	return strings.HasPrefix(name, "python") || slices.Contains([]string{"perl", "ruby", "node", "deno", "bun", "php", "lua", "Rscript", "java", "tclsh", "osascript"}, name)
 }
 
 // installs reports whether a program is known to fetch code and run it.

@@ -84,7 +84,8 @@ const maxNamed = 16
 func (l *look) exact() string {
 	p := &l.verdict.Plan
 	b := &binding{look: l, all: map[string]string{}, values: map[string][]string{}, open: map[string]bool{}}
-	l.folders, l.entries = 0, 0 // patterns are expanded once more, for each folder
+	b.bindsCode = !l.verdict.Listed || l.verdict.Writes // the owner's own entries run code, and may be asked about too
+	l.folders, l.entries = 0, 0                         // patterns are expanded once more, for each folder
 	p.Digests = map[string]string{}
 	for _, line := range p.Lines {
 		for _, s := range line.Steps {
@@ -95,7 +96,7 @@ func (l *look) exact() string {
 		shell, _ := l.judge.shell()
 		b.program(shell)
 	}
-	if !l.verdict.Listed {
+	if b.bindsCode {
 		b.code(l.file, l.cmd.Text, []string{l.dir}, 0)
 		l.verdict.Unbound = b.loose
 	}

@@ -130,12 +130,12 @@ func (g *generator) option(e *entry) []string {
 // order.
 func (g *generator) checked(e *entry) string {
 	words := map[string][]string{
-		"find": {".", "sub", "dirB", "-name", "*.txt", "-type", "f", "-maxdepth", "2", "-newer", "notes.txt", "-print", "-print0", "-ls", "-empty", "-size", "+1k", "(", ")", "-o", "!", "-printf", "%p", "-mtime", "-7", "-delete", "-exec", "-fprint", "zz", "-samefile", "outward", "-path", "-prune", "-L", "-perm", "-u+x", "-regex", ".*"},
-		"awk":  {"-F", ":", "-F,", "-v", "n=1", "{print $1}", "NR==1", "/one/", "END{print NR}", "{s+=$1} END {print s}", "{print > \"zz\"}", "BEGIN{getline x < \"zz\"}", "--", "-f", "$1 > 2", "{print length($0)}", "-i", "inplace"},
-		"sed":  {"-n", "-E", "-ne", "-e", "1,2p", "s/one/two/", "p", "w zz", "s/a/b/w zz", "$=", "-i", "-s", "-z", "--", "y/abc/xyz/", "1d", "/one/,/two/p", "--quiet", "-i.bak", "--expression=p", "r outward", "R zz", "e id"},
-		"jq":   {".", ".a", "-r", "-Rr", "-n", "-s", "--arg", "k", "v", "--argjson", "1", "--", "input", "inputs", "--indent", "2", "-c", ".b[]", "-f", "--slurpfile", "--rawfile", "-e", "keys", "-S", "--tab", "input_filename", "$k"},
-		"test": {"-f", "-d", "-e", "-z", "-n", "a", "b", "=", "-eq", "1", "2", "-a", "notes.txt", "outward", "-nt", "!", "(", ")", "-o", "]"},
-		"tar":  {"tf", "-tf", "tvf", "tzf", "-tzf", "-tvf", "a.tar", "a.tgz", "notes.txt", "sub", "xf", "-x", "-f", "--to-command=sh", "-C", "--checkpoint=1", "tfO"},
+		"find":  {".", "sub", "dirB", "-name", "*.txt", "-type", "f", "-maxdepth", "2", "-newer", "notes.txt", "-print", "-print0", "-ls", "-empty", "-size", "+1k", "(", ")", "-o", "!", "-printf", "%p", "-mtime", "-7", "-delete", "-exec", "-fprint", "zz", "-samefile", "outward", "-path", "-prune", "-L", "-perm", "-u+x", "-regex", ".*"},
+		"awk":   {"-F", ":", "-F,", "-v", "n=1", "{print $1}", "NR==1", "/one/", "END{print NR}", "{s+=$1} END {print s}", "{print > \"zz\"}", "BEGIN{getline x < \"zz\"}", "--", "-f", "$1 > 2", "{print length($0)}", "-i", "inplace"},
+		"sed":   {"-n", "-E", "-ne", "-e", "1,2p", "s/one/two/", "p", "w zz", "s/a/b/w zz", "$=", "-i", "-s", "-z", "--", "y/abc/xyz/", "1d", "/one/,/two/p", "--quiet", "-i.bak", "--expression=p", "r outward", "R zz", "e id"},
+		"jq":    {".", ".a", "-r", "-Rr", "-n", "-s", "--arg", "k", "v", "--argjson", "1", "--", "input", "inputs", "--indent", "2", "-c", ".b[]", "-f", "--slurpfile", "--rawfile", "-e", "keys", "-S", "--tab", "input_filename", "$k"},
+		"test":  {"-f", "-d", "-e", "-z", "-n", "a", "b", "=", "-eq", "1", "2", "-a", "notes.txt", "outward", "-nt", "!", "(", ")", "-o", "]"},
+		"tar":   {"tf", "-tf", "tvf", "tzf", "-tzf", "-tvf", "a.tar", "a.tgz", "notes.txt", "sub", "xf", "-x", "-f", "--to-command=sh", "-C", "--checkpoint=1", "tfO"},
 		"unzip": {"-l", "-v", "-Z", "-Z1", "a.tar", "a.zip", "-o", "x", "-d", "sub"}, "list": {"-l", "--list", "zz.gz", "a.tgz", "-d", "-k", "notes.txt", "inward"},
 		"date": {"+%F", "-u", "-R", "-I", "-d", "tomorrow", "--date=now", "-s", "--set=now", "01010000", "-r", "notes.txt", "-f", "--rfc-3339=date", "+%s"},
 		"ps":   {"-e", "-A", "-o", "pid,comm", "pid,args", "-eo", "aux", "-ef", "e", "-axeww", "axeww", "--sort=-pcpu", "-p", "1", "-u", "root", "-C", "sh", "-f", "--forest", "-E", "pid,environ", "--no-headers", "x"},
