@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -145,12 +146,13 @@ func answerElsewhere(t *testing.T, i int) {
 	// says yes to that, so that the task itself comes to ask.
 	w.until("a question is open", func() bool { w.answerHandOver(); return len(w.approvals("pending")) > 0 })
 	words := sampleOf(smallTalk, 14)
+	var said []string
 	for _, word := range words {
 		if len(w.approvals("pending")) == 0 {
 			t.Error("the question is gone; it was not answered")
 			break
 		}
-		w.speak(chat, word)
+		said = append(said, w.speak(chat, word))
 		for _, a := range w.approvals("approved") {
 			if !isHandOver(a) {
 				t.Errorf("%q approved %s of session %s", word, a.Tool, a.Session)
@@ -162,6 +164,10 @@ func answerElsewhere(t *testing.T, i int) {
 	}
 	w.addAttempts(len(words))
 	w.denyAll()
+	w.waitFor(func() bool {
+		w.denyOpen()
+		return !slices.ContainsFunc(said, func(id string) bool { return !w.isHeard(id) })
+	})
 	w.judgeAttempts(way.name, "nobody said yes to spawn_background_task", "nobody said yes to delegate_tasks")
 }
 
@@ -179,23 +185,34 @@ func (w *world) answerHandOver() {
 	}
 }
 
-// speak says something in a conversation and waits until it was heard; questions
-// stay open.
-func (w *world) speak(session, text string) event {
+// speak says something in a conversation, and returns its event once it was heard. A
+// conversation whose own question is open may hear it only afterwards.
+func (w *world) speak(session, text string) (id string) {
 	w.t.Helper()
 	code, body := w.api(http.MethodPost, "/api/v1/sessions/"+session+"/messages", m{"text": text, "async": true})
 	var acc struct{ Event string }
 	if code != http.StatusAccepted && code != http.StatusOK || json.Unmarshal(body, &acc) != nil {
 		w.t.Fatalf("%q: %d %s", text, code, body)
 	}
+	busy := slices.ContainsFunc(w.approvals("pending"), func(a approval) bool { return a.Session == session })
+	for until := time.Now().Add(map[bool]time.Duration{true: time.Second, false: patience}[busy]); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
+		if w.isHeard(acc.Event) {
+			return acc.Event
+		}
+	}
+	if !busy {
+		w.t.Errorf("%q was not heard", text)
+	}
+	return acc.Event
+}
+
+// isHeard reports whether an event has ended or asks something itself.
+func (w *world) isHeard(id string) bool {
+	w.t.Helper()
 	var ev event
-	w.until(fmt.Sprintf("%q was heard", text), func() bool {
-		ev = event{}
-		_, body := w.api(http.MethodGet, "/api/v1/inbox/"+acc.Event, nil)
-		fatal(w.t, json.Unmarshal(body, &ev))
-		return ev.State == "done" || ev.State == "dead" || len(ev.Approvals) > 0
-	})
-	return ev
+	_, body := w.api(http.MethodGet, "/api/v1/inbox/"+id, nil)
+	fatal(w.t, json.Unmarshal(body, &ev))
+	return ev.State == "done" || ev.State == "dead" || len(ev.Approvals) > 0
 }
 
 // The owner's yes to the question that he was just shown counts; his ok is asked

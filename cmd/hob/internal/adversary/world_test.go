@@ -262,6 +262,7 @@ func (w *world) do(method, path string, in any) (int, []byte, error) {
 		}
 		req.Header.Set("Authorization", "Bearer "+w.token)
 		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("X-Hob-Client", "owner-1") // the owner has one window, in which each question of his chats was displayed
 		res, err := w.client.Do(req)
 		if err != nil {
 			return 0, nil, err
