@@ -101,7 +101,7 @@ func (l *Loop) converse(ctx context.Context, ev bus.Event) (result, error) {
 	if m.Via != "" {
 		t.Origin = m.Via
 	}
-	t.Person = ownerPerson
+	t.Person, t.Private = ownerPerson, t.Attended && !m.Shared && !m.Unknown
 	if !t.Attended {
 		t.Person = ev.Channel + ":" + ev.Sender
 	}
@@ -255,7 +255,7 @@ func (l *Loop) call(ctx context.Context, ev bus.Event) (result, error) {
 		return result{}, fmt.Errorf("event %s: %w", ev.ID, err)
 	}
 	t := agent.Turn{
-		Event: ev, Text: "hob tool call " + c.Tool, Source: provenance.Owner, Attended: true, Origin: "tool", Report: c.Report, Channel: ev.Channel,
+		Event: ev, Text: "hob tool call " + c.Tool, Source: provenance.Owner, Attended: true, Private: true, Origin: "tool", Report: c.Report, Channel: ev.Channel,
 		Call: &llm.ToolCall{Name: c.Tool, Args: c.Args}, Cancelled: l.wasCancelled(ev.ID),
 		Person: ownerPerson, Level: l.o.Level(ev.Channel, ownerPerson),
 	}

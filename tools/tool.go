@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"hob/knowledge/store"
+	"hob/platform/credential"
 	"hob/platform/provenance"
 )
 
@@ -109,6 +110,11 @@ type Call struct {
 	// Origins are from where the outside text in the caller's context came: what
 	// the tool stores keeps them (see platform/origins).
 	Origins []provenance.Origin
+	// OwnerWords are what the user said in this turn, if that was in a conversation
+	// between the user and Hob alone, the user can answer and no outside text is in
+	// context. They are nil in every other turn: of guests, groups, sub-agents, watchers,
+	// schedules and tainted ones. See CredentialViewer.
+	OwnerWords []string
 	// Exact is what the guard allowed beyond the arguments (see Judgement): a tool
 	// that judges its calls refuses to do anything else.
 	Exact string
@@ -118,6 +124,10 @@ type Call struct {
 	// 0..1 (negative when unknown) and a short note.
 	Progress func(fraction float64, note string)
 }
+
+// CredentialViewer is who reads the result of the call, as far as it shows what Hob
+// keeps: the user who asked for a credential by name, or nobody.
+func (c Call) CredentialViewer() credential.Viewer { return credential.AskedBy(c.OwnerWords...) }
 
 // Result is what a call returns to the model and the owner.
 type Result struct {

@@ -156,6 +156,8 @@ type Turn struct {
 	Images  []llm.Image
 	// Attended: the owner asked in a conversation and can answer.
 	Attended bool
+	// Private: nobody but the owner writes or reads in this conversation.
+	Private bool
 	// Guest: somebody who is not the owner asks and is answered.
 	Guest bool
 	// Origin names the entry point for the guard and the audit log.

@@ -191,7 +191,7 @@ func (r *run) toolCall(s *step, progress func(float64, string)) tools.Call {
 	c := tools.Call{
 		ID: s.call.ID, Session: r.t.Event.Session, Event: r.t.Event.ID, Args: s.args, Now: time.Now().In(r.o.Zone()),
 		Report: r.t.Report, Agent: r.o.Name, Realm: r.o.Realm, Provenance: provenance.Owner,
-		Progress: progress, Exact: s.dec.Judgement.Exact,
+		Progress: progress, Exact: s.dec.Judgement.Exact, OwnerWords: r.ownerWords(),
 	}
 	if r.tainted() {
 		c.Provenance, c.Origins = provenance.Outside, r.origins()

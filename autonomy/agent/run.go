@@ -110,7 +110,7 @@ func (r *run) begin(ctx context.Context, before, recorded []llm.Message) ([]llm.
 	}
 	begun, err := r.o.Prompt.Begin(ctx, prompt.Situation{
 		Session: r.t.Event.Session, Event: r.t.Event.ID, Before: before, Recorded: recorded, Text: r.t.Text, Source: r.t.Source,
-		Attended: r.t.Attended, Guest: r.t.Guest, Realm: r.o.Realm, Now: time.Now().In(r.o.Zone()), Told: r.t.Told, Turns: info.Turns,
+		Attended: r.t.Attended, Guest: r.t.Guest, Realm: r.o.Realm, Now: time.Now().In(r.o.Zone()), Told: r.t.Told, Turns: info.Turns, OwnerWords: r.ownerWords(),
 	})
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 
 	"hob/knowledge"
 	"hob/knowledge/store"
+	"hob/platform/credential"
 	"hob/platform/origins"
 	"hob/platform/provenance"
 )
@@ -27,19 +28,24 @@ type Query struct {
 	Limit   int
 	// Without leaves a turn out: the one that asks.
 	Without string
+	// Viewer is who reads what is found; the zero value reads no credential.
+	Viewer credential.Viewer
 }
 
 // Found is one message that fits, the best first.
 type Found struct {
-	Message int64             `json:"message"` // 0 of one that was said elsewhere and taken in
-	Ref     string            `json:"ref"`
-	Session string            `json:"session"`
-	Turn    string            `json:"turn"`
-	Who     string            `json:"who"`
-	Speaker string            `json:"speaker,omitempty"` // by name, when it was somebody else
-	At      time.Time         `json:"at"`
-	Snippet string            `json:"snippet"` // the words found stand in [brackets]
-	Source  provenance.Source `json:"source"`
+	Message int64     `json:"message"` // 0 of one that was said elsewhere and taken in
+	Ref     string    `json:"ref"`
+	Session string    `json:"session"`
+	Turn    string    `json:"turn"`
+	Who     string    `json:"who"`
+	Speaker string    `json:"speaker,omitempty"` // by name, when it was somebody else
+	At      time.Time `json:"at"`
+	Snippet string    `json:"snippet"` // the words found stand in [brackets]
+	// Withheld: the message looks like a credential that was not asked for by name.
+	// Snippet says so instead.
+	Withheld bool              `json:"withheld,omitempty"`
+	Source   provenance.Source `json:"source"`
 	// Origins are from where outside text in it came.
 	Origins []provenance.Origin `json:"origins,omitempty"`
 }
@@ -96,7 +102,7 @@ func (l *Library) collect(ctx context.Context, r store.Querier, s *search) error
 			WHERE m.session = ? ORDER BY m.id DESC`, knowledge.KindTurn, s.q.Session)
 	}
 	a, err := l.base.Retrieve(ctx, r, knowledge.Request{
-		Text: s.t.plain(), Kinds: []string{knowledge.KindTurn}, EveryRealm: true, Limit: ranked, Since: s.q.Since, Until: s.q.Until, Hops: -1,
+		Text: s.t.plain(), Kinds: []string{knowledge.KindTurn}, EveryRealm: true, Limit: ranked, Since: s.q.Since, Until: s.q.Until, Hops: -1, Viewer: credential.Everything(),
 	})
 	if err != nil {
 		return err
@@ -145,7 +151,11 @@ func rows(r store.Querier, s *search, stmt string, args ...any) (err error) {
 
 func found(r store.Querier, s search, d row) (Found, error) {
 	f := Found{
-		Message: d.message, Ref: d.Ref, Session: d.session, Turn: turnOf(d.Doc), Who: whoOf(d.Speaker), At: d.At, Snippet: s.t.snippet(d.Text), Source: d.Provenance,
+		Message: d.message, Ref: d.Ref, Session: d.session, Turn: turnOf(d.Doc), Who: whoOf(d.Speaker), At: d.At, Source: d.Provenance,
+	}
+	text, ok := s.q.Viewer.Show("", d.Text)
+	if f.Snippet = s.t.snippet(text); !ok {
+		f.Snippet, f.Withheld = credential.Mark, true
 	}
 	if f.Who == WhoOutside && d.Speaker != WhoOutside {
 		f.Speaker = d.Speaker

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hob/channels"
+	"hob/platform/signature"
 	"hob/templates"
 )
 
@@ -45,9 +46,9 @@ type Backend interface {
 
 	// Fire takes a trigger's payload as outside text; key deduplicates.
 	Fire(ctx context.Context, trigger, key string, payload []byte) (channels.Accepted, error)
-	// TriggerSecret returns the HMAC secret of a trigger, ErrNotFound when
-	// there is no such trigger.
-	TriggerSecret(trigger string) ([]byte, error)
+	// TriggerSecret returns the HMAC secret of a trigger and the signature scheme that
+	// it accepts, ErrNotFound when there is no such trigger.
+	TriggerSecret(trigger string) (signature.Secret, error)
 
 	// List answers a read-only question by name: "sessions", "messages"
 	// (Query.Of = session), "deliveries", "approvals", "grants", "channels", "watchers",

@@ -17,6 +17,7 @@ import (
 
 	"hob/channels"
 	"hob/channels/web"
+	hooksig "hob/platform/signature"
 	"hob/templates"
 )
 
@@ -195,7 +196,7 @@ func (e *engine) TestChannel(_ context.Context, channel string, send bool, by st
 func (e *engine) Fire(_ context.Context, trigger, key string, payload []byte) (channels.Accepted, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if trigger != "build" {
+	if trigger != "build" && trigger != "timed" {
 		return channels.Accepted{}, web.ErrNotFound
 	}
 	id, repeated := e.keys[key]
@@ -207,14 +208,16 @@ func (e *engine) Fire(_ context.Context, trigger, key string, payload []byte) (c
 	return channels.Accepted{Event: id, Repeated: repeated}, nil
 }
 
-func (e *engine) TriggerSecret(trigger string) ([]byte, error) {
+func (e *engine) TriggerSecret(trigger string) (hooksig.Secret, error) {
 	switch trigger {
 	case "build":
-		return []byte("s3cret"), nil
+		return hooksig.Secret{Value: []byte("s3cret")}, nil
+	case "timed":
+		return hooksig.Secret{Value: []byte("s3cret"), Scheme: hooksig.Timed}, nil
 	case "open":
-		return nil, nil
+		return hooksig.Secret{}, nil
 	}
-	return nil, web.ErrNotFound
+	return hooksig.Secret{}, web.ErrNotFound
 }
 
 func (e *engine) List(_ context.Context, name string, q web.Query) (any, error) {

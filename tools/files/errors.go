@@ -1,14 +1,8 @@
 package files
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
-	"path/filepath"
-	"slices"
-	"strings"
 
-	"hob/platform/provenance"
 	"hob/tools"
 )
 
@@ -24,32 +18,6 @@ var (
 	// ErrLinked: the file has several names.
 	ErrLinked = errors.New("a file with several names")
 )
-
-func (f *Files) notAllowed(abs, why string) error {
-	suggest := slices.Clone(f.opt.Allowed)
-	suggest = append(suggest, f.show(filepath.Dir(abs)))
-	list, err := json.Marshal(suggest)
-	if err != nil {
-		list = []byte("[...]")
-	}
-	msg := f.show(abs) + " is " + ErrNotAllowed.Error()
-	if why != "" {
-		msg += " (" + why + ")"
-	}
-	if len(f.allowed) == 0 {
-		msg += "; no folder is allowed so far"
-	} else {
-		shown := make([]string, len(f.allowed))
-		for i, a := range f.allowed {
-			shown[i] = f.show(a)
-		}
-		msg += "; allowed: " + strings.Join(shown, ", ")
-	}
-	return &tools.Error{
-		Code: tools.PolicyDenied, Message: msg, Err: ErrNotAllowed, Source: provenance.Tool, // abs is the path that was asked for
-		Remedy: fmt.Sprintf("the owner can allow its folder with: hob config set files.allowed '%s'", list),
-	}
-}
 
 // protected refuses a place. A label is how messages name a file: Clean when the
 // caller gave the name, a string when it was found on the disk.

@@ -54,7 +54,7 @@ func (f *Files) runList(ctx context.Context, c tools.Call, in listIn) (tools.Res
 	if err != nil {
 		return tools.Result{}, err
 	}
-	s, err := f.at(in.Path)
+	s, err := f.folderAt(in.Path)
 	if err != nil {
 		return tools.Result{}, err
 	}

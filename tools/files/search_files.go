@@ -78,7 +78,7 @@ func (f *Files) runSearch(ctx context.Context, _ tools.Call, in searchIn) (tools
 	if strings.TrimSpace(in.Path) == "" {
 		return f.searchAll(ctx, in, query, pattern)
 	}
-	s, err := f.at(in.Path)
+	s, err := f.folderAt(in.Path)
 	if err != nil {
 		return tools.Result{}, err
 	}

@@ -24,13 +24,21 @@ type spot struct {
 
 // at resolves a path given by a model or the owner and opens its allowed
 // folder. The caller closes the spot.
-func (f *Files) at(path string) (*spot, error) {
+func (f *Files) at(path string) (*spot, error) { return f.locate(path, false) }
+
+// folderAt is at for a tool that works on a folder.
+func (f *Files) folderAt(path string) (*spot, error) { return f.locate(path, true) }
+
+func (f *Files) locate(path string, isFolder bool) (*spot, error) {
 	abs, err := f.clean(path)
 	if err != nil {
 		return nil, err
 	}
 	folder, rel, ok := f.find(abs)
-	if !ok {
+	switch {
+	case !ok && isFolder:
+		return nil, f.folderNotAllowed(abs)
+	case !ok:
 		return nil, f.notAllowed(abs, "")
 	}
 	real, err := filepath.EvalSymlinks(folder)

@@ -10,6 +10,7 @@ import (
 
 	"hob/knowledge"
 	"hob/knowledge/store"
+	"hob/platform/credential"
 	"hob/platform/phrase"
 	"hob/platform/provenance"
 	"hob/tools"
@@ -256,6 +257,9 @@ func (d Deps) nothingToForget(tx *store.Tx, realm string, in forgetIn) error {
 	}
 	var names []string
 	for _, f := range near {
+		if (credential.Viewer{}).Hides("", f.Text) {
+			continue
+		}
 		names = append(names, quoted(phrase.Cut(f.Text, 80)))
 	}
 	if len(names) > 0 {

@@ -50,6 +50,7 @@ func (d Deps) runListNotes(ctx context.Context, c tools.Call, in listNotesIn) (t
 	r := tools.Result{Source: provenance.Tool}
 	out := listNotesOut{Notes: []Note{}}
 	var parts []string
+	withheld := 0
 	if !d.elsewhereAt(in.In) {
 		q := d.Store.Reader(ctx)
 		if out.Notes, err = d.findNotes(q, in.Query, limit); err != nil {
@@ -59,6 +60,7 @@ func (d Deps) runListNotes(ctx context.Context, c tools.Call, in listNotesIn) (t
 		if err := q.QueryRow("SELECT count(*) FROM notes").Scan(&total); err != nil {
 			return tools.Result{}, fmt.Errorf("notes: %w", err)
 		}
+		out.Notes, withheld = readableNotes(out.Notes, c.CredentialViewer())
 		parts, r.Source = append(parts, notesText(in.Query, out.Notes, total, c.Now)), sourceOf(out.Notes, noteSource)
 	}
 	shelves, folder := d.shelves(), ""
@@ -83,6 +85,7 @@ func (d Deps) runListNotes(ctx context.Context, c tools.Call, in listNotesIn) (t
 		}
 		list = slices.DeleteFunc(list, func(n Leaf) bool { return folder != "" && !strings.EqualFold(n.Folder, folder) })
 		list = list[:min(len(list), limit)]
+		withheld += readableLeaves(list, c.CredentialViewer())
 		if err != nil && len(list) == 0 && in.In != "" {
 			return tools.Result{}, err
 		}
@@ -100,7 +103,7 @@ func (d Deps) runListNotes(ctx context.Context, c tools.Call, in listNotesIn) (t
 		}
 		parts = append(parts, leavesText(in.Query, list, shelves, err, c.Now))
 	}
-	r.Text, r.Data = strings.Join(parts, "\n\n"), out
+	r.Text, r.Data = strings.Join(parts, "\n\n")+withheldText(withheld, c), out
 	return r, nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"hob/channels"
 	"hob/channels/web"
 	"hob/knowledge/store"
+	"hob/platform/signature"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -172,10 +173,10 @@ func (b *backend) Fire(ctx context.Context, trigger, key string, payload []byte)
 }
 
 // TriggerSecret implements web.Backend.
-func (b *backend) TriggerSecret(trigger string) ([]byte, error) {
+func (b *backend) TriggerSecret(trigger string) (signature.Secret, error) {
 	t, ok := b.d.triggers[trigger]
 	if !ok {
-		return nil, fmt.Errorf("trigger %q: %w; make one: [triggers.%s] in the configuration", trigger, web.ErrNotFound, trigger)
+		return signature.Secret{}, fmt.Errorf("trigger %q: %w; make one: [triggers.%s] in the configuration", trigger, web.ErrNotFound, trigger)
 	}
 	return t.Secret, nil
 }
