@@ -115,7 +115,7 @@ func All(d Deps) []tools.Tool {
 		out = append(out, browser.Tools(d.Browser)...)
 	}
 	if d.Shell.Judge != nil {
-		d.Shell.Wrote = d.Files.Wrote
+		d.Shell.Track = d.Files.TrackChanges
 		out = append(out, shell.Tools(d.Shell)...)
 	}
 	if d.Calendar.Accounts != nil {

@@ -65,6 +65,7 @@ type Files struct {
 	marks   marks
 	places  *protect.Places
 	mu      sync.Mutex // one write, move or trash at a time
+	runs    sync.Map   // ids of the runs that are tracked now, see TrackChanges
 
 	guidesMu sync.Mutex
 	guides   map[string]readGuide // by absolute path
