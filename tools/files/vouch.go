@@ -27,7 +27,8 @@ func (m marks) vouched(ctx context.Context, sum string) (bool, error) {
 
 // Vouch notes that the owner takes a file, or the files below a folder, for his own
 // words, as they are now: in a trusted folder they are read as such from now on.
-func (f *Files) Vouch(ctx context.Context, path string, now time.Time) (Vouched, error) {
+// record writes an audit line in the same transaction.
+func (f *Files) Vouch(ctx context.Context, path string, now time.Time, record func(*store.Tx) error) (Vouched, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s, err := f.at(path)
@@ -58,7 +59,7 @@ func (f *Files) Vouch(ctx context.Context, path string, now time.Time) (Vouched,
 			}
 			out.Files++
 		}
-		return nil
+		return record(tx)
 	})
 	if err != nil || !whole {
 		return out, err // the marks of paths stay: something there was not vouched for

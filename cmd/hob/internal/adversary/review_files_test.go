@@ -160,6 +160,19 @@ func TestReview8_OwnFilesStayOwn(t *testing.T) {
 	if w.taintedBy(v, "back", own) {
 		t.Error("the owner's own file is untrusted after a move was undone")
 	}
+	foreign := filepath.Join(w.docs, "letter-of-anna.txt")
+	fatal(t, os.WriteFile(foreign, []byte("from Anna\n"), 0o600))
+	letter := filepath.Join(trusted, "letter-of-anna.txt")
+	w.approved(v, "in", move(foreign, letter))
+	if code, body := w.api(http.MethodPost, "/api/v1/manage/files/trust", map[string]string{"path": letter}); code != http.StatusOK {
+		t.Fatalf("trust: %d %s", code, body)
+	}
+	if w.taintedBy(v, "vouched", letter) {
+		t.Error("a file that the owner vouched for is untrusted")
+	}
+	if _, body := w.api(http.MethodGet, "/api/v1/audit?limit=50", nil); !strings.Contains(string(body), `"trust"`) {
+		t.Errorf("the audit log does not say that the owner vouched: %s", body)
+	}
 	w.approved(v, "looks", try("run_command", map[string]any{"command": "ls " + w.docs}))
 	if w.taintedBy(v, "looked", own) {
 		t.Error("the owner's own file is untrusted after a command that wrote elsewhere")
