@@ -128,8 +128,7 @@ type Place struct {
 	Folder  bool
 	Trusted bool // lies in a trusted folder
 	Drop    bool // lies in the drop folder
-	// Inert: a plain document by its name, no dot-file, nothing that runs, and
-	// not inside a repository.
+	// Inert: in no dot-folder, no dot-file, and not inside a repository.
 	Inert bool
 }
 
