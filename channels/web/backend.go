@@ -77,6 +77,9 @@ type Backend interface {
 	// wording Query.Text, or is retired or deleted (Query.State).
 	Manage(ctx context.Context, name string, q Query) (any, error)
 
+	// TrustFile notes that the owner takes a file, or the files below a folder, for
+	// his own words, as they are now.
+	TrustFile(ctx context.Context, path string) (any, error)
 	// ConfigChanged journals a change of the configuration, to be undone.
 	ConfigChanged(ctx context.Context, ch ConfigChange) error
 	// Template makes the schedules, watchers and goals of templates those that are

@@ -84,6 +84,7 @@ func (s *Server) table() []route {
 	t = append(t, s.memoryRoutes()...)
 	t = append(t, route{method: "POST", path: "/api/v1/goals", grave: true, owner: s.newGoal})
 	t = append(t, route{method: "POST", path: "/api/v1/manage/config", grave: true, owner: s.configChanged})
+	t = append(t, route{method: "POST", path: "/api/v1/manage/files/trust", grave: true, owner: s.trustFile})
 	t = append(t, route{method: "POST", path: "/api/v1/manage/template", grave: true, owner: s.template})
 	t = append(t, route{method: "POST", path: "/api/v1/delegations/{id}/cancel", owner: s.cancel})
 	t = append(
