@@ -32,6 +32,10 @@ type Backend interface {
 	// list.
 	Answer(ctx context.Context, session, approval string, a Answer) (any, error)
 
+	// Shown records that a client has displayed what asks the owner something, or takes
+	// that back. A bare yes of that client may answer it then.
+	Shown(ctx context.Context, client string, d Display) error
+
 	// Grant makes a grant that nobody asked for; Revoke ends one.
 	Grant(ctx context.Context, g NewGrant) (any, error)
 	Revoke(ctx context.Context, grant, by string) (any, error)

@@ -39,6 +39,7 @@ func (s *Server) table() []route {
 		{method: "POST", path: "/api/v1/login", grave: true, owner: s.newLogin},
 		{method: "POST", path: "/api/v1/sessions/{session}/messages", owner: s.message},
 		{method: "POST", path: "/api/v1/sessions/{session}/approvals/{approval}", grave: true, owner: s.approve},
+		{method: "POST", path: "/api/v1/deliveries/{delivery}/shown", grave: true, owner: s.shown},
 		{method: "GET", path: "/api/v1/grants", owner: s.list("grants", listParams("grants")...)},
 		{method: "POST", path: "/api/v1/grants", grave: true, owner: s.grant},
 		{method: "POST", path: "/api/v1/grants/{grant}/revoke", grave: true, owner: s.act("grant", s.backend.Revoke)},
