@@ -145,7 +145,9 @@ func TestReview11_CredentialNeedsTheOwnersCleanChat(t *testing.T) {
 			h := openScriptedWith(t, t.TempDir(), model.URL, plays()[0], "[triggers.door]\naction = \""+ask+"\"\n[channels.webhook]\nsecret = \"whsec\"\nallow = [\"ada@example.org\"]\n", Options{})
 			furnishCredentials(t, h)
 			c.send(h)
-			h.until("the model has answered", func() bool { return len(model.Unused()) == 0 || c.name != "a tainted conversation" && model.Count() > 1 })
+			h.until("the model has answered", func() bool {
+				return len(model.Unused()) == 0 || c.name != "a tainted conversation" && model.Count() > 1
+			})
 			h.stop()
 			sent := requestsOf(t, model)
 			if strings.Contains(sent, "is hunter2") {
