@@ -129,7 +129,7 @@ func SourceOf(err error) provenance.Source {
 			return provenance.Tool
 		}
 		inner := errors.Unwrap(err)
-		if joined, ok := err.(interface{ Unwrap() []error }); ok && len(joined.Unwrap()) == 1 { //nolint:errorlint // as above
+		if joined, ok := err.(interface{ Unwrap() []error }); ok && len(joined.Unwrap()) == 1 {
 			inner = joined.Unwrap()[0]
 		}
 		if inner == nil || inner.Error() != err.Error() {

@@ -129,6 +129,52 @@ func (f *Files) carryMarks(ctx context.Context, from, to *spot, u *moveUndo) (ma
 	return carried(f.trusts(to.abs)), done, f.marks.noteAll(ctx, []fileSum{{to.abs, sum}}, list)
 }
 
+// ownSum returns the digest of what lies in a trusted folder and is the owner's own,
+// "" for everything else and for what is too much to read.
+func (f *Files) ownSum(ctx context.Context, s *spot) (string, error) {
+	if !f.trustedNow(ctx, s.abs) {
+		return "", nil
+	}
+	if _, marked, err := f.marks.below(ctx, s.abs); err != nil || marked {
+		return "", err
+	}
+	files, whole, err := f.sums(ctx, s)
+	if err != nil || !whole {
+		return "", err
+	}
+	return sumOf(files), nil
+}
+
+// unproven marks a place in a trusted folder as untrusted before something comes back
+// to it. settle drops the mark if it is what own says.
+func (f *Files) unproven(ctx context.Context, s *spot, own string) (settle func() error, err error) {
+	if !f.trusts(s.abs) {
+		return func() error { return nil }, nil
+	}
+	list := []provenance.Origin{{Kind: "file", Label: f.show(s.abs), Via: "trash"}}
+	if err := f.marks.noteTree(ctx, s.abs, nil, list); err != nil {
+		return nil, err
+	}
+	return func() error {
+		now, err := f.at(s.abs)
+		if err != nil {
+			return err
+		}
+		defer now.Close()
+		if now.info == nil { // nothing came back
+			return f.marks.drop(ctx, s.abs)
+		}
+		files, whole, err := f.sums(ctx, now)
+		if err != nil {
+			return err
+		}
+		if whole && own != "" && own == sumOf(files) {
+			return f.marks.drop(ctx, s.abs)
+		}
+		return f.marks.write(ctx, func(tx *store.Tx) error { return noteSumsTx(tx, files, encodeOrigins(list)) })
+	}, nil
+}
+
 // sumOf is one digest of all names and contents.
 func sumOf(files []fileSum) string {
 	slices.SortFunc(files, func(a, b fileSum) int { return strings.Compare(a.path, b.path) })

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"hob/platform/trash"
 	"hob/tools"
 )
 
@@ -44,13 +43,13 @@ func (f *Files) redoMove(ctx context.Context, data json.RawMessage) (string, jso
 
 // redoTrash throws away again what undoTrash restored.
 func (f *Files) redoTrash(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error) {
-	var item trash.Item
+	var item trashUndo
 	if err := json.Unmarshal(data, &item); err != nil {
 		return "", nil, tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	item, s, err := f.throwAway(item.Original, time.Now())
+	item, s, err := f.throwAway(ctx, item.Original, time.Now())
 	if err != nil {
 		return "", nil, err
 	}

@@ -22,6 +22,14 @@ type trashOut struct {
 	Path string `json:"path"`
 }
 
+// trashUndo is what undoing needs.
+type trashUndo struct {
+	trash.Item
+	// Own is the digest of what lay in a trusted folder and was the owner's own: it is
+	// so again when it comes out of the trash unchanged.
+	Own string `json:"own,omitempty"`
+}
+
 func (f *Files) trashFile() tools.Tool {
 	return tools.New(tools.Def[trashIn]{
 		Spec: tools.Spec{
@@ -44,7 +52,7 @@ func (f *Files) runTrash(ctx context.Context, c tools.Call, in trashIn) (tools.R
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	item, s, err := f.throwAway(in.Path, c.Now)
+	item, s, err := f.throwAway(ctx, in.Path, c.Now)
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -59,7 +67,7 @@ func (f *Files) runTrash(ctx context.Context, c tools.Call, in trashIn) (tools.R
 
 // throwAway moves something to the trash. The caller holds f.mu, and closes the
 // spot unless there is an error.
-func (f *Files) throwAway(path string, at time.Time) (item trash.Item, _ *spot, err error) {
+func (f *Files) throwAway(ctx context.Context, path string, at time.Time) (item trashUndo, _ *spot, err error) {
 	s, err := f.at(path)
 	if err != nil {
 		return item, nil, err
@@ -78,7 +86,10 @@ func (f *Files) throwAway(path string, at time.Time) (item trash.Item, _ *spot, 
 	}
 	defer func() { _ = dir.Close() }()
 	_, name := s.dirName()
-	item, err = f.opt.Trash.Put(dir, name, at)
+	if item.Own, err = f.ownSum(ctx, s); err != nil {
+		return item, nil, err
+	}
+	item.Item, err = f.opt.Trash.Put(dir, name, at)
 	if errors.Is(err, trash.ErrNoTrash) {
 		return item, nil, &tools.Error{
 			Code: tools.Unsupported, Source: provenance.Tool, Err: err, Message: "there is no trash for the place of " + s.shown() + ", so it was left alone",
@@ -91,8 +102,8 @@ func (f *Files) throwAway(path string, at time.Time) (item trash.Item, _ *spot, 
 	return item, s, nil
 }
 
-func (f *Files) undoTrash(_ context.Context, data json.RawMessage) (string, error) {
-	var item trash.Item
+func (f *Files) undoTrash(ctx context.Context, data json.RawMessage) (string, error) {
+	var item trashUndo
 	if err := json.Unmarshal(data, &item); err != nil {
 		return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
 	}
@@ -112,7 +123,12 @@ func (f *Files) undoTrash(_ context.Context, data json.RawMessage) (string, erro
 	}
 	defer func() { _ = dir.Close() }()
 	_, name := s.dirName()
-	err = f.opt.Trash.Restore(item, dir, name)
+	settle, err := f.unproven(ctx, s, item.Own)
+	if err != nil {
+		s.unmake(made)
+		return "", err
+	}
+	err = errors.Join(f.opt.Trash.Restore(item.Item, dir, name), settle())
 	switch {
 	case errors.Is(err, trash.ErrGone):
 		s.unmake(made)

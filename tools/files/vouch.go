@@ -2,7 +2,6 @@ package files
 
 import (
 	"context"
-	"errors"
 	"io/fs"
 	"strings"
 	"time"
@@ -75,28 +74,36 @@ func (f *Files) dropStale(ctx context.Context, path string) error {
 	path = markKey(path)
 	low, high := under(path)
 	return f.marks.write(ctx, func(tx *store.Tx) error {
-		rows, err := tx.Query(`SELECT DISTINCT id FROM outside_trees WHERE id <> '' AND (path = ? OR path >= ? AND path < ?)`, path, low, high)
+		ids, err := runsBelowTx(tx, path)
 		if err != nil {
 			return err
 		}
-		var stale []string
-		for rows.Next() {
-			var id string
-			if err := rows.Scan(&id); err != nil {
-				return errors.Join(err, rows.Close())
+		for _, id := range ids {
+			if _, live := f.runs.Load(strings.TrimPrefix(id, runPrefix)); live {
+				continue
 			}
-			if _, live := f.runs.Load(strings.TrimPrefix(id, runPrefix)); !live {
-				stale = append(stale, id)
-			}
-		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-			return err
-		}
-		for _, id := range stale {
 			if _, err := tx.Exec(`DELETE FROM outside_trees WHERE id = ? AND (path = ? OR path >= ? AND path < ?)`, id, path, low, high); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+// runsBelowTx returns the ids of the runs that mark a place or something below it.
+func runsBelowTx(tx *store.Tx, path string) (ids []string, err error) {
+	low, high := under(path)
+	rows, err := tx.Query(`SELECT DISTINCT id FROM outside_trees WHERE id <> '' AND (path = ? OR path >= ? AND path < ?)`, path, low, high)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
 }
