@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == Helper {
 		syscall.Exit(Serve(os.Stdin, os.Stdout, os.Stderr)) // os.Exit takes the race detector a second
 	}
-	if plans := os.Getenv("HOB_TEST_TRACED_PLANS"); plans != "" && len(os.Args) == 1 {
+	if plans := os.Getenv(traceEnv); plans != "" && len(os.Args) == 1 {
 		syscall.Exit(runTraced(plans))
 	}
 	goleak.VerifyTestMain(m)
