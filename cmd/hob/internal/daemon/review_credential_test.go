@@ -87,7 +87,8 @@ func TestReview11_ModelCannotAskForCredentialByItself(t *testing.T) {
 	model := llmtest.NewServer(
 		t, llmtest.Options{Key: llmtest.Key, Otherwise: &llmtest.Answer{Text: "Done."}},
 		llmtest.Answer{Match: "prepare the guest room", Calls: []llmtest.Call{
-			{Name: "recall", Args: `{"query":"wifi password"}`}, {Name: "use_tool", Args: `{"name":"search_knowledge","arguments":{"query":"wifi password"}}`},
+			{Name: "recall", Args: `{"query":"wifi password"}`},
+			{Name: "use_tool", Args: `{"name":"search_knowledge","arguments":{"query":"wifi password"}}`},
 			{Name: "use_tool", Args: `{"name":"smart_recall","arguments":{"query":"what is the wifi password?"}}`},
 			{Name: "use_tool", Args: `{"name":"search_conversations","arguments":{"query":"wifi password"}}`},
 			{Name: "use_tool", Args: `{"name":"read_note","arguments":{"note":"House guests"}}`},
@@ -145,7 +146,9 @@ func TestReview11_CredentialNeedsTheOwnersCleanChat(t *testing.T) {
 			h := openScriptedWith(t, t.TempDir(), model.URL, plays()[0], "[triggers.door]\naction = \""+ask+"\"\n[channels.webhook]\nsecret = \"whsec\"\nallow = [\"ada@example.org\"]\n", Options{})
 			furnishCredentials(t, h)
 			c.send(h)
-			h.until("the model has answered", func() bool { return len(model.Unused()) == 0 || c.name != "a tainted conversation" && model.Count() > 1 })
+			h.until("the model has answered", func() bool {
+				return len(model.Unused()) == 0 || c.name != "a tainted conversation" && model.Count() > 1
+			})
 			h.stop()
 			sent := requestsOf(t, model)
 			if strings.Contains(sent, "is hunter2") {
