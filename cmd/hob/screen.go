@@ -61,12 +61,12 @@ func (a *app) newScreen(session string) (s screen, restore func() error, tty boo
 	t.term = term.NewTerminal(struct {
 		io.Reader
 		io.Writer
-	}{&ctrlC{in: t.pastes, typed: t.typed}, a.out}, prompt)
+	}{&ctrlC{in: t.pastes, typed: t.typed}, drawing(a.out)}, printable(prompt))
 	t.term.SetBracketedPasteMode(true)
 	t.measure()
 	return t, func() error {
 		t.term.SetBracketedPasteMode(false)
-		_, err := io.WriteString(a.out, "\r\n") // leave the line with the prompt
+		_, err := io.WriteString(drawing(a.out), "\r\n") // leave the line with the prompt
 		return errors.Join(err, term.Restore(fd, old))
 	}, true, nil
 }
@@ -189,11 +189,19 @@ func (e *editor) note(colour, text string) {
 		}
 		b.WriteString(e.app.paint(e.app.out, colour, l) + "\n")
 	}
-	_, _ = e.term.Write([]byte(b.String())) // a terminal that is gone ends the input too
+	_, _ = io.WriteString(e, b.String()) // a terminal that is gone ends the input too
 }
 
 func (e *editor) paragraph() paragraph {
-	return &wrapped{term: e.term, width: e.measure(), bold: e.bold}
+	return &wrapped{term: e, width: e.measure(), bold: e.bold}
+}
+
+// Write shows text above the line that is being typed; see rendered.
+func (e *editor) Write(b []byte) (int, error) {
+	if _, err := io.WriteString(e.term, rendered(e.app.out, string(b))); err != nil {
+		return 0, err
+	}
+	return len(b), nil
 }
 
 // bold shows what Markdown calls strong.

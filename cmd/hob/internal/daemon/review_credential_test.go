@@ -87,7 +87,8 @@ func TestReview11_ModelCannotAskForCredentialByItself(t *testing.T) {
 	model := llmtest.NewServer(
 		t, llmtest.Options{Key: llmtest.Key, Otherwise: &llmtest.Answer{Text: "Done."}},
 		llmtest.Answer{Match: "prepare the guest room", Calls: []llmtest.Call{
-			{Name: "recall", Args: `{"query":"wifi password"}`}, {Name: "use_tool", Args: `{"name":"search_knowledge","arguments":{"query":"wifi password"}}`},
+			{Name: "recall", Args: `{"query":"wifi password"}`},
+			{Name: "use_tool", Args: `{"name":"search_knowledge","arguments":{"query":"wifi password"}}`},
 			{Name: "use_tool", Args: `{"name":"smart_recall","arguments":{"query":"what is the wifi password?"}}`},
 			{Name: "use_tool", Args: `{"name":"search_conversations","arguments":{"query":"wifi password"}}`},
 			{Name: "use_tool", Args: `{"name":"read_note","arguments":{"note":"House guests"}}`},
