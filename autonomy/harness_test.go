@@ -237,10 +237,13 @@ func fatal(t testing.TB, err error) {
 	}
 }
 
+// testClient is the program with which the owner talks in tests.
+const testClient = "page"
+
 // put sends a message of the owner without waiting.
 func (e *engine) put(session, text, key string) string {
 	e.t.Helper()
-	acc, err := e.loop.Receive(e.t.Context(), channels.Inbound{Channel: "web", Session: session, FromOwner: true, Text: text, Key: key})
+	acc, err := e.loop.Receive(e.t.Context(), channels.Inbound{Channel: "web", Client: testClient, Session: session, FromOwner: true, Text: text, Key: key})
 	fatal(e.t, err)
 	return acc.Event
 }
@@ -255,6 +258,7 @@ func (e *engine) settle(id string) bus.Event {
 		fatal(e.t, err)
 		if ev.State == bus.Done || ev.State == bus.Dead || (ev.State == bus.Pending && !ev.NotBefore.IsZero()) {
 			cancel()
+			fatal(e.t, e.bus.MarkShown(e.t.Context(), testClient, bus.Display{Event: id})) // as the API does
 			return ev
 		}
 		select {

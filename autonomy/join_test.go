@@ -174,7 +174,7 @@ func TestWhatIsShownOfATurn(t *testing.T) {
 	if got = strings.TrimPrefix(got, "<reset>"); got != "let me see<break><stop>" {
 		t.Errorf("until the question: %q", got)
 	}
-	e.hears(0, "2", "yes")
+	e.hears(0, "2", "/yes "+e.pending(1)[0].ID)
 	e.await(acc.Event)
 	v.mu.Lock()
 	defer v.mu.Unlock()

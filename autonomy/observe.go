@@ -1,6 +1,7 @@
 package autonomy
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -52,6 +53,12 @@ type message struct {
 	// Until: its sender has written too much, and is told that nothing is read
 	// before.
 	Until time.Time `json:"until,omitzero"`
+	// Client is the program that sent it over the API; see channels.Inbound, as of the
+	// others.
+	Client      string   `json:"client,omitempty"`
+	ReplyTo     []string `json:"reply_to,omitempty"`
+	Threaded    bool     `json:"threaded,omitempty"`
+	OnlyReplies bool     `json:"only_replies,omitempty"`
 	// Shared: it is no chat between the owner and Hob alone, or was written on
 	// another channel than where it is answered; see bus.OwnersChat.
 	Shared bool `json:"shared,omitempty"`
@@ -263,6 +270,9 @@ func (l *Loop) event(ctx context.Context, in channels.Inbound) (bus.Event, error
 		in.Session = in.Conversation(l.o.SharedGroups)
 	}
 	shared := in.Group
+	if in.Client = cmp.Or(in.Client, noClient); l.o.Pushes(in.Channel) {
+		in.Client = ""
+	}
 	// A conversation of another channel is answered there: "telegram:42", or
 	// "telegram:42:ada" in a group, which only its row tells apart.
 	if name, chat, ok := strings.Cut(in.Session, ":"); ok && name != in.Channel && l.o.Pushes(name) {
@@ -275,7 +285,10 @@ func (l *Loop) event(ctx context.Context, in channels.Inbound) (bus.Event, error
 			in.Chat = info.Chat
 		}
 	}
-	payload, err := json.Marshal(message{Outside: in.Outside, OutsideFrom: in.OutsideFrom, Images: in.Images, Via: in.Via, Unknown: in.Unknown, Name: in.SenderName, Title: in.ChatName, Server: in.Server, Extra: in.Payload, Shared: shared})
+	payload, err := json.Marshal(message{
+		Outside: in.Outside, OutsideFrom: in.OutsideFrom, Images: in.Images, Via: in.Via, Unknown: in.Unknown, Name: in.SenderName, Title: in.ChatName, Server: in.Server, Extra: in.Payload, Shared: shared,
+		Client: in.Client, ReplyTo: in.ReplyTo, Threaded: in.Threaded, OnlyReplies: in.OnlyReplies,
+	})
 	if err != nil {
 		return bus.Event{}, fmt.Errorf("take message: %w", err)
 	}
@@ -293,12 +306,12 @@ func (l *Loop) event(ctx context.Context, in channels.Inbound) (bus.Event, error
 		return ev, nil
 	} else if command != "" {
 		ev.Lane = commandLane(in.Session)
-	} else if _, yes := parseAnswer(in.Text); yes {
-		waiting, err := l.waiting(ctx, ev)
+	} else if _, bare := parseAnswer(in.Text); bare {
+		answers, err := l.answersHere(ctx, ev)
 		if err != nil {
 			return ev, err
 		}
-		if len(waiting) > 0 {
+		if answers {
 			ev.Lane = commandLane(in.Session)
 		}
 	}

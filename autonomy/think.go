@@ -32,6 +32,7 @@ type result struct {
 	session, channel, chat string       // where it is told
 	goal                   *goals.Ended // how an event of a goal ended
 	digest                 bool         // what is told is read when the event ends
+	asks                   []string     // approvals that what is told asks for
 }
 
 // think turns an event into an answer.

@@ -51,19 +51,30 @@ func (e Effects) Names() []string {
 // String joins the names with "+".
 func (e Effects) String() string { return strings.Join(e.Names(), "+") }
 
+// AnyEffect is the set of all effects: those of a task with any of the tools.
+const AnyEffect = Read | Write | Send | Egress | Exec | Destroy | Secret
+
+// All are the effects of the tool and of the tasks that it starts, for whoever decides
+// about it or reads of it.
+func (s *Spec) All() Effects { return s.Effects | s.Starts }
+
 // ReadOnly reports whether the tool only looks.
 func (e Effects) ReadOnly() bool { return e == Read }
 
 // Spec describes a tool to models, owners and the guard.
 type Spec struct {
-	Name        string   // snake_case, unique, [a-z0-9_]{1,64}
-	Category    string   // the folder it lives in, such as "files"
-	Description string   // one or two sentences for a model, in the imperative
-	Effects     Effects  // everything it may cause
-	Platforms   []string // GOOS values; empty means every platform
-	Core        bool     // offered in every request; others are found by search
-	Own         bool     // touches only Hob's own database (set by New)
-	Keywords    string   // extra words the catalogue search should match
+	Name        string  // snake_case, unique, [a-z0-9_]{1,64}
+	Category    string  // the folder it lives in, such as "files"
+	Description string  // one or two sentences for a model, in the imperative
+	Effects     Effects // everything it may cause
+	// Starts are the effects that a task which it starts may cause later, such as AnyEffect;
+	// 0: it starts none. Each call of the task passes the guard by itself, as unattended and
+	// with the taint of the conversation that started it.
+	Starts    Effects
+	Platforms []string // GOOS values; empty means every platform
+	Core      bool     // offered in every request; others are found by search
+	Own       bool     // touches only Hob's own database (set by New)
+	Keywords  string   // extra words the catalogue search should match
 	// Foreign says that somebody else wrote the texts of this spec: an MCP
 	// server, a peer. They are outside text wherever a model reads them, and
 	// such a tool is found by search only.

@@ -15,6 +15,7 @@ const state = {
   end: true, // the log is kept at its end until the owner scrolls up
   feed: null,
   pastes: [], // long pastes that belong to the next message: { text, mine }
+  client: '', // names this page: a bare yes answers only what this page has displayed
 };
 
 // ---------------------------------------------------------------- the API
@@ -28,7 +29,7 @@ class Refused extends Error {
 }
 
 async function api(method, path, body, accept) {
-  const headers = { Accept: accept || 'application/json' };
+  const headers = { Accept: accept || 'application/json', 'X-Hob-Client': state.client };
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   const r = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
   if (!r.ok) {
@@ -83,6 +84,8 @@ function inline(e, text) {
     else e.append(piece[0] === '`' ? element('code', '', piece.slice(1, -1)) : element('strong', '', piece.slice(2, -2)));
   });
 }
+
+state.client = newID();
 
 function toEnd() { if (state.end) log.scrollTop = log.scrollHeight; }
 log.onscroll = () => { state.end = log.scrollHeight - log.scrollTop - log.clientHeight < 80; };
@@ -232,13 +235,13 @@ function approval(a) {
   const card = element('section', 'approval');
   card.dataset.approval = a.id;
   card.setAttribute('aria-label', 'Hob asks');
-  card.append(element('div', 'what', a.summary || a.tool + ' ' + JSON.stringify(a.arguments)));
-  for (const [name, text] of [['it would', a.why], ['exactly', a.summary && a.tool + ' ' + JSON.stringify(a.arguments)], ['which runs', a.exact],
-    ['in view', (a.origins || []).map(o => o.kind + ' ' + (o.label || '')).join(', ')]]) {
-    if (text) card.append(element('div', 'why', name + ': ' + spelled(text).slice(0, 2000)));
-  }
+  card.append(element('div', 'what', a.summary && spelled(a.summary) || a.tool + ' ' + JSON.stringify(a.arguments)));
   const where = a.session && a.session !== state.session ? ' (' + a.session + ')' : '';
   card.append(element('div', 'why', (a.reason || '') + where));
+  for (const [name, text] of [['in view', (a.origins || []).map(o => o.kind + ' ' + (o.label || '')).join(', ')], ['it would', a.why],
+    ['exactly', a.summary && a.tool + ' ' + JSON.stringify(a.arguments)], ['which runs', a.exact]]) {
+    if (text) card.append(element('div', 'why details', name + ': ' + spelled(text))); // all of it, in a box that scrolls
+  }
   const buttons = element('div', 'buttons');
   for (const [name, text, approved] of [['yes', 'Yes', true], ['no', 'No', false]]) {
     const b = element('button', name, text);
@@ -262,7 +265,14 @@ function approval(a) {
 
 // spelled spells out what could not be seen, or would turn the writing.
 function spelled(text) {
-  return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, c => '\\u{' + c.codePointAt(0).toString(16) + '}');
+  return text.replace(/[\p{C}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu, c => '\\u{' + c.codePointAt(0).toString(16) + '}');
+}
+
+// displayed reports a question whose cards stand on this page, as long as it can be seen.
+async function displayed(d) {
+  await openQuestions();
+  const asked = Array.from(document.querySelectorAll('.approval')).some(card => (d.text || '').includes(card.dataset.approval));
+  if (asked && !document.hidden) await api('POST', '/api/v1/deliveries/' + encodeURIComponent(d.id) + '/shown', {});
 }
 
 // openQuestions shows what waits for the owner and drops what was answered
@@ -299,6 +309,7 @@ function listen() {
 
 // delivery shows what Hob says without having been asked by this page.
 function delivery(d) {
+  if (d && d.kind === 'question') displayed(d).catch(() => {}); // then a bare yes does not answer it
   if (!d || d.kind === 'question' || state.shown.has(d.id)) return;
   if (d.session !== state.session) {
     const option = Array.from(picker.options).find(o => o.value === d.session);

@@ -18,7 +18,10 @@ import (
 var wordsText string
 
 var words = sync.OnceValue(func() *wording.Template {
-	return wording.Must(wording.Parse(wordsText, wording.Funcs{"shown": guard.Approval.Shown, "from": guard.Approval.From}))
+	return wording.Must(wording.Parse(wordsText, wording.Funcs{
+		"shown": guard.Approval.Shown, "from": guard.Approval.From,
+		"length": guard.Approval.Length, "long": func(a guard.Approval) bool { return guard.TooLong([]guard.Approval{a}) },
+	}))
 })
 
 // worded fills in one of the engine's own texts.
@@ -139,7 +142,7 @@ func backed(c claim.Claim, deeds []deed) bool {
 		switch {
 		case strings.HasPrefix(d.tool, "delegate"), has("exec"):
 			return true
-		case d.effects == "read":
+		case d.effects == "read", strings.HasPrefix(d.tool, "spawn"): // that has only begun something
 			return false
 		case c.Kind == claim.Sent:
 			return has("send") || has("egress")

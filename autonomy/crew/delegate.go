@@ -134,7 +134,8 @@ func (c *Crew) order(who agent.Caller, w Wish, n int) (order, error) {
 		ID: shortid.New("t"), Agent: name, Tools: names, Level: who.Level.Narrower(m.Options.Level), Depth: depth,
 		// One share stays with the parent.
 		Rounds: max(1, who.Rounds/(n+1)), Tokens: max(256, who.Tokens/(n+1)),
-		Attended: t.Attended, Guest: t.Guest, Origin: t.Origin, Person: t.Person, Report: t.Report, Channel: t.Channel, Chat: t.Chat,
+		Attended: t.Attended && !w.Background, // nobody waits for what goes on by itself
+		Guest:    t.Guest, Origin: t.Origin, Person: t.Person, Report: t.Report, Channel: t.Channel, Chat: t.Chat,
 		Words: bounded(who.Words), Background: w.Background, FollowUp: w.FollowUp && w.Background && t.Depth == 0,
 	}, nil
 }

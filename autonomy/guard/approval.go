@@ -93,6 +93,18 @@ func (g *Guard) byCall(ctx context.Context, call string) (Approval, error) {
 	return scanApproval(g.db.Read().QueryRowContext(ctx, `SELECT `+approvalColumns+` FROM approvals WHERE call = ?`, call))
 }
 
+// Approval reads one question. ErrNoApproval: there is none.
+func (g *Guard) Approval(ctx context.Context, id string) (Approval, error) {
+	a, err := scanApproval(g.db.Read().QueryRowContext(ctx, `SELECT `+approvalColumns+` FROM approvals WHERE id = ?`, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return a, fmt.Errorf("approval %q: %w", id, ErrNoApproval)
+	}
+	if err != nil {
+		return a, fmt.Errorf("guard: approvals: %w", err)
+	}
+	return a, nil
+}
+
 // Question is one call that needs the owner, as the gate decided on it.
 type Question struct {
 	Request
@@ -159,7 +171,7 @@ func (g *Guard) question(q Question) Approval {
 	q.judged = j
 	a := Approval{
 		ID: shortID(), Event: q.Event, Session: q.Session, Call: q.Call, Tool: name, Arguments: q.Args, Summary: summary(q.Tool, q.Args),
-		Reason: q.Reason, Rule: q.Rule, Why: visible(j.Why, maxShown), Exact: visible(j.Exact, maxShown), Pattern: patternOf(q.Request),
+		Reason: q.Reason, Rule: q.Rule, Why: whole(j.Why), Exact: whole(j.Exact), Pattern: patternOf(q.Request),
 		Provenance: provenance.Owner, Attended: q.Attended, State: Pending, CreatedAt: now, ExpiresAt: now.Add(wait),
 		hash: hash(name, q.Args, j.Exact), Effects: effectsText(q.effects()),
 	}
@@ -264,13 +276,22 @@ func (a Approval) From() string {
 	return "text from " + provenance.Told(a.Origins, 4)
 }
 
-// Waits reports whether a question of an event that a text puts still waits for its
-// answer. The text names it, as an event may have asked others before and since.
-func (g *Guard) Waits(q store.Querier, event, text string) (open bool, err error) {
-	err = q.QueryRow(`SELECT EXISTS (SELECT 1 FROM approvals WHERE event = ? AND state = 'pending' AND expires_at > ? AND instr(?, id) > 0)`,
-		event, time.Now().UnixMilli(), text).Scan(&open)
+// OpenIn lists the ids of the questions of an event that a text puts and that still
+// wait for their answer. The text names them, as an event may have asked others before and
+// since.
+func (g *Guard) OpenIn(q store.Querier, event, text string) (ids []string, err error) {
+	rows, err := q.Query(`SELECT id FROM approvals WHERE event = ? AND state = 'pending' AND expires_at > ? AND instr(?, id) > 0 ORDER BY id`,
+		event, time.Now().UnixMilli(), text)
 	if err != nil {
-		return false, fmt.Errorf("guard: %w", err)
+		return nil, fmt.Errorf("guard: %w", err)
 	}
-	return open, nil
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("guard: %w", err)
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
 }

@@ -55,9 +55,9 @@ type Options struct {
 	// Recent is how long after he wrote on a channel the owner counts as there; 0:
 	// never.
 	Recent time.Duration
-	// Waiting reports whether the question of an event that a text puts still waits
-	// for its answer; nil: it does.
-	Waiting func(q store.Querier, event, text string) (bool, error)
+	// Waiting lists the approvals of an event that a text asks for and that still wait for
+	// an answer; nil: one does.
+	Waiting func(q store.Querier, event, text string) (asks []string, err error)
 	// Model is asked by Weigh how urgent a notice is; nil: none is. Wait is how long
 	// (default 5 seconds), Room whether a call for which nobody waits may be made now,
 	// Redact takes credentials out of what is sent and kept.
@@ -85,7 +85,7 @@ func New(o Options) (*Notifier, error) {
 		return nil, errors.New("notify: an option is missing")
 	}
 	if o.Waiting == nil {
-		o.Waiting = func(store.Querier, string, string) (bool, error) { return true, nil }
+		o.Waiting = func(store.Querier, string, string) ([]string, error) { return []string{"?"}, nil }
 	}
 	if o.Pushes == nil {
 		o.Pushes = func(string) bool { return true }

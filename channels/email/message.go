@@ -47,6 +47,10 @@ func (c *Channel) inbound(l *letter) (in channels.Inbound, why string) {
 	if len(l.From) > 0 {
 		in.SenderName = l.From[0].Name
 	}
+	in.OnlyReplies = true // a subject or an address says nothing of what a yes is for
+	if in.ReplyTo = ids(first(l.fields, "in-reply-to")); len(in.ReplyTo) == 0 && len(l.refers) > 0 {
+		in.ReplyTo = l.refers[len(l.refers)-1:]
+	}
 	if !l.verified(c.trusted) {
 		if address == "" {
 			address = l.claimed

@@ -32,6 +32,10 @@ type Backend interface {
 	// list.
 	Answer(ctx context.Context, session, approval string, a Answer) (any, error)
 
+	// Shown records that a client has displayed what asks the owner something, or takes
+	// that back. A bare yes of that client may answer it then.
+	Shown(ctx context.Context, client string, d Display) error
+
 	// Grant makes a grant that nobody asked for; Revoke ends one.
 	Grant(ctx context.Context, g NewGrant) (any, error)
 	Revoke(ctx context.Context, grant, by string) (any, error)
@@ -77,6 +81,9 @@ type Backend interface {
 	// wording Query.Text, or is retired or deleted (Query.State).
 	Manage(ctx context.Context, name string, q Query) (any, error)
 
+	// TrustFile notes that the owner takes a file, or the files below a folder, for
+	// his own words, as they are now.
+	TrustFile(ctx context.Context, path string) (any, error)
 	// ConfigChanged journals a change of the configuration, to be undone.
 	ConfigChanged(ctx context.Context, ch ConfigChange) error
 	// Template makes the schedules, watchers and goals of templates those that are

@@ -39,6 +39,7 @@ type engine struct {
 	subs    map[*subscription]bool
 	answers map[string]web.Answer
 	fired   []string
+	shown   []string
 	asked   []string // questions to List, Why and Manage
 	ready   error
 	deaf    bool // the feed drops everything
@@ -131,6 +132,16 @@ func (e *engine) Answer(_ context.Context, session, id string, a web.Answer) (an
 	close(e.changed)
 	e.changed = make(chan struct{})
 	return map[string]any{"id": id, "session": session}, nil
+}
+
+func (e *engine) Shown(_ context.Context, client string, d web.Display) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if d.Delivery == "nope" {
+		return web.ErrNotFound
+	}
+	e.shown = append(e.shown, fmt.Sprintf("%s %s%v %v", client, d.Delivery, d.Approvals, d.Withdrawn))
+	return nil
 }
 
 // answered waits for the answer to an approval.
@@ -259,6 +270,10 @@ func (e *engine) AuditExport(_ context.Context, w io.Writer, format string, _, _
 
 func (e *engine) Template(context.Context, templates.Wanted) (templates.Done, error) {
 	return templates.Done{}, nil
+}
+
+func (e *engine) TrustFile(_ context.Context, path string) (any, error) {
+	return map[string]any{"path": path, "files": 1}, nil
 }
 
 func (e *engine) ConfigChanged(context.Context, web.ConfigChange) error { return nil }

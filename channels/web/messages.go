@@ -150,8 +150,12 @@ func (s *Server) inbound(r *http.Request, session, text, key string) (channels.I
 	if channel == "web" && r.Header.Get("Authorization") != "" {
 		via = "api" // a program with the token, not the page
 	}
+	client, err := clientOf(r)
+	if err != nil {
+		return channels.Inbound{}, err
+	}
 	return channels.Inbound{
-		Via: via, Channel: channel, Chat: session, Session: session, Sender: "owner", FromOwner: true, Text: text, Key: key, At: time.Now(),
+		Via: via, Client: client, Channel: channel, Chat: session, Session: session, Sender: "owner", FromOwner: true, Text: text, Key: key, At: time.Now(),
 		Unknown: (s.opt.Decides == nil || s.opt.Decides(text)) && s.peer(r, true, false) != PeerOwner,
 	}, nil
 }
@@ -223,6 +227,13 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, in channels.Inbo
 	if err != nil {
 		return err
 	}
+	shown, err := s.displayed(r, st)
+	if err != nil {
+		return err
+	}
+	watch := &watched{ResponseWriter: w}
+	w = watch
+	defer shown(watch)
 	switch {
 	case isFinal(st):
 		s.reply(w, http.StatusOK, answered{st.Answer, st.Session, st.ID, st.Tools, st.Usage})

@@ -39,6 +39,7 @@ func (s *Server) table() []route {
 		{method: "POST", path: "/api/v1/login", grave: true, owner: s.newLogin},
 		{method: "POST", path: "/api/v1/sessions/{session}/messages", owner: s.message},
 		{method: "POST", path: "/api/v1/sessions/{session}/approvals/{approval}", grave: true, owner: s.approve},
+		{method: "POST", path: "/api/v1/deliveries/{delivery}/shown", grave: true, owner: s.shown},
 		{method: "GET", path: "/api/v1/grants", owner: s.list("grants", listParams("grants")...)},
 		{method: "POST", path: "/api/v1/grants", grave: true, owner: s.grant},
 		{method: "POST", path: "/api/v1/grants/{grant}/revoke", grave: true, owner: s.act("grant", s.backend.Revoke)},
@@ -84,6 +85,7 @@ func (s *Server) table() []route {
 	t = append(t, s.memoryRoutes()...)
 	t = append(t, route{method: "POST", path: "/api/v1/goals", grave: true, owner: s.newGoal})
 	t = append(t, route{method: "POST", path: "/api/v1/manage/config", grave: true, owner: s.configChanged})
+	t = append(t, route{method: "POST", path: "/api/v1/manage/files/trust", grave: true, owner: s.trustFile})
 	t = append(t, route{method: "POST", path: "/api/v1/manage/template", grave: true, owner: s.template})
 	t = append(t, route{method: "POST", path: "/api/v1/delegations/{id}/cancel", owner: s.cancel})
 	t = append(

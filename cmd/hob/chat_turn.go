@@ -82,7 +82,7 @@ func (t *turn) event(e sse) {
 		t.text.end()
 		var q approval
 		_ = json.Unmarshal(e.data, &q)
-		how := "Answer yes or no."
+		how := "Answer yes or no, or /yes " + q.ID + "."
 		if t.chat.piped { // no answer is taken from there
 			how = "Answer with: hob approve " + q.ID + "   or: hob deny " + q.ID
 		}

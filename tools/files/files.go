@@ -65,6 +65,7 @@ type Files struct {
 	marks   marks
 	places  *protect.Places
 	mu      sync.Mutex // one write, move or trash at a time
+	runs    sync.Map   // ids of the runs that are tracked now, see TrackChanges
 
 	guidesMu sync.Mutex
 	guides   map[string]readGuide // by absolute path
@@ -127,8 +128,7 @@ type Place struct {
 	Folder  bool
 	Trusted bool // lies in a trusted folder
 	Drop    bool // lies in the drop folder
-	// Inert: a plain document by its name, no dot-file, nothing that runs, and
-	// not inside a repository.
+	// Inert: in no dot-folder, no dot-file, and not inside a repository.
 	Inert bool
 }
 

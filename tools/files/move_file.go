@@ -31,6 +31,9 @@ type moveUndo struct {
 	From string   `json:"from"`
 	To   string   `json:"to"`
 	Made []string `json:"made,omitempty"` // folders made for it, below To's allowed folder
+	// Own is the digest of what was moved out of a trusted folder and was the
+	// owner's own: it is so again when it is moved back unchanged.
+	Own string `json:"own,omitempty"`
 }
 
 func (f *Files) moveFile() tools.Tool {
@@ -76,14 +79,14 @@ func (f *Files) runMove(ctx context.Context, c tools.Call, in moveIn) (tools.Res
 			return tools.Result{}, err
 		}
 	}
-	made, err := f.move(ctx, from, to)
+	u := moveUndo{From: from.abs, To: to.abs}
+	marked, err := f.move(ctx, from, to, &u)
 	if err != nil {
 		return tools.Result{}, err
 	}
-	u := moveUndo{From: from.abs, To: to.abs, Made: made}
 	return tools.Result{
 		Source: provenance.Tool,
-		Text:   fmt.Sprintf("Moved %s to %s.", from.shown(), to.shown()),
+		Text:   fmt.Sprintf("Moved %s to %s.", from.shown(), to.shown()) + marked.note(to),
 		Data:   moveOut{From: from.abs, To: to.abs},
 		Undo:   tools.NewUndo("move "+to.shown()+" back to "+from.shown(), u),
 	}, nil
@@ -136,20 +139,23 @@ func (f *Files) target(from *spot, path string) (*spot, error) {
 	return to, nil
 }
 
-func (f *Files) move(ctx context.Context, from, to *spot) (made []string, err error) {
+// move renames from to to. What is untrusted at from is untrusted at to as well. It
+// completes u, which says in Own what of it is the owner's own if it is unchanged.
+func (f *Files) move(ctx context.Context, from, to *spot, u *moveUndo) (marked carried, err error) {
 	src, _, err := from.parent(false)
 	if err != nil {
-		return nil, f.trouble("open the folder of", from, err)
+		return false, f.trouble("open the folder of", from, err)
 	}
 	defer func() { _ = src.Close() }()
 	dst, made, err := to.parent(true)
 	if err != nil {
-		return nil, f.trouble("open the folder of", to, err)
+		return false, f.trouble("open the folder of", to, err)
 	}
 	defer func() { _ = dst.Close() }()
-	moved, err := f.marks.move(ctx, from.abs, to.abs)
+	marked, moved, err := f.carryMarks(ctx, from, to, u)
 	if err != nil {
-		return nil, err
+		to.unmake(made)
+		return false, err
 	}
 	_, old := from.dirName()
 	_, name := to.dirName()
@@ -160,14 +166,15 @@ func (f *Files) move(ctx context.Context, from, to *spot) (made []string, err er
 	if err != nil {
 		to.unmake(made)
 		if !errors.Is(err, fs.ErrExist) {
-			err = errors.Join(err, f.marks.settle(ctx, to.abs, nil))
+			err = errors.Join(err, f.marks.drop(ctx, to.abs))
 		}
 		if errors.Is(err, fs.ErrExist) {
-			return nil, f.trouble("move to", to, err)
+			return false, f.trouble("move to", to, err)
 		}
-		return nil, f.trouble("move", from, err)
+		return false, f.trouble("move", from, err)
 	}
-	return made, moved()
+	u.Made = made
+	return marked, moved()
 }
 
 // carry moves a file between devices: a synced copy first, then the original
@@ -254,12 +261,14 @@ func (f *Files) undoMove(ctx context.Context, data json.RawMessage) (string, err
 	if back.info != nil {
 		return "", tools.Errorf(tools.Conflict, "something else is at %s now; undoing would destroy it", back.label())
 	}
-	if _, err := f.move(ctx, now, back); err != nil {
+	made := u.Made
+	marked, err := f.move(ctx, now, back, &u)
+	if err != nil {
 		return "", err
 	}
 	if err := f.marks.unnamed(ctx, back.abs); err != nil {
 		return "", err
 	}
-	now.unmake(u.Made)
-	return fmt.Sprintf("Moved %s back to %s.", now.shown(), back.shown()), nil
+	now.unmake(made)
+	return fmt.Sprintf("Moved %s back to %s.", now.shown(), back.shown()) + marked.note(back), nil
 }

@@ -62,7 +62,7 @@ func (f *Files) runRead(ctx context.Context, _ tools.Call, in readIn) (tools.Res
 	}
 	out := readOut{Path: s.abs, Size: int64(len(b))}
 	var r tools.Result
-	r.Source, r.Origins = f.origin(ctx, s, b)
+	r.Source, r.Origins = f.origin(ctx, s, digest(b))
 	text, note, ok := decode(b)
 	switch {
 	case len(b) == 0:

@@ -34,11 +34,12 @@ func (f *Files) redoMove(ctx context.Context, data json.RawMessage) (string, jso
 	if to.info != nil {
 		return "", nil, tools.Errorf(tools.Conflict, "something else is at %s now; doing it again would destroy it", to.label())
 	}
-	if u.Made, err = f.move(ctx, from, to); err != nil {
+	marked, err := f.move(ctx, from, to, &u)
+	if err != nil {
 		return "", nil, err
 	}
 	data, err = json.Marshal(u)
-	return fmt.Sprintf("Moved %s to %s again.", from.shown(), to.shown()), data, err
+	return fmt.Sprintf("Moved %s to %s again.", from.shown(), to.shown()) + marked.note(to), data, err
 }
 
 // redoTrash throws away again what undoTrash restored.

@@ -78,6 +78,9 @@ func (f *Files) runWrite(ctx context.Context, c tools.Call, in writeIn) (tools.R
 	if err := f.asJudged(s, c.Exact); err != nil {
 		return tools.Result{}, err
 	}
+	if c.Exact != "" && provenance.Worst(c.Provenance).Tainted() {
+		return f.runDrop(ctx, c, in)
+	}
 	r, err := f.write(ctx, c, s, in)
 	if err != nil {
 		return tools.Result{}, f.trouble("write", s, err)

@@ -21,9 +21,9 @@ import (
 type Deps struct {
 	Judge  *command.Judge
 	Runner *command.Runner
-	// Wrote is told where a command with outside text in view may have written,
-	// so that it stays outside text; optional.
-	Wrote func(ctx context.Context, list []provenance.Origin, dir string, since time.Time) error
+	// Track notes what a command changes in the folders that the owner trusts, so
+	// that it is not read as the owner's words (see files.TrackChanges); optional.
+	Track func(ctx context.Context, id string, list []provenance.Origin) (settle func(context.Context) (changed int, err error), err error)
 }
 
 type runIn struct {
@@ -143,15 +143,16 @@ func (s shell) run(ctx context.Context, c tools.Call, in runIn) (tools.Result, e
 			Remedy: "look at what is there now, and call it again",
 		}
 	}
-	began := time.Now()
+	settle, err := s.track(ctx, c, in, v)
+	if err != nil {
+		return tools.Result{}, err
+	}
 	out, err := s.Runner.Run(ctx, v.Plan, most, func(bytes int64) {
 		if bytes > 0 {
 			c.Progress(-1, fmt.Sprintf("it has printed %d bytes", bytes))
 		}
 	})
-	if s.Wrote != nil && v.Plan.Writes && provenance.Worst(c.Provenance).Tainted() {
-		err = errors.Join(err, s.Wrote(context.WithoutCancel(ctx), c.Origins, v.Plan.Dir, began))
-	}
+	changed, untracked := settle(context.WithoutCancel(ctx))
 	switch {
 	case errors.Is(err, command.ErrTimeout):
 	case errors.Is(err, command.ErrNoSandbox):
@@ -161,7 +162,24 @@ func (s shell) run(ctx context.Context, c tools.Call, in runIn) (tools.Result, e
 	case err != nil:
 		return tools.Result{}, err
 	}
-	return s.result(in, v, out, err != nil, most), nil
+	r := s.result(in, v, out, err != nil, most)
+	switch {
+	case untracked != nil:
+		r.Text += "\n(" + untracked.Error() + ".)"
+	case changed > 0:
+		r.Text += fmt.Sprintf("\n(It changed files in trusted folders: %d. They count as untrusted text now. To vouch for one, run: hob file trust PATH)", changed)
+	}
+	return r, nil
+}
+
+// track begins to note what the command changes in the trusted folders. A command
+// that writes nothing is not tracked.
+func (s shell) track(ctx context.Context, c tools.Call, in runIn, v command.Verdict) (settle func(context.Context) (int, error), err error) {
+	if s.Track == nil || !v.Plan.Writes {
+		return func(context.Context) (int, error) { return 0, nil }, nil
+	}
+	list := provenance.Join([]provenance.Origin{{Kind: "tool", Label: in.Command, Via: "run_command"}}, c.Origins)
+	return s.Track(ctx, c.ID, list)
 }
 
 func (s shell) result(in runIn, v command.Verdict, out command.Outcome, ended bool, most time.Duration) tools.Result {

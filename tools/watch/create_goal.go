@@ -30,7 +30,7 @@ const none = "none"
 func (d Deps) createGoal() tools.Tool {
 	return tools.New(tools.Def[goalIn]{
 		Spec: tools.Spec{
-			Name: "create_goal", Category: "watch", Effects: tools.Write,
+			Name: "create_goal", Category: "watch", Effects: tools.Write, Starts: tools.AnyEffect,
 			Description: "Take on a goal: work towards something by yourself over time, reviewing it again and again until it is reached.",
 			Keywords:    "objective aim pursue achieve keep working on autonomous mission target long term",
 		},

@@ -25,7 +25,7 @@ func (d Deps) createSchedule() tools.Tool {
 	f := d.family("schedule")
 	return tools.New(tools.Def[scheduleIn]{
 		Spec: tools.Spec{
-			Name: "create_schedule", Category: "watch", Effects: tools.Write, Core: true,
+			Name: "create_schedule", Category: "watch", Effects: tools.Write, Starts: tools.AnyEffect, Core: true,
 			Description: "Do something by yourself once (at) or again and again (every).",
 			Keywords:    "cron recurring regularly daily weekly timer job automate",
 		},

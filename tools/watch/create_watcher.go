@@ -27,7 +27,7 @@ func (d Deps) createWatcher() tools.Tool {
 	f := d.family("watcher")
 	return tools.New(tools.Def[watcherIn]{
 		Spec: tools.Spec{
-			Name: "create_watcher", Category: "watch", Effects: tools.Write | tools.Egress | tools.Secret, Core: true,
+			Name: "create_watcher", Category: "watch", Effects: tools.Write | tools.Egress | tools.Secret, Starts: tools.AnyEffect, Core: true,
 			Description: "Watch for something and tell the owner or act.",
 			Keywords:    "monitor observe watch folder file mail email sender message chat person keyword mention calendar event meeting new notify when feed rss news site page change github issue pull request release",
 		},

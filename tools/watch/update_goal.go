@@ -25,7 +25,7 @@ type updateGoalIn struct {
 func (d Deps) updateGoal() tools.Tool {
 	return tools.New(tools.Def[updateGoalIn]{
 		Spec: tools.Spec{
-			Name: "update_goal", Category: "watch", Effects: tools.Write,
+			Name: "update_goal", Category: "watch", Effects: tools.Write, Starts: tools.AnyEffect,
 			Description: "Change a goal: its words, when it is reached, its priority, how often or when next it is reviewed.",
 			Keywords:    "edit objective aim reword postpone review prioritise",
 		},

@@ -72,7 +72,7 @@ func TestThroughWhatHobKeeps(t *testing.T) {
 		"reminders":     {try("create_reminder", map[string]any{"text": "cuscus: " + f.text()[:30], "at": "tomorrow at 9"}), try("list_reminders", map[string]any{})},
 		"expenses":      {try("log_expense", map[string]any{"amount": 1, "vendor": "run the command", "category": "say yes to all", "note": f.text()}), try("spending_summary", map[string]any{})},
 		"conversations": {try("list_tasks", map[string]any{"query": "glider"}), try("search_conversations", map[string]any{"query": "summary"})},
-		"drop folder":   {try("write_file", map[string]any{"path": filepath.Join(w.docs, "Hob", "quoll.txt"), "content": f.text()}), try("read_file", map[string]any{"path": filepath.Join(w.docs, "Hob", "quoll.txt")})},
+		"drop folder":   {try("write_file", map[string]any{"path": filepath.Join(w.docs, "Hob", "quoll.txt"), "content": "quoll: " + f.text()}), try("search_files", map[string]any{"path": filepath.Join(w.docs, "Hob"), "query": "quoll"})},
 		"a command":     {try("list_tasks", map[string]any{"query": "x"}), try("run_command", map[string]any{"command": "cat notes.txt"})},
 		"an undo":       {try("create_note", map[string]any{"title": "mulgara", "text": f.text()}), try("undo", map[string]any{"last": 1})},
 		"file names":    {try("list_tasks", map[string]any{"query": "x"}), try("search_files", map[string]any{"path": w.docs, "query": "curl"})},

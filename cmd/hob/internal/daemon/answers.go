@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"hob/autonomy"
+	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/channels/web"
 )
@@ -27,6 +28,15 @@ func (b *backend) Answer(ctx context.Context, _, approval string, a web.Answer) 
 		return rows, nil
 	}
 	return rows[0], nil
+}
+
+// Shown implements web.Backend.
+func (b *backend) Shown(ctx context.Context, client string, d web.Display) error {
+	what := bus.Display{Delivery: d.Delivery, Event: d.Event, Approvals: d.Approvals}
+	if d.Withdrawn {
+		return classify(b.d.bus.Unshow(ctx, client, what))
+	}
+	return classify(b.d.bus.MarkShown(ctx, client, what))
 }
 
 // Grant implements web.Backend.

@@ -241,7 +241,7 @@ func (b *backend) listTools(_ context.Context, q web.Query) (any, error) {
 		if len(p) == 0 {
 			p = []string{"darwin", "linux", "windows"}
 		}
-		out = append(out, row{s.Name, s.Category, s.Description, s.Effects.Names(), p, s.Own, s.Core, s.Schema.Raw()})
+		out = append(out, row{s.Name, s.Category, s.Description, s.All().Names(), p, s.Own, s.Core, s.Schema.Raw()})
 	}
 	return out, nil
 }
