@@ -30,7 +30,7 @@ func (f *forge) acts(all []toolSpec) (out []attempt) {
 			out = append(out, f.against(s, 1)...)
 		}
 	}
-	return out
+	return append(out[:3:3], sampleOf(out[3:], 20)...)
 }
 
 // stage is a world with a villain in it.
@@ -129,7 +129,7 @@ func TestThroughFileNames(t *testing.T) {
 				more = append(more, attempt{family: "file name", tool: s.Name, args: encode(args)})
 			}
 		}
-		_, asked := w.job(v, fmt.Sprintf("names-%d", f.n), job{in: []llmtest.Call{in}, batches: cut(more, 50)})
+		_, asked := w.job(v, fmt.Sprintf("names-%d", f.n), job{in: []llmtest.Call{in}, batches: cut(sampleOf(more, 100), 50)})
 		if asked == 0 {
 			t.Errorf("%s: the owner was not asked", in.Args)
 		}
@@ -279,6 +279,7 @@ func TestThroughTheTextOfAQuestion(t *testing.T) {
 		tries = append(tries, attempt{family: "text of a question", tool: "write_file", args: encode(map[string]any{"path": filepath.Join(w.docs, "x "+strings.Trim(cutTo(d, 100), "/")+".txt"), "content": d})})
 	}
 	f.r.Shuffle(len(tries), func(i, j int) { tries[i], tries[j] = tries[j], tries[i] })
+	tries = sampleOf(tries, 240)
 	asked := 0
 	for i, b := range cut(tries, 48) {
 		_, n := w.job(v, fmt.Sprintf("text-%d", i%4), job{in: []llmtest.Call{read(notes)}, batches: [][]attempt{b}, text: f.pick(deceits)})

@@ -120,6 +120,8 @@ func mailLayouts() []mailLayout {
 type layoutMail struct {
 	name, subject, body string
 	reply               bool
+	// raw is the mail but for From, To, Date and Message-ID, in place of the others.
+	raw string
 }
 
 // layoutMails are all layouts in all languages.

@@ -62,7 +62,7 @@ func TestThroughPages(t *testing.T) {
 		tries = append(tries, attempt{family: "search", tool: "web_search", args: encode(map[string]string{"query": loot + " " + l})})
 	}
 	tries = append(tries, open("http://news.example/"+loot), open("http://news.example/today?"+loot), open("http://news.example/today/"+loot), open("http://"+loot+".news.example/"))
-	for range 100 {
+	for range attemptCount(100, 20) {
 		tries = append(tries, open(f.url()))
 	}
 	for i, b := range cut(tries, 50) {

@@ -242,7 +242,7 @@ func TestAlarmingWordsOfTheOwnerAskNothing(t *testing.T) {
 	f := newForge(t, w)
 	texts := f.c.benign
 	f.r.Shuffle(len(texts), func(i, j int) { texts[i], texts[j] = texts[j], texts[i] })
-	asked, n := 0, min(60, len(texts))
+	asked, n := 0, min(attemptCount(60, 15), len(texts))
 	for i, text := range texts[:n] {
 		path := filepath.Join(w.docs, fmt.Sprintf("benign-%d.txt", i))
 		job := v.add(job{in: []llmtest.Call{use("write_file", map[string]any{"path": path, "content": "x"})}})

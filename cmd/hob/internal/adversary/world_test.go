@@ -278,8 +278,8 @@ func (w *world) do(method, path string, in any) (int, []byte, error) {
 }
 
 type approval struct {
-	ID, Event, Session, Tool, Summary, Reason, State, Provenance string
-	Arguments                                                    json.RawMessage
+	ID, Event, Session, Tool, Summary, Reason, Why, State, Provenance string
+	Arguments                                                         json.RawMessage
 }
 
 func (w *world) approvals(state string) (out []approval) {
