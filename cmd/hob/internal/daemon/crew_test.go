@@ -206,7 +206,7 @@ func TestStopAndCancel(t *testing.T) {
 }
 
 // A question of a task is told to whoever waits for the turn, and to whoever
-// waits behind it; it is answered in the parent's conversation.
+// waits behind it; it is answered by its id in the parent's conversation.
 func TestAQuestionOfATask(t *testing.T) {
 	t.Parallel()
 	h := crewHouse(t, "", func(r llmtest.Request) llmtest.Answer {
@@ -228,10 +228,13 @@ func TestAQuestionOfATask(t *testing.T) {
 			t.Fatalf("%s: %d %s", say, code, body)
 		}
 	}
-	if q := h.wait("question", "(?i)forget"); q.Session != "home" {
+	q := h.wait("question", "(?i)forget")
+	if q.Session != "home" {
 		t.Errorf("asked in %q", q.Session)
 	}
-	h.post("home", "yes")
+	h.post("home", "yes") // a task asks, so its id has to be named
+	h.wait("reply", "I did not take that as an answer to this question")
+	h.post("home", "/yes "+questionID.FindString(q.Text[strings.LastIndexByte(q.Text, '\n')+1:]))
 	h.wait("reply", "(?i)got .*forg[eo]t")
 	h.wait("reply", "and next")
 }
