@@ -43,7 +43,18 @@ type Inbound struct {
 	// Unknown: which program handed the message in could not be found out. It is
 	// heard, and decides nothing: no question is answered by it.
 	Unknown bool
-	Text    string
+	// Client names the program that sent the message over the API, by an id of its own
+	// choice: a page, a terminal. "" on every other channel. A bare yes answers only what
+	// this client has shown.
+	Client string
+	// ReplyTo are the platform's ids of the message that this one replies to, as in
+	// Receipt, or "delivery:" and the id of the delivery. Threaded: it is the first message
+	// of a thread, in which others may have come since.
+	ReplyTo  []string
+	Threaded bool
+	// OnlyReplies: on this channel an approval has to reply to its question.
+	OnlyReplies bool
+	Text        string
 	// Outside is further text that came along and is not the owner's, such as
 	// quoted mail or the history a client sent.
 	Outside []string

@@ -16,8 +16,10 @@ import (
 
 	"go.uber.org/goleak"
 
+	"hob/autonomy/llm/llmtest"
 	"hob/channels"
 	"hob/platform/safehttp"
+	"hob/tools"
 )
 
 func TestMain(m *testing.M) {
@@ -66,6 +68,12 @@ type place struct {
 	powerless bool
 	// mute: a second answer is answered by nothing that could be waited for.
 	mute bool
+	// reply is what the model says; nil: the reply of all places. tools are further ones.
+	reply func(llmtest.Request) (llmtest.Answer, bool)
+	tools []tools.Tool
+	// mail delivers a mail of the owner's, of which From, To, Date and Message-ID are
+	// added; nil where there is no mailbox.
+	mail func(raw string)
 
 	h *house
 }
