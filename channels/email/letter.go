@@ -2,6 +2,7 @@ package email
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"mime"
@@ -31,6 +32,8 @@ type letter struct {
 	proved  keyID  // the key whose signature proves that from wrote it, to Hob
 	claimed string // any address that it claims to come from, for what is to be left
 	refers  []string
+	answer  bool   // it replies to another mail, or forwards one
+	bounded bool   // it was seen where own ends
 	own     string // what the sender wrote himself
 	quoted  string // what he passed on or quoted
 	reply   string // how a calendar answers with it; "" when none does
@@ -60,7 +63,10 @@ func read(meta pim.Message, raw []byte) *letter {
 	if len(l.refers) == 0 {
 		l.refers = ids(first(l.fields, "in-reply-to"))
 	}
-	l.own, l.quoted = split(l.walk(raw))
+	texts := l.walk(raw)
+	l.answer = l.answers()
+	p := split(texts, l.answer)
+	l.own, l.quoted, l.bounded = p.own, p.quoted, p.bounded
 	l.Cut = l.Cut || l.Size > int64(len(raw))
 	l.own, l.quoted = cut(l.own), cut(l.quoted)
 	return l
@@ -105,7 +111,8 @@ func (l *letter) walk(raw []byte) (out []text) {
 		switch {
 		case e.kind == "text/calendar" && answers(e.params["method"]):
 			l.reply = strings.ToUpper(e.params["method"])
-		case !attached && strings.HasPrefix(e.kind, "text/") && e.kind != "text/calendar":
+		case !attached && e.kind == "text/x-amp-html" && e.forms > 0: // the HTML once more
+		case !attached && isText(e.kind):
 			t := text{marked: e.kind == "text/html", forms: e.forms, words: e.text(min(maxPart, left))}
 			if left -= int64(len(t.words)); !t.marked {
 				t.flowed = strings.EqualFold(e.params["format"], "flowed")
@@ -118,6 +125,30 @@ func (l *letter) walk(raw []byte) (out []text) {
 		}
 	}
 	return out
+}
+
+// isText reports the kinds of text in which people write. Any other is a file.
+func isText(kind string) bool {
+	switch kind {
+	case "text/plain", "text/html", "text/enriched", "text/markdown":
+		return true
+	}
+	return false
+}
+
+// answers reports a mail that replies to another one or forwards one, so that somebody
+// else's text may stand in it.
+func (l *letter) answers() bool {
+	for _, name := range []string{"in-reply-to", "references", "x-forwarded-message-id"} {
+		if strings.TrimSpace(first(l.fields, name)) != "" {
+			return true
+		}
+	}
+	// Outlook adds 5 bytes to the 22 of the first mail of a thread ([MS-OXOMSG] 2.2.1.3).
+	if b, err := base64.StdEncoding.DecodeString(strings.TrimSpace(first(l.fields, "thread-index"))); err == nil && len(b) > 22 {
+		return true
+	}
+	return passedOn(l)
 }
 
 func answers(method string) bool {

@@ -76,6 +76,9 @@ type place struct {
 	// reply is what the model says; nil: the reply of all places. tools are further ones.
 	reply func(llmtest.Request) (llmtest.Answer, bool)
 	tools []tools.Tool
+	// mail delivers a mail of the owner's, of which From, To, Date and Message-ID are
+	// added; nil where there is no mailbox.
+	mail func(raw string)
 
 	h *house
 }

@@ -127,6 +127,10 @@ func openMailbox(t *testing.T, host string, forged []string, proved func(how, ma
 		put(proved(how, fmt.Sprintf("From: %s@example.org\nTo: %s\n%sSubject: hello\nMessage-ID: <m%d@example.org>\nDate: %s\nContent-Type: text/plain\n\n%s\n", name, to, thread, n, time.Now().Format(time.RFC1123Z), text)))
 		return who != guest && who != owner
 	}
+	p.mail = func(raw string) {
+		n++
+		put(proved("", fmt.Sprintf("From: owner@example.org\nTo: %s\nMessage-ID: <m%d@example.org>\nDate: %s\n%s", mailbox, n, time.Now().Format(time.RFC1123Z), raw)))
+	}
 	p.saw = func(part string) bool {
 		for _, m := range s.Mails() {
 			b, err := io.ReadAll(quotedprintable.NewReader(strings.NewReader(m.Mail)))
