@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -356,5 +357,30 @@ func TestPatternsOfToolsMustFit(t *testing.T) {
 	fatal(t, err)
 	if _, err := Open(t.Context(), Options{Paths: paths, UserHome: home, Config: c}); err == nil || !strings.Contains(err.Error(), `config.toml:3: agents.a: no tool or category fits "wirte_file"`) {
 		t.Errorf("%v", err)
+	}
+}
+
+// A tool that starts a task takes the effects that the task may cause.
+func TestReview1_ToolThatStartsATaskTakesItsEffects(t *testing.T) {
+	t.Parallel()
+	h := crewHouse(t, "", func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "hello"} })
+	var list []struct {
+		Name    string
+		Effects []string
+	}
+	_, body := h.api(http.MethodGet, "/api/v1/tools", nil)
+	fatal(t, json.Unmarshal(body, &list))
+	found := 0
+	for _, x := range list {
+		switch x.Name {
+		case "spawn_background_task", "delegate_tasks", "create_schedule", "create_watcher", "create_goal":
+			found++
+			if !slices.Contains(x.Effects, "exec") || !slices.Contains(x.Effects, "send") || !slices.Contains(x.Effects, "destroy") {
+				t.Errorf("%s takes %v, want the effects of its task", x.Name, x.Effects)
+			}
+		}
+	}
+	if found != 5 {
+		t.Errorf("%d of 5 tools are listed", found)
 	}
 }
