@@ -43,6 +43,11 @@ func (d Deps) listTasks() tools.Tool {
 			if err != nil {
 				return tools.Result{}, err
 			}
+			for i := range list {
+				t, viewer := &list[i], c.CredentialViewer()
+				t.Notes, _ = viewer.Show(t.Title, t.Notes)
+				t.Title, _ = viewer.Show("", t.Title)
+			}
 			r := tools.Result{Text: listText(in, list, c.Now), Data: listOut{Tasks: list}, Source: provenance.Tool}
 			if slices.ContainsFunc(list, func(t Task) bool { return t.Provenance.Tainted() }) {
 				r.Source = provenance.Outside

@@ -27,7 +27,7 @@ func furnishCredentials(t *testing.T, h *house) {
 	}))
 	h.tool("create_note", `{"title":"House guests","text":"They come in May. The wifi password is hunter2."}`)
 	h.tool("create_note", `{"title":"House rules","text":"No shoes."}`)
-	h.tool("create_task", `{"title":"print a card: wifi password is hunter2"}`)
+	h.tool("create_task", `{"title":"print a card: wifi password is hunter2","due":"today"}`)
 }
 
 // A search for something else does not volunteer a password, and says that a row was
@@ -47,6 +47,8 @@ func TestReview11_SearchDoesNotVolunteerCredential(t *testing.T) {
 		{"search_knowledge", `{"query":"print a card"}`, true},
 		{"smart_recall", `{"query":"is there wifi in the guest room?"}`, true},
 		{"list_notes", `{}`, true},
+		{"list_tasks", `{}`, false},
+		{"daily_briefing", `{}`, false},
 		{"list_notes", `{"query":"May"}`, true},
 	} {
 		got := h.tool(c.tool, c.args)
