@@ -56,7 +56,7 @@ func TestATurnShowsThatItIsAtWork(t *testing.T) {
 	}
 	m := reply(func(llmtest.Request) llmtest.Answer {
 		note("asked")
-		return llmtest.Answer{Text: "done"}
+		return llmtest.Answer{Text: "hello to you"}
 	})
 	e := start(t, setup{model: m, change: func(o *autonomy.Options) {
 		o.Typing = func(_ context.Context, channel, chat string) func() {
