@@ -48,7 +48,7 @@ func (c *Channel) inbound(l *letter) (in channels.Inbound, why string) {
 		in.SenderName = l.From[0].Name
 	}
 	in.OnlyReplies = true // a subject or an address says nothing of what a yes is for
-	if in.ReplyTo = ids(first(l.fields, "in-reply-to")); len(in.ReplyTo) == 0 && len(l.refers) > 0 {
+	if in.ReplyTo = ids(l.fields.First("in-reply-to")); len(in.ReplyTo) == 0 && len(l.refers) > 0 {
 		in.ReplyTo = l.refers[len(l.refers)-1:]
 	}
 	if !l.verified(c.trusted) {
@@ -162,19 +162,19 @@ func (c *Channel) group(l *letter) (group, mentioned bool) {
 	// Where it was delivered is another name of this mailbox, if it is not its own.
 	var here []string
 	for _, name := range []string{"delivered-to", "x-original-to", "envelope-to", "x-delivered-to"} {
-		here = append(here, strings.ToLower(strings.Trim(first(l.fields, name), "<> ")))
+		here = append(here, strings.ToLower(strings.Trim(l.fields.First(name), "<> ")))
 	}
 	for _, f := range l.fields {
-		if f.name != "to" && f.name != "cc" {
+		if f.Name != "to" && f.Name != "cc" {
 			continue
 		}
 		var x pim.Message
-		mailbox.Head([]byte("To: "+f.value+"\n\n"), &x)
+		mailbox.Head([]byte("To: "+f.Value+"\n\n"), &x)
 		for _, p := range x.To {
 			switch {
 			case p.Address == "" || p.Address == l.claimed || !strings.Contains(p.Address, "@"):
 			case c.mine(p.Address) || slices.Contains(here, p.Address):
-				mentioned = mentioned || f.name == "to"
+				mentioned = mentioned || f.Name == "to"
 			default:
 				group = true
 			}

@@ -14,7 +14,7 @@ type text struct {
 	words  string
 	marked bool // it is HTML
 	flowed bool // RFC 3676
-	forms  int  // see entity
+	forms  int  // see mime.Part
 }
 
 // split parts the sender's own words from what he quotes or passes on. What is in doubt

@@ -4,10 +4,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"hob/channels"
 	"hob/channels/email/emailtest"
 	"hob/platform/pim"
+	"hob/platform/text/mime"
+	"hob/platform/text/mime/mimetest"
 )
 
 // inboundOf reads a mail that the owner wrote as the channel hands it over.
@@ -168,6 +171,22 @@ func TestReply_NamesTheMailItAnswers(t *testing.T) {
 	} {
 		if in := inboundOf(t, "Subject: x\n"+c.head+"\nyes\n"); !slices.Equal(in.ReplyTo, c.want) || !in.OnlyReplies {
 			t.Errorf("%s: replies to %q (only replies: %v), want %q", c.name, in.ReplyTo, in.OnlyReplies, c.want)
+		}
+	}
+}
+
+// TestReview9_HostileMailIsReadInTime reads mails made to stall a parser, as the channel
+// reads those of anybody.
+func TestReview9_HostileMailIsReadInTime(t *testing.T) {
+	const patience = 15 * time.Second
+	for _, b := range mimetest.Bombs(mime.MaxHeader) {
+		began := time.Now()
+		l, _ := whole(t, b.Name, append([]byte("From: "+ada+"\nTo: "+hob+"\n"), b.Mail...))
+		if took := time.Since(began); took > patience {
+			t.Errorf("%s: took %s", b.Name, took)
+		}
+		if b.Limit != "" && !l.Cut {
+			t.Errorf("%s: the mail counts as whole", b.Name)
 		}
 	}
 }
