@@ -80,8 +80,8 @@ func TestFork(t *testing.T) {
 	}
 }
 
-// A fork of what was summarised begins with the summary; one of an older
-// message has the originals.
+// A fork of a summarized conversation begins with the summary; a fork at an older message has
+// the originals.
 func TestForkOfASummary(t *testing.T) {
 	f := newSessions(t)
 	c := f.compactor(newBrain(0, always(summaryOf("long ago"))), session.CompactorOptions{Chars: 8000})
@@ -146,7 +146,7 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// BenchmarkHistory reads a long conversation: from memory, and from the file.
+// BenchmarkHistory reads a long conversation from memory and from the file.
 func BenchmarkHistory(b *testing.B) {
 	f := newSessions(b)
 	f.talk("s", 0, 400, 100)

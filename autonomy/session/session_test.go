@@ -82,7 +82,7 @@ func (f *fixture) history(id, turn string) (before, recorded []llm.Message) {
 	return before, recorded
 }
 
-// same checks that the cache and the file give the same, and returns it.
+// same checks that the cache and the file agree, and returns the messages.
 func (f *fixture) same(id, turn string) (before, recorded []llm.Message) {
 	f.t.Helper()
 	before, recorded = f.history(id, turn)
@@ -119,7 +119,7 @@ func calls(ids ...string) (call, result llm.Message) {
 	return call, result
 }
 
-// texts is a readable form of messages.
+// texts returns a readable form of messages.
 func texts(ms []llm.Message) []string {
 	out := []string{}
 	for _, m := range ms {
@@ -139,7 +139,7 @@ func texts(ms []llm.Message) []string {
 	return out
 }
 
-// wellFormed checks what a provider insists on.
+// wellFormed checks the requirements of providers.
 func wellFormed(t testing.TB, ms []llm.Message) {
 	t.Helper()
 	open := map[string]bool{}
@@ -199,7 +199,7 @@ func TestHistoryIsWhatWasStored(t *testing.T) {
 	}
 }
 
-// What JSON cannot hold comes out of the cache as it comes out of the file.
+// Characters that JSON cannot represent are the same in the cache and in the file.
 func TestOddMessagesAreTheSameEverywhere(t *testing.T) {
 	f := newSessions(t)
 	f.history("s", "t1")
@@ -234,7 +234,7 @@ func TestWhatWasTakenBackIsNotThere(t *testing.T) {
 	}
 }
 
-// What was handed out for a request does not change when the turn goes on.
+// A returned window does not change when the turn continues.
 func TestAHandedOutWindowStaysAsItIs(t *testing.T) {
 	f := newSessions(t)
 	f.add("s", "t1", user("one"))
@@ -252,7 +252,7 @@ func TestAHandedOutWindowStaysAsItIs(t *testing.T) {
 
 func TestReset(t *testing.T) {
 	f := newSessions(t)
-	f.reset("s") // nothing was said yet
+	f.reset("s") // no messages yet
 	f.add("s", "t1", user("one"), says("two"))
 	f.same("s", "t2")
 	f.reset("s")
@@ -270,8 +270,8 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// A turn that waits for its owner keeps what it did when the conversation is
-// begun afresh meanwhile, and leaves no half of itself in the new one.
+// A turn that waits for approval keeps its messages if the conversation is reset in the
+// meantime, and leaves no part of itself in the new window.
 func TestResetWhileATurnWaits(t *testing.T) {
 	f := newSessions(t)
 	call, result := calls("c1")

@@ -21,8 +21,7 @@ import (
 	"hob/watchers/watcherstest"
 )
 
-// TestMain runs many tests side by side: they wait for the system, not for the
-// processor.
+// TestMain runs many tests in parallel: they wait for the system, not for the processor.
 func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "16"); err != nil {
 		panic(err)
@@ -30,14 +29,14 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// clockTick is at least how coarse the times of files are.
+// clockTick is at least the resolution of file times.
 const clockTick = 10 * time.Millisecond
 
-// place is a watched folder with everything around it.
+// place is a watched folder with its manager, store and sink.
 type place struct {
 	t     testing.TB
 	dir   string
-	blind bool // without fsnotify: everything comes from looking
+	blind bool // without fsnotify: only scans find changes
 	d     *Driver
 	st    *store.Store
 	sink  *watcherstest.Sink
@@ -53,7 +52,7 @@ func newPlace(t testing.TB, blind bool) *place {
 	return p
 }
 
-// restart ends the process and begins the next.
+// restart ends the process and starts the next one.
 func (p *place) restart() {
 	p.stop()
 	p.d = New()
@@ -69,14 +68,14 @@ func (p *place) restart() {
 
 func (p *place) start() { p.stop = watcherstest.Start(p.t, p.m) }
 
-// create makes a watcher and waits until what is there is known.
+// create creates a watcher and waits until the existing files are known.
 func (p *place) create(c config) watchers.Spec {
 	p.t.Helper()
 	if c.Path == "" {
 		c.Path = p.dir
 	}
 	if !p.blind {
-		<-time.After(4 * clockTick) // what was written before is older
+		<-time.After(4 * clockTick) // earlier writes are older
 	}
 	p.spec = watcherstest.Create(p.t, p.st, p.m, watchers.Spec{Kind: Kind, Config: encode(p.t, c), Report: "main"})
 	return p.spec
@@ -116,7 +115,7 @@ func (p *place) remove(name string) {
 	}
 }
 
-// heard are the events so far: "created invoice.pdf", sorted.
+// heard returns the events so far, sorted: "created invoice.pdf".
 func (p *place) heard() []string {
 	out := []string{}
 	for _, f := range p.sink.Fired() {
@@ -138,7 +137,7 @@ func (p *place) heard() []string {
 	return out
 }
 
-// hears waits until the events are these, and a little for one too many.
+// hears waits for exactly these events, and briefly for an extra one.
 func (p *place) hears(want ...string) {
 	p.t.Helper()
 	slices.Sort(want)

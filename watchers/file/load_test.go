@@ -14,8 +14,8 @@ import (
 	"hob/watchers/watcherstest"
 )
 
-// Files keep coming while the process is stopped and started, and while what
-// fires cannot be saved: each is told exactly once.
+// Files arrive while the process restarts and while commits fail: each is reported exactly
+// once.
 func TestStorm(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, false)
@@ -41,7 +41,7 @@ func TestStorm(t *testing.T) {
 		<-time.After(time.Duration(rng.IntN(8)) * time.Millisecond)
 	}
 	p.sink.Fail(nil)
-	p.restart() // also ends the waiting after failures
+	p.restart() // also ends the retry delay after failures
 	p.start()
 	for i, f := range files {
 		files[i] = "created " + f
@@ -49,7 +49,7 @@ func TestStorm(t *testing.T) {
 	p.hears(files...)
 }
 
-// More changes at once than anybody keeps a list of.
+// More simultaneous changes than the list of changed paths holds.
 func TestThousands(t *testing.T) {
 	t.Parallel()
 	const n = 2*maxDirty + 100
@@ -81,7 +81,7 @@ func TestFiftyWatchersAreCheap(t *testing.T) {
 		want = append(want, "created f3/x")
 	}
 	p.hears(want...)
-	// One goes, the others stay.
+	// One watcher leaves, the others stay.
 	if err := p.st.Write(t.Context(), func(tx *store.Tx) error { _, err := p.m.CancelTx(tx, p.sink.Fired()[0].Watcher); return err }); err != nil {
 		t.Fatal(err)
 	}
@@ -96,8 +96,7 @@ func TestFiftyWatchersAreCheap(t *testing.T) {
 	}
 }
 
-// Where each file in a watched folder costs a descriptor, a crowded folder is
-// looked at instead.
+// If each file in a watched folder uses a descriptor, a crowded folder is scanned instead.
 func TestCrowdedFolder(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, false)

@@ -8,30 +8,30 @@ import (
 	"hob/autonomy/llm"
 )
 
-// quirk is something a server does not take, or wants otherwise. A Model learns
-// quirks from refusals and keeps them.
+// quirk is a feature that a server does not support, or supports in another form. A Model
+// learns quirks from refusals and keeps them.
 type quirk uint32
 
 const (
-	noTools          quirk = 1 << iota // refuses tools
-	noToolChoice                       // refuses tool_choice
-	noStreamOptions                    // refuses stream_options
-	noImages                           // refuses pictures
+	noTools          quirk = 1 << iota // rejects tools
+	noToolChoice                       // rejects tool_choice
+	noStreamOptions                    // rejects stream_options
+	noImages                           // rejects pictures
 	completionTokens                   // wants max_completion_tokens, not max_tokens
-	noMaxTokens                        // refuses both
-	noReasoning                        // refuses reasoning_content in messages
+	noMaxTokens                        // rejects both
+	noReasoning                        // rejects reasoning_content in messages
 	bareBase                           // has no /v1
-	noFormat                           // refuses response_format
-	noModalities                       // refuses modalities
-	ownServer                          // is OpenAI's own, which is strict about unknown fields
-	ollamaVectors                      // makes vectors under Ollama's own path only
+	noFormat                           // rejects response_format
+	noModalities                       // rejects modalities
+	ownServer                          // is OpenAI's own, which rejects unknown fields
+	ollamaVectors                      // embeds only at the path of Ollama's own API
 )
 
 func (m *Model) known() quirk  { return quirk(m.quirks.Load()) }
 func (m *Model) learn(q quirk) { m.quirks.Or(uint32(q)) }
 
-// refusal finds out which part of a request an error response complains about.
-// It returns 0 when nothing can be left out or said otherwise. Messages vary:
+// refusal returns which part of a request an error response rejects. It returns 0 if no
+// part can be omitted or written differently. Messages vary:
 //
 //	Ollama      registry.ollama.ai/library/gemma:2b does not support tools
 //	vLLM        "auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set
@@ -86,6 +86,6 @@ func refuses(s string) bool {
 
 // readStatus reads an error response.
 func readStatus(resp *http.Response) llm.ErrorBody {
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // what came is enough
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // a partial body is sufficient
 	return llm.ParseErrorBody(body)
 }

@@ -77,10 +77,10 @@ func TestChatEnds(t *testing.T) {
 	h := newHouse(t, offline)
 	h.hob("chat", "--no-start").works("^$")
 	h.start()
-	h.fed(strings.NewReader("hello"), "chat").works("Hello") // no line end
+	h.fed(strings.NewReader("hello"), "chat", "--mine").works("Hello") // no line end
 	in, out, err := os.Pipe()
 	fatal(t, err)
-	cmd := h.command(t.Context(), "chat")
+	cmd := h.command(t.Context(), "chat", "--mine")
 	cmd.Stdin = in
 	said, err := cmd.StdoutPipe()
 	fatal(t, err)

@@ -45,7 +45,7 @@ func TestArguments(t *testing.T) {
 		{"huge tool argument", `500 bytes.*notes`, 2, []string{"task", "add", strings.Repeat("x", 100_000)}},
 		{"not an amount", `positive number`, 2, []string{"tool", "call", "log_expense", `{"amount":-5}`}},
 		{"no such month", `"2026-13": not understood.*forms that work`, 2, []string{"tool", "call", "spending_summary", `{"period":"2026-13"}`}},
-		{"a file of others", `not in an allowed folder.*hob config set files.allowed`, 4, []string{"tool", "call", "read_file", `{"path":"/etc/passwd"}`}},
+		{"a file of others", `not in an allowed folder.*copy the file there`, 4, []string{"tool", "call", "read_file", `{"path":"/etc/passwd"}`}},
 		{"bad cron", `minute "61": 61 is not between 0 and 59.*a cron line is`, 2, []string{"schedule", "add", "x", "--every", "61 * * * *"}},
 		{"cron of a day that never comes", `no month of it has such a day`, 2, []string{"schedule", "add", "x", "--every", "0 8 31 2 *"}},
 		{"cron with seconds", `6 fields, not 5`, 2, []string{"schedule", "add", "x", "--every", "* * * * * *"}},
@@ -71,9 +71,9 @@ func TestArguments(t *testing.T) {
 	}
 	h.fed(strings.NewReader("caf\xe9"), "ask").fails(2, "standard input is not valid UTF-8")
 	h.fed(strings.NewReader(" \n"), "ask", "--json").fails(2, "say something")
-	h.fed(strings.NewReader(strings.Repeat("a", 10<<20+1)), "ask").fails(1, "larger than 10 MB.*name the file")
-	h.fed(strings.NewReader(strings.Repeat("a", 17<<20)), "ask").fails(1, "larger than 16 MB")
-	h.fed(strings.NewReader("hello\ncaf\xe9\nhelp\n"), "chat", "--no-start").works("Hello.*not valid UTF-8.*remind")
+	h.fed(strings.NewReader(strings.Repeat("a", 10<<20+1)), "ask").fails(2, "longer than 10.5 MB.*name the file")
+	h.fed(strings.NewReader(strings.Repeat("a", 17<<20)), "ask").fails(2, "longer than 10.5 MB.*name the file")
+	h.fed(strings.NewReader("hello\ncaf\xe9\nhelp\n"), "chat", "--no-start", "--mine").works("Hello.*not valid UTF-8.*remind")
 	h.hob(append([]string{"ask"}, strings.Fields(strings.Repeat("word ", 20_000))...)...).works("did not understand")
 	h.hob("memory", "search", strings.Repeat("x", 100_000)).works("Nothing matches")
 	h.hob("watch", "list").works("No watchers") // none was made on the way
