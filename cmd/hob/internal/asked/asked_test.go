@@ -219,6 +219,14 @@ func (p *place) round(t *testing.T, group, yes bool) {
 			t.Fatalf("%s: a bare %s made it %s", mark, answer, now.State)
 		}
 		p.say(owner, group, "/"+answer+" "+q.ID)
+	case group && p.guests: // Hob's reply to a guest may reach the group before or after the owner's word
+		p.say(owner, group, answer)
+		until(t, mark+": the owner's word is taken, or he is told to name the question", func() bool {
+			return h.question(q.ID).State == state || p.saw("/yes "+q.ID+" or /no "+q.ID+":")
+		})
+		if h.question(q.ID).State != state {
+			p.say(owner, group, "/"+answer+" "+q.ID)
+		}
 	default:
 		p.say(owner, group, answer)
 	}
