@@ -182,7 +182,7 @@ names what Hob does not have yet. [security.md](security.md) describes the threa
 const reviewsHead = `
 ## Review of b2fd773
 
-A reviewer with the source code attacked Hob at commit b2fd773. Each finding below was first written as a failing test.
+A reviewer with the source code attacked Hob at commit b2fd773. Each finding below has regression tests; those of 6 were not run on b2fd773.
 
 | | What the reviewer did | What stops it now | Shown by |
 |---|---|---|---|
