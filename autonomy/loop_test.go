@@ -290,6 +290,37 @@ func TestAnUnknownOutcomeIsNotRepeated(t *testing.T) {
 	e.await(id)
 }
 
+// Two crashes in one turn: that a call's outcome is unknown is Hob's own text in the
+// second life and in the third, so that the turn goes on without a question.
+func TestAnUnknownOutcomeTaintsNothing(t *testing.T) {
+	change := llmtest.Call{Name: "use_tool", Args: `{"name":"change_file","arguments":{"text":"x"}}`}
+	m := scripted(
+		llmtest.Answer{Calls: []llmtest.Call{change, change}}, // one is cut off in each of two lives
+		llmtest.Answer{Result: "outcome_unknown", Calls: []llmtest.Call{change}},
+		llmtest.Answer{Text: "done"})
+	dir, id := t.TempDir(), ""
+	for range 2 {
+		eff := &effects{hold: make(chan struct{}), held: make(chan struct{})}
+		e := start(t, setup{dir: dir, model: m, effects: eff})
+		if id == "" {
+			id = e.put("s", "change it", "")
+		}
+		<-eff.held
+		dir = t.TempDir()
+		for _, ext := range []string{"", "-wal"} {
+			b, err := os.ReadFile(e.path + ext)
+			fatal(t, err)
+			fatal(t, os.WriteFile(filepath.Join(dir, "hob.db"+ext), b, 0o600))
+		}
+		defer close(eff.hold)
+	}
+	last := &effects{}
+	e := start(t, setup{dir: dir, model: m, effects: last})
+	if got := e.settle(id).Answer; got != "done" || len(last.sent) != 1 {
+		t.Errorf("after two crashes: answer %q, %d calls", got, len(last.sent))
+	}
+}
+
 func TestOneChattySessionLeavesRoom(t *testing.T) {
 	m := llmtest.NewScripted(llmtest.Options{Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
 		return llmtest.Answer{Text: "ok", Delay: time.Millisecond}, true

@@ -35,6 +35,7 @@ func (r *run) replay(ctx context.Context, s *step) {
 		}
 		s.err = tools.Errorf(tools.OutcomeUnknown, "Hob was cut off while %s ran, and nobody knows whether it took effect; it was not repeated. Check before trying again", tools.Clean(e.Tool))
 		e.State, e.Code, e.Result, e.FinishedAt = bus.CallUnknown, string(tools.OutcomeUnknown), s.err.Error(), time.Now()
+		e.Source = tools.SourceOf(s.err) // so that it is Hob's own text after another crash, too
 		r.pending = append(r.pending, func(tx *store.Tx) error {
 			if err := r.o.Bus.RecordTx(tx, e); err != nil {
 				return err

@@ -13,6 +13,7 @@ import (
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
 	"hob/knowledge/store"
+	"hob/platform/provenance"
 	"hob/tools"
 )
 
@@ -134,7 +135,7 @@ func (r *run) leftover(ctx context.Context) error {
 		}
 		for _, e := range lost {
 			e.State, e.Code, e.FinishedAt = bus.CallUnknown, string(tools.OutcomeUnknown), time.Now()
-			e.Result = "Hob was cut off while the agent did this, and nobody knows whether it took effect"
+			e.Result, e.Source = "Hob was cut off while the agent did this, and nobody knows whether it took effect", provenance.Tool
 			if err := r.o.Bus.RecordTx(tx, e); err != nil {
 				return err
 			}
