@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"hob/channels"
 	"hob/platform/pim"
@@ -66,7 +69,7 @@ func (c *Channel) inbound(l *letter) (in channels.Inbound, why string) {
 	switch {
 	case l.quoted != "":
 		in.Outside = []string{l.quoted}
-	case l.answer && !l.bounded:
+	case (l.answer || mayBeForwarded(l)) && !l.bounded:
 		in.Outside = []string{unmarked}
 	}
 	switch in.Text = worded(subject, l, len(in.Outside) > 0); {
@@ -122,6 +125,25 @@ func passedOn(l *letter) bool {
 		return f.kind == "message/rfc822" || f.kind == "message/global" || strings.EqualFold(path.Ext(f.name), ".eml") || strings.EqualFold(path.Ext(f.name), ".msg")
 	})
 }
+
+// mayBeForwarded reports a mail that begins nothing for certain: its subject starts with
+// a word and a colon that no list of marks holds, as clients of other languages write when
+// they forward a mail without headers that say so, and its text has several paragraphs,
+// of which some can be somebody else's.
+func mayBeForwarded(l *letter) bool {
+	subject, _ := bare(l.Subject)
+	mark, rest, ok := strings.Cut(strings.Replace(subject, "：", ":", 1), ":")
+	mark = strings.TrimSpace(mark)
+	if !ok || mark == "" || strings.TrimSpace(rest) == "" || utf8.RuneCountInString(mark) > maxMark || len(strings.Fields(mark)) > 2 {
+		return false
+	}
+	return strings.IndexFunc(mark, unicode.IsDigit) < 0 && blankLine.MatchString(l.own)
+}
+
+// maxMark bounds the letters of a mark of answers and forwarded mails.
+const maxMark = 20
+
+var blankLine = regexp.MustCompile(`\n[ \t\r]*\n`)
 
 // bare is a subject without the marks of answers and forwarded mails.
 func bare(subject string) (s string, answers bool) {
