@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// remote reports whether a folder lies on a file system whose changes are made
-// elsewhere, too, of which inotify hears nothing (statfs(2) for the numbers).
+// remote reports whether a folder is on a file system that other machines can change without a
+// notification of inotify (statfs(2) for the numbers).
 func remote(path string) bool {
 	var fs unix.Statfs_t
 	if unix.Statfs(path, &fs) != nil {
@@ -21,9 +21,9 @@ func remote(path string) bool {
 	return false
 }
 
-// clockLag is how far the times of files lag behind the clock just now: Linux
-// takes them from a clock that advances only with the timer interrupt, every
-// 1 to 10 ms (clock_getres(2), CLOCK_REALTIME_COARSE).
+// clockLag returns how much the times of files lag behind the clock. Linux takes them from a
+// clock that advances only with the timer interrupt, every 1 to 10 ms (clock_getres(2),
+// CLOCK_REALTIME_COARSE).
 func clockLag() time.Duration {
 	var fine, coarse unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_REALTIME, &fine) != nil || unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &coarse) != nil {

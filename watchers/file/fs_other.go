@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// remote reports whether a folder lies on another machine's disk; where this is
-// not known the slow look at everything has to do.
+// remote reports whether a folder is on a network disk. This is unknown here; the periodic full
+// scan must suffice.
 func remote(string) bool { return false }
 
-// clockLag is how far the times of files may lag behind the clock. Windows
-// advances theirs 64 times a second
+// clockLag returns how much the times of files may lag behind the clock. Windows updates them
+// 64 times per second
 // (https://learn.microsoft.com/windows/win32/sysinfo/acquiring-high-resolution-time-stamps).
 func clockLag() time.Duration {
 	if runtime.GOOS == "windows" {

@@ -69,14 +69,14 @@ func (p *place) restart() {
 
 func (p *place) start() { p.stop = watcherstest.Start(p.t, p.m) }
 
-// create makes a watcher and waits until what is there is known.
+// create creates a watcher and waits until the existing files are known.
 func (p *place) create(c config) watchers.Spec {
 	p.t.Helper()
 	if c.Path == "" {
 		c.Path = p.dir
 	}
 	if !p.blind {
-		<-time.After(4 * clockTick) // what was written before is older
+		<-time.After(4 * clockTick) // earlier writes are older
 	}
 	p.spec = watcherstest.Create(p.t, p.st, p.m, watchers.Spec{Kind: Kind, Config: encode(p.t, c), Report: "main"})
 	return p.spec
@@ -116,7 +116,7 @@ func (p *place) remove(name string) {
 	}
 }
 
-// heard are the events so far: "created invoice.pdf", sorted.
+// heard returns the events so far, sorted: "created invoice.pdf".
 func (p *place) heard() []string {
 	out := []string{}
 	for _, f := range p.sink.Fired() {
@@ -138,7 +138,7 @@ func (p *place) heard() []string {
 	return out
 }
 
-// hears waits until the events are these, and a little for one too many.
+// hears waits for exactly these events, and briefly for an extra one.
 func (p *place) hears(want ...string) {
 	p.t.Helper()
 	slices.Sort(want)

@@ -14,8 +14,8 @@ import (
 	"hob/watchers/watcherstest"
 )
 
-// Files keep coming while the process is stopped and started, and while what
-// fires cannot be saved: each is told exactly once.
+// Files arrive while the process restarts and while commits fail: each is reported exactly
+// once.
 func TestStorm(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, false)
@@ -49,7 +49,7 @@ func TestStorm(t *testing.T) {
 	p.hears(files...)
 }
 
-// More changes at once than anybody keeps a list of.
+// More simultaneous changes than the list of changed paths holds.
 func TestThousands(t *testing.T) {
 	t.Parallel()
 	const n = 2*maxDirty + 100
@@ -96,8 +96,7 @@ func TestFiftyWatchersAreCheap(t *testing.T) {
 	}
 }
 
-// Where each file in a watched folder costs a descriptor, a crowded folder is
-// looked at instead.
+// If each file in a watched folder uses a descriptor, a crowded folder is scanned instead.
 func TestCrowdedFolder(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, false)

@@ -6,7 +6,6 @@ package file
 // (see fsnotify.Watcher.Events).
 const chmodMatters = true
 
-// maxEntries is how many files and folders may lie in the watched folders
-// together: kqueue keeps each of them open, and the rest of the program needs
-// descriptors, too.
+// maxEntries is the maximum number of files and folders in all watched folders: kqueue keeps
+// each of them open, and the rest of the program needs descriptors too.
 const maxEntries = 4000

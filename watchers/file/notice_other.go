@@ -2,8 +2,8 @@
 
 package file
 
-// chmodMatters: a change of attributes alone never means a change of content.
+// chmodMatters: a change of attributes never means a change of content.
 const chmodMatters = false
 
-// maxEntries: what lies in a watched folder costs nothing.
+// maxEntries: no limit; the entries of a watched folder use no descriptors.
 const maxEntries = 0

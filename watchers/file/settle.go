@@ -18,14 +18,14 @@ import (
 	"hob/watchers"
 )
 
-// change is one file that differs from what is known of it.
+// change is one file that differs from its known state.
 type change struct {
 	rel   string
 	event string
 	stamp stamp
 }
 
-// settle tells the files that have been quiet.
+// settle reports the files that have been quiet.
 func (r *run) settle(ctx context.Context, now time.Time) error {
 	r.due = time.Time{}
 	var ready []string
@@ -76,17 +76,17 @@ func (r *run) tell(ctx context.Context, rels []string, now time.Time) error {
 	return nil
 }
 
-// judge looks at a pending file once more. Not ready: it waits on. No event:
-// there is nothing to tell.
+// judge checks a pending file again. It returns ready = false if the file must wait longer, and
+// no event if there is no change to report.
 func (r *run) judge(rel string, before stamp, known bool, now time.Time) (c change, ready bool) {
 	p := r.pending[rel]
 	s, state := r.look(rel)
 	restless := state == there && known && now.Sub(p.first) >= patience
 	switch {
 	case state == unknown:
-		return c, true // a scan finds it when it can be seen again
+		return c, true // a later scan finds it when it is visible again
 	case (state == gone) != p.gone || (s != p.stamp && !restless):
-		r.wait(rel, s, state == gone, now) // still moving
+		r.wait(rel, s, state == gone, now) // still changing
 		return c, false
 	case p.calm().After(now) && !restless:
 		p.at = p.calm()
@@ -109,8 +109,8 @@ func (r *run) judge(rel string, before stamp, known bool, now time.Time) (c chan
 	return c, true
 }
 
-// downloading reports whether the unfinished download of this very file lies
-// beside it: Firefox holds the name with an empty file meanwhile.
+// downloading reports whether an unfinished download of this file exists next to it: Firefox
+// reserves the name with an empty file during a download.
 func (r *run) downloading(rel string) bool {
 	for _, ending := range [...]string{".part", ".crdownload", ".partial"} {
 		if _, err := os.Lstat(r.path(rel) + ending); err == nil {
@@ -120,7 +120,7 @@ func (r *run) downloading(rel string) bool {
 	return false
 }
 
-// commit fires the events that are wanted and records all of them.
+// commit fires the requested events and records all changes.
 func (r *run) commit(ctx context.Context, changes []change, now time.Time) error {
 	if len(changes) == 0 {
 		return nil
@@ -158,7 +158,7 @@ func (r *run) commit(ctx context.Context, changes []change, now time.Time) error
 	return err
 }
 
-// payload is a signal for programs.
+// payload is the JSON form of a signal.
 type payload struct {
 	Path  string `json:"path"`
 	Name  string `json:"name"`
@@ -175,13 +175,13 @@ func (r *run) signal(c change, seq int64, now time.Time) watchers.Signal {
 		t.Raw = []byte(path)
 	}
 	raw, err := json.Marshal(t)
-	if err != nil { // a programming error: payload holds texts and a number
+	if err != nil { // a programming error: payload holds strings and a number
 		panic(fmt.Sprintf("file: payload: %v", err))
 	}
 	sum := sha256.Sum256([]byte(rowKey(c.rel)))
 	return watchers.Signal{
-		// The count of batches keeps a file that goes and comes back as it was
-		// apart from its first coming.
+		// The batch number distinguishes a file that was removed and restored unchanged from
+		// its first appearance.
 		Key:  fmt.Sprintf("%s:%s:%d:%d:%d", c.event, hex.EncodeToString(sum[:12]), c.stamp.size, c.stamp.mtime, seq),
 		Text: r.text(c), Payload: raw, Source: provenance.Outside, At: now,
 	}

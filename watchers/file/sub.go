@@ -1,9 +1,9 @@
 package file
 
-// sub is one watcher at the hub.
+// sub is one watcher joined to the hub.
 type sub struct {
 	hub  *hub
-	wake chan struct{} // has room for one
+	wake chan struct{} // capacity 1
 
 	// Guarded by hub.mu.
 	dirty  map[string]struct{}
@@ -72,7 +72,7 @@ func (s *sub) keep(dirs map[string]struct{}) {
 	}
 }
 
-// news is what changed: paths, everything, or perhaps the watched folder itself.
+// news describes changes: paths, everything, or possibly the root itself.
 type news struct {
 	paths map[string]struct{}
 	all   bool
@@ -88,7 +88,7 @@ func (s *sub) take() news {
 	return n
 }
 
-// lose says that dir is not what it was, although the system reported nothing.
+// lose marks dir as changed although the system reported nothing.
 func (s *sub) lose(dir string) {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()

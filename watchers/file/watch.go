@@ -13,26 +13,26 @@ import (
 	"hob/watchers"
 )
 
-// The pace of a watcher.
+// Intervals of a watcher.
 const (
-	// quiet is how long a file must not have changed before it is told.
+	// quiet is how long a file must be unchanged before it is reported.
 	quiet = 500 * time.Millisecond
-	// quietGone is how long a file must be missing before it counts as
-	// removed: some programs delete a file and write it anew.
+	// quietGone is how long a file must be missing before it counts as removed: some programs
+	// delete a file and write it again.
 	quietGone = time.Second
-	// quietPartial is when a file is looked at again beside which an
-	// unfinished download of the same name lies.
+	// quietPartial is the interval at which a file next to an unfinished download of the same
+	// name is checked again.
 	quietPartial = 5 * time.Second
-	// patience is after how long a known file that never gets quiet, such as a
-	// log, is told as changed all the same.
+	// patience is the time after which a known file that changes continuously, such as a log,
+	// is reported as changed anyway.
 	patience = time.Minute
-	// coalesce is the least time between two looks at what is pending.
+	// coalesce is the shortest interval between two checks of the pending files.
 	coalesce = 50 * time.Millisecond
-	// rescanDelay lets a burst of changes pass before everything is looked at.
+	// rescanDelay waits for the end of a burst of changes before a full scan.
 	rescanDelay = 200 * time.Millisecond
-	// pollEvery is the pace where the system gives no notice.
+	// pollEvery is the scan interval without notifications of the system.
 	pollEvery = 30 * time.Second
-	// batchSize is how many files are committed together.
+	// batchSize is the number of files per commit.
 	batchSize = 200
 )
 
@@ -44,33 +44,33 @@ type watch struct {
 	cfg  settings
 	deps watchers.Deps
 	hub  *hub
-	home string // Hob's own folder: its changes would feed on themselves
+	home string // Hob's own folder, excluded: its changes would cause more changes
 }
 
-// run is one life of a watch; it belongs to the goroutine of Run.
+// run is the state of one Run; it belongs to the goroutine of Run.
 type run struct {
 	*watch
 	sub     *sub
 	fire    fireFunc
 	prog    progress
-	root    os.FileInfo         // the watched place at the last scan, nil when it was not there
-	real    string              // cfg.root with links resolved; what the system reports lies below it
+	root    os.FileInfo         // the root at the last scan, nil if it did not exist
+	real    string              // cfg.root with links resolved; system events use paths below it
 	pending map[string]*pending // by path relative to root
-	due     time.Time           // no pending file is due before; zero when there is none
-	rescan  time.Time           // when to look at everything; zero for never
+	due     time.Time           // the earliest due time of the pending files; zero if none is pending
+	rescan  time.Time           // time of the next full scan; zero for never
 	scanned time.Time
 	took    time.Duration
-	poll    bool // the system's notices are not enough
+	poll    bool // notifications are incomplete, so scan periodically
 	told    map[string]bool
 }
 
-// pending is a file that may have changed and has to get quiet first.
+// pending is a file that may have changed and must become quiet first.
 type pending struct {
 	stamp   stamp
 	gone    bool
-	changed time.Time // last change that was noticed
-	first   time.Time // first one: waiting since
-	at      time.Time // look again
+	changed time.Time // last detected change
+	first   time.Time // first detected change: waiting since
+	at      time.Time // time of the next check
 }
 
 // Run implements watchers.Watcher.
@@ -110,7 +110,7 @@ func (r *run) loop(ctx context.Context) error {
 	}
 }
 
-// step does what is due.
+// step runs the due work.
 func (r *run) step(ctx context.Context) error {
 	now := time.Now()
 	if !r.rescan.IsZero() && !r.rescan.After(now) {
@@ -125,7 +125,7 @@ func (r *run) step(ctx context.Context) error {
 	return nil
 }
 
-// hear takes the news of the hub.
+// hear processes the changes reported by the hub.
 func (r *run) hear(ctx context.Context) {
 	n := r.sub.take()
 	now := time.Now()
@@ -142,7 +142,7 @@ func (r *run) hear(ctx context.Context) {
 	}
 }
 
-// moved reports whether the watched place is another one than at the last scan.
+// moved reports whether the root is a different file or folder than at the last scan.
 func (r *run) moved() bool {
 	fi, err := os.Stat(r.cfg.root)
 	switch {
@@ -154,7 +154,7 @@ func (r *run) moved() bool {
 	return r.root.IsDir() != fi.IsDir() || (fi.IsDir() && !os.SameFile(fi, r.root))
 }
 
-// later plans a look at everything, not so often that scanning is all it does.
+// later schedules a full scan, but not so often that scanning takes all the time.
 func (r *run) later(now time.Time, delay time.Duration) {
 	at := now.Add(delay)
 	if least := r.scanned.Add(10 * r.took); !r.scanned.IsZero() && least.After(at) {
@@ -163,10 +163,10 @@ func (r *run) later(now time.Time, delay time.Duration) {
 	r.rescan = earlier(r.rescan, at)
 }
 
-// touch looks at one path the system reported.
+// touch checks one path that the system reported.
 func (r *run) touch(ctx context.Context, path string, now time.Time) {
 	if r.root == nil || !r.root.IsDir() {
-		if _, up := below(path, r.real); up { // the place itself, or a folder above it
+		if _, up := below(path, r.real); up { // the root itself, or a folder above it
 			if r.root == nil || path != r.real {
 				r.later(now, 0)
 				return
@@ -197,7 +197,7 @@ func (r *run) touch(ctx context.Context, path string, now time.Time) {
 	}
 }
 
-// outside reports whether rel lies in a folder that is not watched.
+// outside reports whether rel is in a folder that is not watched.
 func (r *run) outside(rel string) bool {
 	dir := filepath.Dir(rel)
 	if dir == "." {
@@ -232,7 +232,7 @@ func (r *run) wait(rel string, s stamp, isGone bool, now time.Time) {
 	}
 	p.stamp, p.gone, p.changed = s, isGone, now
 	next, limit := p.calm(), p.first.Add(patience)
-	if next.After(limit) { // look all the same: judge knows whether it may stay restless
+	if next.After(limit) { // check anyway: judge decides whether it may keep changing
 		next = limit
 		if !now.Before(limit) {
 			next = now.Add(quiet)
@@ -245,7 +245,7 @@ func (r *run) wait(rel string, s stamp, isGone bool, now time.Time) {
 	r.due = earlier(r.due, p.at)
 }
 
-// calm is when the file will have been quiet for long enough.
+// calm returns when the file will have been quiet for long enough.
 func (p *pending) calm() time.Time {
 	if p.gone {
 		return p.changed.Add(quietGone)
@@ -253,20 +253,20 @@ func (p *pending) calm() time.Time {
 	return p.changed.Add(quiet)
 }
 
-// presence is what a look at a path gave.
+// presence is the result of a check of a path.
 type presence int
 
 const (
-	unknown presence = iota // it could not be seen, or is not a file
+	unknown presence = iota // not visible, or not a file
 	there
 	gone
 )
 
-// path is where a file lies; "." is the root itself.
+// path returns the absolute path of a file; "." is the root itself.
 func (r *run) path(rel string) string { return filepath.Join(r.real, rel) }
 
-// look says what is at a path. A file is gone only when the folder that held
-// it can be seen: a disk that was taken away removes nothing.
+// look returns the state of the file at a path. A file counts as gone only if its folder is
+// readable: a removed disk removes no files.
 func (r *run) look(rel string) (stamp, presence) {
 	path := r.path(rel)
 	fi, err := os.Stat(path)
@@ -274,7 +274,7 @@ func (r *run) look(rel string) (stamp, presence) {
 	case err == nil && fi.Mode().IsRegular():
 		return stampOf(fi), there
 	case err == nil:
-		return stamp{}, gone // a folder or a device took its name
+		return stamp{}, gone // now a folder or a device
 	case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
 		return stamp{}, unknown
 	}
@@ -288,7 +288,7 @@ func (r *run) look(rel string) (stamp, presence) {
 	return stamp{}, gone
 }
 
-// earlier is the earlier of two times, of which a zero one does not count.
+// earlier returns the earlier of two times and ignores zero times.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
 		return b
