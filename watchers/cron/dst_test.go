@@ -83,7 +83,7 @@ func (r rule) walk(walls []time.Time, from time.Time) []time.Time {
 	return slices.CompactFunc(out, time.Time.Equal)
 }
 
-// A year of what happens a few times a day.
+// A year of schedules that fire a few times a day.
 func TestYear(t *testing.T) {
 	for _, name := range []string{"Europe/Vilnius", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata"} {
 		t.Run(name, func(t *testing.T) {

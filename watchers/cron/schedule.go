@@ -8,24 +8,23 @@ import (
 
 // schedule fires at wall-clock times of a zone that may change.
 //
-// When the clocks are set forward, a time that does not exist fires at the
-// first instant after the gap; when they are set back, a time that comes twice
-// fires the first time only. A schedule whose hour is "*" is not about certain
-// times but about a pace: it follows real time, so that "every 15 minutes" is
-// neither silent for an hour in autumn nor hurried in spring.
+// When the clocks are set forward, a time that does not exist fires at the first instant after
+// the gap; when they are set back, a repeated time fires only the first time. A schedule with
+// the hour "*" means a frequency instead of certain times. It follows real time, so that "every
+// 15 minutes" neither pauses for an hour in autumn nor speeds up in spring.
 type schedule struct {
 	fields *fields
 	zone   func() *time.Location
 }
 
-// schedules are the lines of one text.
+// schedules are the lines of one cron expression.
 type schedules struct {
 	lines []*fields
 	zone  func() *time.Location
-	fixed bool // the zone is its own, not the owner's
+	fixed bool // the zone is fixed in the configuration
 }
 
-// Next implements watchers.Timed: the first of all lines.
+// Next implements watchers.Timed: the earliest of all lines.
 func (s schedules) Next(t time.Time) (time.Time, bool) {
 	var first time.Time
 	loc := s.zone()
@@ -38,7 +37,7 @@ func (s schedules) Next(t time.Time) (time.Time, bool) {
 	return first, !first.IsZero()
 }
 
-// Carry implements watchers.Carrier: the same time on the wall of another zone.
+// Carry implements watchers.Carrier: the same wall-clock time in the other zone.
 func (s schedules) Carry(at time.Time, from, to *time.Location) (time.Time, bool) {
 	if s.fixed {
 		return at, true
@@ -61,11 +60,11 @@ func (s schedules) Carry(at time.Time, from, to *time.Location) (time.Time, bool
 	return first, true
 }
 
-// oftenADay is from how many times a day on a schedule is about a pace.
+// oftenADay is the number of runs per day from which a schedule counts as a frequency.
 const oftenADay = 7
 
-// pace reports whether the schedule is about so many times an hour or a day, and
-// not about certain times of the day.
+// pace reports whether the schedule means a frequency per hour or day, and not certain times of
+// the day.
 func (s schedules) pace() bool {
 	n := 0
 	for _, f := range s.lines {
@@ -77,10 +76,10 @@ func (s schedules) pace() bool {
 	return n >= oftenADay
 }
 
-// nominal is the calendar minute that an occurrence was meant for, which the
-// clocks may have jumped over: they showed wall then.
+// nominal returns the calendar minute of an occurrence that fired when the clocks showed wall.
+// A clock change may have skipped that minute.
 func (f *fields) nominal(wall time.Time) (out time.Time, found bool) {
-	const longestJump = 24 * time.Hour // Samoa left out a day
+	const longestJump = 24 * time.Hour // Samoa skipped a day
 	for w := wall.Add(-longestJump - time.Minute); ; {
 		n, ok := f.next(w)
 		if !ok || n.After(wall) {
@@ -98,7 +97,7 @@ func (s *schedule) Next(t time.Time) (time.Time, bool) {
 	shift := changeAt(start)
 	wall := asUTC(t, offset)
 	if start.IsZero() || t.Sub(start) > shift {
-		// Far from a change: calendar arithmetic with one offset.
+		// No clock change nearby: calendar arithmetic with one offset.
 		n, ok := s.fields.next(wall)
 		if !ok {
 			return time.Time{}, false
@@ -110,7 +109,7 @@ func (s *schedule) Next(t time.Time) (time.Time, bool) {
 	return s.careful(t, wall.Add(-shift-time.Minute), max(shift, changeAt(end)))
 }
 
-// changeAt is by how much the clocks change at an instant, 0 for the zero time.
+// changeAt returns the change of the UTC offset at an instant, 0 for the zero time.
 func changeAt(t time.Time) time.Duration {
 	if t.IsZero() {
 		return 0
@@ -120,10 +119,9 @@ func changeAt(t time.Time) time.Duration {
 	return (time.Duration(after-before) * time.Second).Abs()
 }
 
-// careful looks at each calendar minute from wall on for the instants it
-// means. Without real time the instants never go back from one minute to the
-// next, so that the first one after t is the answer; with it they may, by as
-// much as the clocks change.
+// careful checks each calendar minute from wall on for its instants. Without real time the
+// instants never decrease from one minute to the next, so the first one after t is the answer;
+// with real time they may decrease by the amount of the clock change.
 func (s *schedule) careful(t, wall time.Time, change time.Duration) (time.Time, bool) {
 	var best time.Time
 	for {
@@ -147,10 +145,9 @@ func (s *schedule) careful(t, wall time.Time, change time.Duration) (time.Time, 
 	}
 }
 
-// instants returns when a clock in loc shows wall. For a time that does not
-// exist, first is the end of the gap, or, when real time counts, the instant
-// at which a clock that was not set forward would show it. second is set for a
-// time that comes twice, when real time counts.
+// instants returns when a clock in loc shows wall. For a time that does not exist, first is the
+// end of the gap or, if real time counts, the instant at which an unchanged clock would show
+// it. second is set for a repeated time if real time counts.
 func instants(wall time.Time, loc *time.Location, realTime bool) (first, second time.Time) {
 	near := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), 0, 0, loc)
 	start, end := near.ZoneBounds()
@@ -168,7 +165,7 @@ func instants(wall time.Time, loc *time.Location, realTime bool) (first, second 
 				return old.In(loc), time.Time{}
 			}
 			return change.In(loc), time.Time{}
-		case old.Before(change) && !fresh.Before(change): // comes twice
+		case old.Before(change) && !fresh.Before(change): // repeated time
 			if realTime {
 				return old.In(loc), fresh.In(loc)
 			}
@@ -178,7 +175,7 @@ func instants(wall time.Time, loc *time.Location, realTime bool) (first, second 
 	return near, time.Time{}
 }
 
-// asUTC writes what a clock with this offset shows at t as if it were in UTC.
+// asUTC returns the wall-clock time of t at this offset as if it were in UTC.
 func asUTC(t time.Time, offset int) time.Time {
 	return t.UTC().Add(time.Duration(offset) * time.Second)
 }
