@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// ReadForTest reads a feed and checks what holds for all of them.
+// ReadForTest reads a feed and checks the properties of all feeds.
 func ReadForTest(t *testing.T, body []byte) {
 	items, title, err := read(body, &url.URL{Scheme: "https", Host: "example.org"})
 	if err != nil {

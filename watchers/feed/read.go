@@ -17,10 +17,10 @@ import (
 	"hob/watchers"
 )
 
-// item is an entry as a program gets it.
+// item is an entry; its JSON form is the payload.
 type item struct {
 	key        string
-	at         time.Time // zero when the feed does not say, or names the future
+	at         time.Time // zero if the feed has no date or a future one
 	Title      string    `json:"title"`
 	Link       string    `json:"link,omitempty"`
 	Author     string    `json:"author,omitempty"`
@@ -31,7 +31,7 @@ type item struct {
 	ID         string    `json:"id,omitempty"`
 }
 
-// read parses a feed and names its entries; base is where it came from.
+// read parses a feed and assigns the keys of its entries. base is the URL of the feed.
 func read(body []byte, base *url.URL) (items []item, title string, err error) {
 	entries, title, err := feeds.Read(body, base)
 	if err != nil {
@@ -48,9 +48,9 @@ func read(body []byte, base *url.URL) (items []item, title string, err error) {
 	return items, title, nil
 }
 
-// name gives the entries their keys: what the feed calls them, else their link,
-// else their content. When several share one, the oldest keeps it and the others
-// are told apart by their links and titles.
+// name assigns the keys of the entries: the id in the feed, otherwise the link, otherwise a
+// hash of the content. If several entries share a key, the oldest keeps it and the others get
+// keys from their links and titles.
 func name(items []item) {
 	same := map[string][]int{}
 	for i, it := range items {
@@ -70,7 +70,7 @@ func name(items []item) {
 		if len(of) < 2 {
 			continue
 		}
-		slices.SortStableFunc(of, func(a, b int) int { // newest first, as feeds are written
+		slices.SortStableFunc(of, func(a, b int) int { // newest first, the usual order of feeds
 			if x, y := items[a].at, items[b].at; !x.IsZero() && !y.IsZero() && !x.Equal(y) {
 				return y.Compare(x)
 			}
@@ -94,7 +94,7 @@ func (it item) signal(from, title string) watchers.Signal {
 		say += " (" + readable.CutRunes(it.Link, 300) + ")"
 	}
 	payload, err := json.Marshal(it)
-	if err != nil { // a programming error: they are texts
+	if err != nil { // a programming error: all values are strings
 		panic(fmt.Sprintf("feed: payload: %v", err))
 	}
 	return watchers.Signal{Key: it.key, Text: say, Payload: payload, Source: provenance.Outside, At: it.at}
