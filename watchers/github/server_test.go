@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// hub is GitHub's API as far as it is asked: lists by repository with ETags,
-// pages with Link, both limits, tokens, the interval of events.
+// hub implements the used part of GitHub's API: lists by repository with ETags, pages with
+// Link, both limits, tokens, the interval of events.
 type hub struct {
 	mu     sync.Mutex
 	lists  map[string][]map[string]any // by path, newest first
@@ -23,7 +23,7 @@ type hub struct {
 	limit  int // requests that are left; -1 for no limit
 	retry  string
 	skew   time.Duration
-	link   string // where the next page is said to be
+	link   string // address of the next page
 	asked  []string
 	same   int
 	tokens []string
