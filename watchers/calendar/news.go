@@ -13,11 +13,10 @@ import (
 	"hob/watchers"
 )
 
-// lateFor is how long after its start an event is still told that began while
-// nobody could tell it.
+// lateFor is how long after its start an event still fires if it could not fire earlier.
 const lateFor = time.Hour
 
-// soon returns what starts within its lead time, and when to look again.
+// soon returns the events within their lead times and the time of the next poll.
 func (w *watch) soon(events []pim.Event, p watchers.Progress, now time.Time) (out []watchers.Signal, wake time.Time) {
 	for _, e := range events {
 		if e.Cancelled {
@@ -37,7 +36,7 @@ func (w *watch) soon(events []pim.Event, p watchers.Progress, now time.Time) (ou
 			// Of several lead times that have passed the last one counts.
 			due = w.signal(starts, e, fmt.Sprintf("%s:%d", e.Start.UTC().Format(time.RFC3339), i), "", now)
 			if due.At = at; p.First && now.After(p.Begun) {
-				due.At = now // what is about to start is news to who asks just now
+				due.At = now // a start reminder counts as new at the first poll
 			}
 		}
 		if due.Key != "" {
@@ -47,9 +46,9 @@ func (w *watch) soon(events []pim.Event, p watchers.Progress, now time.Time) (ou
 	return out, wake
 }
 
-// times are when an event has to be told, in order.
+// times returns when an event must fire, in order.
 func (w *watch) times(e pim.Event) (out []time.Time) {
-	if e.AllDay { // its start came out of the cursor, which has no zone but an offset
+	if e.AllDay { // its start comes from the cursor, which has an offset but no zone
 		y, m, d := e.Start.Date()
 		return []time.Time{time.Date(y, m, d, 0, int(w.morning/time.Minute), 0, 0, w.zone())}
 	}
@@ -59,7 +58,7 @@ func (w *watch) times(e pim.Event) (out []time.Time) {
 	return out
 }
 
-// over reports whether it is too late to say that an event starts.
+// over reports whether it is too late to announce the start of an event.
 func over(e pim.Event, now time.Time) bool {
 	if e.AllDay {
 		return !now.Before(e.End) || now.Sub(e.Start) >= 24*time.Hour
@@ -67,8 +66,8 @@ func over(e pim.Event, now time.Time) bool {
 	return now.Sub(e.Start) >= lateFor || now.After(e.Start) && !now.Before(e.End)
 }
 
-// differences compares what was seen with what is there. Occurrences of one
-// series with the same news are told as one.
+// differences compares the cursor with the current events. Occurrences of one series with the
+// same change fire once.
 func (w *watch) differences(was, is cursor, now time.Time) (out []watchers.Signal) {
 	told := map[string]bool{}
 	add := func(what string, e pim.Event, key, before string) {
@@ -117,13 +116,13 @@ func (c cursor) looked(calendar string) bool {
 	return slices.ContainsFunc(c.Calendars, func(s seen) bool { return s.Name == calendar })
 }
 
-// renamed reports whether an occurrence is new or gone only because its event
-// became a recurring one, or stopped being one: it has another name there.
+// renamed reports whether an occurrence was added or removed only because its event became
+// recurring or stopped being recurring: its id changes then.
 func (w *watch) renamed(e pim.Event, others []pim.Event) bool {
 	return slices.ContainsFunc(others, func(o pim.Event) bool { return o.UID == e.UID && whenOf(o) == whenOf(e) })
 }
 
-// signal words one piece of news.
+// signal formats one change.
 func (w *watch) signal(what string, e pim.Event, key, before string, now time.Time) watchers.Signal {
 	title := phrase.Cut(e.Title, 120)
 	if title == "" {
@@ -150,7 +149,7 @@ func (w *watch) signal(what string, e pim.Event, key, before string, now time.Ti
 		News string `json:"news"`
 		pim.Event
 	}{what, e})
-	if err != nil { // it is made of texts and times
+	if err != nil { // it consists of strings and times
 		raw = json.RawMessage("{}")
 	}
 	return watchers.Signal{
@@ -158,7 +157,7 @@ func (w *watch) signal(what string, e pim.Event, key, before string, now time.Ti
 	}
 }
 
-// begins says when an event starts, seen from now.
+// begins describes when an event starts, relative to now.
 func begins(e pim.Event, now time.Time, at string) string {
 	left := e.Start.Sub(now)
 	switch {
@@ -172,10 +171,10 @@ func begins(e pim.Event, now time.Time, at string) string {
 	return "started " + plain(max((-left).Round(time.Minute), time.Minute)) + " ago (" + at + ")"
 }
 
-// when writes a time for people.
+// when formats a time for people.
 func when(t time.Time, allDay bool, zone *time.Location, now time.Time) string {
 	day := func(t time.Time) string { return t.Format("2006-01-02") }
-	if now = now.In(zone); !allDay { // a day is the same everywhere
+	if now = now.In(zone); !allDay { // a day is the same in all zones
 		t = t.In(zone)
 	}
 	name := t.Format("on Mon 2 Jan")
