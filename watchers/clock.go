@@ -5,33 +5,31 @@ import (
 	"time"
 )
 
-// The bounds of the clock.
+// Limits of the clock.
 const (
-	// longestSleep bounds one wait: timers do not run while the machine is
-	// suspended and do not notice a changed wall clock, so it is compared at
-	// least this often.
+	// longestSleep limits one wait. Timers stop while the machine is suspended and do not
+	// notice a changed wall clock, so the clock is compared at least this often.
 	longestSleep = 30 * time.Second
-	// grace is how late an occurrence still counts as on time.
+	// grace is how late an occurrence may run and still count as on time.
 	grace = time.Minute
-	// smallJump is what wall and monotonic clock may differ between two looks
-	// without being worth a line in the log (time daemons slew slowly).
+	// smallJump is the largest difference between wall and monotonic clock that is not logged
+	// (time daemons adjust slowly).
 	smallJump = 2 * time.Second
-	// wrongClock is how far ahead of now the last handled occurrence must lie
-	// before the clock is taken to have been wrong when it was handled: the
-	// schedule then starts anew from now instead of waiting for years.
-	// Occurrences that did fire keep their keys and are not told again. It is
-	// more than the 26 hours that lie between the zones of the earth.
+	// wrongClock detects a clock that was wrong: the last handled occurrence is further than
+	// this ahead of now. The schedule then restarts from now instead of waiting for years.
+	// Occurrences that fired keep their keys and do not fire again. The value exceeds the 26
+	// hours between the outermost time zones.
 	wrongClock = 27 * time.Hour
 )
 
-// timer is one timed watcher under the clock.
+// timer is the heap entry of one timed watcher.
 type timer struct {
 	spec  Spec
 	timed Timed
-	next  time.Time      // nominal time of the next occurrence; not before it is due
-	last  time.Time      // newest nominal time that was handled
-	zone  *time.Location // in which next and last were computed
-	retry time.Time      // not before, after a failure
+	next  time.Time      // nominal time of the next occurrence; it runs at this time or later
+	last  time.Time      // newest nominal time already handled
+	zone  *time.Location // zone in which next and last were computed
+	retry time.Time      // earliest time of the next attempt after a failure
 	fails int
 	index int
 }
@@ -43,8 +41,8 @@ func (t *timer) due() time.Time {
 	return t.next
 }
 
-// clock orders the timed watchers by what is due next. It belongs to one
-// goroutine, knows no database and takes the wall-clock time as an argument.
+// clock orders the timed watchers by their next due time. Only one goroutine uses it. It has no
+// database and gets the wall-clock time as an argument.
 type clock struct {
 	heap timers
 	byID map[string]*timer
@@ -65,10 +63,10 @@ func (c *clock) remove(id string) {
 	}
 }
 
-// moved puts a timer whose times changed in its place again.
+// moved restores the heap order after a timer's times changed.
 func (c *clock) moved(t *timer) { heap.Fix(&c.heap, t.index) }
 
-// first returns the timer that is due at now, the longest waiting first, or nil.
+// first returns the timer that is due at now and has waited longest, or nil.
 func (c *clock) first(now time.Time) *timer {
 	if len(c.heap) == 0 || c.heap[0].due().After(now) {
 		return nil
@@ -76,7 +74,7 @@ func (c *clock) first(now time.Time) *timer {
 	return c.heap[0]
 }
 
-// wait is how long to sleep from now on; negative when nothing is scheduled.
+// wait returns how long to sleep from now on. It is negative if nothing is scheduled.
 func (c *clock) wait(now time.Time) time.Duration {
 	if len(c.heap) == 0 {
 		return -1
@@ -84,9 +82,9 @@ func (c *clock) wait(now time.Time) time.Duration {
 	return min(max(c.heap[0].due().Sub(now), 0), longestSleep)
 }
 
-// rebase computes anew what lies in the future, after a start or a clock that
-// was set back, and returns the timers whose next time changed. What is due already stays, and nothing handled comes again, unless
-// the clock was wrong by more than wrongClock when it was handled.
+// rebase recomputes future occurrences after a start or after the clock was set back, and
+// returns the timers whose next time changed. Occurrences already due stay, and handled ones do
+// not repeat unless the clock was ahead by more than wrongClock when they were handled.
 func (c *clock) rebase(now time.Time) []*timer {
 	var changed []*timer
 	for _, t := range c.byID {
@@ -106,7 +104,8 @@ func (c *clock) rebase(now time.Time) []*timer {
 	return changed
 }
 
-// following is the first occurrence after t in the precision of the database.
+// following returns the first occurrence after t, truncated to the precision of the database (1
+// ms).
 func following(timed Timed, t time.Time) (time.Time, bool) {
 	n, ok := timed.Next(t)
 	if !ok {
@@ -116,13 +115,13 @@ func following(timed Timed, t time.Time) (time.Time, bool) {
 	return n, n.After(t)
 }
 
-// jumped is how far the wall clock moved against the monotonic one between two
-// looks: positive after a suspend or when it was set forward.
+// jumped returns how far the wall clock moved against the monotonic clock between two checks.
+// It is positive after a suspend or if the clock was set forward.
 func jumped(before, now time.Time) time.Duration {
 	return now.Round(0).Sub(before.Round(0)) - now.Sub(before)
 }
 
-// timers is the heap of container/heap.
+// timers implements heap.Interface.
 type timers []*timer
 
 func (h timers) Len() int           { return len(h) }
@@ -132,14 +131,14 @@ func (h timers) Swap(i, j int) {
 	h[i].index, h[j].index = i, j
 }
 
-// Push is for container/heap.
+// Push implements heap.Interface.
 func (h *timers) Push(x any) {
 	t := x.(*timer)
 	t.index = len(*h)
 	*h = append(*h, t)
 }
 
-// Pop is for container/heap.
+// Pop implements heap.Interface.
 func (h *timers) Pop() any {
 	old := *h
 	t := old[len(old)-1]

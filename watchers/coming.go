@@ -7,9 +7,8 @@ import (
 	"hob/platform/when"
 )
 
-// Coming returns the next n times of a watcher that fires by the clock, from its
-// next one on, in the owner's zone; none for other kinds and for those that are
-// paused, broken or over.
+// Coming returns the next n times of a timed watcher in the user's zone. It returns none for
+// other kinds and for watchers that are paused, broken or finished.
 func (m *Manager) Coming(s Spec, n int) []time.Time {
 	if s.NextAt.IsZero() || s.State != Active || n <= 0 {
 		return nil
@@ -19,7 +18,7 @@ func (m *Manager) Coming(s Spec, n int) []time.Time {
 	made, err := m.build(s)
 	timed, ok := made.(Timed)
 	if err != nil || !ok {
-		return out // the loop tells about it
+		return out // the loop reports the error
 	}
 	for at := s.NextAt; len(out) < n; {
 		next, more := following(timed, at)
@@ -32,9 +31,8 @@ func (m *Manager) Coming(s Spec, n int) []time.Time {
 	return out
 }
 
-// NextWords lists the next three times of a watcher that fires by the clock, in
-// the owner's zone and seen from now: "today at 17:00, tomorrow at 17:00 and Tue
-// 24 Nov at 17:00"; "" when there are none.
+// NextWords lists the next three times of a timed watcher in the user's zone, relative to now:
+// "today at 17:00, tomorrow at 17:00 and Tue 24 Nov at 17:00". It returns "" without any.
 func (m *Manager) NextWords(s Spec, now time.Time) string {
 	var words []string
 	for _, at := range m.Coming(s, 3) {

@@ -10,9 +10,9 @@ import (
 	"hob/platform/erase"
 )
 
-// Eraser takes phrases out of watchers, schedules and reminders, which go on with
-// what is left; one that is named goes as a whole. Keys of polled ones are kept as digests. What the drivers keep of their
-// own they erase themselves, see DriverEraser.
+// Eraser returns the eraser of watchers, schedules and reminders. It removes phrases from them
+// and they keep running; a watcher named in the erasure is deleted completely. Keys of polled
+// watchers are stored as digests. Drivers erase their own tables, see DriverEraser.
 func (m *Manager) Eraser() erase.Eraser { return eraser{m} }
 
 // DriverEraser is implemented by drivers with tables.
@@ -20,7 +20,7 @@ type DriverEraser interface {
 	Eraser() erase.Eraser
 }
 
-// Erasers are those of the drivers.
+// Erasers returns the erasers of the drivers.
 func Erasers(drivers []Driver) (out []erase.Eraser) {
 	for _, d := range drivers {
 		if e, ok := d.(DriverEraser); ok {
@@ -30,7 +30,7 @@ func Erasers(drivers []Driver) (out []erase.Eraser) {
 	return out
 }
 
-// docKinds are the kinds of documents as which the manager's rows are found.
+// docKinds returns the document kinds under which the manager's rows are indexed.
 func docKinds() []string { return []string{"reminder", "watcher", "schedule"} }
 
 type eraser struct{ m *Manager }
@@ -62,9 +62,9 @@ func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n er
 		return n, err
 	}
 	cursors = cursors.Add(waiting)
-	r.m.silent.take("") // what waits in memory only
+	r.m.silent.take("") // silences held in memory only
 	passed := erase.Table{Name: "watcher_passed", Text: []string{"text", "why"}}
-	for _, id := range e.Events { // messages that were for no watcher
+	for _, id := range e.Events { // messages that matched no watcher
 		if _, err := tx.Exec("DELETE FROM watcher_passed WHERE key = ?", digest(id)); err != nil {
 			return n, fmt.Errorf("watchers: erase: %w", err)
 		}
@@ -94,7 +94,7 @@ func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n er
 	return n.Add(cursors), nil
 }
 
-// versions are what each watcher is made of.
+// versions returns the erasable text of each watcher by id, to detect changes.
 func (eraser) versions(tx *store.Tx) (out map[string]string, err error) {
 	rows, err := tx.Query(`SELECT id, title || char(0) || config || char(0) || action FROM watchers`)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Hand is the loop of a manager that a test drives at wall-clock times of its
-// own, which synctest cannot change.
+// Hand is the loop of a manager that a test runs at chosen wall-clock times, which synctest
+// cannot change.
 type Hand struct {
 	l   *loop
 	now time.Time
@@ -20,7 +20,7 @@ func NewHand(m *Manager, now time.Time) (*Hand, error) {
 	return &Hand{l, now}, err
 }
 
-// To moves the wall clock to now, of which real went by.
+// To moves the wall clock to now while real elapses on the monotonic clock.
 func (h *Hand) To(now time.Time, real time.Duration) {
 	h.l.apply(context.Background())
 	h.l.at(context.Background(), now, now.Sub(h.now)-real)

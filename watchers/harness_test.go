@@ -78,7 +78,7 @@ func newHouse(t testing.TB, more ...watchers.Driver) *house {
 	return h
 }
 
-// fresh makes a new manager, as a new process does.
+// fresh creates a new manager, as a new process does.
 func (h *house) fresh(limit int) {
 	m, err := watchers.New(watchers.Options{
 		Store: h.st, Drivers: h.drivers, Sink: h.sink, Log: slog.New(slog.DiscardHandler), Zone: h.zone, Max: limit,

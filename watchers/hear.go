@@ -10,61 +10,62 @@ import (
 	"hob/knowledge/store"
 )
 
-// KindMessage is the kind that is shown what people write to Hob.
+// KindMessage is the kind of watcher that receives inbound messages.
 const KindMessage = "message"
 
-// listeners finds the watchers that a message is shown to without a look at the
-// others: it is in the way of each message.
+// listeners finds the message watchers without reading the others: the lookup delays each
+// inbound message.
 const listeners = `CREATE INDEX watchers_listeners ON watchers (id) WHERE kind = 'message' AND state = 'active'`
 
-// Message is what somebody wrote to Hob, or where Hob reads along.
+// Message is an inbound message, or a message in a conversation that Hob only reads.
 type Message struct {
-	// ID names it for ever.
+	// ID identifies the message permanently.
 	ID                      string
 	Channel, Chat, ChatName string
-	Session                 string // the conversation that it belongs to
-	Sender, SenderName      string // as the channel knows who wrote it
+	Session                 string // the conversation of the message
+	Sender, SenderName      string // the sender as the channel identifies it
 	Text                    string
-	// Owner: the owner wrote it.
+	// Owner reports that the owner wrote the message.
 	Owner bool
-	// Ignored: Hob does not answer its sender, who is a stranger or writes too much.
+	// Ignored reports that Hob does not answer the sender, who is unknown or over the rate
+	// limit.
 	Ignored bool
 	At      time.Time
 }
 
-// Hearer is a watcher that is shown each message as it comes in. It has no
-// goroutine and asks nobody: what it fires is written in the transaction that
-// takes the message in, so that both are there or none is.
+// Hearer is a watcher that receives each inbound message. It has no goroutine and does no I/O:
+// its signals are written in the transaction that stores the message, so that both are stored
+// or neither.
 type Hearer interface {
-	// Hear says what a message means to it, false for nothing. called are the
-	// other names, addresses and numbers of whoever is named.
+	// Hear returns the signal for a message, and false if the message does not match. called
+	// returns the other names, addresses and numbers of a named person.
 	Hear(m Message, called func(name string) []string) (Signal, bool)
 }
 
-// Unhearer is a Hearer that can say why a message is not for it.
+// Unhearer is a Hearer that can explain why a message did not match.
 type Unhearer interface {
 	Hearer
-	// Unheard says it of a message that Hear has refused; false: of such a message
-	// nobody would expect to be told.
+	// Unheard explains why Hear refused a message. It returns false for messages that users
+	// would not expect to match.
 	Unheard(m Message) (Passed, bool)
 }
 
-// Heard is a signal of a Hearer, for who takes messages in.
+// Heard is a signal of a Hearer, for the caller that stores the message.
 type Heard struct {
 	Spec   Spec
 	Signal Signal
 }
 
-// Overhears reports whether a message of somebody whom Hob does not answer would
-// fire anything, without writing anything.
+// Overhears reports whether a message from an unanswered sender would fire a watcher. It writes
+// nothing.
 func (m *Manager) Overhears(ctx context.Context, msg Message) (bool, error) {
 	found, err := m.hear(m.opt.Store.Reader(ctx), msg, false)
 	return len(found) > 0, err
 }
 
-// HearTx shows a message to the watchers of messages and returns what they fire,
-// which the caller puts into the inbox in the same transaction. A watcher that
-// does not work never keeps a message from being taken.
+// HearTx passes a message to the message watchers and returns their signals; the caller stores
+// the signals in the inbox in the same transaction. A failing watcher never prevents the
+// message from being stored.
 func (m *Manager) HearTx(tx *store.Tx, msg Message) ([]Heard, error) {
 	found, err := m.hear(tx, msg, true)
 	if err != nil {
@@ -95,8 +96,8 @@ func (m *Manager) HearTx(tx *store.Tx, msg Message) ([]Heard, error) {
 	return out, nil
 }
 
-// hear asks the watchers what a message means to them. What it means nothing to is
-// noted, in memory: it is written with what the watcher commits next.
+// hear runs the message watchers on a message. It records mismatches in memory; the watcher's
+// next commit writes them.
 func (m *Manager) hear(q store.Querier, msg Message, note bool) ([]Heard, error) {
 	rows, err := selectRows(q, " INDEXED BY watchers_listeners WHERE kind = '"+KindMessage+"' AND state = 'active'")
 	if err != nil {
@@ -112,8 +113,8 @@ func (m *Manager) hear(q store.Querier, msg Message, note bool) ([]Heard, error)
 	return out, nil
 }
 
-// ears is one watcher's hearing. One that fails is looked at by the loop, which
-// tells the owner.
+// ears runs one message watcher. After a failure the loop checks the watcher and notifies the
+// user.
 func (m *Manager) ears(spec Spec, msg Message, called func(string) []string, note bool) (s Signal, ok bool) {
 	defer func() {
 		if p := recover(); p != nil {

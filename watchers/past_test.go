@@ -14,7 +14,7 @@ import (
 	"hob/watchers"
 )
 
-// teller is a kind that tells of the past.
+// teller is a kind with a history.
 type teller struct{ asked }
 
 func (teller) Past(_ context.Context, since time.Time) (out []watchers.Signal, err error) {
@@ -24,7 +24,7 @@ func (teller) Past(_ context.Context, since time.Time) (out []watchers.Signal, e
 	return out, nil
 }
 
-// tellers makes them, and kinds that panic.
+// tellers creates tellers, and kinds that panic.
 type tellers struct{ source }
 
 func (*tellers) Kind() string                      { return "teller" }

@@ -8,67 +8,63 @@ import (
 	"time"
 )
 
-// Polled is a watcher whose source has to be asked again and again. It has no
-// goroutine of its own: the manager's poller asks all of them with few workers,
-// each at its interval, within its active hours, with a growing pause while the
-// source fails. Driver.New makes a fresh one for each Poll, so that a watcher at
-// rest costs next to nothing: what it must remember is its cursor.
+// Polled is a watcher whose source must be polled. It has no goroutine: the manager's poller
+// polls all of them with a few workers, each at its interval, within its active hours, with a
+// growing delay while the source fails. Driver.New creates a new one for each Poll, so that an
+// idle watcher needs almost no memory. It keeps its state in its cursor.
 type Polled interface {
-	// Every is how often the kind asks when the owner said nothing; 0 leaves it
-	// to the manager (15 minutes).
+	// Every returns the default poll interval of the kind; 0 selects the manager's default (15
+	// minutes).
 	Every() time.Duration
-	// Poll asks the source once. It is never called twice at a time for one
-	// watcher, and ctx has a deadline. When it fails the next Poll gets the same
-	// Progress; what it knows all the same it may return with the error: of that
-	// Signals and Wake count. See Later, ErrOffline and ErrPermanent for errors
-	// that mean more than "not now".
+	// Poll polls the source once. It is never called concurrently for one watcher, and ctx has
+	// a deadline. After a failure the next Poll gets the same Progress. With an error Poll may
+	// still return Signals and Wake; other fields are ignored. See Later, ErrOffline and
+	// ErrPermanent for errors with a special meaning.
 	Poll(ctx context.Context, p Progress) (Found, error)
 }
 
-// Grouped is a Polled that shares a server with others: those of one group are
-// never asked two at a time, and all of them wait when one is told to (Later).
-// A host, or a host and an account, is a good name.
+// Grouped is a Polled that shares a server with others. Only one watcher of a group is polled
+// at a time, and all of them wait if one returns Later. A good group name is a host, or a host
+// and an account.
 type Grouped interface {
 	Group() string
 }
 
-// Progress is where a Polled stands.
+// Progress is the position of a Polled in its source.
 type Progress struct {
-	// Begun is when it was created, restored or resumed: what is older is not new.
+	// Begun is when the watcher was created, restored or resumed: older items are not new.
 	Begun time.Time
-	// First is set until a Poll has succeeded: that one takes the baseline.
+	// First is set until a Poll has succeeded. That Poll takes the baseline.
 	First bool
-	// Cursor is what the last successful Poll returned, nil at first.
+	// Cursor is the cursor of the last successful Poll, nil at first.
 	Cursor json.RawMessage
 }
 
-// Found is what a Poll saw.
+// Found is the result of a Poll.
 //
-// Signals may repeat what was there before: a key that the watcher has met fires
-// never again, for ever, so that a kind can simply return all that it sees. At
-// the first Poll a signal fires only when its At lies after Progress.Begun and
-// not in the future; the keys of all the others are remembered as known. A
-// source that says no time leaves At zero: then it is the time of the Poll, and
-// no news at first.
+// Signals may repeat: a key fires at most once per watcher, so that a kind can return
+// everything it finds. At the first Poll a signal fires only if its At is after Progress.Begun
+// and not in the future; the keys of the others are stored as known. If the source has no
+// times, leave At zero: it becomes the time of the Poll, and such signals are not new at the
+// first Poll.
 //
-// Keys are unique within the watcher; they are kept as digests.
+// Keys are unique within the watcher; they are stored as digests.
 type Found struct {
 	Signals []Signal
-	// Passed is what the source had and the owner did not ask for; the newest of
-	// it is kept, so that it can be said why it was not told.
+	// Passed lists items that did not match the user's conditions. The newest are stored to
+	// explain why the watcher did not fire.
 	Passed []Passed
-	// Cursor replaces the stored one, in the transaction of the signals; nil
-	// keeps it.
+	// Cursor replaces the stored cursor in the transaction of the signals; nil keeps it.
 	Cursor json.RawMessage
-	// Wake is when to Poll again though the interval is not over, such as the
-	// moment before a meeting. It may be closer than the shortest interval.
+	// Wake requests an earlier Poll, such as just before a meeting. It may be sooner than the
+	// shortest interval.
 	Wake time.Time
-	// Wait is how long the source wants to be left alone when that is longer
-	// than the interval; at most a day is believed.
+	// Wait is the delay that the source requests if it is longer than the interval; at most 24
+	// hours are accepted.
 	Wait time.Duration
 }
 
-// sooner is when to ask again: at again, or at the time that was wished.
+// sooner returns the time of the next poll: again, or Wake if that is earlier.
 func (f Found) sooner(again, now time.Time) time.Time {
 	if wake := f.Wake.Round(0); !f.Wake.IsZero() && wake.Before(again) {
 		return later(wake, now.Add(time.Second))
@@ -76,19 +72,18 @@ func (f Found) sooner(again, now time.Time) time.Time {
 	return again
 }
 
-// ErrOffline is wrapped by an error that has its cause on this machine: there is
-// no network. It is tried again soon, and the owner is not told for a day.
+// ErrOffline is wrapped by errors caused by this machine: there is no network. The poll is
+// retried soon, and the user is notified only after a day.
 var ErrOffline = errors.New("this machine seems to have no network")
 
-// LaterError says that the source asked to be left alone, see Later.
+// LaterError reports that the source requested a delay, see Later.
 type LaterError struct {
 	Until time.Time
 	Err   error
 }
 
-// Later wraps an error of a source that named a time (Retry-After, a spent rate
-// limit): the watcher and its group are not asked before. At most a day is
-// believed.
+// Later wraps an error of a source that named a retry time (Retry-After, a rate limit). The
+// watcher and its group are not polled before until; at most 24 hours are accepted.
 func Later(until time.Time, err error) error { return &LaterError{until, err} }
 
 func (e *LaterError) Error() string {
@@ -97,9 +92,8 @@ func (e *LaterError) Error() string {
 
 func (e *LaterError) Unwrap() error { return e.Err }
 
-// Historian is a Polled, or a Watcher, whose source also tells about the past.
+// Historian is a Polled or a Watcher whose source has a history.
 type Historian interface {
-	// Past returns what would have fired since then, oldest first. It changes
-	// nothing.
+	// Past returns what would have fired since a time, oldest first. It changes nothing.
 	Past(ctx context.Context, since time.Time) ([]Signal, error)
 }

@@ -13,8 +13,8 @@ import (
 	"hob/watchers/watcherstest"
 )
 
-// BenchmarkPolledAtRest measures 1,000 watchers of sources that are asked every
-// 15 minutes: memory and goroutines of each, and what a second of rest costs.
+// BenchmarkPolledIdle measures 1,000 watchers polled every 15 minutes: memory and goroutines of
+// each, and the cost of an idle second.
 func BenchmarkPolledAtRest(b *testing.B) {
 	const n = 1000
 	s := &source{}
@@ -54,7 +54,7 @@ func BenchmarkPolledAtRest(b *testing.B) {
 	stop()
 }
 
-// used is the live memory and the number of goroutines.
+// used returns the live memory in bytes and the number of goroutines.
 func used() (bytes int64, goroutines int) {
 	runtime.GC()
 	runtime.GC()

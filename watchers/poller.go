@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// The pace of the poller.
+// Intervals of the poller.
 const (
-	// startGap is how far apart the first polls after a start lie.
+	// startGap is the interval between the first polls after a start.
 	startGap = 200 * time.Millisecond
-	// lookAgain bounds a pause outside active hours: the zone may change.
+	// lookAgain limits the wait outside active hours, because the zone may change.
 	lookAgain = 15 * time.Minute
 	// afterSleep is how long polls wait for the network after a suspend.
 	afterSleep = 10 * time.Second
-	// lifeEnds is how soon to look again whether a poll that was ended has ended.
+	// lifeEnds is the interval at which the poller checks whether a cancelled poll has ended.
 	lifeEnds = 100 * time.Millisecond
 )
 
-// poller asks the polled watchers of one Run: a heap of when each is due, and a
-// few workers. A watcher at rest is one entry of it and nothing else.
+// poller polls the watchers of one Run with a heap of due times and a few workers. An idle
+// watcher is only one entry in it.
 type poller struct {
 	m    *Manager
 	wake chan struct{}
@@ -29,24 +29,24 @@ type poller struct {
 	mu     sync.Mutex
 	heap   entries
 	byID   map[string]*entry
-	busy   map[string]bool   // ids that are being asked
-	groups map[string]*group // those with a poll in work, waiting or held back
-	work   int               // polls in work
+	busy   map[string]bool   // ids with a poll in progress
+	groups map[string]*group // groups with a poll in progress, waiting or delayed
+	work   int               // polls in progress
 }
 
-// entry is one polled watcher.
+// entry is the queue entry of one polled watcher.
 type entry struct {
 	id     string
 	due    time.Time
 	hours  hours
 	group  string
 	told   *told
-	cancel context.CancelFunc // of the poll in work
+	cancel context.CancelFunc // cancels the poll in progress
 	gone   bool               // removed, or replaced by another entry
-	index  int                // in the heap, -1 when it is not there
+	index  int                // in the heap, or -1
 }
 
-// group are the watchers of one server.
+// group holds the waiting watchers of one server.
 type group struct {
 	busy    bool
 	until   time.Time
@@ -60,7 +60,7 @@ func newPoller(m *Manager) *poller {
 	}
 }
 
-// set places a watcher that started or changed.
+// set schedules a watcher that started or changed.
 func (p *poller) set(id string, h hours, groupName string, due time.Time, told *told) {
 	p.mu.Lock()
 	p.drop(id)
@@ -77,8 +77,8 @@ func (p *poller) has(id string) bool {
 	return p.byID[id] != nil
 }
 
-// spread is when a watcher is first asked that went on over a start: not all at
-// once.
+// spread returns the first poll time of a watcher after a restart. It distributes the polls
+// over time.
 func (p *poller) spread(every time.Duration) time.Time {
 	p.mu.Lock()
 	n := len(p.byID) + 1
@@ -86,7 +86,7 @@ func (p *poller) spread(every time.Duration) time.Time {
 	return time.Now().Add(rand.N(min(every, time.Duration(n)*startGap) + 1))
 }
 
-// remove forgets a watcher and ends a poll of it that is in work.
+// remove deletes a watcher and cancels its poll in progress.
 func (p *poller) remove(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -115,7 +115,7 @@ func (p *poller) nudge() {
 	}
 }
 
-// run asks until ctx ends, and returns when all polls have ended.
+// run polls until ctx ends and returns when all polls have ended.
 func (p *poller) run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -152,8 +152,9 @@ func (p *poller) run(ctx context.Context) {
 	}
 }
 
-// rebase moves what is due after the wall clock jumped: forward (a suspend) it
-// waits a little for the network, backward nothing waits longer than it should.
+// rebase adjusts due times after a jump of the wall clock. After a forward jump (a suspend)
+// polls wait briefly for the network; after a backward jump no poll waits longer than its
+// interval.
 func (p *poller) rebase(now time.Time, jump time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -173,9 +174,9 @@ func (p *poller) rebase(now time.Time, jump time.Duration) {
 	heap.Init(&p.heap)
 }
 
-// next takes the watcher out of the heap that is to be asked now, nil when there
-// is none or every worker works. Whose group is at work or held back, and who is
-// outside their hours, are put where they wait.
+// next removes the watcher to poll now from the heap. It returns nil if no watcher is due or
+// all workers are busy. It postpones watchers whose group is busy or delayed and those outside
+// their hours.
 func (p *poller) next(now time.Time) *entry {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -187,7 +188,7 @@ func (p *poller) next(now time.Time) *entry {
 		case !e.hours.in(local):
 			e.due = earlier(e.hours.opens(local), now.Add(lookAgain)).Add(rand.N(time.Second))
 			heap.Fix(&p.heap, 0)
-		case p.busy[e.id]: // an earlier life of it is about to end
+		case p.busy[e.id]: // its former poll is about to end
 			e.due = now.Add(lifeEnds)
 			heap.Fix(&p.heap, 0)
 		case g != nil && g.until.After(now):
@@ -204,7 +205,7 @@ func (p *poller) next(now time.Time) *entry {
 	return nil
 }
 
-// begin marks a poll as in work.
+// begin marks a poll as in progress.
 func (p *poller) begin(e *entry, cancel context.CancelFunc) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -220,8 +221,8 @@ func (p *poller) begin(e *entry, cancel context.CancelFunc) bool {
 	return true
 }
 
-// finish puts the watcher where its next poll waits, and the next of its group
-// into the heap.
+// finish schedules the next poll of the watcher and moves the next watcher of its group into
+// the heap.
 func (p *poller) finish(e *entry, v verdict) {
 	p.mu.Lock()
 	p.work--
@@ -235,7 +236,7 @@ func (p *poller) finish(e *entry, v verdict) {
 	}
 	switch {
 	case e.gone:
-	case v.gone: // its row says what happens next
+	case v.gone: // its row decides what happens next
 		p.drop(e.id)
 	default:
 		e.due = v.again.Round(0)
@@ -254,8 +255,8 @@ func (p *poller) groupOf(name string) *group {
 	return g
 }
 
-// release puts the next waiting watcher of a group into the heap, or all of them
-// when the group is held back: next gives them their time.
+// release moves the next waiting watcher of a group into the heap, or all of them if the group
+// is delayed: next then sets their times.
 func (p *poller) release(name string) {
 	g, ok := p.groups[name]
 	if !ok {
@@ -276,8 +277,7 @@ func (p *poller) release(name string) {
 	}
 }
 
-// wait is how long to sleep; negative when there is nothing to wait for but a
-// worker.
+// wait returns how long to sleep. It is negative if only a free worker can change that.
 func (p *poller) wait(now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -294,7 +294,7 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// entries is the heap of container/heap.
+// entries implements heap.Interface.
 type entries []*entry
 
 func (h entries) Len() int           { return len(h) }
@@ -304,14 +304,14 @@ func (h entries) Swap(i, j int) {
 	h[i].index, h[j].index = i, j
 }
 
-// Push is for container/heap.
+// Push implements heap.Interface.
 func (h *entries) Push(x any) {
 	e := x.(*entry)
 	e.index = len(*h)
 	*h = append(*h, e)
 }
 
-// Pop is for container/heap.
+// Pop implements heap.Interface.
 func (h *entries) Pop() any {
 	old := *h
 	e := old[len(old)-1]

@@ -8,12 +8,11 @@ import (
 	"hob/platform/safehttp"
 )
 
-// maxSite bounds what a site may answer, in bytes.
+// maxSite limits the response of a site, in bytes.
 const maxSite = 5 << 20
 
-// Site is one address that a Polled asks over HTTP, such as that of a feed or a
-// page. It is asked with what it gave with its last answer, so that one where
-// nothing is new costs one small request.
+// Site is an address that a Polled requests over HTTP, such as a feed or a page. Requests send
+// the validators of the last response, so that an unchanged site costs one small request.
 type Site struct {
 	Address string
 
@@ -22,8 +21,8 @@ type Site struct {
 	header  http.Header
 }
 
-// NewSite returns the site at an address, which must be public or one that the
-// owner allowed. The header goes with each request.
+// NewSite returns the site at an address, which must be public or allowed by the user. Each
+// request sends header.
 func NewSite(c *safehttp.Client, address string, header http.Header) (Site, error) {
 	u, err := Address(c, address)
 	if err != nil {
@@ -32,7 +31,7 @@ func NewSite(c *safehttp.Client, address string, header http.Header) (Site, erro
 	return Site{u.String(), u.Host, c, header}, nil
 }
 
-// FullAddress is an address as people write it, with its scheme.
+// FullAddress adds the scheme https to an address written without one.
 func FullAddress(address string) string {
 	if address = strings.TrimSpace(address); address == "" || strings.Contains(address, "://") {
 		return address
@@ -43,13 +42,14 @@ func FullAddress(address string) string {
 // Group implements Grouped.
 func (s Site) Group() string { return s.host }
 
-// Stamp is what a site gave with its last answer. It is a part of a cursor.
+// Stamp holds the validators of a site's last response. It is part of a cursor.
 type Stamp struct {
 	ETag     string `json:"etag,omitempty"`
 	Modified string `json:"modified,omitempty"`
 }
 
-// Ask asks a site. No answer and no error: it is what it was at the stamp.
+// Ask requests a site. It returns no response and no error if the site has not changed since
+// the stamp.
 func (s Site) Ask(ctx context.Context, last Stamp) (*safehttp.Response, Stamp, error) {
 	resp, err := Fetch(ctx, s.network, safehttp.Request{
 		URL: s.Address, If: safehttp.Validators{ETag: last.ETag, LastModified: last.Modified}, MaxBody: maxSite, Header: s.header,
@@ -58,7 +58,7 @@ func (s Site) Ask(ctx context.Context, last Stamp) (*safehttp.Response, Stamp, e
 		return nil, last, err
 	}
 	v := resp.Validators()
-	if len(v.ETag) > 1024 { // longer than one would send again
+	if len(v.ETag) > 1024 { // too long to send back
 		v.ETag = ""
 	}
 	if len(v.LastModified) > 100 {

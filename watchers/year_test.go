@@ -120,8 +120,8 @@ func liveAYear(t *testing.T, year int, zones []string, seed uint64) {
 	}
 }
 
-// account goes through what fired and strikes off the occurrences it stands for,
-// in order; "" means that all of them are accounted for.
+// account strikes off the occurrences that each signal covers, in order; "" means that all of
+// them are accounted for.
 func account(w tracked, signals []watchers.Signal, on []span) string {
 	left := w.want
 	for _, s := range signals {
@@ -134,7 +134,7 @@ func account(w tracked, signals []watchers.Signal, on []span) string {
 			n = s.Skipped
 		}
 		if n > len(left) || !left[n-1].Equal(s.At) {
-			return fmt.Sprintf("%q of %s stands for %d, but what is due then is %v", s.Text, s.At, n, left[:min(n, 3, len(left))])
+			return fmt.Sprintf("%q of %s covers %d, but the due occurrences are %v", s.Text, s.At, n, left[:min(n, 3, len(left))])
 		}
 		switch {
 		case s.Skipped > 0 && w.spec.Missed == watchers.RunOnce,
@@ -246,7 +246,7 @@ func (r zoneRead) expect(e entry, begin, end time.Time) []time.Time {
 	return slices.DeleteFunc(out, func(t time.Time) bool { return !t.After(begin) || t.After(end) })
 }
 
-// first is when the clocks show wall for the first time, or are set past it.
+// first returns when the clocks show wall for the first time, or are set past it.
 func (r zoneRead) first(wall time.Time) time.Time {
 	for _, s := range r.segs {
 		if at := wall.Add(-s.offset); at.Before(s.to) {
@@ -259,8 +259,7 @@ func (r zoneRead) first(wall time.Time) time.Time {
 	return time.Time{}
 }
 
-// each is whenever the clocks show wall, and when they would have if they had
-// not been set past it.
+// each returns all times at which the clocks show wall, and the time at which they skip it.
 func (r zoneRead) each(wall time.Time) []time.Time {
 	var out []time.Time
 	for i, s := range r.segs {

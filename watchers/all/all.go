@@ -1,5 +1,5 @@
-// Package all is the list of the kinds of watchers; nothing else. Adding a kind
-// is one line here.
+// Package all lists the kinds of watchers and has no other content. Adding a kind takes one
+// line here.
 package all
 
 import (
@@ -15,8 +15,8 @@ import (
 	"hob/watchers/page"
 )
 
-// Drivers returns one driver of each kind. Drivers may hold resources that
-// their watchers share, so make them once for a process.
+// Drivers returns one driver of each kind. Drivers may hold resources that their watchers
+// share, so call it once per process.
 func Drivers() []watchers.Driver {
 	return []watchers.Driver{
 		calendar.New(),
