@@ -13,9 +13,8 @@ import (
 	"hob/platform/erase"
 )
 
-// Eraser takes texts out of what was said, of its summaries and of the windows
-// that are held in memory. base is where the messages are found; nil: they are
-// not.
+// Eraser returns the eraser of messages, summaries and cached windows. base is the index of the
+// messages; nil: not indexed.
 func (s *Sessions) Eraser(base *knowledge.Base) erase.Eraser { return eraser{s, base} }
 
 type eraser struct {
@@ -28,7 +27,7 @@ func (eraser) Tables() []string {
 	return []string{"sessions", "messages", "windows", "summaries", "resets", "indexed", "toolsets", "stamps"}
 }
 
-// stored is a message or a summary as it stands in its table.
+// stored is a row of messages or summaries.
 type stored struct {
 	id            int64
 	session, turn string
@@ -36,8 +35,8 @@ type stored struct {
 	first, last   int64 // of a summary
 }
 
-// EraseTx implements erase.Eraser. Messages stay where they are, with their
-// calls and results, so that the conversation can go on.
+// EraseTx implements erase.Eraser. Messages keep their position, calls and results, so that the
+// conversation can continue.
 func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
 	if e.ID != "" {
 		r.s.erasing()
@@ -80,8 +79,7 @@ func (r eraser) changeTx(tx *store.Tx, id int64, raw []byte, gone bool) error {
 	return nil
 }
 
-// summariesTx: a summary of messages that went as a whole says nothing any more,
-// but that something was said.
+// summariesTx empties summaries whose messages were erased completely.
 func (eraser) summariesTx(tx *store.Tx, whole []int64, e *erase.Erasure, s *erase.Scrubber) (n int, err error) {
 	sums, err := read(tx, `SELECT id, session, '', content, first, last FROM summaries`)
 	if err != nil {
@@ -123,8 +121,8 @@ func read(tx *store.Tx, query string) (out []stored, err error) {
 	return out, rows.Err()
 }
 
-// cleanMessage returns the message without what goes, nil when it stays as it
-// is; gone says that nothing of it is left.
+// cleanMessage returns the message without the erased text, nil if it is unchanged; gone
+// reports that it is empty now.
 func cleanMessage(m stored, e *erase.Erasure, s *erase.Scrubber) (raw []byte, gone bool, err error) {
 	gone = e.Whole(m.turn, m.session, "")
 	if !gone && len(e.Calls) == 0 && !s.Has(string(m.raw)) {
@@ -153,8 +151,8 @@ func cleanMessage(m stored, e *erase.Erasure, s *erase.Scrubber) (raw []byte, go
 	return b, gone, nil
 }
 
-// cleanPart takes out what goes; false when nothing is left of the part. What a
-// model wants back unchanged cannot be changed: a thought goes as a whole.
+// cleanPart removes the erased text; it returns false if the part is empty now. A thought must
+// be sent back to the model unchanged, so it is removed completely.
 func cleanPart(p *llm.Part, all bool, s *erase.Scrubber) bool {
 	was := *p
 	text := func(t string) string {
@@ -223,22 +221,21 @@ func cleanSummary(sum stored, gone bool, s *erase.Scrubber) ([]byte, error) {
 	return raw, nil
 }
 
-// erasing makes what is being made of older texts worthless: a summary that a
-// model is asked for now was made from what is erased.
+// erasing invalidates compactions in progress: their summaries may contain the erased text.
 func (s *Sessions) erasing() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.erased++
 }
 
-// erasedSince reports whether something was erased since a count was read.
+// erasedSince reports whether an erasure happened since the count was read.
 func (s *Sessions) erasedSince(n int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.erased != n
 }
 
-// drop forgets the windows that are held in memory.
+// drop clears the cached windows.
 func (s *Sessions) drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -36,8 +36,8 @@ func (f *fixture) forget(phrase string, dry bool) {
 	fatal(f.t, ers.Finish(f.t.Context()))
 }
 
-// A summary that is being made is thrown away when what it is made of is
-// forgotten, and kept when it was only asked what would be.
+// A summary in progress is discarded if its messages are erased, and kept if the erasure was
+// only previewed.
 func TestForgettingWhileASummaryIsMade(t *testing.T) {
 	for _, dry := range []bool{true, false} {
 		f := newSessions(t)
@@ -58,8 +58,7 @@ func TestForgettingWhileASummaryIsMade(t *testing.T) {
 	}
 }
 
-// Whatever arguments a model gave, forgetting comes to its end and the
-// conversation can go on.
+// Whatever arguments a model gave, an erasure terminates and the conversation can continue.
 func TestForgettingWithinArguments(t *testing.T) {
 	for args, want := range map[string]string{
 		`{"pin":4711,"door":"of 4711"}`: `{"pin":0,"door":"of ` + erase.Mark + `"}`,

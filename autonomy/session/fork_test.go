@@ -80,8 +80,8 @@ func TestFork(t *testing.T) {
 	}
 }
 
-// A fork of what was summarised begins with the summary; one of an older
-// message has the originals.
+// A fork of a summarized conversation begins with the summary; a fork at an older message has
+// the originals.
 func TestForkOfASummary(t *testing.T) {
 	f := newSessions(t)
 	c := f.compactor(newBrain(0, always(summaryOf("long ago"))), session.CompactorOptions{Chars: 8000})

@@ -1,31 +1,31 @@
 package session
 
-// charsPerToken is less than any text in any language has; four, the usual
-// guess, is far too much for other languages than English.
+// charsPerToken is below the value of any text in any language. The usual guess of four is too
+// high for languages other than English.
 const charsPerToken = 2.5
 
-// gauge is how a conversation was counted last.
+// gauge is the last token count of a conversation.
 type gauge struct {
-	ratio    float64 // bytes that make a token
-	overhead int     // bytes of a request that are not messages
+	ratio    float64 // bytes per token
+	overhead int     // bytes of a request outside the messages
 }
 
-// Counted notes what a provider counted for a request of so many bytes, of
-// which overhead were not messages.
+// Counted records the provider's token count for a request of chars bytes, overhead of them
+// outside the messages.
 func (s *Sessions) Counted(session string, chars, overhead, tokens int) {
 	if chars <= 0 || tokens <= 0 {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.gauges) >= 4*cached { // the next answer counts again
+	if len(s.gauges) >= 4*cached { // the next answer is counted again
 		clear(s.gauges)
 	}
 	s.gauges[session] = gauge{min(max(float64(chars)/float64(tokens), 0.5), 8), overhead}
 }
 
-// PerToken is how many bytes of this conversation a token is: by the
-// provider's last count, before the first one a cautious guess.
+// PerToken returns the bytes per token of this conversation: by the provider's last count,
+// initially a conservative estimate.
 func (s *Sessions) PerToken(session string) float64 { return s.gaugeOf(session).ratio }
 
 func (s *Sessions) gaugeOf(session string) gauge {

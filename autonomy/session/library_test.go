@@ -35,8 +35,8 @@ func (f *fixture) shelves() []shelf {
 	return out
 }
 
-// Each message is a row of its conversation, in its order, with who said it and
-// whose memory it is; the copies in a fork are none.
+// Each message becomes a row of its conversation in order, with speaker and realm; copies in a
+// fork do not.
 func TestMessagesBecomeRows(t *testing.T) {
 	f := newSessions(t)
 	f.add("home", "t1", user("The plumber comes on Friday"), says("Noted."))
@@ -88,7 +88,7 @@ func TestNamesOfStrangers(t *testing.T) {
 	}
 }
 
-// Cut off at any batch, the rows are in the end the same as when made at once.
+// After interruptions at any batch, the rows are the same as without.
 func TestRowsAfterInterruptions(t *testing.T) {
 	fill := func(f *fixture, from, to int) {
 		f.write(func(tx *store.Tx) error {

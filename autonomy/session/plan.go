@@ -9,7 +9,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// plan is a compaction that is being made.
+// plan is a compaction in progress.
 type plan struct {
 	session, turn string
 	unattended    bool
@@ -18,15 +18,14 @@ type plan struct {
 	old           []said
 	prev          Summary
 	next          Summary
-	first         int64 // with which the new window begins
-	whole, gone   int   // bytes of the window, and of what leaves it
+	first         int64 // first message of the new window
+	whole, gone   int   // bytes of the window, and of the part that leaves it
 }
 
-// plan finds what leaves the window: whole turns up to the given one, the
-// oldest first, so that what stays fits into room. The newest keep messages
-// stay as far as they fit; the turn itself goes only when it alone is more than
-// limit. A negative limit means that the turn is running: it stays, and is in
-// room.
+// plan selects what leaves the window: whole turns up to the given one, oldest first, so that
+// the rest fits into room. The newest keep messages stay if they fit; the turn itself leaves
+// only if it is larger than limit. A negative limit means that the turn is running: it stays
+// and counts against room.
 func (c *Compactor) plan(ctx context.Context, session, turn string, limit, room, keep int) (*plan, error) {
 	e, err := c.s.window(ctx, session)
 	if err != nil {
@@ -36,10 +35,10 @@ func (c *Compactor) plan(ctx context.Context, session, turn string, limit, room,
 	defer c.s.mu.Unlock()
 	w := e.Value.(*window)
 	n := len(w.msgs)
-	for n > w.begin() && w.turns[n-1] != turn { // what came later stays
+	for n > w.begin() && w.turns[n-1] != turn { // later messages stay
 		n--
 	}
-	if n == w.begin() && limit < 0 { // the turn has stored nothing yet
+	if n == w.begin() && limit < 0 { // the turn has no messages yet
 		n = len(w.msgs)
 	}
 	if limit < 0 {
@@ -47,7 +46,7 @@ func (c *Compactor) plan(ctx context.Context, session, turn string, limit, room,
 			n--
 			room -= Chars(w.msgs[n])
 		}
-		room /= 2 // the summary needs some as well
+		room /= 2 // the summary needs some room as well
 	}
 	cut := w.leaves(n, limit, room, keep)
 	if cut == w.begin() {
@@ -73,9 +72,9 @@ func (c *Compactor) plan(ctx context.Context, session, turn string, limit, room,
 	return p, nil
 }
 
-// leaves is the index up to which messages leave the window, which ends at n:
-// the newest turn stays when it has at most limit or room, older ones while
-// there are fewer than keep messages and all have room.
+// leaves returns the index up to which messages leave the window, which ends at n. The newest
+// turn stays if it has at most limit or room bytes, older ones while fewer than keep messages
+// stay and all fit.
 func (w *window) leaves(n, limit, room, keep int) int {
 	i, chars := n, 0
 	for i > w.begin() {
@@ -96,7 +95,7 @@ func (w *window) leaves(n, limit, room, keep int) int {
 	return i
 }
 
-// Origins are from where the outside text in a message came.
+// Origins returns the origins of the untrusted text in a message.
 func Origins(m llm.Message) []provenance.Origin {
 	var lists [][]provenance.Origin
 	for _, p := range m.Parts {
@@ -107,8 +106,8 @@ func Origins(m llm.Message) []provenance.Origin {
 	return provenance.Join(lists...)
 }
 
-// OriginsIn are those of a message that is shown elsewhere: where it repeats
-// what others of its conversation brought, the conversation itself is named.
+// OriginsIn returns the origins of a message that is shown elsewhere: text repeated from its
+// own conversation has the conversation as origin.
 func OriginsIn(m llm.Message, session, turn string) []provenance.Origin {
 	if _, src := Text(m); !src.Tainted() {
 		return nil

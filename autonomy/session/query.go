@@ -9,24 +9,24 @@ import (
 	"hob/platform/phrase"
 )
 
-// Bounds of a query.
+// Limits of a query.
 const (
 	maxTerms = 16
 	maxTerm  = 64 // characters
-	// around is how many words of a message are shown about the first that fits.
+	// around is the number of words shown around the first match in a message.
 	around = 24
 )
 
-// term is a word or a phrase of a query, folded.
+// term is a folded word or phrase of a query.
 type term struct {
 	words  []string
-	begins bool // the last word may go on
+	begins bool // the last word is a prefix
 }
 
-// terms is a query in the language of people.
+// terms is a parsed query.
 type terms struct{ want, without []term }
 
-// parseQuery reads words, phrases "in quotes" and -words.
+// parseQuery parses words, phrases "in quotes" and -words.
 func parseQuery(text string) (t terms) {
 	for i, piece := range strings.Split(strings.ToValidUTF8(text, " "), `"`) {
 		if i%2 == 1 {
@@ -55,7 +55,7 @@ func (t *terms) add(to *[]term, text string, begins bool) {
 	}
 }
 
-// plain are the words that are wanted, without any sign.
+// plain returns the required words without operators.
 func (t terms) plain() string {
 	var out []string
 	for _, w := range t.want {
@@ -64,8 +64,7 @@ func (t terms) plain() string {
 	return strings.Join(out, " ")
 }
 
-// tokens are the words of a text, folded; what is not a part of a word parts
-// them.
+// tokens returns the folded words of a text.
 func tokens(s string) (out []string) {
 	for w := range strings.FieldsFuncSeq(s, apart) {
 		if w = fold(w); w != "" {
@@ -77,7 +76,7 @@ func tokens(s string) (out []string) {
 
 func apart(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) }
 
-// fold takes ASCII as it comes: most words are, and are lower case.
+// fold is the fast path for ASCII: most words are ASCII and lower case.
 func fold(w string) string {
 	for i := range len(w) {
 		if w[i] >= 0x80 || w[i] < '0' || 'A' <= w[i] && w[i] <= 'Z' {
@@ -87,10 +86,11 @@ func fold(w string) string {
 	return w
 }
 
-// has reports whether the words of a text hold a term.
+// has reports whether the words of a text contain a term.
 func (t term) has(words []string) bool { return t.at(words, 0) >= 0 }
 
-// at is where a term begins in words, from some word on; -1 when it is not there.
+// at returns the first index from which words contain the term, at least from; -1 if there is
+// none.
 func (t term) at(words []string, from int) int {
 	last := len(t.words) - 1
 	for i := from; i+last < len(words); i++ {
@@ -101,14 +101,14 @@ func (t term) at(words []string, from int) int {
 		if w == t.words[last] || t.begins && strings.HasPrefix(w, t.words[last]) {
 			return i
 		}
-		if unspaced(t.words[last]) && strings.Contains(w, t.words[last]) { // its words are not set apart
+		if unspaced(t.words[last]) && strings.Contains(w, t.words[last]) { // words of this script are not separated
 			return i
 		}
 	}
 	return -1
 }
 
-// unspaced reports whether a word is of a script without spaces.
+// unspaced reports whether a word is in a script without spaces.
 func unspaced(w string) bool {
 	for _, r := range w {
 		if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) {
@@ -118,16 +118,16 @@ func unspaced(w string) bool {
 	return false
 }
 
-// search gathers the rows that fit a query.
+// search collects the rows that match a query.
 type search struct {
 	q    Query
 	t    terms
 	seen map[string]bool
-	all  []row // with every term
-	any  []row // with one at least
+	all  []row // matching every term
+	any  []row // matching at least one term
 }
 
-// enough reports whether more need not be looked at.
+// enough reports whether the search can stop.
 func (s *search) enough() bool { return len(s.all) >= s.q.Limit }
 
 func (s *search) best() []row {
@@ -165,8 +165,7 @@ func (s *search) add(r row) {
 	}
 }
 
-// snippet is the part of a text about the first word that fits, with those that
-// do in brackets.
+// snippet returns the part of a text around the first match, with the matches in brackets.
 func (t terms) snippet(text string) string {
 	pieces := strings.Fields(text)
 	marked := make([]bool, len(pieces))
@@ -208,14 +207,14 @@ func (t terms) snippet(text string) string {
 	return b.String()
 }
 
-// bracketed leaves the signs about a word outside of the brackets.
+// bracketed puts a word in brackets, without the punctuation around it.
 func bracketed(s string) string {
 	word := strings.TrimFunc(s, apart)
 	before, after, _ := strings.Cut(s, word)
 	return before + "[" + word + "]" + after
 }
 
-// whoOf tells whose a row is by its speaker.
+// whoOf returns the owner of a row by its speaker.
 func whoOf(speaker string) string {
 	switch speaker {
 	case WhoOwner, WhoHob, WhoTool:
@@ -224,5 +223,5 @@ func whoOf(speaker string) string {
 	return WhoOutside
 }
 
-// turnOf is the turn of a row.
+// turnOf returns the turn of a row.
 func turnOf(d knowledge.Doc) string { return strings.TrimPrefix(d.Source, "event:") }

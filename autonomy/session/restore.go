@@ -11,8 +11,8 @@ import (
 	"hob/knowledge/store"
 )
 
-// Each calls session for every conversation, and then message for each of its
-// messages, oldest first, for export. Copies in forks are left out.
+// Each calls session for every conversation, and then message for each of its messages, oldest
+// first, for export. It skips copies in forks.
 func (s *Sessions) Each(ctx context.Context, session func(Info) error, message func(session string, r Row, raw []byte) error) error {
 	list, err := s.List(ctx, 1<<30)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Sessions) eachMessage(ctx context.Context, id string, fn func(string, R
 	return rows.Err()
 }
 
-// RestoreTx makes a conversation that was exported, unless it is there.
+// RestoreTx creates an exported conversation, unless it exists.
 func (s *Sessions) RestoreTx(tx *store.Tx, i Info) (bool, error) {
 	r, err := tx.Exec(`INSERT INTO sessions (id, channel, chat, turns, created_at, updated_at) VALUES (?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
 		i.ID, i.Channel, i.Chat, i.Turns, store.Millis(i.CreatedAt), store.Millis(i.UpdatedAt))
@@ -61,9 +61,8 @@ func (s *Sessions) RestoreTx(tx *store.Tx, i Info) (bool, error) {
 	return n > 0, err
 }
 
-// RestoreMessageTx puts a message back into a conversation, unless it is there.
-// It does not enter the window: what a model is shown of the conversation does
-// not change.
+// RestoreMessageTx adds an exported message to a conversation, unless it exists. The message
+// stays outside the window, so requests to models do not change.
 func (s *Sessions) RestoreMessageTx(tx *store.Tx, session, turn string, at time.Time, m llm.Message) (bool, error) {
 	raw, err := encode(m)
 	if err != nil {
@@ -81,7 +80,7 @@ func (s *Sessions) RestoreMessageTx(tx *store.Tx, session, turn string, at time.
 	return true, nil
 }
 
-// DecodeMessage reads a message as it is stored.
+// DecodeMessage decodes a stored message.
 func DecodeMessage(raw []byte) (m llm.Message, err error) {
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return m, fmt.Errorf("session: message: %w", err)

@@ -1,14 +1,11 @@
-// Package session keeps conversations: which there are, where their owner is
-// reached, and every message of every turn as it was sent to a model, so that
-// a turn can go on where a crash cut it off and each request is a byte prefix
-// of the next one.
+// Package session stores conversations: their list, the channel and chat of each, and every
+// message of every turn as it was sent to a model, so that a turn can continue after a crash
+// and each request is a byte prefix of the next one.
 //
-// What goes into a request is a window: the newest turns, whole. When it has
-// outgrown its limits a Compactor puts a Summary in the place of the older ones
-// (ARCHITECTURE section 5.9); the messages themselves stay, and can be listed,
-// found by their words (Library), exported and taken over into another
-// conversation. The Compactor alone calls a model; the loop says when, the agent
-// when it must.
+// A request contains a window: the newest turns, unshortened. When it exceeds its limits, a
+// Compactor replaces the older ones by a Summary (ARCHITECTURE section 5.9); the messages
+// themselves stay, and can be listed, searched (Library), exported and forked. Only the
+// Compactor calls a model; the loop decides when, or the agent if it must.
 package session
 
 import (
@@ -39,32 +36,32 @@ type Info struct {
 // Row is one stored message.
 type Row struct {
 	ID        int64       `json:"id"`
-	Turn      string      `json:"turn"` // the event it answers
+	Turn      string      `json:"turn"` // the event that it answers
 	Message   llm.Message `json:"message"`
 	CreatedAt time.Time   `json:"created_at"`
 }
 
-// Sessions is the set of conversations. Methods may be called concurrently for
-// different conversations; the loop never runs two turns of one.
+// Sessions is the set of conversations. Methods may be called concurrently for different
+// conversations; the loop never runs two turns of one conversation.
 type Sessions struct {
 	db *store.Store
 
 	mu     sync.Mutex
 	cache  map[string]*list.Element
 	order  *list.List // of *window, most recent first
-	moved  int        // how often a window was moved on
-	erased int        // how often something was erased
+	moved  int        // number of window moves
+	erased int        // number of erasures
 
 	gauges  map[string]gauge // by conversation
-	toolset string           // the one that was stored last
+	toolset string           // the toolset stored last
 }
 
-// New makes the set over a store opened with Migrations.
+// New creates the set over a store opened with Migrations.
 func New(db *store.Store) *Sessions {
 	return &Sessions{db: db, cache: map[string]*list.Element{}, order: list.New(), gauges: map[string]gauge{}}
 }
 
-// Migrations of the package's tables.
+// Migrations returns the package's tables.
 func Migrations() store.Set {
 	return store.Set{Owner: "session", Steps: []string{`
 CREATE TABLE sessions (
@@ -102,7 +99,7 @@ UPDATE indexed SET last = 0; -- messages are rows of the knowledge now, see Libr
 `}}
 }
 
-// TouchTx makes sure the conversation exists and notes where its owner is.
+// TouchTx creates the conversation if needed and records its channel and chat.
 func (s *Sessions) TouchTx(tx *store.Tx, id, channel, chat string, newTurn bool) error {
 	now := time.Now().UnixMilli()
 	n := 0
@@ -117,7 +114,7 @@ func (s *Sessions) TouchTx(tx *store.Tx, id, channel, chat string, newTurn bool)
 	return nil
 }
 
-// Get returns one conversation; ok is false when there is none of that id.
+// Get returns one conversation; ok is false if the id is unknown.
 func (s *Sessions) Get(ctx context.Context, id string) (info Info, ok bool, err error) {
 	info, err = scanInfo(s.db.Read().QueryRowContext(ctx, `SELECT id, channel, chat, turns, created_at, updated_at FROM sessions WHERE id = ?`, id))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -162,8 +159,7 @@ func (s *Sessions) AppendTx(tx *store.Tx, session, turn string, msgs []llm.Messa
 		if err != nil {
 			return fmt.Errorf("session: encode: %w", err)
 		}
-		// What the next request is made of does not depend on whether it comes
-		// from the cache or from the file.
+		// The next request must be the same from the cache and from the file.
 		if err := json.Unmarshal(b, &stored[i]); err != nil {
 			return fmt.Errorf("session: encode: %w", err)
 		}
@@ -179,7 +175,7 @@ func (s *Sessions) AppendTx(tx *store.Tx, session, turn string, msgs []llm.Messa
 	return nil
 }
 
-// encode writes no HTML escapes: they would change a call's arguments.
+// encode encodes without HTML escapes, which would change a call's arguments.
 func encode(m llm.Message) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

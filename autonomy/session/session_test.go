@@ -119,7 +119,7 @@ func calls(ids ...string) (call, result llm.Message) {
 	return call, result
 }
 
-// texts is a readable form of messages.
+// texts returns a readable form of messages.
 func texts(ms []llm.Message) []string {
 	out := []string{}
 	for _, m := range ms {
@@ -199,7 +199,7 @@ func TestHistoryIsWhatWasStored(t *testing.T) {
 	}
 }
 
-// What JSON cannot hold comes out of the cache as it comes out of the file.
+// Characters that JSON cannot represent are the same in the cache and in the file.
 func TestOddMessagesAreTheSameEverywhere(t *testing.T) {
 	f := newSessions(t)
 	f.history("s", "t1")
@@ -234,7 +234,7 @@ func TestWhatWasTakenBackIsNotThere(t *testing.T) {
 	}
 }
 
-// What was handed out for a request does not change when the turn goes on.
+// A returned window does not change when the turn continues.
 func TestAHandedOutWindowStaysAsItIs(t *testing.T) {
 	f := newSessions(t)
 	f.add("s", "t1", user("one"))
@@ -252,7 +252,7 @@ func TestAHandedOutWindowStaysAsItIs(t *testing.T) {
 
 func TestReset(t *testing.T) {
 	f := newSessions(t)
-	f.reset("s") // nothing was said yet
+	f.reset("s") // no messages yet
 	f.add("s", "t1", user("one"), says("two"))
 	f.same("s", "t2")
 	f.reset("s")
@@ -270,8 +270,8 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// A turn that waits for its owner keeps what it did when the conversation is
-// begun afresh meanwhile, and leaves no half of itself in the new one.
+// A turn that waits for approval keeps its messages if the conversation is reset in the
+// meantime, and leaves no part of itself in the new window.
 func TestResetWhileATurnWaits(t *testing.T) {
 	f := newSessions(t)
 	call, result := calls("c1")

@@ -13,14 +13,14 @@ import (
 	"hob/knowledge/store"
 )
 
-// Stamp says what a turn's requests were made of besides its messages: digests,
-// so that a text which the owner took out of his files does not live on here.
+// Stamp identifies the system prompt and tools of a turn's requests. It holds only digests, so
+// that a text the owner removed from a file is not kept here.
 type Stamp struct {
 	System string `json:"system"` // of the system block
 	Tools  string `json:"tools"`  // a line "name digest" for each tool offered
 }
 
-// StampOf makes the stamp of requests.
+// StampOf returns the stamp of requests.
 func StampOf(system string, tools []llm.Tool) Stamp {
 	var b strings.Builder
 	for _, t := range tools {
@@ -34,7 +34,7 @@ func digestOf(s string) string {
 	return hex.EncodeToString(h[:8])
 }
 
-// StampTx notes the stamp of a turn, and where its window begins.
+// StampTx stores the stamp of a turn and the start of its window.
 func (s *Sessions) StampTx(tx *store.Tx, session, turn string, st Stamp) error {
 	s.mu.Lock()
 	known := s.toolset == st.Tools
@@ -60,18 +60,17 @@ func (s *Sessions) StampTx(tx *store.Tx, session, turn string, st Stamp) error {
 	return nil
 }
 
-// Recording is a turn as it was.
+// Recording is the stored form of a turn.
 type Recording struct {
 	Session, Turn string
-	// Before is the window in which it began, Own what it stored.
+	// Before is the window at its start, Own the messages it stored.
 	Before []Row
 	Own    []Row
-	// Stamp is empty for a turn that ended in an error, or was copied.
+	// Stamp is empty for a turn that failed or was copied.
 	Stamp Stamp
 }
 
-// Recorded returns a turn, "" for the last one, with what its requests were
-// made of.
+// Recorded returns a turn, "" for the last one, with the stamp of its requests.
 func (s *Sessions) Recorded(ctx context.Context, session, turn string) (Recording, error) {
 	r := Recording{Session: session, Turn: turn}
 	if turn == "" {

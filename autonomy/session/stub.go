@@ -9,15 +9,15 @@ import (
 	"hob/platform/phrase"
 )
 
-// A tool's result that left the window is shown by its first characters and
-// where the whole is; shorter ones stay.
+// Outside the window, a tool's result is replaced by its first characters and a reference to
+// the full text; short results stay.
 const (
 	stubChars = 160
 	stubFrom  = 400
 )
 
-// stub is a message whose long results are cut down. It stays an answer to its
-// calls, with the provenance of the whole.
+// stub returns a message with its long results shortened. It keeps the call ids and the
+// provenance.
 func stub(id int64, m llm.Message) llm.Message {
 	if m.Role != llm.ToolRole || !slices.ContainsFunc(m.Parts, long) {
 		return m
@@ -37,7 +37,7 @@ func stub(id int64, m llm.Message) llm.Message {
 
 func long(p llm.Part) bool { return p.Result != nil && len(p.Result.Text) > stubFrom }
 
-// stubbed is how long the window is with stubs before a message.
+// stubbed returns the window size in bytes if results before a message are stubs.
 func (w *window) stubbed(at int64) (chars int) {
 	for i, m := range w.msgs {
 		if w.ids[i] < at {
@@ -48,9 +48,8 @@ func (w *window) stubbed(at int64) (chars int) {
 	return chars
 }
 
-// stubsFor finds from where on results stay whole so that the messages from
-// index begin on have room, as far as stubs can give it. The last keep messages
-// always stay.
+// stubsFor returns the id from which on results stay complete, so that the messages from index
+// begin on fit into room if stubs can achieve that. The last keep messages always stay.
 func (w *window) stubsFor(begin, room, keep int) int64 {
 	chars := 0
 	for _, m := range w.msgs[begin:] {

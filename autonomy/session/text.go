@@ -8,14 +8,13 @@ import (
 	"hob/platform/provenance"
 )
 
-// resultText is how much of a tool's result can be found, in bytes.
+// resultText is the searchable length of a tool's result, in bytes.
 const resultText = 4_000
 
-// searchable is what of a message can be found, and the worst provenance of it.
+// searchable returns the searchable text of a message and its worst provenance.
 func searchable(m llm.Message) (string, provenance.Source) { return textOf(m, resultText) }
 
-// Text is all that was said in a message, without what Hob added to it, and the
-// worst provenance of it.
+// Text returns the text of a message, without Hob's additions, and its worst provenance.
 func Text(m llm.Message) (string, provenance.Source) { return textOf(m, math.MaxInt) }
 
 func textOf(m llm.Message, most int) (string, provenance.Source) {
@@ -41,15 +40,15 @@ func textOf(m llm.Message, most int) (string, provenance.Source) {
 	return b.String(), provenance.Worst(sources...)
 }
 
-// The people of a transcript.
+// Speakers of a transcript.
 const (
 	WhoOwner   = "owner"
 	WhoHob     = "hob"
 	WhoTool    = "tool"
-	WhoOutside = "outside" // guests, and what came along
+	WhoOutside = "outside" // guests, and forwarded text
 )
 
-// Who tells whose a message is.
+// Who returns the speaker of a message.
 func Who(m llm.Message) string {
 	switch m.Role {
 	case llm.Assistant:
@@ -63,7 +62,7 @@ func Who(m llm.Message) string {
 		}
 	}
 	for _, p := range m.Parts {
-		if p.Source == provenance.Hob && !p.Context { // what a schedule orders
+		if p.Source == provenance.Hob && !p.Context { // the action of a schedule
 			return WhoHob
 		}
 	}

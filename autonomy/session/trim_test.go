@@ -94,8 +94,7 @@ func TestTrimOfSmallThings(t *testing.T) {
 	}
 }
 
-// A conversation begun afresh while its history is being read is not brought
-// back by the reader.
+// A concurrent read of the history does not undo a reset.
 func TestResetRacesWithReading(t *testing.T) {
 	f := newSessions(t)
 	for i := range 60 {

@@ -12,32 +12,32 @@ import (
 	"hob/knowledge/store"
 )
 
-// cached is how many conversations keep their window in memory.
+// cached is the number of conversations with a cached window.
 const cached = 16
 
-// window is what of a conversation goes into a request: whole turns, and
-// before them a summary of what is older, when there is one.
+// window is the part of a conversation that requests contain: whole turns, after an optional
+// summary of older ones.
 type window struct {
 	id string
 	place
-	summary *Summary // nil: nothing was summarised
+	summary *Summary // nil: no summary
 	msgs    []llm.Message
 	turns   []string // the turn of each message, "" for the summary
 	ids     []int64  // the row of each message, 0 for the summary
 	chars   int
-	// before is the last turn that began before the window does. When the
-	// conversation was begun afresh while it ran, the rest of it is left out.
+	// before is the last turn that started before the window. If the conversation was reset
+	// while it ran, its remaining messages are skipped.
 	before string
 }
 
-// place is where a window begins, as it is stored.
+// place is the stored start of a window.
 type place struct {
-	first   int64 // the oldest message in it
-	summary int64 // the row of what stands before it, 0 for none
+	first   int64 // its oldest message
+	summary int64 // the row of its summary, 0 for none
 	stubs   int64 // results in messages older than this one are stubs
 }
 
-// add appends a message without touching those that were handed out.
+// add appends a message without changing slices that were returned earlier.
 func (w *window) add(id int64, turn string, m llm.Message) {
 	if turn == w.before && turn != "" {
 		return
@@ -51,7 +51,7 @@ func (w *window) add(id int64, turn string, m llm.Message) {
 	w.chars += Chars(m)
 }
 
-// begin is the index of the first message that is not the summary.
+// begin returns the index of the first message after the summary.
 func (w *window) begin() int {
 	if w.summary != nil {
 		return 1
@@ -59,10 +59,9 @@ func (w *window) begin() int {
 	return 0
 }
 
-// History returns the window of the conversation before the given turn, and
-// the messages which that turn has already recorded, which are all of them
-// also when the conversation was begun afresh meanwhile. A summary of what is
-// older comes first, as a message of its own (see Join).
+// History returns the window before the given turn, and the messages that the turn has already
+// recorded, all of them even if the conversation was reset in the meantime. A summary of older
+// messages comes first, as a separate message (see Join).
 func (s *Sessions) History(ctx context.Context, session, turn string) (before, recorded []llm.Message, err error) {
 	e, err := s.window(ctx, session)
 	if err != nil {
@@ -77,8 +76,8 @@ func (s *Sessions) History(ctx context.Context, session, turn string) (before, r
 	return before, recorded, nil
 }
 
-// Join folds a summary at the beginning of a request into the message after
-// it: some servers refuse two messages of one role in a row.
+// Join merges a summary at the beginning of a request into the next message: some servers
+// reject two consecutive messages of one role.
 func Join(msgs []llm.Message) []llm.Message {
 	if len(msgs) < 2 || msgs[0].Role != llm.User || msgs[1].Role != llm.User || !onlyContext(msgs[0]) {
 		return msgs
@@ -98,7 +97,7 @@ func onlyContext(m llm.Message) bool {
 	return true
 }
 
-// split parts the window at a turn; apart says that the turn is not in it.
+// split divides the window at a turn; apart reports that the turn is not in it.
 func (s *Sessions) split(e *list.Element, turn string) (before, recorded []llm.Message, apart bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,8 +110,8 @@ func (s *Sessions) split(e *list.Element, turn string) (before, recorded []llm.M
 	return w.msgs[:n:n], w.msgs[n:len(w.msgs):len(w.msgs)], turn == w.before
 }
 
-// window finds it in the cache or loads it. When a window was moved on while
-// this one was being read, it is read again.
+// window returns the window from the cache or loads it. If a window was moved during the load,
+// it is loaded again.
 func (s *Sessions) window(ctx context.Context, session string) (*list.Element, error) {
 	for {
 		s.mu.Lock()
@@ -151,7 +150,7 @@ func (s *Sessions) load(ctx context.Context, session string) (*window, error) {
 	return w, s.each(ctx, w.add, `SELECT id, turn, message FROM messages WHERE session = ? AND id >= ? ORDER BY id`, session, w.first)
 }
 
-// placeOf reads where the window of a conversation begins.
+// placeOf reads the start of a conversation's window.
 func placeOf(q store.Querier, session string) (p place, err error) {
 	err = q.QueryRow(`SELECT first, summary, stubs FROM windows WHERE session = ?`, session).Scan(&p.first, &p.summary, &p.stubs)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -187,7 +186,7 @@ func (s *Sessions) each(ctx context.Context, add func(id int64, turn string, m l
 	return rows.Err()
 }
 
-// keep puts a window into the cache, unless one was moved on since.
+// keep caches a window, unless one was moved since.
 func (s *Sessions) keep(w *window, moved int) *list.Element {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -219,7 +218,7 @@ func (s *Sessions) extend(session, turn string, ids []int64, msgs []llm.Message)
 	}
 }
 
-// Chars counts what a message weighs in a request, in bytes.
+// Chars returns the size of a message in a request, in bytes.
 func Chars(m llm.Message) int {
 	n := 16
 	for _, p := range m.Parts {
@@ -237,7 +236,7 @@ func Chars(m llm.Message) int {
 			n += len(p.Reasoning.Text) + len(p.Reasoning.Signature) + len(p.Reasoning.Redacted) + len(p.Reasoning.Details)
 		}
 		if p.Image != nil {
-			n += 4000 // providers bill a picture like some 1,500 tokens
+			n += 4000 // providers bill a picture as about 1,500 tokens
 		}
 	}
 	return n
