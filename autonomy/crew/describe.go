@@ -13,8 +13,8 @@ var agentsText string
 //go:embed soul.md.tmpl
 var soulText string
 
-// Describe says who answers in a conversation, and who else there is. changed:
-// it was just decided.
+// Describe returns which agent answers in a conversation, and the other agents. changed: the
+// agent was just assigned.
 func (c *Crew) Describe(who Member, changed bool) string {
 	t, err := wording.Parse(agentsText)
 	if err != nil { // the tests parse it

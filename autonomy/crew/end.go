@@ -13,10 +13,10 @@ import (
 	"hob/platform/provenance"
 )
 
-// noticed is how many characters of a result a notice shows.
+// noticed limits the result in a notice, in characters.
 const noticed = 4000
 
-// End is what a task's turn came to.
+// End is the outcome of a task's turn.
 type End struct {
 	State          State
 	Answer         string
@@ -25,13 +25,12 @@ type End struct {
 	Rounds, Tokens int
 }
 
-// EndTx records the end of a task's turn in the transaction that finishes its
-// event: the next task of its call begins, the parent goes on when it was the
-// last one, and what was done in the background is told. A task that was
-// cancelled meanwhile stays so.
+// EndTx records the end of a task's turn in the transaction that finishes its event. It starts
+// the next task of the call, resumes the parent after the last one, and reports the result of a
+// background task. A cancelled task stays cancelled.
 func (c *Crew) EndTx(tx *store.Tx, ev bus.Event, e End) error {
 	t, ok, err := taskTx(tx, `event = ?`, ev.ID)
-	if err != nil || !ok { // the turn that follows a task is none
+	if err != nil || !ok { // the follow-up turn of a task is not a task
 		return err
 	}
 	var below struct{ rounds, tokens int }
@@ -54,7 +53,7 @@ func (c *Crew) EndTx(tx *store.Tx, ev bus.Event, e End) error {
 	return c.tellTx(tx, t, o)
 }
 
-// closeTx ends the row of an open task and lets go on what waited for it.
+// closeTx ends the row of an open task and resumes what waited for it.
 func (c *Crew) closeTx(tx *store.Tx, t Task, e End) error {
 	_, err := tx.Exec(`UPDATE crew_tasks SET state = ?, result = ?, source = ?, rounds = ?, tokens = ?, ended_at = ? WHERE id = ?`,
 		e.State, e.Answer, e.Source, e.Rounds, e.Tokens, time.Now().UnixMilli(), t.ID)
@@ -80,7 +79,7 @@ func (c *Crew) closeTx(tx *store.Tx, t Task, e End) error {
 	return c.o.Bus.ResumeTx(tx, t.Parent)
 }
 
-// nextTx gives free places to the tasks of a call that wait for one.
+// nextTx starts waiting tasks of a call in free slots.
 func (c *Crew) nextTx(tx *store.Tx, call string) error {
 	var open int
 	if err := tx.QueryRow(`SELECT count(*) FROM crew_tasks WHERE call = ? AND state = 'open'`, call).Scan(&open); err != nil {
@@ -103,10 +102,10 @@ func (c *Crew) nextTx(tx *store.Tx, call string) error {
 	return nil
 }
 
-// tellTx tells what a task in the background came to: as a notice, or as a turn
-// in the parent's conversation where that was asked for.
+// tellTx reports the result of a background task: as a notice, or as a turn in the parent's
+// conversation if requested.
 func (c *Crew) tellTx(tx *store.Tx, t Task, o order) error {
-	if t.State == Cancelled || t.State == Stopped { // the owner knows
+	if t.State == Cancelled || t.State == Stopped { // the user stopped it and knows
 		return nil
 	}
 	text := fmt.Sprintf("The task %q (%s, %s) has ended: %s", phrase.Cut(t.Task, 80), t.ID, t.Agent, told(t, noticed))

@@ -8,7 +8,7 @@ import (
 	"hob/platform/erase"
 )
 
-// EventsOf lists the events of the tasks that were handed on in a turn.
+// EventsOf lists the events of the tasks that a turn delegated.
 func EventsOf(q store.Querier, parent string) (out []string, err error) {
 	rows, err := q.Query(`SELECT event FROM crew_tasks WHERE parent = ?`, parent)
 	if err != nil {
@@ -25,7 +25,7 @@ func EventsOf(q store.Querier, parent string) (out []string, err error) {
 	return out, rows.Err()
 }
 
-// Eraser takes texts out of the tasks that were handed on.
+// Eraser returns the eraser of delegated tasks.
 func Eraser() erase.Eraser {
 	return erase.Owned{
 		List: []erase.Table{

@@ -9,16 +9,14 @@ import (
 	"hob/tools"
 )
 
-// category marks a pattern for whole categories of tools.
+// category is the prefix of a pattern for a category of tools.
 const category = "category:"
 
-// engine is the category of tools that the engine itself speaks of to models,
-// such as the one for the rest of a long result: who is allowed some tools has
-// these, too.
+// engine is the category of tools that the engine refers to, such as the tool that reads the
+// rest of a long result: an agent with any tools has these too.
 const engine = "engine"
 
-// fits reports whether a pattern means the tool: its name, "read_*", or
-// "category:files".
+// fits reports whether a pattern matches the tool: its name, "read_*", or "category:files".
 func fits(pattern string, s *tools.Spec) bool {
 	name := s.Name
 	if c, ok := strings.CutPrefix(pattern, category); ok {
@@ -32,9 +30,9 @@ func fitsAny(patterns []string, s *tools.Spec) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return fits(p, s) })
 }
 
-// Narrow returns the tools that an agent has: those it is allowed (all when
-// nothing is), without those it is denied. A pattern that fits no tool is an
-// error: a slip in a list of what is denied would leave the tool there.
+// Narrow returns the tools of an agent: the allowed ones (all without a list) minus the denied
+// ones. A pattern without a match is an error: a typo in the deny list would leave the tool
+// available.
 func Narrow(all []tools.Tool, allow, deny []string) ([]tools.Tool, error) {
 	for _, p := range slices.Concat(allow, deny) {
 		if !slices.ContainsFunc(all, func(t tools.Tool) bool { return fits(p, t.Spec()) }) {

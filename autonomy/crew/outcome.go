@@ -14,8 +14,8 @@ import (
 	"hob/tools"
 )
 
-// shown is how many characters of results one call returns; each task gets an
-// equal part, and the whole can be read with delegation_result.
+// shown limits the results returned by one call, in characters; each task gets an equal part,
+// and delegation_result returns the full text.
 const shown = 15_000
 
 // taskResult is one task in the Data of a call's result.
@@ -32,8 +32,7 @@ type spent struct {
 	Tokens int          `json:"tokens"`
 }
 
-// OutcomeTx tells what the tasks of a call came to. Tasks that have been under
-// way for too long are given up.
+// OutcomeTx returns the results of a call's tasks. It ends tasks above the time limit.
 func (c *Crew) OutcomeTx(ctx context.Context, tx *store.Tx, call tools.Call) (tools.Outcome, error) {
 	list, err := tasksTx(tx, `call = ? ORDER BY n`, call.ID)
 	if err != nil {
@@ -69,8 +68,8 @@ func (c *Crew) OutcomeTx(ctx context.Context, tx *store.Tx, call tools.Call) (to
 	return out, nil
 }
 
-// deadline is how long a task may take: from when it was made, or from the
-// owner's last answer to its questions; while one is open it does not count.
+// deadline returns when a task must end: counted from its creation or the last answer to its
+// questions; the time of an open question does not count.
 func (c *Crew) deadline(ctx context.Context, t Task, length time.Duration) (time.Time, error) {
 	from := t.CreatedAt
 	events := []string{t.Event}
@@ -99,7 +98,7 @@ func (c *Crew) deadline(ctx context.Context, t Task, length time.Duration) (time
 	return from.Add(length), nil
 }
 
-// outcome words what the tasks of a call came to, in their order.
+// outcome formats the results of the tasks of a call, in order.
 func outcome(list []Task) tools.Outcome {
 	out := tools.Outcome{Done: true}
 	sources := []provenance.Source{provenance.Tool}
@@ -126,8 +125,7 @@ func outcome(list []Task) tools.Outcome {
 	return out
 }
 
-// told says in words where a task stands, with at most n characters of what it
-// came to.
+// told describes the state of a task with at most n characters of its result.
 func told(t Task, n int) string {
 	switch t.State {
 	case Queued, Open:
@@ -148,8 +146,8 @@ func told(t Task, n int) string {
 	return "failed: " + phrase.Cut(t.Result, n)
 }
 
-// ReadTx shows one task of the conversation from an offset on (in characters),
-// or, without an id, lists them.
+// ReadTx returns one task of the conversation from an offset on (in characters), or lists the
+// tasks without an id.
 func (c *Crew) ReadTx(_ context.Context, tx *store.Tx, call tools.Call, id string, offset int) (tools.Result, error) {
 	if id == "" {
 		return c.listTx(tx, call.Session)

@@ -5,17 +5,16 @@ import (
 	"strings"
 )
 
-// Place is where something was said, as far as its channel tells.
+// Place is the origin of a message, as reported by its channel.
 type Place struct {
 	Session string
 	Channel string
-	Chat    string // the chat's id there
-	Name    string // the chat's name there; "" when the channel has none
+	Chat    string // id of the chat
+	Name    string // name of the chat; "" if the channel has no names
 	Server  string // id of the server or workspace
 }
 
-// Route gives the conversations that it fits to an agent. All fields that are
-// set must fit.
+// Route assigns matching conversations to an agent. All fields that are set must match.
 type Route struct {
 	Agent   string
 	Chat    string // "telegram:42", or a session
@@ -24,7 +23,7 @@ type Route struct {
 	Channel string
 }
 
-// The ranks of routes: the most exact one wins, whatever their order.
+// Ranks of routes: the most specific one wins, regardless of their order.
 const (
 	byChat = iota
 	byName
@@ -57,8 +56,8 @@ func (r Route) fits(p Place) bool {
 	return r.Name == "" || named(r.Name, p)
 }
 
-// named compares the pattern with the chat's name, and where the channel has no
-// names, with that of the session. Case makes no difference.
+// named compares the pattern with the chat's name, or with the session's on channels without
+// names. It ignores case.
 func named(pattern string, p Place) bool {
 	name := p.Name
 	if name == "" {
@@ -68,8 +67,7 @@ func named(pattern string, p Place) bool {
 	return ok && err == nil
 }
 
-// routed returns the agent of the most exact route that fits; among equals the
-// first one counts.
+// routed returns the agent of the most specific matching route; among equals the first one.
 func routed(routes []Route, p Place) (agent string, ok bool) {
 	best := ranks
 	for _, r := range routes {
@@ -80,7 +78,7 @@ func routed(routes []Route, p Place) (agent string, ok bool) {
 	return agent, best < ranks
 }
 
-// String says what the route fits: "chat telegram:42".
+// String describes the route's conditions: "chat telegram:42".
 func (r Route) String() string {
 	var out []string
 	for _, f := range [][2]string{{"chat", r.Chat}, {"name", r.Name}, {"server", r.Server}, {"channel", r.Channel}} {

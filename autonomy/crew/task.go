@@ -14,12 +14,11 @@ import (
 	"hob/platform/provenance"
 )
 
-// Source is the source of the inbox events of tasks that were handed on.
+// Source is the source of the inbox events of delegated tasks.
 const Source = "crew"
 
-// taskTable: call is the tool call that made the task and n its place there,
-// parent the event of that turn. A queued task waits for a place among those of
-// its call.
+// taskTable: call is the tool call that created the task and n its index there, parent the
+// event of that turn. A queued task waits for a slot among those of its call.
 const taskTable = `
 CREATE TABLE crew_tasks (
 	id TEXT PRIMARY KEY, call TEXT NOT NULL, n INTEGER NOT NULL, parent TEXT NOT NULL, session TEXT NOT NULL, event TEXT NOT NULL UNIQUE,
@@ -32,29 +31,29 @@ CREATE INDEX crew_tasks_session ON crew_tasks(session, created_at);
 CREATE INDEX crew_tasks_open ON crew_tasks(created_at) WHERE state IN ('queued', 'open');
 `
 
-// State is where a task stands.
+// State is the state of a task.
 type State string
 
-// The states of a task.
+// Values of State.
 const (
-	Queued    State = "queued" // waits for a place
+	Queued    State = "queued" // waits for a slot
 	Open      State = "open"
 	Done      State = "done"
 	Failed    State = "failed"
 	TimedOut  State = "timeout"
-	Cancelled State = "cancelled" // this one alone
-	Stopped   State = "stopped"   // with the turn that made it
+	Cancelled State = "cancelled" // cancelled individually
+	Stopped   State = "stopped"   // stopped with the turn that created it
 )
 
-// Ended reports whether nothing more will come of it.
+// Ended reports whether the task is finished.
 func (s State) Ended() bool { return s != Queued && s != Open }
 
-// Task is one task that was handed on.
+// Task is one delegated task.
 type Task struct {
 	ID         string            `json:"id"`
 	Call       string            `json:"call"`
 	N          int               `json:"-"`
-	Parent     string            `json:"parent"`  // the event that made it
+	Parent     string            `json:"parent"`  // the event that created it
 	Session    string            `json:"session"` // of the parent; its own is Session/ID
 	Event      string            `json:"event"`
 	Agent      string            `json:"agent"`
@@ -69,11 +68,11 @@ type Task struct {
 	EndedAt    time.Time         `json:"ended_at,omitzero"`
 }
 
-// Own is the task's own conversation.
+// Own returns the task's own conversation.
 func (t Task) Own() string { return t.Session + "/" + t.ID }
 
-// order is the payload of a task's event: everything its turn needs, so that it
-// is the same after a crash.
+// order is the payload of a task's event. It contains all inputs of its turn, so that a retry
+// after a crash is the same.
 type order struct {
 	ID       string              `json:"id"`
 	Agent    string              `json:"agent"`
@@ -89,17 +88,16 @@ type order struct {
 	Report   string              `json:"report"`
 	Channel  string              `json:"channel,omitempty"`
 	Chat     string              `json:"chat,omitempty"`
-	Origins  []provenance.Origin `json:"origins,omitempty"` // of the text with which it was handed on
-	// Words are the owner's own, of the turn that hands it on.
+	Origins  []provenance.Origin `json:"origins,omitempty"` // origins of the delegated text
+	// Words are the owner's words in the delegating turn.
 	Words      []string `json:"words,omitempty"`
 	Background bool     `json:"background,omitempty"`
 	FollowUp   bool     `json:"follow_up,omitempty"`
-	// Follow is the task whose end begins a turn in the parent's conversation.
+	// Follow is the task whose end starts a turn in the parent's conversation.
 	Follow string `json:"follow,omitempty"`
 }
 
-// Is reports whether an event is a task that was handed on, or the turn that
-// follows one.
+// Is reports whether an event is a delegated task or the follow-up turn of one.
 func Is(ev bus.Event) bool { return ev.Kind == bus.Task && ev.Source == Source }
 
 func orderOf(ev bus.Event) (o order, err error) {
@@ -153,7 +151,7 @@ func (c *Crew) Children(ctx context.Context, parent string) ([]Task, error) {
 	return tasks(c.o.Store.Read().QueryContext(ctx, `SELECT `+taskColumns+` FROM crew_tasks WHERE parent = ? AND state IN ('queued', 'open') ORDER BY call, n`, parent))
 }
 
-// Task finds one by its id.
+// Task returns the task with an id.
 func (c *Crew) Task(ctx context.Context, id string) (Task, error) {
 	t, err := scanTask(c.o.Store.Read().QueryRowContext(ctx, `SELECT `+taskColumns+` FROM crew_tasks WHERE id = ?`, id))
 	if errors.Is(err, sql.ErrNoRows) {
