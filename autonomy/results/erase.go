@@ -10,13 +10,13 @@ import (
 	"hob/platform/erase"
 )
 
-// Eraser takes texts out of the kept results.
+// Eraser returns the eraser of stored results.
 func (k *Keeper) Eraser() erase.Eraser {
 	return erase.Owned{Files: func(ctx context.Context, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
 		for _, call := range e.Calls {
 			path, err := k.path(call)
 			if err != nil {
-				continue // no such name was ever given to a file
+				continue // no file ever had such a name
 			}
 			switch err := os.Remove(path); {
 			case err == nil:

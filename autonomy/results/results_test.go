@@ -138,7 +138,7 @@ func TestReadResult(t *testing.T) {
 	}
 }
 
-// However it is read, all of it can be read and nothing is invented.
+// Whatever the parameters, the whole text can be read and no text is added.
 func FuzzPage(f *testing.F) {
 	f.Add("a long text", 3, 4, "on")
 	f.Add("語\xff🏠", 1, 1, "🏠")

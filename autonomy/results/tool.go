@@ -14,7 +14,7 @@ import (
 // ToolName is the name of the tool.
 const ToolName = "read_result"
 
-// One reading stays below the length at which results are shortened.
+// One reading is shorter than the length at which results are shortened.
 const (
 	maxRead    = 14_000
 	maxMatches = 20
@@ -37,8 +37,8 @@ type readOut struct {
 	Found int    `json:"found,omitempty"`
 }
 
-// Tool reads kept results. look finds a call in the ledger: a result is read in
-// the conversation in which it was made, and is whose text it was.
+// Tool returns the tool that reads stored results. look finds a call in the ledger: a result
+// can be read only in its conversation, and keeps its provenance.
 func Tool(k *Keeper, look func(ctx context.Context, call string) (bus.Entry, error)) tools.Tool {
 	return tools.New(tools.Def[readIn]{
 		Spec: tools.Spec{
@@ -80,7 +80,7 @@ func Tool(k *Keeper, look func(ctx context.Context, call string) (bus.Entry, err
 	})
 }
 
-// page is a piece of the text, with what comes behind it.
+// page returns a part of the text, with the position of the rest.
 func page(text string, in readIn) (string, readOut, error) {
 	out := readOut{ID: in.ID, Size: len(text)}
 	if in.Offset >= len(text) {
@@ -103,7 +103,7 @@ func page(text string, in readIn) (string, readOut, error) {
 	return text[out.From:out.To] + note + "]", out, nil
 }
 
-// find shows the places where the wanted text occurs.
+// find lists the positions of the searched text.
 func find(text string, in readIn) (string, readOut) {
 	out := readOut{ID: in.ID, Size: len(text)}
 	low, want := lower(text), lower(in.Search)
@@ -127,7 +127,7 @@ func find(text string, in readIn) (string, readOut) {
 	return b.String(), out
 }
 
-// lower is in lower case as far as that does not move anything.
+// lower returns s in lower case if that does not change positions.
 func lower(s string) string {
 	if l := strings.ToLower(s); len(l) == len(s) {
 		return l
@@ -141,7 +141,7 @@ func lower(s string) string {
 	return string(b)
 }
 
-// border moves an index back to where a rune begins.
+// border moves an index back to the start of a rune.
 func border(s string, i int) int {
 	for j := i; j > max(0, i-utf8.UTFMax) && j < len(s); j-- {
 		if utf8.RuneStart(s[j]) {
