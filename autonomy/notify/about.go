@@ -13,50 +13,50 @@ import (
 	"hob/platform/provenance"
 )
 
-// Cause is what a notice comes from.
+// Cause is the origin of a notice.
 type Cause string
 
-// The causes.
+// Values of Cause.
 const (
-	Answer   Cause = "answer" // to what the owner wrote
+	Answer   Cause = "answer" // the answer to a message of the owner
 	Reminder Cause = "reminder"
 	Schedule Cause = "schedule"
 	Watcher  Cause = "watcher"
 	Webhook  Cause = "webhook"
 	Goal     Cause = "goal"
 	Task     Cause = "task"
-	Guest    Cause = "guest" // somebody else wrote
+	Guest    Cause = "guest" // another person's message
 	Plan     Cause = "plan"
-	Trouble  Cause = "trouble" // something of Hob's does not work
+	Trouble  Cause = "trouble" // an error of Hob
 	Own      Cause = "hob"
 	Digest   Cause = "digest"
 )
 
-// Source is that of the events which tell what was held.
+// Source is the source of the events that deliver deferred notices.
 const Source = "notify"
 
-// about is what is known of a notice when it is judged. What outside text can set
-// in it (People, Names, Text, At) is compared with the owner's rules and with nothing else.
+// about is the information used to rate a notice. The fields that untrusted text can set
+// (People, Names, Text, At) are only compared with the owner's rules.
 type about struct {
 	Cause   Cause
 	Watcher string // id of the watcher, schedule or goal
 	Title   string
-	Channel string   // that brought it
-	Report  string   // the conversation in which its cause was made
-	People  []string // addresses and ids of whom it is about
-	Names   []string // as they call themselves, which anybody may
+	Channel string   // channel of the message that caused it
+	Report  string   // conversation in which its cause was created
+	People  []string // addresses and ids of the people concerned
+	Names   []string // display names, which anyone can choose
 	Text    string
-	At      time.Time       // when what it is about begins or is due
+	At      time.Time       // when its subject begins or is due
 	Data    json.RawMessage // what the watcher saw
-	// Timed: the owner chose its time, after which it comes so late.
+	// Timed: the owner chose its time. Late is the delay after that time.
 	Timed bool
 	Late  time.Duration
-	// Urgency is what the code that tells it says; 0: nothing.
+	// Urgency is set by the code that sends the notice; 0 if unset.
 	Urgency Urgency
 }
 
-// came is the part of an event's payload that says what it is about, whatever its
-// kind; see autonomy.fired, goals.Order and the order of a task.
+// came holds the payload fields that describe an event, for all kinds of events; see
+// autonomy.fired, goals.Order and the payload of a task.
 type came struct {
 	Watcher  string            `json:"watcher"`
 	Title    string            `json:"title"`
@@ -72,7 +72,7 @@ type came struct {
 	Data     json.RawMessage   `json:"data"`
 }
 
-// skipped reports whether a schedule tells of times that have passed without it.
+// skipped reports whether a schedule reports missed times.
 func (c came) skipped() bool {
 	var d struct {
 		Skipped int `json:"skipped"`
@@ -80,7 +80,7 @@ func (c came) skipped() bool {
 	return json.Unmarshal(c.Data, &d) == nil && d.Skipped > 0
 }
 
-// seen is the part of what a watcher saw that names people and times.
+// seen holds the fields of a watcher's payload that name people and times.
 type seen struct {
 	From      any    `json:"from"`
 	Name      any    `json:"name"`
@@ -95,7 +95,7 @@ type seen struct {
 	Deadline  any    `json:"deadline"`
 }
 
-// aboutTx reads what is known of a notice from the event it belongs to.
+// aboutTx reads the information about a notice from its event.
 func aboutTx(q store.Querier, o bus.Out, event string) (about, error) {
 	a := about{Cause: Own, Text: o.Text}
 	var kind bus.Kind
@@ -111,11 +111,11 @@ func aboutTx(q store.Querier, o bus.Out, event string) (about, error) {
 		return a, fmt.Errorf("notify: %w", err)
 	}
 	var c came
-	_ = json.Unmarshal(payload, &c) // what cannot be read says nothing
+	_ = json.Unmarshal(payload, &c) // an invalid payload leaves the fields empty
 	a.Watcher, a.Title, a.Report = c.Watcher, c.Title, c.Report
 	switch kind {
 	case bus.Message:
-		a.Watcher, a.Title, a.Channel = "", "", channel // its title is the chat's, which others name
+		a.Watcher, a.Title, a.Channel = "", "", channel // the title is the chat's, which others choose
 		if a.Cause = Answer; from != provenance.Owner {
 			a.Cause, a.People, a.Names = Guest, []string{sender, channel + ":" + sender}, []string{c.Name}
 		}
@@ -153,12 +153,12 @@ func (a *about) system(source string, c came) {
 		a.Cause, a.Timed = Plan, true
 	case strings.HasPrefix(source, "watcher:"):
 		a.Cause = Trouble
-	default: // only Hob itself makes them
+	default: // only Hob itself creates the other events
 		a.Urgency = c.Urgency
 	}
 }
 
-// look takes people and times out of what a watcher saw.
+// look extracts people and times from a watcher's payload.
 func (a *about) look(data json.RawMessage) {
 	var s seen
 	if len(data) == 0 || json.Unmarshal(data, &s) != nil {
@@ -167,7 +167,7 @@ func (a *about) look(data json.RawMessage) {
 	for _, v := range []any{s.From, s.By, s.Sender, s.Organizer} {
 		a.people(v, 0)
 	}
-	if author, ok := s.Author.(string); ok { // of an entry of a feed
+	if author, ok := s.Author.(string); ok { // an entry of a feed
 		a.Names = append(a.Names, author)
 	} else {
 		a.people(s.Author, 0)
@@ -192,10 +192,10 @@ func (a *about) look(data json.RawMessage) {
 	}
 }
 
-// most is how many people a notice is about.
+// most is the maximum number of people per notice.
 const most = 50
 
-// people takes addresses and ids, and names, out of a value of JSON.
+// people collects addresses, ids and names from a JSON value.
 func (a *about) people(v any, depth int) {
 	switch v := v.(type) {
 	case string:

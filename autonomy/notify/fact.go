@@ -14,15 +14,15 @@ import (
 	"hob/knowledge/store"
 )
 
-// repeats reports whether telling a notice a second time may be wrong. What the
-// owner asked for or timed himself comes as often as he said.
+// repeats reports whether a second notice with the same content may be a duplicate. Notices
+// that the owner requested or timed always repeat.
 func (a about) repeats(o bus.Out) bool {
 	return o.Kind == channels.Notice && a.Cause != Answer && a.Cause != Digest && !a.Timed
 }
 
-// fact names what a notice says: its text with what the watcher saw. Two mails with
-// the same subject are two facts; one mail that two watchers saw is one. Where
-// nothing was seen, "all is well" of two of them is about two things.
+// fact returns a hash of the content of a notice: its text and the watcher's payload. Two mails
+// with the same subject are two facts; one mail found by two watchers is one. Without a
+// payload, "all is well" from two sources is two facts.
 func fact(a about, text string) string {
 	var v any
 	if json.Unmarshal(a.Data, &v) != nil {
@@ -30,24 +30,24 @@ func fact(a about, text string) string {
 	}
 	m, ok := v.(map[string]any)
 	if ok {
-		delete(m, "received") // differs each time that it is looked at
+		delete(m, "received") // differs at each poll
 	}
-	plain, err := json.Marshal(v) // with its keys in order
+	plain, err := json.Marshal(v) // with sorted keys
 	if err != nil {
 		plain = nil
 	}
 	who := ""
-	if nothing := v == nil || ok && len(m) == 0; (nothing || a.Cause == Schedule) && !a.broken() { // a schedule sees the time only
+	if nothing := v == nil || ok && len(m) == 0; (nothing || a.Cause == Schedule) && !a.broken() { // a schedule has no payload except the time
 		who = string(a.Cause) + ":" + a.Watcher
 	}
 	return sum(strings.Join(strings.Fields(text), " "), string(plain), who)
 }
 
-// broken reports whether a notice is about what does not work. One broken network
-// breaks several watchers, and is told once.
+// broken reports whether a notice is about an error. One network failure breaks several
+// watchers and is reported once.
 func (a about) broken() bool { return a.Cause == Trouble || a.Cause == Own }
 
-// shape names what a notice is like: who tells it, and its text without numbers.
+// shape returns a hash that similar notices share: the sender, and the text without numbers.
 func shape(a about, text string) string {
 	var b strings.Builder
 	was := false
@@ -71,9 +71,9 @@ func sum(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// sameTx finds the notice of the same fact within the window. A watcher that tells
-// something twice has seen it twice: only what another one saw is the same, and what
-// does not work.
+// sameTx finds an earlier notice with the same fact within the window. Two signals of one
+// watcher count as different: only a signal of another watcher, or an error, can be a
+// duplicate.
 func (n *Notifier) sameTx(tx *store.Tx, r Notice) (first Notice, found bool, err error) {
 	again := r.Cause == Trouble || r.Cause == Own
 	rows, err := list(tx, `WHERE fact = ? AND state <> 'repeated' AND created_at > ? AND (? OR watcher <> ?) ORDER BY seq DESC LIMIT 1`,
@@ -84,8 +84,7 @@ func (n *Notifier) sameTx(tx *store.Tx, r Notice) (first Notice, found bool, err
 	return rows[0], true, nil
 }
 
-// timesTx says how often a fact was kept to itself since it was told last, "" for
-// never.
+// timesTx returns how often a fact was suppressed since its last notice, "" for never.
 func (n *Notifier) timesTx(tx *store.Tx, fact string) (string, error) {
 	rows, err := list(tx, `WHERE fact = ? AND state <> 'repeated' ORDER BY seq DESC LIMIT 1`, fact)
 	if err != nil || len(rows) == 0 || rows[0].Again == 0 {
@@ -101,18 +100,17 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// likeTx counts what is like a notice and was told within the window, and says
-// since when.
+// likeTx counts the similar notices sent within the window, and returns the time of the first.
 func (n *Notifier) likeTx(tx *store.Tx, shape string, now time.Time) (k int, since time.Time, err error) {
 	return count(tx, `shape = ? AND state = 'told' AND created_at > ?`, shape, now.Add(-n.o.SameWithin).UnixMilli())
 }
 
-// toldTx counts what counts for the cap and was told within the last hour.
+// toldTx counts the notices of the last hour that count for the limit.
 func (n *Notifier) toldTx(tx *store.Tx, now time.Time) (k int, since time.Time, err error) {
 	return count(tx, `state = 'told' AND told_at > ? AND urgency IN ('low', 'normal') AND fact <> ''`, now.Add(-time.Hour).UnixMilli())
 }
 
-// raisedTx counts what a model has made more urgent than that, likewise.
+// raisedTx counts the notices of the last hour that a model raised to high urgency.
 func (n *Notifier) raisedTx(tx *store.Tx, now time.Time) (k int, since time.Time, err error) {
 	return count(tx, `state = 'told' AND told_at > ? AND urgency = 'high' AND weighed = 1 AND fact <> ''`, now.Add(-time.Hour).UnixMilli())
 }

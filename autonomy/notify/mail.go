@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// Mail says what the rules hold of a mail: how urgent it is and which rule says so,
-// or 0. Only rules that are about people or words count, since a mail that nobody
-// watches for has no channel, watcher or time. addresses are its senders', names what
-// they call themselves.
+// Mail returns the urgency of a mail by the rules and the rule that matched, or 0. Only rules
+// about people or words count, because a mail without a watcher has no channel, watcher or
+// time. addresses are its senders, names their display names.
 func Mail(rules []Rule, addresses, names []string, text string) (Urgency, string) {
 	for i, r := range rules {
 		if len(r.People)+len(r.Words) == 0 || len(r.Channels)+len(r.Watchers) > 0 || r.Within > 0 || len(r.Causes) > 0 && !slices.Contains(r.Causes, string(Watcher)) {

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Quiet is one time of the week in which only what is critical is told.
+// Quiet is a weekly window in which only critical notices are sent.
 type Quiet struct {
 	Start, End Clock
-	// Days are those on which it begins; none: each.
+	// Days are the weekdays on which it begins; empty: each day.
 	Days []time.Weekday
-	// Zone is that of the times; nil: the owner's.
+	// Zone is the zone of the times; nil: the user's.
 	Zone *time.Location
 }
 
@@ -31,7 +31,7 @@ func (q Quiet) String() string {
 	return s
 }
 
-// until reports whether it is quiet at an instant, and when that ends.
+// until reports whether an instant is in the window, and returns the end of the window.
 func (q Quiet) until(now time.Time, owner *time.Location) (time.Time, bool) {
 	loc := owner
 	if q.Zone != nil {
@@ -56,11 +56,11 @@ func (q Quiet) until(now time.Time, owner *time.Location) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// quiet reports whether one of several is on, which one, and when the last of
-// those that follow each other without a gap ends.
+// quiet reports whether one of the windows is active, which one, and when the last of the
+// adjoining windows ends.
 func quiet(list []Quiet, now time.Time, owner *time.Location) (until time.Time, which Quiet, on bool) {
 	at := now
-	for range 64 { // whole days can follow each other for ever
+	for range 64 { // windows of whole days can adjoin endlessly
 		longest := at
 		for _, q := range list {
 			end, is := q.until(at, owner)

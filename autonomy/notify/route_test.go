@@ -12,12 +12,12 @@ import (
 	"hob/platform/provenance"
 )
 
-// on tells a notice on a channel.
+// on sends a notice on a channel.
 func (h *house) on(channel, text string) string {
 	return h.say(seen1(text), bus.Out{Provenance: provenance.Outside, Delivery: channels.Delivery{Kind: channels.Notice, Session: "main", Channel: channel, Text: text}})
 }
 
-// spoke is a message of the owner.
+// spoke records a message of the owner.
 func (h *house) spoke(channel, chat string, shared bool) {
 	h.t.Helper()
 	h.said++
@@ -76,7 +76,7 @@ func TestFallback(t *testing.T) {
 	})
 }
 
-// A channel that cannot be reached for long, and one that has stopped.
+// A channel that is unreachable for long, and a stopped one.
 func TestUnreachable(t *testing.T) {
 	stopped := ""
 	o := Options{Fallback: []string{"telegram"}, Unreachable: 15 * time.Minute, Usable: func(c string) bool { return c != stopped }}

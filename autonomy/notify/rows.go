@@ -12,65 +12,65 @@ import (
 	"hob/platform/provenance"
 )
 
-// State is what became of a notice.
+// State is the state of a notice.
 type State string
 
-// The states.
+// Values of State.
 const (
-	Told     State = "told"     // it went into the outbox
-	Held     State = "held"     // it waits for Until
-	Due      State = "due"      // its time has come, and the event of its digest waits
-	Released State = "released" // it was told in the digest Of
-	Repeated State = "repeated" // it says what the notice Of says
-	Dropped  State = "dropped"  // nobody waits for it any more
+	Told     State = "told"     // written to the outbox
+	Held     State = "held"     // deferred until Until
+	Due      State = "due"      // due; waits for the event of its digest
+	Released State = "released" // sent in the digest Of
+	Repeated State = "repeated" // repeats the notice Of
+	Dropped  State = "dropped"  // no longer needed
 )
 
-// What holds a notice.
+// Reasons for deferring a notice.
 const (
-	ByQuiet  = "quiet"  // quiet hours, or what the owner said
-	ByDigest = "digest" // it is of low urgency
-	ByLike   = "like"   // many like it were told
-	ByCap    = "cap"    // many were told
-	BySnooze = "snooze" // the owner put it off
-	ByAsked  = "asked"  // he wants it now
+	ByQuiet  = "quiet"  // quiet hours or muting
+	ByDigest = "digest" // low urgency
+	ByLike   = "like"   // many similar ones were sent
+	ByCap    = "cap"    // many were sent
+	BySnooze = "snooze" // the user snoozed it
+	ByAsked  = "asked"  // the user requested it now
 )
 
-// Notice is what is kept of one text that Hob wanted to tell by itself, told or not.
+// Notice is the record of one text that Hob wanted to send on its own, sent or not.
 type Notice struct {
 	ID         string                `json:"id"`
 	Event      string                `json:"event"`
 	Kind       channels.DeliveryKind `json:"kind"`
 	Cause      Cause                 `json:"cause"`
-	Subject    string                `json:"subject,omitempty"` // the title of the watcher, schedule or goal
+	Subject    string                `json:"subject,omitempty"` // title of the watcher, schedule or goal
 	Watcher    string                `json:"watcher,omitempty"` // its id
 	Session    string                `json:"session"`
-	Channel    string                `json:"channel"` // where it was to go
+	Channel    string                `json:"channel"` // intended channel
 	Chat       string                `json:"chat,omitempty"`
 	Text       string                `json:"text,omitempty"`
 	Provenance provenance.Source     `json:"provenance"`
 	Urgency    Urgency               `json:"urgency"`
-	Rule       string                `json:"rule"`              // what made it as urgent
-	Weighed    bool                  `json:"weighed,omitempty"` // a model did
+	Rule       string                `json:"rule"`              // what determined the urgency
+	Weighed    bool                  `json:"weighed,omitempty"` // a model determined it
 	State      State                 `json:"state"`
-	Why        string                `json:"why"` // what held it, or why nothing did
+	Why        string                `json:"why"` // what deferred it, or why nothing did
 	HeldBy     string                `json:"held_by,omitempty"`
 	Until      time.Time             `json:"until,omitzero"`
-	Of         string                `json:"of,omitempty"`       // the event of the digest that told it, or the notice it repeats
-	Delivery   string                `json:"delivery,omitempty"` // its row of the outbox
-	Again      int                   `json:"again,omitempty"`    // how often the same was not told since
+	Of         string                `json:"of,omitempty"`       // event of the digest that sent it, or the notice it repeats
+	Delivery   string                `json:"delivery,omitempty"` // its row in the outbox
+	Again      int                   `json:"again,omitempty"`    // number of suppressed repetitions since
 	CreatedAt  time.Time             `json:"created_at"`
 	ToldAt     time.Time             `json:"told_at,omitzero"`
 
-	// Place says why it went to Channel, Tried where it could not be delivered.
+	// Place explains the choice of Channel. Tried lists channels on which delivery failed.
 	Place string `json:"place,omitempty"`
 	Tried string `json:"tried,omitempty"`
 	Stuck bool   `json:"stuck,omitempty"` // it waits for its channel, and there is no other
 
-	Fact, Shape string `json:"-"` // what it says and what it is like; "": it may come again
+	Fact, Shape string `json:"-"` // keys of its content and of similar content; "": it may repeat
 }
 
-// Migrations of the package's table. The text of a notice that went out at once
-// stands in the outbox only.
+// Migrations returns the package's table. The text of a notice that was sent immediately is
+// only in the outbox.
 func Migrations() store.Set {
 	return store.Set{Owner: "notify", Steps: []string{`
 CREATE TABLE notices (
@@ -103,8 +103,8 @@ CREATE INDEX notices_created ON notices(created_at);
 `}}
 }
 
-// Eraser takes texts out of the table. Rows of an event that goes as a whole go as
-// well: what they hold is not told any more.
+// Eraser returns the eraser of the table. It deletes the rows of events that are erased
+// completely; their deferred texts are not sent.
 func Eraser() erase.Eraser {
 	return eraser{erase.Owned{Besides: []string{"quiet_mode"}, List: []erase.Table{{
 		Name: "notices", Text: []string{"text", "subject", "rule", "why", "place"}, Event: "event", Session: "session",
@@ -113,8 +113,8 @@ func Eraser() erase.Eraser {
 
 type eraser struct{ erase.Owned }
 
-// EraseTx implements erase.Eraser. Whether a notice says what another said can be
-// found out by guessing; so all that was noted of that goes.
+// EraseTx implements erase.Eraser. It also clears all keys of contents, because guesses of a
+// text could be verified with them.
 func (e eraser) EraseTx(tx *store.Tx, what *erase.Erasure, s *erase.Scrubber) (erase.Erased, error) {
 	if _, err := tx.Exec(`UPDATE notices SET fact = '', shape = '' WHERE fact <> ''`); err != nil {
 		return erase.Erased{}, wrap(err)
@@ -144,7 +144,7 @@ func scan(s interface{ Scan(...any) error }) (r Notice, err error) {
 	return r, nil
 }
 
-// list reads the rows that a condition fits.
+// list reads the rows that match a condition.
 func list(q store.Querier, where string, args ...any) (out []Notice, err error) {
 	rows, err := q.Query(`SELECT `+columns+` FROM notices `+where, args...)
 	if err != nil {
@@ -161,7 +161,7 @@ func list(q store.Querier, where string, args ...any) (out []Notice, err error) 
 	return out, wrap(rows.Err())
 }
 
-// first is the time of the notice that is due first.
+// first returns the earliest due time of the deferred notices.
 func first(q store.Querier) (time.Time, error) {
 	var ms sql.NullInt64
 	err := q.QueryRow(`SELECT min(until) FROM notices INDEXED BY notices_held WHERE state = 'held'`).Scan(&ms)
@@ -171,8 +171,8 @@ func first(q store.Querier) (time.Time, error) {
 	return store.Time(ms.Int64), nil
 }
 
-// Prune removes what was kept of notices before a time, once nothing can come of them
-// any more: neither is one held, nor does one wait for its channel.
+// Prune deletes records from before a time, except deferred notices and those that wait for
+// their channel.
 func (n *Notifier) Prune(ctx context.Context, before time.Time) error {
 	const old = `SELECT seq FROM notices WHERE created_at < ? AND state NOT IN ('held', 'due')
 		AND NOT EXISTS (SELECT 1 FROM outbox WHERE id = notices.delivery AND state IN ('queued', 'sending', 'failed')) LIMIT 5000`
