@@ -11,7 +11,7 @@ import (
 	"hob/knowledge/store"
 )
 
-// changed makes sure that the next look at what is due reads it anew.
+// changed makes the next call of Due read the table again.
 func (g *Goals) changed(tx *store.Tx) {
 	tx.AfterCommit(func() {
 		g.mu.Lock()
@@ -21,12 +21,12 @@ func (g *Goals) changed(tx *store.Tx) {
 	})
 }
 
-// Due puts the reviews that are due into the inbox and returns when the next one
-// is (zero: none). It costs nothing while none is due and nothing has changed.
+// Due puts the due reviews into the inbox and returns the time of the next one (zero: none). It
+// reads the table only after a change or when a review is due.
 func (g *Goals) Due(ctx context.Context, now time.Time) (time.Time, error) {
 	g.mu.Lock()
 	next, known := g.next, g.read
-	g.read = true // a change from here on is seen the next time
+	g.read = true // a later change is read by the next call
 	g.mu.Unlock()
 	if known && (next.IsZero() || next.After(now)) {
 		return next, nil
@@ -42,7 +42,7 @@ func (g *Goals) Due(ctx context.Context, now time.Time) (time.Time, error) {
 	return next, nil
 }
 
-// put makes an event of each review that is due.
+// put creates an event for each due review.
 func (g *Goals) put(ctx context.Context, now time.Time) (next time.Time, err error) {
 	due, err := list(g.o.Store.Reader(ctx), `WHERE status = 'active' AND next_at <= ? ORDER BY priority DESC, next_at, n`, store.Millis(now))
 	if err != nil {
@@ -53,7 +53,7 @@ func (g *Goals) put(ctx context.Context, now time.Time) (next time.Time, err err
 			return next, fmt.Errorf("goals: review: %w", err)
 		}
 	}
-	g.mu.Lock() // what putTx changed is read right here
+	g.mu.Lock() // putTx's change is read right here
 	g.read = true
 	g.mu.Unlock()
 	var at sql.NullInt64
@@ -63,9 +63,9 @@ func (g *Goals) put(ctx context.Context, now time.Time) (next time.Time, err err
 	return store.Time(at.Int64), nil
 }
 
-// putTx puts one review into the inbox. The goal's next review moves on in the
-// same transaction, so that this one is made once, whatever happens then; its
-// decision says when the next one really is.
+// putTx puts one review into the inbox. It also advances the goal's next review in the same
+// transaction, so that the review runs once even after a crash; its decision sets the final
+// time.
 func (g *Goals) putTx(tx *store.Tx, id string, now time.Time) error {
 	goal, err := Get(tx, id)
 	if err != nil {
@@ -80,7 +80,7 @@ func (g *Goals) putTx(tx *store.Tx, id string, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if open { // the last one is still under way
+	if open { // the last one is still in progress
 		return g.update(tx, goal)
 	}
 	ev, err := event(goal, Order{Phase: Review, Goal: goal.ID, Due: due}, `Review of the goal "`+goal.Name()+`"`)
@@ -96,20 +96,20 @@ func (g *Goals) putTx(tx *store.Tx, id string, now time.Time) error {
 	return g.update(tx, goal)
 }
 
-// open reports whether something of the goal is still under way.
+// open reports whether an event of the goal is still in progress.
 func (g *Goals) open(tx *store.Tx, goal Goal) (bool, error) {
 	return g.o.Bus.OpenTx(tx, source(goal.ID))
 }
 
-// Phase is what an event of a goal is about.
+// Phase is the task of a goal's event.
 type Phase string
 
-// The phases.
+// Values of Phase.
 const (
 	Review Phase = "review" // decide what to do
 	Act    Phase = "act"    // do it
-	Look   Phase = "look"   // find out more, with what only reads
-	Ask    Phase = "ask"    // put it before the owner
+	Look   Phase = "look"   // investigate with read-only tools
+	Ask    Phase = "ask"    // request the user's approval
 )
 
 // Order is the payload of a goal's event.
@@ -117,23 +117,22 @@ type Order struct {
 	Phase Phase     `json:"phase"`
 	Goal  string    `json:"goal"`
 	Due   time.Time `json:"due,omitzero"`
-	// Review is the event of the review that decided this, and Decision what it
-	// decided.
+	// Review is the event of the review that decided this, and Decision its decision.
 	Review   string   `json:"review,omitempty"`
 	Decision Decision `json:"decision,omitzero"`
-	// Rule: no model decided it, and the action is to be done in its own words.
+	// Rule: decided without a model; the action is used verbatim.
 	Rule bool `json:"rule,omitempty"`
-	// Agreed: the owner said yes to it.
+	// Agreed: the user approved it.
 	Agreed bool `json:"agreed,omitempty"`
 }
 
-// source names a goal among the sources of events; its session has that name too.
+// source returns the name of a goal as a source of events; its session has the same name.
 func source(id string) string { return "goal:" + id }
 
-// Session is the conversation in which a goal is worked on.
+// Session returns the conversation in which Hob works on a goal.
 func Session(id string) string { return source(id) }
 
-// OrderOf reads what an event of a goal asks for.
+// OrderOf parses the payload of a goal's event.
 func OrderOf(ev bus.Event) (o Order, err error) {
 	if err := json.Unmarshal(ev.Payload, &o); err != nil {
 		return o, fmt.Errorf("goal of event %s: %w", ev.ID, err)

@@ -56,8 +56,8 @@ func zone(t *testing.T, name string) *time.Location {
 	return loc
 }
 
-// A whole year in zones with all kinds of clock changes: one plan a day, at its
-// time, though Hob is started anew again and again.
+// A year in zones with various clock changes: one plan a day, at its time, across repeated
+// restarts.
 func TestPlanOnceADay(t *testing.T) {
 	for _, tc := range []struct {
 		zone string
@@ -165,12 +165,12 @@ func TestPlanText(t *testing.T) {
 		tainted  bool
 	}{
 		{"nothing is on", []tools.BriefSource{part{title: "Tasks"}, part{title: "Reminders"}}, "", false},
-		{"empty sections are left out", []tools.BriefSource{
+		{"empty sections are skipped", []tools.BriefSource{
 			part{title: "Calendar"},
 			part{title: "Tasks", items: []tools.BriefItem{{Text: "pay the rent", Source: provenance.Owner}, {Text: "call Ada", At: now.Add(2 * time.Hour), Source: provenance.Owner}}},
 		}, "Your plan for Tuesday 10 March:\n\nTasks\n- 09:00 call Ada\n- pay the rent", false},
 		{"what cannot be read does not look empty", []tools.BriefSource{part{title: "Mail", err: errors.New("no connection")}}, "Mail\n- could not be read: no connection", false},
-		{"outside text stays outside", []tools.BriefSource{part{title: "Mail", items: []tools.BriefItem{{Text: "buy now", Source: provenance.Outside}}}}, "- buy now", true},
+		{"untrusted text stays untrusted", []tools.BriefSource{part{title: "Mail", items: []tools.BriefItem{{Text: "buy now", Source: provenance.Outside}}}}, "- buy now", true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			st, _ := shelf(t)
@@ -186,7 +186,7 @@ func TestPlanText(t *testing.T) {
 	}
 }
 
-// A plan that is told only when its day is over is not told: the next day has its own.
+// A plan that would be sent after its day is not sent: the next day has its own.
 func TestPlanOfADayThatIsOver(t *testing.T) {
 	st, _ := shelf(t)
 	b := bus.New(st, bus.Options{})

@@ -31,8 +31,8 @@ func ended(t *testing.T, st *store.Store, g *Goals, event string, e Ended) Goal 
 	})
 }
 
-// What is decided about the words that a goal had before is not done for those that
-// it has now: they are reviewed instead.
+// A decision about a former text of a goal is not executed for its new text: the goal is
+// reviewed instead.
 func TestAGoalThatIsChangedDuringItsReview(t *testing.T) {
 	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 	st, g, as := made(t, now)
@@ -44,7 +44,7 @@ func TestAGoalThatIsChangedDuringItsReview(t *testing.T) {
 	if got.Status != string(Active) || got.Description != "be rich" || got.Reviewed != 0 || got.NextAt.After(later) {
 		t.Errorf("%+v", got)
 	}
-	if r, err := g.Trace(t.Context(), "e1"); err != nil || !strings.Contains(r.Error, "changed meanwhile") {
+	if r, err := g.Trace(t.Context(), "e1"); err != nil || !strings.Contains(r.Error, "changed in the meantime") {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -80,7 +80,7 @@ func TestInvestigations(t *testing.T) {
 	}
 }
 
-// The owner's yes covers what he was shown.
+// An approval covers only the text that was shown.
 func TestAgreedToWhatWasShown(t *testing.T) {
 	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 	for _, tc := range []struct {

@@ -10,7 +10,7 @@ import (
 	"hob/platform/erase"
 )
 
-// Migrations of the package's tables: the goals, and what each review came to.
+// Migrations returns the package's tables: the goals and the records of reviews.
 func Migrations() store.Set {
 	return store.Set{Owner: "goals", Steps: []string{`
 CREATE TABLE goals (
@@ -31,7 +31,7 @@ ALTER TABLE goals ADD COLUMN reason_source TEXT NOT NULL DEFAULT 'outside'; -- o
 `}}
 }
 
-// Eraser takes texts out of the goals and out of what their reviews came to.
+// Eraser returns the eraser of the goals and their review records.
 func Eraser() erase.Eraser {
 	return erase.Owned{List: []erase.Table{
 		{Name: "goals", Text: []string{"description", "success", "reason", "seen", "report"}},
@@ -90,8 +90,7 @@ func Get(q store.Querier, id string) (Goal, error) {
 	return goal, nil
 }
 
-// ListIn lists the goals that Hob has, or all there ever were, the more important
-// ones first, and then the newer.
+// ListIn lists the living goals, or all ever created, by priority and then newest first.
 func ListIn(q store.Querier, all bool) ([]Goal, error) {
 	return list(q, `WHERE ? OR status IN ('active', 'paused', 'waiting') ORDER BY status NOT IN ('active', 'paused', 'waiting'), priority DESC, n DESC`, all)
 }
@@ -113,7 +112,7 @@ func list(q store.Querier, tail string, args ...any) (out []Goal, err error) {
 	return out, rows.Err()
 }
 
-// List is ListIn over what is committed.
+// List is ListIn over committed rows.
 func (g *Goals) List(ctx context.Context, all bool) ([]Goal, error) {
 	return ListIn(g.o.Store.Reader(ctx), all)
 }

@@ -18,7 +18,7 @@ var templates = sync.OnceValue(func() *wording.Template {
 	return wording.Must(wording.ParseFS(texts, "text/*.md.tmpl"))
 })
 
-// Text is what a model is asked in a phase.
+// Text returns the model's prompt in a phase.
 func Text(goal Goal, o Order, now time.Time) (string, error) {
 	if o.Rule && o.Phase == Act {
 		return o.Decision.Action, nil
@@ -38,7 +38,7 @@ func Text(goal Goal, o Order, now time.Time) (string, error) {
 	return strings.TrimSpace(b.String()), nil
 }
 
-// Every words a number of seconds: "2h", "1d", "90s".
+// Every formats a number of seconds: "2h", "1d", "90s".
 func Every(seconds int64) string {
 	switch {
 	case seconds%86400 == 0 && seconds > 0:

@@ -68,7 +68,7 @@ func TestGoalActsByRule(t *testing.T) {
 	if got := h.say("set a goal: be happy"); !strings.Contains(got, "Without a model I keep it") {
 		t.Error(got)
 	}
-	h.wait("notice", `I keep the goal "be happy", but work on it only once there is a model`)
+	h.wait("notice", `I keep the goal "be happy", but work on it only with a language model`)
 }
 
 // An answer that is no decision defers, with the reason in the trace.
