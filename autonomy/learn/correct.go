@@ -12,18 +12,18 @@ import (
 	"hob/platform/shortid"
 )
 
-// alike is the likeness from which two corrections are one; related the one
-// from which a new correction puts an older lesson in doubt.
+// alike is the similarity from which two corrections count as one; related is the similarity
+// from which a new correction casts doubt on an older lesson.
 const (
 	alike   = 0.6
 	related = 0.3
 )
 
-// maxCorrections bounds what is taken from one message.
+// maxCorrections limits the corrections per message.
 const maxCorrections = 2
 
-// correctTx learns from what the owner says about how things are to be done.
-// These are literal words of the owner, also where the turn is tainted.
+// correctTx stores the owner's corrections. They are literal words of the owner, also if the
+// turn is tainted.
 func (l *Learner) correctTx(tx *store.Tx, t reading) error {
 	for _, c := range t.corrections {
 		s, kind := c.text, Kind(c.means)
@@ -49,7 +49,7 @@ func (l *Learner) correctTx(tx *store.Tx, t reading) error {
 	return nil
 }
 
-// negative reports whether a rule forbids ("from now on don't ...").
+// negative reports whether a rule forbids something ("from now on don't ...").
 func negative(s string) bool {
 	for _, w := range phrase.Split(s) {
 		switch w {
@@ -60,7 +60,7 @@ func negative(s string) bool {
 	return false
 }
 
-// takeTx merges a correction with the lessons there are.
+// takeTx merges a correction with the existing lessons.
 func (l *Learner) takeTx(tx *store.Tx, t Turn, kind Kind, text string, cue []string) error {
 	list, err := lessonsOf(tx, `WHERE retired_at = 0 AND realm = ? AND kind <> ?`, t.Realm, string(Tool))
 	if err != nil {
@@ -86,7 +86,7 @@ func (l *Learner) takeTx(tx *store.Tx, t Turn, kind Kind, text string, cue []str
 		switch {
 		case opposite(old.Kind, kind) && how >= alike, old.Kind == kind && replaces(old.Text, text):
 			old.RetiredAt, old.RetiredBy = now, x.ID
-		case how >= related && old.usedIn == t.Session: // it was followed, and that was not right
+		case how >= related && old.usedIn == t.Session: // the lesson was followed, and that was wrong
 			old.Confidence -= perCorrection
 		default:
 			continue
@@ -100,9 +100,8 @@ func (l *Learner) takeTx(tx *store.Tx, t Turn, kind Kind, text string, cue []str
 
 func opposite(a, b Kind) bool { return a == Always && b == Never || a == Never && b == Always }
 
-// replaces reports whether two rules are one but for what comes last, behind a
-// word after which there is only one thing at a time: "always answer in
-// German" and "... in English".
+// replaces reports whether two rules differ only in their end, after a word that allows a
+// single value: "always answer in German" and "... in English".
 func replaces(old, text string) bool {
 	a, b := phrase.Split(old), phrase.Split(text)
 	n := 0
@@ -115,7 +114,7 @@ func replaces(old, text string) bool {
 	return slices.Contains(strings.Fields("in auf en as at um before after by nach vor als a"), a[n-1])
 }
 
-// order puts the surest lesson first.
+// order compares lessons, highest confidence first.
 func order(x, y Lesson) int {
 	return cmp.Or(y.Confidence-x.Confidence, y.SeenAt.Compare(x.SeenAt), strings.Compare(x.ID, y.ID))
 }

@@ -2,7 +2,7 @@ package learn
 
 import "hob/platform/erase"
 
-// Eraser takes texts out of the lessons and of what is known about the owner.
+// Eraser returns the eraser of the lessons and the profile of the owner.
 func (l *Learner) Eraser() erase.Eraser {
 	return erase.Owned{
 		List: []erase.Table{

@@ -10,14 +10,14 @@ import (
 	"hob/knowledge/store"
 )
 
-// Held is a lesson, or a wish of the owner's, that holds for a text.
+// Held is a lesson, or a preference of the owner, that applies to a text.
 type Held struct {
 	ID   string
 	Text string
 }
 
-// Holding returns what holds for a text, best first: what its words call up,
-// then the owner's rules, which hold for everything.
+// Holding returns the lessons that apply to text, best match first; rules without keywords come
+// last.
 func (l *Learner) Holding(ctx context.Context, realm, text string, limit int) ([]Held, error) {
 	lessons, wishes, err := l.known(ctx)
 	if err != nil {
@@ -56,7 +56,7 @@ func (l *Learner) Holding(ctx context.Context, realm, text string, limit int) ([
 	return out[:min(len(out), limit)], nil
 }
 
-// toolWords are the words of a tool's name that say what it works on.
+// toolWords returns the words of a tool's name that describe its subject.
 func toolWords(key string) []string {
 	name := key[:strings.IndexAny(key+"|", "|!")]
 	return slices.DeleteFunc(strings.Split(name, "_"), func(w string) bool {
@@ -64,7 +64,7 @@ func toolWords(key string) []string {
 	})
 }
 
-// UsedTx notes which lessons stood in a request of a conversation.
+// UsedTx records which lessons a request of a conversation contained.
 func (l *Learner) UsedTx(tx *store.Tx, session string, ids []string) error {
 	for _, id := range ids {
 		if _, err := tx.Exec(`UPDATE lessons SET uses = uses + 1, used_in = ?, seen_at = ? WHERE id = ?`, session, time.Now().UnixMilli(), id); err != nil {

@@ -26,8 +26,8 @@ func readLanguages() map[string]map[string]bool {
 	return out
 }
 
-// scripts tell some languages at once; kana before the characters that Japanese
-// shares with Chinese.
+// scripts identify some languages directly. Kana precedes the characters that Japanese shares
+// with Chinese.
 var scripts = []struct {
 	lang  string
 	table *unicode.RangeTable
@@ -44,8 +44,7 @@ var scripts = []struct {
 	{"th", unicode.Thai},
 }
 
-// language guesses the ISO 639-1 code of what somebody wrote, "" when the text
-// does not tell.
+// language guesses the ISO 639-1 code of a text, "" if unknown.
 func (l *Learner) language(text string) string {
 	if len(text) > 1000 {
 		text = strings.ToValidUTF8(text[:1000], "")

@@ -13,22 +13,22 @@ import (
 	"hob/platform/provenance"
 )
 
-// Kind says where a lesson comes from.
+// Kind is the origin of a lesson.
 type Kind string
 
-// The kinds of lessons.
+// Values of Kind.
 const (
-	Always Kind = "always" // a rule of the owner's
+	Always Kind = "always" // a rule of the owner
 	Never  Kind = "never"
-	Meant  Kind = "meant" // what the owner really wanted
-	Tool   Kind = "tool"  // how a tool is called
+	Meant  Kind = "meant" // what the owner intended
+	Tool   Kind = "tool"  // how to call a tool
 )
 
-// State says whether a lesson is used.
+// State reports whether a lesson is used.
 type State string
 
-// The states of a lesson. A weak one is not used yet; a stale one only where
-// its words come up; an archived or retired one not at all.
+// Values of State. A weak lesson is not used yet, a stale one only if its keywords match, an
+// archived or retired one not at all.
 const (
 	Weak     State = "weak"
 	Active   State = "active"
@@ -37,44 +37,44 @@ const (
 	Retired  State = "retired"
 )
 
-// The numbers of lessons.
+// Thresholds and limits of lessons.
 const (
 	maxConfidence = 10
-	minConfidence = 3 // to be used
+	minConfidence = 3 // required for use
 	perError      = 1
 	perCorrection = 2
-	born          = 1 // what a lesson has before its first evidence
+	born          = 1 // initial value before the first evidence
 	perSuccess    = -2
 	maxLessons    = 200
 	staleAfter    = 30 * 24 * time.Hour
 	archivedAfter = 90 * 24 * time.Hour
 )
 
-// Lesson is one thing learned.
+// Lesson is one stored lesson.
 type Lesson struct {
 	ID         string            `json:"id"`
 	Kind       Kind              `json:"kind"`
 	Text       string            `json:"text"`
 	State      State             `json:"state"`
 	Confidence int               `json:"confidence"` // 1 to 10; used from 3
-	Evidence   int               `json:"evidence"`   // how often it showed
-	Uses       int               `json:"uses"`       // requests in which it stood
+	Evidence   int               `json:"evidence"`   // number of observations
+	Uses       int               `json:"uses"`       // number of requests that contained it
 	Realm      string            `json:"realm,omitempty"`
 	Provenance provenance.Source `json:"provenance"`
-	Event      string            `json:"event"` // where it was learned last
+	Event      string            `json:"event"` // event in which it was last observed
 	Session    string            `json:"session"`
 	CreatedAt  time.Time         `json:"created_at"`
-	SeenAt     time.Time         `json:"seen_at"` // when it last showed or was used
+	SeenAt     time.Time         `json:"seen_at"` // when it was last observed or used
 	RetiredAt  time.Time         `json:"retired_at,omitzero"`
 	RetiredBy  string            `json:"retired_by,omitempty"`
 
-	key    string   // names the mistake, of a tool lesson
-	cue    []string // words that call it up
-	failed string   // the arguments that did not work
-	usedIn string   // the conversation in which it was used last
+	key    string   // identifies the mistake of a tool lesson
+	cue    []string // keywords that select it
+	failed string   // the arguments that failed
+	usedIn string   // conversation that used it last
 }
 
-// stateAt is where a lesson stands.
+// stateAt returns the state of a lesson at a time.
 func (l Lesson) stateAt(now time.Time) State {
 	age := now.Sub(l.SeenAt)
 	switch {
@@ -116,7 +116,7 @@ func lessonsOf(q store.Querier, where string, args ...any) ([]Lesson, error) {
 	return out, rows.Err()
 }
 
-// saveTx writes a lesson and keeps their number in bounds.
+// saveTx stores a lesson and limits their number.
 func (l *Learner) saveTx(tx *store.Tx, x Lesson) error {
 	x.Confidence = max(0, min(x.Confidence, maxConfidence))
 	if x.Confidence == 0 && x.RetiredAt.IsZero() {
@@ -132,7 +132,7 @@ func (l *Learner) saveTx(tx *store.Tx, x Lesson) error {
 		return fmt.Errorf("learn: lesson: %w", err)
 	}
 	l.changedTx(tx)
-	// The weakest go first, and of what is retired no more is kept either.
+	// Delete the weakest first. The limit also applies to retired lessons.
 	for _, live := range []string{"retired_at = 0", "retired_at <> 0"} {
 		if _, err := tx.Exec(`DELETE FROM lessons WHERE id IN (SELECT id FROM lessons WHERE `+live+` ORDER BY confidence DESC, seen_at DESC, id LIMIT -1 OFFSET ?)`, maxLessons); err != nil {
 			return fmt.Errorf("learn: lessons: %w", err)
@@ -141,8 +141,7 @@ func (l *Learner) saveTx(tx *store.Tx, x Lesson) error {
 	return nil
 }
 
-// Lessons lists them, those that showed last first; archived and retired ones
-// only when all is true.
+// Lessons lists lessons, last observed first; archived and retired ones only if all is true.
 func (l *Learner) Lessons(ctx context.Context, all bool) ([]Lesson, error) {
 	list, err := lessonsOf(l.o.Store.Reader(ctx), "")
 	if err != nil || all {
@@ -151,16 +150,15 @@ func (l *Learner) Lessons(ctx context.Context, all bool) ([]Lesson, error) {
 	return slices.DeleteFunc(list, func(x Lesson) bool { return x.State == Retired || x.State == Archived }), nil
 }
 
-// Change is what an owner may change in a lesson or a preference.
+// Change is a user's change of a lesson or a preference.
 type Change struct {
-	Text    string // a new wording
-	Retired bool   // it is not used any more
-	Delete  bool   // it is removed for good
+	Text    string // new text
+	Retired bool   // no longer used
+	Delete  bool   // deleted permanently
 }
 
-// ChangeLesson applies one change and returns the lesson as it is then. A
-// lesson that its owner worded is as sure as one that was shown again and
-// again.
+// ChangeLesson applies one change and returns the new lesson. A lesson reworded by the user
+// gets the highest confidence.
 func (l *Learner) ChangeLesson(ctx context.Context, id string, c Change) (Lesson, error) {
 	var x Lesson
 	err := l.o.Store.Write(ctx, func(tx *store.Tx) error {
@@ -193,7 +191,7 @@ func (l *Learner) ChangeLesson(ctx context.Context, id string, c Change) (Lesson
 	return x, err
 }
 
-// cues are the words of a text that say what it is about.
+// cues returns the words of a text that describe its subject.
 func cues(text string) []string {
 	var out []string
 	for _, w := range knowledge.Subjects(text) {
@@ -204,7 +202,7 @@ func cues(text string) []string {
 	return out
 }
 
-// manner are words of rules and corrections themselves.
+// manner lists words that are part of the rules and corrections themselves.
 var manner = map[string]bool{
 	"always": true, "never": true, "future": true, "forward": true, "meant": true, "mean": true, "immer": true, "nie": true, "niemals": true,
 	"toujours": true, "jamais": true, "siempre": true, "nunca": true, "sempre": true, "mai": true, "altijd": true, "nooit": true, "anymore": true,
@@ -212,7 +210,7 @@ var manner = map[string]bool{
 	"prefer": true, "like": true, "love": true, "hate": true, "dislike": true, "mag": true, "really": true, "stand": true,
 }
 
-// near reports whether two folded words are one but for their ending.
+// near reports whether two folded words differ only in their ending.
 func near(a, b string) bool {
 	if a == b {
 		return true
@@ -224,7 +222,7 @@ func near(a, b string) bool {
 	return n >= 4 && max(len(a), len(b))-n <= 3
 }
 
-// common counts the words of a that are near to one of b.
+// common counts the words of a that are near a word of b.
 func common(a, b []string) (n int) {
 	for _, x := range a {
 		if slices.ContainsFunc(b, func(y string) bool { return near(x, y) }) {
@@ -234,7 +232,7 @@ func common(a, b []string) (n int) {
 	return n
 }
 
-// likeness is the share of words that two texts have in common.
+// likeness returns the share of words that two texts have in common, 0 to 1.
 func likeness(a, b []string) float64 {
 	n := common(a, b)
 	all := len(a) + len(b) - n

@@ -18,10 +18,9 @@ import (
 	"hob/tools"
 )
 
-// mistakesTx learns from the calls of a turn: one that failed and was then made
-// in another way, and one that fails in the same way again and again. What
-// models and tools say counts only where no outside text could speak through
-// them.
+// mistakesTx learns from the calls of a turn: a call that failed and then worked with other
+// arguments, and a call that fails repeatedly in the same way. Texts of models and tools count
+// only if no untrusted text could have influenced them.
 func (l *Learner) mistakesTx(tx *store.Tx, r reading) error {
 	t := r.Turn
 	if !t.Calls || t.Tainted {
@@ -40,17 +39,17 @@ func (l *Learner) mistakesTx(tx *store.Tx, r reading) error {
 	return l.succeededTx(tx, t, clean)
 }
 
-// mistake is what a turn shows about a tool.
+// mistake is an observation about a tool.
 type mistake struct {
 	tool   string
 	key    string
 	text   string
-	failed string // the arguments that did not work, as JSON
+	failed string // the arguments that failed, as JSON
 	errors int
 }
 
-// teaches reports whether a call failed for a reason that another call could
-// avoid; a refusal or a timeout could come at any time.
+// teaches reports whether other arguments could have avoided the failure; a refusal or a
+// timeout can occur at any time.
 func teaches(e bus.Entry) bool {
 	switch tools.Code(e.Code) {
 	case tools.InvalidArguments, tools.NotFound, tools.Failed, tools.Unsupported:
@@ -59,7 +58,7 @@ func teaches(e bus.Entry) bool {
 	return false
 }
 
-// mistakes reads the calls in order.
+// mistakes extracts the mistakes from the calls, in order.
 func mistakes(calls []bus.Entry) []mistake {
 	var out []mistake
 	failing := map[string][]bus.Entry{}
@@ -84,7 +83,7 @@ func mistakes(calls []bus.Entry) []mistake {
 	return out
 }
 
-// mended is a call that failed and worked with other arguments.
+// mended returns a call that failed and then worked with other arguments.
 func mended(bad []bus.Entry, good bus.Entry) (mistake, bool) {
 	last := bad[len(bad)-1]
 	was, is := arguments(last.Args), arguments(good.Args)
@@ -99,13 +98,13 @@ func mended(bad []bus.Entry, good bus.Entry) (mistake, bool) {
 		wrong, right = append(wrong, shown(k, was[k])), append(right, shown(k, is[k]))
 	}
 	if len(names) == 0 || len(names) > 3 {
-		return mistake{}, false // the same call, or quite another one
+		return mistake{}, false // the same call, or a very different one
 	}
 	text := fmt.Sprintf("%s: with %s it failed (%s); with %s it worked", last.Tool, strings.Join(wrong, ", "), phrase.Cut(last.Result, 70), strings.Join(right, ", "))
 	return mistake{tool: last.Tool, key: last.Tool + "|" + strings.Join(names, ","), text: text, failed: encode(failed), errors: len(bad)}, true
 }
 
-// repeated is a call that fails in the same way again and again.
+// repeated returns a call that fails repeatedly in the same way.
 func repeated(bad []bus.Entry) (mistake, bool) {
 	last := bad[len(bad)-1]
 	n := 0
@@ -128,7 +127,7 @@ func repeated(bad []bus.Entry) (mistake, bool) {
 
 func arguments(raw json.RawMessage) map[string]json.RawMessage {
 	out := map[string]json.RawMessage{}
-	_ = json.Unmarshal(raw, &out) // what is no object has no arguments
+	_ = json.Unmarshal(raw, &out) // a value that is not an object has no arguments
 	return out
 }
 
@@ -138,7 +137,7 @@ func merged(a, b map[string]json.RawMessage) map[string]json.RawMessage {
 	return out
 }
 
-// encode leaves out what may be a secret.
+// encode returns the arguments as JSON without possible secrets.
 func encode(v map[string]json.RawMessage) string {
 	v = maps.Clone(v)
 	maps.DeleteFunc(v, func(name string, _ json.RawMessage) bool { return private(name) })
@@ -155,7 +154,7 @@ func private(name string) bool {
 	return slices.ContainsFunc([]string{"password", "secret", "token", "key", "pin", "code"}, func(s string) bool { return strings.Contains(low, s) })
 }
 
-// shown is an argument as a lesson tells it; what may be a secret is not told.
+// shown formats an argument for a lesson without possible secrets.
 func shown(name string, v json.RawMessage) string {
 	if private(name) {
 		return name
@@ -166,7 +165,7 @@ func shown(name string, v json.RawMessage) string {
 	return name + " " + phrase.Cut(string(v), 40)
 }
 
-// noteTx merges a mistake with what is known of it.
+// noteTx merges a mistake with the stored lessons.
 func (l *Learner) noteTx(tx *store.Tx, t Turn, m mistake) error {
 	list, err := lessonsOf(tx, `WHERE retired_at = 0 AND realm = ? AND kind = ? AND key = ?`, t.Realm, string(Tool), m.key)
 	if err != nil {
@@ -190,14 +189,14 @@ func (l *Learner) noteTx(tx *store.Tx, t Turn, m mistake) error {
 	return l.saveTx(tx, x)
 }
 
-// succeededTx lowers the lessons which say that a call fails that has worked.
+// succeededTx lowers the confidence of lessons that predict a failure of calls that worked.
 func (l *Learner) succeededTx(tx *store.Tx, t Turn, calls []bus.Entry) error {
 	for _, e := range calls {
 		if e.State != bus.CallDone {
 			continue
 		}
-		// Not LIKE: it would take the "_" of a name for any letter, and SQLite
-		// compiles a statement anew for each pattern.
+		// Not LIKE: it would treat the "_" of a name as a wildcard, and SQLite would compile a
+		// statement for each pattern.
 		list, err := lessonsOf(tx, `WHERE retired_at = 0 AND realm = ? AND kind = ? AND substr(key, 1, ?) IN (?, ?)`,
 			t.Realm, string(Tool), utf8.RuneCountInString(e.Tool)+1, e.Tool+"|", e.Tool+"!")
 		if err != nil {
@@ -216,7 +215,7 @@ func (l *Learner) succeededTx(tx *store.Tx, t Turn, calls []bus.Entry) error {
 	return nil
 }
 
-// holds reports whether a call has the arguments of one that failed.
+// holds reports whether a call has the arguments of a failed one.
 func holds(args json.RawMessage, failed string) bool {
 	is, was := arguments(args), arguments(json.RawMessage(failed))
 	if len(was) == 0 {

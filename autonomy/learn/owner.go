@@ -12,12 +12,12 @@ import (
 	"hob/platform/shortid"
 )
 
-// Preference is something the owner said about being served.
+// Preference is a statement of the owner about how Hob should work.
 type Preference struct {
 	ID      string
 	Key     string // name, language, like, dislike, or note
 	Text    string // in the owner's words
-	SaidBy  string // "owner" in a message, "edit" where it was worded by hand
+	SaidBy  string // "owner" for a message, "edit" if edited by hand
 	Event   string
 	Session string
 	Channel string
@@ -25,10 +25,10 @@ type Preference struct {
 	cue     string
 }
 
-// single reports whether there is only one of its key.
+// single reports whether its key allows only one preference.
 func (p Preference) single() bool { return p.Key == "name" || p.Key == "language" }
 
-// maxPreferences bounds how many are kept.
+// maxPreferences limits the stored preferences.
 const maxPreferences = 200
 
 // countTx counts when, where and in which language the owner writes.
@@ -55,7 +55,7 @@ func (l *Learner) countTx(tx *store.Tx, t reading) error {
 	return nil
 }
 
-// preferTx keeps what the owner likes, with where and when it was said.
+// preferTx stores the owner's preferences with the time and conversation.
 func (l *Learner) preferTx(tx *store.Tx, t reading) error {
 	for _, s := range t.preferences {
 		p := Preference{
@@ -69,7 +69,7 @@ func (l *Learner) preferTx(tx *store.Tx, t reading) error {
 	return nil
 }
 
-// wishTx keeps a preference in the place of those that it corrects.
+// wishTx stores a preference and replaces those that it corrects.
 func (l *Learner) wishTx(tx *store.Tx, p Preference) error {
 	list, err := preferencesOf(tx, "")
 	if err != nil {
@@ -115,9 +115,8 @@ func preferencesOf(q store.Querier, id string) ([]Preference, error) {
 	return out, rows.Err()
 }
 
-// Owner says in a line what a model should know of the owner in each request:
-// the name and the language that were asked for and, where no words of the
-// owner are at hand, the language most messages are in.
+// Owner returns one line about the owner for each request: the preferred name and language and,
+// in unattended turns, the language of most messages.
 func (l *Learner) Owner(ctx context.Context, unattended bool) (string, error) {
 	_, wishes, err := l.known(ctx)
 	if err != nil {
@@ -150,11 +149,10 @@ func tail(more []string) string {
 	return "; " + strings.Join(more, "; ")
 }
 
-// enough is how many messages say something about habits.
+// enough is the number of messages required to infer habits.
 const enough = 5
 
-// mostly is the most frequent of what is counted and its share; "" when too
-// little is known.
+// mostly returns the most frequent value and its share; "" without enough data.
 func (l *Learner) mostly(ctx context.Context, what string) (name string, share float64) {
 	var n, all int
 	err := l.o.Store.Reader(ctx).QueryRow(`SELECT name, n, (SELECT sum(n) FROM user_counts WHERE what = ?1) FROM user_counts WHERE what = ?1

@@ -16,13 +16,13 @@ var correctionsText string
 //go:embed texts/preferences.txt
 var preferencesText string
 
-// pattern is a way of saying something.
+// pattern matches one form of a statement.
 type pattern struct {
 	means string
-	re    func() *regexp.Regexp // compiled when a sentence first needs it: most never do
+	re    func() *regexp.Regexp // compiled on first use: most are never needed
 }
 
-// patterns are looked at in order, when a sentence has one of the words.
+// patterns are tried in order if a sentence contains one of the words.
 type patterns struct {
 	words map[string]bool
 	list  []pattern
@@ -47,7 +47,7 @@ func readPatterns(text string) patterns {
 	return out
 }
 
-// match says what a sentence means, "" for nothing.
+// match returns the meaning of a sentence, "" if no pattern matches.
 func (p patterns) match(sentence string) string {
 	if !slices.ContainsFunc(phrase.Split(sentence), func(w string) bool { return p.words[w] }) {
 		return ""
@@ -64,7 +64,7 @@ func (p patterns) match(sentence string) string {
 	return ""
 }
 
-// The most of a message that is looked at, and of a sentence that is kept.
+// Limits of the analyzed part of a message and of a stored sentence.
 const (
 	maxRead   = 400
 	maxLesson = 220
@@ -75,8 +75,8 @@ var (
 	sentence = regexp.MustCompile(`[^.!?\n]+[.!?]*`)
 )
 
-// sentences are those of the owner's own: from the first paragraph, without
-// what is quoted or pasted, and no questions.
+// sentences returns the owner's own sentences: from the first paragraph, without quoted or
+// pasted text and without questions.
 func sentences(text string) []string {
 	text = strings.TrimSpace(text)
 	text, _, _ = strings.Cut(text, "\n\n")
@@ -88,7 +88,7 @@ func sentences(text string) []string {
 			continue
 		}
 		own = append(own, line)
-		if strings.HasSuffix(line, ":") { // what comes next is quoted
+		if strings.HasSuffix(line, ":") { // the following text is quoted
 			break
 		}
 	}

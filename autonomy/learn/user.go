@@ -11,26 +11,25 @@ import (
 	"hob/platform/phrase"
 )
 
-// Entry is one thing known about the owner.
+// Entry is one fact about the owner.
 type Entry struct {
 	ID   string `json:"id"`
 	What string `json:"what"` // name, language, like, dislike, channel, hours
 	Text string `json:"text"`
-	// SaidBy is "owner" for what was said in a message, "edit" for what was
-	// worded by hand, and "hob" for what was counted.
+	// SaidBy is "owner" for a message, "edit" for an entry edited by hand, and "hob" for a
+	// count.
 	SaidBy   string    `json:"said_by"`
-	At       time.Time `json:"at,omitzero"` // when it was said, or counted last
+	At       time.Time `json:"at,omitzero"` // when it was said or last counted
 	Event    string    `json:"event,omitempty"`
 	Session  string    `json:"session,omitempty"`
 	Channel  string    `json:"channel,omitempty"`
-	Messages int       `json:"messages,omitempty"` // of which it was counted
-	// Hours counts messages by day of the week (from Sunday) and hour.
+	Messages int       `json:"messages,omitempty"` // number of messages counted
+	// Hours counts messages by weekday (from Sunday) and hour.
 	Hours *[7][24]int `json:"hours,omitempty"`
 	Zone  string      `json:"zone,omitempty"`
 }
 
-// User lists what is known about the owner: what was said first, the newest
-// foremost, then what was counted.
+// User lists the facts about the owner: statements first, newest first, then counts.
 func (l *Learner) User(ctx context.Context) ([]Entry, error) {
 	q := l.o.Store.Reader(ctx)
 	wishes, err := preferencesOf(q, "")
@@ -99,7 +98,7 @@ func activeHours(q store.Querier) ([]Entry, error) {
 	return out, rows.Err()
 }
 
-// busiest names the hours and days on which most is written.
+// busiest describes the hours and days with the most messages.
 func busiest(h [7][24]int) string {
 	var byHour [24]int
 	var byDay [7]int
@@ -119,7 +118,7 @@ func busiest(h [7][24]int) string {
 	return "most at " + strings.Join(hours, ", ") + " on " + strings.Join(days, ", ")
 }
 
-// top returns the indexes of the largest counts, in their own order.
+// top returns the indexes of the largest counts, in ascending order.
 func top(n []int, limit int) []int {
 	var at []int
 	for i := range n {
@@ -133,8 +132,8 @@ func top(n []int, limit int) []int {
 	return at
 }
 
-// ChangeUser deletes an entry, or words a preference anew, and returns it as it
-// is then. What was counted can only be deleted: it begins to count afresh.
+// ChangeUser deletes an entry or edits a preference, and returns the new entry. Counts can only
+// be deleted: they then restart at zero.
 func (l *Learner) ChangeUser(ctx context.Context, id string, c Change) (Entry, error) {
 	var e Entry
 	err := l.o.Store.Write(ctx, func(tx *store.Tx) (err error) {
