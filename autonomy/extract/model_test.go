@@ -90,7 +90,7 @@ func (h *house) facts() (out []string) {
 
 const roofs = `{"items":[{"turn":1,"quote":"Uwe next door does our roofs","text":"Uwe next door does our roofs","kind":"fact"}]}`
 
-// A model that could not be asked is asked again within the hour.
+// A failed model call is retried within the hour.
 func TestPutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t)
@@ -121,8 +121,8 @@ func TestPutOff(t *testing.T) {
 	})
 }
 
-// An answer is about the turns it was given, also when one of them went
-// meanwhile.
+// An answer belongs to the turns of its request, also if one of them was erased in the
+// meantime.
 func TestATurnThatWentMeanwhile(t *testing.T) {
 	h := open(t)
 	m := slow{llmtest.NewScripted(llmtest.Options{}, llmtest.Answer{Text: `{"items":[
@@ -146,8 +146,8 @@ func TestATurnThatWentMeanwhile(t *testing.T) {
 	}
 }
 
-// A relation that a model found is that of the fact which says it: it ends with
-// the fact, and is none where the fact is left out.
+// A relation found by a model depends on its fact: it ends with the fact, and is not stored
+// without it.
 func TestRelationsEndWithTheirFacts(t *testing.T) {
 	h := open(t)
 	m := llmtest.NewScripted(llmtest.Options{}, llmtest.Answer{Text: `{"items":[
@@ -175,7 +175,7 @@ func TestRelationsEndWithTheirFacts(t *testing.T) {
 	}
 }
 
-// relations are the names of those that hold.
+// relations returns the names of the current relations.
 func (h *house) relations() (out []string) {
 	h.t.Helper()
 	if err := h.g.CatchUp(h.t.Context(), h.base); err != nil {

@@ -13,14 +13,13 @@ import (
 	say "hob/platform/statement"
 )
 
-// maxOwn is how much of a message is read, in bytes.
+// maxOwn limits the analyzed part of a message, in bytes.
 const maxOwn = 1500
 
 var quoted = regexp.MustCompile("(?s)```.*?(```|$)|`[^`\n]*`|\"[^\"]*(\"|$)|“[^”]*(”|$)|«[^»]*(»|$)|„[^“”]*([“”]|$)")
 
-// own are the words of a message that are the owner's own: of its first
-// paragraph, without what is quoted, and nothing after a line that announces
-// somebody else's text.
+// own returns the owner's own words of a message: the first paragraph without quotations, up to
+// a line that announces another text.
 func own(text string) string {
 	text = strings.TrimSpace(strings.ToValidUTF8(text, " "))
 	text, _, _ = strings.Cut(text, "\n\n")
@@ -52,27 +51,26 @@ func own(text string) string {
 	return text
 }
 
-// announces reports whether the words before a colon say that what comes is
-// somebody else's, or is to be worked on: "translate: ...", "he wrote: ...".
+// announces reports whether the words before a colon introduce another person's text or text to
+// process: "translate: ...", "he wrote: ...".
 func announces(head string) bool {
 	return slices.ContainsFunc(phrase.Split(head), func(w string) bool {
 		return slices.Contains([]string{"wrote", "writes", "said", "says", "mail", "email", "text", "message", "translate", "summarise", "summarize", "rewrite", "proofread", "correct", "letter", "draft", "article", "quote", "reply", "answer", "schrieb", "ecrit"}, w)
 	})
 }
 
-// kept are the attributes that are kept unasked. A password is not: who wants it
-// kept says so.
+// kept lists the attributes that are stored without a request. Passwords are not among them.
 var kept = []string{
 	"lives_in", "lives_at", "works_at", "works_as", "works_with", "studies_at", "married_to", "engaged_to", "dating", "reports_to", "member_of", "allergic_to",
 	"likes", "prefers", "speaks", "plays", "owns", "drives", "born", "bank", "birthday", "anniversary", "address", "phone", "number", "email", "height", "size", "employer",
 	"hometown", "job", "occupation", "profession", "nationality", "nickname", "age", say.Called, "switched", "replaced", "",
 }
 
-// hedges keep what is not sure out.
+// hedges mark uncertain statements, which are not stored.
 var hedges = []string{"maybe", "perhaps", "probably", "think", "guess", "might", "vielleicht", "peutetre", "quizas", "forse", "if", "would", "tomorrow", "today", "yesterday", "tonight"}
 
-// Passing are the statements of a text that are worth keeping unasked: about
-// the owner, or about somebody by a name or a role.
+// Passing returns the statements of a text that are worth storing: about the owner, or about a
+// person with a name or a role.
 func Passing(words string, at time.Time) (out []say.Statement) {
 	for _, s := range say.Read(words, at) {
 		about := s.Subject.Owner || s.Subject.Role != "" || s.Subject.Name != "" || s.Attr == ""
@@ -93,13 +91,13 @@ func Passing(words string, at time.Time) (out []say.Statement) {
 	return out[:min(len(out), 6)]
 }
 
-// lasting are possessions worth knowing of: "I have a headache" is none.
+// lasting lists possessions worth storing, unlike "I have a headache".
 var lasting = sync.OnceValue(func() []string {
 	return strings.Fields(`own owns bought house flat apartment car bike bicycle motorbike boat dog cat horse garden cabin van camper piano guitar daughter son sister brother
 	child children kids company shop farm pet parrot rabbit hamster twins`)
 })
 
-// besides say that something holds as well.
+// besides lists words meaning that another value also applies.
 var besides = sync.OnceValue(func() []string {
 	return strings.Fields("also too another second both auch aussi tambien anche tez taip")
 })
@@ -108,7 +106,7 @@ func secret(w string) bool {
 	return slices.Contains([]string{"password", "passcode", "passphrase", "pin", "passwort", "kennwort", "iban", "combination", "secret", "token", "cvv", "haslo", "slaptazodis"}, w)
 }
 
-// fact is what is kept of a statement.
+// fact converts a statement to a fact.
 func (x *Extractor) fact(t turn, s say.Statement) knowledge.Fact {
 	return knowledge.Fact{
 		Text: strings.TrimRight(s.Text, " ,;"), Provenance: provenance.Owner, Event: t.event, Source: "event:" + t.event, Realm: t.realm, CreatedAt: t.at.In(x.o.Zone()),
@@ -117,7 +115,7 @@ func (x *Extractor) fact(t turn, s say.Statement) knowledge.Fact {
 
 var sentence = regexp.MustCompile(`[^.!?\n]+[.!?]*`)
 
-// glue are words that say nothing by themselves.
+// glue lists function words.
 var glue = sync.OnceValue(func() []string {
 	return strings.Fields(`the a an of in on at to for and or is are was were be been has have had do does with by from as that this i my me we our he she they his her their it its s not no
 	owner lives live works work likes like prefers prefer called named since until`)
