@@ -89,7 +89,7 @@ func (d *desk) sentences() []string {
 	return out
 }
 
-// sit opens the books at path; told are what an owner heard before.
+// sit opens the books at path; told holds the messages the user got before.
 func sit(t testing.TB, path string, d *desk) *desk {
 	t.Helper()
 	var err error
@@ -159,7 +159,7 @@ func TestEveryCallIsBooked(t *testing.T) {
 		model("m", 1000, 100),
 		{info: llm.Info{Provider: "p", Model: "m"}, text: strings.Repeat("y", 250), err: network}, // broke in the middle
 		{info: llm.Info{Provider: "p", Model: "m"}, err: network},                                 // broke before a word
-		{info: llm.Info{Provider: "p", Model: "m"}, err: refused},                                 // costs nothing
+		{info: llm.Info{Provider: "p", Model: "m"}, err: refused},                                 // free of charge
 		{info: llm.Info{Provider: "x", Model: "strange"}, usage: llm.Usage{Input: 10, Output: 1, Known: true}},
 		{info: llm.Info{Provider: "ollama", Model: "l", Local: true}, usage: llm.Usage{Input: 10, Output: 1, Known: true}},
 	} {
@@ -192,8 +192,8 @@ func TestEveryCallIsBooked(t *testing.T) {
 	}
 }
 
-// Rows ride in a transaction that happens anyway, and are in the books once
-// even when that is taken back, or when two take them along.
+// Rows are stored in other transactions, exactly once even if a transaction is rolled back or
+// two transactions carry them.
 func TestRowsRideAlong(t *testing.T) {
 	d := sit(t, file(t), &desk{})
 	defer d.leave()
@@ -220,7 +220,7 @@ func TestRowsRideAlong(t *testing.T) {
 	}
 }
 
-// What no transaction takes along is stored a second later, by Run.
+// Run stores the remaining rows one second later.
 func TestRunStoresTheRest(t *testing.T) {
 	path := file(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -239,7 +239,7 @@ func TestRunStoresTheRest(t *testing.T) {
 		err := <-done
 		left = d.waiting()
 		if err != nil || left != 0 {
-			t.Errorf("%v, %d rows were left behind", err, left)
+			t.Errorf("%v, %d rows are still waiting", err, left)
 		}
 		d.leave()
 	})

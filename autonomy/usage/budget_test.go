@@ -54,7 +54,7 @@ func TestParallelCallsStayUnderTheCap(t *testing.T) {
 	})
 }
 
-// Near the cap the answer is bounded by what is left.
+// Near the cap the answer is limited to the rest.
 func TestTheLastAnswerIsBounded(t *testing.T) {
 	d := sit(t, file(t), &desk{caps: Caps{Daily: Dollars(0.05)}})
 	defer d.leave()
@@ -164,7 +164,7 @@ func TestCapsFollowTheOwnersCalendar(t *testing.T) {
 	})
 }
 
-// An agent has caps of its own beside those of all.
+// An agent has its own caps in addition to the total.
 func TestAnAgentsCaps(t *testing.T) {
 	d := sit(t, file(t), &desk{caps: Caps{Daily: Dollars(1)}, agt: map[string]Caps{"scout": {Daily: Dollars(0.02)}}})
 	defer d.leave()
@@ -182,7 +182,7 @@ func TestAnAgentsCaps(t *testing.T) {
 	}
 }
 
-// Calls for which nobody waits are bounded by the minute, each of them.
+// Unattended calls are limited per minute.
 func TestUnattendedCalls(t *testing.T) {
 	path := file(t)
 	synctest.Test(t, func(t *testing.T) {

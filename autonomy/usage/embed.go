@@ -9,9 +9,8 @@ import (
 	"hob/autonomy/llm"
 )
 
-// MeterEmbedder is Meter for what makes vectors: a call that the caps do not
-// allow is not made, and each one is booked under the account. Vectors are no
-// answer, so that only the texts count.
+// MeterEmbedder is Meter for embedders: it refuses calls above the caps and records each call
+// under the account. Vectors are not text output, so only the input counts.
 func (b *Books) MeterEmbedder(e llm.Embedder, info llm.Info, a llm.Account, o MeterOptions) llm.Embedder {
 	a.Purpose = llm.ForVectors
 	return &embedMeter{e: e, b: b, info: info, account: a, o: o}

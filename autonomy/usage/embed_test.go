@@ -40,7 +40,7 @@ func TestVectorsAreBookedAndBound(t *testing.T) {
 		{"the second is too much", info, Caps{Daily: Micros(50)}, nil, 1, 40, llm.Budget},
 		{"both are", info, Caps{DailyTokens: 10}, nil, 0, 0, llm.Budget},
 		{"on this machine", llm.Info{Provider: "ollama", Model: "x", Local: true}, Caps{Daily: 1, DailyTokens: 1}, nil, 2, 0, ""},
-		{"a refusal costs nothing", info, Caps{Daily: Dollars(1)}, refusal, 2, 0, llm.Unauthorized},
+		{"a refusal is free", info, Caps{Daily: Dollars(1)}, refusal, 2, 0, llm.Unauthorized},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d := sit(t, file(t), &desk{caps: tt.caps})

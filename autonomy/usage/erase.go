@@ -2,5 +2,5 @@ package usage
 
 import "hob/platform/erase"
 
-// Eraser looks after the model calls that were counted, in which no text stands.
+// Eraser covers the table of model calls, which contains no text.
 func Eraser() erase.Eraser { return erase.Owned{Besides: []string{"model_calls"}} }

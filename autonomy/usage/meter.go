@@ -13,18 +13,16 @@ import (
 	"hob/autonomy/llm"
 )
 
-// MeterOptions say what a meter cannot see of its model.
+// MeterOptions holds what a meter cannot see in its model.
 type MeterOptions struct {
-	// Host is where the provider answers, such as "api.openai.com": prices are
-	// those of a host.
+	// Host is the provider's host, such as "api.openai.com": prices belong to a host.
 	Host string
-	// MaxTokens is the output limit of requests that name none; 0 = unknown.
+	// MaxTokens is the output limit of requests without one; 0 = unknown.
 	MaxTokens int
 }
 
-// Meter returns the model with the books in front of it and behind it: each
-// call is checked against the caps before it is made, and booked when it has
-// ended, however it ended. Put Retry around it, not into it: each try costs.
+// Meter returns a model that checks each call against the caps and records it when it ends,
+// with or without an error. Wrap Retry around it, not inside: each attempt costs.
 func (b *Books) Meter(m llm.Model, o MeterOptions) llm.Model { return &meter{Model: m, b: b, o: o} }
 
 type meter struct {
@@ -46,7 +44,7 @@ func (m *meter) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 		chars := size(r)
 		input := m.b.tokens(info.Name(), chars)
 		q := m.bid(info, c.Account, r, input)
-		c.Local = info.Local && q.price == (Price{}) // the owner may have priced it
+		c.Local = info.Local && q.price == (Price{}) // the user may have set a price
 		var h *hold
 		if !c.Local {
 			var limit int
@@ -91,9 +89,9 @@ func (m *meter) bid(info llm.Info, a llm.Account, r llm.Request, input int) bid 
 	return q
 }
 
-// price books what the call cost.
+// price computes the cost of a call.
 func (c *Call) price(info llm.Info, host string, prices *Prices) {
-	c.Model = info.Model // a server that was asked for its models has a name by now
+	c.Model = info.Model // a server that was queried for its models has a name now
 	p, ok := prices.Of(info, host)
 	if !ok {
 		c.Counted = prices.Unknown().Cost(c.Usage)
@@ -106,10 +104,10 @@ func (c *Call) price(info llm.Info, host string, prices *Prices) {
 	c.Cost, c.Counted = &cost, cost
 }
 
-// tally follows a stream for what it costs.
+// tally measures the usage of a stream.
 type tally struct {
-	input int // tokens of the request, estimated
-	bytes int // of what came back
+	input int // estimated tokens of the request
+	bytes int // bytes of the answer
 	begun bool
 	done  bool
 	usage llm.Usage
@@ -130,7 +128,7 @@ func (t *tally) take(e llm.Event, err error) {
 	}
 }
 
-// into writes the count into the books.
+// into writes the usage into the call.
 func (t *tally) into(c *Call) {
 	switch {
 	case t.done:
@@ -143,19 +141,19 @@ func (t *tally) into(c *Call) {
 	switch {
 	case t.done && t.usage.Known:
 		c.Usage = t.usage
-	case t.done || t.begun || charged(t.err): // nobody says what it cost: as much as it looks like
+	case t.done || t.begun || charged(t.err): // unknown usage: record the estimate
 		c.Usage = llm.Usage{Input: t.input, Output: estimate(t.bytes, 0)}
 	default:
-		c.Usage = llm.Usage{Known: true} // nothing
+		c.Usage = llm.Usage{Known: true} // zero usage
 	}
 }
 
-// charged reports whether a provider may charge for a call of which nothing
-// came back. It does not for what it refused, nor for what did not reach it.
+// charged reports whether a provider may charge for a call without an answer. It does not
+// charge for refused requests and for those that did not reach it.
 func charged(err error) bool {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
-		return true // the caller left in the middle
+		return true // the caller cancelled it
 	}
 	_, dial := errors.AsType[*net.DNSError](err)
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
@@ -165,8 +163,8 @@ func charged(err error) bool {
 }
 
 const (
-	bytesPerToken  = 2.5  // until the provider's own count is known: rather too many tokens than too few
-	tokensPerImage = 1600 // of the largest that providers do not make smaller
+	bytesPerToken  = 2.5  // until the provider's count is known; estimates rather too high
+	tokensPerImage = 1600 // for the largest image that providers do not shrink
 )
 
 // measure is the size of a request.
@@ -199,8 +197,7 @@ func estimate(bytes, images int) int {
 	return int(float64(bytes)/bytesPerToken) + images*tokensPerImage
 }
 
-// tokens estimates a request for a model: by what the provider counted last
-// time, with a tenth on top.
+// tokens estimates the tokens of a request from the provider's last count, plus 10 %.
 func (b *Books) tokens(model string, m measure) int {
 	b.mu.Lock()
 	per := b.sizes[model]
@@ -211,18 +208,18 @@ func (b *Books) tokens(model string, m measure) int {
 	return int(float64(m.bytes)/per*1.1) + m.images*tokensPerImage
 }
 
-// learn keeps how many bytes of this model's requests make a token.
+// learn stores the bytes per token of this model's requests.
 func (b *Books) learn(model string, bytes, tokens int) {
 	if tokens < 50 || bytes == 0 {
-		return // too little to go by
+		return // too little data
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.sizes[model] = min(max(float64(bytes)/float64(tokens), 1), 6)
 }
 
-// Resort returns a model that asks last when m's caps refuse it, as long as
-// nothing visible was streamed.
+// Resort returns a model that falls back to last if m's caps refuse the call, unless visible
+// output was already streamed.
 func Resort(m, last llm.Model) llm.Model { return &resort{Model: m, last: last} }
 
 type resort struct {

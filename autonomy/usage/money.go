@@ -9,13 +9,13 @@ import (
 // Micros is money in millionths of a US dollar.
 type Micros int64
 
-// Dollars makes Micros of an amount in US dollars.
+// Dollars converts an amount in US dollars to Micros.
 func Dollars(usd float64) Micros { return Micros(math.Round(usd * 1e6)) }
 
-// USD is the amount in US dollars.
+// USD returns the amount in US dollars.
 func (m Micros) USD() float64 { return float64(m) / 1e6 }
 
-// String writes an amount for people: "$1.25", "$0.0042", "$0".
+// String formats an amount for people: "$1.25", "$0.0042", "$0".
 func (m Micros) String() string {
 	switch {
 	case m == 0:
@@ -30,7 +30,7 @@ func (m Micros) String() string {
 	return fmt.Sprintf("$%.2f", m.USD())
 }
 
-// cents cuts zeros that say nothing: 0.0500 is 0.05.
+// cents removes trailing zeros: 0.0500 becomes 0.05.
 func cents(s string) string {
 	for strings.HasSuffix(s, "0") && len(s) > len("0.00") {
 		s = s[:len(s)-1]

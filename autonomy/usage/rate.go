@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// limiter is a sliding window of one minute; a negative max lets nothing pass.
+// limiter is a sliding window of one minute; a negative max allows no call.
 type limiter struct {
 	max  int
 	mu   sync.Mutex
 	used []time.Time
 }
 
-// room reports whether there is a place, and else when to come back.
+// room reports whether a call is allowed, and otherwise when to retry.
 func (r *limiter) room(now time.Time) (ok bool, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -33,7 +33,7 @@ func (r *limiter) look(now time.Time) (ok bool, at time.Time) {
 	return true, now
 }
 
-// take is room that uses the place.
+// take is like room and counts the call.
 func (r *limiter) take(now time.Time) (ok bool, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -43,7 +43,7 @@ func (r *limiter) take(now time.Time) (ok bool, at time.Time) {
 	return ok, at
 }
 
-// wait takes a place as soon as there is one.
+// wait counts a call as soon as it is allowed.
 func (r *limiter) wait(ctx context.Context) error {
 	for {
 		ok, at := r.take(time.Now())

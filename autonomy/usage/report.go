@@ -10,22 +10,22 @@ import (
 	"hob/knowledge/store"
 )
 
-// Day is what one model was used for on one day.
+// Day is the usage of one model on one day.
 type Day struct {
-	Day   string // YYYY-MM-DD in the owner's zone
+	Day   string // YYYY-MM-DD in the user's zone
 	Model string // provider/model
-	Turns int    // for which it was called
+	Turns int    // turns that called it
 	Calls int
 	Usage llm.Usage
-	// Cost is what the priced calls cost; nil when none has a price.
+	// Cost is the cost of the priced calls; nil if none has a price.
 	Cost *Micros
-	// Unpriced and Estimated count the calls without a price, and those whose
-	// provider did not count the tokens.
+	// Unpriced counts calls without a price, Estimated those without a token count of the
+	// provider.
 	Unpriced, Estimated int
 	Local               bool
 }
 
-// Days sums up the calls by day and model, newest day first, at most n rows.
+// Days returns the calls summed by day and model, newest day first, at most n rows.
 func (b *Books) Days(ctx context.Context, n int) ([]Day, error) {
 	if err := b.stored(ctx); err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (d *Day) add(c *Call) {
 	}
 }
 
-// stored makes sure that the store tells everything.
+// stored flushes waiting rows, so that the store is complete.
 func (b *Books) stored(ctx context.Context) error {
 	b.mu.Lock()
 	n := len(b.pending)
@@ -93,21 +93,21 @@ func (b *Books) stored(ctx context.Context) error {
 	return b.db.Write(ctx, b.FlushTx)
 }
 
-// Period is what was taken of the present day or month.
+// Period is the usage of the current day or month.
 type Period struct {
 	Name     string // "day", "month"
 	Which    string // 2026-03-29, 2026-03
 	From     time.Time
-	Cost     Micros // of the calls with a price
-	Counted  Micros // toward the cap
+	Cost     Micros // cost of the calls with a price
+	Counted  Micros // amount that counts toward the cap
 	Unpriced int    // calls
 	Calls    int
-	Tokens   int // of models that are not on this machine
+	Tokens   int // tokens of models not on this machine
 	Cap      Micros
 	CapToken int
 }
 
-// Periods tells how the present day and month stand against the caps.
+// Periods returns the usage of the current day and month, with the caps.
 func (b *Books) Periods(ctx context.Context) ([]Period, error) {
 	if err := b.stored(ctx); err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func (b *Books) Periods(ctx context.Context) ([]Period, error) {
 	return out, nil
 }
 
-// Of is what the calls for one event cost; nil without a priced call.
+// Of returns the cost of the calls of one event; nil without a priced call.
 func (b *Books) Of(ctx context.Context, event string) (calls int, cost *Micros, err error) {
 	if err := b.stored(ctx); err != nil {
 		return 0, nil, err

@@ -1,17 +1,16 @@
-// Package usage keeps the books on model calls. Every call that a provider may
-// charge for is one row: when, which model, for whom and what for, how many
-// tokens, what it cost. A Books also stands in front of each call: it checks the
-// owner's caps with what the call may cost at most, reserves that much, and
-// settles when the call has ended, so that conversations which run side by side
-// cannot overrun a cap together.
+// Package usage records model calls and enforces the budget. Each call that a provider may
+// charge for is one row: time, model, session, purpose, tokens, cost. Before each call Books
+// checks the user's caps against the maximum cost of the call, reserves that amount, and
+// commits the real one when the call has ended, so that concurrent conversations cannot exceed
+// a cap together.
 //
-// A row costs no commit of its own. It waits in memory for the next transaction
-// of a turn, which stores it along with the step that the call paid for; what
-// no transaction takes within a second is stored by Run. So a crash loses the
-// rows of calls whose answers it loses as well, and at most a second of others.
+// A row needs no commit of its own. It waits in memory for the next transaction of a turn,
+// which stores it with the step that the call paid for; Run stores rows that waited for a
+// second. Thus a crash loses the rows of calls whose answers are lost as well, and at most one
+// second of others.
 //
-// It chooses no model, and asks none. The daemon wraps its models with Meter;
-// the loop and the agent hand in their transactions.
+// It does not select or call models. The daemon wraps its models with Meter; the loop and the
+// agent pass their transactions.
 package usage
 
 import (
@@ -29,19 +28,19 @@ type Call struct {
 	Provider string
 	Model    string
 	Account  llm.Account
-	// Usage is what the provider counted, or with Known false an estimate.
+	// Usage is the provider's count, or an estimate if Known is false.
 	Usage llm.Usage
-	// Cost is nil when no price is known, and 0 for models on this machine.
+	// Cost is nil if the price is unknown, and 0 for models on this machine.
 	Cost *Micros
-	// Counted is what the call takes from the caps: Cost, or without a price
-	// what a dear model would have cost.
+	// Counted is the amount that counts toward the caps: Cost, or without a price that of an
+	// expensive model.
 	Counted Micros
 	// Outcome is "ok", or the kind of the error.
 	Outcome string
 	Local   bool
 }
 
-// Migrations of the package's table. Money is in millionths of a US dollar.
+// Migrations returns the package's table. Amounts are in millionths of a US dollar.
 func Migrations() store.Set {
 	return store.Set{Owner: "usage", Steps: []string{`
 CREATE TABLE model_calls (
@@ -54,7 +53,7 @@ CREATE INDEX model_calls_event ON model_calls(event);
 `}}
 }
 
-// insert stores a row; a row that is there already stays.
+// insert stores a row; an existing row stays.
 func (c *Call) insert(tx *store.Tx) error {
 	_, err := tx.Exec(`INSERT INTO model_calls (id, at, provider, model, agent, session, event, purpose, outcome, input, output, cache_read, cache_write, known, cost, counted, local)
 		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO NOTHING`,
@@ -66,7 +65,7 @@ func (c *Call) insert(tx *store.Tx) error {
 	return nil
 }
 
-// tokens is what a call takes from a cap on tokens.
+// tokens returns the tokens that count toward a token cap.
 func (c *Call) tokens() int {
 	if c.Local {
 		return 0
@@ -74,5 +73,5 @@ func (c *Call) tokens() int {
 	return c.Usage.Input + c.Usage.Output
 }
 
-// name is "provider/model".
+// name returns "provider/model".
 func (c *Call) name() string { return llm.Info{Provider: c.Provider, Model: c.Model}.Name() }
