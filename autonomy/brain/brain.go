@@ -1,8 +1,7 @@
-// Package brain decides which model answers a turn. The decision is made once,
-// at the start of the turn, is recorded with the turn's first step, and holds
-// until its end: also over a crash, so that a turn never changes its model in
-// the middle. The agent asks; the daemon makes the models. It makes no model
-// call itself and knows no provider.
+// Package brain selects the model that answers a turn. It decides once, at the start of the
+// turn, and records the decision with the turn's first step. The decision stays valid after a
+// crash, so that a turn never changes its model. The agent queries the package; the daemon
+// creates the models. The package calls no model and does not depend on providers.
 package brain
 
 import (
@@ -10,29 +9,29 @@ import (
 	"hob/knowledge/store"
 )
 
-// Ask is a turn for which a model is wanted.
+// Ask describes a turn that needs a model.
 type Ask struct {
 	Agent   string // "" = the main agent
 	Session string
 	Event   string
-	// Text is what is asked.
+	// Text is the user's message.
 	Text string
-	// Bare: nothing came along with the words, neither a picture nor other text.
+	// Bare: the message has no attachments such as pictures or other text.
 	Bare bool
-	// Attended: the owner asked in a conversation.
+	// Attended: the user sent it in a conversation.
 	Attended bool
-	// Chain: the turn before used tools, so that the words may mean its results.
+	// Chain: the previous turn used tools, so the message may refer to their results.
 	Chain bool
-	// Resumed: earlier steps of this turn are recorded; its model is, too.
+	// Resumed: earlier steps of this turn are recorded, and so is its model.
 	Resumed bool
 }
 
 // Choice is the model of a turn.
 type Choice struct {
 	Model llm.Model
-	// Reason says in words why it was chosen.
+	// Reason explains the choice.
 	Reason string
-	// Record stores the decision together with the turn's first step; nil when
-	// there is nothing to store.
+	// Record stores the decision together with the turn's first step; nil if there is nothing
+	// to store.
 	Record func(tx *store.Tx) error
 }

@@ -9,19 +9,19 @@ import (
 	"hob/knowledge/store"
 )
 
-// Pins are the models which the owner chose for conversations. Methods may be
-// called concurrently.
+// Pins holds the models that the user chose for conversations. Methods may be called
+// concurrently.
 type Pins struct {
 	db *store.Store
 
 	mu   sync.Mutex
-	pins map[string]string // session -> model; nil before they were read
+	pins map[string]string // session -> model; nil until they were read
 }
 
-// NewPins makes the set over a store opened with Migrations. It reads nothing.
+// NewPins creates the set over a store opened with Migrations. It reads nothing.
 func NewPins(db *store.Store) *Pins { return &Pins{db: db} }
 
-// Of is the model chosen for a conversation, "" for none.
+// Of returns the model chosen for a conversation, "" for none.
 func (p *Pins) Of(ctx context.Context, session string) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -53,7 +53,7 @@ func (p *Pins) read(ctx context.Context) (map[string]string, error) {
 }
 
 func (p *Pins) set(ctx context.Context, session, model string) error {
-	if _, err := p.Of(ctx, session); err != nil { // so that the map is there
+	if _, err := p.Of(ctx, session); err != nil { // loads the map
 		return err
 	}
 	return p.db.Write(ctx, func(tx *store.Tx) error {
