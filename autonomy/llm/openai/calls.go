@@ -12,22 +12,21 @@ import (
 // call is a tool call under construction.
 type call struct {
 	id, name string
-	index    int // as the server numbers it, -1 when it does not
+	index    int // the server's number, -1 without one
 	args     []byte
-	whole    bool // the arguments came as one object: nothing can follow
+	whole    bool // the arguments came as one object: no further piece can follow
 }
 
-// calls puts together tool calls from their deltas. By the specification a call
-// is known by its index, and its id and name come with its first delta. In the
-// wild the index is missing or always 0, ids are missing, repeated in each
-// delta, new in each delta, or the same for all calls, and several whole calls
-// come in one chunk.
+// calls assembles tool calls from their deltas. By the specification a call is identified by
+// its index, and its id and name are in its first delta. In practice the index is missing or
+// always 0, ids are missing, repeated in each delta, new in each delta, or equal for all calls,
+// and several complete calls come in one chunk.
 type calls struct {
 	list []*call
 }
 
-// add takes one delta and returns its call, the piece of arguments in it, and
-// whether the call is new. It returns nil for a delta that says nothing.
+// add processes one delta and returns its call, the piece of arguments in it, and whether the
+// call is new. It returns nil for an empty delta.
 func (c *calls) add(d callDelta) (x *call, piece string, fresh bool) {
 	id, name := llm.Word(d.ID), d.Function.Name.text
 	piece, whole := d.Function.arguments()
@@ -51,7 +50,7 @@ func (c *calls) add(d callDelta) (x *call, piece string, fresh bool) {
 	return x, piece, fresh
 }
 
-// find returns the call that a delta continues, nil when it begins one.
+// find returns the call that a delta continues, nil if it starts a new one.
 func (c *calls) find(index *int, id, name, piece string, whole bool) *call {
 	var x *call
 	switch {
@@ -68,7 +67,7 @@ func (c *calls) find(index *int, id, name, piece string, whole bool) *call {
 	if x == nil || name == "" {
 		return x
 	}
-	// A name begins a call, unless it is only said again.
+	// A name starts a call, unless it is only repeated.
 	again := name == x.name && (id == "" || id == x.id) && !whole && !x.whole
 	if again && strings.HasPrefix(piece, "{") && bytes.HasSuffix(x.args, []byte("}")) && json.Valid(x.args) {
 		again = false
@@ -88,7 +87,7 @@ func (c *calls) last(is func(*call) bool) *call {
 	return nil
 }
 
-// uniqueID keeps the server's id unless it is missing or taken.
+// uniqueID keeps the server's id unless it is missing or already used.
 func (c *calls) uniqueID(id string) string {
 	if id == "" || c.last(func(x *call) bool { return x.id == id }) != nil {
 		return newID()
@@ -96,13 +95,12 @@ func (c *calls) uniqueID(id string) string {
 	return id
 }
 
-// newID makes an id of nine letters and digits, the only form that Mistral's
-// models accept.
+// newID returns an id of nine letters and digits, the only form that Mistral's models accept.
 func newID() string {
 	return rand.Text()[:9]
 }
 
-// done finishes all calls. When cut is set the last one was under way.
+// done finishes all calls. If cut is set, the last one is incomplete.
 func (c *calls) done(cut bool) []llm.ToolCall {
 	var out []llm.ToolCall
 	for i, x := range c.list {

@@ -9,7 +9,7 @@ import (
 	"hob/autonomy/llm"
 )
 
-// chunk is one event of a stream, or a whole answer that was not streamed.
+// chunk is one event of a stream, or a complete answer without streaming.
 type chunk struct {
 	Choices []choice        `json:"choices"`
 	Usage   json.RawMessage `json:"usage"`
@@ -20,7 +20,7 @@ type chunk struct {
 type choice struct {
 	Index        int             `json:"index"`
 	Delta        *delta          `json:"delta"`
-	Message      *delta          `json:"message"` // of an answer that was not streamed
+	Message      *delta          `json:"message"` // of an answer without streaming
 	FinishReason json.RawMessage `json:"finish_reason"`
 	Error        json.RawMessage `json:"error"` // OpenRouter
 }
@@ -33,7 +33,7 @@ type delta struct {
 	Details          details         `json:"reasoning_details"` // OpenRouter
 	Images           []picture       `json:"images"`            // OpenRouter
 	ToolCalls        []callDelta     `json:"tool_calls"`
-	FunctionCall     *functionOfCall `json:"function_call"` // before tools there were functions
+	FunctionCall     *functionOfCall `json:"function_call"` // functions, the predecessor of tools
 }
 
 type callDelta struct {
@@ -47,8 +47,8 @@ type functionOfCall struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// arguments is the text of the piece: of a JSON string its value, of anything
-// else (an object, sent whole) the JSON itself.
+// arguments returns the text of the piece: the value of a JSON string, or other JSON (an
+// object, sent complete) unchanged.
 func (f functionOfCall) arguments() (text string, whole bool) {
 	raw := bytes.TrimSpace(f.Arguments)
 	if len(raw) > 0 && raw[0] == '{' {
@@ -57,8 +57,7 @@ func (f functionOfCall) arguments() (text string, whole bool) {
 	return llm.Word(raw), false
 }
 
-// texts is a string, null, or a list of contents (Mistral). Anything else reads
-// as nothing.
+// texts is a string, null, or a list of contents (Mistral). Other values are ignored.
 type texts struct {
 	text     string
 	thinking string
@@ -98,7 +97,7 @@ type picture struct {
 	ImageURL imageURL `json:"image_url"`
 }
 
-// image decodes the picture. Addresses elsewhere are not followed.
+// image decodes the picture. It does not fetch remote addresses.
 func (p picture) image() (llm.Image, bool) {
 	head, data, ok := strings.Cut(strings.TrimPrefix(p.ImageURL.URL, "data:"), ";base64,")
 	if !ok || !strings.HasPrefix(head, "image/") {
@@ -108,7 +107,7 @@ func (p picture) image() (llm.Image, bool) {
 	return llm.Image{MIME: head, Data: b}, err == nil && len(b) > 0
 }
 
-// parseUsage reads token counts; nil means that the server gave none.
+// parseUsage parses token counts; nil means that the server sent none.
 func parseUsage(raw json.RawMessage) *llm.Usage {
 	var u struct {
 		Prompt     *float64 `json:"prompt_tokens"`
@@ -128,11 +127,11 @@ func parseUsage(raw json.RawMessage) *llm.Usage {
 	}
 }
 
-// count keeps nonsense out of the books.
+// count limits a number to a plausible range.
 func count(f float64) int { return int(min(max(f, 0), 1e9)) }
 
-// parseStop translates a finish reason. Unknown ones are not errors: servers
-// invent them ("eos", "stop_sequence", "abort").
+// parseStop converts a finish reason. Unknown ones are not errors: servers invent them ("eos",
+// "stop_sequence", "abort").
 func parseStop(reason string) llm.Stop {
 	switch strings.ToLower(reason) {
 	case "length", "max_tokens", "max_length", "model_length", "model_context_window_exceeded":

@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// details are OpenRouter's reasoning_details: pieces of thoughts, some of them
-// encrypted, that go back unchanged with the calls they led to
-// (https://openrouter.ai/docs/use-cases/reasoning-tokens). Anything but a list
-// of objects reads as nothing.
+// details are OpenRouter's reasoning_details: pieces of thoughts, some encrypted, that must be
+// sent back unchanged with the calls they led to
+// (https://openrouter.ai/docs/use-cases/reasoning-tokens). Values other than a list of objects
+// are ignored.
 type details []map[string]any
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -20,11 +20,11 @@ func (d *details) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// maxDetails bounds the pieces of one answer.
+// maxDetails limits the pieces of one answer.
 const maxDetails = 256
 
-// add takes the pieces of a delta: one with the index and type of an earlier one
-// continues it.
+// add adds the pieces of a delta: a piece with the index and type of an earlier one continues
+// it.
 func (d *details) add(more details) {
 	for _, piece := range more {
 		if piece == nil {
@@ -65,7 +65,7 @@ func join(to, piece map[string]any) {
 	}
 }
 
-// bytes are the pieces as they go back, nil when there are none.
+// bytes returns the pieces as JSON to send back, nil without any.
 func (d *details) bytes() json.RawMessage {
 	if len(*d) == 0 {
 		return nil

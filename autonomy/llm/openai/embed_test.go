@@ -26,7 +26,7 @@ func TestVectorsOfOllamasOwnAPI(t *testing.T) {
 					Model string
 					Input []string
 				}
-				_ = json.NewDecoder(r.Body).Decode(&in) // what is missing shows below
+				_ = json.NewDecoder(r.Body).Decode(&in) // missing fields are detected below
 				var out [][]float32
 				for _, s := range in.Input {
 					out = append(out, []float32{float32(len(s)), 1})

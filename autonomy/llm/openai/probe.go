@@ -11,9 +11,8 @@ import (
 // ProbeTimeout bounds Probe.
 const ProbeTimeout = 300 * time.Millisecond
 
-// Probe asks a server for its models, without a key and for no longer than
-// ProbeTimeout. It fails at once when nothing listens there, and when what
-// listens is no model server. The list may be empty: a server without models.
+// Probe queries a server for its models, without a key and for at most ProbeTimeout. It fails
+// immediately if no server listens, or if it is not a model server. The list may be empty.
 func Probe(ctx context.Context, baseURL string) ([]string, error) {
 	m, err := New(Options{Provider: "local", BaseURL: baseURL, Model: "-"})
 	if err != nil {
@@ -25,8 +24,8 @@ func Probe(ctx context.Context, baseURL string) ([]string, error) {
 	return m.list(ctx)
 }
 
-// ChatModel picks the first model of a list that can talk, and "" when there is
-// none: servers list models for embeddings, ranking and speech as well.
+// ChatModel returns the first chat model of a list, "" if it has none: servers also list models
+// for embeddings, reranking and speech.
 func ChatModel(models []string) string {
 	for _, name := range models {
 		if !special(strings.ToLower(name)) {

@@ -8,23 +8,23 @@ import (
 	"hob/autonomy/llm"
 )
 
-// quirk is something a server does not take, or wants otherwise. A Model learns
-// quirks from refusals and keeps them.
+// quirk is a feature that a server does not support, or supports in another form. A Model
+// learns quirks from refusals and keeps them.
 type quirk uint32
 
 const (
-	noTools          quirk = 1 << iota // refuses tools
-	noToolChoice                       // refuses tool_choice
-	noStreamOptions                    // refuses stream_options
-	noImages                           // refuses pictures
+	noTools          quirk = 1 << iota // rejects tools
+	noToolChoice                       // rejects tool_choice
+	noStreamOptions                    // rejects stream_options
+	noImages                           // rejects pictures
 	completionTokens                   // wants max_completion_tokens, not max_tokens
-	noMaxTokens                        // refuses both
-	noReasoning                        // refuses reasoning_content in messages
+	noMaxTokens                        // rejects both
+	noReasoning                        // rejects reasoning_content in messages
 	bareBase                           // has no /v1
-	noFormat                           // refuses response_format
-	noModalities                       // refuses modalities
-	ownServer                          // is OpenAI's own, which is strict about unknown fields
-	ollamaVectors                      // makes vectors under Ollama's own path only
+	noFormat                           // rejects response_format
+	noModalities                       // rejects modalities
+	ownServer                          // is OpenAI's own, which rejects unknown fields
+	ollamaVectors                      // embeds only at the path of Ollama's own API
 )
 
 func (m *Model) known() quirk  { return quirk(m.quirks.Load()) }
@@ -86,6 +86,6 @@ func refuses(s string) bool {
 
 // readStatus reads an error response.
 func readStatus(resp *http.Response) llm.ErrorBody {
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // what came is enough
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // a partial body is sufficient
 	return llm.ParseErrorBody(body)
 }

@@ -10,10 +10,9 @@ import (
 	"hob/autonomy/llm"
 )
 
-// request is the body of a call. Tools and messages come first and in this
-// order, and everything in them depends only on what it renders: the JSON of an
-// earlier request's tools and messages is a byte prefix of the next one's, which
-// is what servers cache.
+// request is the body of a call. Tools and messages come first and in this order, and they
+// depend only on their input: the JSON of an earlier request's tools and messages is a byte
+// prefix of the next one's, which servers cache.
 type request struct {
 	Model               string         `json:"model"`
 	Tools               []tool         `json:"tools,omitempty"`
@@ -26,7 +25,7 @@ type request struct {
 	Format              *format        `json:"response_format,omitempty"`
 	Modalities          []string       `json:"modalities,omitempty"`
 
-	images bool // there is a picture in it
+	images bool // it contains a picture
 }
 
 type streamOptions struct {
@@ -85,7 +84,7 @@ type sentFunction struct {
 	Arguments string `json:"arguments"`
 }
 
-// build renders a request for a server with the given quirks.
+// build creates a request for a server with the given quirks.
 func (m *Model) build(r llm.Request, q quirk) request {
 	out := request{Model: m.o.Model, Stream: !m.o.Whole}
 	if q&noTools == 0 {
@@ -123,7 +122,7 @@ func (m *Model) build(r llm.Request, q quirk) request {
 	return out
 }
 
-// encode is the request as bytes.
+// encode returns the request as bytes.
 func (r request) encode() ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -151,8 +150,8 @@ type encoder struct {
 	images bool
 }
 
-// messages renders one message of the history: results become messages of their
-// own, in order and before any other part.
+// messages converts one message of the history: results become separate messages, in order and
+// before other parts.
 func (e *encoder) messages(m llm.Message) []message {
 	var out []message
 	for _, p := range m.Parts {
@@ -205,13 +204,13 @@ func (e *encoder) assistant(m llm.Message) (message, bool) {
 			out.Reasoning += p.Reasoning.Text
 		}
 	}
-	// Models that think between tool calls want their thoughts back with those
-	// calls (DeepSeek, Kimi; all behind OpenRouter); elsewhere they only cost tokens.
+	// Models that think between tool calls need their thoughts back with those calls (DeepSeek,
+	// Kimi; all behind OpenRouter); elsewhere they only cost tokens.
 	if len(out.ToolCalls) == 0 || e.quirks&(ownServer|noReasoning) != 0 {
 		out.Reasoning, out.Details = "", nil
 	}
 	if out.Details != nil {
-		out.Reasoning = "" // it says the same
+		out.Reasoning = "" // it has the same content
 	}
 	if len(texts) > 0 {
 		out.Content = strings.Join(texts, "\n\n")
@@ -219,8 +218,8 @@ func (e *encoder) assistant(m llm.Message) (message, bool) {
 	return out, len(texts) > 0 || len(out.ToolCalls) > 0
 }
 
-// user is a string when there is only text, which every server takes, else a
-// list of contents; nil when there is nothing.
+// user returns a string if there is only text, which every server accepts, otherwise a list of
+// contents; nil if it is empty.
 func (e *encoder) user(parts []llm.Part) any {
 	var texts []string
 	var list []content

@@ -97,7 +97,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestChunks are streams as single servers send them.
+// TestChunks replays streams of specific servers.
 func TestChunks(t *testing.T) {
 	for _, c := range []struct {
 		name, in string
@@ -140,8 +140,8 @@ func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(c)), Request: r}, nil
 }
 
-// play streams a canned answer and sums it up. It checks what must hold for any
-// bytes: one end, only *llm.Error, no call that could run after an error.
+// play streams a recorded answer and summarizes it. It checks invariants for any bytes: one
+// end, only *llm.Error, no executable call after an error.
 func play(t *testing.T, in []byte) string {
 	t.Helper()
 	m := mustNew(t, Options{BaseURL: "http://127.0.0.1:1", HTTP: &http.Client{Transport: canned(in)}})
@@ -196,8 +196,8 @@ func FuzzStream(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte) { play(t, in) })
 }
 
-// TestDetails: what OpenRouter says of thoughts goes back with the calls they led
-// to, put together from its pieces.
+// TestDetails: OpenRouter's reasoning details are assembled from their pieces and sent back
+// with the calls they led to.
 func TestDetails(t *testing.T) {
 	chunks := []string{
 		`{"choices":[{"delta":{"reasoning":"h","reasoning_details":[{"type":"reasoning.text","text":"h","index":0,"format":"anthropic-claude-v1"}]}}]}`,

@@ -2,12 +2,12 @@ package openai
 
 import "strings"
 
-// thinkSplitter takes the thoughts out of an answer's text. Servers that do not
-// know a model's template pass them on as <think>...</think> at the very
-// beginning; anywhere else the tag is text.
+// thinkSplitter separates the thoughts from an answer's text. Servers that do not know a
+// model's template pass them as <think>...</think> at the very beginning; anywhere else the tag
+// is text.
 type thinkSplitter struct {
 	state thinkState
-	held  string // the beginning of what may become a tag
+	held  string // a possible beginning of a tag
 }
 
 type thinkState uint8
@@ -15,7 +15,7 @@ type thinkState uint8
 const (
 	atStart thinkState = iota
 	inThought
-	afterThought // white space between the thought and the answer goes away
+	afterThought // white space between the thought and the answer is removed
 	inText
 )
 
@@ -24,7 +24,7 @@ const (
 	thinkClose = "</think>"
 )
 
-// add takes the next piece and returns what of it is thought and what is text.
+// add processes the next piece and returns its thought and its text.
 func (t *thinkSplitter) add(piece string) (thought, text string) {
 	s := t.held + piece
 	t.held = ""
@@ -60,7 +60,7 @@ func (t *thinkSplitter) add(piece string) (thought, text string) {
 	return thought, s
 }
 
-// end returns what was held back when the stream ended.
+// end returns the buffered rest at the end of the stream.
 func (t *thinkSplitter) end() (thought, text string) {
 	s := t.held
 	t.held = ""
@@ -70,7 +70,7 @@ func (t *thinkSplitter) end() (thought, text string) {
 	return "", s
 }
 
-// partialSuffix is the length of the longest end of s that begins tag.
+// partialSuffix returns the length of the longest end of s that begins tag.
 func partialSuffix(s, tag string) int {
 	for n := min(len(s), len(tag)-1); n > 0; n-- {
 		if strings.HasSuffix(s, tag[:n]) {
