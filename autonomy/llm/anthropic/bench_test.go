@@ -11,8 +11,8 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// BenchmarkTurn is one call of a long conversation with twenty tools, over a
-// socket, server included.
+// BenchmarkTurn measures one call of a long conversation with twenty tools over a socket,
+// including the server.
 func BenchmarkTurn(b *testing.B) {
 	srv := llmtest.NewServer(b, llmtest.Options{Keep: 1}, llmtest.Answer{Times: -1, Text: strings.Repeat("word ", 50), Pieces: 50})
 	m, err := New(Options{BaseURL: srv.URL, Model: "m", HTTP: srv.Client()})

@@ -12,11 +12,10 @@ import (
 	"hob/autonomy/llm"
 )
 
-// build renders a request. Everything in it depends only on what it renders, so
-// an earlier request is a prefix of the next one but for the cache marks, which
-// the provider does not count as content. The four marks that are allowed go to
-// the last tool, the system prompt, the end of what the previous request already
-// held, and the end of this one
+// build creates a request. It depends only on its input, so that an earlier request is a prefix
+// of the next one except for the cache marks, which the provider does not count as content. The
+// four allowed marks are set on the last tool, the system prompt, the end of the previous
+// request, and the end of this one
 // (https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching).
 func (m *Model) build(r llm.Request) (params sdk.MessageNewParams, thinking bool) {
 	params = sdk.MessageNewParams{Model: sdk.Model(m.o.Model), MaxTokens: int64(r.Limit(m.o.MaxTokens))}
@@ -38,8 +37,8 @@ func (m *Model) build(r llm.Request) (params sdk.MessageNewParams, thinking bool
 	return params, e.sent
 }
 
-// format asks for a structured answer: by the schema of the answer, or, from
-// models without that, by a tool that must be called with it.
+// format requests a structured answer: by a schema, or for models without support by a tool
+// that must be called with the answer.
 func (m *Model) format(r llm.Request, params *sdk.MessageNewParams) {
 	if r.Format == nil {
 		return
@@ -76,10 +75,9 @@ func tools(list []llm.Tool) []sdk.ToolUnionParam {
 	return out
 }
 
-// mark sets the cache marks of the messages: on the last one, and on the last
-// one before the newest answer of the model, which is where the previous
-// request ended. The second helps when one step adds more blocks than the
-// provider looks back (20).
+// mark sets the cache marks of the messages: on the last one, and on the last one before the
+// newest answer of the model, where the previous request ended. The second helps if one step
+// adds more blocks than the provider looks back (20).
 func mark(messages []sdk.MessageParam) {
 	last := len(messages) - 1
 	if last < 0 {
@@ -94,7 +92,7 @@ func mark(messages []sdk.MessageParam) {
 	}
 }
 
-// markLast marks the last block that may carry a mark: thinking blocks may not.
+// markLast marks the last block that may have a mark: thinking blocks may not.
 func markLast(blocks []sdk.ContentBlockParamUnion) {
 	for i := len(blocks) - 1; i >= 0; i-- {
 		if c := blocks[i].GetCacheControl(); c != nil {
@@ -109,8 +107,8 @@ type encoder struct {
 	sent     bool // some were sent
 }
 
-// blocks renders one message. Tool results come first: the API wants them
-// directly after the calls.
+// blocks converts one message. Tool results come first: the API requires them directly after
+// the calls.
 func (e *encoder) blocks(m llm.Message) (sdk.MessageParamRole, []sdk.ContentBlockParamUnion) {
 	role := sdk.MessageParamRoleUser
 	if m.Role == llm.Assistant {
@@ -125,11 +123,11 @@ func (e *encoder) blocks(m llm.Message) (sdk.MessageParamRole, []sdk.ContentBloc
 			rest = append(rest, e.reasoning(p.Reasoning)...)
 		case p.Call != nil:
 			rest = append(rest, sdk.NewToolUseBlock(llm.WireID(p.Call.ID), p.Call.WireArgs(), llm.WireName(p.Call.Name)))
-		case p.Image != nil && role == sdk.MessageParamRoleAssistant: // the API takes none from the model
+		case p.Image != nil && role == sdk.MessageParamRoleAssistant: // the API accepts none from the model
 			rest = append(rest, sdk.NewTextBlock("(a picture that I made)"))
 		case p.Image != nil:
 			rest = append(rest, sdk.NewImageBlockBase64(p.Image.MIME, base64.StdEncoding.EncodeToString(p.Image.Data)))
-		case strings.TrimSpace(p.Text) != "": // the API refuses empty text
+		case strings.TrimSpace(p.Text) != "": // the API rejects empty text
 			rest = append(rest, sdk.NewTextBlock(p.Text))
 		}
 	}
@@ -147,8 +145,8 @@ func result(r *llm.ToolResult) sdk.ContentBlockParamUnion {
 	return sdk.ContentBlockParamUnion{OfToolResult: b}
 }
 
-// reasoning gives back what this API signed. Thoughts of other providers have
-// no signature and would be refused.
+// reasoning returns the blocks that this API signed. Thoughts of other providers have no
+// signature and would be rejected.
 func (e *encoder) reasoning(r *llm.Reasoning) []sdk.ContentBlockParamUnion {
 	switch {
 	case !e.thinking:
