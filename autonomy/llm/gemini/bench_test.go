@@ -8,7 +8,7 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// BenchmarkTurn is a call with a conversation behind it, over loopback.
+// BenchmarkTurn measures a call with a long conversation, over loopback.
 func BenchmarkTurn(b *testing.B) {
 	srv := llmtest.NewServer(b, llmtest.Options{Keep: 1}, llmtest.Answer{Times: -1, Text: "I will remind you.", Pieces: 20})
 	m, err := New(Options{BaseURL: srv.URL, Model: "scripted", HTTP: srv.Client()})

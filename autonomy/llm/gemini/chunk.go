@@ -7,7 +7,7 @@ import (
 	"hob/autonomy/llm"
 )
 
-// chunk is one event of a stream, or a whole answer
+// chunk is one event of a stream, or a complete answer
 // (https://ai.google.dev/api/generate-content#generatecontentresponse).
 type chunk struct {
 	Candidates []candidate `json:"candidates"`
@@ -44,9 +44,8 @@ type received struct {
 	} `json:"functionCall"`
 }
 
-// parseUsage reads token counts; nil means that the server gave none. Google
-// counts cached tokens among those of the prompt, and thoughts apart from the
-// answer.
+// parseUsage parses token counts; nil means that the server sent none. Google counts cached
+// tokens as part of the prompt, and thoughts separately from the answer.
 func parseUsage(raw json.RawMessage) *llm.Usage {
 	var u struct {
 		Prompt   *float64 `json:"promptTokenCount"`
@@ -64,19 +63,19 @@ func parseUsage(raw json.RawMessage) *llm.Usage {
 	}
 }
 
-// count keeps nonsense out of the books.
+// count limits a number to a plausible range.
 func count(f float64) int { return int(min(max(f, 0), 1e9)) }
 
-// ending is what a finish reason means.
+// ending is the meaning of a finish reason.
 type ending struct {
 	stop llm.Stop
-	// broken: the model's own output could not be used; asking again may help.
+	// broken: the model's output is unusable; a retry may help.
 	broken bool
 }
 
-// parseReason translates a finish reason
-// (https://ai.google.dev/api/generate-content#FinishReason). Unknown ones are
-// not errors: new ones come.
+// parseReason converts a finish reason
+// (https://ai.google.dev/api/generate-content#FinishReason). Unknown ones are not errors, since
+// Google adds new ones.
 func parseReason(reason string) ending {
 	switch strings.ToUpper(reason) {
 	case "MAX_TOKENS", "LENGTH":

@@ -77,7 +77,7 @@ func TestSignatures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := json.Marshal(llm.Message{Role: llm.Assistant, Parts: r.Parts}) // as it is stored
+		b, err := json.Marshal(llm.Message{Role: llm.Assistant, Parts: r.Parts}) // in its stored form
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +174,7 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// TestErrors are error bodies as Google writes them.
+// TestErrors parses error bodies of Google.
 func TestErrors(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -207,7 +207,7 @@ func TestErrors(t *testing.T) {
 				t.Fatalf("%v after %v, want %s after %v", err, e, c.kind, c.retry)
 			}
 			if strings.ContainsAny(e.Message, "{}") {
-				t.Errorf("the owner reads JSON: %s", e.Message)
+				t.Errorf("the user sees JSON: %s", e.Message)
 			}
 		})
 	}
@@ -249,7 +249,7 @@ func TestEmbed(t *testing.T) {
 	}
 }
 
-// TestPictures: models that paint are asked for pictures.
+// TestPictures: image models are asked for pictures.
 func TestPictures(t *testing.T) {
 	cat := llm.Image{MIME: "image/png", Data: []byte("\x89PNG cat")}
 	srv := llmtest.NewServer(t, llmtest.Options{}, llmtest.Answer{Text: "A cat:", Images: []llm.Image{cat}}, llmtest.Answer{Text: "Blue now."})

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// quirk is something a server or a model does not take, or wants otherwise. A
+// quirk is a feature that a server or a model does not support, or supports in another form. A
 // Model learns quirks from refusals and keeps them.
 type quirk uint32
 
 const (
-	noTools           quirk = 1 << iota // refuses tools
-	noImages                            // refuses pictures
-	noSystem                            // refuses a system instruction (Gemma)
-	noThinking                          // refuses thinkingConfig
-	noIDs                               // refuses ids of calls (Vertex AI)
-	noFormat                            // refuses structured answers
-	noFormatWithTools                   // refuses them together with tools (before Gemini 3)
-	reducedSchema                       // knows only the schemas of OpenAPI (older proxies)
+	noTools           quirk = 1 << iota // rejects tools
+	noImages                            // rejects pictures
+	noSystem                            // rejects a system instruction (Gemma)
+	noThinking                          // rejects thinkingConfig
+	noIDs                               // rejects ids of calls (Vertex AI)
+	noFormat                            // rejects structured answers
+	noFormatWithTools                   // rejects them together with tools (before Gemini 3)
+	reducedSchema                       // supports only OpenAPI schemas (older proxies)
 	wantsSignature                      // wants a signature with every first call (Gemini 3)
 )
 

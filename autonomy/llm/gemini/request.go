@@ -10,9 +10,8 @@ import (
 	"hob/autonomy/llm"
 )
 
-// request is the body of a call. Everything in it depends only on what it
-// renders, and what stays from call to call comes first: the JSON of an earlier
-// request is a prefix of the next one's, which is what Google caches
+// request is the body of a call. It depends only on its input, and constant parts come first:
+// the JSON of an earlier request is a prefix of the next one's, which Google caches
 // (https://ai.google.dev/gemini-api/docs/caching).
 type request struct {
 	System   *content    `json:"systemInstruction,omitempty"`
@@ -21,8 +20,8 @@ type request struct {
 	Config   *toolConfig `json:"toolConfig,omitempty"`
 	Generate *generation `json:"generationConfig,omitempty"`
 
-	images   bool // there is a picture in it
-	unsigned bool // there is a call without a signature in it
+	images   bool // it contains a picture
+	unsigned bool // it contains a call without a signature
 }
 
 type toolbox struct {
@@ -51,8 +50,8 @@ type generation struct {
 	Thinking   *thinking       `json:"thinkingConfig,omitempty"`
 }
 
-// thinking asks for summaries of thoughts: without them a model that thinks for
-// minutes cannot be told from one that is gone.
+// thinking requests summaries of thoughts: without them a model that thinks for minutes looks
+// like a dead one.
 type thinking struct {
 	Include bool `json:"includeThoughts"`
 }
@@ -87,7 +86,7 @@ type response struct {
 	Result map[string]string `json:"response"`
 }
 
-// build renders a request for a model with the given quirks.
+// build creates a request for a model with the given quirks.
 func (m *Model) build(r llm.Request, q quirk) request {
 	var out request
 	e := encoder{quirks: q}
@@ -141,7 +140,7 @@ func (m *Model) generation(r llm.Request, q quirk, tools bool) *generation {
 	return &g
 }
 
-// encode is the request as bytes.
+// encode returns the request as bytes.
 func (r request) encode() ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -176,8 +175,8 @@ type encoder struct {
 
 func text(s string) part { return part{Text: &s} }
 
-// content renders one message: results first, as the API wants them directly
-// after the calls.
+// content converts one message: results first, since the API requires them directly after the
+// calls.
 func (e *encoder) content(m llm.Message) content {
 	out := content{Role: "user"}
 	if m.Role == llm.Assistant {
@@ -194,7 +193,7 @@ func (e *encoder) content(m llm.Message) content {
 			first = false
 		case p.Image != nil:
 			rest = append(rest, e.image(p))
-		case p.Reasoning != nil: // summaries are not wanted back
+		case p.Reasoning != nil: // summaries are not sent back
 		case p.Text != "" || p.Signature != "" && out.Role == "model":
 			x := text(p.Text)
 			x.Signature = p.Signature
@@ -213,9 +212,9 @@ func (e *encoder) image(p llm.Part) part {
 	return part{Inline: &blob{p.Image.MIME, base64.StdEncoding.EncodeToString(p.Image.Data)}, Signature: p.Signature}
 }
 
-// noSignature takes the place of a signature for calls that another model made
-// (https://ai.google.dev/gemini-api/docs/thought-signatures). Of several calls
-// side by side only the first is signed.
+// noSignature replaces the signature of calls that another model made
+// (https://ai.google.dev/gemini-api/docs/thought-signatures). Of several parallel calls only
+// the first is signed.
 const noSignature = "skip_thought_signature_validator"
 
 func (e *encoder) call(p llm.Part, first bool) part {

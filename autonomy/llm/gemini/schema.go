@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// reduce turns a JSON Schema into the subset of OpenAPI 3.0 that servers without
-// parametersJsonSchema take (https://ai.google.dev/api/caching#Schema). What has
-// no counterpart goes away: the schema becomes more general, never more narrow.
-// It returns nil for an object without properties, which those servers refuse.
+// reduce converts a JSON Schema to the subset of OpenAPI 3.0 that servers without
+// parametersJsonSchema support (https://ai.google.dev/api/caching#Schema). It drops keywords
+// without a counterpart: the schema becomes more general, never narrower. It returns nil for an
+// object without properties, which those servers reject.
 func reduce(raw json.RawMessage) json.RawMessage {
 	var in map[string]any
 	if json.Unmarshal(raw, &in) != nil {
@@ -27,7 +27,7 @@ func reduce(raw json.RawMessage) json.RawMessage {
 	return b
 }
 
-// maxDepth and maxNodes bound schemas that contain themselves.
+// maxDepth and maxNodes limit recursive schemas.
 const (
 	maxDepth = 12
 	maxNodes = 2000
@@ -63,7 +63,7 @@ func (r *reducer) schema(in map[string]any, depth int) map[string]any {
 	return out
 }
 
-// types makes one type of several: null becomes nullable, others alternatives.
+// types converts a list of types: null becomes nullable, others become alternatives.
 func (r *reducer) types(in, out map[string]any) {
 	switch t := in["type"].(type) {
 	case string:
@@ -95,7 +95,7 @@ func (r *reducer) types(in, out map[string]any) {
 	}
 }
 
-// enum keeps lists of strings; others are not known there.
+// enum keeps lists of strings; other enums are not supported there.
 func (r *reducer) enum(in, out map[string]any) {
 	list, _ := in["enum"].([]any)
 	if v, ok := in["const"]; ok {
@@ -111,7 +111,7 @@ func (r *reducer) enum(in, out map[string]any) {
 	}
 }
 
-// inner reduces the schemas within a schema.
+// inner converts the schemas within a schema.
 func (r *reducer) inner(in, out map[string]any, depth int) {
 	if props, ok := in["properties"].(map[string]any); ok {
 		reduced := map[string]any{}
@@ -149,7 +149,7 @@ func (r *reducer) inner(in, out map[string]any, depth int) {
 	}
 }
 
-// known lists the required properties that exist.
+// known returns the required properties that exist.
 func known(required any, props map[string]any) any {
 	list, _ := required.([]any)
 	var out []any
@@ -164,7 +164,7 @@ func known(required any, props map[string]any) any {
 	return out
 }
 
-// merged puts the parts of an allOf together.
+// merged merges the parts of an allOf.
 func merged(in map[string]any) map[string]any {
 	all, ok := in["allOf"].([]any)
 	if !ok {
