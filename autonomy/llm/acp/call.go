@@ -15,14 +15,14 @@ import (
 	"hob/autonomy/llm"
 )
 
-// Bounds of what is kept of a call.
+// Limits of the stored data of a call.
 const (
 	maxCalls  = 2_000
 	maxInput  = 256 << 10
 	maxResult = 16_000
 )
 
-// toolCall is a tool call as the protocol tells it, whole or as a change of one
+// toolCall is a tool call in the protocol, complete or as an update
 // (https://agentclientprotocol.com/protocol/tool-calls).
 type toolCall struct {
 	ID        string                 `json:"toolCallId"`
@@ -35,10 +35,10 @@ type toolCall struct {
 	RawOutput json.RawMessage        `json:"rawOutput"`
 }
 
-// call is what is known of one.
+// call is the known state of a tool call.
 type call struct{ toolCall }
 
-// take fills in what is new.
+// take applies an update.
 func (c *call) take(u toolCall) {
 	c.ID = u.ID
 	c.Title, c.Kind, c.Status = cmp.Or(u.Title, c.Title), cmp.Or(u.Kind, c.Kind), cmp.Or(u.Status, c.Status)
@@ -60,7 +60,7 @@ func present(raw json.RawMessage) bool {
 	return len(raw) > 0 && string(raw) != "null" && string(raw) != "{}"
 }
 
-// called notes a call and tells of it. nil: there are too many.
+// called stores a call and reports it. It returns nil above the limit of calls.
 func (t *talk) called(u toolCall) *call {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -73,7 +73,7 @@ func (t *talk) called(u toolCall) *call {
 	return c
 }
 
-// learn takes a call in; t.mu is held.
+// learn stores a call or an update. The caller holds t.mu.
 func (t *talk) learn(u toolCall) *call {
 	c := t.calls[u.ID]
 	if c == nil {
@@ -92,13 +92,13 @@ func (t *talk) learn(u toolCall) *call {
 	return c
 }
 
-// begun reports whether the call runs or ran.
+// begun reports whether the call runs or has run.
 func (c *call) begun() bool { return c.Status != nil && *c.Status != string(sdk.ToolCallStatusPending) }
 
-// known reports whether there is anything to show of the call.
+// known reports whether the call has any content to show.
 func (c *call) known() bool { return c != nil && (c.Kind != nil || present(c.RawInput)) }
 
-// action is the call as Hob's desk takes it.
+// action converts the call for Hob's permission broker.
 func (c *call) action(o Options) llm.Action {
 	a := llm.Action{ID: c.ID, By: o.Provider, Kind: c.kind(), Does: c.effects(), Args: c.args(o.Provider)}
 	if c.Title != nil {
@@ -121,8 +121,7 @@ func (c *call) action(o Options) llm.Action {
 	return a
 }
 
-// kind is the protocol's word for what it does, "other" for words that it does
-// not have.
+// kind returns the protocol's kind of the call, "other" for unknown ones.
 func (c *call) kind() string {
 	if c.Kind == nil {
 		return string(sdk.ToolKindOther)
@@ -135,14 +134,14 @@ func (c *call) kind() string {
 	return string(sdk.ToolKindOther)
 }
 
-// Words in arguments that tell more than the kind does.
+// Argument names that describe an effect better than the kind.
 var (
 	runWord   = regexp.MustCompile(`(?i)"(command|cmd|script|shell|argv)"\s*:`)
 	fetchWord = regexp.MustCompile(`(?i)"(url|urls|uri)"\s*:|"https?://`)
 )
 
-// effects is what the call may cause. The kind is the agent's claim: arguments
-// that say more than it does count too.
+// effects returns the possible effects of the call. The kind is only the agent's claim:
+// arguments that indicate more effects count too.
 func (c *call) effects() llm.Effects {
 	var e llm.Effects
 	switch sdk.ToolKind(c.kind()) {
@@ -171,7 +170,7 @@ func (c *call) effects() llm.Effects {
 	return e
 }
 
-// args is what the agent says that it will do, for the owner's eyes.
+// args returns the agent's description of the action, for display to the user.
 func (c *call) args(agent string) json.RawMessage {
 	type change struct {
 		Path string  `json:"path"`
@@ -203,7 +202,7 @@ func (c *call) args(agent string) json.RawMessage {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)              // people read it
-	if err := enc.Encode(v); err != nil { // RawInput was decoded, so it encodes
+	if err := enc.Encode(v); err != nil { // RawInput was decoded, so it can be encoded
 		return json.RawMessage(`{}`)
 	}
 	b := bytes.TrimSpace(out.Bytes())
@@ -251,8 +250,7 @@ func (c *call) paths() []string {
 	return out
 }
 
-// inside reports whether a path lies in the folder, with the links of both
-// followed as far as they exist.
+// inside reports whether a path is in the folder, after following the existing links of both.
 func inside(dir, path string) bool {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
@@ -261,7 +259,7 @@ func inside(dir, path string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// resolved follows the links of the part of a path that exists.
+// resolved follows the links of the existing part of a path.
 func resolved(path string) string {
 	path = filepath.Clean(path)
 	rest := ""
@@ -277,7 +275,7 @@ func resolved(path string) string {
 	}
 }
 
-// result is what came of the call.
+// result returns the result of the call as text.
 func (c *call) result() string {
 	var b strings.Builder
 	for _, x := range c.Content {

@@ -9,12 +9,12 @@ import (
 type Preset struct {
 	Name    string // as in preset = "..."
 	Title   string
-	Command string // as its maker documents it
+	Command string // as documented by its vendor
 	Args    []string
-	// Mode is the one in which the agent asks before it changes anything: its own
-	// settings may say otherwise, and then Hob's guard would not be asked.
+	// Mode is the mode in which the agent requests permission before changes. Its own settings
+	// may select another one, and Hob's guard would then not be called.
 	Mode    string
-	Install string // how to get the command
+	Install string // how to install the command
 	Login   string // how to sign in
 	Source  string // the page that documents the command
 }

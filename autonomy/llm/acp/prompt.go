@@ -18,15 +18,14 @@ import (
 //go:embed preface.tmpl
 var prefaceText string
 
-// maxEarlier bounds what a new session is told of the conversation so far; its
-// end counts most.
+// maxEarlier limits the history sent to a new session, in bytes; the end is kept.
 const maxEarlier = 60_000
 
-// mark is how a session of the agent's is found again: it rides in the history
-// as the signature of the answer that came from it.
+// mark identifies a session of the agent. The history stores it as the signature of the answer
+// from that session.
 type mark struct {
 	Provider string `json:"p"`
-	Session  string `json:"s"` // the conversation: a copy of it has another
+	Session  string `json:"s"` // the conversation: a fork has another one
 	ID       string `json:"id"`
 }
 
@@ -40,8 +39,8 @@ func (m mark) String() string {
 	return markPrefix + string(b)
 }
 
-// lastMark finds the agent's latest session in the history, and how many
-// messages that session knows.
+// lastMark finds the agent's latest session in the history, and the number of messages that the
+// session has.
 func lastMark(msgs []llm.Message, provider, session string) (id string, known int) {
 	for i, m := range slices.Backward(msgs) {
 		for _, p := range slices.Backward(m.Parts) {
@@ -58,16 +57,16 @@ func lastMark(msgs []llm.Message, provider, session string) (id string, known in
 	return "", 0
 }
 
-// preface is what precedes the message.
+// preface is the text before the message.
 type preface struct {
-	First    bool   // of a session
-	Identity string // who Hob is, and whom it serves
-	System   string // of a call that belongs to no conversation
-	Earlier  string // what was said that the session does not know
+	First    bool   // first prompt of a session
+	Identity string // the identity of Hob and of the user
+	System   string // for a call outside a conversation
+	Earlier  string // messages that the session does not have
 	Before   []llm.Action
 }
 
-// blocks makes the prompt: what the session does not know yet.
+// blocks returns the prompt: the messages that the session does not have yet.
 func (t *talk) blocks(known int, first bool) ([]sdk.ContentBlock, error) {
 	fresh := t.req.Messages[known:]
 	n := len(fresh)
@@ -101,7 +100,7 @@ func (t *talk) blocks(known int, first bool) ([]sdk.ContentBlock, error) {
 			out = append(out, t.block(part)...)
 		}
 	}
-	if n == len(fresh) { // another brain was at it, and there is no new word
+	if n == len(fresh) { // another model answered, and there is no new message
 		out = append(out, sdk.TextBlock("[hob] Go on from here."))
 	}
 	return out, nil
@@ -121,8 +120,8 @@ func (t *talk) block(p llm.Part) []sdk.ContentBlock {
 	return []sdk.ContentBlock{sdk.TextBlock(p.Text)}
 }
 
-// identity is the end of the system block: the rest of it is about tools which
-// this brain does not have.
+// identity returns the end of the system prompt: the rest describes tools that the agent does
+// not have.
 func identity(system string) string {
 	_, rest, ok := strings.Cut(system, "<identity>")
 	if !ok {
@@ -132,7 +131,7 @@ func identity(system string) string {
 	return strings.TrimSpace(in)
 }
 
-// transcript tells an earlier part of the conversation.
+// transcript formats an earlier part of the conversation.
 func transcript(msgs []llm.Message) string {
 	var b strings.Builder
 	for _, m := range msgs {

@@ -6,28 +6,28 @@ import (
 	"hob/autonomy/llm"
 )
 
-// maxQueued is how many bytes may wait for a slow reader.
+// maxQueued is the number of bytes that may wait for a slow reader.
 const maxQueued = 4 << 20
 
-// item is something that came from the agent.
+// item is one output of the agent.
 type item struct {
-	kind   llm.Kind // TextDelta, ReasoningDelta or ImageDone, when it is said
+	kind   llm.Kind // TextDelta, ReasoningDelta or ImageDone, for content
 	text   []byte
 	image  llm.Image
 	action *llm.Action
 	note   string
 }
 
-// queue holds what has come until the stream's reader takes it. It never holds
-// up whoever puts something in: the SDK ends a connection whose notifications
-// are not taken at once. Words that follow each other become one item.
+// queue stores output until the stream's reader takes it. Writers never block, because the SDK
+// ends a connection if notifications are not read immediately. Consecutive text becomes one
+// item.
 type queue struct {
-	ready chan struct{} // signalled when there is something
+	ready chan struct{} // signalled if there are items
 
 	mu    sync.Mutex
 	items []item
 	bytes int
-	full  bool // something was left out
+	full  bool // items were dropped
 }
 
 func (q *queue) put(i item) {
@@ -50,7 +50,7 @@ func (q *queue) put(i item) {
 	q.poke()
 }
 
-// poke makes the reader look, and know that the agent lives.
+// poke wakes the reader and signals activity of the agent.
 func (q *queue) poke() {
 	select {
 	case q.ready <- struct{}{}:

@@ -1,6 +1,6 @@
-// Package acptest is an external agent for tests: a program that speaks the
-// agent's side of the Agent Client Protocol, does what the words of its prompt
-// say, and misbehaves on demand. A test's TestMain calls Main first:
+// Package acptest implements an external agent for tests: a program on the agent's side of
+// the Agent Client Protocol that executes the verbs of its prompt, and misbehaves on demand.
+// A test's TestMain calls Main first:
 //
 //	func TestMain(m *testing.M) { acptest.Main(); goleak.VerifyTestMain(m) }
 //
@@ -27,22 +27,22 @@ import (
 
 const first = "acp-test-agent"
 
-// Args are the arguments that make a test's binary the agent. Options:
+// Args returns the arguments that run a test's binary as the agent. Options:
 //
 //	load=DIR   sessions are kept in DIR and can be loaded
-//	useless    a session that was loaded is good for nothing
+//	useless    a loaded session is unusable
 //	auth       a session needs authenticate with the method "key" first
-//	version=N  it speaks another version of the protocol
-//	die        it ends at once with words on its standard error
+//	version=N  it uses another version of the protocol
+//	die        it exits immediately with text on its standard error
 //	mute       it never answers
-//	greet      it prints a line that is no message first
+//	greet      it first prints a line that is not a message
 //	modes      it has the modes "default" and "yolo", and is in "yolo"
 //	models     it has the models "small" and "large"
-//	script=URL it asks the model server there instead of knowing verbs, with
+//	script=URL it calls the model server there instead of executing verbs, with
 //	key=KEY    as its key
 func Args(options ...string) []string { return append([]string{first}, options...) }
 
-// Main runs the agent and exits, when the process was started with Args.
+// Main runs the agent and exits if the process was started with Args.
 func Main() {
 	if len(os.Args) < 2 || os.Args[1] != first {
 		return
@@ -59,7 +59,7 @@ func Main() {
 		case "auth":
 			a.auth = true
 		case "version":
-			a.version, _ = strconv.Atoi(value) // 0 is as wrong as any
+			a.version, _ = strconv.Atoi(value) // 0 is an invalid version too
 		case "die":
 			fmt.Fprintln(os.Stderr, "I cannot go on: sk-verysecretkey0123456789")
 			syscall.Exit(3)
@@ -89,7 +89,7 @@ func Main() {
 	syscall.Exit(0)
 }
 
-// speak posts a message as the owner would, and prints the status.
+// speak sends a message as the user, and prints the status.
 func speak(url, token, words string) {
 	body, err := json.Marshal(map[string]string{"text": words})
 	if err == nil {
@@ -173,7 +173,7 @@ func (a *agent) NewSession(context.Context, sdk.NewSessionRequest) (sdk.NewSessi
 	return out, nil
 }
 
-// keep holds a session, and writes down how far it is.
+// keep stores a session and its progress.
 func (a *agent) keep(s *session) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -195,13 +195,13 @@ func (a *agent) LoadSession(ctx context.Context, r sdk.LoadSessionRequest) (sdk.
 	if err != nil {
 		return sdk.LoadSessionResponse{}, err
 	}
-	go func() { // one goes on telling after the answer
+	go func() { // an agent that continues after the answer
 		for range 3 {
 			time.Sleep(100 * time.Millisecond)
 			a.tell(context.WithoutCancel(ctx), r.SessionId, sdk.UpdateAgentMessageText("and from the past "))
 		}
 	}()
-	for range 2_000 { // the past comes back, more of it than the SDK can hold at a time
+	for range 2_000 { // replays the history, more of it than the SDK can hold at a time
 		a.tell(ctx, r.SessionId, sdk.UpdateAgentMessageText("from the past "))
 	}
 	a.keep(&session{id: r.SessionId, prompts: n, broken: a.useless})
@@ -248,14 +248,14 @@ func (a *agent) SetSessionConfigOption(context.Context, sdk.SetSessionConfigOpti
 	return sdk.SetSessionConfigOptionResponse{}, sdk.NewMethodNotFound("session/set_config_option")
 }
 
-// tell sends an update; when the client is gone, so is the agent soon.
+// tell sends an update; if the client has exited, the agent exits soon too.
 func (a *agent) tell(ctx context.Context, id sdk.SessionId, u sdk.SessionUpdate) {
 	if err := a.conn.SessionUpdate(ctx, sdk.SessionNotification{SessionId: id, Update: u}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
 }
 
-// Prompt does what the last block says.
+// Prompt executes the last block.
 func (a *agent) Prompt(ctx context.Context, r sdk.PromptRequest) (sdk.PromptResponse, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

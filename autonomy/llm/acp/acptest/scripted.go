@@ -16,8 +16,8 @@ type said struct {
 	Content string `json:"content"`
 }
 
-// scripted asks the model server (Chat Completions) of the option script, as the
-// agents that people use ask theirs, and passes its words on. It has no tools.
+// scripted calls the model server (Chat Completions) of the option script, like real agents,
+// and passes its answer on. It has no tools.
 func (t *turn) scripted() (sdk.PromptResponse, error) {
 	for _, b := range t.blocks {
 		t.history = append(t.history, said{"user", b})

@@ -30,7 +30,7 @@ type turn struct {
 
 func (t *turn) say(text string) { t.tell(t.ctx, t.session.id, sdk.UpdateAgentMessageText(text)) }
 
-// run finds the verb, the first word of the last block, and what it is about.
+// run executes the verb, the first word of the last block, with the rest as its argument.
 func (t *turn) run() (sdk.PromptResponse, error) {
 	verb, rest, _ := strings.Cut(t.blocks[len(t.blocks)-1], " ")
 	f, ok := verbs()[verb]
@@ -53,7 +53,7 @@ func (t *turn) run() (sdk.PromptResponse, error) {
 	return resp, nil
 }
 
-// verbs are what the agent can do.
+// verbs returns the commands of the agent.
 func verbs() map[string]func(t *turn, rest string) error {
 	return map[string]func(t *turn, rest string) error{
 		"say":   func(t *turn, rest string) error { t.say(rest); return nil },
@@ -105,7 +105,7 @@ func verbs() map[string]func(t *turn, rest string) error {
 			t.say("I have read it.")
 			return nil
 		},
-		"sneak": func(t *turn, rest string) error { // does it without asking
+		"sneak": func(t *turn, rest string) error { // acts without permission
 			t.did(sdk.ToolKindExecute, rest, map[string]any{"command": rest})
 			t.say("I did it.")
 			return nil
@@ -151,7 +151,7 @@ func verbs() map[string]func(t *turn, rest string) error {
 			t.say("pid " + strconv.Itoa(c.Process.Pid))
 			select {}
 		},
-		"speak": func(t *turn, rest string) error { // as the owner: URL FILE-OF-THE-TOKEN WORDS
+		"speak": func(t *turn, rest string) error { // as the user: URL TOKEN-FILE TEXT
 			url, rest, _ := strings.Cut(rest, " ")
 			file, words, _ := strings.Cut(rest, " ")
 			token, err := os.ReadFile(file)
@@ -174,10 +174,10 @@ func verbs() map[string]func(t *turn, rest string) error {
 	}
 }
 
-// flush waits until what was said is on its way: the SDK writes at once.
+// flush waits until the output was sent: the SDK writes immediately.
 func (t *turn) flush() { time.Sleep(20 * time.Millisecond) }
 
-// did reports a call from its beginning to its end.
+// did reports a call from its start to its end.
 func (t *turn) did(kind sdk.ToolKind, title string, input any) {
 	id := t.begin(kind, title, input)
 	t.tell(t.ctx, t.session.id, sdk.UpdateToolCall(id, sdk.WithUpdateStatus(sdk.ToolCallStatusInProgress)))
@@ -195,9 +195,8 @@ func (t *turn) end(id sdk.ToolCallId, status sdk.ToolCallStatus, text string) {
 	t.tell(t.ctx, t.session.id, sdk.UpdateToolCall(id, sdk.WithUpdateStatus(status), sdk.WithUpdateContent([]sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(text))})))
 }
 
-// ask does "KIND ARGUMENT" after it was permitted: do execute touch x. For
-// execute and edit it writes the argument into a file "done" of its folder, so
-// that a test sees what really happened.
+// ask executes "KIND ARGUMENT" after permission: do execute touch x. For execute and edit it
+// writes the argument to a file "done" of its folder, so that a test sees the effect.
 func (t *turn) ask(rest string, yes sdk.PermissionOptionKind) error {
 	kind, arg, _ := strings.Cut(rest, " ")
 	input := map[string]any{"what": arg}
@@ -251,7 +250,7 @@ func (t *turn) really(kind, arg string) error {
 	return f.Close()
 }
 
-// bare asks for a call of which it has told nothing.
+// bare requests permission for a call without any details.
 func (t *turn) bare(string) error {
 	r, err := t.conn.RequestPermission(t.ctx, sdk.RequestPermissionRequest{
 		SessionId: t.session.id, ToolCall: sdk.ToolCallUpdate{ToolCallId: "unheard of"},
@@ -265,13 +264,13 @@ func (t *turn) bare(string) error {
 	return err
 }
 
-// both asks for two things at once.
+// both requests two permissions concurrently.
 func (t *turn) both(rest string) error {
 	var wg sync.WaitGroup
 	for _, kind := range []string{"execute", "delete"} {
 		one := *t
 		one.calls = t.calls + len(kind)
-		wg.Go(func() { _ = one.ask(kind+" "+rest, sdk.PermissionOptionKindAllowOnce) }) // what it says is what counts
+		wg.Go(func() { _ = one.ask(kind+" "+rest, sdk.PermissionOptionKindAllowOnce) }) // only its output counts
 	}
 	wg.Wait()
 	return nil
