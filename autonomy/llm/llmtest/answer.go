@@ -7,22 +7,21 @@ import (
 	"hob/autonomy/llm"
 )
 
-// Answer is one scripted answer of a model: when it applies, what it says, and
-// what goes wrong.
+// Answer is one scripted answer of a model: its condition, its content, and its fault.
 type Answer struct {
 	Match  string // regular expression on the last user text; empty applies in order
 	Result string // regular expression on the text of the last tool result
-	Times  int    // how often it may be used: 0 and 1 once, negative without end
+	Times  int    // number of uses: 0 and 1 once, negative unlimited
 
 	Reasoning string
 	Signature string // of the reasoning (Anthropic), or of the first call (Gemini)
 	Text      string
-	Images    []llm.Image // of models that paint (OpenAI as OpenRouter has it, Gemini)
+	Images    []llm.Image // of image models (OpenAI in the form of OpenRouter, Gemini)
 	Calls     []Call
-	Stop      string    // the finish reason as sent; empty derives the right one; "length" and "refusal" are put in the API's word
+	Stop      string    // the finish reason as sent; empty derives the right one; "length" and "refusal" are converted to the API's name
 	Usage     llm.Usage // zero counts bytes / 4 of the request and the answer
 
-	Pieces int           // deltas that a text or the arguments of a call come in, 0 = 3
+	Pieces int           // number of deltas of a text or of a call's arguments, 0 = 3
 	Delay  time.Duration // before the first byte
 	Gap    time.Duration // before each further delta
 
@@ -31,24 +30,24 @@ type Answer struct {
 
 	Status int               // when not 0: an error response, and Body its body
 	Header map[string]string // further response headers
-	Body   string            // of an error response, a stream error or garbage; empty makes one up
+	Body   string            // of an error response, a stream error or garbage; empty generates one
 }
 
-// Call is a tool call of an Answer. Args are sent as they stand, even when they
-// are not JSON. An empty ID gets a unique one.
+// Call is a tool call of an Answer. Args are sent verbatim, even if they are not JSON. An empty
+// ID gets a unique one.
 type Call struct {
 	ID, Name, Args string
 }
 
-// Fault is one way in which a server misbehaves.
+// Fault is one kind of misbehavior of a server.
 type Fault string
 
-// The faults. "Cut" ones strike after Answer.After deltas.
+// Values of Fault. Those marked "cut" apply after Answer.After deltas.
 const (
 	Reset       Fault = "reset"        // cut: the connection breaks
 	EOF         Fault = "eof"          // cut: the response ends properly, the stream does not
-	Stall       Fault = "stall"        // cut: silence until the client leaves
-	Pings       Fault = "pings"        // cut: pings or comments, but no events, until the client leaves
+	Stall       Fault = "stall"        // cut: silence until the client disconnects
+	Pings       Fault = "pings"        // cut: pings or comments, but no events, until the client disconnects
 	HalfJSON    Fault = "half-json"    // cut: an event ends in the middle of its JSON, then the response ends
 	Garbage     Fault = "garbage"      // cut: an event that is not JSON (Body)
 	StreamError Fault = "stream-error" // cut: an error object in the stream (Body)
@@ -60,9 +59,9 @@ const (
 	SameIndex   Fault = "same-index"   // OpenAI: every call has index 0
 	OneChunk    Fault = "one-chunk"    // OpenAI: all calls, whole, in one chunk
 	ObjectArgs  Fault = "object-args"  // OpenAI: arguments are an object, not a string
-	JSON        Fault = "json"         // a plain JSON answer although a stream was asked for
+	JSON        Fault = "json"         // a JSON answer although a stream was requested
 	HTML        Fault = "html"         // a web page with status 200
-	NoBody      Fault = "no-body"      // status 200 and nothing else
+	NoBody      Fault = "no-body"      // status 200 and an empty body
 	NoDone      Fault = "no-done"      // OpenAI: no [DONE] after the last chunk
 	NoUsage     Fault = "no-usage"     // tokens are not counted
 	UsageInLast Fault = "usage-inline" // OpenAI: usage comes in the chunk with the finish reason
@@ -78,7 +77,7 @@ func (a *Answer) pieces() int {
 	return 3
 }
 
-// cuts reports whether the fault strikes in the middle of a stream.
+// cuts reports whether the fault applies in the middle of a stream.
 func (f Fault) cuts() bool {
 	switch f {
 	case Reset, EOF, Stall, Pings, HalfJSON, Garbage, StreamError:
@@ -87,8 +86,7 @@ func (f Fault) cuts() bool {
 	return false
 }
 
-// calls returns the calls as they go out, with ids and the fault applied; n
-// makes generated ids unique.
+// calls returns the calls to send, with ids and the fault applied; id generates unique ids.
 func (a *Answer) calls(id func() string) []Call {
 	out := make([]Call, len(a.Calls))
 	for i, c := range a.Calls {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Vector is what a Server makes of a text: the same three numbers each time,
-// and others for another text.
+// Vector returns the vector that a Server computes for a text: three numbers that depend only
+// on the text.
 func Vector(text string) []float32 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(text)) // never fails

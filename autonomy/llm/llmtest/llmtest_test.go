@@ -101,7 +101,7 @@ func TestScript(t *testing.T) {
 	}{
 		{said2("always x"), "always"},
 		{said2("please stretch"), "first"},
-		{said2("please stretch"), "in order 1"}, // the other one wants a result
+		{said2("please stretch"), "in order 1"}, // the other answer requires a result
 		{said2("please stretch", call, done), "after the tool"},
 		{said2("again"), "twice"},
 		{said2("again"), "twice"},
@@ -193,7 +193,7 @@ func post(t *testing.T, srv *Server, path, body string, header ...string) (int, 
 	return resp.StatusCode, string(b)
 }
 
-// TestServer speaks the wire formats by hand, as scripts and other programs do.
+// TestServer sends requests without a driver, as scripts and other programs do.
 func TestServer(t *testing.T) {
 	hi := Answer{Text: "hi", Times: -1}
 	for _, c := range []struct {

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// memory is a listener whose connections are pipes inside the process.
+// memory is a listener whose connections are in-process pipes.
 type memory struct {
 	conns  chan net.Conn
 	closed chan struct{}

@@ -13,7 +13,7 @@ import (
 type frame struct {
 	event string // SSE event name, empty for none
 	data  string
-	delta bool // counts for Answer.After and waits Answer.Gap
+	delta bool // counts for Answer.After and is delayed by Answer.Gap
 }
 
 // play sends one answer.
@@ -44,7 +44,7 @@ func (s *Server) play(w http.ResponseWriter, hr *http.Request, r *Request, a *An
 	s.stream(w, hr, r.API, a, streams()[r.API](r, a, id))
 }
 
-// sse is the frame as it goes out.
+// sse returns the frame in its wire format.
 func (f frame) sse() string {
 	if f.event == "" {
 		return "data: " + f.data + "\n\n"
@@ -52,17 +52,17 @@ func (f frame) sse() string {
 	return "event: " + f.event + "\ndata: " + f.data + "\n\n"
 }
 
-// bodies renders answers in one piece.
+// bodies returns the encoders of answers in one piece.
 func bodies() map[API]func(*Request, *Answer, func() string) string {
 	return map[API]func(*Request, *Answer, func() string) string{OpenAI: openaiJSON, Anthropic: anthropicJSON, Gemini: geminiJSON}
 }
 
-// streams renders answers as streams.
+// streams returns the encoders of streamed answers.
 func streams() map[API]func(*Request, *Answer, func() string) []frame {
 	return map[API]func(*Request, *Answer, func() string) []frame{OpenAI: openaiFrames, Anthropic: anthropicFrames, Gemini: geminiFrames}
 }
 
-// whole sends an answer in one piece, and of one that is cut the first half.
+// whole sends an answer in one piece, or its first half if the fault cuts it.
 func (s *Server) whole(w http.ResponseWriter, hr *http.Request, a *Answer, body string) {
 	if !a.Fault.cuts() {
 		say(w, body)
@@ -102,7 +102,7 @@ func status(w http.ResponseWriter, api API, a *Answer) {
 	refuse(w, api, a.Status, kind, fmt.Sprintf("scripted status %d", a.Status))
 }
 
-// stream writes the frames until the fault strikes.
+// stream writes the frames until the fault applies.
 func (s *Server) stream(w http.ResponseWriter, hr *http.Request, api API, a *Answer, frames []frame) {
 	deltas := 0
 	for i, f := range frames {
@@ -126,8 +126,8 @@ func (s *Server) stream(w http.ResponseWriter, hr *http.Request, api API, a *Ans
 	}
 }
 
-// final reports whether no delta follows: a fault with a large After, or an
-// answer without deltas, must still strike before the end marker.
+// final reports whether no delta follows: a fault with a large After, or an answer without
+// deltas, must still apply before the end marker.
 func final(api API, rest []frame) bool {
 	for _, f := range rest {
 		if f.delta {
@@ -147,7 +147,7 @@ func write(w http.ResponseWriter, f frame, odd bool) {
 	if f.event != "" {
 		b.WriteString("event:" + f.event + "\r\n")
 	}
-	if i := strings.Index(f.data, `":`); i > 0 { // a line break between tokens is legal JSON
+	if i := strings.Index(f.data, `":`); i > 0 { // a line break between tokens is valid JSON
 		b.WriteString("data:" + f.data[:i+2] + "\r\ndata: " + f.data[i+2:] + "\r\n")
 	} else {
 		b.WriteString("data: " + f.data + "\r\n")
@@ -223,12 +223,12 @@ func reset(w http.ResponseWriter) {
 	_ = c.Close()
 }
 
-// say writes what the client may no longer be there to read.
+// say writes to a client that may have disconnected.
 func say(w http.ResponseWriter, text string) { _, _ = io.WriteString(w, text) }
 
 func flush(w http.ResponseWriter) { _ = http.NewResponseController(w).Flush() }
 
-// sleep waits; it returns false when the client left.
+// sleep waits; it returns false if the client disconnected.
 func sleep(hr *http.Request, d time.Duration) bool {
 	if d <= 0 {
 		return true
@@ -243,8 +243,7 @@ func sleep(hr *http.Request, d time.Duration) bool {
 	}
 }
 
-// Render is the body of an answer as it goes out over an API, for tests that
-// change it.
+// Render returns the body of an answer in an API's wire format, for tests that modify it.
 func Render(api API, stream bool, a Answer) string {
 	r := Request{API: api, Model: "scripted", Body: []byte(`"include_usage":true`)}
 	n := 0

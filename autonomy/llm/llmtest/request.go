@@ -15,7 +15,7 @@ import (
 // API is a wire format.
 type API string
 
-// The wire formats.
+// Values of API.
 const (
 	OpenAI    API = "openai"
 	Anthropic API = "anthropic"
@@ -39,14 +39,14 @@ type Request struct {
 	Stream    bool
 	MaxTokens int
 	Format    json.RawMessage // the schema of a structured answer
-	forced    string          // the tool that stands for it
+	forced    string          // the tool that replaces it
 
 	LastUser string           // text of the last user message
 	Results  []llm.ToolResult // tool results after the last user message, in order
-	Round    int              // assistant messages after the last user message: 0 in the first call of a turn
+	Round    int              // number of assistant messages after the last user message: 0 in the first call of a turn
 }
 
-// complete fills in what is derived from the messages.
+// complete fills in the fields derived from the messages.
 func (r *Request) complete() {
 	last := -1
 	for i, m := range r.Messages {
@@ -89,8 +89,8 @@ func (r *Request) HasTool(name string) bool {
 	return false
 }
 
-// paired checks what every provider insists on: the results of an assistant's
-// calls follow at once, one for each, and no result comes without its call.
+// paired checks a requirement of all providers: the results of an assistant's calls follow
+// immediately, one for each, and no result comes without its call.
 func paired(messages []llm.Message) error {
 	open := map[string]bool{}
 	for i, m := range messages {

@@ -108,7 +108,7 @@ func (a *Answer) set(key, value string) error {
 	return err
 }
 
-// setWire sets what concerns the way an answer travels.
+// setWire sets the fields about the transport of an answer.
 func (a *Answer) setWire(key, value string) error {
 	var err error
 	switch key {

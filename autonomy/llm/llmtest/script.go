@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// script hands out answers.
+// script selects the answers.
 type script struct {
 	reply     func(Request) (Answer, bool)
 	otherwise *Answer
@@ -18,7 +18,7 @@ type script struct {
 type entry struct {
 	answer        Answer
 	match, result *regexp.Regexp
-	left          int // uses left, negative without end
+	left          int // uses left, negative unlimited
 }
 
 func newScript(o Options, answers []Answer) (*script, error) {
@@ -108,7 +108,7 @@ func (e *entry) fits(r Request) bool {
 	return len(r.Results) > 0 && e.result.MatchString(r.Results[len(r.Results)-1].Text)
 }
 
-// unused lists the answers that were never taken; endless ones do not count.
+// unused lists the answers that were never used, except unlimited ones.
 func (s *script) unused() []Answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,10 +12,10 @@ import (
 	"hob/autonomy/llm"
 )
 
-// Scripted is an llm.Model inside the process that answers from a script. Calls
-// pass through llm.NewCall, as those of a driver do: malformed arguments arrive
-// Truncated. Of the faults it knows those that cut a stream, CutArgs, SameIDs
-// and NoUsage; Status becomes the error that a driver would make of it.
+// Scripted is an in-process llm.Model that answers from a script. Calls pass through
+// llm.NewCall, as in drivers: malformed arguments become Truncated. It supports the faults that
+// cut a stream, CutArgs, SameIDs and NoUsage; Status becomes the error that a driver would
+// return.
 type Scripted struct {
 	script *script
 	info   llm.Info
@@ -26,8 +26,8 @@ type Scripted struct {
 	requests []Request
 }
 
-// NewScripted makes a model that answers from a script. It panics when a Match
-// is not a regular expression. Of the options it uses Reply, Otherwise and Info.
+// NewScripted creates a model that answers from a script. It panics if a Match is not a regular
+// expression. It uses the options Reply, Otherwise and Info.
 func NewScripted(o Options, answers ...Answer) *Scripted {
 	s, err := newScript(o, answers)
 	if err != nil {
@@ -50,21 +50,21 @@ func (s *Scripted) Add(answers ...Answer) {
 	}
 }
 
-// Requests lists the calls so far in the form in which a Server records them.
+// Requests lists the calls so far in the form that a Server records.
 func (s *Scripted) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Request(nil), s.requests...)
 }
 
-// Asked lists the calls so far as they were made.
+// Asked lists the original requests so far.
 func (s *Scripted) Asked() []llm.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]llm.Request(nil), s.asked...)
 }
 
-// Unused lists the answers that were never taken.
+// Unused lists the answers that were never used.
 func (s *Scripted) Unused() []Answer { return s.script.unused() }
 
 // Stream implements llm.Model.
@@ -105,7 +105,7 @@ func (s *Scripted) fail(k llm.ErrorKind, format string, args ...any) *llm.Error 
 	return llm.Wire{Provider: s.info.Provider}.Errorf(k, format, args...)
 }
 
-// play yields the events of an answer; it returns nil also when the consumer left.
+// play yields the events of an answer; it also returns nil if the consumer stopped.
 func (s *Scripted) play(ctx context.Context, a *Answer, size int, yield func(llm.Event) bool) *llm.Error {
 	if err := s.wait(ctx, a.Delay); err != nil {
 		return err

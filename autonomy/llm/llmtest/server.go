@@ -18,39 +18,38 @@ import (
 	"hob/autonomy/llm"
 )
 
-// Key is the API key which the tests of drivers use; it must never show up in
-// an error.
+// Key is the API key in tests of drivers; it must never appear in an error.
 const Key = "sk-test-0123456789-secret"
 
-// Options of a Server or a Scripted model; the zero value is useful.
+// Options holds the settings of a Server or a Scripted model; the zero value is useful.
 type Options struct {
-	// Reply is asked when no scripted answer applies; false means it has none
-	// either. It may be called concurrently.
+	// Reply is called if no scripted answer applies; false means that it has no answer. It may
+	// be called concurrently.
 	Reply func(Request) (Answer, bool)
-	// Otherwise answers what nothing else does.
+	// Otherwise is the answer if no other applies.
 	Otherwise *Answer
-	// Key, when set, is what a client must present; others get a 401.
+	// Key, if set, is the required key; other requests get a 401.
 	Key string
 	// Models are listed at GET /v1/models; empty means "scripted".
 	Models []string
-	// Refuse names fields of a request, or of its generationConfig, that get a 400,
-	// such as "tools", "stream_options", "max_tokens".
+	// Refuse names fields of a request, or of its generationConfig, that are answered with a
+	// 400, such as "tools", "stream_options", "max_tokens".
 	Refuse []string
-	// Keep bounds how many requests are recorded, 0 = all. Older ones go.
+	// Keep limits the recorded requests, 0 = all. The oldest are dropped.
 	Keep int
-	// Memory makes the server reachable only through Client, without a socket,
-	// so that it works inside a testing/synctest bubble.
+	// Memory makes the server reachable only through Client, without a socket, so that it works
+	// inside a testing/synctest bubble.
 	Memory bool
 	// Addr to listen on, empty for a free port of 127.0.0.1.
 	Addr string
-	// Info is what a Scripted model says of itself.
+	// Info describes a Scripted model.
 	Info llm.Info
 }
 
-// Server is a model server on loopback. It serves POST */chat/completions,
-// POST */v1/messages, POST /v1beta/models/NAME:generateContent and
-// :streamGenerateContent, their embeddings, and GET */models. Like the real ones it refuses requests
-// whose tool calls and results do not pair. All methods may be called concurrently.
+// Server is a model server on loopback. It serves POST */chat/completions, POST */v1/messages,
+// POST /v1beta/models/NAME:generateContent and :streamGenerateContent, their embeddings, and
+// GET */models. Like the real servers it rejects requests with unpaired tool calls and results.
+// All methods may be called concurrently.
 type Server struct {
 	URL string // "http://127.0.0.1:port", without /v1
 
@@ -98,7 +97,7 @@ func Start(o Options, answers ...Answer) (*Server, error) {
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ReadHeaderTimeout: time.Minute,
 		ConnState:         s.state,
-		ErrorLog:          log.New(io.Discard, "", 0), // resets on purpose are not worth a line
+		ErrorLog:          log.New(io.Discard, "", 0), // deliberate resets are not logged
 	}
 	go func() {
 		defer close(s.served)
@@ -128,11 +127,11 @@ func (s *Server) listen() (net.Listener, error) {
 	return ln, nil
 }
 
-// Client returns a client of this server; its connections end with Close. With
-// Options.Memory it is the only way in.
+// Client returns a client of this server; its connections end with Close. With Options.Memory
+// no other client can connect.
 func (s *Server) Client() *http.Client { return s.client }
 
-// Close ends the server and every answer that is under way.
+// Close stops the server and cancels running answers.
 func (s *Server) Close() {
 	s.done()
 	s.client.CloseIdleConnections()
@@ -140,9 +139,9 @@ func (s *Server) Close() {
 	<-s.served
 }
 
-// CloseIdleConnections closes those on which nobody asks just now, or never did, so
-// that what clients keep for later does not count in a measurement. Nobody may be
-// about to ask.
+// CloseIdleConnections closes the connections without a request, so that connections that
+// clients keep do not count in a measurement. The caller must ensure that no request is about
+// to start.
 func (s *Server) CloseIdleConnections() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,7 +172,7 @@ func (s *Server) Requests() []Request {
 	return slices.Clone(s.requests)
 }
 
-// Last returns the newest recorded model call; the zero Request when there is none.
+// Last returns the newest recorded model call, or the zero Request.
 func (s *Server) Last() Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,14 +182,14 @@ func (s *Server) Last() Request {
 	return s.requests[len(s.requests)-1]
 }
 
-// Count says how many model calls came, recorded or not.
+// Count returns the number of model calls, including dropped ones.
 func (s *Server) Count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.count
 }
 
-// Unused lists the answers of the script that were never taken.
+// Unused lists the answers of the script that were never used.
 func (s *Server) Unused() []Answer { return s.script.unused() }
 
 func (s *Server) record(r Request) {
@@ -203,7 +202,7 @@ func (s *Server) record(r Request) {
 	}
 }
 
-// ServeHTTP implements http.Handler, for tests that put something in front.
+// ServeHTTP implements http.Handler, for tests with middleware.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.Path
 	api, key := OpenAI, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -279,7 +278,7 @@ func (s *Server) answer(w http.ResponseWriter, hr *http.Request, api API) {
 		refuse(w, api, http.StatusBadRequest, "invalid_request_error", fmt.Sprintf("the script has no answer to %q", r.LastUser))
 		return
 	}
-	if r.forced != "" { // the text is the form: it goes into the tool's arguments
+	if r.forced != "" { // the text is the form: it becomes the tool's arguments
 		a.Calls, a.Text = append(a.Calls, Call{Name: r.forced, Args: a.Text}), ""
 	}
 	s.play(w, hr, &r, &a)
@@ -294,7 +293,7 @@ func (s *Server) refused(body []byte) string {
 		return ""
 	}
 	var more map[string]json.RawMessage
-	_ = json.Unmarshal(fields["generationConfig"], &more) // only Gemini has it
+	_ = json.Unmarshal(fields["generationConfig"], &more) // only Gemini has this field
 	for _, f := range s.o.Refuse {
 		if fields[f] != nil || more[f] != nil {
 			return f
@@ -303,7 +302,7 @@ func (s *Server) refused(body []byte) string {
 	return ""
 }
 
-// refuse writes an error in the shape of the API.
+// refuse writes an error in the form of the API.
 func refuse(w http.ResponseWriter, api API, status int, kind, message string) {
 	switch api {
 	case Anthropic:
@@ -318,5 +317,5 @@ func refuse(w http.ResponseWriter, api API, status int, kind, message string) {
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // the client may have left
+	_ = json.NewEncoder(w).Encode(v) // the client may have disconnected
 }

@@ -66,7 +66,7 @@ func decodeAnthropic(r *Request) error {
 	r.NoTools = in.ToolChoice.Type == "none"
 	r.Format = in.Output.Format.Schema
 	for _, t := range in.Tools {
-		if in.ToolChoice.Type == "tool" && in.ToolChoice.Name == t.Name { // another way to ask for a form
+		if in.ToolChoice.Type == "tool" && in.ToolChoice.Name == t.Name { // another way to request a form
 			r.Format = t.InputSchema
 			r.forced = t.Name
 			continue
@@ -160,13 +160,13 @@ func anthropicStop(a *Answer) string {
 	return "end_turn"
 }
 
-// anthropicUsage gives the counts of input, as Anthropic does, without cached tokens.
+// anthropicUsage returns the counts in Anthropic's form: input excludes cached tokens.
 func anthropicUsage(u llm.Usage) string {
 	return fmt.Sprintf(`{"input_tokens":%d,"cache_read_input_tokens":%d,"cache_creation_input_tokens":%d,"output_tokens":%d}`,
 		u.Input-u.CacheRead-u.CacheWrite, u.CacheRead, u.CacheWrite, u.Output)
 }
 
-// anthropicFrames renders an answer as stream events.
+// anthropicFrames encodes an answer as stream events.
 func anthropicFrames(r *Request, a *Answer, id func() string) []frame {
 	var out []frame
 	add := func(delta bool, event, fields string) {
@@ -212,7 +212,7 @@ func anthropicFrames(r *Request, a *Answer, id func() string) []frame {
 	return out
 }
 
-// anthropicJSON renders an answer that is not streamed.
+// anthropicJSON encodes an answer in one piece.
 func anthropicJSON(r *Request, a *Answer, id func() string) string {
 	var content []string
 	if a.Reasoning != "" {

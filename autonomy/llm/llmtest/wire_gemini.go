@@ -103,8 +103,7 @@ func decodeGemini(r *Request) error {
 	return nil
 }
 
-// inOrder gives ids to calls and results that come without: they belong together
-// by their order.
+// inOrder assigns ids to calls and results without them, matching them by order.
 func inOrder(messages []llm.Message) {
 	var open []string
 	for i, m := range messages {
@@ -187,8 +186,8 @@ func geminiUsage(r *Request, a *Answer) string {
 		u.Input, u.Output, u.CacheRead, u.Input+u.Output)
 }
 
-// geminiParts renders an answer as parts; calls and pictures come whole. A
-// signature rides on the first call, or else comes with an empty text at the end.
+// geminiParts encodes an answer as parts; calls and pictures are not split. A signature is sent
+// with the first call, or otherwise with an empty text at the end.
 func geminiParts(a *Answer, pieces int, id func() string) []string {
 	var out []string
 	for _, p := range split(a.Reasoning, pieces) {
@@ -214,7 +213,7 @@ func geminiParts(a *Answer, pieces int, id func() string) []string {
 			args = ""
 		case json.Valid([]byte(args)):
 			args = `,"args":` + args
-		default: // cannot be sent as it stands
+		default: // cannot be sent unchanged
 			args = `,"args":` + quote(args)
 		}
 		out = append(out, `{"functionCall":{`+ident+`"name":`+quote(c.Name)+args+`}`+signature+`}`)
@@ -231,7 +230,7 @@ func geminiChunk(r *Request, parts []string, rest string) string {
 		`,"modelVersion":` + quote(r.Model) + `,"responseId":"r1"}`
 }
 
-// geminiFrames renders an answer as stream events. There is no end marker.
+// geminiFrames encodes an answer as stream events. There is no end marker.
 func geminiFrames(r *Request, a *Answer, id func() string) []frame {
 	var out []frame
 	for _, p := range geminiParts(a, a.pieces(), id) {
@@ -240,7 +239,7 @@ func geminiFrames(r *Request, a *Answer, id func() string) []frame {
 	return append(out, frame{data: geminiChunk(r, []string{`{"text":""}`}, `,"finishReason":`+quote(geminiStop(a))+`}]`+geminiUsage(r, a))})
 }
 
-// geminiJSON renders an answer that is not streamed.
+// geminiJSON encodes an answer in one piece.
 func geminiJSON(r *Request, a *Answer, id func() string) string {
 	return geminiChunk(r, geminiParts(a, 1, id), `,"finishReason":`+quote(geminiStop(a))+`}]`+geminiUsage(r, a))
 }

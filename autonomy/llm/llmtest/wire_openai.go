@@ -157,7 +157,7 @@ func openaiArgs(c Call, f Fault) string {
 	return quote(c.Args)
 }
 
-// openaiFrames renders an answer as chunks.
+// openaiFrames encodes an answer as chunks.
 func openaiFrames(r *Request, a *Answer, id func() string) []frame {
 	head := `{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":` + quote(r.Model)
 	var out []frame
@@ -225,7 +225,7 @@ func openaiCallDeltas(a *Answer, id func() string) []string {
 	return out
 }
 
-// openaiImages are the pictures of an answer as OpenRouter sends them.
+// openaiImages encodes the pictures of an answer in OpenRouter's form.
 func openaiImages(list []llm.Image) string {
 	var out []string
 	for _, i := range list {
@@ -234,7 +234,7 @@ func openaiImages(list []llm.Image) string {
 	return `{"images":[` + strings.Join(out, ",") + `]}`
 }
 
-// openaiJSON renders an answer that is not streamed.
+// openaiJSON encodes an answer in one piece.
 func openaiJSON(r *Request, a *Answer, id func() string) string {
 	var calls []string
 	for _, c := range a.calls(id) {
