@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// host and repo are what addresses without a scheme look like.
+// host and repo match addresses without a scheme.
 const (
 	hostForm = `^(?i)([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(:\d+)?([/?#].*)?$`
 	repoForm = `^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+$`
 )
 
-// address is the address on the web that a token is: with "://", or a host with
-// or without a path. "notes.txt" is a file.
+// address returns the URL of a token: with "://", or a host with or without a path. "notes.txt"
+// is a file.
 func (t token) address() (string, bool) {
 	s := t.whole()
 	switch {
@@ -27,11 +27,12 @@ func (t token) address() (string, bool) {
 	return s, regexp.MustCompile(hostForm).MatchString(s)
 }
 
-// endings are those of sites that no file has; "notes.md" and "run.sh" are files.
+// endings are top-level domains that are not file extensions; "notes.md" and "run.sh" are
+// files.
 const endings = "com org net edu gov info biz io dev co eu us uk de fr it es nl be at ch cz sk lt lv ee fi se no dk ie ua ro hu gr bg hr si jp cn in au ca nz kr tr za mx ar"
 
-// site is an address, or the bare name of a site: "example.org" is no file where a
-// page is spoken of, and "main.kt" no site.
+// site returns an address, or the bare name of a site: with a word such as "page",
+// "example.org" is not a file, and "main.kt" is never a site.
 func (t token) site() (string, bool) {
 	if s, ok := t.address(); ok && (t.kind == link || strings.ContainsAny(s, "/:?#") || strings.HasPrefix(t.norm, "www.")) {
 		return s, !strings.HasPrefix(strings.ToLower(s), "feed")
@@ -43,7 +44,7 @@ func (t token) site() (string, bool) {
 	return s, slices.Contains(strings.Fields(endings), strings.ToLower(s[strings.LastIndexByte(s, '.')+1:]))
 }
 
-// repository is "owner/name", or the address of its page.
+// repository returns "owner/name" from that form or from the address of its page.
 func (t token) repository() (string, bool) {
 	s := t.whole()
 	if t.kind == link {
@@ -56,7 +57,7 @@ func (t token) repository() (string, bool) {
 	return s, regexp.MustCompile(repoForm).MatchString(s)
 }
 
-// whole is a token as it was written.
+// whole returns a token as written.
 func (t token) whole() string {
 	if t.inner != "" {
 		return t.inner

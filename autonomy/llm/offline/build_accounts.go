@@ -57,7 +57,7 @@ func findContact(w *wish) (plan, bool) {
 		return not()
 	}
 	find := call{"search_contacts", arguments("query", who)}
-	if w.has("few_who") && w.says("what") { // the owner may have told it, too
+	if w.has("few_who") && w.says("what") { // the user may have said it, too
 		about := bare(strings.TrimRight(w.s.original(0, len(w.s.tokens)), " .!?"))
 		for _, head := range []string{"what is ", "what's ", "what\u2019s "} {
 			if len(about) > len(head) && strings.EqualFold(about[:len(head)], head) {
@@ -69,8 +69,8 @@ func findContact(w *wish) (plan, bool) {
 	return plan{outcome: act, calls: []call{find}}, true
 }
 
-// nobodys reports whether a word before "mail" or "phone" says which one it is, and not
-// whose.
+// nobodys reports whether a word before "mail" or "phone" describes it instead of naming a
+// person.
 func nobodys(who string) bool {
 	for _, head := range []string{"my ", "the ", "a ", "an ", "any "} {
 		who = strings.TrimPrefix(strings.ToLower(who), head)
@@ -78,7 +78,8 @@ func nobodys(who string) bool {
 	return slices.Contains(strings.Fields("today yesterday tonight monday tuesday wednesday thursday friday saturday sunday work private personal last latest newest recent first next new old unread other another better second own any some a an every each all"), who)
 }
 
-// freeAt: a day alone is told whole, since a yes or no is no answer for it.
+// freeAt: for a whole day it lists all events, since "yes" or "no" would not answer the
+// question.
 func freeAt(w *wish) (plan, bool) {
 	t, err := w.timing(w.spans())
 	switch {
@@ -130,7 +131,7 @@ func mailFrom(w *wish) (plan, bool) {
 	return calling("search_emails", args)
 }
 
-// addressees are those whom a sentence names: "Ada, Bob and grace@example.org".
+// addressees returns the people that a sentence names: "Ada, Bob and grace@example.org".
 func addressees(s string) (out []any) {
 	s = strings.NewReplacer(" and ", ",", " & ", ",", ";", ",").Replace(s)
 	for part := range strings.SplitSeq(s, ",") {
@@ -141,7 +142,7 @@ func addressees(s string) (out []any) {
 	return out
 }
 
-// writing are the tool and the arguments of a mail that a sentence dictates.
+// writing returns the tool and the arguments of a mail that a sentence dictates.
 func (w *wish) writing(pairs ...any) (plan, bool) {
 	text := w.dictated("text")
 	for _, q := range []string{`""`, "“”", "''"} {
@@ -162,8 +163,8 @@ func (w *wish) writing(pairs ...any) (plan, bool) {
 	return calling(tool, arguments(append(pairs, "text", capitalised(text))...))
 }
 
-// dictated is a slot with the mark at the end of its sentence, which belongs to
-// what is dictated.
+// dictated returns a slot with the punctuation at the end of its sentence, which belongs to the
+// dictated text.
 func (w *wish) dictated(slot string) string {
 	text := strings.TrimSpace(w.text(slot))
 	if text == "" || text[len(text)-1] == '"' {
@@ -206,8 +207,7 @@ func moveMail(w *wish) (plan, bool) {
 	return calling("move_email", arguments("mail", which, "to", to))
 }
 
-// addEvent puts something into the calendar: with a time of day for an hour, else for
-// the whole day.
+// addEvent adds a calendar event: of one hour with a time of day, otherwise for the whole day.
 func addEvent(w *wish) (plan, bool) {
 	d := w.details("text", false)
 	d.times = append(w.spans(), d.times...)

@@ -9,7 +9,7 @@ import (
 func browserBuilders() map[string]builder {
 	return map[string]builder{
 		"page.open":    openPage,
-		"page.picture": openPage, // its picture is taken once it is open
+		"page.picture": openPage, // its screenshot is taken once it is open
 		"tab.picture":  plainly("browser_screenshot"),
 		"tab.list":     ofOwn("browser_list_tabs"),
 		"tab.close":    namedTab("browser_close_tab"),
@@ -39,7 +39,7 @@ func moving(action string) builder {
 	}
 }
 
-// own is the owner's browser that is meant, as tools call it; "" is Hob's.
+// own returns which of the user's browsers is meant, in the form of the tools; "" is Hob's.
 func (w *wish) own() string {
 	words := strings.Fields(w.norm("own"))
 	if len(words) == 0 {
@@ -48,7 +48,7 @@ func (w *wish) own() string {
 	return words[len(words)-1]
 }
 
-// ofOwn calls a tool for Hob's browser, or the owner's when he names it.
+// ofOwn calls a tool for Hob's browser, or for the user's if named.
 func ofOwn(tool string) builder {
 	return func(w *wish) (plan, bool) {
 		if !w.noLead() {
@@ -75,8 +75,8 @@ func openPage(w *wish) (plan, bool) {
 	return calling("browser_open_tab", arguments("url", address))
 }
 
-// ambiguous: "open notes.org" means a file and "open Paint.NET" a program, unless a page
-// is spoken of: their names go to no server. "open example.com" is neither.
+// ambiguous: "open notes.org" means a file and "open Paint.NET" a program, unless the sentence
+// mentions a page: their names are sent to no server. "open example.com" is neither.
 func (w *wish) ambiguous(address string) bool {
 	if strings.ContainsAny(address, "/:?#") || strings.HasPrefix(strings.ToLower(address), "www.") || w.own() != "" {
 		return false
@@ -89,7 +89,7 @@ func (w *wish) ambiguous(address string) bool {
 
 var tabForm = regexp.MustCompile(`^t?\d{1,4}$`)
 
-// namedTab is about the tab that is named, or the only one.
+// namedTab concerns the named tab, or the only one.
 func namedTab(tool string) builder {
 	return func(w *wish) (plan, bool) {
 		name := strings.ToLower(bare(w.text("word")))
@@ -105,10 +105,10 @@ func namedTab(tool string) builder {
 	}
 }
 
-// openedIn is how browser_open_tab says which tab a page is in.
+// openedIn is the text with which browser_open_tab names the tab of a page.
 var openedIn = regexp.MustCompile(`^Opened in tab (t\d+): `)
 
-// picture is the further step of "take a screenshot of example.org": its page is open.
+// picture is the second step of "take a screenshot of example.org": its page is open.
 func (p plan) picture(made []done) (call, bool) {
 	if p.intent == nil || p.intent.name != "page.picture" || len(made) != 1 || made[0].name != "browser_open_tab" || made[0].result == nil || made[0].result.Error {
 		return call{}, false

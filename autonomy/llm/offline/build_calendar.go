@@ -33,7 +33,7 @@ func watchCalendar(w *wish) (plan, bool) {
 	return v.make()
 }
 
-// calendarNews are the changes that a sentence speaks of.
+// calendarNews returns the kinds of changes that a sentence names.
 func (w *wish) calendarNews() (tell []any) {
 	seen := map[string]bool{}
 	for _, t := range w.s.tokens {
@@ -48,18 +48,18 @@ func (w *wish) calendarNews() (tell []any) {
 		seen[news] = true
 		tell = append(tell, news)
 	}
-	if seen["changed"] && w.hasWord("calendar") && len(tell) == 1 { // of the calendar: whatever changes
+	if seen["changed"] && w.hasWord("calendar") && len(tell) == 1 { // of the calendar: any change
 		return []any{"added", "changed", "moved", "cancelled"}
 	}
 	return tell
 }
 
-// hasWord reports whether a word stands anywhere in the sentence.
+// hasWord reports whether a word occurs in the sentence.
 func (w *wish) hasWord(word string) bool {
 	return slices.ContainsFunc(w.s.tokens, func(t token) bool { return t.norm == word })
 }
 
-// leadOf reads how long before: "10 minutes", "half an hour", "a day".
+// leadOf parses a lead time: "10 minutes", "half an hour", "a day".
 func leadOf(s string) (string, bool) {
 	s = strings.TrimPrefix(s, "about ")
 	switch s {
@@ -103,7 +103,7 @@ func changeWatcher(w *wish) (plan, bool) {
 	return updating(name, p)
 }
 
-// paceLast is a pace alone, said right after a watcher was made; see turn.plan.
+// paceLast handles a pace without a watcher, right after a watcher was created; see turn.plan.
 func paceLast(w *wish) (plan, bool) {
 	c, _ := w.capture("tail")
 	p, ok := parsePace(w.s.norms(c.from, c.to))
@@ -117,7 +117,7 @@ func updating(name string, p paced) (plan, bool) {
 	return calling("update_watcher", arguments("watcher", name, "active_hours", p.hours(), "every", p.every, "per_day", p.atMost()))
 }
 
-// atMost is the limit as an argument, nil for none.
+// atMost returns the limit as an argument, nil for none.
 func (p paced) atMost() any {
 	if p.perDay == 0 {
 		return nil

@@ -43,8 +43,8 @@ func help(w *wish) (plan, bool) {
 	return saying(whole)
 }
 
-// section finds the part of the help text whose title or first lines share a
-// word with the topic.
+// section finds the part of the help text whose title or first lines share a word with the
+// topic.
 func section(whole, topic string) string {
 	parts := strings.Split(whole, "\n\n")
 	for _, word := range strings.Fields(strings.ToLower(topic)) {

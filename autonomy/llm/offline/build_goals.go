@@ -29,8 +29,7 @@ func goalBuilders() map[string]builder {
 	}
 }
 
-// addGoal keeps the owner's own words, all of them: what stands after a comma or
-// "then" belongs to the goal.
+// addGoal keeps all of the user's words: text after a comma or "then" belongs to the goal.
 func addGoal(w *wish) (plan, bool) {
 	if w.depth > 0 {
 		return not()
@@ -42,7 +41,7 @@ func addGoal(w *wish) (plan, bool) {
 	return calling("create_goal", arguments("description", text))
 }
 
-// oneGoal calls a tool on a goal that is named by words of it.
+// oneGoal calls a tool on a goal identified by words.
 func oneGoal(tool, which, again string, more ...any) builder {
 	return func(w *wish) (plan, bool) {
 		name := bare(w.text("text"))

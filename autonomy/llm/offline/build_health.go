@@ -42,8 +42,7 @@ func logHabit(w *wish) (plan, bool) {
 	return calling("log_habit", args)
 }
 
-// unit is the unit's usual name; a number with a word that is no unit is no
-// habit.
+// unit returns the standard name of a unit; a number with another word is not a habit.
 func (w *wish) unit() (string, bool) {
 	said := w.norm("word_unit")
 	if said == "" {
@@ -52,8 +51,8 @@ func (w *wish) unit() (string, bool) {
 	return w.g.lex.get("units", said)
 }
 
-// habit names the habit the way a streak is asked for: "I ran" is running, "I
-// practised piano" is piano. What else was said about it is the note.
+// habit returns the habit in the form used for streaks: "I ran" is running, "I practised piano"
+// is piano. The rest of the sentence is the note.
 func (w *wish) habit(said string) (name, note string) {
 	said = strings.ToLower(bare(strings.Trim(said, `"'`)))
 	usual := func(s string) string {
@@ -77,8 +76,8 @@ func (w *wish) habit(said string) (name, note string) {
 	return usual(verb), said
 }
 
-// nameless: "I walked the dog" or "I ran the tests" may be anything; only a
-// number, or a verb that needs its object, makes such a sentence a habit.
+// nameless: "I walked the dog" or "I ran the tests" may mean anything; only a number, or a verb
+// that requires its object, makes such a sentence a habit.
 func (w *wish) nameless(said string) bool {
 	verb := w.norm("verb")
 	if verb == "" || said == "" || w.has("number") {

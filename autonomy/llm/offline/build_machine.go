@@ -50,8 +50,7 @@ func machineBuilders() map[string]builder {
 	}
 }
 
-// pictures are the endings of those whose text is recognised; what is in another file is
-// read.
+// pictures lists the extensions of files for text recognition; other files are read.
 const pictures = "jpg jpeg png gif webp bmp tif tiff heic heif"
 
 func textOf(w *wish) (plan, bool) {
@@ -62,7 +61,7 @@ func textOf(w *wish) (plan, bool) {
 	return calling("read_image_text", arguments("path", p))
 }
 
-// leveled takes a whole number of percents; any other is no wish for this.
+// leveled accepts a whole number of percent; other values do not match.
 func leveled(tool string, least float64) builder {
 	return func(w *wish) (plan, bool) {
 		n, ok := w.number("number")

@@ -23,7 +23,7 @@ func memoryBuilders() map[string]builder {
 	}
 }
 
-// everything is the arguments that list the whole memory.
+// everything returns the arguments that list the whole memory.
 func everything() map[string]any { return map[string]any{"query": "", "limit": 100} }
 
 func addMemory(w *wish) (plan, bool) {
@@ -69,8 +69,8 @@ func aboutMemory(w *wish) (plan, bool) {
 	return calling("recall", arguments("query", query))
 }
 
-// askMemory answers questions about the owner's own affairs from memory.
-// Questions about the world are not for a brain without a model.
+// askMemory answers questions about the user's own data from memory. Questions about the world
+// need a language model.
 func askMemory(w *wish) (plan, bool) {
 	c, ok := w.capture("query")
 	if !ok || len(w.s.tokens) > 40 || !w.private(c) {
@@ -83,8 +83,8 @@ func askMemory(w *wish) (plan, bool) {
 	return calling("recall", arguments("query", query))
 }
 
-// private reports whether a question is about the owner: "my", "I", somebody's
-// something, or a thing one notes down, such as a password.
+// private reports whether a question is about the user's data: "my", "I", another person's
+// item, or data that people note down, such as a password.
 func (w *wish) private(query capture) bool {
 	if w.norm("ask") == "who" && w.person(query) {
 		return true
@@ -100,7 +100,7 @@ func (w *wish) private(query capture) bool {
 	return false
 }
 
-// onlyTime: "what did I do yesterday?" names no thing.
+// onlyTime: "what did I do yesterday?" has no subject.
 func (w *wish) onlyTime(c capture) bool {
 	for from := c.from; from < c.to; from++ {
 		if sp := w.s.spanAt(from); sp != nil && sp.to >= c.to {
@@ -110,7 +110,7 @@ func (w *wish) onlyTime(c capture) bool {
 	return false
 }
 
-// person: a name of one or two words in capitals, as in "who is Anna?".
+// person: a name of one or two capitalized words, as in "who is Anna?".
 func (w *wish) person(query capture) bool {
 	words := strings.Fields(w.s.original(query.from, query.to))
 	for _, f := range words {
@@ -121,8 +121,7 @@ func (w *wish) person(query capture) bool {
 	return len(words) == 1 || len(words) == 2
 }
 
-// trimQuestion drops what only makes it a question: "did I park the car" is
-// about "park the car".
+// trimQuestion removes the question words: "did I park the car" becomes "park the car".
 func (w *wish) trimQuestion(c capture) string {
 	from, to := c.from, c.to
 	for from < to-1 {
@@ -176,8 +175,8 @@ func forget(w *wish) (plan, bool) {
 	return calling("forget", arguments("query", bare(query)))
 }
 
-// forgetFrom forgets all that came from a place that is named so that it can be
-// told: "file:/a/b", an address, a path.
+// forgetFrom erases everything from a source named unambiguously: "file:/a/b", an address, a
+// path.
 func forgetFrom(place string) (plan, bool) {
 	kind, rest, _ := strings.Cut(place, ":")
 	switch {

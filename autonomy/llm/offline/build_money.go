@@ -15,7 +15,7 @@ func moneyBuilders() map[string]builder {
 	}
 }
 
-// purchase is what the words around an amount say about it.
+// purchase holds the details in the words around an amount.
 type purchase struct {
 	category, vendor string
 }
@@ -56,7 +56,7 @@ func addExpense(w *wish) (plan, bool) {
 		"vendor", b.vendor, "date", day))
 }
 
-// priced: "groceries 35.20" is written like a price.
+// priced: "groceries 35.20" has the form of a price.
 func (w *wish) priced(amount capture) bool {
 	n := w.norm("amount")
 	i := strings.LastIndexAny(n, ".,")
@@ -65,8 +65,8 @@ func (w *wish) priced(amount capture) bool {
 	return (alone || logged) && i > 0 && len(n)-i == 3
 }
 
-// spending reports whether the words speak of money without a currency; "I
-// had 2 for lunch" and "reading 20" do not.
+// spending reports whether the words mean money without a currency; "I had 2 for lunch" and
+// "reading 20" do not.
 func (w *wish) spending() bool {
 	if w.moneyWords() {
 		return true
@@ -88,8 +88,8 @@ func (w *wish) moneyWords() bool {
 	return false
 }
 
-// read takes "lunch at Luigi's", "to the plumber", "for a book from Waterstones"
-// apart: what it was for, and who got it.
+// read splits "lunch at Luigi's", "to the plumber", "for a book from Waterstones" into the
+// purpose and the payee.
 func (b *purchase) read(words string) {
 	preposition := ""
 	var piece []string
@@ -110,7 +110,7 @@ func (b *purchase) read(words string) {
 		switch lower := strings.ToLower(f); lower {
 		case "at", "to", "from", "in", "on", "for":
 			if len(piece) > 0 && (lower == "on" || lower == "for" || lower == "in") && b.vendor == "" && preposition == "" {
-				piece = append(piece, f) // "tickets for the zoo" is one thing
+				piece = append(piece, f) // "tickets for the zoo" is one item
 				continue
 			}
 			flush()
@@ -122,7 +122,7 @@ func (b *purchase) read(words string) {
 	flush()
 }
 
-// pastDay words the day of something that has happened; "" is today, unsaid.
+// pastDay formats the day of a past event; "" is today, the default.
 func (w *wish) pastDay(times []*span) (string, error) {
 	if len(times) == 0 {
 		return "", nil
@@ -135,7 +135,7 @@ func (w *wish) pastDay(times []*span) (string, error) {
 		return "", errNoDay
 	}
 	day := t.at
-	for range 60 { // "on Monday" is the last one, "3 May" that of last year
+	for range 60 { // "on Monday" is the last one, "3 May" that of the past year
 		if !day.After(endOfDay(w.s.now)) {
 			return day.Format(time.DateOnly), nil
 		}
@@ -168,8 +168,8 @@ func sumExpenses(w *wish) (plan, bool) {
 	return calling("spending_summary", args)
 }
 
-// periodAndCategory reads "on food this month", "in February", "last week for
-// petrol". done is true when it ends the matter with a plan, or with none.
+// periodAndCategory parses "on food this month", "in February", "last week for petrol". done is
+// true if the plan is final, also if there is none.
 func (w *wish) periodAndCategory(c capture, args map[string]any) (p plan, done bool) {
 	c, period := w.fixedPeriod(c)
 	if period == "" {
@@ -205,7 +205,7 @@ func (w *wish) periodAndCategory(c capture, args map[string]any) (p plan, done b
 	return plan{}, false
 }
 
-// fixedPeriod takes a period that the tool knows by name off either end.
+// fixedPeriod removes a period with a name in the tool from either end.
 func (w *wish) fixedPeriod(c capture) (capture, string) {
 	for size := min(5, c.to-c.from); size > 0; size-- {
 		for _, at := range []int{c.to - size, c.from} {
@@ -227,7 +227,7 @@ func (w *wish) fixedPeriod(c capture) (capture, string) {
 	return c, ""
 }
 
-// month words a calendar month as the tool wants it: 2026-03.
+// month formats a calendar month for the tool: 2026-03.
 func (w *wish) month(times []*span) (string, bool) {
 	if len(times) != 1 {
 		return "", false

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// paced is what a sentence says of how often and when a watcher works.
+// paced is how often and when a watcher works, as given in a sentence.
 type paced struct {
 	days, span string // "mon-fri", "08:00-18:00"
 	every      string
@@ -16,7 +16,7 @@ type paced struct {
 
 func (p paced) empty() bool { return p == paced{} }
 
-// hours is the key active_hours.
+// hours returns the value of the key active_hours.
 func (p paced) hours() string {
 	span := p.span
 	switch {
@@ -28,7 +28,7 @@ func (p paced) hours() string {
 	return p.days + " " + span
 }
 
-// into adds the keys of a watcher's configuration.
+// into adds the keys to a watcher's configuration.
 func (p paced) into(config map[string]any) {
 	if h := p.hours(); h != "" {
 		config["active_hours"] = h
@@ -41,7 +41,7 @@ func (p paced) into(config map[string]any) {
 	}
 }
 
-// The ways to say one part of a pace. Marks are gone and words in lower case.
+// The forms of each part of a pace, without punctuation and in lower case.
 const (
 	paceDays  = `(?:only )?(?:on )?(?:the )?(weekdays|week days|working days|workdays|weekends|weekend|mondays|tuesdays|wednesdays|thursdays|fridays|saturdays|sundays|monday to friday|mondays to fridays)(?: only)?`
 	paceClock = `(\d{1,2})(?::(\d\d))? ?(am|pm|a\.m\.|p\.m\.)?`
@@ -59,8 +59,7 @@ func paceSpans() map[string]string {
 	}
 }
 
-// parsePace reads a text that is nothing but a pace: "only on weekdays, at most 3
-// a day".
+// parsePace parses a text that is only a pace: "only on weekdays, at most 3 a day".
 func parsePace(text string) (p paced, ok bool) {
 	rest := strings.TrimSpace(text)
 	for range 4 {
@@ -76,7 +75,7 @@ func parsePace(text string) (p paced, ok bool) {
 	return p, rest == "" && !p.empty()
 }
 
-// part takes one part off the front.
+// part removes one part from the front.
 func (p *paced) part(text string) (rest string, ok bool) {
 	text = strings.TrimSpace(regexp.MustCompile(`^(?:(?:and|but|please|,) )+`).ReplaceAllString(text, ""))
 	for _, x := range []struct {
@@ -111,9 +110,9 @@ func (p *paced) between(m []string) bool {
 	return ok1 && ok2 && from != to
 }
 
-// halves are the halves of the day that two hours mean. "From 9 to 11 pm" says it
-// of both; "from 9 to 5 pm" begins in the morning, "from 10 to 2 am" in the
-// evening, and who says "from 9 to 5" means a day.
+// halves returns the halves of the day (am or pm) of two hours. "From 9 to 11 pm" gives it for
+// both; "from 9 to 5 pm" begins in the morning, "from 10 to 2 am" in the evening, and "from 9
+// to 5" means daytime.
 func halves(from, a, to, b string) (string, string) {
 	f, _ := strconv.Atoi(from)
 	t, _ := strconv.Atoi(to)
@@ -179,7 +178,7 @@ func (p *paced) often(m []string) bool {
 	return n > 0
 }
 
-// count reads a small number, 0 when it is none.
+// count parses a small number, 0 if it is not a number.
 func count(s string) int {
 	words := map[string]int{
 		"a": 1, "an": 1, "once": 1, "one": 1, "twice": 2, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
@@ -195,7 +194,7 @@ func count(s string) int {
 	return n
 }
 
-// unpaced takes a pace off the end of a text; the rest ends at token to.
+// unpaced removes a pace from the end of a text; the rest ends at token to.
 func (w *wish) unpaced(c capture) (to int, p paced) {
 	for from := c.from; from < c.to; from++ {
 		if got, ok := parsePace(w.s.norms(from, c.to)); ok && (from == c.from || w.s.begins(from)) {
@@ -205,5 +204,5 @@ func (w *wish) unpaced(c capture) (to int, p paced) {
 	return c.to, paced{}
 }
 
-// begins: what stands before a token can be cut from it.
+// begins reports whether the text before a token can be cut off.
 func (s *sentence) begins(i int) bool { return i > 0 && s.tokens[i].kind != punct }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// source is a watcher of something other than files as it takes shape.
+// source is a watcher of a source other than files, under construction.
 type source struct {
 	w      *wish
 	kind   string
@@ -18,7 +18,7 @@ func (w *wish) source(kind string) *source {
 	return &source{w: w, kind: kind, config: map[string]any{}}
 }
 
-// tail reads what follows; false when it is more than a pace.
+// tail parses the following text; false if it is more than a pace.
 func (v *source) tail() bool {
 	c, ok := v.w.capture("tail")
 	if !ok {
@@ -32,7 +32,7 @@ func (v *source) tail() bool {
 	return true
 }
 
-// telling: "and tell me" says what is done anyway.
+// telling: "and tell me" is the default action.
 func (v *source) telling() bool {
 	c, _ := v.w.capture("tail")
 	slots, ok := v.w.edge("suffix.watch.tell", c)
@@ -40,8 +40,8 @@ func (v *source) telling() bool {
 	return ok && !more
 }
 
-// free is the owner's words of a slot without a pace, what he wants to be told,
-// and the place at their end.
+// free returns the text of a slot without a pace, a notification request, and a place at the
+// end.
 func (v *source) free(name string) string {
 	c, ok := v.w.capture(name)
 	if !ok {
@@ -60,7 +60,7 @@ func (v *source) free(name string) string {
 	return strings.TrimSpace(v.w.s.original(c.from, c.to))
 }
 
-// list makes a list of the things that are named: "launch or rollout".
+// list splits a list of names: "launch or rollout".
 func list(s string, and bool) []any {
 	form := `\s*,?\s+or\s+|\s*,\s*`
 	if and {
@@ -79,7 +79,7 @@ func list(s string, and bool) []any {
 	return out
 }
 
-// people are those that are named: "Ada's" is Ada, "the bank" is bank.
+// people returns the named people: "Ada's" is Ada, "the bank" is bank.
 func people(s string) []any {
 	var out []any
 	for _, p := range list(s, true) {
@@ -91,7 +91,7 @@ func people(s string) []any {
 	return out
 }
 
-// nobody: words that name no person in particular.
+// nobody: words that name no specific person.
 func nobody(s string) bool {
 	switch strings.ToLower(strings.TrimSpace(s)) {
 	case "someone", "anyone", "somebody", "anybody", "people", "everyone", "everybody", "who", "it", "he", "she", "they", "i", "you", "we", "something", "anything", "there":
@@ -105,13 +105,13 @@ func (v *source) make() (plan, bool) {
 	return calling("create_watcher", arguments("kind", v.kind, "config", v.config, "action", v.action))
 }
 
-// words sets the words that must be there.
+// words sets the words that must occur.
 func (v *source) words() bool {
 	if !v.w.has("text") {
 		return true
 	}
 	text := v.free("text")
-	if text == "" { // it was all about how often
+	if text == "" { // the text was only a pace
 		return !v.pace.empty()
 	}
 	words := list(text, false)
@@ -122,7 +122,7 @@ func (v *source) words() bool {
 	return true
 }
 
-// act sets what to do besides telling.
+// act sets the action in addition to the notification.
 func (v *source) act() (plan, bool) {
 	c, ok := v.w.capture("action")
 	if !ok {
@@ -160,14 +160,14 @@ func watchMail(w *wish) (plan, bool) {
 	return v.make()
 }
 
-// The ends of what is looked for in messages that say where.
+// Suffixes of message searches that name a place.
 const (
 	anyChat  = `(?i)\s+(?:in|on) (?:any|all|every|the|my|all my|any of my|whatever) ?(?:chat|chats|channel|channels|group|groups|conversation|conversations|messages)$|\s+anywhere$`
 	thisChat = `(?i)\s+in (?:the|my|our) (.{1,40}?) (?:chat|channel|group|group chat|conversation)$`
 	onSystem = `(?i)\s+on (telegram|slack|discord|whatsapp|signal|imessage|sms|matrix|irc|teams|messenger|wechat)$`
 )
 
-// place takes the place off the end of a text.
+// place removes the place from the end of a text.
 func (v *source) place(s string) string {
 	s = " " + s
 	if m := regexp.MustCompile(anyChat).FindString(s); m != "" {
@@ -236,7 +236,7 @@ func watchFeed(w *wish) (plan, bool) {
 	return v.make()
 }
 
-// feedLike are addresses that are those of feeds.
+// feedLike matches addresses of feeds.
 const feedLike = `(?i)(\.xml|\.rss|\.atom|/feed|/feed/|/rss|/rss/|/atom|feed\.json)$|^feed:`
 
 func watchPage(w *wish) (plan, bool) {
@@ -258,7 +258,7 @@ func watchPage(w *wish) (plan, bool) {
 	return v.make()
 }
 
-// items names what of a repository is meant.
+// items returns the requested parts of a repository.
 func items(s string) (what []any, ok bool) {
 	names := map[string]string{
 		"issue": "issues", "issues": "issues", "bug": "issues", "bugs": "issues", "bug reports": "issues", "pull request": "pulls", "pull requests": "pulls", "pr": "pulls", "prs": "pulls", "pulls": "pulls", "merge requests": "pulls",
@@ -298,7 +298,7 @@ func watchGithub(w *wish) (plan, bool) {
 	return v.make()
 }
 
-// watchWhere: something on the web that was not named.
+// watchWhere asks for the address of an unnamed web source.
 func watchWhere(w *wish) (plan, bool) {
 	for _, t := range w.s.tokens {
 		switch t.norm {

@@ -49,7 +49,7 @@ func addTask(w *wish) (plan, bool) {
 	return out, true
 }
 
-// due words a task's date, or returns the question about it.
+// due formats a task's date, or returns the question about it.
 func (w *wish) due(d details) (string, plan, bool) {
 	t, err := w.timing(d.times)
 	switch {
@@ -69,8 +69,8 @@ func (w *wish) due(d details) (string, plan, bool) {
 	return t.due(), plan{}, true
 }
 
-// plural reports whether the words before the title spoke of several tasks:
-// "add tasks: milk, bread and eggs".
+// plural reports whether the words before the title mean several tasks: "add tasks: milk, bread
+// and eggs".
 func (w *wish) plural(title capture) bool {
 	for _, t := range w.s.tokens[:title.from] {
 		switch t.norm {
@@ -117,7 +117,7 @@ func listTasks(w *wish) (plan, bool) {
 	return calling("list_tasks", args)
 }
 
-// taskFilter reads what narrows a list of tasks.
+// taskFilter parses the conditions of a task list.
 func (w *wish) taskFilter(c capture, args map[string]any) bool {
 	switch text := w.s.norms(c.from, c.to); text {
 	case "done", "completed", "complete", "finished", "finish", "closed":
@@ -147,7 +147,7 @@ func (w *wish) taskFilter(c capture, args map[string]any) bool {
 	return w.narrow(capture{from: from, to: to}, args)
 }
 
-// dropFilterWords drops "that are due" and the like around a day.
+// dropFilterWords removes "that are due" and similar words around a day.
 func (w *wish) dropFilterWords(from, to int) (int, int) {
 	for from < to {
 		switch w.s.tokens[from].norm {
@@ -160,7 +160,7 @@ func (w *wish) dropFilterWords(from, to int) (int, int) {
 	return from, to
 }
 
-// narrow reads "in the Garden project" or "about the car".
+// narrow parses "in the Garden project" or "about the car".
 func (w *wish) narrow(c capture, args map[string]any) bool {
 	words := w.s.norms(c.from, c.to)
 	rest := w.s.original(c.from, c.to)
@@ -230,7 +230,7 @@ func moveTask(w *wish) (plan, bool) {
 		})
 	}
 	again := func(when string) string { return "move the task " + task + " to " + when }
-	if w.has("shift") && len(w.spans()) == 0 { // "by a week": from a day that only the tool knows
+	if w.has("shift") && len(w.spans()) == 0 { // "by a week": relative to a date that only the tool has
 		return asking("To which day shall I move it?", w.timeAnswer(again))
 	}
 	t, err := w.timing(w.spans())

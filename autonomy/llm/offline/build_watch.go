@@ -34,11 +34,11 @@ func askWatch(w *wish) (plan, bool) {
 	})
 }
 
-// watching is a watcher as it takes shape.
+// watching is a watcher under construction.
 type watching struct {
 	config map[string]any
 	action string
-	// unknownKind is what was to be watched for and is no kind of file.
+	// unknownKind is the requested item if it is not a kind of file.
 	unknownKind string
 }
 
@@ -75,7 +75,7 @@ func (w *wish) watchUnclear(p string) (plan, bool) {
 		quote(w.text("tail")) + ". For example: " + quote("watch "+p+" for PDF files and tell me") + ".")
 }
 
-// whichFiles: "an invoice" is no kind of file that a name would show.
+// whichFiles: "an invoice" is not recognizable by a file name.
 func (w *wish) whichFiles(p, kind string) (plan, bool) {
 	return asking("I know files by their names and kinds, and cannot tell "+quote(kind)+
 		" from others. Which files in "+p+", for example PDF files or *invoice*?", func(answer string) (string, bool) {
@@ -83,7 +83,7 @@ func (w *wish) whichFiles(p, kind string) (plan, bool) {
 	})
 }
 
-// kind narrows to a kind of file; "a new ..." means new files only.
+// kind restricts the watcher to a kind of file; "a new ..." means only new files.
 func (v *watching) kind(w *wish, words string) bool {
 	glob, ok := w.glob(words)
 	if !ok {
@@ -100,8 +100,8 @@ func (v *watching) kind(w *wish, words string) bool {
 	return true
 }
 
-// eventSaid maps the verb of "when a file appears" to events. A change is any
-// of them; without a verb the watcher's own default holds.
+// eventSaid maps the verb of "when a file appears" to events. "Change" means any of them;
+// without a verb the watcher's default applies.
 func (w *wish) eventSaid() []string {
 	said := strings.Fields(w.norm("event"))
 	if w.has("who") {
@@ -112,7 +112,7 @@ func (w *wish) eventSaid() []string {
 	return w.events(said)
 }
 
-// events names the events that words speak of.
+// events returns the events that the words name.
 func (w *wish) events(said []string) []string {
 	found := ""
 	for _, f := range said {
@@ -129,8 +129,8 @@ func (w *wish) events(said []string) []string {
 	return []string{found}
 }
 
-// tail reads what follows the path: "for PDF files and tell me", "recursively",
-// "and add a task to file it".
+// tail parses the text after the path: "for PDF files and tell me", "recursively", "and add a
+// task to file it".
 func (v *watching) tail(w *wish, c capture) bool {
 	if slots, ok := w.edge("suffix.watch.about", c); ok && v.narrowed(w, slots) {
 		return true
@@ -184,7 +184,7 @@ func (v *watching) tail(w *wish, c capture) bool {
 	return false
 }
 
-// narrowed reads the kind and the event of "when a CSV arrives".
+// narrowed parses the kind and the event of "when a CSV arrives".
 func (v *watching) narrowed(w *wish, slots map[string]capture) bool {
 	c := slots["kind"]
 	if !v.kind(w, w.s.norms(c.from, c.to)) {
@@ -198,7 +198,7 @@ func (v *watching) narrowed(w *wish, slots map[string]capture) bool {
 	return true
 }
 
-// things reads "for new PDF files" and "for changes".
+// things parses "for new PDF files" and "for changes".
 func (v *watching) things(w *wish, slots map[string]capture) bool {
 	c := slots["kind"]
 	switch words := w.s.norms(c.from, c.to); words {
@@ -235,7 +235,7 @@ func (v *watching) things(w *wish, slots map[string]capture) bool {
 	}
 }
 
-// act sets what to do; telling is what a watcher does anyway.
+// act sets the action; a notification is the default.
 func (v *watching) act(w *wish, c capture) (plan, bool) {
 	action := w.s.original(c.from, c.to)
 	p := w.inner(action)
@@ -261,8 +261,8 @@ func cancelWatcher(w *wish) (plan, bool) {
 	return calling("cancel_watcher", arguments("watcher", name))
 }
 
-// watcherNamed is what a watcher is known by: an address, or words of what is
-// said of it: "Ada's mails" are those of "mail from Ada".
+// watcherNamed returns the words that identify a watcher: an address, or words of its
+// description: "Ada's mails" matches "mail from Ada".
 func (w *wish) watcherNamed() string {
 	for _, slot := range []string{"path", "link", "repo"} {
 		if s := w.path(slot); s != "" {

@@ -1,16 +1,15 @@
 package offline
 
-// details is a free text with what stood at its ends taken off.
+// details is a free text and the parts removed from its ends.
 type details struct {
 	text     string
 	times    []*span
 	priority string
 	project  string
-	inner    []*span // times left inside the text
+	inner    []*span // times that remain inside the text
 }
 
-// details takes times, and for tasks a priority and a project, off the ends of
-// a slot.
+// details removes times, and for tasks a priority and a project, from the ends of a slot.
 func (w *wish) details(name string, task bool) details {
 	c, ok := w.capture(name)
 	var d details
@@ -37,8 +36,8 @@ func (w *wish) details(name string, task bool) details {
 	return d
 }
 
-// qualifiers takes "with high priority", "in the Garden project" and "deadline
-// Friday" off the ends of a task.
+// qualifiers removes "with high priority", "in the Garden project" and "deadline Friday" from
+// the ends of a task.
 func (w *wish) qualifiers(c *capture, d *details) {
 	if slots, ok := w.edge("suffix.priority", *c); ok && d.priority == "" {
 		if level, known := w.g.lex.get("levels", w.s.norms(slots["priority"].from, slots["priority"].to)); known {
@@ -63,8 +62,8 @@ func (w *wish) qualifiers(c *capture, d *details) {
 	}
 }
 
-// cutInner takes the only time out of the middle of a text when the words go
-// on after it: "call Tom tomorrow at 9 about the boat".
+// cutInner removes the only time from the middle of a text if words follow it: "call Tom
+// tomorrow at 9 about the boat".
 func (w *wish) cutInner(c capture, d *details) {
 	sp := d.inner[0]
 	from := sp.from
@@ -87,7 +86,7 @@ func (w *wish) cutInner(c capture, d *details) {
 	d.times, d.inner = d.inner, nil
 }
 
-// endsSentence reports whether a full stop or the like stands at token i.
+// endsSentence reports whether token i is a full stop or a similar mark.
 func (s *sentence) endsSentence(i int) bool {
 	if i >= len(s.tokens) || s.tokens[i].kind != punct {
 		return false

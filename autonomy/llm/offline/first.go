@@ -1,7 +1,7 @@
 package offline
 
-// firsts is the words a pattern can begin with; open when it can begin with
-// anything, such as a free slot.
+// firsts is the set of words with which a pattern can begin; open if it can begin with any
+// word, such as a free slot.
 type firsts struct {
 	words map[string]bool
 	open  bool
@@ -10,7 +10,7 @@ type firsts struct {
 // allows reports whether a sentence whose first word is norm may match.
 func (f firsts) allows(norm string) bool { return f.open || f.words[norm] }
 
-// firstsOf walks the front of a pattern.
+// firstsOf computes the firsts of a pattern.
 func firstsOf(n node) firsts {
 	f := firsts{words: map[string]bool{}}
 	if f.collect(n) {
@@ -50,8 +50,8 @@ func (f *firsts) collect(n node) bool {
 	return true
 }
 
-// starts reports whether a sentence begins like a wish: with the first word of
-// a usual pattern, or with a time.
+// starts reports whether a sentence begins like a request: with the first word of a common
+// pattern, or with a time.
 func (g *grammar) starts(s *sentence) bool {
 	i := s.skip(0)
 	if i >= len(s.tokens) {

@@ -7,15 +7,14 @@ import (
 	"hob/autonomy/llm"
 )
 
-// exchange is one earlier message of the owner with Hob's answer.
+// exchange is one earlier message of the user with Hob's answer.
 type exchange struct{ own, reply string }
 
-// remembered is how many exchanges a chain of questions may span.
+// remembered is the maximum number of exchanges in a chain of questions.
 const remembered = 6
 
-// pending is the question that Hob's last answer asked, nil when it asked
-// none. It is found by understanding the owner's earlier message once more: a
-// brain keeps no state of its own.
+// pending returns the question that Hob's last answer asked, nil if it asked none. It parses
+// the user's earlier message again, because the model is stateless.
 func (t *turn) pending() *question {
 	past := t.exchanges()
 	from := len(past)
@@ -53,8 +52,7 @@ func (t *turn) exchanges() []exchange {
 	return out
 }
 
-// answerTo understands text as the answer to a question, unless it is plainly
-// something else.
+// answerTo parses text as the answer to a question, unless it is clearly a new request.
 func (g *grammar) answerTo(q *question, text string, now time.Time) plan {
 	direct := g.plan(text, now, 0)
 	if q == nil || q.complete == nil {

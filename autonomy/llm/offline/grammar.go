@@ -5,29 +5,29 @@ import (
 	"slices"
 )
 
-// intent is one thing the owner can want, with the ways to say it.
+// intent is one kind of request, with its patterns.
 type intent struct {
 	name     string
 	patterns []pattern
 	examples []string
-	// rank orders readings before their score does; 0 is usual, below it are
-	// intents that take what no other understood.
+	// rank orders readings before their score; 0 is normal, lower ranks are for catch-all
+	// intents.
 	rank int
-	// timed: a time may stand in front of the sentence.
+	// timed: a time may precede the sentence.
 	timed bool
-	// dated: a time may stand in front and at the end, for any pattern.
+	// dated: a time may precede and follow the sentence, for any pattern.
 	dated bool
-	// verbatim: the words are kept as they are said, so a following sentence is
-	// a wish of its own only when it clearly is one.
+	// verbatim: the text is kept as written, so a following sentence is a separate request only
+	// if it clearly is one.
 	verbatim bool
-	// again is put before what follows "and" when that is no wish by itself:
-	// "spent 5 on tea and 3 on cake".
+	// again is prepended to the text after "and" if that is not a complete request: "spent 5 on
+	// tea and 3 on cake".
 	again string
-	// againWith, when not empty, lists the words such a piece begins with.
+	// againWith, if not empty, lists the first words of such a text.
 	againWith []string
 }
 
-// pattern is one way to say an intent.
+// pattern is one form of an intent.
 type pattern struct {
 	node
 	firsts firsts
@@ -35,19 +35,19 @@ type pattern struct {
 
 // grammar is the compiled form of grammar/*.txt, with the builders.
 type grammar struct {
-	name     string // what the assistant is called
+	name     string // name of the assistant
 	lex      *lexicon
 	intents  []*intent
 	build    map[string]builder
 	vocab    map[string]bool
-	starters map[string]bool // first words of usual wishes
-	before   []node          // politeness and names in front
-	after    []node          // politeness at the end
-	asking   []node          // politeness at the end of what began politely
-	edges    []*intent       // what may stand at the ends of a free text
+	starters map[string]bool // first words of common requests
+	before   []node          // polite phrases and names at the start
+	after    []node          // polite phrases at the end
+	asking   []node          // polite phrases at the end of a request that began politely
+	edges    []*intent       // parts that may be at the ends of a free text
 }
 
-// reading is one way to understand a sentence.
+// reading is one interpretation of a sentence.
 type reading struct {
 	intent *intent
 	score  int
@@ -56,7 +56,7 @@ type reading struct {
 	s      *sentence
 }
 
-// readings lists every intent that accounts for the whole sentence, best first.
+// readings lists every intent that matches the whole sentence, best first.
 func (g *grammar) readings(s *sentence, loose bool) []reading {
 	var out []reading
 	lead, after := s.lead()
@@ -85,7 +85,7 @@ func (g *grammar) readings(s *sentence, loose bool) []reading {
 	return out
 }
 
-// undated reads a sentence without the time at its end.
+// undated parses a sentence without the time at its end.
 func (g *grammar) undated(best *reading, in *intent, try attempt) *reading {
 	from, to, times := try.s.lift(0, len(try.s.tokens))
 	if len(times) == 0 || from >= to {
@@ -104,7 +104,7 @@ func (g *grammar) undated(best *reading, in *intent, try attempt) *reading {
 	return best
 }
 
-// attempt is what the patterns tried on one sentence share.
+// attempt is the state shared by the patterns tried on one sentence.
 type attempt struct {
 	s      *sentence
 	loose  bool
@@ -123,8 +123,8 @@ func (g *grammar) better(best *reading, in *intent, p pattern, try *attempt, fro
 	return &reading{intent: in, score: score, caps: slices.Clone(r.caps), lead: lead, s: try.s}
 }
 
-// peel drops politeness from both ends of a sentence. What only goes with a
-// request ("for me", "if you can") is dropped after one, and kept otherwise.
+// peel removes polite phrases from both ends of a sentence. Phrases that only accompany a
+// request ("for me", "if you can") are removed after a request and kept otherwise.
 func (g *grammar) peel(s *sentence) {
 	g.peelEnd(s, g.after)
 	if g.peelFront(s) {

@@ -9,14 +9,14 @@ import (
 //go:embed grammar/words.txt
 var wordsText string
 
-// lexicon holds the word lists of grammar/words.txt: plain sets, and maps from
-// a word to what it stands for.
+// lexicon holds the word lists of grammar/words.txt: plain sets, and maps from a word to its
+// meaning.
 type lexicon struct {
 	lists map[string]map[string]string
 }
 
-// newLexicon reads sections "[name]" whose lines are "word word ..." for a set
-// or "word, word = meaning" for a map.
+// newLexicon parses sections "[name]" whose lines are "word word ..." for a set or "word, word
+// = meaning" for a map.
 func newLexicon(text string) (*lexicon, error) {
 	l := &lexicon{lists: map[string]map[string]string{}}
 	var list map[string]string
@@ -55,14 +55,14 @@ func (l *lexicon) has(list, w string) bool {
 	return ok
 }
 
-// get returns what w stands for in a list.
+// get returns the meaning of w in a list.
 func (l *lexicon) get(list, w string) (string, bool) {
 	m, ok := l.lists[list][w]
 	return m, ok
 }
 
-// expand splits a contraction into its two words; cut is where the second one
-// begins. second is empty when norm is no contraction.
+// expand splits a contraction into its two words; cut is where the second one begins. second is
+// empty if norm is not a contraction.
 func (l *lexicon) expand(norm string) (first, second string, cut int) {
 	if m, ok := l.get("contractions", norm); ok {
 		first, second, _ = strings.Cut(m, " ")

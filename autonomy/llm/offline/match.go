@@ -4,16 +4,16 @@ package offline
 type run struct {
 	s     *sentence
 	vocab map[string]bool
-	loose bool // forgive a slip of one letter in a literal
+	loose bool // accept a typo of one letter in a literal
 	typos int
 	score int
 	caps  []capture
-	// budget, shared by the patterns tried on one sentence, bounds the work on
-	// word salad; nil is without bound.
+	// budget, shared by the patterns tried on one sentence, limits the steps on nonsense input;
+	// nil is unlimited.
 	budget *int
 }
 
-// spend counts one step and reports whether it may be made.
+// spend counts one step and reports whether it is allowed.
 func (r *run) spend() bool {
 	if r.budget == nil {
 		return true
@@ -22,8 +22,7 @@ func (r *run) spend() bool {
 	return *r.budget >= 0
 }
 
-// capture is what a slot took: tokens [from, to), and for typed slots what they
-// mean.
+// capture is the content of a slot: tokens [from, to), and for typed slots their value.
 type capture struct {
 	name     string
 	from, to int
@@ -34,18 +33,18 @@ type capture struct {
 }
 
 const (
-	maxSteps  = 300_000 // a usual sentence takes some thousands
+	maxSteps  = 300_000 // an ordinary sentence needs a few thousand
 	maxTypos  = 2
-	maxInside = 60 // tokens of a free slot that is followed by something
+	maxInside = 60 // tokens of a free slot with a following piece
 )
 
-// try matches tokens [from, end) as a whole.
+// try matches all of tokens [from, end).
 func (r *run) try(n node, from int) bool {
 	return n.match(r, from, func(i int) bool { return r.s.skip(i) == len(r.s.tokens) })
 }
 
 func (w literal) match(r *run, i int, next func(int) bool) bool {
-	if w == ":" { // the one mark that patterns may ask for
+	if w == ":" { // the only mark that patterns may contain
 		return i < len(r.s.tokens) && r.s.tokens[i].kind == punct && r.s.tokens[i].norm == ":" && next(i+1)
 	}
 	i = r.s.skip(i)
@@ -83,7 +82,7 @@ func (s series) match(r *run, i int, next func(int) bool) bool {
 	if len(s) == 0 {
 		return next(i)
 	}
-	if hopeless(s[0], r, i) { // most patterns end here; no closure is made for them
+	if hopeless(s[0], r, i) { // most patterns end here; avoids creating a closure
 		return false
 	}
 	return s[0].match(r, i, func(j int) bool { return s[1:].match(r, j, next) })
@@ -127,7 +126,7 @@ func (n named) match(r *run, i int, next func(int) bool) bool {
 	})
 }
 
-// take remembers a capture for as long as the rest of the pattern agrees.
+// take stores a capture while the rest of the pattern is matched.
 func (r *run) take(c capture, gain int, next func(int) bool) bool {
 	r.caps = append(r.caps, c)
 	r.score += gain
@@ -214,7 +213,7 @@ func (r *run) textSlot(s slot, c capture, next func(int) bool) bool {
 	}
 	for c.to = c.from + 1; c.to <= last; c.to++ {
 		if c.to-c.from > maxInside && c.to < n {
-			c.to = n // the only end left that is worth trying
+			c.to = n // the only possible end
 		}
 		if r.take(c, 0, next) {
 			return true
@@ -237,8 +236,7 @@ func (r *run) timeSlot(c capture, next func(int) bool) bool {
 	return false
 }
 
-// pathSlot takes a path, or a well-known folder by its name: "my Downloads
-// folder".
+// pathSlot matches a path, or a well-known folder by its name: "my Downloads folder".
 func (r *run) pathSlot(c capture, next func(int) bool) bool {
 	t := r.s.tokens[c.from]
 	if t.kind == path {
@@ -263,9 +261,9 @@ func (r *run) pathSlot(c capture, next func(int) bool) bool {
 	return false
 }
 
-// slip reports whether typed is want with one letter wrong: two neighbours
-// swapped, one too many or too few, or (in words of six letters and more)
-// another letter. Short words are left alone, since "mote" is not "note".
+// slip reports whether typed is want with one typo: two adjacent letters swapped, one extra or
+// missing, or (in words of six letters and more) one replaced. Short words must match exactly,
+// since "mote" is not "note".
 func slip(typed, want string) bool {
 	if len(want) < 4 || len(typed) < 4 || len(typed) > len(want)+1 || len(want) > len(typed)+1 {
 		return false

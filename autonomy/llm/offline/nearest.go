@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// nearest is the example sentence of the grammar that is most like what was
-// said: by its words, rare ones counting more than common ones.
+// nearest returns the example sentence of the grammar that is most similar to the text: by its
+// words, with a higher weight for rare ones.
 func (g *grammar) nearest(said string) string {
 	toks := tokenize(oneLine(said, 400), g.lex)
 	seen := map[string]int{}
@@ -45,8 +45,7 @@ func (g *grammar) nearest(said string) string {
 	return g.usual(toks)
 }
 
-// usual is an example for words that are like no other: by the form of the
-// sentence.
+// usual returns an example for a text without similar words, by the form of the sentence.
 func (g *grammar) usual(toks []token) string {
 	name := "task.add"
 	for i, t := range toks {
@@ -62,7 +61,7 @@ func (g *grammar) usual(toks []token) string {
 	return "help"
 }
 
-// wordSet is the words of an example.
+// wordSet returns the words of an example.
 func wordSet(s string) map[string]bool {
 	out := map[string]bool{}
 	for _, w := range strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return strings.ContainsRune(" ,.?!:;~/'“”", r) }) {
@@ -71,7 +70,7 @@ func wordSet(s string) map[string]bool {
 	return out
 }
 
-// small words say little about what is wanted.
+// small lists words with little meaning for the request.
 func small(w string) bool {
 	switch w {
 	case "the", "a", "to", "my", "me", "i", "is", "at", "for", "on", "in", "and", "of", "that", "s", "it", "do", "you", "what", "how":
@@ -80,7 +79,7 @@ func small(w string) bool {
 	return false
 }
 
-// likeness is 1 for the same word, less for a shared beginning or a slip.
+// likeness is 1 for the same word, less for a shared prefix or a typo.
 func likeness(a, b string) float64 {
 	switch {
 	case a == b:

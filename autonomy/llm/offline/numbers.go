@@ -9,10 +9,10 @@ import (
 type money struct {
 	to       int
 	value    float64
-	currency string // ISO 4217, "" when not said
+	currency string // ISO 4217, "" if not given
 }
 
-// money reads "12.50", "€40", "40 euros", "1,200.50 USD" at token i.
+// money parses "12.50", "€40", "40 euros", "1,200.50 USD" at token i.
 func (s *sentence) money(i int) (money, bool) {
 	t := s.tokens[i]
 	if t.kind != word {
@@ -49,8 +49,8 @@ func (s *sentence) money(i int) (money, bool) {
 	return m, m.value > 0
 }
 
-// amount reads digits with separators: the last "." or "," with one or two
-// digits after it is the decimal mark, others group thousands.
+// amount parses digits with separators: the last "." or "," with one or two digits after it is
+// the decimal mark, others group thousands.
 func amount(d string) (float64, bool) {
 	if d == "" || strings.Trim(d, "0123456789.,") != "" || !isDigit(d[0]) || !isDigit(d[len(d)-1]) {
 		return 0, false
@@ -72,7 +72,7 @@ func amount(d string) (float64, bool) {
 	return v, err == nil && len(d) <= 15
 }
 
-// number reads digits or a number word at token i.
+// number parses digits or a number word at token i.
 func (s *sentence) number(i int) (float64, bool) {
 	if i >= len(s.tokens) || s.tokens[i].kind != word {
 		return 0, false

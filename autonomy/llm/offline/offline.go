@@ -1,17 +1,16 @@
-// Package offline is the brain Hob has without a language model. It reads plain
-// English by a fixed grammar, resolves times with package when, and drives the
-// same tools through the same loop as any other llm.Model: a message of the
-// owner becomes tool calls, their results become the answer.
+// Package offline is the built-in brain, which works without a language model. It parses plain
+// English with a fixed grammar, resolves times with package when, and uses the same tools in
+// the same loop as any other llm.Model: it converts a message of the user to tool calls, and
+// their results to the answer.
 //
-// It is deterministic, uses no network and never invents. What it does not
-// understand it quotes, together with the nearest thing it can do; what is
-// missing or has two meanings it asks. It takes orders from the owner's words
-// only: never from outside text, nor from tool results.
+// It is deterministic, uses no network and never invents facts. It quotes text that it does not
+// understand, together with the most similar request that it supports, and asks if information
+// is missing or ambiguous. It takes instructions only from the user's words: never from
+// untrusted text or tool results.
 //
-// The grammar lies in grammar/*.txt: macros, intents with their patterns and
-// examples, and word lists. A build_*.go file turns the readings of one area
-// into calls. docs/offline.md describes what it understands. The engine calls
-// it like any model; nothing else does.
+// The grammar is in grammar/*.txt: macros, intents with their patterns and examples, and word
+// lists. A build_*.go file converts the readings of one area to calls. docs/offline.md
+// describes the supported requests. Only the engine calls it, like any model.
 package offline
 
 import (
@@ -26,10 +25,9 @@ import (
 	"hob/autonomy/llm"
 )
 
-// Options sets up a Brain. The zero value is useful.
+// Options holds the settings of a Brain. The zero value is useful.
 type Options struct {
-	// Name is what the assistant is called, and may be called by; "Hob" when
-	// empty.
+	// Name is the assistant's name, with which it may be addressed; "Hob" if empty.
 	Name string
 }
 
@@ -40,32 +38,31 @@ type Brain struct {
 
 var _ llm.Model = (*Brain)(nil)
 
-// New makes the brain. The grammar is compiled when the first message comes.
+// New creates the model. It compiles the grammar at the first message.
 func New(o Options) *Brain {
 	name := cmp.Or(strings.TrimSpace(o.Name), "Hob")
 	return &Brain{grammar: sync.OnceValue(func() *grammar {
 		g, err := loadGrammar(name)
-		if err != nil { // the files are embedded: a test would have found it
+		if err != nil { // the files are embedded: a test would have found the error
 			panic("offline: " + err.Error())
 		}
 		return g
 	})}
 }
 
-// Provider is the name of the brain among the providers.
+// Provider is the name of the built-in brain among the providers.
 const Provider = "offline"
 
-// Understands reports whether the brain would do something when it is asked this,
-// without another question.
+// Understands reports whether the model would execute the text without a question.
 func (b *Brain) Understands(text string, now time.Time) bool {
 	p := b.grammar().plan(text, now, 0)
 	return p.outcome == act && len(p.calls) > 0 && p.question == nil
 }
 
-// Info says that the brain is local and calls tools.
+// Info returns a description: local, with tool calls.
 func (b *Brain) Info() llm.Info { return llm.Info{Provider: Provider, Tools: true, Local: true} }
 
-// Stream answers a request. Its only error is llm.Interrupted, when ctx ends.
+// Stream answers a request. Its only error is llm.Interrupted, if ctx ends.
 func (b *Brain) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		if err := ctx.Err(); err != nil {
@@ -93,7 +90,7 @@ func (b *Brain) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 	}
 }
 
-// events words an answer as the stream of a model: text by lines, then calls.
+// events converts an answer to a model's stream: text by lines, then calls.
 func events(say string, calls []llm.ToolCall, stop llm.Stop) iter.Seq[llm.Event] {
 	return func(yield func(llm.Event) bool) {
 		for line := range strings.Lines(say) {
@@ -117,7 +114,7 @@ func interrupted(err error) *llm.Error {
 	return &llm.Error{Kind: llm.Interrupted, Provider: "offline", Message: "stopped before the answer was complete", Err: err}
 }
 
-// clipTokens keeps an answer inside a limit, at four bytes a token.
+// clipTokens shortens an answer to a limit, at four bytes per token.
 func clipTokens(s string, tokens int) string {
 	if tokens <= 0 || tokens >= (len(s)+3)/4 {
 		return s

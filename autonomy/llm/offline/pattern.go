@@ -23,8 +23,8 @@ import (
 // A pattern must account for the whole sentence; punctuation between its
 // pieces is stepped over.
 
-// node is one piece of a compiled pattern: it consumes tokens from i and calls
-// next with where it ended, until next is content.
+// node is one piece of a compiled pattern: it consumes tokens from i and calls next with its
+// end, until next accepts.
 type node interface {
 	match(r *run, i int, next func(int) bool) bool
 }
@@ -88,7 +88,7 @@ func kindOf(name string) slotKind {
 	return slotText
 }
 
-// compiler turns pattern text into nodes. A macro is compiled once and shared.
+// compiler converts pattern text to nodes. A macro is compiled once and shared.
 type compiler struct {
 	macros map[string]string
 	shared map[string]node
@@ -160,8 +160,8 @@ func (c *compiler) alternatives() (node, error) {
 	if len(all) == 1 {
 		return all[0], nil
 	}
-	// The first alternative that lets the pattern match wins: longer ones go
-	// first, so that "with the text" is not taken for "with".
+	// The first alternative with which the pattern matches wins: longer ones go first, so that
+	// "with the text" is not matched as "with".
 	slices.SortStableFunc(all, func(a, b node) int { return pieces(b) - pieces(a) })
 	return all, nil
 }

@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// toOwner turns the owner's own words around, for saying them back: "my
-// sister's birthday" is "your sister's birthday".
+// toOwner converts the user's words to the second person: "my sister's birthday" becomes "your
+// sister's birthday".
 func toOwner(s string) string {
 	var b strings.Builder
 	previous := "^"
@@ -39,7 +39,7 @@ func isWordByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c >= 0x80
 }
 
-// turned is one word as said to the owner; previous is the word before it.
+// turned returns one converted word; previous is the word before it.
 func turned(w, previous string) string {
 	to := ""
 	switch strings.ReplaceAll(w, "’", "'") {
@@ -78,7 +78,7 @@ func turned(w, previous string) string {
 	return to
 }
 
-// capitalised begins a sentence.
+// capitalised returns a text with an upper-case first letter.
 func capitalised(s string) string {
 	for i, r := range s {
 		return string(unicode.ToUpper(r)) + s[i+len(string(r)):]

@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// outcome says what became of a wish.
+// outcome is the result of a request.
 type outcome uint8
 
 const (
 	act     outcome = iota + 1 // calls
-	ask                        // something is missing or unclear
+	ask                        // information is missing or ambiguous
 	chat                       // answered without tools
 	unknown                    // not understood, or not possible
 )
@@ -21,8 +21,7 @@ type call struct {
 	args map[string]any
 }
 
-// json encodes the arguments; keys are in order, so equal calls are equal
-// bytes.
+// json encodes the arguments; keys are sorted, so equal calls are equal bytes.
 func (c call) json() json.RawMessage {
 	if c.args == nil {
 		return json.RawMessage("{}")
@@ -34,20 +33,19 @@ func (c call) json() json.RawMessage {
 	return b
 }
 
-// question asks for what is missing. complete makes the whole wish out of the
-// owner's answer to it.
+// question asks for missing information. complete combines the request with the user's answer.
 type question struct {
 	text     string
 	complete func(answer string) (wish string, ok bool)
 }
 
-// plan is what one message comes to: calls, then words after their results.
+// plan is the result for one message: calls, then a text after their results.
 type plan struct {
 	outcome  outcome
 	intent   *intent
 	calls    []call
 	say      string    // the answer without tools, or a remark after the results
-	question *question // set when outcome is ask
+	question *question // set if outcome is ask
 }
 
 func acting(calls ...call) (plan, bool) { return plan{outcome: act, calls: calls}, true }
@@ -58,13 +56,13 @@ func calling(name string, args map[string]any) (plan, bool) {
 
 func saying(text string) (plan, bool) { return plan{outcome: chat, say: text}, true }
 
-// refusing says why a wish that was understood cannot be met.
+// refusing explains why an understood request is not possible.
 func refusing(text string) (plan, bool) { return plan{outcome: unknown, say: text}, true }
 
-// asking asks; complete may be nil when only a new sentence helps.
+// asking asks a question; complete may be nil if only a new sentence helps.
 func asking(text string, complete func(string) (string, bool)) (plan, bool) {
 	return plan{outcome: ask, question: &question{text, complete}}, true
 }
 
-// not gives the sentence to the next best reading.
+// not passes the sentence to the next best reading.
 func not() (plan, bool) { return plan{}, false }

@@ -8,8 +8,8 @@ import (
 	"hob/platform/when"
 )
 
-// sentence is one wish as it was written, cut into tokens, with every time in
-// it found. Peeling and splitting shorten tokens; text never changes.
+// sentence is one request as written, tokenized, with all its times. Peeling and splitting
+// shorten tokens; text never changes.
 type sentence struct {
 	text   string
 	tokens []token
@@ -25,7 +25,7 @@ type span struct {
 	match    when.Match
 }
 
-// sentence reads a text as one wish.
+// sentence parses a text as one request.
 func (g *grammar) sentence(text string, now time.Time) *sentence {
 	s := &sentence{text: text, now: now, lex: g.lex}
 	s.tokens = tokenize(text, g.lex)
@@ -34,7 +34,7 @@ func (g *grammar) sentence(text string, now time.Time) *sentence {
 	return s
 }
 
-// readable is the part of the text that is searched for times.
+// readable returns the part of the text that is searched for times.
 func (s *sentence) readable() string {
 	end := len(s.text)
 	if n := len(s.tokens); n > 0 && s.tokens[n-1].kind == rest {
@@ -71,8 +71,8 @@ func (s *sentence) tied(sp *span, from int) bool {
 	return from > 0 && s.lex.has("belonging", s.tokens[from-1].norm)
 }
 
-// cover finds the whole tokens that bytes [start, end) are made of. It refuses
-// what reaches into a quotation, a path or half a word.
+// cover finds the tokens of bytes [start, end). It fails if the range cuts a quotation, a path
+// or a word.
 func (s *sentence) cover(start, end int) (from, to int, ok bool) {
 	from = -1
 	for i, t := range s.tokens {
@@ -90,7 +90,7 @@ func (s *sentence) cover(start, end int) (from, to int, ok bool) {
 	return from, to, from >= 0
 }
 
-// skip steps over punctuation.
+// skip returns the index after punctuation.
 func (s *sentence) skip(i int) int {
 	for i < len(s.tokens) && s.tokens[i].kind == punct {
 		i++
@@ -98,7 +98,7 @@ func (s *sentence) skip(i int) int {
 	return i
 }
 
-// firstWord is the compared form of the first word from token i.
+// firstWord returns the normalized form of the first word from token i.
 func (s *sentence) firstWord(i int) string {
 	if i = s.skip(i); i < len(s.tokens) && s.tokens[i].kind == word {
 		return s.tokens[i].norm
@@ -106,7 +106,7 @@ func (s *sentence) firstWord(i int) string {
 	return ""
 }
 
-// norms joins the compared forms of tokens [from, to), "" when out of range.
+// norms joins the normalized forms of tokens [from, to), "" if out of range.
 func (s *sentence) norms(from, to int) string {
 	if from < 0 || to > len(s.tokens) {
 		return ""
@@ -124,8 +124,8 @@ func (s *sentence) norms(from, to int) string {
 	return b.String()
 }
 
-// original is the owner's own text of tokens [from, to), without marks at its
-// ends. A single quotation loses its quotes.
+// original returns the original text of tokens [from, to), without marks at its ends. A single
+// quotation loses its quotes.
 func (s *sentence) original(from, to int) string {
 	for from < to && s.tokens[from].kind == punct && !strings.Contains("([{<", s.tokens[from].norm) {
 		from++
@@ -142,8 +142,8 @@ func (s *sentence) original(from, to int) string {
 	return strings.TrimSpace(s.text[s.tokens[from].start:s.tokens[to-1].end])
 }
 
-// lead returns the times in front of the sentence and where it goes on:
-// "tomorrow at 9, remind me ...".
+// lead returns the times in front of the sentence and the index of its rest: "tomorrow at 9,
+// remind me ...".
 func (s *sentence) lead() ([]*span, int) {
 	var out []*span
 	i := s.skip(0)
@@ -157,8 +157,7 @@ func (s *sentence) lead() ([]*span, int) {
 	}
 }
 
-// spanAt finds a time that begins at token i, give or take the prepositions in
-// front of it.
+// spanAt finds a time that begins at token i, optionally after prepositions.
 func (s *sentence) spanAt(i int) *span {
 	for k := range s.spans {
 		if sp := &s.spans[k]; s.beginsAt(sp, i) {
@@ -180,9 +179,8 @@ func (s *sentence) beginsAt(sp *span, i int) bool {
 	return true
 }
 
-// spanEnding finds a time that ends at token end, with the token where its
-// prepositions, if any, begin. A time that belongs to the words before it
-// ("the report of Monday") is no such time.
+// spanEnding finds a time that ends at token end, with the token where its prepositions, if
+// any, begin. It skips times that belong to the words before them ("the report of Monday").
 func (s *sentence) spanEnding(end int) (*span, int) {
 	for k := range s.spans {
 		sp := &s.spans[k]
@@ -201,8 +199,8 @@ func (s *sentence) spanEnding(end int) (*span, int) {
 	return nil, 0
 }
 
-// lift takes the times off both ends of tokens [from, to) and returns what
-// remains. A time inside stays part of the words.
+// lift removes the times from both ends of tokens [from, to) and returns the rest. A time
+// inside stays part of the text.
 func (s *sentence) lift(from, to int) (int, int, []*span) {
 	var times, tail []*span
 	for {
@@ -229,7 +227,7 @@ func (s *sentence) lift(from, to int) (int, int, []*span) {
 	return from, to, append(times, tail...)
 }
 
-// inside finds the times that lie within tokens [from, to).
+// inside finds the times within tokens [from, to).
 func (s *sentence) inside(from, to int) []*span {
 	var out []*span
 	for k := range s.spans {

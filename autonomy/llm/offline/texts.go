@@ -21,8 +21,7 @@ func (g *grammar) prose(title string, pairs ...string) string {
 	return strings.NewReplacer(append(pairs, "{name}", g.name)...).Replace(strings.TrimSpace(body))
 }
 
-// quote puts typographic quotes around somebody's words, shortened to one
-// line.
+// quote puts typographic quotes around a text, shortened to one line.
 func quote(s string) string { return "“" + oneLine(s, 160) + "”" }
 
 // oneLine folds white space and cuts at a rune boundary.

@@ -8,15 +8,15 @@ import (
 	"hob/platform/when"
 )
 
-// timing is what the times of one wish come to.
+// timing is the combined time of a request.
 type timing struct {
-	none  bool // no time was said
+	none  bool // no time was given
 	at    time.Time
-	clock bool   // a time of day was said
+	clock bool   // a time of day was given
 	part  bool   // it was a part of the day, such as "tomorrow morning"
-	vague bool   // a week, month or open stretch, not a day
-	every string // a recurrence as the tools want it
-	// phrase is what was said, without a leading preposition.
+	vague bool   // a week, month or open range, not a day
+	every string // a recurrence in the form of the tools
+	// phrase is the original text, without a leading preposition.
 	phrase string
 }
 
@@ -25,10 +25,10 @@ var (
 	errSeveral = errors.New("several times that do not fit together")
 )
 
-// stamp is the instant for a tool: RFC 3339 in the owner's zone.
+// stamp returns the instant for a tool: RFC 3339 in the user's zone.
 func (t timing) stamp() string { return t.at.Format(time.RFC3339) }
 
-// due is a task's date: with the time of day when one was said.
+// due returns a task's date, with the time of day if one was given.
 func (t timing) due() string {
 	switch {
 	case t.none:
@@ -41,11 +41,11 @@ func (t timing) due() string {
 
 func (t timing) partOfDay() bool { return t.part }
 
-// phrase is a time as it was said.
+// phrase is a time as written.
 func (sp *span) phrase() string { return sp.match.Text }
 
-// timing joins the times of a wish into one. Its error is a
-// *when.AmbiguousError, errSeveral or when.ErrNotUnderstood.
+// timing combines the times of a request. Its error is a *when.AmbiguousError, errSeveral or
+// when.ErrNotUnderstood.
 func (w *wish) timing(spans []*span) (timing, error) {
 	switch len(spans) {
 	case 0:
@@ -72,7 +72,7 @@ func (w *wish) timing(spans []*span) (timing, error) {
 	return read(when.Match{Text: phrase, Moment: &m}, w.s.now)
 }
 
-// read takes one match.
+// read adds one match.
 func read(m when.Match, now time.Time) (timing, error) {
 	t := timing{phrase: withoutPreposition(m.Text)}
 	switch {
@@ -97,8 +97,8 @@ func read(m when.Match, now time.Time) (timing, error) {
 	return timing{}, err
 }
 
-// readPeriod takes "before Friday" as the day before it and "until Friday" as
-// Friday. Other stretches are vague.
+// readPeriod interprets "before Friday" as the day before and "until Friday" as Friday. Other
+// ranges are vague.
 func readPeriod(t timing, m when.Match, now time.Time) (timing, error) {
 	head, tail, _ := strings.Cut(m.Text, " ")
 	moment, err := when.Parse(tail, now)
@@ -134,7 +134,7 @@ func withoutPreposition(s string) string {
 	}
 }
 
-// hasDigitOrHalf: "in 20 minutes" and "in an hour" are nothing without "in".
+// hasDigitOrHalf: "in 20 minutes" and "in an hour" need their "in".
 func hasDigitOrHalf(s string) bool {
 	for _, unit := range []string{"second", "minute", "hour", "day", "week", "month", "year"} {
 		if strings.Contains(strings.ToLower(s), unit) {
@@ -144,8 +144,7 @@ func hasDigitOrHalf(s string) bool {
 	return false
 }
 
-// askTime asks about a time that cannot be used as it is. complete makes the
-// whole wish from a time.
+// askTime asks about an unusable time. complete builds the request from a time.
 func (w *wish) askTime(err error, otherwise string, complete func(when string) string) (plan, bool) {
 	var two *when.AmbiguousError
 	if errors.As(err, &two) {
@@ -157,8 +156,7 @@ func (w *wish) askTime(err error, otherwise string, complete func(when string) s
 	return asking(otherwise, w.timeAnswer(complete))
 }
 
-// choice completes a wish from one of the readings of an ambiguous time, or
-// from a new time.
+// choice completes a request from one of the readings of an ambiguous time, or from a new time.
 func (w *wish) choice(choices []string, complete func(string) string) func(string) (string, bool) {
 	usual := w.timeAnswer(complete)
 	return func(answer string) (string, bool) {
@@ -186,7 +184,7 @@ func containsOther(choices []string, i int, s string) bool {
 	return false
 }
 
-// timeAnswer completes a wish from an answer that holds a time.
+// timeAnswer completes a request from an answer that contains a time.
 func (w *wish) timeAnswer(complete func(string) string) func(string) (string, bool) {
 	return func(answer string) (string, bool) {
 		phrase := w.timeIn(answer)
@@ -194,8 +192,8 @@ func (w *wish) timeAnswer(complete func(string) string) func(string) (string, bo
 	}
 }
 
-// clockAnswer completes a wish whose day is known from an answer with a time of
-// day, or with another day and time.
+// clockAnswer completes a request with a known day from an answer with a time of day, or with
+// another day and time.
 func (w *wish) clockAnswer(day timing, complete func(string) string) func(string) (string, bool) {
 	return func(answer string) (string, bool) {
 		phrase := w.timeIn(answer)
@@ -231,7 +229,7 @@ func (w *wish) timeIn(answer string) string {
 	return strings.TrimSpace(phrase)
 }
 
-// filterDay words a day for a list of tasks.
+// filterDay formats a day for a list of tasks.
 func (w *wish) filterDay(spans []*span) (string, bool) {
 	if len(spans) != 1 {
 		return "", false

@@ -6,33 +6,33 @@ import (
 	"unicode/utf8"
 )
 
-// tokenKind tells words from the things that must never be taken apart.
+// tokenKind distinguishes words from units that must not be split.
 type tokenKind uint8
 
 const (
 	word   tokenKind = iota + 1
-	punct            // a mark on its own; patterns step over it
+	punct            // a punctuation mark; patterns skip it
 	quoted           // "text in quotes"; inner holds the text
 	path             // ~/x, /x, ./x, notes.txt, C:\x; inner holds the path
 	link             // an address with ://
-	rest             // what lies beyond the part of a long text that is read closely
+	rest             // the rest of a long text, which is not parsed
 )
 
-// token is one piece of a sentence. start and end are byte offsets into the
-// sentence's text; norm is what patterns compare with.
+// token is one piece of a sentence. start and end are byte offsets into the sentence's text;
+// norm is the form that patterns compare.
 type token struct {
 	kind       tokenKind
 	start, end int
 	norm       string
 	inner      string
-	raw        string // of a word, as it was written
+	raw        string // a word as written
 }
 
-// closely is the number of tokens of a message that are read as language. A
-// longer text is somebody's prose: its tail can be kept, not understood.
+// closely is the number of tokens of a message that are parsed. A longer text is prose: its end
+// is kept but not interpreted.
 const closely = 300
 
-// tokenize splits text. It never fails: what it cannot place is a word.
+// tokenize splits text. It never fails: unknown input becomes a word.
 func tokenize(text string, lex *lexicon) []token {
 	z := tokenizer{text: text, lex: lex}
 	for z.pos < len(text) {
@@ -61,9 +61,8 @@ type tokenizer struct {
 
 func (z *tokenizer) add(t token) { z.out = append(z.out, t) }
 
-// quote takes a quoted piece at pos. An opening mark stands before text and
-// its closing mark before a space, a punctuation mark or the end, so that
-// apostrophes and inches are left alone.
+// quote matches a quoted piece at pos. An opening mark is followed by text and its closing mark
+// by a space, a punctuation mark or the end, so that apostrophes and inches are not matched.
 func (z *tokenizer) quote(open rune, n int) bool {
 	closing, ok := closingMarks(open)
 	if !ok {
@@ -107,7 +106,7 @@ func closingMarks(open rune) (string, bool) {
 	return "", false
 }
 
-// run takes everything up to the next space and peels the marks off its ends.
+// run takes everything up to the next space and removes the marks from its ends.
 func (z *tokenizer) run() {
 	start := z.pos
 	end := len(z.text)
@@ -143,8 +142,7 @@ func (z *tokenizer) run() {
 
 func isDash(s string) bool { return s == "-" || s == "--" || s == "*" || s == "•" }
 
-// keepsDot: "p.m." and "e.g." end in a dot of their own; "~" paths such as
-// "../" do too.
+// keepsDot: "p.m." and "e.g." end in a dot of their own; paths such as "../" do too.
 func keepsDot(s string) bool {
 	if s == "." || s == ".." {
 		return true
@@ -152,8 +150,8 @@ func keepsDot(s string) bool {
 	return len(s) >= 4 && s[len(s)-1] == '.' && s[len(s)-3] == '.' && !strings.ContainsAny(s, "/\\")
 }
 
-// core places one bare run: a path, a link, or words after expanding
-// contractions ("what's" is two words that share one run).
+// core classifies one run without marks: a path, a link, or words after expanding contractions
+// ("what's" is two words that share one run).
 func (z *tokenizer) core(s string, at int) {
 	switch {
 	case strings.Contains(s, "://"):
@@ -182,8 +180,7 @@ func (z *tokenizer) core(s string, at int) {
 	z.add(token{kind: word, start: at + cut, end: at + len(s), norm: second})
 }
 
-// glued finds a number with its unit behind it, "5km", and returns where the
-// unit begins.
+// glued finds a number with an attached unit, "5km", and returns where the unit begins.
 func (z *tokenizer) glued(norm string) int {
 	n := 0
 	for n < len(norm) && isDigit(norm[n]) {
@@ -195,8 +192,7 @@ func (z *tokenizer) glued(norm string) int {
 	return n
 }
 
-// looksLikePath recognises what people write for files and folders. inQuotes
-// admits spaces.
+// looksLikePath recognizes common forms of files and folders. inQuotes allows spaces.
 func looksLikePath(s string, lex *lexicon, inQuotes bool) bool {
 	switch {
 	case strings.Contains(s, "\n"), !inQuotes && strings.ContainsFunc(s, unicode.IsSpace):

@@ -10,16 +10,16 @@ import (
 	"hob/autonomy/llm"
 )
 
-// turn is a request as this brain sees it: what the owner said last, what came
-// along from outside, and what has been done about it.
+// turn is a request as this model uses it: the user's last message, accompanying untrusted
+// text, and the calls made so far.
 type turn struct {
 	g       *grammar
 	r       llm.Request
-	own     string   // the owner's words
-	outside []string // other people's words: data, never orders
+	own     string   // the user's words
+	outside []string // other people's words: data, never instructions
 	picture bool
 	begin   int // index of the first message of the turn
-	said    int // index of the owner's last message
+	said    int // index of the user's last message
 }
 
 func (g *grammar) turn(r llm.Request) *turn {
@@ -44,13 +44,12 @@ func hasCall(m llm.Message) bool {
 	return slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return p.Call != nil })
 }
 
-// speaks reports whether a message holds anything but Hob's own additions.
+// speaks reports whether a message contains more than Hob's own additions.
 func speaks(m llm.Message) bool {
 	return slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return !p.Context && (p.Text != "" || p.Image != nil) })
 }
 
-// words separates the owner's words from what came from outside. Text of
-// unknown origin counts as outside.
+// words separates the user's words from untrusted text. Text of unknown origin is untrusted.
 func words(m llm.Message) (own string, outside []string, picture bool) {
 	for _, p := range m.Parts {
 		switch {
@@ -69,7 +68,7 @@ func words(m llm.Message) (own string, outside []string, picture bool) {
 	return own, outside, picture
 }
 
-// step is what the brain does next: calls, or words that end the turn.
+// step returns the next step: calls, or text that ends the turn.
 func (t *turn) step() (string, []llm.ToolCall) {
 	made := t.made(t.said + 1)
 	if t.said < 0 && len(made) == 0 {
@@ -87,8 +86,7 @@ func (t *turn) step() (string, []llm.ToolCall) {
 	return t.answer(p), nil
 }
 
-// plan understands the owner's words, in the light of a question that Hob
-// asked just before.
+// plan interprets the user's words, also as the answer to Hob's last question.
 func (t *turn) plan() plan {
 	if t.own == "" {
 		return plan{outcome: unknown}
@@ -100,8 +98,8 @@ func (t *turn) plan() plan {
 	return p
 }
 
-// watching reports whether the owner's last words before made a watcher, which
-// "only on weekdays" is said of then.
+// watching reports whether the user's previous message created a watcher, which a following
+// "only on weekdays" then changes.
 func (t *turn) watching() bool {
 	past := t.exchanges()
 	if len(past) == 0 {
@@ -111,7 +109,7 @@ func (t *turn) watching() bool {
 	return slices.ContainsFunc(p.calls, func(c call) bool { return c.name == "create_watcher" || c.name == "update_watcher" })
 }
 
-// open is the first step of a turn.
+// open returns the first step of a turn.
 func (t *turn) open(p plan) (string, []llm.ToolCall) {
 	if len(p.calls) == 0 {
 		return t.withoutCalls(p), nil
@@ -126,7 +124,7 @@ func (t *turn) open(p plan) (string, []llm.ToolCall) {
 	return "", calls
 }
 
-// withoutCalls words a plan that needs no tool.
+// withoutCalls returns the text of a plan that needs no tool.
 func (t *turn) withoutCalls(p plan) string {
 	reporting := p.intent != nil && p.intent.name == "summarise"
 	switch {
@@ -142,10 +140,10 @@ func (t *turn) withoutCalls(p plan) string {
 	return t.g.wording(p, t.own)
 }
 
-// report quotes what came from outside in one line.
+// report quotes untrusted text in one line.
 func (t *turn) report() string { return "“" + oneLine(strings.Join(t.outside, " "), 300) + "”" }
 
-// wording is the text of a plan without calls.
+// wording returns the text of a plan without calls.
 func (g *grammar) wording(p plan, said string) string {
 	switch {
 	case p.question != nil:
@@ -156,8 +154,8 @@ func (g *grammar) wording(p plan, said string) string {
 	return g.prose("not-understood", "{words}", quote(said), "{example}", quote(g.nearest(said)))
 }
 
-// offered turns planned calls into tool calls: directly when the tool is in
-// the request, through use_tool otherwise.
+// offered converts planned calls to tool calls: directly if the request offers the tool,
+// otherwise through use_tool.
 func (t *turn) offered(planned []call) (calls []llm.ToolCall, missing []string) {
 	have := map[string]bool{}
 	for _, tool := range t.r.Tools {
@@ -183,7 +181,7 @@ func (t *turn) id(i int, c call) string {
 	return fmt.Sprintf("off_%016x", h.Sum64())
 }
 
-// done is a call of this turn with its result, nil when none came back.
+// done is a call of this turn with its result, nil without one.
 type done struct {
 	name   string // of the tool itself, also behind use_tool
 	result *llm.ToolResult
@@ -209,7 +207,7 @@ func (t *turn) made(from int) []done {
 	return out
 }
 
-// toolOf is the tool that a call uses, looking through use_tool.
+// toolOf returns the tool that a call uses, also behind use_tool.
 func toolOf(c llm.ToolCall) string {
 	if c.Name != "use_tool" {
 		return c.Name

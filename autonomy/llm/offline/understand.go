@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// plan understands a text: one wish, or several joined by "and", commas and
-// full stops. depth is above zero for a wish inside another one.
+// plan interprets a text: one request, or several joined by "and", commas and full stops. depth
+// is above zero for a request inside another one.
 func (g *grammar) plan(text string, now time.Time, depth int) plan {
 	if depth > 2 {
 		return plan{outcome: unknown}
@@ -23,8 +23,7 @@ func (g *grammar) plan(text string, now time.Time, depth int) plan {
 	return whole
 }
 
-// single understands a sentence as one wish. When nothing fits, it may forgive
-// a slip of a letter.
+// single interprets a sentence as one request. If no reading matches, it may accept a typo.
 func (g *grammar) single(s *sentence, depth int, forgiving bool) plan {
 	if s.skip(0) == len(s.tokens) {
 		return plan{outcome: unknown}
@@ -47,8 +46,8 @@ func (g *grammar) single(s *sentence, depth int, forgiving bool) plan {
 	return plan{outcome: unknown}
 }
 
-// hasSlip reports whether some word is unknown to the grammar and one letter
-// away from a word it knows.
+// hasSlip reports whether some word is unknown to the grammar and one letter away from a known
+// one.
 func (g *grammar) hasSlip(s *sentence) bool {
 	for _, t := range s.tokens {
 		if t.kind != word || len(t.norm) < 4 || g.vocab[t.norm] {
@@ -63,19 +62,19 @@ func (g *grammar) hasSlip(s *sentence) bool {
 	return false
 }
 
-// splitter finds where one wish ends and the next begins.
+// splitter finds the boundaries between requests.
 type splitter struct {
 	g     *grammar
 	now   time.Time
 	depth int
-	memo  map[string]plan // what follows a cut, planned once
+	memo  map[string]plan // plans of the texts after a cut
 }
 
-// maxCuts bounds the places where a text is tried to be cut.
+// maxCuts limits the tried boundaries of a text.
 const maxCuts = 16
 
-// split tries each joint from the left: what stands before it must be a wish,
-// and what follows it must begin like one.
+// split tries each joint from the left: the text before it must be a request, and the text
+// after it must begin like one.
 func (sp *splitter) split(s *sentence, whole plan) (plan, bool) {
 	cuts := 0
 	for i := 1; i < len(s.tokens) && cuts < maxCuts; i++ {
@@ -97,8 +96,7 @@ func (sp *splitter) split(s *sentence, whole plan) (plan, bool) {
 	return plan{}, false
 }
 
-// joint reports whether a wish may end before token i, and where the next one
-// would begin.
+// joint reports whether a request may end before token i, and where the next one would begin.
 func (s *sentence) joint(i int) (next int, ok bool) {
 	next = i
 	for next < len(s.tokens) {
@@ -114,7 +112,7 @@ func (s *sentence) joint(i int) (next int, ok bool) {
 	return next, false
 }
 
-// follows plans what stands after a joint, if it is a wish of its own.
+// follows plans the text after a joint, if it is a separate request.
 func (sp *splitter) follows(left plan, text string) (plan, bool) {
 	if p, ok := sp.own(left, text); ok {
 		return p, true
@@ -127,7 +125,7 @@ func (sp *splitter) follows(left plan, text string) (plan, bool) {
 	return p, p.outcome == act && p.intent == left.intent
 }
 
-// own plans text when it begins like a wish.
+// own plans text if it begins like a request.
 func (sp *splitter) own(left plan, text string) (plan, bool) {
 	s := sp.g.sentence(text, sp.now)
 	if !sp.g.starts(s) {
@@ -138,14 +136,14 @@ func (sp *splitter) own(left plan, text string) (plan, bool) {
 	case p.outcome != act && p.outcome != ask, p.intent.rank < 0:
 		return plan{}, false
 	case left.intent.verbatim && s.tokens[s.skip(0)].norm == "i":
-		return plan{}, false // a statement among what is to be kept
+		return plan{}, false // a statement in a text to remember
 	case left.intent.verbatim && p.intent.statement():
 		return plan{}, false
 	}
 	return p, true
 }
 
-// rest plans the remaining text, which may be several wishes again.
+// rest plans the remaining text, which may be several requests again.
 func (sp *splitter) rest(text string) plan {
 	if p, ok := sp.memo[text]; ok {
 		return p
@@ -159,10 +157,10 @@ func (sp *splitter) rest(text string) plan {
 	return p
 }
 
-// belongs: what follows is part of a schedule or watcher ("every day at 8
-// brief me and list my tasks"), unless it has a time of its own.
+// belongs reports whether the following text is part of a schedule or watcher ("every day at 8
+// brief me and list my tasks"), unless it has its own time.
 func (sp *splitter) belongs(whole, right plan, s *sentence, next int) bool {
-	if whole.outcome == act && whole.intent.name == "goal.add" { // a goal is all that is said of it
+	if whole.outcome == act && whole.intent.name == "goal.add" { // a goal includes its whole text
 		return true
 	}
 	if whole.outcome != act || whole.intent.name != "schedule.add" && whole.intent.name != "watch.add" {
@@ -171,14 +169,14 @@ func (sp *splitter) belongs(whole, right plan, s *sentence, next int) bool {
 	return len(s.inside(next, len(s.tokens))) == 0 || right.intent.name == whole.intent.name && len(whole.calls) > 1
 }
 
-// statement: the intent is told rather than wished, and may be part of what is
-// to be remembered.
+// statement reports whether the intent is a statement instead of a request, which may be part
+// of a text to remember.
 func (in *intent) statement() bool {
 	return strings.HasPrefix(in.name, "money.add") || strings.HasPrefix(in.name, "habit.log") || in.name == "task.done" ||
 		in.name == "memory.add" && in.verbatim
 }
 
-// repeats reports whether text may go on with the intent before it.
+// repeats reports whether text may continue the intent before it.
 func (in *intent) repeats(text string) bool {
 	if len(in.againWith) == 0 {
 		return true

@@ -4,19 +4,19 @@ import (
 	"strings"
 )
 
-// wish is one reading of a sentence while its builder turns it into a plan.
+// wish is one reading of a sentence while its builder converts it to a plan.
 type wish struct {
 	reading
 	g *grammar
-	// depth counts how many wishes this one is inside of ("every day at 8
-	// brief me" holds "brief me").
+	// depth counts the requests around this one ("every day at 8 brief me" contains "brief
+	// me").
 	depth int
 }
 
-// builder turns a reading into a plan, or declines it.
+// builder converts a reading to a plan, or declines it.
 type builder func(w *wish) (plan, bool)
 
-// builders names the builder of each intent of the grammar.
+// builders maps each intent of the grammar to its builder.
 func builders() map[string]builder {
 	all := map[string]builder{}
 	for _, part := range []map[string]builder{
@@ -44,7 +44,7 @@ func (w *wish) has(name string) bool {
 	return ok
 }
 
-// text is the owner's own words in a slot.
+// text returns the original text of a slot.
 func (w *wish) text(name string) string {
 	c, ok := w.capture(name)
 	if !ok {
@@ -53,7 +53,7 @@ func (w *wish) text(name string) string {
 	return w.s.original(c.from, c.to)
 }
 
-// norm is the compared form of a slot.
+// norm returns the normalized form of a slot.
 func (w *wish) norm(name string) string {
 	c, ok := w.capture(name)
 	if !ok {
@@ -67,13 +67,13 @@ func (w *wish) path(name string) string {
 	return c.path
 }
 
-// number is a number slot's value; ok is false when the slot is not there.
+// number returns a number slot's value; ok is false if the slot is missing.
 func (w *wish) number(name string) (float64, bool) {
 	c, ok := w.capture(name)
 	return c.value, ok
 }
 
-// spans is the times in front of the sentence and those in the time slots.
+// spans returns the times in front of the sentence and those in the time slots.
 func (w *wish) spans() []*span {
 	out := w.lead
 	for _, c := range w.caps {
@@ -84,18 +84,17 @@ func (w *wish) spans() []*span {
 	return out
 }
 
-// noLead declines sentences that begin with a time when the intent has no use
-// for one.
+// noLead declines sentences that begin with a time if the intent has no use for one.
 func (w *wish) noLead() bool { return len(w.lead) == 0 }
 
-// asks reports whether the sentence is put as a question, so that a statement
-// in it ("the report is done") is none.
+// asks reports whether the sentence is a question, so that it does not count as a statement
+// ("the report is done").
 func (w *wish) asks() bool {
 	return w.g.lex.has("questions", w.s.firstWord(0))
 }
 
-// negated: "I did not pay the plumber" must not be read as "I did X". Only what
-// is kept in the owner's words may begin with "not".
+// negated: "I did not pay the plumber" must not be read as "I did X". Only intents that keep
+// the text verbatim may begin with "not".
 func (w *wish) negated() bool {
 	if w.intent.verbatim || w.intent.name == "reminder.add" || w.intent.name == "task.add" {
 		return false
@@ -134,8 +133,8 @@ func (w *wish) edge(name string, tokens capture) (map[string]capture, bool) {
 	return nil, false
 }
 
-// bare drops articles and possessives in front of a name, and punctuation
-// after it: "the dentist" is "dentist".
+// bare removes articles and possessives in front of a name, and punctuation after it: "the
+// dentist" becomes "dentist".
 func bare(s string) string {
 	s = strings.TrimSpace(s)
 	for {
@@ -151,8 +150,7 @@ func bare(s string) string {
 	}
 }
 
-// thing is a bare name without the noun that says what it is: "the report
-// task" is "report".
+// thing returns a bare name without its category noun: "the report task" becomes "report".
 func thing(s string, nouns ...string) string {
 	s = strings.Trim(bare(s), `"'“”‘’`)
 	for _, noun := range nouns {
@@ -163,8 +161,8 @@ func thing(s string, nouns ...string) string {
 	return s
 }
 
-// named is the thing that a slot names, without the time after it: "I finished
-// the report today" is about the report.
+// named returns the item that a slot names, without the time after it: "I finished the report
+// today" is about the report.
 func (w *wish) named(slot string, nouns ...string) string {
 	c, ok := w.capture(slot)
 	if !ok {
@@ -177,7 +175,7 @@ func (w *wish) named(slot string, nouns ...string) string {
 	return thing(w.text(slot), nouns...)
 }
 
-// arguments makes a map without the empty values.
+// arguments returns a map without the empty values.
 func arguments(pairs ...any) map[string]any {
 	out := map[string]any{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -198,7 +196,7 @@ func arguments(pairs ...any) map[string]any {
 	return out
 }
 
-// anything reports whether the words name nothing in particular.
+// anything reports whether the words name no specific item.
 func anything(s string) bool {
 	switch strings.ToLower(strings.TrimSpace(s)) {
 	case "", "my", "all my", "my own", "task", "todo", "reminder", "note", "habit", "schedules", "watchers", "reminders", "tasks", "all of them", "again", "it", "this", "that", "them", "something", "anything", "everything", "one", "all", "these", "those", "stuff", "me", "a", "the":
@@ -207,8 +205,7 @@ func anything(s string) bool {
 	return false
 }
 
-// fill returns a question's completion that puts the answer between two
-// pieces.
+// fill returns a question's completion that puts the answer between two pieces.
 func fill(before, after string) func(string) (string, bool) {
 	return func(answer string) (string, bool) {
 		answer = strings.TrimSpace(answer)
