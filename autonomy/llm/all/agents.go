@@ -14,13 +14,12 @@ import (
 // Acting is the kind of external agents.
 const Acting = "acp"
 
-// Agents makes the external agents that the configuration names, each of them
-// once, and ends their processes. Its methods may be called concurrently.
+// Agents creates the configured external agents, each once, and ends their processes. Its
+// methods may be called concurrently.
 type Agents struct {
-	// Home is where an agent works that has no folder of the owner's choice: a
-	// folder of its own in there.
+	// Home contains the working folders of agents without a configured folder.
 	Home string
-	// Environ is what the agents' environment is picked from.
+	// Environ is the environment from which the agents' variables are selected.
 	Environ []string
 	// Secret resolves references in env.
 	Secret func(ref string) (string, error)
@@ -30,8 +29,8 @@ type Agents struct {
 	made map[string]*acp.Model
 }
 
-// model makes an agent, or returns the one that was made before. Without Agents
-// it is made to be looked at only.
+// model returns the agent, created at the first call. Without Agents the agent can only be
+// inspected.
 func (a *Agents) model(p Provider, model string) (llm.Model, error) {
 	if a == nil {
 		a = &Agents{Home: filepath.Join(string(filepath.Separator), "nowhere")}
@@ -60,7 +59,7 @@ func (a *Agents) model(p Provider, model string) (llm.Model, error) {
 	return m, nil
 }
 
-// Pids lists the processes of the agents that live.
+// Pids lists the process ids of the running agents.
 func (a *Agents) Pids() []int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -71,7 +70,7 @@ func (a *Agents) Pids() []int {
 	return out
 }
 
-// Close ends all agents and returns when they are gone.
+// Close ends all agents and returns when their processes have ended.
 func (a *Agents) Close() error {
 	a.mu.Lock()
 	made := a.made

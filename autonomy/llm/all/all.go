@@ -1,6 +1,5 @@
-// Package all lists the drivers of language models and decides which model the
-// owner's configuration means. It holds no driver code. The daemon, the setup
-// wizard and the doctor call it.
+// Package all lists the drivers of language models and finds the model that the configuration
+// selects. It contains no driver code. The daemon, the setup wizard and the doctor call it.
 package all
 
 import (
@@ -17,7 +16,7 @@ import (
 	"hob/autonomy/llm/openai"
 )
 
-// Options of a wire model, the same for all kinds.
+// Options holds the settings of a wire model, the same for all kinds.
 type Options struct {
 	Provider  string        // section name in [providers]
 	BaseURL   string        // "" = the kind's own server
@@ -26,12 +25,11 @@ type Options struct {
 	MaxTokens int           // output limit when a request names none; 0 = the driver's
 	Stall     time.Duration // longest silence of the server; 0 = llm.DefaultStall
 	Context   int           // context window in tokens; 0 = the driver's
-	Whole     bool          // ask for answers in one piece, not for a stream
-	HTTP      *http.Client  // nil = a client of its own
+	Whole     bool          // request answers in one piece instead of a stream
+	HTTP      *http.Client  // nil = a new client
 }
 
-// Lister is a model whose server can say which models it has. All wire models
-// are Listers.
+// Lister is a model whose server can list its models. All wire models are Listers.
 type Lister interface {
 	Models(ctx context.Context) ([]string, error)
 }
@@ -39,10 +37,9 @@ type Lister interface {
 // Kinds lists the values of kind in a [providers] section.
 func Kinds() []string { return []string{"anthropic", "openai", "gemini", Acting} }
 
-// New makes a model of the given kind; external agents come from Agents. It
-// makes no connection. When the owner names no model, a well-known server has a
-// default; any other server is asked for its models at the first call, and the
-// first that can talk is taken.
+// New creates a model of the given kind; external agents come from Agents. It opens no
+// connection. Without a configured model, a well-known server has a default; other servers are
+// queried for their models at the first call, and the first chat model is used.
 func New(kind string, o Options) (llm.Model, error) {
 	switch kind {
 	case "anthropic":
@@ -78,7 +75,7 @@ func model[M llm.Model](m M, err error) (llm.Model, error) {
 	return m, nil
 }
 
-// defaultModel is the model of a well-known server, "" elsewhere.
+// defaultModel returns the default model of a well-known server, "" for others.
 func defaultModel(baseURL string) string {
 	if baseURL == "" {
 		baseURL = openai.DefaultBaseURL

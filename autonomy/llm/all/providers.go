@@ -21,8 +21,8 @@ func FromEnvironment(env func(string) string) []string {
 	return out
 }
 
-// Place is where a provider answers and what it speaks: a configured one, a
-// well-known one or a local server; "" when the name is none of them.
+// Place returns the kind and address of a provider: a configured one, a well-known one or a
+// local server; "" for other names.
 func (o AutoOptions) Place(provider string) (kind, baseURL string) {
 	for _, p := range o.Configured {
 		if p.Name == provider {
@@ -42,7 +42,7 @@ func (o AutoOptions) Place(provider string) (kind, baseURL string) {
 	return "", ""
 }
 
-// Host is the host of a provider's place, such as "api.openai.com".
+// Host returns the host of a provider, such as "api.openai.com".
 func (o AutoOptions) Host(provider string) string {
 	_, base := o.Place(provider)
 	if !strings.Contains(base, "://") {
@@ -55,7 +55,7 @@ func (o AutoOptions) Host(provider string) string {
 	return u.Hostname()
 }
 
-// standard is the address of a kind's own server, unless there is another.
+// standard returns the address of a kind's own server, unless baseURL is set.
 func standard(kind, baseURL string) string {
 	if baseURL != "" {
 		return baseURL
