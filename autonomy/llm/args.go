@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// NewCall makes a finished call of what a model streamed. Args become one JSON
-// object; no arguments at all are the empty object. When cut is set (the answer
-// ended early), or when raw is no JSON object, the call is Truncated.
+// NewCall creates a finished call from a model's streamed parts. Args becomes one JSON object;
+// missing arguments become the empty object. The call is Truncated if cut is set (the answer
+// ended early) or raw is not a JSON object.
 func NewCall(id, name, raw string, cut bool) ToolCall {
 	c := ToolCall{ID: id, Name: name}
 	text := strings.TrimSpace(strings.ToValidUTF8(raw, "\uFFFD"))
@@ -24,8 +24,8 @@ func NewCall(id, name, raw string, cut bool) ToolCall {
 	return c
 }
 
-// object accepts an object, nothing at all, and an object that some servers
-// encode twice, as a JSON string.
+// object accepts an object, an empty text, and an object that some servers encode twice, as a
+// JSON string.
 func object(text string) (json.RawMessage, bool) {
 	switch {
 	case text == "" || text == "null":
@@ -44,8 +44,8 @@ func object(text string) (json.RawMessage, bool) {
 	return nil, false
 }
 
-// WireArgs returns the arguments of an earlier call as an API wants them back:
-// always one compact JSON object.
+// WireArgs returns the arguments of an earlier call in the form that APIs expect: always one
+// compact JSON object.
 func (c ToolCall) WireArgs() json.RawMessage {
 	args := bytes.TrimSpace(c.Args)
 	if c.Truncated || len(args) == 0 || args[0] != '{' || !json.Valid(args) {
@@ -54,8 +54,8 @@ func (c ToolCall) WireArgs() json.RawMessage {
 	return args
 }
 
-// WireName makes a name that every API accepts (letters, digits, _ and -, at
-// most 64) out of what a model may have invented.
+// WireName converts a name that a model may have invented to one that every API accepts
+// (letters, digits, _ and -, at most 64).
 func WireName(name string) string {
 	s := strings.Map(func(r rune) rune {
 		if wireRune(r) {
@@ -69,8 +69,8 @@ func WireName(name string) string {
 	return s[:min(len(s), 64)]
 }
 
-// WireID makes an id that every API accepts out of one that another provider
-// made; the same id gives the same result.
+// WireID converts another provider's id to one that every API accepts; equal ids give equal
+// results.
 func WireID(id string) string {
 	if id != "" && len(id) <= 64 && strings.IndexFunc(id, func(r rune) bool { return !wireRune(r) }) < 0 {
 		return id

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// An answer that was packed unasked is unpacked once, also by a client that is made
-// of another one.
+// An unexpectedly compressed answer is decompressed once, also by a client derived from another
+// one.
 func TestClientOfAClient(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")

@@ -118,7 +118,7 @@ func TestRetry(t *testing.T) {
 					t.Fatalf("error %v, want kind %q", err, c.kind)
 				}
 				if c.kind == "" && (r.Text() != "hi" || len(r.Parts) != 1) {
-					t.Errorf("parts %+v, want only those of the last try", r.Parts)
+					t.Errorf("parts %+v, want only those of the last attempt", r.Parts)
 				}
 				if m.calls != c.calls {
 					t.Errorf("%d calls, want %d", m.calls, c.calls)
@@ -228,7 +228,7 @@ func TestFallback(t *testing.T) {
 		{"model gone", bad(llm.NotFound), good(), "", "b/m", 1},
 		{"bad request", bad(llm.BadRequest), good(), llm.BadRequest, "", 0},
 		{"overflow", bad(llm.Overflow), good(), llm.Overflow, "", 0},
-		{"budget", bad(llm.Budget), good(), "", "b/m", 1}, // the next may cost nothing
+		{"budget", bad(llm.Budget), good(), "", "b/m", 1}, // the next model may be free
 		{"stopped", bad(llm.Interrupted), good(), llm.Interrupted, "", 0},
 		{"text was visible", step{events: []llm.Event{say("Go")}, err: fail(llm.Network, 0)}, good(), llm.Network, "", 0},
 		{"both fail", bad(llm.Payment), bad(llm.Network), llm.Payment, "", 1},

@@ -1,6 +1,6 @@
 package llm
 
-// EmbedBatches embeds texts in calls of at most size each, one after the other.
+// EmbedBatches embeds texts in sequential calls of at most size texts each.
 func EmbedBatches(texts []string, size int, embed func([]string) ([][]float32, Usage, error)) ([][]float32, Usage, error) {
 	var out [][]float32
 	var total Usage
@@ -15,8 +15,7 @@ func EmbedBatches(texts []string, size int, embed func([]string) ([][]float32, U
 	return out, total, nil
 }
 
-// CheckVectors finds what is wrong with a server's vectors: each text must have
-// one, and all must have the same length.
+// CheckVectors validates a server's vectors: one per text, all of the same length.
 func (w Wire) CheckVectors(vectors [][]float32, texts int) *Error {
 	if len(vectors) != texts {
 		return w.Errorf(Garbled, "the server sent %d vectors for %d texts", len(vectors), texts)

@@ -5,10 +5,9 @@ import (
 	"iter"
 )
 
-// EmbedBreaker returns an embedder that, after repeated failures in a row, is
-// left alone for a while, as Breaker does for models: calls then fail at once
-// with an error that wraps ErrOpen. It does not retry; who embeds in the
-// background comes again by itself, and a question is not kept waiting.
+// EmbedBreaker returns an embedder that is paused after repeated failures, like Breaker for
+// models: calls then fail immediately with an error that wraps ErrOpen. It does not retry:
+// background embedding repeats anyway, and a query must not wait.
 func EmbedBreaker(e Embedder, info Info, o BreakerOptions) Embedder {
 	return &embedBreaker{e: e, b: newBreaker(named{info}, o)}
 }
@@ -40,7 +39,7 @@ func (m *embedBreaker) Embed(ctx context.Context, texts []string) ([][]float32, 
 	return nil, usage, err
 }
 
-// named is a model in name only, for what is said about an embedder.
+// named is a model that has only a name, for errors about an embedder.
 type named struct{ info Info }
 
 func (n named) Info() Info { return n.info }

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// ErrorBody is what an error response says.
+// ErrorBody is the content of an error response.
 type ErrorBody struct {
-	// Code holds the machine-readable words: code, type, status and reasons,
-	// apart by a space.
+	// Code holds the machine-readable fields: code, type, status and reasons, separated by
+	// spaces.
 	Code    string
-	Message string        // for people, never JSON; "" when it says nothing
-	Retry   time.Duration // wait that a body asks for (google.rpc.RetryInfo), 0 = none
+	Message string        // for people, never JSON; "" if missing
+	Retry   time.Duration // wait that the body requests (google.rpc.RetryInfo), 0 = none
 }
 
 // ParseErrorBody reads the many shapes of an error:
@@ -28,14 +28,14 @@ type ErrorBody struct {
 //	[{"error":{...}}]                                        Google, when a stream was asked for
 func ParseErrorBody(body []byte) ErrorBody { return parseError(string(body), 5) }
 
-// ParseErrorObject reads the object under "error".
+// ParseErrorObject parses the object under "error".
 func ParseErrorObject(raw json.RawMessage) ErrorBody { return parseErrorObject(raw, 5) }
 
-// parseError goes down at most depth levels of errors within errors.
+// parseError parses at most depth levels of nested errors.
 func parseError(text string, depth int) ErrorBody {
 	text = strings.TrimSpace(text)
 	if depth == 0 || text == "" || text[0] == '<' {
-		return ErrorBody{} // a web page says nothing that the status does not
+		return ErrorBody{} // a web page adds nothing to the status
 	}
 	switch text[0] {
 	case '[':
@@ -52,13 +52,13 @@ func parseError(text string, depth int) ErrorBody {
 		Error   json.RawMessage `json:"error"`
 		Message json.RawMessage `json:"message"`
 		Msg     json.RawMessage `json:"msg"`
-		Loc     json.RawMessage `json:"loc"` // FastAPI: where Msg applies
+		Loc     json.RawMessage `json:"loc"` // FastAPI: the field that Msg refers to
 		Detail  json.RawMessage `json:"detail"`
 		Code    json.RawMessage `json:"code"`
 		Type    json.RawMessage `json:"type"`
 	}
 	if json.Unmarshal([]byte(text), &top) != nil {
-		return ErrorBody{} // JSON that was cut off is not for people
+		return ErrorBody{} // truncated JSON is not shown to people
 	}
 	if len(top.Error) > 0 && top.Error[0] == '{' {
 		return parseErrorObject(top.Error, depth)
@@ -79,7 +79,7 @@ func parseError(text string, depth int) ErrorBody {
 	return e
 }
 
-// path joins the steps of a place: body.stream_options.
+// path joins the steps of a field path: body.stream_options.
 func path(raw json.RawMessage) string {
 	var steps []json.RawMessage
 	if json.Unmarshal(raw, &steps) != nil {
@@ -92,7 +92,7 @@ func path(raw json.RawMessage) string {
 	return strings.Join(out, ".")
 }
 
-// first is the first of several errors that says something.
+// first returns the first non-empty error of a list.
 func first(list []json.RawMessage, depth int) ErrorBody {
 	for _, raw := range list[:min(len(list), 8)] {
 		if e := parseError(Word(raw), depth-1); e.Message != "" {
@@ -116,7 +116,7 @@ func parseErrorObject(raw json.RawMessage, depth int) ErrorBody {
 			RetryDelay json.RawMessage `json:"retryDelay"`
 		} `json:"details"`
 	}
-	_ = json.Unmarshal(raw, &e) // what can be read is kept
+	_ = json.Unmarshal(raw, &e) // keeps the fields that could be read
 	out := ErrorBody{Message: parseError(Word(e.Message), depth-1).Message}
 	if behind := parseError(Word(e.Metadata.Raw), depth-1).Message; behind != "" {
 		out.Message = strings.TrimPrefix(out.Message+": "+behind, ": ")
@@ -132,7 +132,7 @@ func parseErrorObject(raw json.RawMessage, depth int) ErrorBody {
 	return out
 }
 
-// words joins what is there, each once.
+// words joins the non-empty values without duplicates.
 func words(list ...json.RawMessage) string {
 	var out []string
 	for _, raw := range list {
@@ -143,7 +143,7 @@ func words(list ...json.RawMessage) string {
 	return strings.Join(out, " ")
 }
 
-// Word is a JSON string's value, or any other JSON as it stands, "" for null.
+// Word returns a JSON string's value, or other JSON unchanged, "" for null.
 func Word(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -155,7 +155,7 @@ func Word(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// CutShort recognises the error of JSON that ends too early.
+// CutShort reports whether err means that JSON ended too early.
 func CutShort(err error) bool {
 	_, syntax := errors.AsType[*json.SyntaxError](err)
 	return syntax && strings.Contains(err.Error(), "unexpected end")

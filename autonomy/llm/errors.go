@@ -6,16 +6,15 @@ import (
 	"time"
 )
 
-// ErrorKind tells a caller what to do about a failed model call.
+// ErrorKind classifies a failed model call for its caller.
 type ErrorKind string
 
-// The kinds of errors. Only RateLimited, Unavailable and Network are worth
-// another try.
+// Kinds of errors. Only RateLimited, Unavailable and Network are retryable.
 const (
 	RateLimited  ErrorKind = "rate_limited"     // 429; see RetryAfter
 	Unavailable  ErrorKind = "unavailable"      // 5xx, 529, overloaded
 	Network      ErrorKind = "network"          // no connection, reset, broken stream
-	Stalled      ErrorKind = "stalled"          // the stream said nothing for too long
+	Stalled      ErrorKind = "stalled"          // the stream was silent for too long
 	Unauthorized ErrorKind = "unauthorized"     // 401, 403: the key
 	Payment      ErrorKind = "payment"          // 402, quota used up
 	NotFound     ErrorKind = "not_found"        // 404: model or path
@@ -26,22 +25,21 @@ const (
 	Interrupted  ErrorKind = "cancelled"        // ctx ended
 )
 
-// Error is a failed model call. Message says what happened, Remedy what the
-// owner can do; neither contains a key.
+// Error is a failed model call. Message describes the failure, Remedy what the user can do;
+// neither contains a key.
 type Error struct {
 	Kind       ErrorKind
 	Provider   string
-	Status     int // HTTP status, 0 when there was none
+	Status     int // HTTP status, 0 without one
 	Message    string
 	Remedy     string
 	RetryAfter time.Duration
 	// Visible: part of an answer had already been streamed.
 	Visible bool
-	// Acted: a brain that acts by itself (Info.Acts) had begun to. Asking again,
-	// or asking another one, could do things twice.
+	// Acted: an external agent (Info.Acts) had started to act. A retry, also with another
+	// model, could repeat actions.
 	Acted bool
-	// Whole: Message says all that there is to say, and is not an API's word for
-	// Kind.
+	// Whole: Message is a complete sentence, not an API's text.
 	Whole bool
 	Err   error
 }
@@ -65,7 +63,7 @@ func (e *Error) Retryable() bool {
 	return false
 }
 
-// KindOf returns the kind of an error, "" when it is not an *Error.
+// KindOf returns the kind of an error, "" for other types than *Error.
 func KindOf(err error) ErrorKind {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind

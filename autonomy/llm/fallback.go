@@ -6,14 +6,13 @@ import (
 	"iter"
 )
 
-// Fallback returns a model that asks the given models in order until one
-// answers. The next one is asked only when nothing visible was streamed and the
-// failure is the provider's: temporary, or about its key, its bill or its model.
-// Each call starts with the first model again; put a Breaker around each, so
-// that one that is down costs no time: Fallback(Breaker(Retry(a)), Breaker(b)).
+// Fallback returns a model that calls the given models in order until one answers. It calls the
+// next one only if no visible output was streamed and the failure is the provider's: temporary,
+// or about its key, payment or model. Each call starts with the first model again; wrap a
+// Breaker around each, so that a failed one costs no time: Fallback(Breaker(Retry(a)),
+// Breaker(b)).
 //
-// Info describes the first model. Event.Model of the Done event names the one
-// that answered.
+// Info describes the first model. Event.Model of the Done event names the one that answered.
 func Fallback(models ...Model) Model {
 	if len(models) == 1 {
 		return models[0]
@@ -48,7 +47,7 @@ func (f *fallback) Stream(ctx context.Context, r Request) iter.Seq2[Event, error
 	}
 }
 
-// naming puts the model's name on the Done event.
+// naming adds the model's name to the Done event.
 func naming(m Model, yield func(Event, error) bool) func(Event, error) bool {
 	return func(e Event, err error) bool {
 		if e.Kind == Done && e.Model == "" {
@@ -58,17 +57,17 @@ func naming(m Model, yield func(Event, error) bool) func(Event, error) bool {
 	}
 }
 
-// elsewhere reports whether another provider may succeed where this one failed.
+// elsewhere reports whether another provider may succeed after this error.
 func elsewhere(e *Error) bool {
 	switch e.Kind {
-	case Unauthorized, Payment, NotFound, Budget: // a cap does not bind a model that costs nothing
+	case Unauthorized, Payment, NotFound, Budget: // caps do not apply to a free model
 		return true
 	}
 	return e.Retryable()
 }
 
-// summary is the first failure (of a model that was really asked, if any) with
-// the others named.
+// summary returns the first failure (of a model that was really called, if any), naming the
+// others.
 func summary(failed []*Error) *Error {
 	if len(failed) == 0 {
 		return &Error{Kind: BadRequest, Provider: "fallback", Message: "no model is configured", Remedy: "run hob setup"}

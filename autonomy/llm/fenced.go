@@ -7,9 +7,9 @@ import (
 	"hob/platform/provenance"
 )
 
-// Fenced are messages as a model reads them: text from outside stands within
-// the fence that was drawn for it when it was taken in. What is made is the same
-// each time, so that a request stays a prefix of the next one.
+// Fenced returns the messages in the form for models: untrusted text is within the fence
+// created when it was stored. The result is deterministic, so that a request stays a prefix of
+// the next one.
 func Fenced(msgs []Message) []Message {
 	var out []Message
 	for i, m := range msgs {

@@ -1,12 +1,11 @@
 package llm
 
-// safeOutput is what every present model can write in one answer, in tokens.
+// safeOutput is an output length that every current model supports, in tokens.
 const safeOutput = 4096
 
-// Limit is the output limit that a driver sends, given the owner's or the
-// driver's own (0 = none): the smaller of the two. Without an own one, a limit
-// above what every model can write is not sent at all, since models refuse to
-// be asked for more than they can; 0 means none is sent.
+// Limit returns the output limit to send: the smaller of the request's and own, the limit of
+// the user or the driver (0 = none). Without own, it omits a limit above safeOutput, since
+// models reject limits above their maximum; 0 means that no limit is sent.
 func (r Request) Limit(own int) int {
 	switch {
 	case r.MaxTokens <= 0:

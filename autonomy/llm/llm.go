@@ -1,7 +1,6 @@
-// Package llm is the contract between the engine and its brains: what is asked
-// of a model (Request), what comes back as it is produced (Event), and which
-// kinds of failure a caller can act on (Error). Drivers live in the folders
-// below; decorators such as Retry wrap any Model.
+// Package llm is the contract between the engine and language models: the request (Request),
+// the streamed answer (Event), and the kinds of failures that callers can handle (Error).
+// Drivers are in the folders below; decorators such as Retry wrap any Model.
 package llm
 
 import (
@@ -13,32 +12,32 @@ import (
 	"hob/platform/provenance"
 )
 
-// Model is one brain. Stream may be called concurrently. It yields events in
-// order and ends with exactly one Done event, or with one error and nothing
-// after it; errors are *Error. Breaking out of the loop or cancelling ctx
-// closes the connection. A model never executes anything.
+// Model is one language model. Stream may be called concurrently. It yields events in order and
+// ends with exactly one Done event, or with one error and nothing after it; errors are *Error.
+// Breaking out of the loop or cancelling ctx closes the connection. A model never executes
+// tools.
 type Model interface {
 	Info() Info
 	Stream(ctx context.Context, r Request) iter.Seq2[Event, error]
 }
 
-// Info names a model and says what it can do.
+// Info names a model and describes its abilities.
 type Info struct {
-	Provider string // the section name in [providers], or "offline"
+	Provider string // section name in [providers], or "offline"
 	Model    string // the provider's own model name
-	Context  int    // context window in tokens, 0 when unknown
+	Context  int    // context window in tokens, 0 if unknown
 	Tools    bool
 	Vision   bool
-	// Structured: Request.Format is honoured. Elsewhere it is left out, and the
-	// answer is free text.
+	// Structured: the model supports Request.Format. Other models ignore it and answer with
+	// free text.
 	Structured bool
-	Local      bool // costs nothing and stays on this machine
-	// Acts: it does things by itself, beyond the tools it is offered, and asks at
-	// Request.Desk before it does.
+	Local      bool // free of charge and on this machine
+	// Acts marks an external agent: it acts beyond the offered tools, and requests permission
+	// from Request.Desk before it does.
 	Acts bool
 }
 
-// Name is "provider/model", or "offline".
+// Name returns "provider/model", or "offline".
 func (i Info) Name() string {
 	if i.Model == "" || i.Model == i.Provider {
 		return i.Provider
@@ -46,55 +45,55 @@ func (i Info) Name() string {
 	return i.Provider + "/" + i.Model
 }
 
-// Request is one model call. System and the earlier messages are stable from
-// turn to turn, so that providers can cache their prefix.
+// Request is one model call. System and the earlier messages stay the same from turn to turn,
+// so that providers can cache their prefix.
 type Request struct {
 	System    string
 	Messages  []Message
 	Tools     []Tool
 	NoTools   bool // the tools are listed but must not be called
-	MaxTokens int  // output limit, 0 for the driver's default; see Limit
-	// Format asks for an answer that is one JSON value of a schema; nil is free
-	// text. What comes must still be checked: a cut-off or refused answer fits no
-	// schema, and some servers only try.
+	MaxTokens int  // output limit in tokens, 0 for the driver's default; see Limit
+	// Format requests an answer that is one JSON value of a schema; nil is free text. Callers
+	// must validate the answer: a truncated or refused answer fits no schema, and some servers
+	// do not enforce it.
 	Format *Format
-	// Session is the conversation that this call belongs to, for brains which keep
-	// one of their own; "" is none. Wire models do not send it.
+	// Session is the conversation of this call, for external agents that keep their own; "" is
+	// none. Wire models do not send it.
 	Session string
-	// Desk is where a brain that acts by itself asks and reports; nil when nobody
-	// can be asked. Other brains do not look at it.
+	// Desk authorizes and records actions of external agents; nil if no user can be asked.
+	// Other models ignore it.
 	Desk Desk
-	// Now is the owner's time in the owner's zone, for brains that compute with
-	// it; wire models read the time in the current message.
+	// Now is the time in the user's zone, for models that compute with it; wire models read the
+	// time in the current message.
 	Now time.Time
-	// Account says on whose behalf the call is made. It is never sent.
+	// Account identifies the purpose and caller of the call. It is never sent.
 	Account Account
 }
 
-// Account is what a model call is booked under.
+// Account identifies the purpose and caller of a model call for usage tracking.
 type Account struct {
 	Purpose Purpose // "" = ForTurn
 	Agent   string  // "" = the main agent
 	Session string
 	Event   string
-	// Unattended: nobody waits for the answer; such calls are bounded by the minute.
+	// Unattended: no user waits for the answer; such calls are limited per minute.
 	Unattended bool
 }
 
-// Purpose says what a model is asked for.
+// Purpose is the reason for a model call.
 type Purpose string
 
-// The purposes of model calls.
+// Values of Purpose.
 const (
 	ForTurn     Purpose = "turn"
-	ForSummary  Purpose = "summary" // of an older part of a conversation
-	ForLesson   Purpose = "lesson"  // what is to be learnt from a turn
+	ForSummary  Purpose = "summary" // summary of an older part of a conversation
+	ForLesson   Purpose = "lesson"  // lessons of a turn
 	ForSubAgent Purpose = "sub-agent"
-	ForGuardian Purpose = "guardian" // whether a text from outside is an attack
-	ForCheck    Purpose = "check"    // whether a provider can be reached
-	ForVectors  Purpose = "vectors"  // of what is remembered, and of a question to it
-	ForUrgency  Purpose = "urgency"  // how urgent a notice is
-	ForMemory   Purpose = "memory"   // whether what was found answers a question, and in which order
+	ForGuardian Purpose = "guardian" // detects attacks in untrusted text
+	ForCheck    Purpose = "check"    // tests whether a provider is reachable
+	ForVectors  Purpose = "vectors"  // vectors of memory and of queries
+	ForUrgency  Purpose = "urgency"  // urgency of a notice
+	ForMemory   Purpose = "memory"   // reranks search results
 )
 
 // Tool is a tool as offered to a model.
@@ -104,32 +103,30 @@ type Tool struct {
 	Schema      json.RawMessage
 }
 
-// Format is the form of a structured answer. Schema is a JSON Schema whose top
-// is an object; only what all providers know works everywhere (type, properties,
-// required, items, enum, description, additionalProperties).
+// Format is the form of a structured answer. Schema is a JSON Schema with an object at the top.
+// Use only keywords that all providers support (type, properties, required, items, enum,
+// description, additionalProperties).
 type Format struct {
 	Name   string // letters, digits, _ and -, at most 64
 	Schema json.RawMessage
 }
 
-// Embedder turns texts into vectors. Embed may be called concurrently; it
-// returns one vector for each text, in their order and all of one length, or an
-// *Error and no vectors: nothing is left out in silence. An empty list costs no
-// call. A driver splits lists which are longer than its server takes. Vectors of
-// different models must not be compared. A call that ctx ends closes the
-// connection.
+// Embedder computes vectors of texts. Embed may be called concurrently. It returns one vector
+// per text, in order and all of one length, or an *Error and no vectors; it never omits a text
+// silently. An empty list makes no call. Drivers split lists that exceed the server's limit.
+// Vectors of different models must not be compared. Cancelling ctx closes the connection.
 type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, Usage, error)
 }
 
-// Role says who speaks.
+// Role is the author of a message.
 type Role string
 
-// The roles of a conversation.
+// Values of Role.
 const (
 	User      Role = "user"
 	Assistant Role = "assistant"
-	ToolRole  Role = "tool" // carries only Result parts
+	ToolRole  Role = "tool" // contains only Result parts
 )
 
 // Message is one entry of the history.
@@ -147,20 +144,19 @@ type Part struct {
 	Result    *ToolResult       `json:"result,omitempty"`
 	Reasoning *Reasoning        `json:"reasoning,omitempty"`
 	Source    provenance.Source `json:"source,omitempty"`
-	// Origins say from where the outside text in it came, where it is not a
-	// repetition of what other parts of the conversation hold.
+	// Origins lists the origins of its untrusted text, unless it repeats other parts of the
+	// conversation.
 	Origins []provenance.Origin `json:"origins,omitempty"`
-	// Fence is the border that was drawn for it, when it came from outside (see
-	// Fenced).
+	// Fence is the delimiter of untrusted text (see Fenced).
 	Fence string `json:"fence,omitempty"`
-	// Fenced is how many bytes of a result stand within it, 0 for all: what Hob
-	// itself added stands behind.
+	// Fenced is the number of bytes of a result within the fence, 0 for all: text added by Hob
+	// follows.
 	Fenced int `json:"fenced,omitempty"`
-	// Signature is what an API wants back with this part, unchanged (Gemini's
-	// thoughtSignature). It means nothing to another API.
+	// Signature must be returned unchanged to the API that sent it (Gemini's thoughtSignature).
+	// Other APIs ignore it.
 	Signature string `json:"signature,omitempty"`
-	// Context marks text that Hob added to a message (time, recalled memory,
-	// hints): models read it, brains that parse the owner's words skip it.
+	// Context marks text that Hob added to a message (time, recalled memory, hints): models
+	// read it, parsers of the user's text skip it.
 	Context bool `json:"context,omitempty"`
 }
 
@@ -170,14 +166,14 @@ type Image struct {
 	Data []byte `json:"data"`
 }
 
-// ToolCall is a model's wish to use a tool. Args is one JSON object; a driver
-// never yields a call whose arguments were cut off (see Truncated).
+// ToolCall is a model's request to use a tool. Args is one JSON object; drivers mark calls with
+// incomplete arguments as Truncated.
 type ToolCall struct {
 	ID   string          `json:"id"`
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args"`
-	// Truncated: the arguments ended early or are not a JSON object. Args then
-	// holds what came, as a JSON string. The call must not be executed.
+	// Truncated: the arguments ended early or are not a JSON object. Args then holds the
+	// received text as a JSON string. The call must not be executed.
 	Truncated bool `json:"truncated,omitempty"`
 }
 
@@ -189,22 +185,22 @@ type ToolResult struct {
 	Error bool   `json:"error,omitempty"`
 }
 
-// Reasoning is a thinking block which some APIs want back unchanged.
+// Reasoning is a thinking block that some APIs require back unchanged.
 type Reasoning struct {
 	Text      string `json:"text,omitempty"`
 	Signature string `json:"signature,omitempty"`
 	Redacted  string `json:"redacted,omitempty"`
-	// Details is what OpenAI-style servers want back with the calls of an answer
+	// Details must be sent back with the calls of an answer to OpenAI-style servers
 	// (OpenRouter's reasoning_details).
 	Details json.RawMessage `json:"details,omitempty"`
 }
 
-// Kind tells what an Event carries.
+// Kind identifies the content of an Event.
 type Kind uint8
 
-// The kinds of events.
+// Values of Kind, with the fields that each sets.
 const (
-	TextDelta      Kind = iota + 1 // Text; Signature ends a text part and may come with no Text
+	TextDelta      Kind = iota + 1 // Text; Signature ends a text part, possibly without Text
 	ReasoningDelta                 // Text
 	CallStart                      // Call.ID, Call.Name
 	CallDelta                      // Call.ID, Text: a piece of the arguments
@@ -224,19 +220,18 @@ type Event struct {
 	Signature string // see Part.Signature
 	Stop      Stop
 	Usage     Usage
-	// Model, on Done, names the model that answered when several were asked
-	// (see Fallback); empty means the one that was called.
+	// Model, on Done, names the model that answered if several were called (see Fallback);
+	// empty means the called one.
 	Model string
-	// Source is Outside when the brain took in text that Hob has not seen, so that
-	// what it says may carry somebody else's orders. Empty: its words are as clean
-	// as the request.
+	// Source is Outside if the model read text that Hob has not seen, so that its output may
+	// contain another person's instructions. Empty: the output is as trusted as the request.
 	Source provenance.Source
 }
 
-// Stop says why a model ended.
+// Stop is the reason why a model ended.
 type Stop string
 
-// The reasons to stop.
+// Values of Stop.
 const (
 	EndTurn   Stop = "end_turn"
 	ToolUse   Stop = "tool_use"
@@ -244,27 +239,27 @@ const (
 	Refused   Stop = "refused"
 )
 
-// Usage counts tokens. Known is false when the provider did not say.
+// Usage counts tokens. Known is false if the provider sent no counts.
 type Usage struct {
-	Input      int  `json:"input"` // all input tokens, cached ones included
+	Input      int  `json:"input"` // all input tokens, including cached ones
 	Output     int  `json:"output"`
 	CacheRead  int  `json:"cache_read"`
 	CacheWrite int  `json:"cache_write"`
 	Known      bool `json:"known"`
 }
 
-// Add sums two counts.
+// Add returns the sum of two counts.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{u.Input + v.Input, u.Output + v.Output, u.CacheRead + v.CacheRead, u.CacheWrite + v.CacheWrite, u.Known || v.Known}
 }
 
-// Response is a whole answer, assembled from the events.
+// Response is a complete answer, assembled from the events.
 type Response struct {
 	Parts []Part
 	Stop  Stop
 	Usage Usage
 	Model string // see Event.Model
-	// Source is Outside when one of the events was, and else empty.
+	// Source is Outside if an event was, otherwise empty.
 	Source provenance.Source
 }
 
@@ -299,7 +294,7 @@ func (r *Response) Images() []Image {
 	return out
 }
 
-// Add takes the next event into the response.
+// Add adds the next event to the response.
 func (r *Response) Add(e Event) {
 	if e.Source == provenance.Outside {
 		r.Source = e.Source
@@ -326,8 +321,7 @@ func (r *Response) Add(e Event) {
 	}
 }
 
-// open reports whether more text may be added to the part: it is text, and not
-// signed.
+// open reports whether more text may be added to the part: it is text without a signature.
 func (p *Part) open() bool {
 	return p.Call == nil && p.Reasoning == nil && p.Image == nil && p.Result == nil && p.Signature == ""
 }

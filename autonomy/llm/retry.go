@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// RetryOptions tune Retry; the zero value is Hob's default.
+// RetryOptions holds the settings of Retry; the zero value is Hob's default.
 type RetryOptions struct {
-	Tries  int           // attempts in all, 0 = 3
+	Tries  int           // total number of attempts, 0 = 3
 	Base   time.Duration // upper bound of the first wait, 0 = 1 s; doubles each time
 	Cap    time.Duration // upper bound of a wait, 0 = 30 s
 	Budget time.Duration // time from the first attempt to the start of the last, 0 = 60 s
-	// OnRetry, when set, is told before each wait.
+	// OnRetry, if set, is called before each wait.
 	OnRetry func(try int, wait time.Duration, err *Error)
 }
 
-// Retry returns a model that tries again after errors which may pass (see
-// Error.Retryable), as long as nothing visible was streamed. Waits are random
-// between 0 and a bound that doubles (full jitter), or what the server asked
-// for when that is longer. When the server asks for more than the budget has
-// left, the error is returned at once. An open breaker is not waited for.
+// Retry returns a model that retries after temporary errors (see Error.Retryable), unless
+// visible output was streamed. Waits are random between 0 and a bound that doubles (full
+// jitter), or the time that the server requests if longer. If the server requests more than the
+// rest of the budget, the error is returned immediately. Retry does not wait for an open
+// breaker.
 func Retry(m Model, o RetryOptions) Model {
 	if o.Tries <= 0 {
 		o.Tries = 3
@@ -72,7 +72,7 @@ func (m *retrying) Stream(ctx context.Context, r Request) iter.Seq2[Event, error
 	}
 }
 
-// wait says how long to wait before the next attempt, and whether there is one.
+// wait returns the delay before the next attempt; false if there is no further attempt.
 func (m *retrying) wait(o outcome, try int, spent time.Duration) (time.Duration, bool) {
 	if o.shown || !o.err.Retryable() || try >= m.o.Tries || errors.Is(o.err, ErrOpen) {
 		return 0, false
@@ -82,7 +82,7 @@ func (m *retrying) wait(o outcome, try int, spent time.Duration) (time.Duration,
 	return wait, spent+wait <= m.o.Budget
 }
 
-// pause waits; it returns false when ctx ended first.
+// pause waits; it returns false if ctx ended first.
 func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -2,10 +2,10 @@ package llm
 
 import "encoding/json"
 
-// ClosedSchema is the schema with every object in it closed (no additional
-// properties), which the providers of structured answers insist on. strict
-// reports whether every object also requires all its properties, which OpenAI's
-// strict mode insists on. What is no schema comes back as it is.
+// ClosedSchema returns the schema with every object closed (no additional properties), which
+// providers of structured answers require. strict reports whether every object also requires
+// all its properties, as OpenAI's strict mode demands. Input that is not a schema is returned
+// unchanged.
 func ClosedSchema(raw json.RawMessage) (closed map[string]any, strict bool) {
 	if json.Unmarshal(raw, &closed) != nil || closed == nil {
 		return map[string]any{"type": "object"}, false
@@ -25,7 +25,7 @@ func closeObjects(v any, depth int) (strict bool) {
 			required, _ := x["required"].([]any)
 			strict = len(required) == len(props)
 		} else if x["type"] == "object" {
-			strict = false // any object will do: nobody can be strict about that
+			strict = false // any object is valid: strict mode is impossible
 		}
 		for _, inner := range x {
 			strict = closeObjects(inner, depth+1) && strict

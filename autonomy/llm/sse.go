@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// maxEvent bounds one event of a stream, in bytes.
+// maxEvent limits one event of a stream, in bytes.
 const maxEvent = 8 << 20
 
 // ServerEvent is one server-sent event.
@@ -18,27 +18,27 @@ type ServerEvent struct {
 }
 
 // EventReader parses server-sent events
-// (https://html.spec.whatwg.org/multipage/server-sent-events.html) leniently:
-// an event may end with the stream instead of an empty line, events may follow
-// each other without an empty line when each line is JSON of its own, and a line
-// "error: {...}", which llama.cpp sends, is an event named error.
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html) leniently: an event may end
+// with the stream instead of an empty line, events may follow each other without an empty line
+// if each line is complete JSON, and a line "error: {...}", which llama.cpp sends, is an event
+// named error.
 type EventReader struct {
 	in      *bufio.Reader
 	line    []byte
 	data    []byte
 	name    string
-	held    []byte // data line that begins the next event
+	held    []byte // data line of the next event
 	hasData bool
-	looks   int // how often complete was asked about this event
+	looks   int // number of checks whether this event is complete
 }
 
-// NewEventReader reads the events of a body.
+// NewEventReader returns a reader for the events of a body.
 func NewEventReader(r io.Reader) *EventReader {
 	return &EventReader{in: bufio.NewReaderSize(r, 16<<10)}
 }
 
-// First returns the first byte of the body that is not white space or a byte
-// order mark, without consuming anything else.
+// First returns the first byte of the body that is not white space or a byte order mark,
+// without consuming anything else.
 func (r *EventReader) First() (byte, error) {
 	for {
 		c, err := r.in.ReadByte()
@@ -53,7 +53,7 @@ func (r *EventReader) First() (byte, error) {
 	}
 }
 
-// Rest reads what no event was made of.
+// Rest returns the unread part of the body.
 func (r *EventReader) Rest() io.Reader { return r.in }
 
 // Next returns the next event that has data. At the end it returns io.EOF, or
@@ -91,8 +91,8 @@ func (r *EventReader) Next() (ServerEvent, error) {
 	}
 }
 
-// take adds a line to the event; it reports true when the line belongs to the
-// next event and this one is complete.
+// take adds a line to the event; it returns true if the line belongs to the next event and this
+// one is complete.
 func (r *EventReader) take(line []byte) bool {
 	field, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
@@ -115,8 +115,8 @@ func (r *EventReader) take(line []byte) bool {
 	return false
 }
 
-// complete reports whether the data so far is an event of its own. It looks
-// only a few times, so that an event of very many lines stays cheap.
+// complete reports whether the data so far is a complete event. It checks only a few times, so
+// that an event of very many lines stays cheap.
 func (r *EventReader) complete() bool {
 	r.looks++
 	if r.looks > 8 {
@@ -125,8 +125,8 @@ func (r *EventReader) complete() bool {
 	return json.Valid(r.data) || string(bytes.TrimSpace(r.data)) == "[DONE]"
 }
 
-// readLine returns the next line without its end. A line that the stream cuts
-// off comes together with io.EOF.
+// readLine returns the next line without its end. A line that the end of the stream cuts off is
+// returned together with io.EOF.
 func (r *EventReader) readLine() ([]byte, error) {
 	r.line = r.line[:0]
 	for {
