@@ -38,7 +38,7 @@ func failure(text string) string {
 	code, text := withoutCode(strings.TrimSpace(text))
 	switch {
 	case code == "denied_by_owner":
-		return "I left it as it was: " + text + "."
+		return "I changed nothing: " + text + "."
 	case text == "":
 		text = "the tool failed and did not say why; please try again"
 	}

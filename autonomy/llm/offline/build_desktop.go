@@ -16,7 +16,7 @@ func desktopBuilders() map[string]builder {
 func copyText(w *wish) (plan, bool) {
 	text := bare(w.text("text"))
 	if anything(text) {
-		return asking("What shall I copy?", func(answer string) (string, bool) {
+		return asking("What should I copy?", func(answer string) (string, bool) {
 			return "copy " + answer + " to the clipboard", answer != ""
 		})
 	}

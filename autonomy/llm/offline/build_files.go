@@ -150,7 +150,7 @@ func askFolder(w *wish) (plan, bool) {
 	if anything(query) {
 		return not()
 	}
-	return asking("In which folder shall I look, for example ~/Documents?", func(answer string) (string, bool) {
+	return asking("Which folder should I search, for example ~/Documents?", func(answer string) (string, bool) {
 		s := w.g.sentence(answer, w.s.now)
 		r := run{s: s, vocab: w.g.vocab}
 		for i := range s.tokens {

@@ -80,7 +80,7 @@ func appendNote(w *wish) (plan, bool) {
 func deleteNote(w *wish) (plan, bool) {
 	note := bare(w.text("note"))
 	if anything(note) {
-		return asking("Which note shall I delete?", fill("delete the note", ""))
+		return asking("Which note should I delete?", fill("delete the note", ""))
 	}
 	return calling("delete_note", arguments("note", note))
 }

@@ -9,7 +9,7 @@ func reminderBuilders() map[string]builder {
 		"reminder.list":     listReminders,
 		"reminder.cancel":   cancelReminder,
 		"reminder.cancel.none": func(*wish) (plan, bool) {
-			return asking("Which reminder shall I cancel?", fill("cancel the reminder", ""))
+			return asking("Which reminder should I cancel?", fill("cancel the reminder", ""))
 		},
 	}
 }
@@ -49,7 +49,7 @@ func addReminder(w *wish) (plan, bool) {
 	}
 	switch first, _, _ := strings.Cut(strings.ToLower(d.text), " "); first {
 	case "except", "excluding", "unless": // "every weekday at 8:30 unless it rains to stand up"
-		return asking("I can leave out days only, such as Sundays, 24 December or holidays; pause the reminder for anything else. Of what shall I remind you, and when, without that?",
+		return asking("I can only exclude days, such as Sundays, 24 December or holidays; pause the reminder for other exceptions. What should I remind you of, and when, without the exception?",
 			func(answer string) (string, bool) {
 				return "remind me " + strings.TrimPrefix(answer, "remind me "), answer != ""
 			})
@@ -223,7 +223,7 @@ func listReminders(w *wish) (plan, bool) {
 func cancelReminder(w *wish) (plan, bool) {
 	text := w.named("text", "reminder", "alarm")
 	if anything(text) {
-		return asking("Which reminder shall I cancel?", fill("cancel the reminder", ""))
+		return asking("Which reminder should I cancel?", fill("cancel the reminder", ""))
 	}
 	return calling("cancel_reminder", arguments("reminder", text))
 }

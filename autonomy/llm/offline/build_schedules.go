@@ -126,7 +126,7 @@ func pauseSchedule(w *wish, resume bool) (plan, bool) {
 		if resume {
 			verb = "resume"
 		}
-		return asking("Which schedule shall I "+verb+"?", fill(verb+" the schedule", ""))
+		return asking("Which schedule should I "+verb+"?", fill(verb+" the schedule", ""))
 	}
 	return calling("pause_schedule", arguments("schedule", text, "resume", resume))
 }
@@ -137,7 +137,7 @@ func cancelSchedule(w *wish) (plan, bool) {
 		text = "briefing"
 	}
 	if anything(text) {
-		return asking("Which schedule shall I cancel?", fill("cancel the schedule", ""))
+		return asking("Which schedule should I cancel?", fill("cancel the schedule", ""))
 	}
 	return calling("cancel_schedule", arguments("schedule", text))
 }

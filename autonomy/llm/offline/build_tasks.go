@@ -57,7 +57,7 @@ func (w *wish) due(d details) (string, plan, bool) {
 		p, _ := w.askTime(err, "For when is the task?", func(when string) string { return "add a task to " + d.text + " " + when })
 		return "", p, false
 	case t.every != "":
-		p, _ := asking("A task does not repeat, a reminder does. Shall I rather remind you? Then say: "+
+		p, _ := asking("A task does not repeat, but a reminder does. To create a reminder instead, say: "+
 			quote("remind me "+t.phrase+" to "+d.text), nil)
 		return "", p, false
 	case t.vague:
@@ -206,7 +206,7 @@ func doneTask(w *wish) (plan, bool) {
 func reopenTask(w *wish) (plan, bool) {
 	task := w.named("task", "task", "todo", "to-do")
 	if anything(task) {
-		return asking("Which task shall I open again?", fill("reopen the task", ""))
+		return asking("Which task should I reopen?", fill("reopen the task", ""))
 	}
 	return calling("update_task", arguments("task", task, "status", "open"))
 }
@@ -214,7 +214,7 @@ func reopenTask(w *wish) (plan, bool) {
 func deleteTask(w *wish) (plan, bool) {
 	task := w.named("task", "task", "todo", "to-do")
 	if anything(task) {
-		return asking("Which task shall I delete?", fill("delete the task", ""))
+		return asking("Which task should I delete?", fill("delete the task", ""))
 	}
 	return calling("delete_task", arguments("task", task))
 }
@@ -231,7 +231,7 @@ func moveTask(w *wish) (plan, bool) {
 	}
 	again := func(when string) string { return "move the task " + task + " to " + when }
 	if w.has("shift") && len(w.spans()) == 0 { // "by a week": relative to a date that only the tool has
-		return asking("To which day shall I move it?", w.timeAnswer(again))
+		return asking("To which day should I move it?", w.timeAnswer(again))
 	}
 	t, err := w.timing(w.spans())
 	switch {

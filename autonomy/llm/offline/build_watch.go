@@ -4,23 +4,25 @@ import "strings"
 
 func watchBuilders() map[string]builder {
 	return map[string]builder{
-		"watch.mail":        watchMail,
-		"watch.message":     watchMessage,
-		"watch.calendar":    watchCalendar,
-		"watch.feed":        watchFeed,
-		"watch.page":        watchPage,
-		"watch.github":      watchGithub,
-		"watch.unclear":     watchWhere,
-		"watch.muted":       cancelWatcher,
-		"watch.change":      changeWatcher,
-		"watch.pace":        paceLast,
-		"watch.add":         addWatcher,
-		"watch.add.none":    askWatch,
-		"watch.list":        func(w *wish) (plan, bool) { return calling("list_watchers", nil) },
-		"watch.cancel":      cancelWatcher,
-		"watch.cancel.none": func(*wish) (plan, bool) { return asking("Which one shall I stop watching?", fill("stop watching", "")) },
-		"watch.pause":       func(w *wish) (plan, bool) { return pauseWatcher(w, false) },
-		"watch.resume":      func(w *wish) (plan, bool) { return pauseWatcher(w, true) },
+		"watch.mail":     watchMail,
+		"watch.message":  watchMessage,
+		"watch.calendar": watchCalendar,
+		"watch.feed":     watchFeed,
+		"watch.page":     watchPage,
+		"watch.github":   watchGithub,
+		"watch.unclear":  watchWhere,
+		"watch.muted":    cancelWatcher,
+		"watch.change":   changeWatcher,
+		"watch.pace":     paceLast,
+		"watch.add":      addWatcher,
+		"watch.add.none": askWatch,
+		"watch.list":     func(w *wish) (plan, bool) { return calling("list_watchers", nil) },
+		"watch.cancel":   cancelWatcher,
+		"watch.cancel.none": func(*wish) (plan, bool) {
+			return asking("Which one should I stop watching?", fill("stop watching", ""))
+		},
+		"watch.pause":  func(w *wish) (plan, bool) { return pauseWatcher(w, false) },
+		"watch.resume": func(w *wish) (plan, bool) { return pauseWatcher(w, true) },
 	}
 }
 
@@ -71,13 +73,13 @@ func addWatcher(w *wish) (plan, bool) {
 }
 
 func (w *wish) watchUnclear(p string) (plan, bool) {
-	return refusing("I can watch " + p + " and tell you, or do something I know, but I do not understand " +
+	return refusing("I can watch " + p + " and notify you, or run an action that I support, but I do not understand " +
 		quote(w.text("tail")) + ". For example: " + quote("watch "+p+" for PDF files and tell me") + ".")
 }
 
 // whichFiles: "an invoice" is not recognizable by a file name.
 func (w *wish) whichFiles(p, kind string) (plan, bool) {
-	return asking("I know files by their names and kinds, and cannot tell "+quote(kind)+
+	return asking("I recognize files only by name and kind, and cannot distinguish "+quote(kind)+
 		" from others. Which files in "+p+", for example PDF files or *invoice*?", func(answer string) (string, bool) {
 		return "watch " + quotePath(p) + " for " + strings.TrimPrefix(answer, "for "), answer != ""
 	})
@@ -249,14 +251,14 @@ func (v *watching) act(w *wish, c capture) (plan, bool) {
 		v.action = action
 		return p, true
 	}
-	out, _ := refusing("I can watch it, but I do not understand what to do then: " + quote(action) + ". I can tell you, or do anything that I also do when you ask me.")
+	out, _ := refusing("I can watch it, but I do not understand the action: " + quote(action) + ". I can notify you, or do anything that you can also ask me directly.")
 	return out, false
 }
 
 func cancelWatcher(w *wish) (plan, bool) {
 	name := w.watcherNamed()
 	if anything(name) {
-		return asking("Which one shall I stop watching?", fill("stop watching", ""))
+		return asking("Which one should I stop watching?", fill("stop watching", ""))
 	}
 	return calling("cancel_watcher", arguments("watcher", name))
 }
@@ -290,7 +292,7 @@ func pauseWatcher(w *wish, resume bool) (plan, bool) {
 		if resume {
 			verb = "resume"
 		}
-		return asking("Which watcher shall I "+verb+"?", fill(verb+" the watcher on", ""))
+		return asking("Which watcher should I "+verb+"?", fill(verb+" the watcher on", ""))
 	}
 	return calling("pause_watcher", arguments("watcher", name, "resume", resume))
 }

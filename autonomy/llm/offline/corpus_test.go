@@ -17,7 +17,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// at is when every sentence of the corpus is said.
+// at returns the time at which every sentence of the corpus is sent.
 func at(t testing.TB) time.Time {
 	t.Helper()
 	zone, err := time.LoadLocation("Europe/Vilnius")
@@ -68,7 +68,7 @@ func readCorpus(t *testing.T, name string) []sample {
 	return out
 }
 
-// check says what is wrong with the brain's answer, "" when nothing is.
+// check describes the error in the model's answer, "" if it is correct.
 func (s sample) check(t *testing.T, b *Brain) string {
 	t.Helper()
 	now := at(t)
@@ -120,8 +120,7 @@ func describe(p plan) string {
 	return strings.Join(out, "; ")
 }
 
-// sameArgs compares the keys that are wanted; times that are not wanted must
-// not be there either.
+// sameArgs compares the expected keys; unexpected times must be missing.
 func sameArgs(want, got map[string]any) bool {
 	for k, v := range want {
 		if !reflect.DeepEqual(normal(v), normal(got[k])) {
@@ -169,7 +168,7 @@ var allTools = []string{
 	"create_goal", "list_goals", "update_goal", "pause_goal", "complete_goal", "delete_goal",
 }
 
-// request offers every tool.
+// request returns a request that offers every tool.
 func request(now time.Time, messages ...llm.Message) llm.Request {
 	return offering(now, allTools, messages...)
 }
@@ -201,9 +200,9 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// TestHeldOut scores the brain on sentences of somebody who has seen neither
-// the grammar nor the corpus. It reports and asserts nothing: a test that had
-// to pass would be tuned on.
+// TestHeldOut scores the model on sentences of a person who has seen neither the grammar nor
+// the corpus. It reports the score without asserting it, because a test that must pass would be
+// used for tuning.
 func TestHeldOut(t *testing.T) {
 	b := New(Options{})
 	samples := readCorpus(t, "testdata/heldout.tsv")
@@ -223,7 +222,7 @@ func TestHeldOut(t *testing.T) {
 	t.Logf("held-out: %d of %d right; of those that want calls %d of %d", right, len(samples), callsRight, calls)
 }
 
-// TestExamples: each example of the grammar is understood as its own intent.
+// TestExamples: each example of the grammar is parsed as its own intent.
 func TestExamples(t *testing.T) {
 	g := New(Options{}).grammar()
 	for _, in := range g.intents {

@@ -11,8 +11,8 @@ import (
 	"hob/platform/provenance"
 )
 
-// FuzzStream: whatever is said, the brain answers with calls whose arguments
-// are JSON objects, or with words; it never panics and ends with Done.
+// FuzzStream: for any input, the model answers with calls whose arguments are JSON objects, or
+// with text; it never panics and ends with Done.
 func FuzzStream(f *testing.F) {
 	for _, s := range []string{
 		"add a task to buy milk, then remind me at 6pm to cook and note that the oven is broken",

@@ -148,7 +148,7 @@ func (l *loader) head(line string) error {
 
 func (l *loader) inside(line string) error {
 	if l.now == nil {
-		return fmt.Errorf("%q stands outside an intent", line)
+		return fmt.Errorf("%q is outside an intent", line)
 	}
 	if ex, ok := strings.CutPrefix(line, "> "); ok {
 		l.now.examples = append(l.now.examples, ex)

@@ -20,8 +20,7 @@ import (
 //	                text, an address on the web, a repository, an address or
 //	                the bare name of a site; a name may follow: {path_to}
 //
-// A pattern must account for the whole sentence; punctuation between its
-// pieces is stepped over.
+// A pattern must match the whole sentence; punctuation between its pieces is skipped.
 
 // node is one piece of a compiled pattern: it consumes tokens from i and calls next with its
 // end, until next accepts.

@@ -9,8 +9,8 @@ import (
 	"hob/autonomy/llm"
 )
 
-// TestWatching: what is watched, with all that belongs to it and nothing else;
-// and what must make no watcher.
+// TestWatching checks the complete configuration of watchers, and sentences that must not
+// create one.
 func TestWatching(t *testing.T) {
 	b := New(Options{})
 	samples := readCorpus(t, "testdata/watching.tsv")
@@ -35,7 +35,7 @@ func TestWatching(t *testing.T) {
 			if json.Unmarshal([]byte(s.expected), &want) != nil {
 				return
 			}
-			for i, w := range want { // check looks at what is wanted only
+			for i, w := range want { // checks only the expected keys
 				var got map[string]any
 				if err := json.Unmarshal(p.calls[i].json(), &got); err != nil {
 					t.Fatal(err)
@@ -48,8 +48,8 @@ func TestWatching(t *testing.T) {
 	}
 }
 
-// TestPaceAfterwards: what is said of a watcher right after it was made changes
-// it; said of nothing it changes nothing.
+// TestPaceAfterwards: a pace sent right after a watcher was created changes it; otherwise it
+// has no effect.
 func TestPaceAfterwards(t *testing.T) {
 	b := New(Options{})
 	for _, x := range []struct{ before, said, want string }{
