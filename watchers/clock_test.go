@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// every is a Timed at fixed distances.
+// every is a Timed with a fixed interval.
 type every struct {
 	step  time.Duration
 	until time.Time
@@ -174,7 +174,7 @@ func TestClockJumps(t *testing.T) {
 		handled := map[time.Time]bool{}
 		for range 300 {
 			switch rng.IntN(10) {
-			case 0: // set back, but not so far that the clock must have been wrong
+			case 0: // set back, but by less than wrongClock
 				now = now.Add(-time.Duration(rng.Int64N(int64(20 * time.Hour))))
 				if least := tm.last.Add(-wrongClock); now.Before(least) {
 					now = least
@@ -182,7 +182,7 @@ func TestClockJumps(t *testing.T) {
 				c.rebase(now)
 			case 1: // suspended
 				now = now.Add(time.Duration(rng.Int64N(int64(30 * time.Hour))))
-			case 2: // restarted: only what the database keeps survives
+			case 2: // restarted: only the stored state remains
 				tm = &timer{spec: tm.spec, timed: timed, next: tm.next, last: tm.last}
 				c = newClock()
 				c.set(tm)
@@ -212,8 +212,8 @@ func TestClockJumps(t *testing.T) {
 }
 
 func TestClockWasWrong(t *testing.T) {
-	// The clock said 2030 for a while: what was handled then must not silence
-	// the schedule until 2030.
+	// The clock showed 2030 temporarily: occurrences handled then must not silence the schedule
+	// until 2030.
 	c := newClock()
 	wrong := hour(8).AddDate(4, 0, 0)
 	tm := &timer{spec: Spec{ID: "w"}, timed: every{step: 24 * time.Hour}, next: wrong.Add(24 * time.Hour), last: wrong}

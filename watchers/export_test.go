@@ -12,7 +12,7 @@ type Hand struct {
 	now time.Time
 }
 
-// NewHand starts as a process does at the wall-clock time now.
+// NewHand starts the loop at the wall-clock time now, as a process does.
 func NewHand(m *Manager, now time.Time) (*Hand, error) {
 	l := &loop{m: m, clock: newClock(), running: map[string]*runner{}, zone: m.opt.Zone(), looked: now, told: map[string]*told{}, poller: newPoller(m)}
 	m.running = true

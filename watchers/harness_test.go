@@ -17,7 +17,7 @@ import (
 	"hob/watchers/watcherstest"
 )
 
-// scripted is an event-driven kind whose lives a test writes.
+// scripted is an event-driven kind whose runs a test controls.
 type scripted struct {
 	mu    sync.Mutex
 	lives int

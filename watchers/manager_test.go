@@ -137,7 +137,7 @@ func TestFind(t *testing.T) {
 			{"blue", reminders, pills.ID, nil},
 			{"mum", reminders, mum.ID, nil},
 			{"pills", reminders, "", watchers.ErrAmbiguous},
-			{"call", reminders, mum.ID, nil}, // the other one is over
+			{"call", reminders, mum.ID, nil}, // the other reminder is finished
 			{"dad", reminders, "", watchers.ErrNotFound},
 			{"dad", watchers.Filter{States: []watchers.State{watchers.Done}}, old.ID, nil},
 			{"mum", watchers.Filter{Kinds: []string{"cron"}}, "", watchers.ErrNotFound},

@@ -16,7 +16,7 @@ const maxPast = 1000
 var ErrNoPast = errors.New("the source has no history")
 
 // Past returns what a watcher, stored or not, would have fired in [since, until), oldest first.
-// It changes nothing.
+// It writes nothing.
 func (m *Manager) Past(ctx context.Context, s Spec, since, until time.Time) (out []Signal, err error) {
 	defer func() {
 		if x := recover(); x != nil {

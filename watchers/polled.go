@@ -32,7 +32,7 @@ type Grouped interface {
 
 // Progress is the position of a Polled in its source.
 type Progress struct {
-	// Begun is when the watcher was created, restored or resumed: older items are not new.
+	// Begun is the time at which the watcher was created, restored or resumed: older items are not new.
 	Begun time.Time
 	// First is set until a Poll has succeeded. That Poll takes the baseline.
 	First bool

@@ -79,7 +79,7 @@ func TestPolledResumeAsksAtOnce(t *testing.T) {
 	})
 }
 
-// A database that cannot be read for a moment breaks nothing.
+// A temporary read error of the database breaks no watcher.
 func TestPolledReadErrorAtStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
@@ -99,7 +99,7 @@ func TestPolledReadErrorAtStart(t *testing.T) {
 	})
 }
 
-// A source that makes things up does not fill the disk.
+// A source that invents items does not fill the disk.
 func TestPolledTooManyKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
@@ -130,7 +130,7 @@ func TestPolledFailureKeepsCursor(t *testing.T) {
 		s.mu.Lock()
 		s.take, s.err = 11*time.Minute, errors.New("no answer")
 		s.mu.Unlock()
-		time.Sleep(12 * time.Minute) // it is being asked
+		time.Sleep(12 * time.Minute) // a poll is running
 		h.exec("UPDATE watcher_polls SET cursor = '7' WHERE watcher = ?", w.ID)
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()

@@ -27,9 +27,9 @@ type source struct {
 	lines  []line
 	err    error
 	polls  []time.Time
-	now    int // polls in work
+	now    int // polls in progress
 	most   int
-	take   time.Duration // how long a poll takes
+	take   time.Duration // duration of a poll
 	extra  watchers.Found
 	blind  watchers.Found // with err
 	firsts int
@@ -336,7 +336,7 @@ func TestPolledActiveHours(t *testing.T) {
 	})
 }
 
-// Outside of the hours nothing is lost.
+// Outside of the hours no item is lost.
 func TestPolledFindsAfterTheNight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
@@ -371,7 +371,7 @@ func TestPolledDailyLimit(t *testing.T) {
 				s.add(fmt.Sprint(day, " ", i), time.Time{})
 				time.Sleep(20 * time.Minute)
 			}
-			h.stop() // the count is of the day, not of the process
+			h.stop() // the count is per day, not per process
 			h.start()
 			s.add(fmt.Sprint(day, " late"), time.Time{})
 			time.Sleep(24*time.Hour - 200*time.Minute)
@@ -419,7 +419,7 @@ func TestPolledFailures(t *testing.T) {
 				for range 6 {
 					time.Sleep(time.Hour)
 					synctest.Wait()
-					h.stop() // a restart does not forget
+					h.stop() // a restart keeps the schedule
 					h.start()
 				}
 				if n := s.count() - before; n < c.least || n > c.most {
@@ -575,7 +575,7 @@ func TestPolledEndsWhileAsking(t *testing.T) {
 		s.take = time.Minute
 		s.mu.Unlock()
 		s.add("a", time.Time{})
-		time.Sleep(11 * time.Minute) // it is being asked, or about to
+		time.Sleep(11 * time.Minute) // a poll is running or about to start
 		if err := h.write(func(tx *store.Tx) error { _, err := h.m.CancelTx(tx, w.ID); return err }); err != nil {
 			t.Fatal(err)
 		}

@@ -65,7 +65,7 @@ func TestWhyAWatcherSaysNothing(t *testing.T) {
 		}
 		h.stop()
 
-		h.start() // a new process knows it, too
+		h.start() // the silences survive a restart
 		if _, again := h.rulesOf(spec.ID); len(again[watchers.RulePerDay]) != 1 || len(again[watchers.RuleCondition]) != 1 || len(again[watchers.RuleBaseline]) != 1 {
 			t.Errorf("suppressed items after a restart: %v", again)
 		}

@@ -200,7 +200,7 @@ func TestPartialTrouble(t *testing.T) {
 			t.Errorf("%+v, told %d times", got, len(h.sink.Troubles()))
 		}
 		h.stop()
-		h.start() // the owner knows
+		h.start() // the user was already notified
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if len(h.sink.Troubles()) != 1 {
@@ -210,7 +210,7 @@ func TestPartialTrouble(t *testing.T) {
 	})
 }
 
-// What a watcher notices while it is being cancelled is not kept.
+// Signals of a watcher that is being cancelled are dropped.
 func TestFiresIntoCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cancelled := make(chan struct{})

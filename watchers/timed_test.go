@@ -77,7 +77,7 @@ func TestMissed(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHouse(t)
-				c.create(h, c.policy) // nothing runs yet
+				c.create(h, c.policy) // no manager runs yet
 				time.Sleep(2*24*time.Hour + 10*time.Hour)
 				h.start()
 				time.Sleep(23 * time.Hour)
@@ -91,7 +91,7 @@ func TestMissed(t *testing.T) {
 	}
 }
 
-// TestADayThatBecomesADayOff: the next time was computed before that.
+// TestADayThatBecomesADayOff: the next time was computed before the day was marked as off.
 func TestADayThatBecomesADayOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // it is Saturday, 1 January 2000
 		h := newHouse(t)
@@ -112,8 +112,8 @@ func TestADayThatBecomesADayOff(t *testing.T) {
 	})
 }
 
-// Over the weeks of a change of the clocks, with the process killed and started
-// at random instants, each occurrence fires exactly once.
+// Over the weeks around a clock change, with the process killed and started at random times,
+// each occurrence fires exactly once.
 func TestRestartsAtRandomInstants(t *testing.T) {
 	loc := zone(t, "Europe/Vilnius")
 	for _, begin := range []time.Time{

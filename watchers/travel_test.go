@@ -14,14 +14,14 @@ import (
 	"hob/watchers"
 )
 
-// A journey: the owner's clocks are set to another zone while Hob runs, or while
-// it is off. Each day of the calendar has its schedule once.
+// The user's zone changes while Hob runs, or while it is off. The schedule fires once on each
+// calendar day.
 func TestTravel(t *testing.T) {
 	for _, c := range []struct {
 		name, config  string
 		policy        watchers.Missed
 		from, to      string
-		leave, arrive string // UTC; the machine is off in between when they differ
+		leave, arrive string // UTC; the machine is off in between if they differ
 		want          []string
 		moves         int
 	}{
@@ -170,8 +170,8 @@ func TestTravelIsTold(t *testing.T) {
 	})
 }
 
-// Two months on the road, with the machine off now and then: a time of the day
-// comes once on each day of the calendar.
+// Two months of travel, with the machine off sometimes: a time of day occurs once on each
+// calendar day.
 func TestTravelAtRandom(t *testing.T) {
 	places := []string{"Europe/Berlin", "America/Los_Angeles", "Asia/Kolkata", "Pacific/Kiritimati", "Pacific/Pago_Pago", "America/Havana", "Australia/Lord_Howe"}
 	for seed := range uint64(6) {
@@ -223,7 +223,7 @@ func TestWallClockJumps(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		policy watchers.Missed
-		to     []time.Duration // where the wall clock is found at each look, from noon
+		to     []time.Duration // wall-clock times of the checks, relative to noon
 		want   []string
 	}{
 		{"time passes", watchers.RunOnce, []time.Duration{look, 2 * look, time.Hour, time.Hour + look}, []string{"13:00"}},
@@ -255,7 +255,7 @@ func TestWallClockJumps(t *testing.T) {
 				switch {
 				case p.Skipped > 0:
 					text = fmt.Sprint("skipped ", p.Skipped)
-				case p.Missed >= 10000: // they are not counted any further
+				case p.Missed >= 10000: // the count stops there
 					text += " for more than 10000"
 				case p.Missed > 0:
 					text += fmt.Sprint(" for ", p.Missed)

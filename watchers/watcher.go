@@ -164,7 +164,7 @@ type Deps struct {
 	Trouble func(ctx context.Context, watcher string, err error)
 	// DayOff reports whether the user has a day off; nil if unknown.
 	DayOff func(day time.Time) bool
-	// Messages and Called are those of Options.
+	// Messages and Called are described at Options.
 	Messages func(ctx context.Context, since time.Time, each func(Message) error) error
 	Called   func(q store.Querier, name string) []string
 	// Network is the HTTP client for sources; nil without network access.

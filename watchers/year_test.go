@@ -14,7 +14,7 @@ import (
 	"hob/watchers"
 )
 
-// The years in which the zones of the virtual year do what is odd about them.
+// The years with unusual clock changes in the zones of the virtual year.
 var virtualYears = []struct {
 	year  int
 	zones []string
@@ -28,9 +28,9 @@ var virtualYears = []struct {
 	}},
 }
 
-// A year of schedules in many zones, on a machine that sleeps and is restarted at
-// random: each occurrence fires once, or is accounted for as its policy says, and
-// nothing is late that came while Hob ran. HOB_TEST_SEEDS=20 tries more years.
+// A year of schedules in many zones, on a machine that sleeps and restarts at random: each
+// occurrence fires once, or is accounted for as its policy requires, and no occurrence is late
+// while Hob runs. HOB_TEST_SEEDS=20 tries more years.
 func TestVirtualYear(t *testing.T) {
 	if raceDetector {
 		t.Skip("a year in a bubble now and then ends the race detector itself (golang/go#78156); make test plays it without")
@@ -48,10 +48,10 @@ func TestVirtualYear(t *testing.T) {
 	}
 }
 
-// span is a time in which the machine was on.
+// span is a period in which the machine was on.
 type span struct{ from, to time.Time }
 
-// tracked is a schedule with the occurrences that an independent reading expects.
+// tracked is a schedule with the occurrences expected by an independent calculation.
 type tracked struct {
 	spec watchers.Spec
 	name string
@@ -71,7 +71,7 @@ func liveAYear(t *testing.T, year int, zones []string, seed uint64) {
 		r := readZone(zone(t, name), begin, end)
 		changes = append(changes, r.changes()...)
 		tz := name
-		if i == 0 { // the owner's: their schedules name no zone
+		if i == 0 { // the user's zone: their schedules name no zone
 			h.travel(r.loc)
 			tz = ""
 		}
@@ -156,7 +156,7 @@ func account(w tracked, signals []watchers.Signal, on []span) string {
 	return ""
 }
 
-// entry is a cron text with an independent reading of it.
+// entry is a cron expression with an independent calculation of it.
 type entry struct {
 	cron string
 	h, m int // h < 0: each hour
@@ -181,13 +181,13 @@ var almanac = []entry{
 	{"0 9 29 2 *", 9, 0, func(d time.Time) bool { return d.Day() == 29 && d.Month() == time.February }},
 }
 
-// segment is a time in which the clocks of a zone do not change.
+// segment is a period without clock changes in a zone.
 type segment struct {
 	from, to time.Time
 	offset   time.Duration
 }
 
-// zoneRead is a zone as its clocks show it, found out without its rules.
+// zoneRead is a zone as its clocks show it, determined without its rules.
 type zoneRead struct {
 	loc  *time.Location
 	segs []segment

@@ -25,10 +25,10 @@ func configured(a pim.Account) func(string, string) (pim.Account, error) {
 	}
 }
 
-// utc writes a time for an event.
+// utc formats a time for an event.
 func utc(t time.Time) string { return t.UTC().Format("20060102T150405Z") }
 
-// world is a manager over a radicale, in which the watcher looks often.
+// world is a manager with a Radicale server, which the watcher polls often.
 type world struct {
 	t    *testing.T
 	r    *pimtest.Radicale
@@ -73,7 +73,7 @@ func (w *world) tells(begins string) {
 	})
 }
 
-// looked waits until the watcher has looked again, twice.
+// looked waits until the watcher has polled twice.
 func (w *world) looked(s watchers.Spec, r *pimtest.Radicale) {
 	w.t.Helper()
 	n := r.Requests()

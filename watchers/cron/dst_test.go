@@ -11,7 +11,7 @@ import (
 	"hob/watchers"
 )
 
-// rule is a cron text with an independent reading of it.
+// rule is a cron expression with an independent calculation of it.
 type rule struct {
 	name     string
 	text     string
@@ -44,7 +44,7 @@ var rules = []rule{
 	{name: "every minute on Sundays", text: "* * * * 0", match: func(w time.Time) bool { return w.Weekday() == time.Sunday }, realTime: true},
 }
 
-// walls reads the clock on the wall at each minute from the one before from on.
+// walls returns the wall-clock time of each minute, starting one minute before from.
 func walls(loc *time.Location, from, to time.Time) []time.Time {
 	var out []time.Time
 	for t := from.Add(-time.Minute); t.Before(to); t = t.Add(time.Minute) {
@@ -54,8 +54,8 @@ func walls(loc *time.Location, from, to time.Time) []time.Time {
 	return out
 }
 
-// walk computes the occurrences from from on by going through all minutes,
-// without knowing any rule of zones.
+// walk computes the occurrences after from by checking every minute, without knowing the zone's
+// rules.
 func (r rule) walk(walls []time.Time, from time.Time) []time.Time {
 	var out []time.Time
 	latest := walls[0] // the latest time the clock ever showed
@@ -100,7 +100,7 @@ func TestYear(t *testing.T) {
 	}
 }
 
-// Everything in the days around each change of the clocks.
+// All minutes in the days around each clock change.
 func TestChanges(t *testing.T) {
 	for _, c := range []struct {
 		zone    string
@@ -148,7 +148,7 @@ func check(t *testing.T, r rule, want []time.Time, loc *time.Location, from, to 
 	if i != len(want) {
 		t.Fatalf("%d occurrences, want %d: missing %s", i, len(want), show(want, i, loc))
 	}
-	// A restart at any instant finds the same next one.
+	// After a restart at any instant the next occurrence is the same.
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
 		at := from.Add(time.Duration(rng.Int64N(int64(to.Sub(from) - 48*time.Hour)))).Truncate(time.Millisecond)

@@ -22,13 +22,13 @@ import (
 	"hob/watchers/watcherstest"
 )
 
-// site serves feeds by name, with validators, as a careful server does.
+// site serves feeds by name, with validators.
 type site struct {
 	mu     sync.Mutex
 	feeds  map[string]string
 	fail   int
 	header http.Header
-	gave   int // whole answers
+	gave   int // complete answers
 	same   int // "not modified"
 }
 
@@ -68,7 +68,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(body))
 }
 
-// entry of a made feed.
+// entry is an entry of a generated feed.
 type entry struct {
 	Title, Link, GUID, Text string
 	At                      time.Time
@@ -139,8 +139,7 @@ func TestConforms(t *testing.T) {
 	})
 }
 
-// follow polls a feed through its versions and returns what fires after the
-// first of them.
+// follow polls a feed through its versions and returns the signals after the first one.
 type follower struct {
 	t     *testing.T
 	s     *site
@@ -161,7 +160,7 @@ func follow(t *testing.T, more string) *follower {
 	}}
 }
 
-// see serves a version and returns what is new in it, as the manager decides.
+// see serves a version and returns its new entries, as the manager decides.
 func (f *follower) see(body string) []string {
 	f.t.Helper()
 	f.s.set("f", body)
@@ -297,8 +296,8 @@ func TestAnswersThatAreNone(t *testing.T) {
 	}
 }
 
-// Every feed of the shared data can be watched: the entries get keys that are
-// theirs alone and the same the next time.
+// Every feed of the shared data can be watched: its entries get unique keys that are the same
+// at the next poll.
 func TestSharedFeeds(t *testing.T) {
 	root := os.Getenv("HOB_TEST_DATA")
 	if root == "" {

@@ -18,7 +18,7 @@ import (
 // These tests run without notifications of the system, in virtual time: only scans find
 // changes.
 
-// bubble runs f in a bubble with a blind place.
+// bubble runs f in a synctest bubble with a blind place.
 func bubble(t *testing.T, f func(p *place)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -28,7 +28,7 @@ func bubble(t *testing.T, f func(p *place)) {
 	})
 }
 
-// put writes a file as of now.
+// put writes a file with the current virtual time.
 func (p *place) put(name, text string) {
 	p.t.Helper()
 	p.write(name, text)
@@ -37,7 +37,7 @@ func (p *place) put(name, text string) {
 	}
 }
 
-// after lets time pass.
+// after lets time pass and expects the events.
 func (p *place) after(d time.Duration, want ...string) {
 	p.t.Helper()
 	time.Sleep(d)
@@ -99,7 +99,7 @@ func TestRestlessFiles(t *testing.T) {
 		grow("log", patience/2)
 		p.after(0)
 		grow("log", patience)
-		p.after(0, "modified log") // it would never get quiet
+		p.after(0, "modified log") // it is never quiet
 		p.after(time.Minute, "modified log", "modified log")
 		grow("download", 3*patience)
 		p.after(0, "modified log", "modified log") // but new files are reported when they are complete
@@ -165,7 +165,7 @@ func TestUnreadable(t *testing.T) {
 		if !r.prog.baseline {
 			t.Fatal("no baseline")
 		}
-		// What cannot be seen is not removed.
+		// Unreadable files do not count as removed.
 		p.remove("locked/file")
 		p.remove("open/file")
 		rows, err := w.known(context.Background(), nil)

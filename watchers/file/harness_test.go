@@ -21,8 +21,7 @@ import (
 	"hob/watchers/watcherstest"
 )
 
-// TestMain runs many tests side by side: they wait for the system, not for the
-// processor.
+// TestMain runs many tests in parallel: they wait for the system, not for the processor.
 func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "16"); err != nil {
 		panic(err)
@@ -30,14 +29,14 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// clockTick is at least how coarse the times of files are.
+// clockTick is at least the resolution of file times.
 const clockTick = 10 * time.Millisecond
 
-// place is a watched folder with everything around it.
+// place is a watched folder with its manager, store and sink.
 type place struct {
 	t     testing.TB
 	dir   string
-	blind bool // without fsnotify: everything comes from looking
+	blind bool // without fsnotify: only scans find changes
 	d     *Driver
 	st    *store.Store
 	sink  *watcherstest.Sink
@@ -53,7 +52,7 @@ func newPlace(t testing.TB, blind bool) *place {
 	return p
 }
 
-// restart ends the process and begins the next.
+// restart ends the process and starts the next one.
 func (p *place) restart() {
 	p.stop()
 	p.d = New()

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// These tests use the system's real notices.
+// These tests use real notifications of the system.
 
 func TestEditors(t *testing.T) {
 	t.Parallel()
@@ -217,7 +217,7 @@ func TestRootComesAndGoes(t *testing.T) {
 	p.rename("far/down", "far/up")
 	p.write("far/down/Downloads/three.pdf", "y")
 	p.write("far/down/Downloads/four.pdf", "x")
-	p.d.hub.check() // of a folder far above the system says nothing
+	p.d.hub.check() // the system reports no removal of a folder far above
 	p.hears(append(want, "created far/down/Downloads/four.pdf")...)
 }
 

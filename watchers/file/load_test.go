@@ -41,7 +41,7 @@ func TestStorm(t *testing.T) {
 		<-time.After(time.Duration(rng.IntN(8)) * time.Millisecond)
 	}
 	p.sink.Fail(nil)
-	p.restart() // also ends the waiting after failures
+	p.restart() // also ends the retry delay after failures
 	p.start()
 	for i, f := range files {
 		files[i] = "created " + f
@@ -81,7 +81,7 @@ func TestFiftyWatchersAreCheap(t *testing.T) {
 		want = append(want, "created f3/x")
 	}
 	p.hears(want...)
-	// One goes, the others stay.
+	// One watcher leaves, the others stay.
 	if err := p.st.Write(t.Context(), func(tx *store.Tx) error { _, err := p.m.CancelTx(tx, p.sink.Fired()[0].Watcher); return err }); err != nil {
 		t.Fatal(err)
 	}

@@ -230,7 +230,7 @@ func TestRunThatEndsLate(t *testing.T) {
 	}
 }
 
-// A repository in which more happens than can be read is not stuck for ever.
+// A repository with more events than can be read still makes progress.
 func TestTooMuch(t *testing.T) {
 	h := newHub()
 	h.perMax = 1
@@ -313,7 +313,7 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// GitHub's clock decides, also when ours is wrong.
+// GitHub's clock decides, also if the local clock is wrong.
 func TestClocks(t *testing.T) {
 	for _, skew := range []time.Duration{-time.Hour, time.Hour} {
 		h := newHub()

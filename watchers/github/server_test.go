@@ -20,7 +20,7 @@ type hub struct {
 	lists  map[string][]map[string]any // by path, newest first
 	token  string
 	fail   int
-	limit  int // requests that are left; -1 for no limit
+	limit  int // remaining requests; -1 for no limit
 	retry  string
 	skew   time.Duration
 	link   string // address of the next page

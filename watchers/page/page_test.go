@@ -96,7 +96,7 @@ func TestConforms(t *testing.T) {
 	})
 }
 
-// see polls a page through its versions and returns what each of them says.
+// see polls a page through its versions and returns the texts that fire, and the last error.
 func see(t *testing.T, s *site, config string, versions ...string) (said []string, last error) {
 	t.Helper()
 	client := safehttptest.New(t, s).Client(t)
