@@ -79,7 +79,7 @@ func TestBreakerTriesOnce(t *testing.T) {
 		time.Sleep(time.Minute)
 		ctx, stop := context.WithCancel(context.Background())
 		var wg sync.WaitGroup
-		wg.Go(func() { // the trial, which the owner stops
+		wg.Go(func() { // the trial call, which the user cancels
 			if _, err := llm.Collect(m.Stream(ctx, llm.Request{})); llm.KindOf(err) != llm.Interrupted {
 				t.Errorf("the trial: %v", err)
 			}

@@ -17,7 +17,7 @@ type ErrorBody struct {
 	Retry   time.Duration // wait that the body requests (google.rpc.RetryInfo), 0 = none
 }
 
-// ParseErrorBody reads the many shapes of an error:
+// ParseErrorBody parses the various forms of an error:
 //
 //	{"error":{"message":"...","type":"...","code":"..."}}     OpenAI, Anthropic, most others
 //	{"error":{"message":"...","metadata":{"raw":"..."}}}      OpenRouter, of the provider behind it

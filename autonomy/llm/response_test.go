@@ -38,7 +38,7 @@ func TestResponseAdd(t *testing.T) {
 	}
 }
 
-// TestPictureIsVisible: after a picture was passed on nothing is tried again.
+// TestPictureIsVisible: after a picture was passed to the consumer there is no retry.
 func TestPictureIsVisible(t *testing.T) {
 	picture := step{events: []llm.Event{{Kind: llm.ImageDone, Image: llm.Image{MIME: "image/png"}}}, err: fail(llm.Network, 0)}
 	for name, wrap := range map[string]func(llm.Model) llm.Model{

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Every kind is one sentence which names the provider and a remedy.
+// Each kind becomes one sentence with the provider and a remedy.
 func TestEveryKindIsASentence(t *testing.T) {
 	w := Wire{Provider: "work", BaseURL: "https://api.example/v1", Key: "sk-secret"}
 	for _, tt := range []struct {

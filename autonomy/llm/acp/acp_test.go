@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// house is an agent and the conversation with it.
+// house is an agent with a conversation.
 type house struct {
 	*acp.Model
 	t    *testing.T
@@ -88,7 +88,7 @@ func (h *house) stream(ctx context.Context, session string) *outcome {
 	return o
 }
 
-// say sends the words and keeps the answer, as the engine does.
+// say sends a text and stores the answer, as the engine does.
 func (h *house) say(text string) *outcome {
 	h.t.Helper()
 	h.msgs = append(h.msgs, llm.Message{Role: llm.User, Parts: []llm.Part{{Text: text, Source: provenance.Owner}}})
@@ -114,7 +114,7 @@ func (h *house) answers(text, want string) *outcome {
 	return o
 }
 
-// desk plays the guard and the owner.
+// desk simulates the guard and the user.
 type desk struct {
 	ruling llm.Ruling
 	err    error
@@ -318,7 +318,7 @@ func TestWithoutADeskNothingIsPermitted(t *testing.T) {
 	h.desk = nil
 	h.answers("do execute x", "I may not, it says no.")
 	h.answers("look x", "I have read it.")
-	if o := h.stream(t.Context(), ""); o.err != nil { // a call of no conversation
+	if o := h.stream(t.Context(), ""); o.err != nil { // a call outside a conversation
 		t.Error(o.err)
 	}
 }
@@ -377,7 +377,7 @@ func TestAnAgentThatFails(t *testing.T) {
 			if len(c.options) > 0 || c.o.Command != "" {
 				return
 			}
-			if o := h.say("say again"); o.err != nil || o.Text() != "again" { // a new child takes its place
+			if o := h.say("say again"); o.err != nil || o.Text() != "again" { // a new child replaces it
 				t.Errorf("afterwards: %q, %v", o.Text(), o.err)
 			}
 		})
@@ -392,7 +392,7 @@ func TestAnErrorAfterAnActionIsNotTriedAgain(t *testing.T) {
 	done := make(chan *outcome, 1)
 	go func() { done <- h.stream(ctx, "home") }()
 	for !strings.Contains(h.desk.states(), "begun") {
-		time.Sleep(5 * time.Millisecond) // it is another process that has to come so far
+		time.Sleep(5 * time.Millisecond) // waits for another process
 	}
 	cancel()
 	if o := <-done; o.err == nil || o.err.Kind != llm.Interrupted || !o.err.Acted || o.err.Visible {
@@ -407,7 +407,7 @@ func TestAnErrorAfterAnActionIsNotTriedAgain(t *testing.T) {
 	}
 }
 
-// failing is a brain that has acted before it failed.
+// failing is a model that acts before it fails.
 type failing struct{ calls *int }
 
 func (f failing) Info() llm.Info { return llm.Info{Provider: "f", Acts: true} }
@@ -440,7 +440,7 @@ func TestStop(t *testing.T) {
 			var err error
 			for _, err = range h.Stream(ctx, llm.Request{Messages: h.msgs, Session: "home", Desk: stopping{h.desk, cancel}}) {
 				if err == nil {
-					cancel() // at its first word
+					cancel() // at its first text
 				}
 			}
 			if llm.KindOf(err) != llm.Interrupted {
@@ -452,7 +452,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// stopping ends the turn at the first question.
+// stopping ends the turn at the first permission request.
 type stopping struct {
 	*desk
 	stop func()

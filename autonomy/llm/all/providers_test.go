@@ -14,7 +14,7 @@ func TestPlace(t *testing.T) {
 	for name, want := range map[string][2]string{
 		"work":       {"anthropic", "api.anthropic.com"},
 		"proxy":      {"openai", "llm.example"},
-		"openai":     {"openai", "other.example"}, // the owner's section, not the well-known one
+		"openai":     {"openai", "other.example"}, // the configured section, not the well-known provider
 		"anthropic":  {"anthropic", "api.anthropic.com"},
 		"openrouter": {"openai", "openrouter.ai"},
 		"gemini":     {"gemini", "generativelanguage.googleapis.com"},

@@ -67,7 +67,7 @@ func TestBaseURL(t *testing.T) {
 	}
 }
 
-// TestEnvironment has every variable set that the SDK would read.
+// TestEnvironment sets every variable that the SDK would read.
 func TestEnvironment(t *testing.T) {
 	for _, name := range []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE", "ANTHROPIC_WEBHOOK_SIGNING_KEY"} {
 		t.Setenv(name, "from-env")
@@ -85,7 +85,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestThinking returns thinking blocks as they came, until the server refuses them.
+// TestThinking sends thinking blocks back unchanged until the server refuses them.
 func TestThinking(t *testing.T) {
 	srv := llmtest.NewServer(t, llmtest.Options{},
 		llmtest.Answer{Reasoning: "hm, hm", Signature: "sig==", Calls: []llmtest.Call{{ID: "t1", Name: "add", Args: `{}`}}},

@@ -56,7 +56,7 @@ type Options struct {
 	Model     string        // the provider's name of the model, with or without "models/"
 	MaxTokens int           // output limit of requests without one; 0 = the model's
 	Stall     time.Duration // longest silence of the server; 0 = llm.DefaultStall (and llm.LocalFirst)
-	Context   int           // context window in tokens; 0 = that of Google's models
+	Context   int           // context window in tokens; 0 = Google's default
 	Whole     bool          // request answers in one piece instead of a stream
 	HTTP      *http.Client  // for tests and proxies; nil = a new client
 }

@@ -36,7 +36,7 @@ func TestNew(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		o    Options
-		path string // below the server, "" for an error
+		path string // path on the server, "" for an error
 	}{
 		{"Google", Options{Model: "m", APIKey: "k"}, "/v1beta/models/m"},
 		{"with the prefix", Options{Model: "models/m", APIKey: "k"}, "/v1beta/models/m"},
@@ -62,8 +62,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestSignatures: what Gemini signed goes back with the part it came with, and
-// nowhere else.
+// TestSignatures: a signature is sent back only with its part.
 func TestSignatures(t *testing.T) {
 	srv := llmtest.NewServer(t, llmtest.Options{},
 		llmtest.Answer{Text: "I look.", Signature: "sig-call", Calls: []llmtest.Call{{Name: "add", Args: `{"a":1}`}, {Name: "add", Args: `{"a":2}`}}},
@@ -116,8 +115,8 @@ func callName(p llm.Part) string {
 	return p.Call.Name + string(p.Call.Args)
 }
 
-// TestRefusals has a server refuse a part of the request: the driver leaves it
-// out, in this call and in later ones.
+// TestRefusals: after a refusal the driver omits the refused part, in this call and in later
+// ones.
 func TestRefusals(t *testing.T) {
 	full := llm.Request{
 		System: "You are Hob.",

@@ -24,8 +24,8 @@ const (
 func (m *Model) known() quirk  { return quirk(m.quirks.Load()) }
 func (m *Model) learn(q quirk) { m.quirks.Or(uint32(q)) }
 
-// refusal finds out which part of a request an error response complains about.
-// It returns 0 when nothing can be left out or said otherwise. The messages:
+// refusal returns which part of a request an error response rejects. It returns 0 if no
+// part can be omitted or written differently. The messages:
 //
 //	Function calling is not enabled for models/gemini-2.5-flash-image
 //	Tool use with function calling is unsupported

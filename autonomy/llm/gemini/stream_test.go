@@ -62,7 +62,7 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// canned is a transport that answers everything with the same bytes.
+// canned is a transport that always returns the same bytes.
 type canned []byte
 
 func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {

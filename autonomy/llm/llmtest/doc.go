@@ -1,4 +1,4 @@
-// Package llmtest stands in for language models in tests. It holds
+// Package llmtest replaces language models in tests. It contains
 //
 //   - Server, a model server on loopback that speaks the Anthropic Messages and
 //     the OpenAI Chat Completions wire formats, streamed and not, answers from a
@@ -13,15 +13,14 @@
 //		llmtest.Answer{Match: "stretch", Calls: []llmtest.Call{{Name: "create_reminder", Args: `{"text":"stretch"}`}}},
 //		llmtest.Answer{Match: "stretch", Text: "I will remind you."},
 //	)
-//	// point base_url of a provider at srv.URL; afterwards look at srv.Requests()
+//	// point base_url of a provider at srv.URL; afterwards check srv.Requests()
 //
-// For a request, the first unused answer whose Match (and Result) fits is
-// taken; answers with neither are taken in order when nothing fits. When the
-// script has run out, Options.Reply and Options.Otherwise are asked, and at last
-// the request is refused with status 400 and the words "the script has no
-// answer". The server keeps no state but the script, so the process under test
-// may be killed at any time; for crash tests use Options.Reply, which sees the
-// whole conversation, rather than a list that is used up.
+// For a request, the first unused answer with a matching Match (and Result) is used; if none
+// matches, answers without conditions are used in order. When the script is exhausted,
+// Options.Reply and Options.Otherwise are tried, and finally the request is refused with
+// status 400 and the text "the script has no answer". The server has no state except the
+// script, so the process under test may be killed at any time. For crash tests use
+// Options.Reply, which receives the whole conversation, instead of a list that is used up.
 //
-// It is imported by tests and benchmarks only.
+// Only tests and benchmarks import it.
 package llmtest

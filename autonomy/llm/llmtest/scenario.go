@@ -13,10 +13,9 @@ import (
 	"hob/autonomy/llm"
 )
 
-// ParseScript reads the model's part of a txtar scenario. Every file of the
-// archive named "model", or "model/" and a word of your choice, is one answer;
-// other files belong to the test and are left alone. An answer is lines of
-// "key: value", then, after an empty line, its text:
+// ParseScript parses the model's part of a txtar scenario. Every file of the archive named
+// "model", or "model/" followed by any name, is one answer; other files are ignored. An
+// answer consists of lines of "key: value" and, after an empty line, its text:
 //
 //	-- model/first --
 //	match: stretch
@@ -33,8 +32,8 @@ import (
 //
 // The keys are those of Answer in lower case: match, result, times (a number,
 // or * for always), reasoning, signature, text, call (name, then arguments; may
-// repeat; "call#id: ..." sets the id), image (its type, and the data in base64; may repeat), stop, usage (input output [cached]),
-// pieces, delay, gap, fault, after, status, header (may repeat) and body. An
+// repeat; "call#id: ..." sets the id), image (its type, and the data in base64; may repeat), stop,
+// usage (input output [cached]), pieces, delay, gap, fault, after, status, header (may repeat) and body. An
 // unknown key is an error.
 func ParseScript(a *txtar.Archive) ([]Answer, error) {
 	var out []Answer

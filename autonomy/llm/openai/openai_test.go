@@ -88,7 +88,7 @@ func TestBareBase(t *testing.T) {
 	}
 }
 
-// bare serves the model at a path without /v1 only.
+// bare serves the model only at a path without /v1.
 func bare(model *llmtest.Server, paths *[]string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		*paths = append(*paths, r.URL.Path)
@@ -100,8 +100,8 @@ func bare(model *llmtest.Server, paths *[]string) http.Handler {
 	})
 }
 
-// TestRefusals has a server refuse a part of the request: the driver leaves it
-// out, in this call and in later ones.
+// TestRefusals: after a refusal the driver omits the refused part, in this call and in later
+// ones.
 func TestRefusals(t *testing.T) {
 	tools := []llm.Tool{{Name: "add"}}
 	picture := llm.Part{Image: &llm.Image{MIME: "image/png", Data: []byte("x")}}
@@ -220,7 +220,7 @@ func TestChatModel(t *testing.T) {
 	}
 }
 
-// TestLocalStall gives a server on this machine more time to its first word.
+// TestLocalStall: a local server has more time for its first output.
 func TestLocalStall(t *testing.T) {
 	for _, c := range []struct {
 		name  string

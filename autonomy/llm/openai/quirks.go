@@ -30,8 +30,8 @@ const (
 func (m *Model) known() quirk  { return quirk(m.quirks.Load()) }
 func (m *Model) learn(q quirk) { m.quirks.Or(uint32(q)) }
 
-// refusal finds out which part of a request an error response complains about.
-// It returns 0 when nothing can be left out or said otherwise. Messages vary:
+// refusal returns which part of a request an error response rejects. It returns 0 if no
+// part can be omitted or written differently. Messages vary:
 //
 //	Ollama      registry.ollama.ai/library/gemma:2b does not support tools
 //	vLLM        "auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set

@@ -133,7 +133,7 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// canned is a transport that answers everything with the same bytes.
+// canned is a transport that always returns the same bytes.
 type canned []byte
 
 func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
