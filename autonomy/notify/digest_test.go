@@ -44,8 +44,8 @@ func TestManyLines(t *testing.T) {
 	})
 }
 
-// The lines beyond the first digest wait when it gets quiet in between, and what is
-// like a line of it takes none.
+// Lines beyond the first digest wait if quiet hours begin in between, and notices similar to a
+// line need no line.
 func TestManyLinesAtNight(t *testing.T) {
 	bubble(t, Options{Quiet: []Quiet{night(nil)}}, func(t *testing.T, h *house) {
 		time.Sleep(11 * time.Hour)
@@ -117,7 +117,7 @@ func TestDigestGivenUp(t *testing.T) {
 		time.Sleep(9 * time.Hour)
 		giveUp()
 		for range 3 {
-			h.due() // it is not tried without end
+			h.due() // it is not retried endlessly
 		}
 		if got := h.texts(); len(got) > 0 {
 			t.Fatal(got)

@@ -51,7 +51,7 @@ func TestSameFact(t *testing.T) {
 		second := mail("a")
 		second.payload["watcher"] = "w2"
 		h.tell(second, "Mail  from Ada: lunch ")  // seen by a second watcher
-		h.tell(mail("a"), "Mail from Ada: lunch") // the first one has its reasons
+		h.tell(mail("a"), "Mail from Ada: lunch") // a second signal of the same watcher counts as new
 		h.tell(mail("b"), "Mail from Ada: lunch") // another mail
 		h.tell(trouble, "cannot connect")
 		h.restart()
@@ -134,7 +134,7 @@ func TestHighOvertakesWhatIsHeld(t *testing.T) {
 	})
 }
 
-// The same again names the day when it was another one.
+// A repetition of another day names the day.
 func TestSameAgainNamesTheDay(t *testing.T) {
 	for after, want := range map[time.Duration]string{time.Hour: "since 12:00", 3 * 24 * time.Hour: "since Sat 12:00", 40 * 24 * time.Hour: "since 1 Jan 12:00", 400 * 24 * time.Hour: "since 1 Jan 2000 12:00"} {
 		bubble(t, Options{}, func(t *testing.T, h *house) {
@@ -150,7 +150,7 @@ func TestSameAgainNamesTheDay(t *testing.T) {
 	}
 }
 
-// What the owner timed himself comes as often as he said, and what is critical too.
+// Notices timed by the user repeat as scheduled, and critical ones repeat too.
 func TestSameFactOfTheOwner(t *testing.T) {
 	bubble(t, Options{PerHour: 1, Rules: []Rule{{Words: []string{"ring"}, Urgency: Critical}}}, func(t *testing.T, h *house) {
 		remind := event{kind: bus.Schedule, payload: map[string]any{"mode": "remind", "made": "owner", "watcher": "c1"}}
@@ -279,7 +279,7 @@ func TestSnooze(t *testing.T) {
 	bubble(t, Options{Quiet: []Quiet{night(nil)}}, func(t *testing.T, h *house) {
 		ctx := t.Context()
 		h.tell(seen1("the tax"), "the tax")
-		first, err := h.n.Snooze(ctx, "", "main", time.Now().Add(11*time.Hour)) // 23:00, at night: as asked for
+		first, err := h.n.Snooze(ctx, "", "main", time.Now().Add(11*time.Hour)) // 23:00, at night: sent as requested
 		fatal(t, err)
 		h.restart()
 		h.due()

@@ -174,7 +174,7 @@ func TestQuietWeek(t *testing.T) {
 		start, end string
 	}{
 		{"Europe/Vilnius", time.Date(2000, 3, 23, 12, 0, 0, 0, time.UTC), "22:30", "07:30"},
-		{"Europe/Vilnius", time.Date(2000, 10, 26, 12, 0, 0, 0, time.UTC), "22:30", "03:30"},   // which is there twice
+		{"Europe/Vilnius", time.Date(2000, 10, 26, 12, 0, 0, 0, time.UTC), "22:30", "03:30"},   // which occurs twice
 		{"America/New_York", time.Date(2000, 3, 30, 12, 0, 0, 0, time.UTC), "23:00", "02:30"},  // which does not exist
 		{"America/New_York", time.Date(2000, 10, 26, 12, 0, 0, 0, time.UTC), "00:00", "06:00"}, // not over midnight
 		{"Australia/Lord_Howe", time.Date(2000, 3, 23, 12, 0, 0, 0, time.UTC), "21:00", "01:45"},

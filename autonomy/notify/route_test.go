@@ -47,11 +47,11 @@ func (h *house) want(want ...string) {
 	}
 }
 
-// What cannot be delivered goes to the next channel, and to each once.
+// An undeliverable notice is sent on the next channel, once per channel.
 func TestFallback(t *testing.T) {
 	o := Options{Fallback: []string{"mail", "telegram", "matrix", "web"}, Usable: func(c string) bool { return c != "mail" }}
 	bubble(t, o, func(t *testing.T, h *house) {
-		h.spoke("matrix", "room", true) // others read there
+		h.spoke("matrix", "room", true) // others read this chat
 		h.spoke("telegram", "42", false)
 		lose := func(channel string) {
 			t.Helper()
@@ -106,8 +106,8 @@ func TestUnreachable(t *testing.T) {
 	})
 }
 
-// A question that was held, and then finds its channel gone, goes elsewhere like
-// the rest, and holds up nothing behind it.
+// A deferred question whose channel is unavailable uses another one, like other notices, and
+// blocks nothing behind it.
 func TestReleasedQuestionFallsBack(t *testing.T) {
 	o := Options{Fallback: []string{"telegram"}, Unreachable: 15 * time.Minute, Quiet: []Quiet{night(nil)}, Usable: func(string) bool { return true }}
 	bubble(t, o, func(t *testing.T, h *house) {
@@ -124,7 +124,7 @@ func TestReleasedQuestionFallsBack(t *testing.T) {
 	})
 }
 
-// Where the owner is now.
+// Notices follow the user to the current channel.
 func TestNearby(t *testing.T) {
 	o := Options{Recent: 10 * time.Minute, Pushes: func(c string) bool { return c != "web" }}
 	bubble(t, o, func(t *testing.T, h *house) {
@@ -139,11 +139,11 @@ func TestNearby(t *testing.T) {
 		h.spoke("telegram", "42", false)
 		is("web", "telegram:42", "telegram")
 		is("telegram", "", "")
-		h.spoke("matrix", "room", true) // not alone
+		h.spoke("matrix", "room", true) // in a shared chat
 		is("web", "telegram:42", "telegram")
 		time.Sleep(11 * time.Minute)
 		is("web", "", "")
-		h.spoke("web", "", false) // he would have to come and look
+		h.spoke("web", "", false) // the user would have to open it
 		is("telegram", "", "")
 	})
 }

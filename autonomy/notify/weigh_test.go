@@ -194,7 +194,7 @@ func TestTalkedIntoHigh(t *testing.T) {
 	})
 }
 
-// The notice stands within a fence, and credentials go nowhere.
+// The notice is inside a fence, and credentials are redacted.
 func TestWhatTheModelIsGiven(t *testing.T) {
 	o, m := askable(Options{Redact: func(s string) string { return strings.ReplaceAll(s, "hunter2", "[secret]") }}, judgement("low", "hunter2"))
 	bubble(t, o, func(t *testing.T, h *house) {
