@@ -64,7 +64,7 @@ func TestPlanOnceADay(t *testing.T) {
 		at   Clock
 	}{
 		{"Europe/Vilnius", Clock{7, 0}},
-		{"Europe/Vilnius", Clock{3, 30}},      // does not exist on one day, is there twice on another
+		{"Europe/Vilnius", Clock{3, 30}},      // does not exist on one day, occurs twice on another
 		{"America/Santiago", Clock{0, 0}},     // midnight does not exist on one day
 		{"Australia/Lord_Howe", Clock{2, 15}}, // half an hour
 		{"Pacific/Apia", Clock{23, 59}},
@@ -107,8 +107,7 @@ func TestPlanOnceADay(t *testing.T) {
 	}
 }
 
-// What happens around a day: a late start, a start in its middle, travelling both
-// ways, a clock that was wrong.
+// Unusual days: a late start, a start during the day, travel in both directions, a wrong clock.
 func TestPlanDays(t *testing.T) {
 	at := func(loc *time.Location, day, hour int) time.Time {
 		return time.Date(2026, 3, day, hour, 0, 0, 0, loc)

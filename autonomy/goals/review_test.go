@@ -10,7 +10,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// made keeps a goal of the owner's; it is reviewed at now.
+// made stores a goal of the user that is due for review at now.
 func made(t *testing.T, now time.Time) (*store.Store, *Goals, Goal) {
 	t.Helper()
 	st, open := shelf(t)
@@ -49,7 +49,7 @@ func TestAGoalThatIsChangedDuringItsReview(t *testing.T) {
 	}
 }
 
-// A rule's action that failed is done at the next review, unless the owner stopped it.
+// A failed action of a rule is retried at the next review, unless the user stopped it.
 func TestARuleWhoseActionFailed(t *testing.T) {
 	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 	for failed, want := range map[string]string{"": "t1", Stopped: "t1", "no connection": ""} {
@@ -62,8 +62,8 @@ func TestARuleWhoseActionFailed(t *testing.T) {
 	}
 }
 
-// Investigations do not follow one another without end, but a goal that has had its
-// share is looked into again when its time comes.
+// Consecutive investigations are limited, but a goal at the limit is investigated again at its
+// next regular review.
 func TestInvestigations(t *testing.T) {
 	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 	st, g, goal := made(t, now)
