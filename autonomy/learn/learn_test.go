@@ -41,7 +41,7 @@ func open(t testing.TB) *world {
 	return w
 }
 
-// turn puts an event of the owner's with calls, and learns from it.
+// turn stores an event of the owner with calls, and learns from it.
 func (w *world) turn(t Turn, calls ...bus.Entry) {
 	w.t.Helper()
 	w.n++
@@ -249,7 +249,7 @@ func TestAMistakeIsLearned(t *testing.T) {
 	if got := w.holding("what is the capital of France"); len(got) != 0 {
 		t.Errorf("it applies to any text: %q", got)
 	}
-	// It works after all: the lesson was wrong.
+	// The call works after all: the lesson was wrong.
 	for range 2 {
 		w.turn(remind, done("create_reminder", `{"text":"x","at":"later"}`))
 	}
@@ -534,7 +534,7 @@ func BenchmarkRecord(b *testing.B) {
 	}
 }
 
-// Each of the built-in patterns can be compiled, which is done late.
+// Each of the built-in patterns compiles; they are compiled lazily.
 func TestPatternsCompile(t *testing.T) {
 	for _, text := range []string{correctionsText, preferencesText} {
 		list := readPatterns(text).list
