@@ -12,7 +12,7 @@ import (
 	"hob/platform/erase"
 )
 
-// slow is a model while which answers something happens.
+// slow is a model that runs a function while it answers.
 type slow struct {
 	llm.Model
 	meanwhile func()

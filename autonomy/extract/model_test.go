@@ -22,7 +22,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// house is a memory in which turns are read.
+// house is a knowledge base with an extractor.
 type house struct {
 	t    *testing.T
 	st   *store.Store
