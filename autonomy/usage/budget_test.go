@@ -11,8 +11,8 @@ import (
 	"hob/autonomy/llm"
 )
 
-// Conversations side by side do not overrun a cap together: what one may come
-// to cost is reserved before it begins.
+// Concurrent conversations cannot exceed a cap together: the maximum cost of a call is reserved
+// before it starts.
 func TestParallelCallsStayUnderTheCap(t *testing.T) {
 	path := file(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestCaps(t *testing.T) {
 	}
 }
 
-// A cap holds over a restart, ends with the owner's day, and is spoken of once.
+// A cap survives a restart, resets with the user's day, and is reported once.
 func TestCapsFollowTheOwnersCalendar(t *testing.T) {
 	zone, err := time.LoadLocation("Europe/Vilnius")
 	if err != nil {

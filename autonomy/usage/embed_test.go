@@ -24,7 +24,7 @@ func (v *vectors) Embed(_ context.Context, texts []string) ([][]float32, llm.Usa
 }
 
 func TestVectorsAreBookedAndBound(t *testing.T) {
-	info := llm.Info{Provider: "p", Model: "m"} // a dollar a million tokens
+	info := llm.Info{Provider: "p", Model: "m"} // one dollar per million tokens
 	refusal := &llm.Error{Kind: llm.Unauthorized, Provider: "p", Status: 401}
 	for _, tt := range []struct {
 		name  string

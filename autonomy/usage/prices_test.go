@@ -115,7 +115,7 @@ func TestMoneyForPeople(t *testing.T) {
 	}
 }
 
-// A day of the owner's calendar has 23, 24 or 25 hours.
+// A day of the user's calendar has 23, 24 or 25 hours.
 func TestCalendar(t *testing.T) {
 	for _, tt := range []struct {
 		name, zone, at, day, from string

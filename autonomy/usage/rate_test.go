@@ -11,7 +11,7 @@ func TestLimiter(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	r := limiter{max: 3}
 	steps := []struct {
-		after time.Duration // since the beginning
+		after time.Duration // since the start
 		ok    bool
 		back  time.Duration // when to retry, since the start
 	}{
