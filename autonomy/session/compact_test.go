@@ -154,7 +154,7 @@ func TestPinsSurviveTenCompactions(t *testing.T) {
 			t.Errorf("lost: %q", want)
 		}
 	}
-	// A task that is done is let go, a constraint is not.
+	// A completed task is removed, a constraint is kept.
 	m.answer = always(llmtest.Answer{Text: `{"goal":"g","done":[1,2,3,4]}`})
 	f.talk("s", n, n+12, 900)
 	fatal(t, c.Tidy(t.Context(), "s", fmt.Sprint("t", n+11), false))
@@ -234,12 +234,12 @@ func TestTheLimitFollowsTheModel(t *testing.T) {
 	f := newSessions(t)
 	m := newBrain(8000, always(summaryOf("short")))
 	c := f.compactor(m, session.CompactorOptions{})
-	f.talk("s", 0, 10, 1200) // 12,500 bytes are 5,000 tokens at a cautious guess
+	f.talk("s", 0, 10, 1200) // 12,500 bytes are 5,000 tokens at the initial estimate
 	fatal(t, c.Tidy(t.Context(), "s", "t9", false))
 	if w, _ := f.same("s", "next"); summarised(w) {
 		t.Fatal("summarised although there is room")
 	}
-	f.Counted("s", 14_000, 1_500, 7_000) // it is two bytes a token: 80 % are passed
+	f.Counted("s", 14_000, 1_500, 7_000) // two bytes per token: 80 % are exceeded
 	fatal(t, c.Tidy(t.Context(), "s", "t9", false))
 	if w, _ := f.same("s", "next"); !summarised(w) {
 		t.Error("not summarised although the model's window is full")
@@ -306,7 +306,7 @@ func TestProvenanceOfASummary(t *testing.T) {
 	}
 }
 
-// One conversation never sees the summary of another.
+// A conversation never contains the summary of another one.
 func TestSummariesStayApart(t *testing.T) {
 	f := newSessions(t)
 	m := newBrain(0, func(r llmtest.Request) llmtest.Answer {

@@ -13,8 +13,7 @@ import (
 	"hob/platform/erase"
 )
 
-// forget takes a phrase out of the conversations, as the program does; with dry
-// it only looks.
+// forget erases a phrase from the conversations as the program does; with dry it only previews.
 func (f *fixture) forget(phrase string, dry bool) {
 	f.t.Helper()
 	base, err := knowledge.New(f.store, knowledge.Options{})

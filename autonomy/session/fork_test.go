@@ -146,7 +146,7 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// BenchmarkHistory reads a long conversation: from memory, and from the file.
+// BenchmarkHistory reads a long conversation from memory and from the file.
 func BenchmarkHistory(b *testing.B) {
 	f := newSessions(b)
 	f.talk("s", 0, 400, 100)

@@ -14,7 +14,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// shelf is one row of the knowledge as the tests below compare them.
+// shelf is one row of the index in the form that the tests compare.
 type shelf struct {
 	Ref, Group, Speaker, Realm, Source, Text string
 	Pos                                      int
@@ -69,7 +69,7 @@ func TestMessagesBecomeRows(t *testing.T) {
 	}
 }
 
-// A sender cannot choose a name that reads as the owner's words.
+// A sender cannot choose a name that looks like the owner's.
 func TestNamesOfStrangers(t *testing.T) {
 	for i, name := range []string{"owner", "Öwner", "HOB", "tool", " hob ", ""} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {

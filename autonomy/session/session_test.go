@@ -82,7 +82,7 @@ func (f *fixture) history(id, turn string) (before, recorded []llm.Message) {
 	return before, recorded
 }
 
-// same checks that the cache and the file give the same, and returns it.
+// same checks that the cache and the file agree, and returns the messages.
 func (f *fixture) same(id, turn string) (before, recorded []llm.Message) {
 	f.t.Helper()
 	before, recorded = f.history(id, turn)
@@ -139,7 +139,7 @@ func texts(ms []llm.Message) []string {
 	return out
 }
 
-// wellFormed checks what a provider insists on.
+// wellFormed checks the requirements of providers.
 func wellFormed(t testing.TB, ms []llm.Message) {
 	t.Helper()
 	open := map[string]bool{}

@@ -136,7 +136,7 @@ type random struct {
 
 func (h *random) text(n int) string { return strings.Repeat("w", h.r.IntN(n)) }
 
-// summarise answers in every way that a model may.
+// summarise answers in every valid and invalid form.
 func (h *random) summarise(r llmtest.Request) llmtest.Answer {
 	outside := strings.Contains(r.LastUser, "OUTSIDE")
 	if outside && strings.Contains(r.LastUser, "ask ") {
@@ -206,7 +206,7 @@ func (h *random) turn(n int) {
 		h.reset("s")
 		h.taint = 0
 	}
-	_ = h.c.Tidy(h.t.Context(), "s", id, false) // it may fail: the model does
+	_ = h.c.Tidy(h.t.Context(), "s", id, false) // it may fail because the model does
 	h.check("next", n, 0)
 }
 

@@ -24,7 +24,7 @@ func TestTrimKeepsWholeTurns(t *testing.T) {
 				msgs []llm.Message
 			}
 			var all []turn
-			from := 0 // where the window must not begin before
+			from := 0 // earliest start of the window
 			for n := range 30 {
 				id := fmt.Sprint("t", n)
 				f.same("s", id)
@@ -49,7 +49,7 @@ func TestTrimKeepsWholeTurns(t *testing.T) {
 				fatal(t, f.Trim(t.Context(), "s"))
 				window, _ := f.same("s", "next")
 				wellFormed(t, window)
-				// It is a run of whole turns that ends with the newest.
+				// It is a sequence of whole turns that ends with the newest.
 				start, chars := len(all), 0
 				for rest := len(window); rest > 0 && start > from; start-- {
 					rest -= len(all[start-1].msgs)
