@@ -72,7 +72,7 @@ func TestSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, call := range []string{"first", "second", "third"} {
-		put(t, k, call, strings.Repeat("x", 5000)) // 600 of it are kept
+		put(t, k, call, strings.Repeat("x", 5000)) // 600 bytes are stored
 		at := time.Now().Add(time.Duration(i-10) * time.Minute)
 		if err := os.Chtimes(filepath.Join(k.o.Dir, call+".txt"), at, at); err != nil {
 			t.Fatal(err)
@@ -104,7 +104,7 @@ func TestReadResult(t *testing.T) {
 		name, session, args string
 		want                string // part of the text
 		code                tools.Code
-		size                int // of the text, when it matters
+		size                int // size of the text, if it matters
 	}{
 		{"from the start", "s", `{"id":"call_1"}`, "[0 to 14000 of 30020; go on with offset 14000]", "", 0},
 		{"the end", "s", `{"id":"call_1","offset":30000}`, "Größe: Needle here\n[30000 to 30020 of 30020]", "", 0},
