@@ -36,7 +36,7 @@ type Options struct {
 // Chooser selects the model of each turn. Its methods may be called concurrently.
 type Chooser struct{ o Options }
 
-// New creates a Chooser over a store opened with Migrations. It reads nothing.
+// New creates a Chooser over a store opened with Migrations. It does no I/O.
 func New(o Options) (*Chooser, error) {
 	if o.Store == nil || o.Pins == nil || o.Standing == nil || o.Named == nil {
 		return nil, errors.New("brain: a required option is missing")

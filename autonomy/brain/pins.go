@@ -18,7 +18,7 @@ type Pins struct {
 	pins map[string]string // session -> model; nil until they were read
 }
 
-// NewPins creates the set over a store opened with Migrations. It reads nothing.
+// NewPins creates the set over a store opened with Migrations. It does no I/O.
 func NewPins(db *store.Store) *Pins { return &Pins{db: db} }
 
 // Of returns the model chosen for a conversation, "" for none.

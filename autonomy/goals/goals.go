@@ -108,7 +108,7 @@ type Goals struct {
 	read bool      // next is current
 }
 
-// New creates Goals over a store opened with Migrations. It reads nothing.
+// New creates Goals over a store opened with Migrations. It does no I/O.
 func New(o Options) (*Goals, error) {
 	if o.Store == nil || o.Bus == nil {
 		return nil, errors.New("goals: a required option is missing")

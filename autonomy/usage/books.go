@@ -55,7 +55,7 @@ type Books struct {
 
 type notice struct{ key, text string }
 
-// New creates Books over a store opened with Migrations. It reads nothing.
+// New creates Books over a store opened with Migrations. It does no I/O.
 func New(db *store.Store, o Options) (*Books, error) {
 	if db == nil || o.Prices == nil || o.Zone == nil {
 		return nil, errors.New("usage: a required option is missing")
