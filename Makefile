@@ -9,7 +9,7 @@ GOLANGCI   := v2.15.0
 NFPM       := v2.44.2
 SYSTEMS    := linux darwin windows
 
-.PHONY: build run test check fuzz bench eval dist wine clean lint-tools
+.PHONY: build run test test-long check fuzz bench eval dist wine clean lint-tools
 
 build: ## the program, static and stripped: bin/hob
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o bin/ ./cmd/hob
@@ -23,23 +23,28 @@ RACE := $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && echo -race)
 # pointers takes six times as long as all that is ours.
 WATCHED := -gcflags='modernc.org/...=-race=false -d=checkptr=0'
 
-# The adversary's thousands of attempts take eight times as long with the race
-# detector, and the code they go through is raced by the other tests. The daemon's
-# scenarios and the faults of models are raced in one way each of asking a model,
-# and then played in all.
-# Weeks and years of virtual time go without: they now and then end the race
-# detector itself (golang/go#78156). What goes without it goes without cgo too:
-# those packages are compiled already, for the linters and the program.
-UNRACED := ./cmd/hob/internal/adversary ./cmd/hob/internal/simulate
-PLAIN   := CGO_ENABLED=0 $(GO) test -vet=off -shuffle=on -timeout 15m
-# A program with the race detector sits for a second before it ends, unless it is
-# told not to, and these tests start hundreds. What vet says is in check.
-test: ## every test, shuffled, with the race detector where there is a C compiler; Rego's rules, which only -tags rego builds
+# These packages are tested without the race detector. The attempts of the adversary
+# take eight times as long with it, and the code under them is raced by other tests.
+# Weeks and years of virtual time can crash the detector itself (golang/go#78156).
+# The commands and their bad inputs start hundreds of processes whose code is raced
+# in its own packages; `make test-long` races them as well.
+# A test without the detector runs without cgo, so that it shares the compiled
+# packages of the linters and the program. -s -w: linking takes a third less time.
+UNRACED := ./cmd/hob ./cmd/hob/internal/adversary ./cmd/hob/internal/badinput ./cmd/hob/internal/simulate
+LINKED  := -ldflags='-s -w'
+PLAIN   := CGO_ENABLED=0 $(GO) test -vet=off $(LINKED) -shuffle=on -timeout 15m
+RACED   := CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 $(GO) test $(RACE) $(WATCHED) -vet=off $(LINKED) -shuffle=on -timeout 25m
+# A program with the race detector sleeps for a second before it exits unless
+# atexit_sleep_ms says otherwise. `make check` runs vet.
+test: ## every test, shuffled, with the race detector where there is a C compiler; one of each kind of long test
 	@test -n "$(RACE)" || echo "No C compiler: testing without the race detector."
-	$(if $(RACE),CGO_ENABLED=1 GORACE=atexit_sleep_ms=0) $(GO) test $(RACE) $(if $(RACE),$(WATCHED)) -vet=off -shuffle=on -timeout 25m $$($(GO) list ./... | grep -v -e /internal/adversary -e /internal/simulate)
+	$(if $(RACE),$(RACED),$(PLAIN)) $$($(GO) list ./... | grep -vxE '$(subst $() ,|,$(UNRACED:./%=hob/%))')
 	$(PLAIN) $(UNRACED)
 	$(if $(RACE),$(PLAIN) -run 'TestScenarios|TestFaults|TestVirtualYear' ./cmd/hob/internal/daemon ./watchers)
 	CGO_ENABLED=0 $(GO) vet -tags rego ./autonomy/rules && $(PLAIN) -tags rego ./autonomy/rules
+
+test-long: ## the whole adversary, 500 kills, years, long fuzzing; writes docs/reports (PARTS="crash fuzz" chooses)
+	@sh .ci/long
 
 check: lint-tools ## formatting, vet, linters (staticcheck among them) and builds for three systems
 	@out=$$($(TOOLS)/gofumpt -l .); test -z "$$out" || { echo "not formatted (gofumpt -w):"; echo "$$out"; exit 1; }

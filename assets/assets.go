@@ -10,7 +10,7 @@ import (
 //go:embed web
 var files embed.FS
 
-// Web returns the files of the chat page: index.html, app.js, things.js, health.js,
+// Web returns the files of the chat page: index.html, app.js, pastes.js, things.js, health.js,
 // channels.js, style.css and icon.svg.
 func Web() fs.FS {
 	sub, err := fs.Sub(files, "web")

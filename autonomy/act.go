@@ -58,7 +58,7 @@ func (l *Loop) act(ctx context.Context, t *turn, end result) error {
 			res.said, res.Answer = true, told
 		}
 		if res.said {
-			out := bus.Out{Provenance: res.Source, Hint: hint, Delivery: channels.Delivery{Kind: res.kind, Session: res.session, Channel: res.channel, Chat: res.chat, Text: res.Answer}}
+			out := bus.Out{Provenance: res.Source, Hint: hint, Asks: res.asks, Delivery: channels.Delivery{Kind: res.kind, Session: res.session, Channel: res.channel, Chat: res.chat, Text: res.Answer}}
 			if err := l.o.Bus.SayTx(tx, ev.ID, out); err != nil {
 				return err
 			}

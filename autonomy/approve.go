@@ -1,16 +1,12 @@
 package autonomy
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/google/uuid"
 
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
@@ -47,40 +43,6 @@ func (l *Loop) answerTx(tx *store.Tx, id string, ans guard.Answer) ([]guard.Appr
 	}
 	a, err := l.o.Guard.AnswerTx(tx, id, ans)
 	return []guard.Approval{a}, err
-}
-
-// Decides reports whether a text of the owner may answer a question or order
-// something, as commands do, rather than only be talk.
-func Decides(text string) bool {
-	name, _ := parseCommand(text)
-	_, answer := parseAnswer(text)
-	return name != "" || answer
-}
-
-// everything is "/yes all": the one batch that is open here.
-const everything = "all"
-
-// spoken is a plain answer.
-type spoken struct{ yes, all bool }
-
-// address is how people begin what they say to Hob in a group, where they have to.
-var address = regexp.MustCompile(`(?i)^@?hob[,:]?\s+`)
-
-// parseAnswer reads a bare yes or no, also "Hob, yes".
-func parseAnswer(text string) (spoken, bool) {
-	text = address.ReplaceAllString(strings.TrimSpace(text), "")
-	text = strings.ToLower(strings.Trim(text, ".! "))
-	switch text {
-	case "yes to all", "yes all", "yes to all of them", "approve all", "all yes":
-		return spoken{yes: true, all: true}, true
-	case "no to all", "no all", "no to all of them", "deny all", "all no", "none", "none of them":
-		return spoken{all: true}, true
-	case "yes", "y", "ok", "okay", "yes please", "go ahead", "do it", "approve", "sure", "yep", "confirm":
-		return spoken{yes: true}, true
-	case "no", "n", "nope", "don't", "do not", "no thanks", "deny", "cancel":
-		return spoken{}, true
-	}
-	return spoken{}, false
 }
 
 func (l *Loop) cmdYes(ctx context.Context, ev bus.Event, args string) (string, error) {
@@ -135,46 +97,6 @@ func Lasting(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// decide answers the named question, or the only one of this conversation: a
-// bare yes among several would be a yes to something else than was meant.
-func (l *Loop) decide(ctx context.Context, ev bus.Event, id string, ans guard.Answer) (string, error) {
-	if err := known(ev); err != nil {
-		return "", err
-	}
-	if id == "" || id == everything {
-		waiting, err := l.waiting(ctx, ev)
-		if err != nil {
-			return "", err
-		}
-		one := len(waiting) > 0 && !slices.ContainsFunc(waiting, func(a guard.Approval) bool { return a.Batch != waiting[0].Batch })
-		switch {
-		case len(waiting) == 0:
-			return "There is no question waiting for your answer here.", nil
-		case len(waiting) == 1:
-			id = waiting[0].ID
-		case id == everything && one && waiting[0].Batch != "":
-			id = waiting[0].Batch
-		default:
-			return whichOne(waiting, ans.Approved), nil
-		}
-	}
-	decided, err := l.Answer(ctx, id, ans)
-	switch {
-	case errors.Is(err, guard.ErrDecided), errors.Is(err, guard.ErrNoApproval), errors.Is(err, guard.ErrScope):
-		return "", err
-	case err != nil:
-		return "", fmt.Errorf("your answer could not be saved: %w", err)
-	}
-	what := decided[0].Summary
-	if n := len(decided); n > 1 {
-		what = fmt.Sprintf("%s, and %d more like it", what, n-1)
-	}
-	if ans.Approved {
-		return "Thank you. Going on: " + what, nil
-	}
-	return "All right, I will not do that: " + what, nil
-}
-
 // known refuses to let a message decide of which nobody knows what program
 // handed it in, or who: it may be one that Hob has started.
 func known(ev bus.Event) error {
@@ -183,71 +105,6 @@ func known(ev bus.Event) error {
 		err = errors.New("it cannot be found out who or which program wrote this, so it decides nothing; use hob approve in a terminal, or a chat that is paired with me")
 	}
 	return err
-}
-
-// waiting lists the questions that an answer in this chat may mean, oldest
-// first: still open, and delivered to this very chat before the answer was
-// written.
-func (l *Loop) waiting(ctx context.Context, ev bus.Event) ([]guard.Approval, error) {
-	until := taken(ev.ID)
-	if at := ev.ReceivedAt.Add(skew); !ev.ReceivedAt.IsZero() && at.Before(until) {
-		until = at
-	}
-	asked, err := l.o.Bus.Asked(ctx, ev.Session, until)
-	if err != nil {
-		return nil, err
-	}
-	var open []guard.Approval
-	for _, q := range asked {
-		here := q.Channel == ev.Channel && q.Chat == ev.Chat
-		if !here && (l.o.Pushes(q.Channel) || l.o.Pushes(ev.Channel)) { // clients that pull share a conversation
-			continue
-		}
-		list, err := l.o.Guard.Approvals(ctx, guard.Pending, "", q.Event, 100)
-		if err != nil {
-			return nil, err
-		}
-		for _, a := range list {
-			if strings.Contains(q.Text, a.ID) && time.Now().Before(a.ExpiresAt) {
-				open = append(open, a)
-			}
-		}
-	}
-	slices.SortFunc(open, func(x, y guard.Approval) int {
-		return cmp.Or(x.CreatedAt.Compare(y.CreatedAt), cmp.Compare(x.ID, y.ID))
-	})
-	return slices.CompactFunc(open, func(x, y guard.Approval) bool { return x.ID == y.ID }), nil
-}
-
-// skew is how far a platform's clock, which says when a message was written, may
-// be behind without an answer being taken for an older one. Many cut to the second.
-const skew = 2 * time.Second
-
-// taken is when an event was taken by this machine's clock, which its id tells.
-func taken(event string) time.Time {
-	id, err := uuid.Parse(event)
-	if err != nil {
-		return time.Now()
-	}
-	return time.Unix(id.Time().UnixTime()).Add(time.Millisecond) // it is cut to the millisecond
-}
-
-func whichOne(waiting []guard.Approval, yes bool) string {
-	word := "/no"
-	if yes {
-		word = "/yes"
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d questions wait for you. Which one do you mean?", len(waiting))
-	batches := map[string]bool{"": true}
-	for _, a := range waiting {
-		if !batches[a.Batch] {
-			batches[a.Batch] = true
-			fmt.Fprintf(&b, "\n%s %s — all of these alike", word, a.Batch)
-		}
-		fmt.Fprintf(&b, "\n%s %s — %s", word, a.ID, a.Summary)
-	}
-	return b.String()
 }
 
 func (l *Loop) cmdGrants(ctx context.Context, _ bus.Event, _ string) (string, error) {

@@ -92,17 +92,26 @@ func parseCommand(text string) (name, args string) {
 // command runs one, or takes a bare yes or no as the answer to a question.
 func (l *Loop) command(ctx context.Context, ev bus.Event) (result, error) {
 	name, args := parseCommand(ev.Text)
+	res := result{how: "command", kind: channels.Reply, said: true, session: ev.Session, channel: ev.Channel, chat: ev.Chat}
+	res.Source = provenance.Hob
 	if name == "" {
 		said, _ := parseAnswer(ev.Text)
+		if said.talk {
+			var err error
+			res.Answer, res.asks, err = l.remind(ctx, ev)
+			return res, err
+		}
 		if name = "deny"; said.yes {
 			name = "approve"
 		}
 		if args = ""; said.all {
 			args = everything
 		}
+		var err error
+		if res.asks, err = l.repeats(ctx, ev, said.all); err != nil {
+			return res, err
+		}
 	}
-	res := result{how: "command", kind: channels.Reply, said: true, session: ev.Session, channel: ev.Channel, chat: ev.Chat}
-	res.Source = provenance.Hob
 	for _, c := range commands() {
 		if c.names[0] != name {
 			continue

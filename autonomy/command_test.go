@@ -32,9 +32,14 @@ func TestParseCommand(t *testing.T) {
 
 // In a group of Messages only what names Hob is heard.
 func TestAnswersThatNameHob(t *testing.T) {
-	for text, yes := range map[string]bool{"yes": true, "Hob, yes!": true, "hob no": false, "@Hob: go ahead": true, "Hob no": false} {
+	for text, yes := range map[string]bool{"yes": true, "Hob, yes!": true, "hob no": false, "@Hob: ja": true, "Sí.": true, "NON": false, "y": true, "Hob no": false} {
 		if s, ok := parseAnswer(text); !ok || s.yes != yes {
 			t.Errorf("%q is %+v, %v", text, s, ok)
+		}
+	}
+	for _, text := range []string{"ok", "OK!", "sure", "go ahead", "do it", "yep", "Hob, okay", "confirm"} {
+		if s, ok := parseAnswer(text); !ok || !s.talk || s.yes {
+			t.Errorf("%q is %+v, %v, want talk", text, s, ok)
 		}
 	}
 	for _, text := range []string{"hobyes", "Hob", "Hob, yes but later", "tell Hob yes"} {

@@ -23,6 +23,7 @@ import (
 	"hob/knowledge/store"
 	"hob/knowledge/store/storetest"
 	"hob/platform/origins"
+	"hob/platform/provenance"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -65,7 +66,7 @@ func testTools(e *effects) []tools.Tool {
 				if _, err := tx.Exec(`INSERT INTO items (call, text) VALUES (?, ?)`, c.ID, in.Text); err != nil {
 					return tools.Result{}, err
 				}
-				return tools.Result{Text: "Added " + in.Text + ".", Undo: tools.NewUndo("remove the item", c.ID)}, nil
+				return tools.Result{Source: provenance.Tool, Text: "Added " + in.Text + ".", Undo: tools.NewUndo("remove the item", c.ID)}, nil
 			},
 			UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
 				var id string
@@ -83,7 +84,7 @@ func testTools(e *effects) []tools.Tool {
 				e.mu.Lock()
 				defer e.mu.Unlock()
 				e.sent = append(e.sent, in.Text)
-				return tools.Result{Text: "Sent " + in.Text + "."}, nil
+				return tools.Result{Source: provenance.Tool, Text: "Sent " + in.Text + "."}, nil
 			},
 			Summary: func(in textArgs) string { return "Send " + in.Text },
 		}),
@@ -101,7 +102,7 @@ func testTools(e *effects) []tools.Tool {
 						return tools.Result{}, ctx.Err()
 					}
 				}
-				return tools.Result{Text: "Changed."}, nil
+				return tools.Result{Source: provenance.Tool, Text: "Changed."}, nil
 			},
 		}),
 		tools.New(tools.Def[textArgs]{
@@ -236,10 +237,13 @@ func fatal(t testing.TB, err error) {
 	}
 }
 
+// testClient is the program with which the owner talks in tests.
+const testClient = "page"
+
 // put sends a message of the owner without waiting.
 func (e *engine) put(session, text, key string) string {
 	e.t.Helper()
-	acc, err := e.loop.Receive(e.t.Context(), channels.Inbound{Channel: "web", Session: session, FromOwner: true, Text: text, Key: key})
+	acc, err := e.loop.Receive(e.t.Context(), channels.Inbound{Channel: "web", Client: testClient, Session: session, FromOwner: true, Text: text, Key: key})
 	fatal(e.t, err)
 	return acc.Event
 }
@@ -254,6 +258,7 @@ func (e *engine) settle(id string) bus.Event {
 		fatal(e.t, err)
 		if ev.State == bus.Done || ev.State == bus.Dead || (ev.State == bus.Pending && !ev.NotBefore.IsZero()) {
 			cancel()
+			fatal(e.t, e.bus.MarkShown(e.t.Context(), testClient, bus.Display{Event: id})) // as the API does
 			return ev
 		}
 		select {

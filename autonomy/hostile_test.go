@@ -97,15 +97,21 @@ func TestABareYesAmongSeveralDecidesNothing(t *testing.T) {
 	}
 }
 
-// A watcher's question is put in the owner's chat, and answered there.
-func TestAYesReachesAWatchersQuestion(t *testing.T) {
+// A watcher's question is put in the owner's chat, and answered there by its id: a bare
+// yes could be meant for something else.
+func TestReview1_WatchersQuestionIsAnsweredByItsID(t *testing.T) {
 	m := scripted(llmtest.Answer{Match: "hello", Text: "hi"}, llmtest.Answer{Match: "send it", Calls: []llmtest.Call{use("send_text", "x")}}, llmtest.Answer{Text: "sent"})
 	e := start(t, setup{model: m})
 	e.say("chat", "hello")
 	e.specs["w"] = watchers.Spec{ID: "w", Kind: "file", Mode: watchers.Do, Action: "send it", Report: "chat", Provenance: provenance.Owner}
 	fatal(t, e.loop.Fire(t.Context(), "w", []watchers.Signal{{Key: "1", Text: "a file", Source: provenance.Outside}}, nil))
 	a := e.pending(1)[0]
-	if got := e.say("chat", "yes"); !strings.HasPrefix(got, "Thank you") {
+	for _, word := range []string{"yes", "ok", "/yes", "/yes all"} {
+		if got := e.say("chat", word); !strings.Contains(got, "/yes "+a.ID) || len(e.effects.sent) != 0 {
+			t.Errorf("%s: %q, %v", word, got, e.effects.sent)
+		}
+	}
+	if got := e.say("chat", "/yes "+a.ID); !strings.HasPrefix(got, "Thank you") {
 		t.Errorf("yes: %q", got)
 	}
 	e.await(a.Event)

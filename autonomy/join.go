@@ -39,6 +39,10 @@ func joined(waiting, next bus.Event) (text string, payload json.RawMessage, ok b
 		len(waiting.Payload)+len(next.Payload) > joinedData || len(waiting.Text)+len(next.Text) > joinedText {
 		return "", nil, false
 	}
+	if len(b.OutsideFrom) > 0 { // the sources of b stay beside the texts of b
+		a.OutsideFrom = append(a.OutsideFrom, make([]channels.TextSource, len(a.Outside)-len(a.OutsideFrom))...)
+		a.OutsideFrom = append(a.OutsideFrom, b.OutsideFrom...)
+	}
 	a.Outside = append(a.Outside, b.Outside...)
 	a.Images = append(a.Images, b.Images...)
 	if b.Name != "" {

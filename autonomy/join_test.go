@@ -174,12 +174,42 @@ func TestWhatIsShownOfATurn(t *testing.T) {
 	if got = strings.TrimPrefix(got, "<reset>"); got != "let me see<break><stop>" {
 		t.Errorf("until the question: %q", got)
 	}
-	e.hears(0, "2", "yes")
+	e.hears(0, "2", "/yes "+e.pending(1)[0].ID)
 	e.await(acc.Event)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	got = strings.Join(v.what, "")
 	if !strings.Contains(got, "the answer") || !strings.Contains(got, "<stop>") {
 		t.Errorf("after the yes: %q", got)
+	}
+}
+
+// Where each untrusted text came from is still known once two messages are one.
+func TestReview2_JoinedPartsKeepTheirOrigins(t *testing.T) {
+	e := start(t, setup{idle: true, model: scripted(), pushes: map[string]bool{"chat": true}})
+	var id string
+	for i, in := range []channels.Inbound{
+		{Text: "look at this", Outside: []string{"a quote"}},
+		{Text: "and this", Outside: []string{"from a pipe", "from the clipboard"}, OutsideFrom: []channels.TextSource{{Origin: channels.Piped}, {Origin: channels.Pasted}}},
+		{Text: "and that", Outside: []string{"x,y"}, OutsideFrom: []channels.TextSource{{Origin: channels.FromFile, Name: "a.csv"}}},
+	} {
+		in.Channel, in.Chat, in.Sender, in.FromOwner, in.Key, in.Settle = "chat", "7", "ada", true, fmt.Sprint(i), 20*time.Second
+		acc, err := e.loop.Receive(t.Context(), in)
+		fatal(t, err)
+		if id == "" {
+			id = acc.Event
+		}
+		if acc.Event != id {
+			t.Fatalf("message %d is another event", i)
+		}
+	}
+	ev, err := e.bus.Event(t.Context(), id)
+	fatal(t, err)
+	if ev.Text != "look at this\nand this\nand that" {
+		t.Errorf("the user's words are %q", ev.Text)
+	}
+	want := "piped text, 11 characters; pasted text, 18 characters; file, a.csv"
+	if got := strings.Join(autonomy.Attachments(ev), "; "); got != want {
+		t.Errorf("it came with %q, want %q; %s", got, want, ev.Payload)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"hob/autonomy/session"
 	"hob/channels"
 	"hob/knowledge/store"
+	"hob/platform/signature"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -119,9 +120,9 @@ type Options struct {
 
 // Trigger is a webhook that starts a turn.
 type Trigger struct {
-	Action  string // what to do, in plain words
-	Session string // where to report
-	Secret  []byte // HMAC secret; empty: the API token is required
+	Action  string           // what to do, in plain words
+	Session string           // where to report
+	Secret  signature.Secret // no value: the API token is required
 }
 
 // Loop is the engine. Its methods may be called concurrently; Run once.

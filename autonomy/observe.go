@@ -1,6 +1,7 @@
 package autonomy
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -26,6 +27,7 @@ const (
 	ErrTooLong unfit = "the message is longer than 10 MB; send it as a file"
 	ErrNotText unfit = "the message is not valid UTF-8; send it as UTF-8 text"
 	ErrEmpty   unfit = "the message is empty"
+	ErrMixed   unfit = "a command or an answer cannot carry pasted, piped or file text; send it alone"
 )
 
 type unfit string
@@ -38,17 +40,25 @@ func (unfit) Is(target error) bool { return target == channels.ErrUnfit }
 
 // message is the payload of a message event.
 type message struct {
-	Outside []string         `json:"outside,omitempty"`
-	Images  []channels.Image `json:"images,omitempty"`
-	Via     string           `json:"via,omitempty"`
-	Unknown bool             `json:"unknown,omitempty"` // who handed it in is not known
-	Name    string           `json:"name,omitempty"`
-	Title   string           `json:"title,omitempty"`  // the chat's name
-	Server  string           `json:"server,omitempty"` // id of the server or workspace
-	Extra   json.RawMessage  `json:"extra,omitempty"`
+	Outside []string `json:"outside,omitempty"`
+	// OutsideFrom: see channels.Inbound.
+	OutsideFrom []channels.TextSource `json:"outside_from,omitempty"`
+	Images      []channels.Image      `json:"images,omitempty"`
+	Via         string                `json:"via,omitempty"`
+	Unknown     bool                  `json:"unknown,omitempty"` // who handed it in is not known
+	Name        string                `json:"name,omitempty"`
+	Title       string                `json:"title,omitempty"`  // the chat's name
+	Server      string                `json:"server,omitempty"` // id of the server or workspace
+	Extra       json.RawMessage       `json:"extra,omitempty"`
 	// Until: its sender has written too much, and is told that nothing is read
 	// before.
 	Until time.Time `json:"until,omitzero"`
+	// Client is the program that sent it over the API; see channels.Inbound, as of the
+	// others.
+	Client      string   `json:"client,omitempty"`
+	ReplyTo     []string `json:"reply_to,omitempty"`
+	Threaded    bool     `json:"threaded,omitempty"`
+	OnlyReplies bool     `json:"only_replies,omitempty"`
 	// Shared: it is no chat between the owner and Hob alone, or was written on
 	// another channel than where it is answered; see bus.OwnersChat.
 	Shared bool `json:"shared,omitempty"`
@@ -177,8 +187,10 @@ func (l *Loop) Receive(ctx context.Context, in channels.Inbound) (channels.Accep
 		return channels.Accepted{}, ErrNotText
 	case len(in.Text) > MaxText:
 		return channels.Accepted{}, ErrTooLong
-	case strings.TrimSpace(in.Text) == "" && len(in.Images) == 0:
+	case strings.TrimSpace(in.Text) == "" && len(in.Images) == 0 && len(in.OutsideFrom) == 0:
 		return channels.Accepted{}, ErrEmpty
+	case len(in.OutsideFrom) > 0 && Decides(in.Text):
+		return channels.Accepted{}, ErrMixed
 	}
 	ev, err := l.event(ctx, in)
 	if err != nil {
@@ -258,6 +270,9 @@ func (l *Loop) event(ctx context.Context, in channels.Inbound) (bus.Event, error
 		in.Session = in.Conversation(l.o.SharedGroups)
 	}
 	shared := in.Group
+	if in.Client = cmp.Or(in.Client, noClient); l.o.Pushes(in.Channel) {
+		in.Client = ""
+	}
 	// A conversation of another channel is answered there: "telegram:42", or
 	// "telegram:42:ada" in a group, which only its row tells apart.
 	if name, chat, ok := strings.Cut(in.Session, ":"); ok && name != in.Channel && l.o.Pushes(name) {
@@ -270,7 +285,10 @@ func (l *Loop) event(ctx context.Context, in channels.Inbound) (bus.Event, error
 			in.Chat = info.Chat
 		}
 	}
-	payload, err := json.Marshal(message{Outside: in.Outside, Images: in.Images, Via: in.Via, Unknown: in.Unknown, Name: in.SenderName, Title: in.ChatName, Server: in.Server, Extra: in.Payload, Shared: shared})
+	payload, err := json.Marshal(message{
+		Outside: in.Outside, OutsideFrom: in.OutsideFrom, Images: in.Images, Via: in.Via, Unknown: in.Unknown, Name: in.SenderName, Title: in.ChatName, Server: in.Server, Extra: in.Payload, Shared: shared,
+		Client: in.Client, ReplyTo: in.ReplyTo, Threaded: in.Threaded, OnlyReplies: in.OnlyReplies,
+	})
 	if err != nil {
 		return bus.Event{}, fmt.Errorf("take message: %w", err)
 	}
@@ -288,12 +306,12 @@ func (l *Loop) event(ctx context.Context, in channels.Inbound) (bus.Event, error
 		return ev, nil
 	} else if command != "" {
 		ev.Lane = commandLane(in.Session)
-	} else if _, yes := parseAnswer(in.Text); yes {
-		waiting, err := l.waiting(ctx, ev)
+	} else if _, bare := parseAnswer(in.Text); bare {
+		answers, err := l.answersHere(ctx, ev)
 		if err != nil {
 			return ev, err
 		}
-		if len(waiting) > 0 {
+		if answers {
 			ev.Lane = commandLane(in.Session)
 		}
 	}

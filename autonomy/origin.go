@@ -3,9 +3,12 @@ package autonomy
 import (
 	"cmp"
 	"context"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"hob/autonomy/bus"
+	"hob/channels"
 	"hob/platform/origins"
 	"hob/platform/provenance"
 )
@@ -23,7 +26,56 @@ func messageOrigins(ev bus.Event, m message) []provenance.Origin {
 	if len(m.Outside) == 0 {
 		return nil
 	}
-	return []provenance.Origin{{Kind: "client", Label: cmp.Or(m.Via, ev.Channel), Event: ev.ID}}
+	return provenance.Join(outsideOrigins(ev, m))
+}
+
+// outsideOrigins returns the origin of each untrusted text that came with a message of
+// the owner, in the order of these texts.
+func outsideOrigins(ev bus.Event, m message) []provenance.Origin {
+	if ev.Provenance.Tainted() {
+		return nil // all of it is the sender's
+	}
+	out := make([]provenance.Origin, len(m.Outside))
+	for i, text := range m.Outside {
+		out[i] = provenance.Origin{Kind: "client", Label: cmp.Or(m.Via, ev.Channel), Event: ev.ID}
+		if i >= len(m.OutsideFrom) {
+			continue
+		}
+		from := m.OutsideFrom[i]
+		kinds := map[channels.TextOrigin]string{channels.Pasted: "paste", channels.Piped: "pipe", channels.FromFile: "file"}
+		if kind, ok := kinds[from.Origin]; ok {
+			out[i] = provenance.Origin{Kind: kind, Label: cmp.Or(from.Name, SizeOf(text)), Event: ev.ID}
+		}
+	}
+	return out
+}
+
+// Attachments names the untrusted texts that a client sent along with a message: "pasted
+// text, 1,234 characters". Nothing in it but the label is anybody else's choice.
+func Attachments(ev bus.Event) (out []string) {
+	m, err := messageOf(ev)
+	if err != nil || ev.Kind != bus.Message || ev.Provenance.Tainted() {
+		return nil
+	}
+	names := map[string]string{"paste": "pasted text, ", "pipe": "piped text, ", "file": "file, "}
+	for i, o := range outsideOrigins(ev, m) {
+		if name, ok := names[o.Kind]; ok && i < len(m.OutsideFrom) {
+			out = append(out, name+o.Label)
+		}
+	}
+	return out
+}
+
+// SizeOf says how long a text is: "1,234 characters".
+func SizeOf(text string) string {
+	digits := strconv.Itoa(utf8.RuneCountInString(text))
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	if digits == "1" {
+		return "1 character"
+	}
+	return digits + " characters"
 }
 
 // firedOrigins are from where the outside text came that a watcher, a schedule

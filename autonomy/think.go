@@ -32,6 +32,7 @@ type result struct {
 	session, channel, chat string       // where it is told
 	goal                   *goals.Ended // how an event of a goal ended
 	digest                 bool         // what is told is read when the event ends
+	asks                   []string     // approvals that what is told asks for
 }
 
 // think turns an event into an answer.
@@ -95,13 +96,13 @@ func (l *Loop) converse(ctx context.Context, ev bus.Event) (result, error) {
 		return res, err
 	}
 	t := agent.Turn{
-		Event: ev, Text: steerText(ev.Text), Source: ev.Provenance, Said: func() []agent.Said { return l.said(ev.ID) }, Outside: m.Outside, Origins: messageOrigins(ev, m), Attended: ev.Provenance == provenance.Owner,
+		Event: ev, Text: steerText(ev.Text), Source: ev.Provenance, Said: func() []agent.Said { return l.said(ev.ID) }, Outside: m.Outside, OutsideFrom: outsideOrigins(ev, m), Origins: messageOrigins(ev, m), Attended: ev.Provenance == provenance.Owner,
 		Origin: ev.Channel, Report: ev.Session, Channel: ev.Channel, Chat: ev.Chat, Told: told, Cancelled: l.wasCancelled(ev.ID), Hold: l.holder(ev.ID),
 	}
 	if m.Via != "" {
 		t.Origin = m.Via
 	}
-	t.Person = ownerPerson
+	t.Person, t.Private = ownerPerson, t.Attended && !m.Shared && !m.Unknown
 	if !t.Attended {
 		t.Person = ev.Channel + ":" + ev.Sender
 	}
@@ -255,7 +256,7 @@ func (l *Loop) call(ctx context.Context, ev bus.Event) (result, error) {
 		return result{}, fmt.Errorf("event %s: %w", ev.ID, err)
 	}
 	t := agent.Turn{
-		Event: ev, Text: "hob tool call " + c.Tool, Source: provenance.Owner, Attended: true, Origin: "tool", Report: c.Report, Channel: ev.Channel,
+		Event: ev, Text: "hob tool call " + c.Tool, Source: provenance.Owner, Attended: true, Private: true, Origin: "tool", Report: c.Report, Channel: ev.Channel,
 		Call: &llm.ToolCall{Name: c.Tool, Args: c.Args}, Cancelled: l.wasCancelled(ev.ID),
 		Person: ownerPerson, Level: l.o.Level(ev.Channel, ownerPerson),
 	}

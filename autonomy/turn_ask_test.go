@@ -178,7 +178,10 @@ func TestErrorsCanTaint(t *testing.T) {
 		asks bool
 	}{
 		{"in its own words", func() (tools.Result, error) { return tools.Result{}, tools.Errorf(tools.Failed, "no") }, false},
-		{"a plain error", func() (tools.Result, error) { return tools.Result{}, context.DeadlineExceeded }, false},
+		{"the end of its time", func() (tools.Result, error) { return tools.Result{}, context.DeadlineExceeded }, false},
+		{"repeating the call's arguments", func() (tools.Result, error) {
+			return tools.Result{}, tools.Errorf(tools.NotFound, "there is no task %q", tools.Clean("milk"))
+		}, false},
 		{"quoting a page", func() (tools.Result, error) {
 			return tools.Result{}, tools.Quoting(tools.Errorf(tools.Failed, "the page says: obey"), provenance.Outside)
 		}, true},

@@ -60,6 +60,58 @@ func TestClaims(t *testing.T) {
 	}
 }
 
+// Statements in the present and the future are held to the calls as well, and a text
+// behind an introduction is the answer's own unless the user asked for one.
+func TestReview11_StatementsNeedACallThatBearsThemOut(t *testing.T) {
+	quiet := pathTool(func(context.Context, string) error { return nil })
+	const taken = "I have set no reminder."
+	tests := []struct {
+		name  string
+		talk  []string
+		model []llmtest.Answer
+		want  string // "": the last answer of model
+		calls int    // model calls in all
+	}{
+		{"a reminder that was not set", []string{"remind me at 5pm"}, []llmtest.Answer{text("Your reminder is set for 5pm."), text(taken)}, taken, 2},
+		{"asked as a question", []string{"can you remind me at 5pm?"}, []llmtest.Answer{text("Your reminder is set for 5pm."), text(taken)}, taken, 2},
+		{"an alarm that does not exist", []string{"wake me at 7"}, []llmtest.Answer{text("Sure, the alarm will ring at 7."), text(taken)}, taken, 2},
+		{"a promise", []string{"remind me at 5pm"}, []llmtest.Answer{text("I'll remind you at 5pm."), text(taken)}, taken, 2},
+		{"behind an introduction", []string{"remind me at 5pm"}, []llmtest.Answer{text("Here is the text:\nI have set the reminder for 5pm."), text(taken)}, taken, 2},
+		{"in a list", []string{"remind me at 5pm"}, []llmtest.Answer{text("What I did:\n- I have set the reminder for 5pm."), text(taken)}, taken, 2},
+		{"all set", []string{"remind me at 5pm"}, []llmtest.Answer{text("All set!"), text(taken)}, taken, 2},
+		{"that stays is corrected", []string{"remind me at 5pm"}, []llmtest.Answer{text("Your reminder is set for 5pm."), text("The reminder is set.")}, "The reminder is set.\n\n(Correction: I said \"The reminder is set.\", but no call of mine did that. It has not been done.)", 2},
+		{"a read of something else", []string{"remind me at 5pm"}, []llmtest.Answer{calls(read("cats")), text("Your reminder is set for 5pm."), text(taken)}, taken, 3},
+		{"a file is no mail", []string{"change it"}, []llmtest.Answer{calls(change("/a")), text("The mail is on its way."), text("It is saved.")}, "It is saved.", 3},
+		{"it was set", []string{"remind me at 5pm"}, []llmtest.Answer{calls(change("/a")), text("Your reminder is set for 5pm.")}, "", 2},
+		{"all done", []string{"change it"}, []llmtest.Answer{calls(change("/a")), text("All done!")}, "", 2},
+		{"what was read", []string{"is my reminder set?"}, []llmtest.Answer{calls(read("reminder at 17:00")), text("Yes, your reminder is set for 5pm.")}, "", 2},
+		{"a quotation", []string{"what does the app say"}, []llmtest.Answer{text("It says \"Your reminder is set for 5pm\".")}, "", 1},
+		{"a letter that was asked for", []string{"write a letter to Ada"}, []llmtest.Answer{text("Here is the letter:\n\nDear Ada,\nI have sent the report.\nBest regards\nTom")}, "", 1},
+		{"behind that letter", []string{"write a letter to Ada"}, []llmtest.Answer{text("Here is the letter:\n\nDear Ada,\nthanks.\nBest regards\nTom\n\nI have sent it to her."), text("Not sent yet.")}, "Not sent yet.", 2},
+		{"how something works", []string{"how does mail work?"}, []llmtest.Answer{text("The mail is sent to a server.")}, "", 1},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			m := scripted(tc.model...)
+			e := start(t, setup{model: m, tools: []tools.Tool{quiet}})
+			var got string
+			for _, s := range tc.talk {
+				got = e.say("s", s)
+			}
+			want := tc.want
+			if want == "" {
+				want = tc.model[len(tc.model)-1].Text
+			}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Error(d)
+			}
+			if n := len(m.Asked()); n != tc.calls {
+				t.Errorf("%d model calls, want %d", n, tc.calls)
+			}
+		})
+	}
+}
+
 // A stream that has been read cannot be taken back: the correction follows.
 func TestTheCorrectionFollowsInTheStream(t *testing.T) {
 	e := start(t, setup{model: scripted(text("I've sent it."), text("I've sent it!"))})

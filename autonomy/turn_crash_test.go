@@ -14,6 +14,7 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/llm/llmtest"
 	"hob/channels"
+	"hob/platform/provenance"
 	"hob/tools"
 )
 
@@ -88,7 +89,7 @@ func pay(effect func(), hook func(at string)) tools.Tool {
 			hook("before the effect")
 			effect()
 			hook("after the effect")
-			return tools.Result{Text: "Paid."}, nil
+			return tools.Result{Source: provenance.Tool, Text: "Paid."}, nil
 		},
 	})
 }

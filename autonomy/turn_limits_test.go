@@ -13,6 +13,7 @@ import (
 	"hob/autonomy/llm"
 	"hob/autonomy/llm/llmtest"
 	"hob/knowledge/store"
+	"hob/platform/provenance"
 	"hob/tools"
 )
 
@@ -80,9 +81,9 @@ func flaky() tools.Tool {
 		Spec: tools.Spec{Name: "flaky", Category: "test", Description: "Sometimes works.", Effects: tools.Read, Core: true},
 		Run: func(_ context.Context, _ tools.Call, in textArgs) (tools.Result, error) {
 			if strings.HasPrefix(in.Text, "bad") {
-				return tools.Result{}, tools.Errorf(tools.NotFound, "there is no %s", in.Text)
+				return tools.Result{}, tools.Errorf(tools.NotFound, "there is no %s", tools.Clean(in.Text))
 			}
-			return tools.Result{Text: "fine"}, nil
+			return tools.Result{Source: provenance.Tool, Text: "fine"}, nil
 		},
 	})
 }
@@ -191,7 +192,7 @@ func TestReadsRunTogether(t *testing.T) {
 		mu.Unlock()
 		select {
 		case <-all: // nobody goes on before everybody has begun
-			return tools.Result{Text: "met " + text}, nil
+			return tools.Result{Source: provenance.Tool, Text: "met " + text}, nil
 		case <-ctx.Done():
 			return tools.Result{}, ctx.Err()
 		}
@@ -202,7 +203,7 @@ func TestReadsRunTogether(t *testing.T) {
 	own := tools.New(tools.Def[textArgs]{Spec: spec("own_read"), RunTx: func(_ context.Context, tx *store.Tx, _ tools.Call, in textArgs) (tools.Result, error) {
 		var n int
 		err := tx.QueryRow(`SELECT count(*) FROM items`).Scan(&n)
-		return tools.Result{Text: fmt.Sprintf("%s: %d items", in.Text, n)}, err
+		return tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("%s: %d items", in.Text, n)}, err
 	}})
 	together := tools.New(tools.Def[textArgs]{Spec: spec("meet"), Run: func(ctx context.Context, _ tools.Call, in textArgs) (tools.Result, error) {
 		return meet(ctx, in.Text)

@@ -11,6 +11,7 @@ import (
 	"hob/autonomy"
 	"hob/autonomy/llm/llmtest"
 	"hob/channels"
+	"hob/platform/provenance"
 	"hob/tools"
 )
 
@@ -20,7 +21,7 @@ func TestTheFeedShowsHowFarAToolIs(t *testing.T) {
 		Spec: tools.Spec{Name: "crawl", Category: "test", Description: "Crawl.", Effects: tools.Read, Core: true},
 		Run: func(_ context.Context, c tools.Call, _ textArgs) (tools.Result, error) {
 			c.Progress(0.25, "page 1 of 4")
-			return tools.Result{Text: "crawled"}, nil
+			return tools.Result{Source: provenance.Tool, Text: "crawled"}, nil
 		},
 	})
 	m := scripted(calls(call("crawl", `{"text":"x"}`)), llmtest.Answer{Text: "done"})
@@ -55,7 +56,7 @@ func TestATurnShowsThatItIsAtWork(t *testing.T) {
 	}
 	m := reply(func(llmtest.Request) llmtest.Answer {
 		note("asked")
-		return llmtest.Answer{Text: "done"}
+		return llmtest.Answer{Text: "hello to you"}
 	})
 	e := start(t, setup{model: m, change: func(o *autonomy.Options) {
 		o.Typing = func(_ context.Context, channel, chat string) func() {

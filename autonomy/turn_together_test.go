@@ -11,6 +11,7 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/llm/llmtest"
+	"hob/platform/provenance"
 	"hob/tools"
 )
 
@@ -26,7 +27,7 @@ func pathTool(run func(ctx context.Context, path string) error) tools.Tool {
 		Spec:  tools.Spec{Name: "change_path", Category: "test", Description: "Change a path.", Effects: tools.Write, Core: true},
 		Paths: func(in pathArgs) []string { return []string{in.Path} },
 		Run: func(ctx context.Context, _ tools.Call, in pathArgs) (tools.Result, error) {
-			return tools.Result{Text: "changed " + in.Path}, run(ctx, in.Path)
+			return tools.Result{Source: provenance.Tool, Text: "changed " + in.Path}, run(ctx, in.Path)
 		},
 	})
 }

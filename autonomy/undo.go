@@ -64,7 +64,7 @@ func (l *Loop) Undo(ctx context.Context, r UndoRequest) (tools.Result, error) {
 		return tools.Result{}, err
 	}
 	if len(list) == 0 {
-		return tools.Result{Text: "There is nothing to " + r.verb() + ".", Data: UndoOutcome{}.complete()}, nil
+		return tools.Result{Source: provenance.Tool, Text: "There is nothing to " + r.verb() + ".", Data: UndoOutcome{}.complete()}, nil
 	}
 	return l.undoAll(ctx, r, list)
 }
@@ -129,7 +129,7 @@ func (l *Loop) notUndone(r UndoRequest, e bus.Entry, list []bus.Entry, err error
 	if r.ID == "" && tools.CodeOf(err) == tools.Conflict { // stepping over it would undo what nobody meant
 		text += "; earlier actions are in `hob undo --list`, and /undo ID takes one of them back"
 	}
-	return tools.Quoting(tools.Errorf(tools.CodeOf(err), "%s", text), src)
+	return tools.Quoting(tools.Errorf(tools.CodeOf(err), "%s", tools.Clean(text)), src)
 }
 
 // complete makes lists of what is empty, for programs.
@@ -215,7 +215,7 @@ func (l *Loop) undoableID(ctx context.Context, id string) ([]bus.Entry, error) {
 	}
 	list, err := l.o.Bus.UndoableOf(ctx, event)
 	if err == nil && len(list) == 0 {
-		err = tools.Errorf(tools.NotFound, "%s did nothing that can still be taken back; see: hob undo --list", id)
+		err = tools.Errorf(tools.NotFound, "%s did nothing that can still be taken back; see: hob undo --list", tools.Clean(id))
 	}
 	return list, err
 }
@@ -237,9 +237,9 @@ func (l *Loop) sender(ctx context.Context, event, delivery string) (bus.Entry, b
 func (l *Loop) one(e bus.Entry) ([]bus.Entry, error) {
 	switch {
 	case !e.UndoneAt.IsZero():
-		return nil, tools.Errorf(tools.Conflict, "%s was already undone", e.Call)
+		return nil, tools.Errorf(tools.Conflict, "%s was already undone", tools.Clean(e.Call))
 	case e.Undo == nil || e.State != bus.CallDone:
-		return nil, tools.Errorf(tools.Unsupported, "%s (%s, %s) cannot be undone", e.Call, e.Tool, e.State)
+		return nil, tools.Errorf(tools.Unsupported, "%s (%s, %s) cannot be undone", tools.Clean(e.Call), tools.Clean(e.Tool), tools.Clean(e.State))
 	}
 	return []bus.Entry{e}, nil
 }
@@ -255,7 +255,7 @@ func (l *Loop) redoable(ctx context.Context, id string) ([]bus.Entry, error) {
 	case err != nil:
 		return nil, fmt.Errorf("there is no action %q: %w; see: hob undo --list", id, err)
 	case e.UndoneAt.IsZero():
-		return nil, tools.Errorf(tools.Conflict, "%s was not undone", id)
+		return nil, tools.Errorf(tools.Conflict, "%s was not undone", tools.Clean(id))
 	}
 	return []bus.Entry{e}, nil
 }
@@ -301,10 +301,10 @@ func (l *Loop) tried(ctx context.Context, r UndoRequest, e bus.Entry) (string, e
 	t, ok := l.actor(e.Tool)
 	t = tools.Undoing(t, e.Undo)
 	if !ok {
-		return "", tools.Errorf(tools.Unsupported, "the tool %s is not there any more", e.Tool)
+		return "", tools.Errorf(tools.Unsupported, "the tool %s is not there any more", tools.Clean(e.Tool))
 	}
 	if _, callable := l.o.Catalogue.Get(e.Tool); !callable && r.Origin == "" {
-		return "", &tools.Error{Code: tools.PolicyDenied, Message: "this is for the owner alone to " + r.verb(), Remedy: "say /undo " + e.Call + ", or run: hob undo " + e.Call}
+		return "", &tools.Error{Source: provenance.Tool, Code: tools.PolicyDenied, Message: "this is for the owner alone to " + r.verb(), Remedy: "say /undo " + e.Call + ", or run: hob undo " + e.Call}
 	}
 	if r.Redo {
 		return l.redo(ctx, r, t, e)
@@ -315,7 +315,7 @@ func (l *Loop) tried(ctx context.Context, r UndoRequest, e bus.Entry) (string, e
 func (l *Loop) undo(ctx context.Context, r UndoRequest, t tools.Tool, e bus.Entry) (text string, err error) {
 	u, ok := t.(tools.Undoer)
 	if !ok || !u.CanUndo() {
-		return "", tools.Errorf(tools.Unsupported, "%s cannot be undone", e.Tool)
+		return "", tools.Errorf(tools.Unsupported, "%s cannot be undone", tools.Clean(e.Tool))
 	}
 	own := t.Spec().Own
 	if !own {
@@ -344,7 +344,7 @@ func (l *Loop) undo(ctx context.Context, r UndoRequest, t tools.Tool, e bus.Entr
 func (l *Loop) redo(ctx context.Context, r UndoRequest, t tools.Tool, e bus.Entry) (string, error) {
 	u, ok := t.(tools.Redoer)
 	if !ok || !u.CanRedo() {
-		return "", tools.Errorf(tools.Unsupported, "what %s did cannot be done again by itself; say once more what you want", e.Tool)
+		return "", tools.Errorf(tools.Unsupported, "what %s did cannot be done again by itself; say once more what you want", tools.Clean(e.Tool))
 	}
 	text, data, err := u.Redo(ctx, e.Undo)
 	if err != nil {

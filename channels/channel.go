@@ -43,10 +43,24 @@ type Inbound struct {
 	// Unknown: which program handed the message in could not be found out. It is
 	// heard, and decides nothing: no question is answered by it.
 	Unknown bool
-	Text    string
+	// Client names the program that sent the message over the API, by an id of its own
+	// choice: a page, a terminal. "" on every other channel. A bare yes answers only what
+	// this client has shown.
+	Client string
+	// ReplyTo are the platform's ids of the message that this one replies to, as in
+	// Receipt, or "delivery:" and the id of the delivery. Threaded: it is the first message
+	// of a thread, in which others may have come since.
+	ReplyTo  []string
+	Threaded bool
+	// OnlyReplies: on this channel an approval has to reply to its question.
+	OnlyReplies bool
+	Text        string
 	// Outside is further text that came along and is not the owner's, such as
 	// quoted mail or the history a client sent.
 	Outside []string
+	// OutsideFrom[i] says where Outside[i] came from, as far as a client said so. It
+	// may be shorter than Outside: append to Outside only, never insert.
+	OutsideFrom []TextSource
 	// Images that came along, for the model to see. A driver puts pictures into
 	// Files like everything else; those that a model can see become Images.
 	Images []Image
@@ -197,9 +211,16 @@ type Attachment struct {
 	Path string `json:"path"` // where the copy is
 }
 
+// DeliveryRef is how Inbound.ReplyTo names a delivery by its own id, on a channel that
+// knows which of its messages came of which delivery.
+func DeliveryRef(delivery string) string { return "delivery:" + delivery }
+
 // Receipt is the platform's word that a delivery arrived.
 type Receipt struct {
 	ID string `json:"id,omitempty"` // the platform's id of the message
+	// Parts are the ids of all messages of a text that was split, the first one included.
+	// The Manager sets it.
+	Parts []string `json:"parts,omitempty"`
 }
 
 // Channel is one place to talk. Run hears until ctx ends, handing each message
@@ -346,53 +367,6 @@ func (d Deps) Reveal(what, ref string) (string, error) {
 		return "", fmt.Errorf("the %s: %w", what, err)
 	}
 	return s, nil
-}
-
-// ErrQuick says that a question was answered before anybody could have read it.
-var ErrQuick = errors.New("that was too quick to be meant: read the question, and press again")
-
-// ErrNotOwner says that somebody pressed who is not the owner.
-var ErrNotOwner = errors.New("this question is the owner's to answer")
-
-// Press is one press on a button, as the platform reports it.
-type Press struct {
-	Channel  string
-	Sender   string // stable id of who pressed
-	Chat     string // where
-	Question string
-	Shown    time.Time // since when the buttons have been there
-	Yes      bool
-}
-
-// Buttons is what a press on a channel may do. Its methods may be called
-// concurrently.
-type Buttons interface {
-	// Asked returns the one question of a delivery that a single press may answer:
-	// "" when there is none, or several, when it was answered already, or when a
-	// program runs which Hob has started, and whose press nobody could tell from the
-	// owner's.
-	Asked(ctx context.Context, d Delivery) (question string, err error)
-	// Answer decides the question, which has stood before the owner since shown. It
-	// returns the words for him, and an error with words for him when his press counts
-	// for nothing: ErrQuick when the question may be asked of him again.
-	Answer(ctx context.Context, channel, question string, shown time.Time, yes bool) (string, error)
-	// Open returns the one question of a delivery that a single press may answer, "" as
-	// in Asked, for channels whose platform vouches for who presses.
-	Open(ctx context.Context, d Delivery) (question string, err error)
-	// Press is Answer by somebody whom the platform names. Whoever is not paired as the
-	// owner decides nothing: ErrNotOwner.
-	Press(ctx context.Context, p Press) (string, error)
-	// Ended returns nil once a question waits for no answer any more: it was decided,
-	// or its time is up.
-	Ended(ctx context.Context, question string) error
-	// Later tells a delivery again in an hour. It returns the words for the owner.
-	Later(ctx context.Context, delivery string) (string, error)
-	// Trusted returns an error for a process that Hob has started: it shows and
-	// presses nothing for the owner.
-	Trusted(pid int) error
-	// Page is the address on Hob's own page, on this machine, where a conversation is
-	// read ("": the last one); "" when there is none.
-	Page(session string) string
 }
 
 // Driver makes channels of one kind. Name is its configuration section. New

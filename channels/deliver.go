@@ -52,9 +52,11 @@ type deliverer struct {
 // try is what this process knows of a text it could not deliver yet.
 type try struct {
 	parts    []string
-	of       int  // how many of the parts are the text; one more tells of files
-	sent     int  // parts that have certainly arrived
-	unsure   bool // the next part may have arrived
+	of       int // how many of the parts are the text; one more tells of files
+	sent     int // parts that have certainly arrived
+	first    Receipt
+	ids      []string // the platform's ids of those parts
+	unsure   bool     // the next part may have arrived
 	failures int
 	since    time.Time // of the first failure
 	// undrafted: the draft of the answer cannot be replaced; it comes as a message of
@@ -170,7 +172,7 @@ func (d *deliverer) deliver(ctx context.Context, row Delivery) (err error) {
 	}
 	t := d.tries[row.ID]
 	if t == nil {
-		t = &try{parts: d.split(row.Text), unsure: row.MaybeRepeated && !d.dedupes}
+		t = &try{parts: d.split(row), unsure: row.MaybeRepeated && !d.dedupes}
 		t.of = len(t.parts)
 		d.tries[row.ID] = t
 	}
@@ -179,7 +181,6 @@ func (d *deliverer) deliver(ctx context.Context, row Delivery) (err error) {
 			return d.failed(ctx, row, t, err)
 		}
 	}
-	var r Receipt
 	for t.sent < len(t.parts) {
 		if now := time.Now(); row.Guest && d.guests.full(now) > 0 {
 			return d.putBack(ctx, row, t, now.Add(d.guests.full(now)), "it waits: half of what may be sent in a minute is kept for the owner")
@@ -192,10 +193,17 @@ func (d *deliverer) deliver(ctx context.Context, row Delivery) (err error) {
 			return d.failed(ctx, row, t, err)
 		}
 		if t.sent == 0 {
-			r = got
+			t.first = got
+		}
+		if got.ID != "" {
+			t.ids = append(t.ids, got.ID)
 		}
 		t.sent++
 		t.unsure = false
+	}
+	r := t.first
+	if len(t.ids) > 1 {
+		r.Parts = t.ids
 	}
 	err = d.record(ctx, "delivered", func(ctx context.Context) error { return d.out.Delivered(ctx, row.ID, r) })
 	if err == nil {
@@ -257,9 +265,12 @@ func lost(files []Attachment) string {
 }
 
 // split cuts a text so that the mark of a repetition still fits.
-func (d *deliverer) split(text string) []string {
+func (d *deliverer) split(row Delivery) []string {
 	limit := d.limit
-	text = strings.ToValidUTF8(text, "\uFFFD")
+	text := strings.ToValidUTF8(row.Text, "\uFFFD")
+	if row.Kind == Question {
+		return splitQuestion(text, Limits{MaxText: limit, UTF16: d.utf16})
+	}
 	mark := utf8.RuneCountInString(repeatedMark)
 	if limit > 4*mark && d.find == nil && !d.dedupes && Length(text, Limits{UTF16: d.utf16}) > limit-mark {
 		limit -= mark

@@ -125,7 +125,7 @@ func (k *question) forget(event string) {
 // anchored finds when something happened, and the stretch beside it.
 func (b *Base) anchored(q store.Querier, r Request, a anchor) (span, bool, error) {
 	r.Text, r.Limit, r.Meaning, r.History = a.event, 1, false, false
-	got, err := b.Retrieve(context.Background(), q, r)
+	got, err := b.retrieve(context.Background(), q, r) // the hit tells a time and is shown to nobody
 	if err != nil || len(got.Hits) == 0 {
 		return span{}, false, err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hob/knowledge/store"
+	"hob/platform/credential"
 	"hob/platform/origins"
 )
 
@@ -38,6 +39,9 @@ type Request struct {
 	// History asks for what was so before as well; a text that asks for it
 	// ("my old address") does so by itself.
 	History bool
+	// Viewer is who reads the answer. The zero value reads no credential: rows that look
+	// like one are left out and counted in Answer.Withheld.
+	Viewer credential.Viewer
 	// Meaning allows the embedder and the model to be asked. Without it nothing
 	// leaves the process, so it is for the path of a turn and for transactions;
 	// with it Retrieve must not be called inside a write transaction.
@@ -65,6 +69,8 @@ type Answer struct {
 	// History are retired facts: what was so before. They are never among Hits
 	// unless Request.Kinds names them.
 	History []Hit `json:"history,omitempty"`
+	// Withheld counts the rows that look like a credential and were left out.
+	Withheld int `json:"withheld,omitempty"`
 
 	said []Hit // found, but told what is no longer so
 }
@@ -83,6 +89,47 @@ func (b *Base) Ask(ctx context.Context, r Request) (Answer, error) {
 // Retrieve finds what is kept about a text. What it could not ask (no index, no
 // embedder) it does without. An empty text lists the newest.
 func (b *Base) Retrieve(ctx context.Context, q store.Querier, r Request) (Answer, error) {
+	limit := clamp(r.Limit)
+	if !r.Viewer.ReadsAll() && (!r.Meaning || b.opt.Reranker == nil) { // a reranker gets more rows anyway
+		r.Limit = limit + spareRows
+	}
+	a, err := b.retrieve(ctx, q, r)
+	if err != nil {
+		return a, err
+	}
+	var now, past int
+	a.Hits, now = readable(r.Viewer, a.Hits, limit)
+	a.History, past = readable(r.Viewer, a.History, len(a.History))
+	a.Withheld += now + past
+	return a, nil
+}
+
+// spareRows is how many more rows are read than were asked for, in place of those that
+// the viewer may not read.
+const spareRows = 10
+
+// readable returns at most limit of the rows as the viewer may read them, and how many
+// of those that came before the last one it may not.
+func readable(v credential.Viewer, hits []Hit, limit int) (out []Hit, withheld int) {
+	out = hits[:0:0]
+	for _, h := range hits {
+		if len(out) == limit {
+			break
+		}
+		title, text := h.Title, h.Text
+		if v.Hides("", title) || v.Hides(title, text) {
+			withheld++
+			continue
+		}
+		h.Title, _ = v.Show("", title)
+		h.Text, _ = v.Show(title, text)
+		h.Replaced = slices.DeleteFunc(slices.Clone(h.Replaced), func(f Fact) bool { return v.Hides("", f.Text) })
+		out = append(out, h)
+	}
+	return out, withheld
+}
+
+func (b *Base) retrieve(ctx context.Context, q store.Querier, r Request) (Answer, error) {
 	r = b.completed(r)
 	limit := r.Limit
 	if r.Meaning && b.opt.Reranker != nil { // it gets more than are asked for
@@ -123,6 +170,7 @@ func (b *Base) Retrieve(ctx context.Context, q store.Querier, r Request) (Answer
 		return a, err
 	}
 	if r.Meaning {
+		a.Hits, a.Withheld = readable(r.Viewer, a.Hits, len(a.Hits)) // a model reads them
 		if err := b.improve(ctx, q, r, &a); err != nil {
 			if ctx.Err() != nil {
 				return a, err

@@ -44,7 +44,7 @@ func (t *typed) decode(args json.RawMessage) (any, error) {
 		err = tidy(v)
 	}
 	if err != nil {
-		return nil, Errorf(InvalidArguments, "the arguments of %s are not a JSON object: %v", t.spec.Name, err)
+		return nil, Errorf(InvalidArguments, "the arguments of %s are not a JSON object: %v", Clean(t.spec.Name), CleanErr(err))
 	}
 	for k := range v {
 		if err := t.known(k); err != nil {
@@ -52,17 +52,17 @@ func (t *typed) decode(args json.RawMessage) (any, error) {
 		}
 	}
 	if err := t.schema().resolved.Validate(v); err != nil {
-		return nil, Errorf(InvalidArguments, "%s: %s", t.spec.Name, plainSchemaError(err))
+		return nil, Errorf(InvalidArguments, "%s: %s", Clean(t.spec.Name), Clean(plainSchemaError(err)))
 	}
 	b, err := json.Marshal(v)
 	if err != nil {
-		return nil, Errorf(InvalidArguments, "%s: %v", t.spec.Name, err)
+		return nil, Errorf(InvalidArguments, "%s: %v", Clean(t.spec.Name), CleanErr(err))
 	}
 	dec = json.NewDecoder(bytes.NewReader(b))
 	dec.DisallowUnknownFields()
 	in := reflect.New(t.args).Interface()
 	if err := dec.Decode(in); err != nil {
-		return nil, Errorf(InvalidArguments, "%s: %s", t.spec.Name, strings.TrimPrefix(err.Error(), "json: "))
+		return nil, Errorf(InvalidArguments, "%s: %s", Clean(t.spec.Name), Clean(strings.TrimPrefix(err.Error(), "json: ")))
 	}
 	return in, nil
 }
@@ -112,7 +112,7 @@ func (t *typed) known(key string) error {
 	if slices.Contains(t.schema().names, key) {
 		return nil
 	}
-	return Errorf(InvalidArguments, "%s has no argument %q; it takes %s", t.spec.Name, key, orNone(strings.Join(t.schema().names, ", ")))
+	return Errorf(InvalidArguments, "%s has no argument %q; it takes %s", Clean(t.spec.Name), Clean(key), Clean(orNone(strings.Join(t.schema().names, ", "))))
 }
 
 func orNone(s string) string {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"hob/platform/credential"
 	"hob/platform/phrase"
 	"hob/platform/provenance"
 )
@@ -71,7 +72,9 @@ func briefed(ctx context.Context, s BriefSource, from, to time.Time) (BriefSecti
 		}
 		return a.At.Compare(b.At)
 	})
-	for _, it := range out.Items {
+	for i, it := range out.Items {
+		// Nobody asked for what stands in a briefing by name.
+		out.Items[i].Text, _ = credential.Viewer{}.Show("", it.Text)
 		if it.Source.Tainted() {
 			source = provenance.Outside
 		}

@@ -21,13 +21,13 @@ func PastDay(words string, now time.Time) (time.Time, error) {
 		switch {
 		case err == nil && !p.From.IsZero() && !p.To.IsZero():
 			if p.To.Sub(p.From) > 25*time.Hour { // a day may have 25 hours
-				return day, Errorf(InvalidArguments, "%q is more than one day; say on which day", phrase.Cut(words, 60))
+				return day, Errorf(InvalidArguments, "%q is more than one day; say on which day", Clean(phrase.Cut(words, 60)))
 			}
 			day = p.From
 		default:
 			m, merr := when.Parse(words, now)
 			if merr != nil {
-				return day, Errorf(InvalidArguments, "date: %w", merr)
+				return day, Errorf(InvalidArguments, "date: %w", CleanErr(merr))
 			}
 			day = m.Time
 		}
@@ -35,7 +35,7 @@ func PastDay(words string, now time.Time) (time.Time, error) {
 	day = day.In(now.Location())
 	day = time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, now.Location())
 	if day.After(now) {
-		return day, Errorf(InvalidArguments, "%s is still to come; only what is done can be logged", when.FormatDay(day, now))
+		return day, Errorf(InvalidArguments, "%s is still to come; only what is done can be logged", Clean(when.FormatDay(day, now)))
 	}
 	return day, nil
 }

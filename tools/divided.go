@@ -72,7 +72,7 @@ func (d *divided) Undoing(data json.RawMessage) Tool {
 // CallTx implements Own. A call for elsewhere does not belong into a transaction.
 func (d *divided) CallTx(ctx context.Context, tx *store.Tx, c Call) (Result, error) {
 	if d.elsewhere(c.Args) {
-		return Result{}, Errorf(Failed, "%s: this call reaches beyond Hob's database", d.Spec().Name)
+		return Result{}, Errorf(Failed, "%s: this call reaches beyond Hob's database", Clean(d.Spec().Name))
 	}
 	return d.Own.CallTx(ctx, tx, c)
 }
@@ -113,7 +113,7 @@ func (d *divided) Undo(ctx context.Context, data json.RawMessage) (string, error
 	if u, ok := d.other.(Undoer); ok && d.theirs(data) {
 		return u.Undo(ctx, data)
 	}
-	return "", Errorf(Unsupported, "%s cannot be undone", d.Spec().Name)
+	return "", Errorf(Unsupported, "%s cannot be undone", Clean(d.Spec().Name))
 }
 
 // UndoTx implements Undoer.
@@ -121,5 +121,5 @@ func (d *divided) UndoTx(ctx context.Context, tx *store.Tx, data json.RawMessage
 	if u, ok := d.Own.(Undoer); ok && !d.theirs(data) {
 		return u.UndoTx(ctx, tx, data)
 	}
-	return "", Errorf(Unsupported, "%s cannot be undone", d.Spec().Name)
+	return "", Errorf(Unsupported, "%s cannot be undone", Clean(d.Spec().Name))
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hob/knowledge/store"
+	"hob/platform/provenance"
 	"hob/tools"
 )
 
@@ -19,7 +20,7 @@ func parts() (own, other tools.Tool) {
 	own = tools.New(tools.Def[dividedIn]{
 		Spec: spec,
 		RunTx: func(context.Context, *store.Tx, tools.Call, dividedIn) (tools.Result, error) {
-			return tools.Result{Text: "own"}, nil
+			return tools.Result{Source: provenance.Tool, Text: "own"}, nil
 		},
 		UndoTx: func(context.Context, *store.Tx, json.RawMessage) (string, error) { return "own", nil },
 	})
@@ -27,7 +28,7 @@ func parts() (own, other tools.Tool) {
 		Spec:    spec,
 		Summary: func(dividedIn) string { return "elsewhere" },
 		Run: func(context.Context, tools.Call, dividedIn) (tools.Result, error) {
-			return tools.Result{Text: "other"}, nil
+			return tools.Result{Source: provenance.Tool, Text: "other"}, nil
 		},
 		Undo: func(context.Context, json.RawMessage) (string, error) { return "other", nil },
 	})

@@ -12,7 +12,6 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"hob/knowledge/store"
-	"hob/platform/provenance"
 )
 
 // Def defines a tool with arguments of type In, a struct whose exported fields
@@ -177,21 +176,21 @@ func (t *typed) Call(ctx context.Context, c Call) (Result, error) {
 		return Result{}, err
 	}
 	r, err := t.run(ctx, c.complete(), in)
-	return r.complete(), err
+	return r, err
 }
 
 func (t *typed) CanUndo() bool { return t.undo != nil || t.undoTx != nil }
 
 func (t *typed) Undo(ctx context.Context, data json.RawMessage) (string, error) {
 	if t.undo == nil {
-		return "", Errorf(Unsupported, "%s cannot be undone", t.spec.Name)
+		return "", Errorf(Unsupported, "%s cannot be undone", Clean(t.spec.Name))
 	}
 	return t.undo(ctx, data)
 }
 
 func (t *typed) UndoTx(ctx context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
 	if t.undoTx == nil {
-		return "", Errorf(Unsupported, "%s cannot be undone", t.spec.Name)
+		return "", Errorf(Unsupported, "%s cannot be undone", Clean(t.spec.Name))
 	}
 	return t.undoTx(ctx, tx, data)
 }
@@ -200,7 +199,7 @@ func (t *typed) CanRedo() bool { return t.redo != nil }
 
 func (t *typed) Redo(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error) {
 	if t.redo == nil {
-		return "", nil, Errorf(Unsupported, "%s cannot be done again by itself", t.spec.Name)
+		return "", nil, Errorf(Unsupported, "%s cannot be done again by itself", Clean(t.spec.Name))
 	}
 	return t.redo(ctx, data)
 }
@@ -259,7 +258,7 @@ func (t *ownTyped) CallTx(ctx context.Context, tx *store.Tx, c Call) (Result, er
 		return Result{}, err
 	}
 	r, err := t.runTx(ctx, tx, c.complete(), in)
-	return r.complete(), err
+	return r, err
 }
 
 func (c Call) complete() Call {
@@ -270,11 +269,4 @@ func (c Call) complete() Call {
 		c.Report = c.Session
 	}
 	return c
-}
-
-func (r Result) complete() Result {
-	if r.Source == provenance.Unknown {
-		r.Source = provenance.Tool
-	}
-	return r
 }

@@ -25,10 +25,10 @@ func Pick[T any](noun, query string, list []T, key func(T) (id, title string)) (
 	var zero T
 	query = strings.TrimSpace(query)
 	if query == "" {
-		return zero, Errorf(InvalidArguments, "say which %s: its id or some words of it", noun)
+		return zero, Errorf(InvalidArguments, "say which %s: its id or some words of it", Clean(noun))
 	}
 	if len(list) == 0 {
-		return zero, Errorf(NotFound, "there is no %s", noun)
+		return zero, Errorf(NotFound, "there is no %s", Clean(noun))
 	}
 	for _, match := range []func(id, title string) bool{
 		func(id, _ string) bool { return id == query },
@@ -93,7 +93,7 @@ func ambiguous[T any](noun, query string, found []T, key func(T) (id, title stri
 		fmt.Fprintf(&b, "\n- %s (%s)", phrase.Cut(title, 80), id)
 	}
 	return Errorf(InvalidArguments, "%w: %d %ss match %q; say which one, by more words or its id:%s",
-		ErrAmbiguous, len(found), noun, query, b.String())
+		CleanErr(ErrAmbiguous), len(found), Clean(noun), Clean(query), Clean(b.String()))
 }
 
 func nothing[T any](noun, query string, list []T, key func(T) (id, title string)) error {
@@ -122,7 +122,7 @@ func nothing[T any](noun, query string, list []T, key func(T) (id, title string)
 		names = append(names, `"`+n.title+`"`)
 	}
 	if len(names) == 0 {
-		return Errorf(NotFound, "no %s matches %q", noun, query)
+		return Errorf(NotFound, "no %s matches %q", Clean(noun), Clean(query))
 	}
-	return Errorf(NotFound, "no %s matches %q; the nearest: %s", noun, query, strings.Join(names, ", "))
+	return Errorf(NotFound, "no %s matches %q; the nearest: %s", Clean(noun), Clean(query), Clean(strings.Join(names, ", ")))
 }

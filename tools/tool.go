@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"hob/knowledge/store"
+	"hob/platform/credential"
 	"hob/platform/provenance"
 )
 
@@ -50,19 +51,30 @@ func (e Effects) Names() []string {
 // String joins the names with "+".
 func (e Effects) String() string { return strings.Join(e.Names(), "+") }
 
+// AnyEffect is the set of all effects: those of a task with any of the tools.
+const AnyEffect = Read | Write | Send | Egress | Exec | Destroy | Secret
+
+// All are the effects of the tool and of the tasks that it starts, for whoever decides
+// about it or reads of it.
+func (s *Spec) All() Effects { return s.Effects | s.Starts }
+
 // ReadOnly reports whether the tool only looks.
 func (e Effects) ReadOnly() bool { return e == Read }
 
 // Spec describes a tool to models, owners and the guard.
 type Spec struct {
-	Name        string   // snake_case, unique, [a-z0-9_]{1,64}
-	Category    string   // the folder it lives in, such as "files"
-	Description string   // one or two sentences for a model, in the imperative
-	Effects     Effects  // everything it may cause
-	Platforms   []string // GOOS values; empty means every platform
-	Core        bool     // offered in every request; others are found by search
-	Own         bool     // touches only Hob's own database (set by New)
-	Keywords    string   // extra words the catalogue search should match
+	Name        string  // snake_case, unique, [a-z0-9_]{1,64}
+	Category    string  // the folder it lives in, such as "files"
+	Description string  // one or two sentences for a model, in the imperative
+	Effects     Effects // everything it may cause
+	// Starts are the effects that a task which it starts may cause later, such as AnyEffect;
+	// 0: it starts none. Each call of the task passes the guard by itself, as unattended and
+	// with the taint of the conversation that started it.
+	Starts    Effects
+	Platforms []string // GOOS values; empty means every platform
+	Core      bool     // offered in every request; others are found by search
+	Own       bool     // touches only Hob's own database (set by New)
+	Keywords  string   // extra words the catalogue search should match
 	// Foreign says that somebody else wrote the texts of this spec: an MCP
 	// server, a peer. They are outside text wherever a model reads them, and
 	// such a tool is found by search only.
@@ -109,6 +121,11 @@ type Call struct {
 	// Origins are from where the outside text in the caller's context came: what
 	// the tool stores keeps them (see platform/origins).
 	Origins []provenance.Origin
+	// OwnerWords are what the user said in this turn, if that was in a conversation
+	// between the user and Hob alone, the user can answer and no outside text is in
+	// context. They are nil in every other turn: of guests, groups, sub-agents, watchers,
+	// schedules and tainted ones. See CredentialViewer.
+	OwnerWords []string
 	// Exact is what the guard allowed beyond the arguments (see Judgement): a tool
 	// that judges its calls refuses to do anything else.
 	Exact string
@@ -119,6 +136,10 @@ type Call struct {
 	Progress func(fraction float64, note string)
 }
 
+// CredentialViewer is who reads the result of the call, as far as it shows what Hob
+// keeps: the user who asked for a credential by name, or nobody.
+func (c Call) CredentialViewer() credential.Viewer { return credential.AskedBy(c.OwnerWords...) }
+
 // Result is what a call returns to the model and the owner.
 type Result struct {
 	// Text is complete, readable prose or a list: it is what the model reads
@@ -128,7 +149,9 @@ type Result struct {
 	// Hob keeps stand in it with their "id" and "provenance": from where the text
 	// in such a row came is kept with its id, and found again by it.
 	Data any
-	// Source is Tool unless the text came from outside (file contents, pages).
+	// Source says whose words Text and Data are. It is mandatory: Tool for Hob's
+	// own words and data, Outside for file contents, pages, mail. The zero value is
+	// invalid, and the engine treats a result without a source as untrusted text.
 	Source provenance.Source
 	// Origins say from where outside text in it came: a page, a file, a sender.
 	// With none, and outside text, the tool itself is named.
@@ -177,57 +200,6 @@ const (
 	Repeated         Code = "repeated_call"
 	TooManyCalls     Code = "too_many_calls" // in one answer of a model
 )
-
-// Error is a failed call: what went wrong and what to do about it.
-type Error struct {
-	Code    Code
-	Message string
-	Remedy  string // optional
-	Err     error  // optional cause
-	// Source is Outside when the message quotes text from outside, such as the
-	// titles of rows that were made from it. Empty: it is Hob's own words.
-	Source provenance.Source
-}
-
-func (e *Error) Error() string {
-	s := e.Message
-	if e.Remedy != "" {
-		s += "; " + e.Remedy
-	}
-	return s
-}
-
-func (e *Error) Unwrap() error { return e.Err }
-
-// Errorf makes an Error of the given code; it wraps what %w names.
-func Errorf(code Code, format string, args ...any) *Error {
-	err := fmt.Errorf(format, args...)
-	e := &Error{Code: code, Message: err.Error(), Err: errors.Unwrap(err)}
-	if _, several := err.(interface{ Unwrap() []error }); several {
-		e.Err = err
-	}
-	return e
-}
-
-// Quoting marks an error whose message names things of the given sources: it
-// is outside text when one of them is. Other errors stay as they are.
-func Quoting(err error, sources ...provenance.Source) error {
-	e, ok := errors.AsType[*Error](err)
-	if !ok || !provenance.Worst(sources...).Tainted() {
-		return err
-	}
-	quoting := *e
-	quoting.Source = provenance.Outside
-	return &quoting
-}
-
-// SourceOf is the provenance of an error's text.
-func SourceOf(err error) provenance.Source {
-	if e, ok := errors.AsType[*Error](err); ok && e.Source != "" {
-		return e.Source
-	}
-	return provenance.Tool
-}
 
 // CodeOf returns the code of an error, Failed when it carries none.
 func CodeOf(err error) Code {

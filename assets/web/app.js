@@ -14,6 +14,8 @@ const state = {
   held: [], // replies that came meanwhile and may answer one of them
   end: true, // the log is kept at its end until the owner scrolls up
   feed: null,
+  pastes: [], // long pastes that belong to the next message: { text, mine }
+  client: '', // names this page: a bare yes answers only what this page has displayed
 };
 
 // ---------------------------------------------------------------- the API
@@ -27,7 +29,7 @@ class Refused extends Error {
 }
 
 async function api(method, path, body, accept) {
-  const headers = { Accept: accept || 'application/json' };
+  const headers = { Accept: accept || 'application/json', 'X-Hob-Client': state.client };
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   const r = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
   if (!r.ok) {
@@ -83,6 +85,8 @@ function inline(e, text) {
   });
 }
 
+state.client = newID();
+
 function toEnd() { if (state.end) log.scrollTop = log.scrollHeight; }
 log.onscroll = () => { state.end = log.scrollHeight - log.scrollTop - log.clientHeight < 80; };
 new ResizeObserver(toEnd).observe(log);
@@ -126,10 +130,11 @@ function tool(m, id, name, result) {
 
 // ---------------------------------------------------------------- a turn
 
-async function say(text, key = newID()) {
+// say sends a message: what was typed, and the long pastes that came with it.
+async function say(text, pastes = [], key = newID()) {
   const session = state.session;
   state.end = true;
-  const mine = add('user', text);
+  const mine = add('user', [text, ...pastes.map(p => '[' + pasteName(p) + ']')].filter(Boolean).join('\n'));
   const m = add('assistant', '');
   m.classList.add('busy');
   busy(1);
@@ -143,14 +148,14 @@ async function say(text, key = newID()) {
   };
   state.unnamed++;
   try {
-    const r = await api('POST', sessionPath(session, 'messages'), { text, dedupe_key: key }, 'text/event-stream');
+    const r = await api('POST', sessionPath(session, 'messages'), { ...messageBody(text, pastes), dedupe_key: key }, 'text/event-stream');
     await follow(r, m, name);
   } catch (e) {
     m.className = 'message error';
     fill(m.text, e instanceof Refused ? e.message : 'The connection to Hob broke off (' + e.message + ').');
     const again = element('button', 'retry', 'Try again');
     again.type = 'button';
-    again.onclick = () => { mine.remove(); m.remove(); say(text, key); }; // the same key: never taken twice
+    again.onclick = () => { mine.remove(); m.remove(); say(text, pastes, key); }; // the same key: never taken twice
     m.append(again);
   } finally {
     name();
@@ -230,13 +235,13 @@ function approval(a) {
   const card = element('section', 'approval');
   card.dataset.approval = a.id;
   card.setAttribute('aria-label', 'Hob asks');
-  card.append(element('div', 'what', a.summary || a.tool + ' ' + JSON.stringify(a.arguments)));
-  for (const [name, text] of [['it would', a.why], ['exactly', a.summary && a.tool + ' ' + JSON.stringify(a.arguments)], ['which runs', a.exact],
-    ['in view', (a.origins || []).map(o => o.kind + ' ' + (o.label || '')).join(', ')]]) {
-    if (text) card.append(element('div', 'why', name + ': ' + spelled(text).slice(0, 2000)));
-  }
+  card.append(element('div', 'what', a.summary && spelled(a.summary) || a.tool + ' ' + JSON.stringify(a.arguments)));
   const where = a.session && a.session !== state.session ? ' (' + a.session + ')' : '';
   card.append(element('div', 'why', (a.reason || '') + where));
+  for (const [name, text] of [['in view', (a.origins || []).map(o => o.kind + ' ' + (o.label || '')).join(', ')], ['it would', a.why],
+    ['exactly', a.summary && a.tool + ' ' + JSON.stringify(a.arguments)], ['which runs', a.exact]]) {
+    if (text) card.append(element('div', 'why details', name + ': ' + spelled(text))); // all of it, in a box that scrolls
+  }
   const buttons = element('div', 'buttons');
   for (const [name, text, approved] of [['yes', 'Yes', true], ['no', 'No', false]]) {
     const b = element('button', name, text);
@@ -260,7 +265,14 @@ function approval(a) {
 
 // spelled spells out what could not be seen, or would turn the writing.
 function spelled(text) {
-  return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, c => '\\u{' + c.codePointAt(0).toString(16) + '}');
+  return text.replace(/[\p{C}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu, c => '\\u{' + c.codePointAt(0).toString(16) + '}');
+}
+
+// displayed reports a question whose cards stand on this page, as long as it can be seen.
+async function displayed(d) {
+  await openQuestions();
+  const asked = Array.from(document.querySelectorAll('.approval')).some(card => (d.text || '').includes(card.dataset.approval));
+  if (asked && !document.hidden) await api('POST', '/api/v1/deliveries/' + encodeURIComponent(d.id) + '/shown', {});
 }
 
 // openQuestions shows what waits for the owner and drops what was answered
@@ -297,6 +309,7 @@ function listen() {
 
 // delivery shows what Hob says without having been asked by this page.
 function delivery(d) {
+  if (d && d.kind === 'question') displayed(d).catch(() => {}); // then a bare yes does not answer it
   if (!d || d.kind === 'question' || state.shown.has(d.id)) return;
   if (d.session !== state.session) {
     const option = Array.from(picker.options).find(o => o.value === d.session);
@@ -323,8 +336,9 @@ async function open(session) {
   log.replaceChildren();
   for (const r of rows.reverse()) {
     state.shown.add(r.id);
-    if (r.kind === 'question' || !r.text) continue; // open questions are shown as cards
-    if (r.kind === 'message') add(r.from === 'owner' ? 'user' : 'notice', r.text, r.event, r.at);
+    const text = [r.text, ...(r.attached || []).map(a => '[' + a + ']')].filter(Boolean).join('\n');
+    if (r.kind === 'question' || !text) continue; // open questions are shown as cards
+    if (r.kind === 'message') add(r.from === 'owner' ? 'user' : 'notice', text, r.event, r.at);
     else add(r.kind === 'reply' ? 'assistant' : r.kind, r.text, r.event, r.at);
   }
   state.end = true;
@@ -447,10 +461,12 @@ setInterval(refreshNotices, 60 * 1000);
 
 $('composer').onsubmit = e => {
   e.preventDefault();
-  const text = input.value.trim();
-  if (!text) return;
+  const text = input.value.trim(), pastes = state.pastes;
+  if (!text && !pastes.length) return;
   input.value = '';
-  say(text);
+  state.pastes = [];
+  showPastes();
+  say(text, pastes);
 };
 input.onkeydown = e => {
   if (e.key === 'Enter' && !e.shiftKey && !e.isComposing) {

@@ -149,11 +149,15 @@ type Turn struct {
 	Source provenance.Source
 	// Outside is further text that came along and is not the owner's.
 	Outside []string
+	// OutsideFrom[i] is where Outside[i] came from; for texts beyond its end Origins holds.
+	OutsideFrom []provenance.Origin
 	// Origins are from where what is not the owner's in all this came.
 	Origins []provenance.Origin
 	Images  []llm.Image
 	// Attended: the owner asked in a conversation and can answer.
 	Attended bool
+	// Private: nobody but the owner writes or reads in this conversation.
+	Private bool
 	// Guest: somebody who is not the owner asks and is answered.
 	Guest bool
 	// Origin names the entry point for the guard and the audit log.

@@ -107,7 +107,7 @@ func denial(name string, err error) error {
 	if _, ok := errors.AsType[*tools.Error](err); ok {
 		return err
 	}
-	return tools.Errorf(tools.PolicyDenied, "%s: the check %q broke down, so the call is refused: %w", tools.PolicyDenied, name, err)
+	return tools.Errorf(tools.PolicyDenied, "%s: the check %q broke down, so the call is refused: %w", tools.PolicyDenied, tools.Clean(name), err)
 }
 
 // contained runs a link's check; a panic is an error.

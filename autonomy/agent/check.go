@@ -18,7 +18,10 @@ import (
 var wordsText string
 
 var words = sync.OnceValue(func() *wording.Template {
-	return wording.Must(wording.Parse(wordsText, wording.Funcs{"shown": guard.Approval.Shown, "from": guard.Approval.From}))
+	return wording.Must(wording.Parse(wordsText, wording.Funcs{
+		"shown": guard.Approval.Shown, "from": guard.Approval.From,
+		"length": guard.Approval.Length, "long": func(a guard.Approval) bool { return guard.TooLong([]guard.Approval{a}) },
+	}))
 })
 
 // worded fills in one of the engine's own texts.
@@ -83,12 +86,12 @@ func (r *run) unbacked(ctx context.Context, text string) ([]claim.Claim, error) 
 	if r.model == nil || r.by == offlineBrain || r.model.Info().Provider == offlineBrain || r.model.Info().Acts {
 		return nil, nil
 	}
-	claims := claim.Find(text)
+	claims := claim.Find(text, strings.Join(append([]string{r.t.Text}, r.words...), "\n"))
 	if len(claims) == 0 {
 		return nil, nil
 	}
 	deeds := r.deeds()
-	claims = slices.DeleteFunc(claims, func(c claim.Claim) bool { return backed(c, deeds) || c.Impersonal && r.informed() })
+	claims = slices.DeleteFunc(claims, func(c claim.Claim) bool { return backed(c, deeds) || r.borneOut(c, deeds) })
 	if len(claims) == 0 {
 		return nil, nil
 	}
@@ -132,11 +135,14 @@ func (r *run) note(s *step) {
 // several agents or a command did cannot be told from outside.
 func backed(c claim.Claim, deeds []deed) bool {
 	return slices.ContainsFunc(deeds, func(d deed) bool {
+		if f := familyOf(d.tool); c.Kind != claim.Sent && f != claim.AnyFamily && c.Family != claim.AnyFamily && f != c.Family {
+			return false
+		}
 		has := func(effect string) bool { return strings.Contains(d.effects, effect) }
 		switch {
 		case strings.HasPrefix(d.tool, "delegate"), has("exec"):
 			return true
-		case d.effects == "read":
+		case d.effects == "read", strings.HasPrefix(d.tool, "spawn"): // that has only begun something
 			return false
 		case c.Kind == claim.Sent:
 			return has("send") || has("egress")
@@ -151,27 +157,6 @@ func backed(c claim.Claim, deeds []deed) bool {
 func makes(tool string) bool {
 	verb, _, _ := strings.Cut(tool, "_")
 	return slices.Contains([]string{"create", "add", "append", "log", "remember"}, verb)
-}
-
-// informed reports whether this turn knows more than the model said: something
-// was looked up or asked, so that what "has been sent" may be somebody else's.
-func (r *run) informed() bool {
-	if r.asked() || len(r.t.Outside) > 0 {
-		return true
-	}
-	for _, m := range r.msgs[r.own:] {
-		if m.Role == llm.ToolRole {
-			return true
-		}
-	}
-	return false
-}
-
-// asked reports whether the owner asked a question: the answer may tell of
-// earlier turns.
-func (r *run) asked() bool {
-	question := func(s string) bool { return strings.Contains(s, "?") }
-	return question(r.t.Text) || slices.ContainsFunc(r.words, question)
 }
 
 // hinted reports whether a recorded message is the hint about a claim.

@@ -172,7 +172,7 @@ func (d *desk) decide(ctx context.Context, s *errand, a llm.Action) error {
 func (d *desk) denied(s *errand) {
 	if s.dec.Verdict == guard.Deny {
 		code := cmp.Or(s.dec.Code, tools.PolicyDenied)
-		s.err = &tools.Error{Code: code, Message: string(code) + ": " + s.dec.Reason}
+		s.err = deniedBy(code, s.dec)
 	}
 }
 

@@ -81,6 +81,18 @@ func (r *run) tainted() bool {
 	return false
 }
 
+// ownerWords are what tools.Call.OwnerWords holds in this turn.
+func (r *run) ownerWords() []string {
+	t := r.t
+	if !t.Private || !t.Attended || t.Guest || t.Depth > 0 || t.Source != provenance.Owner || len(t.Outside) > 0 || r.tainted() {
+		return nil
+	}
+	if t.Call != nil { // the owner wrote the arguments
+		return texts(t.Call.Args)
+	}
+	return append([]string{t.Text}, r.words...)
+}
+
 // voice is the provenance of what Hob says in this turn. What a model says may
 // repeat outside text that was in its context: its own words carry the taint on
 // when that has left the window.

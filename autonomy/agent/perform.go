@@ -33,7 +33,7 @@ func (r *run) replay(ctx context.Context, s *step) {
 		if _, waits := s.tool.(tools.Waiter); waits {
 			return // it goes on elsewhere, and await asks for its outcome
 		}
-		s.err = tools.Errorf(tools.OutcomeUnknown, "Hob was cut off while %s ran, and nobody knows whether it took effect; it was not repeated. Check before trying again", e.Tool)
+		s.err = tools.Errorf(tools.OutcomeUnknown, "Hob was cut off while %s ran, and nobody knows whether it took effect; it was not repeated. Check before trying again", tools.Clean(e.Tool))
 		e.State, e.Code, e.Result, e.FinishedAt = bus.CallUnknown, string(tools.OutcomeUnknown), s.err.Error(), time.Now()
 		r.pending = append(r.pending, func(tx *store.Tx) error {
 			if err := r.o.Bus.RecordTx(tx, e); err != nil {
@@ -178,7 +178,7 @@ func (r *run) call(ctx context.Context, s *step) (res tools.Result, err error) {
 func (r *run) survive(s *step, err *error) {
 	if p := recover(); p != nil {
 		r.o.Log.Error("tool panicked", "tool", s.tool.Spec().Name, "panic", fmt.Sprint(p))
-		*err = tools.Errorf(tools.Failed, "%s broke down: %v", s.tool.Spec().Name, p)
+		*err = tools.Errorf(tools.Failed, "%s broke down: %v", tools.Clean(s.tool.Spec().Name), p)
 	}
 }
 
@@ -191,7 +191,7 @@ func (r *run) toolCall(s *step, progress func(float64, string)) tools.Call {
 	c := tools.Call{
 		ID: s.call.ID, Session: r.t.Event.Session, Event: r.t.Event.ID, Args: s.args, Now: time.Now().In(r.o.Zone()),
 		Report: r.t.Report, Agent: r.o.Name, Realm: r.o.Realm, Provenance: provenance.Owner,
-		Progress: progress, Exact: s.dec.Judgement.Exact,
+		Progress: progress, Exact: s.dec.Judgement.Exact, OwnerWords: r.ownerWords(),
 	}
 	if r.tainted() {
 		c.Provenance, c.Origins = provenance.Outside, r.origins()

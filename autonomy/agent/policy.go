@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"hob/autonomy/guard"
+	"hob/platform/provenance"
 	"hob/tools"
 )
 
@@ -43,7 +44,17 @@ func (r *run) policy() link {
 		if code == tools.Cancelled { // the owner stopped the turn, perhaps before a restart
 			return ends{ErrStopped}
 		}
-		s.err = &tools.Error{Code: code, Message: string(code) + ": " + d.Reason}
+		s.err = deniedBy(code, d)
 		return nil
 	}}
+}
+
+// deniedBy returns the error of a call that the guard denied. Its reason is Hob's
+// own, unless it is the tool's refusal, which may quote what the tool read.
+func deniedBy(code tools.Code, d guard.Decision) error {
+	src := provenance.Tool
+	if d.Judgement.Refused != nil {
+		src = tools.SourceOf(d.Judgement.Refused)
+	}
+	return &tools.Error{Code: code, Message: string(code) + ": " + d.Reason, Source: src}
 }

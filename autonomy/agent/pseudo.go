@@ -69,7 +69,7 @@ func (p pseudo) Spec() *tools.Spec { return &p.spec }
 
 // Call is never used: the agent acts by itself.
 func (p pseudo) Call(context.Context, tools.Call) (tools.Result, error) {
-	return tools.Result{}, tools.Errorf(tools.Unsupported, "%s is done by %s itself", p.spec.Name, p.by)
+	return tools.Result{}, tools.Errorf(tools.Unsupported, "%s is done by %s itself", tools.Clean(p.spec.Name), tools.Clean(p.by))
 }
 
 // Summary implements tools.Summarizer. First what is to happen, as the agent

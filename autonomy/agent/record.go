@@ -46,14 +46,20 @@ func (r *run) finished(s *step) bus.Entry {
 // was done with outside text in the context may repeat it, and so may the text
 // that undoes it later.
 func (r *run) source(s *step) provenance.Source {
+	if r.tainted() {
+		return provenance.Outside
+	}
+	return outcomeSource(s)
+}
+
+// outcomeSource returns the provenance of a call's own result or error. One that
+// names none is untrusted.
+func outcomeSource(s *step) provenance.Source {
 	src := s.result.Source
 	if s.err != nil {
-		src = provenance.Worst(tools.SourceOf(s.err), cmp.Or(src, provenance.Tool))
+		src = provenance.Worst(tools.SourceOf(s.err), cmp.Or(src, provenance.Tool)) // after an error there is often no result
 	}
-	if r.tainted() {
-		src = provenance.Outside
-	}
-	return src
+	return provenance.Worst(src)
 }
 
 func outcomeOf(s *step) string {

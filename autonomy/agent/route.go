@@ -33,7 +33,7 @@ func (r *run) routing() link {
 	return link{name: "route", early: true, beforeTool: func(_ context.Context, s *step) error {
 		name := s.call.Name
 		if s.call.Truncated {
-			return tools.Errorf(tools.TruncatedCall, "the arguments of %s arrived cut off, so nothing was done; call again with shorter arguments", name)
+			return tools.Errorf(tools.TruncatedCall, "the arguments of %s arrived cut off, so nothing was done; call again with shorter arguments", tools.Clean(name))
 		}
 		if name == useTool {
 			var in useArgs
@@ -52,10 +52,10 @@ func (r *run) routing() link {
 		t, ok := r.o.Catalogue.Get(name)
 		if other, there := r.elsewhere(name); !ok && there {
 			s.tool = other
-			return tools.Errorf(tools.PolicyDenied, "%s: %s is not one of your tools; do without it, or say what is missing", tools.PolicyDenied, name)
+			return tools.Errorf(tools.PolicyDenied, "%s: %s is not one of your tools; do without it, or say what is missing", tools.PolicyDenied, tools.Clean(name))
 		}
 		if !ok {
-			return tools.Errorf(tools.NotFound, "there is no tool %q; call find_tools with a few words", name)
+			return tools.Errorf(tools.NotFound, "there is no tool %q; call find_tools with a few words", tools.Clean(name))
 		}
 		s.tool = tools.For(t, s.args)
 		return nil

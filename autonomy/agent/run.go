@@ -110,7 +110,7 @@ func (r *run) begin(ctx context.Context, before, recorded []llm.Message) ([]llm.
 	}
 	begun, err := r.o.Prompt.Begin(ctx, prompt.Situation{
 		Session: r.t.Event.Session, Event: r.t.Event.ID, Before: before, Recorded: recorded, Text: r.t.Text, Source: r.t.Source,
-		Attended: r.t.Attended, Guest: r.t.Guest, Realm: r.o.Realm, Now: time.Now().In(r.o.Zone()), Told: r.t.Told, Turns: info.Turns,
+		Attended: r.t.Attended, Guest: r.t.Guest, Realm: r.o.Realm, Now: time.Now().In(r.o.Zone()), Told: r.t.Told, Turns: info.Turns, OwnerWords: r.ownerWords(),
 	})
 	if err != nil {
 		return nil, err
@@ -131,8 +131,11 @@ func (r *run) question(ctx context.Context, added []llm.Part) llm.Message {
 			r.intake(ctx, &m.Parts[i], "")
 		}
 	}
-	for _, o := range r.t.Outside {
+	for i, o := range r.t.Outside {
 		p := llm.Part{Text: r.o.Redact.Text(o), Source: provenance.Outside, Origins: r.t.Origins}
+		if i < len(r.t.OutsideFrom) {
+			p.Origins = []provenance.Origin{r.t.OutsideFrom[i]}
+		}
 		r.intake(ctx, &p, "")
 		m.Parts = append(m.Parts, p)
 	}
@@ -143,7 +146,9 @@ func (r *run) question(ctx context.Context, added []llm.Part) llm.Message {
 	for i := range r.t.Images {
 		m.Parts = append(m.Parts, llm.Part{Image: &r.t.Images[i], Source: seen, Origins: r.said(seen)})
 	}
-	if r.t.Text != "" || len(r.t.Images) == 0 {
+	if r.t.Text == "" && len(r.t.Outside) > 0 { // untrusted text alone: these are Hob's words, not the owner's
+		m.Parts = append(m.Parts, llm.Part{Text: worded("unasked", nil), Source: provenance.Hob, Context: true})
+	} else if r.t.Text != "" || len(r.t.Images) == 0 {
 		p := llm.Part{Text: r.clean(r.t.Text, r.t.Source), Source: r.t.Source, Origins: r.said(r.t.Source)}
 		if p.Source.Tainted() { // it is to be answered, so it has no fence
 			if marks := r.marked(ctx, p.Text); len(marks) > 0 {

@@ -25,7 +25,8 @@ func placeholder(s *step) error {
 		return nil
 	}
 	return &tools.Error{
-		Code: tools.PolicyDenied, Message: "the arguments hold " + redact.Mark + " in the place of a secret, which would be lost or used wrongly",
+		Source: provenance.Tool,
+		Code:   tools.PolicyDenied, Message: "the arguments hold " + redact.Mark + " in the place of a secret, which would be lost or used wrongly",
 		Remedy: "leave that part as it is: change only other parts, or ask the owner to put the secret in by a reference (env:NAME, keychain:NAME)",
 	}
 }

@@ -97,8 +97,12 @@ func (r *run) questionTx(tx *store.Tx, open []guard.Approval) error {
 	if len(open) == 0 {
 		return nil
 	}
-	err := r.o.Bus.SayTx(tx, r.t.Event.ID, bus.Out{Provenance: r.voice(), Delivery: channels.Delivery{
-		Kind: channels.Question, Session: r.t.Report, Channel: r.t.Channel, Chat: r.t.Chat, Text: questionText(open),
+	ids := make([]string, len(open))
+	for i, a := range open {
+		ids[i] = a.ID
+	}
+	err := r.o.Bus.SayTx(tx, r.t.Event.ID, bus.Out{Provenance: r.voice(), Asks: ids, Delivery: channels.Delivery{
+		Kind: channels.Question, Session: r.t.Report, Channel: r.t.Channel, Chat: r.t.Chat, Text: questionText(open, r.t.Attended && r.t.Event.Kind == bus.Message),
 	}})
 	if err != nil {
 		return err
@@ -112,9 +116,9 @@ func (r *run) questionTx(tx *store.Tx, open []guard.Approval) error {
 }
 
 // questionText puts the questions into words: each call as exactly what it is,
-// and those of a batch as one question.
-func questionText(open []guard.Approval) string {
-	if len(open) == 1 && open[0].Batch == "" {
+// and those of a batch as one question. bare: a bare yes may answer them.
+func questionText(open []guard.Approval, bare bool) string {
+	if len(open) == 1 && open[0].Batch == "" && bare {
 		return worded("question", open[0])
 	}
 	var out []string
@@ -127,8 +131,12 @@ func questionText(open []guard.Approval) string {
 			continue
 		}
 		all := slices.DeleteFunc(slices.Clone(open), func(b guard.Approval) bool { return b.Batch != a.Batch })
-		text := worded("batch", map[string]any{"All": all, "First": all[0]})
-		if len(all) == len(open) {
+		form := "batch"
+		if guard.TooLong(all) {
+			form = "longbatch"
+		}
+		text := worded(form, map[string]any{"All": all, "First": all[0]})
+		if len(all) == len(open) && bare && form == "batch" {
 			text += worded("only", nil)
 		}
 		out = append(out, text)

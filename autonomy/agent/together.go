@@ -186,7 +186,7 @@ func (s *step) ungranted(err error) bool {
 		return false
 	}
 	rule := s.dec.Rule
-	s.refuse(rule, tools.Errorf(tools.PolicyDenied, "%s: %w", tools.PolicyDenied, guard.ErrGrantEnded))
+	s.refuse(rule, tools.Errorf(tools.PolicyDenied, "%s: %w", tools.PolicyDenied, tools.CleanErr(guard.ErrGrantEnded)))
 	return true
 }
 

@@ -6,7 +6,6 @@ import (
 	"hob/knowledge/store"
 	"hob/platform/origins"
 	"hob/platform/provenance"
-	"hob/tools"
 )
 
 // origins are from where the outside text in the context of the next call came.
@@ -38,11 +37,7 @@ func (r *run) said(src provenance.Source) []provenance.Origin {
 
 // brought are the origins of the outside text that a call itself returned.
 func (r *run) brought(q store.Querier, s *step) []provenance.Origin {
-	src := s.result.Source
-	if s.err != nil {
-		src = tools.SourceOf(s.err)
-	}
-	if src == provenance.Unknown || !src.Tainted() {
+	if !s.settled() || !outcomeSource(s).Tainted() {
 		return nil
 	}
 	name := s.call.Name

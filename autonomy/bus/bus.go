@@ -99,7 +99,7 @@ func New(db *store.Store, opt Options) *Bus {
 
 // Migrations of the bus's tables.
 func Migrations() store.Set {
-	return store.Set{Owner: "bus", Steps: []string{schema1, schema2, schemaLinks, schemaUndone, schemaPause, schemaKept, schemaChannels}}
+	return store.Set{Owner: "bus", Steps: []string{schema1, schema2, schemaLinks, schemaUndone, schemaPause, schemaKept, schemaChannels, schemaShown}}
 }
 
 const schema1 = `

@@ -121,32 +121,6 @@ func (b *Bus) DisownTx(tx *store.Tx, channel, sender string) error {
 	return nil
 }
 
-// Question is a text with questions to the owner, as it was said.
-type Question struct {
-	Event, Channel, Chat, Text string
-}
-
-// Asked returns what was asked in the session until then, and certainly arrived
-// there, by events that still wait.
-func (b *Bus) Asked(ctx context.Context, session string, until time.Time) ([]Question, error) {
-	rows, err := b.db.Read().QueryContext(ctx, `SELECT o.event, o.channel, o.chat, o.text FROM outbox o JOIN inbox i ON i.id = o.event
-		WHERE o.session = ? AND o.kind = 'question' AND o.state = 'sent' AND o.sent_at <= ? AND i.state IN ('pending', 'claimed') ORDER BY o.seq`,
-		session, store.Millis(until))
-	if err != nil {
-		return nil, fmt.Errorf("bus: %w", err)
-	}
-	defer rows.Close()
-	var out []Question
-	for rows.Next() {
-		var q Question
-		if err := rows.Scan(&q.Event, &q.Channel, &q.Chat, &q.Text); err != nil {
-			return nil, fmt.Errorf("bus: %w", err)
-		}
-		out = append(out, q)
-	}
-	return out, rows.Err()
-}
-
 // SaidBeforeTx is what the owner wrote in the session before an event, "" when
 // that was the first.
 func (b *Bus) SaidBeforeTx(tx *store.Tx, session, event string) (text string, err error) {

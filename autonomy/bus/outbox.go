@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"hob/channels"
@@ -25,6 +26,9 @@ type Out struct {
 	Judged bool
 	// Hint is what a model made of it; Options.Gate decides what that is worth.
 	Hint Hint
+	// Asks are the ids of the approvals that the text puts to the owner. Only the engine
+	// sets it: it is what makes a text a question that can be shown and answered.
+	Asks []string
 }
 
 // Hint is a model's word on how urgent a text is.
@@ -85,9 +89,9 @@ func (b *Bus) say(tx *store.Tx, event string, n int, o Out, pull bool) (Delivery
 	if err != nil {
 		return d, err
 	}
-	_, err = tx.Exec(`INSERT INTO outbox (id, event, n, kind, session, channel, chat, text, provenance, state, not_before, created_at, sent_at, files)
-		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, d.ID, event, n, d.Kind, d.Session, channel, chat, d.Text, o.Provenance, d.State,
-		store.Millis(o.NotBefore), now.UnixMilli(), store.Millis(d.SentAt), files)
+	_, err = tx.Exec(`INSERT INTO outbox (id, event, n, kind, session, channel, chat, text, provenance, state, not_before, created_at, sent_at, files, asks, inbox_seq)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,(SELECT coalesce(max(seq), 0) FROM inbox))`, d.ID, event, n, d.Kind, d.Session, channel, chat, d.Text, o.Provenance, d.State,
+		store.Millis(o.NotBefore), now.UnixMilli(), store.Millis(d.SentAt), files, strings.Join(o.Asks, " "))
 	if err != nil {
 		return d, err
 	}

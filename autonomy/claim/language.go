@@ -32,7 +32,35 @@ type language struct {
 	earlier map[string]bool // another time is meant
 	reports map[string]bool // what stands behind it and a colon is somebody's words
 	after   map[string]bool // what may follow a verb that begins a sentence
+
+	// Statements about how things stand; see state.go.
+	is        map[string]bool // forms of "to be"
+	pronouns  map[string]bool // subjects that stand for a thing: "it"
+	own       map[string]bool // "your"
+	adverbs   map[string]bool // may stand anywhere in a statement; none: fillers
+	subjects  map[string]bool // what a statement may be about besides things
+	condition map[string]bool // "if": with one of them in a sentence there is no statement
+	habit     map[string]bool // with one of them it is told how something works
+	plan      map[string]bool // things of a calendar or a clock
+	text      map[string]bool // files and notes
+	states    []saying        // what may follow a subject: "is on its way"
+	promises  []saying        // clauses that begin so: "i will remind you"
+	complete  [][]string      // whole answers: "all set"
+	managed   [][]string      // before a verb in its plain form: "i managed to"
+	progress  [][]string      // before one in its progressive form: "i am"
+	base      verbs           // "send"
+	doing     verbs           // "sending"
+	telling   map[string]bool // of states, promises, base and doing: see statementWords
 }
+
+// saying is a sequence of words that claims something.
+type saying struct {
+	words []string
+	kind  Kind
+}
+
+// verbs are those of one form: strong ones claim by themselves, weak ones with a thing.
+type verbs struct{ strong, weak map[string]Kind }
 
 var languages = sync.OnceValue(func() (out []*language) {
 	files, err := fs.Glob(wordFiles, "words/*.txt")
@@ -56,7 +84,12 @@ func parse(name, text string) *language {
 	sets := map[string]*map[string]bool{
 		"leads": &l.leads, "fillers": &l.fillers, "things": &l.things, "being": &l.being, "joins": &l.joins, "but": &l.but,
 		"unless": &l.unless, "example": &l.example, "earlier": &l.earlier, "after": &l.after, "reports": &l.reports,
+		"is": &l.is, "pronouns": &l.pronouns, "own": &l.own, "habit": &l.habit, "adverbs": &l.adverbs, "subjects": &l.subjects, "conditional": &l.condition, "plan": &l.plan, "text": &l.text,
 	}
+	phrases := map[string]*[][]string{"openers": &l.openers, "complete": &l.complete, "managed": &l.managed, "progress": &l.progress}
+	l.base, l.doing = newVerbs(), newVerbs()
+	forms := map[string]map[string]Kind{"base": l.base.strong, "weakbase": l.base.weak, "doing": l.doing.strong, "weakdoing": l.doing.weak}
+	sayings := map[string]*[]saying{"states": &l.states, "promises": &l.promises}
 	kinds := map[string]Kind{"sent": Sent, "changed": Changed, "deleted": Deleted}
 	for line := range strings.Lines(text) {
 		key, rest, ok := strings.Cut(strings.TrimSpace(line), ":")
@@ -66,9 +99,15 @@ func parse(name, text string) *language {
 		list := strings.Fields(rest)
 		how, kind, _ := strings.Cut(key, " ")
 		switch {
-		case key == "openers":
-			for o := range strings.SplitSeq(rest, "|") {
-				l.openers = append(l.openers, strings.Fields(o))
+		case phrases[key] != nil:
+			*phrases[key] = append(*phrases[key], parsePhrases(rest)...)
+		case sayings[how] != nil:
+			for _, p := range parsePhrases(rest) {
+				*sayings[how] = append(*sayings[how], saying{p, kinds[kind]})
+			}
+		case forms[how] != nil:
+			for _, w := range list {
+				forms[how][w] = kinds[kind]
 			}
 		case key == "free":
 			l.free = true
@@ -92,6 +131,17 @@ func parse(name, text string) *language {
 			panic(fmt.Sprintf("claim: %s: no section is called %q", name, key)) // the first test finds it
 		}
 	}
+	l.telling = l.statementWords()
 	slices.SortFunc(l.openers, func(a, b []string) int { return len(b) - len(a) }) // the longest first
 	return l
+}
+
+func newVerbs() verbs { return verbs{map[string]Kind{}, map[string]Kind{}} }
+
+// parsePhrases reads sequences of words that are parted by "|".
+func parsePhrases(text string) (out [][]string) {
+	for p := range strings.SplitSeq(text, "|") {
+		out = append(out, strings.Fields(p))
+	}
+	return out
 }

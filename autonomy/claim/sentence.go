@@ -19,11 +19,14 @@ func (l *language) sentence(s string, all []string) (out []Claim) {
 			break
 		}
 		for _, part := range l.parts(c) {
-			found, ok := l.clause(part, slices.ContainsFunc(all, func(w string) bool { return l.things[singular(w)] }))
+			found, ok := l.standing(part, all)
+			if !ok {
+				found, ok = l.clause(part, slices.ContainsFunc(all, func(w string) bool { return l.things[singular(w)] }))
+			}
 			if !ok {
 				continue
 			}
-			found.Language = l.name
+			found.Language, found.Family = l.name, l.family(all)
 			found.Earlier = slices.ContainsFunc(all, func(w string) bool { return l.earlier[w] })
 			out = append(out, found)
 		}
@@ -49,7 +52,10 @@ func (l *language) clause(c clause, thing bool) (Claim, bool) {
 	for len(w) > 0 && (l.leads[w[0]] || l.joins[w[0]] || l.but[w[0]]) && !l.verb(w[0]) {
 		w = w[1:]
 	}
-	if len(w) == 0 || slices.ContainsFunc(w, func(x string) bool { return l.unless[x] }) {
+	if len(w) == 0 {
+		return Claim{}, false
+	}
+	if slices.ContainsFunc(w, func(x string) bool { return l.unless[x] }) {
 		return Claim{}, false
 	}
 	if rest, ok := l.opened(w); ok {

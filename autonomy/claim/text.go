@@ -7,6 +7,9 @@ import (
 	"unicode"
 )
 
+// maxName is how many words a line with the name below a letter has.
+const maxName = 4
+
 var (
 	fenced  = regexp.MustCompile("(?s)(```.*?(```|$)|~~~.*?(~~~|$))")
 	inline  = regexp.MustCompile("`[^`\n]*`")
@@ -16,38 +19,95 @@ var (
 	salute  = regexp.MustCompile(`(?i)^\s*(hi|hello|dear|hey|hallo|liebe[rs]?|sehr geehrte[rs]?|bonjour|chère?|salut|hola|estimad[oa]|querid[oa]|ciao|gentile|car[oa]|beste|geachte|olá|prezad[oa]|subject|betreff|objet|asunto|oggetto|onderwerp|assunto)\b[^.!?\n]{0,60}[,:]`)
 	subject = regexp.MustCompile(`(?i)^\s*(subject|betreff|objet|asunto|oggetto|onderwerp|assunto)\s*:`)
 	header  = regexp.MustCompile(`(?i)^\s*(sent|from|to|cc|date|saved|deleted|scheduled|created|updated|modified|status|gesendet|von|envoyé|enviado|inviato|verzonden)\s*:`)
+	open    = regexp.MustCompile(`(?i)^([-*+•]\s*)?\[ \]|\(to.?do\)`)
+	rule    = regexp.MustCompile(`^([-*_=]\s*){3,}$`)
+	closing = regexp.MustCompile(`(?i)^(best|(kind|best|warm|many) (regards|wishes)|regards|sincerely|yours|cheers|thanks|thank you|love|take care|mit freundlichen|viele grüße|liebe grüße|herzliche|beste grüße|schöne grüße|gruß|lg|cordialement|bien à|amicalement|bises|saludos|atentamente|un abrazo|cordiali|distinti|saluti|un saluto|groet|groeten|met vriendelijke|hartelijke|abraços|atenciosamente|cumprimentos|com os melhores)\b.{0,60}$`)
+	wants   = regexp.MustCompile(`(?i)\b(write|draft|compose|translate|rewrite|rephrase|reword|word it|poem|story|letter|template|proofread|example|sample|text for|wording|caption|speech|schreib\w*|entw\w+|verfass\w*|formulier\w*|übersetz\w*|brief|gedicht|geschichte|beispiel|écri\w*|rédig\w*|brouillon|tradui\w*|lettre|poème|exemple|escrib\w*|redact\w*|borrador|tradu\w*|carta|poema|ejemplo|scriv\w*|bozza|traduci\w*|lettera|poesia|esempio|schrijf\w*|vertaal\w*|gedicht|voorbeeld|escrev\w*|rascunho|traduz\w*|exemplo)`)
+	toUser  = regexp.MustCompile(`(?i)^\s*(i have|i've|i |done|all |your|you|it's|it is|ich habe|dein|ihre?|erledigt|j'ai|votre|ton|vos|c'est|he |tu |su |ho |il tuo|la tua|ik heb|je |eu |já |seu|sua)`)
 	address = regexp.MustCompile(`[\w.+-]+@[\w.-]+\w|\w+://\S*[\w/]`)
 	ending  = regexp.MustCompile(`([.!?…]+["')\]]*)(\s+|$)|\n+`)
 	between = regexp.MustCompile(`[,;()]|\s[–—-]\s|—|:\s`)
 	words   = regexp.MustCompile(`[\pL\pN]+(?:['’\-][\pL\pN]+)*`)
 )
 
-// ownWords drops what an answer quotes: code, quotations, quoted lines, and
-// letters and drafts that somebody else is to say.
-func ownWords(s string) string {
+// asksForText reports whether a request asks for a text to be written: then what an
+// answer hands over unquoted is that text.
+func asksForText(request string) bool { return wants.MatchString(request) }
+
+// ownWords drops what an answer quotes: code, quotations and quoted lines. Letters and
+// drafts that somebody else is to say are dropped as well if the user asked for a text,
+// up to where they end; see draftEnd. In every other answer they count: a model may greet
+// the user like the reader of a letter, and "Here is the text:" introduces nothing that
+// the user wanted.
+func ownWords(s string, asked bool) string {
 	s = fenced.ReplaceAllString(s, "\n")
 	s = inline.ReplaceAllString(s, "it")
 	s = address.ReplaceAllString(s, "it")
 	s = quoted.ReplaceAllString(s, " it ")
+	lines := strings.Split(s, "\n")
 	var out []string
-	for _, line := range strings.Split(s, "\n") {
-		t := strings.TrimSpace(line)
+	for i := 0; i < len(lines); i++ {
+		t := strings.TrimSpace(lines[i])
+		mark := bullet.FindString(t)
+		item := strings.TrimSpace(t[len(mark):])
 		switch {
-		case strings.HasPrefix(t, ">"), strings.HasPrefix(t, "|"), strings.HasPrefix(t, "#"):
-			continue
-		case bullet.MatchString(t): // an item of a list is rarely a statement of its own
+		case strings.HasPrefix(t, ">"), strings.HasPrefix(t, "|"), open.MatchString(t):
 			continue
 		case header.MatchString(t) && !subject.MatchString(t):
 			continue
-		case subject.MatchString(t), letter(t):
-			return strings.Join(out, "\n")
+		case asked && (subject.MatchString(t) || letter(t)):
+			i = letterEnd(lines, i)
+			continue
 		}
-		out = append(out, strings.Trim(t, "*_ "))
-		if draft.MatchString(t) {
-			break
+		out = append(out, strings.Trim(strings.TrimLeft(item, "#"), "*_ "))
+		if asked && draft.MatchString(t) {
+			i = draftEnd(lines, i+1) - 1
 		}
 	}
 	return strings.Join(out, "\n")
+}
+
+// letterEnd returns the last line of the letter that begins at line from: that of its
+// closing and of the names below, or the last line of all.
+func letterEnd(lines []string, from int) int {
+	for i := from + 1; i < len(lines); i++ {
+		t := strings.TrimSpace(lines[i])
+		if rule.MatchString(t) {
+			return i
+		}
+		if !closing.MatchString(t) {
+			continue
+		}
+		for i+1 < len(lines) && strings.TrimSpace(lines[i+1]) != "" && len(strings.Fields(lines[i+1])) <= maxName {
+			i++
+		}
+		return i
+	}
+	return len(lines) - 1
+}
+
+// draftEnd returns the line behind the draft that begins at line from. It ends at a
+// rule or with its letter. A last paragraph that speaks to the user again is not part
+// of it.
+func draftEnd(lines []string, from int) int {
+	last := len(lines)
+	for i := from; i < len(lines); i++ {
+		t := strings.TrimSpace(lines[i])
+		switch {
+		case rule.MatchString(t) && i > from+1:
+			return i
+		case subject.MatchString(t), letter(t):
+			return letterEnd(lines, i) + 1
+		case t == "" && i > from+1:
+			if strings.TrimSpace(strings.Join(lines[i:], "")) != "" {
+				last = i
+			}
+		}
+	}
+	if last < len(lines) && toUser.MatchString(strings.Join(lines[last:], " ")) {
+		return last
+	}
+	return len(lines)
 }
 
 // letter reports whether a line is the salutation that begins a letter: it

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"hob/platform/signature"
 	"hob/platform/system"
 )
 
@@ -260,10 +262,12 @@ type Tray struct {
 
 // Trigger is one [triggers.NAME].
 type Trigger struct {
-	Name    string `toml:"-"`
-	Secret  string `toml:"secret"` // a reference or the secret itself; "" = only with Hob's token
-	Action  string `toml:"action"`
-	Session string `toml:"session"` // "" = the owner's last one
+	Name   string `toml:"-"`
+	Secret string `toml:"secret"` // a reference or the secret itself; "" = only with Hob's token
+	// Signature is the scheme in which calls are signed: any, v1 or body.
+	Signature string `toml:"signature"`
+	Action    string `toml:"action"`
+	Session   string `toml:"session"` // "" = the owner's last one
 }
 
 // Log is [log].
@@ -414,6 +418,7 @@ func (c *Config) spread() {
 	}
 	for _, n := range c.doc.names("triggers") {
 		t := f.Triggers[n]
+		t.Signature = cmp.Or(t.Signature, string(signature.AnyScheme))
 		t.Name = n
 		c.Triggers = append(c.Triggers, t)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"hob/platform/command"
 	"hob/platform/safehttp"
+	"hob/platform/signature"
 	"hob/platform/system"
 )
 
@@ -302,6 +303,7 @@ func (k *checker) sections() {
 	for _, t := range k.c.Triggers {
 		key := "triggers." + t.Name
 		k.name(key, t.Name)
+		k.oneOf(key+".signature", t.Signature, string(signature.AnyScheme), string(signature.Timed), string(signature.BodyOnly))
 		k.require(key+".action", strings.TrimSpace(t.Action) != "", "a trigger needs an action: what to do when it fires, in plain words")
 	}
 }

@@ -29,9 +29,9 @@ func (c *Crew) StatusTx(ctx context.Context, tx *store.Tx, call tools.Call, id s
 	}
 	switch {
 	case len(list) == 0 && id != "":
-		return tools.Result{}, tools.Errorf(tools.NotFound, "this conversation has no task %q; agent_status {} lists those under way", phrase.Cut(id, 40))
+		return tools.Result{}, tools.Errorf(tools.NotFound, "this conversation has no task %q; agent_status {} lists those under way", tools.Clean(phrase.Cut(id, 40)))
 	case len(list) == 0:
-		return tools.Result{Text: "No task of this conversation is under way.", Data: map[string]any{"tasks": []progress{}}}, nil
+		return tools.Result{Source: provenance.Tool, Text: "No task of this conversation is under way.", Data: map[string]any{"tasks": []progress{}}}, nil
 	}
 	var b strings.Builder
 	var data []progress
@@ -96,14 +96,14 @@ func (c *Crew) StopTx(_ context.Context, tx *store.Tx, call tools.Call, id strin
 	case err != nil:
 		return tools.Result{}, err
 	case !ok || t.Session != call.Session:
-		return tools.Result{}, tools.Errorf(tools.NotFound, "this conversation has no task %q; agent_status {} lists those under way", phrase.Cut(id, 40))
+		return tools.Result{}, tools.Errorf(tools.NotFound, "this conversation has no task %q; agent_status {} lists those under way", tools.Clean(phrase.Cut(id, 40)))
 	case t.State.Ended():
-		return tools.Result{}, tools.Errorf(tools.Conflict, "the task %s has ended: %s", t.ID, t.State)
+		return tools.Result{}, tools.Errorf(tools.Conflict, "the task %s has ended: %s", tools.Clean(t.ID), tools.Clean(t.State))
 	}
 	if err := c.cutTx(tx, t, Cancelled, "ended from the conversation that began it"); err != nil {
 		return tools.Result{}, err
 	}
-	return tools.Result{Text: fmt.Sprintf("Ended the task %s.", t.ID), Data: map[string]string{"id": t.ID, "state": string(Cancelled)}}, nil
+	return tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("Ended the task %s.", t.ID), Data: map[string]string{"id": t.ID, "state": string(Cancelled)}}, nil
 }
 
 // watchBackground makes the next call of Due read the table again.

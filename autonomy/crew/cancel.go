@@ -61,7 +61,7 @@ func (c *Crew) Cancel(ctx context.Context, id string) (t Task, err error) {
 		case !ok:
 			return fmt.Errorf("task %q: %w; list them with: hob agent tasks", id, bus.ErrNotFound)
 		case t.State.Ended():
-			return tools.Errorf(tools.Conflict, "task %s has already ended: %s", id, t.State)
+			return tools.Errorf(tools.Conflict, "task %s has already ended: %s", tools.Clean(id), tools.Clean(t.State))
 		}
 		if err := c.cutTx(tx, t, Cancelled, "cancelled by the owner"); err != nil {
 			return err

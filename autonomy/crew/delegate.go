@@ -115,14 +115,14 @@ func (c *Crew) order(who agent.Caller, w Wish, n int) (order, error) {
 	name := cmp.Or(w.Agent, asks)
 	from, ok := c.members[asks]
 	if !ok {
-		return order{}, tools.Errorf(tools.Unsupported, "the agent %q is not there any more", asks)
+		return order{}, tools.Errorf(tools.Unsupported, "the agent %q is not there any more", tools.Clean(asks))
 	}
 	m, ok := c.members[name]
 	if !ok || !from.mayHand(name) {
-		return order{}, tools.Errorf(tools.NotFound, "there is no agent %q to which you may hand tasks; there are: %s", name, strings.Join(c.reach(from), ", "))
+		return order{}, tools.Errorf(tools.NotFound, "there is no agent %q to which you may hand tasks; there are: %s", tools.Clean(name), tools.Clean(strings.Join(c.reach(from), ", ")))
 	}
 	if from.Isolated && !m.Isolated {
-		return order{}, tools.Errorf(tools.PolicyDenied, "you work in a container, and %s does not: you may not hand it tasks", name)
+		return order{}, tools.Errorf(tools.PolicyDenied, "you work in a container, and %s does not: you may not hand it tasks", tools.Clean(name))
 	}
 	depth := who.Turn.Depth + 1
 	names, err := c.tools(who, m, w.Tools, depth)
@@ -134,7 +134,8 @@ func (c *Crew) order(who agent.Caller, w Wish, n int) (order, error) {
 		ID: shortid.New("t"), Agent: name, Tools: names, Level: who.Level.Narrower(m.Options.Level), Depth: depth,
 		// One share remains for the parent.
 		Rounds: max(1, who.Rounds/(n+1)), Tokens: max(256, who.Tokens/(n+1)),
-		Attended: t.Attended, Guest: t.Guest, Origin: t.Origin, Person: t.Person, Report: t.Report, Channel: t.Channel, Chat: t.Chat,
+		Attended: t.Attended && !w.Background, // nobody waits for what goes on by itself
+		Guest:    t.Guest, Origin: t.Origin, Person: t.Person, Report: t.Report, Channel: t.Channel, Chat: t.Chat,
 		Words: bounded(who.Words), Background: w.Background, FollowUp: w.FollowUp && w.Background && t.Depth == 0,
 	}, nil
 }
@@ -173,7 +174,7 @@ func (c *Crew) tools(who agent.Caller, m Member, patterns []string, depth int) (
 	}
 	some, err := Narrow(both, patterns, nil)
 	if err != nil {
-		return nil, tools.Errorf(tools.InvalidArguments, "tools: %w", err)
+		return nil, tools.Errorf(tools.InvalidArguments, "tools: %w", tools.CleanErr(err))
 	}
 	names := make([]string, 0, len(some))
 	for _, t := range some {

@@ -157,10 +157,10 @@ func (c *Crew) ReadTx(_ context.Context, tx *store.Tx, call tools.Call, id strin
 		return tools.Result{}, err
 	}
 	if !ok || t.Session != call.Session {
-		return tools.Result{}, tools.Errorf(tools.NotFound, "this conversation has handed on no task %q; delegation_result {} lists them", phrase.Cut(id, 40))
+		return tools.Result{}, tools.Errorf(tools.NotFound, "this conversation has handed on no task %q; delegation_result {} lists them", tools.Clean(phrase.Cut(id, 40)))
 	}
 	if !t.State.Ended() {
-		return tools.Result{Text: fmt.Sprintf("Task %s (%s) is %s.", t.ID, t.Agent, t.State)}, nil
+		return tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("Task %s (%s) is %s.", t.ID, t.Agent, t.State)}, nil
 	}
 	r := []rune(t.Result)
 	if offset < 0 || offset > len(r) {
@@ -184,11 +184,11 @@ func (c *Crew) listTx(tx *store.Tx, session string) (tools.Result, error) {
 		return tools.Result{}, err
 	}
 	if len(list) == 0 {
-		return tools.Result{Text: "This conversation has handed on no task."}, nil
+		return tools.Result{Source: provenance.Tool, Text: "This conversation has handed on no task."}, nil
 	}
 	var b strings.Builder
 	for _, t := range list {
 		fmt.Fprintf(&b, "%s (%s): %s\n", t.ID, t.Agent, t.State)
 	}
-	return tools.Result{Text: strings.TrimSpace(b.String()), Data: list}, nil
+	return tools.Result{Source: provenance.Tool, Text: strings.TrimSpace(b.String()), Data: list}, nil
 }

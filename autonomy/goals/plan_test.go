@@ -168,7 +168,8 @@ func TestPlanText(t *testing.T) {
 			part{title: "Calendar"},
 			part{title: "Tasks", items: []tools.BriefItem{{Text: "pay the rent", Source: provenance.Owner}, {Text: "call Ada", At: now.Add(2 * time.Hour), Source: provenance.Owner}}},
 		}, "Your plan for Tuesday 10 March:\n\nTasks\n- 09:00 call Ada\n- pay the rent", false},
-		{"what cannot be read does not look empty", []tools.BriefSource{part{title: "Mail", err: errors.New("no connection")}}, "Mail\n- could not be read: no connection", false},
+		{"what cannot be read does not look empty", []tools.BriefSource{part{title: "Mail", err: errors.New("no connection")}}, "Mail\n- could not be read: no connection", true},
+		{"Hob's own words about it are clean", []tools.BriefSource{part{title: "Mail", err: tools.Errorf(tools.Failed, "no connection")}}, "Mail\n- could not be read: no connection", false},
 		{"untrusted text stays untrusted", []tools.BriefSource{part{title: "Mail", items: []tools.BriefItem{{Text: "buy now", Source: provenance.Outside}}}}, "- buy now", true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 
 	"hob/knowledge/store"
 	"hob/platform/phrase"
+	"hob/platform/provenance"
 	"hob/tools"
 )
 
@@ -48,7 +49,7 @@ func Question() tools.Tool {
 			return s
 		},
 		RunTx: func(context.Context, *store.Tx, tools.Call, questionIn) (tools.Result, error) {
-			return tools.Result{Text: Agreed}, nil
+			return tools.Result{Source: provenance.Tool, Text: Agreed}, nil
 		},
 	})
 }

@@ -35,6 +35,9 @@ type Answer struct {
 	Uses int
 	Note string
 	By   string // the surface: "api", "cli", "chat"
+	// Beforehand is the event of the turn for which the approval was given before
+	// anything was asked; "" for an answer to the question itself.
+	Beforehand string
 }
 
 // AnswerTx decides a question; the first answer counts.
@@ -58,6 +61,12 @@ func (g *Guard) AnswerTx(tx *store.Tx, id string, ans Answer) (Approval, error) 
 	}
 	if now.After(a.ExpiresAt) {
 		return a, fmt.Errorf("approval %s ran out at %s: %w", id, a.ExpiresAt.Format(time.RFC3339), ErrDecided)
+	}
+	if ans.Beforehand != "" && ans.Approved {
+		if err := a.coveredBeforehand(ans.Beforehand, ans); err != nil {
+			return a, fmt.Errorf("approval %s: %w", id, err)
+		}
+		ans.By += ", beforehand"
 	}
 	a.State, a.Note, a.DecidedBy, a.DecidedAt = Denied, ans.Note, ans.By, now
 	if ans.Approved {

@@ -54,6 +54,8 @@ type Approval struct {
 	// arguments (see tools.Judgement); both in visible characters.
 	Why   string `json:"why,omitempty"`
 	Exact string `json:"exact,omitempty"`
+	// Effects of the call, joined with "+".
+	Effects string `json:"effects,omitempty"`
 	// Origins are from where the outside text in view came, when there is some.
 	Origins []provenance.Origin `json:"origins,omitempty"`
 	// Pattern is what a grant with the scope "pattern" would cover; "" when only
@@ -75,13 +77,13 @@ type Approval struct {
 }
 
 const approvalColumns = `id, event, session, call, tool, args, args_hash, summary, reason, rule, why, exact, pattern, batch,
-	provenance, attended, state, scope, note, decided_by, created_at, expires_at, decided_at`
+	provenance, attended, state, scope, note, decided_by, created_at, expires_at, decided_at, effects`
 
 func scanApproval(r interface{ Scan(...any) error }) (a Approval, err error) {
 	var args []byte
 	var created, expires, decided int64
 	err = r.Scan(&a.ID, &a.Event, &a.Session, &a.Call, &a.Tool, &args, &a.hash, &a.Summary, &a.Reason, &a.Rule, &a.Why, &a.Exact, &a.Pattern,
-		&a.Batch, &a.Provenance, &a.Attended, &a.State, &a.Scope, &a.Note, &a.DecidedBy, &created, &expires, &decided)
+		&a.Batch, &a.Provenance, &a.Attended, &a.State, &a.Scope, &a.Note, &a.DecidedBy, &created, &expires, &decided, &a.Effects)
 	a.Arguments = args
 	a.CreatedAt, a.ExpiresAt, a.DecidedAt = store.Time(created), store.Time(expires), store.Time(decided)
 	return a, err
@@ -89,6 +91,18 @@ func scanApproval(r interface{ Scan(...any) error }) (a Approval, err error) {
 
 func (g *Guard) byCall(ctx context.Context, call string) (Approval, error) {
 	return scanApproval(g.db.Read().QueryRowContext(ctx, `SELECT `+approvalColumns+` FROM approvals WHERE call = ?`, call))
+}
+
+// Approval reads one question. ErrNoApproval: there is none.
+func (g *Guard) Approval(ctx context.Context, id string) (Approval, error) {
+	a, err := scanApproval(g.db.Read().QueryRowContext(ctx, `SELECT `+approvalColumns+` FROM approvals WHERE id = ?`, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return a, fmt.Errorf("approval %q: %w", id, ErrNoApproval)
+	}
+	if err != nil {
+		return a, fmt.Errorf("guard: approvals: %w", err)
+	}
+	return a, nil
 }
 
 // Question is one call that needs the owner, as the gate decided on it.
@@ -157,9 +171,9 @@ func (g *Guard) question(q Question) Approval {
 	q.judged = j
 	a := Approval{
 		ID: shortID(), Event: q.Event, Session: q.Session, Call: q.Call, Tool: name, Arguments: q.Args, Summary: summary(q.Tool, q.Args),
-		Reason: q.Reason, Rule: q.Rule, Why: visible(j.Why, maxShown), Exact: visible(j.Exact, maxShown), Pattern: patternOf(q.Request),
+		Reason: q.Reason, Rule: q.Rule, Why: whole(j.Why), Exact: whole(j.Exact), Pattern: patternOf(q.Request),
 		Provenance: provenance.Owner, Attended: q.Attended, State: Pending, CreatedAt: now, ExpiresAt: now.Add(wait),
-		hash: hash(name, q.Args, j.Exact),
+		hash: hash(name, q.Args, j.Exact), Effects: effectsText(q.effects()),
 	}
 	if q.Tainted {
 		a.Provenance, a.Origins = provenance.Outside, provenance.Join(q.Origins)
@@ -169,9 +183,9 @@ func (g *Guard) question(q Question) Approval {
 
 func insert(tx *store.Tx, a Approval) error {
 	_, err := tx.Exec(`INSERT INTO approvals (id, event, session, call, tool, args, args_hash, summary, reason, rule, why, exact, pattern, batch,
-		provenance, attended, state, created_at, expires_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+		provenance, attended, state, created_at, expires_at, effects) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		a.ID, a.Event, a.Session, a.Call, a.Tool, []byte(a.Arguments), a.hash, a.Summary, a.Reason, a.Rule, a.Why, a.Exact,
-		a.Pattern, a.Batch, a.Provenance, a.Attended, a.State, store.Millis(a.CreatedAt), store.Millis(a.ExpiresAt))
+		a.Pattern, a.Batch, a.Provenance, a.Attended, a.State, store.Millis(a.CreatedAt), store.Millis(a.ExpiresAt), a.Effects)
 	if err != nil {
 		return fmt.Errorf("guard: ask: %w", err)
 	}
@@ -262,13 +276,22 @@ func (a Approval) From() string {
 	return "text from " + provenance.Told(a.Origins, 4)
 }
 
-// Waits reports whether a question of an event that a text puts still waits for its
-// answer. The text names it, as an event may have asked others before and since.
-func (g *Guard) Waits(q store.Querier, event, text string) (open bool, err error) {
-	err = q.QueryRow(`SELECT EXISTS (SELECT 1 FROM approvals WHERE event = ? AND state = 'pending' AND expires_at > ? AND instr(?, id) > 0)`,
-		event, time.Now().UnixMilli(), text).Scan(&open)
+// OpenIn lists the ids of the questions of an event that a text puts and that still
+// wait for their answer. The text names them, as an event may have asked others before and
+// since.
+func (g *Guard) OpenIn(q store.Querier, event, text string) (ids []string, err error) {
+	rows, err := q.Query(`SELECT id FROM approvals WHERE event = ? AND state = 'pending' AND expires_at > ? AND instr(?, id) > 0 ORDER BY id`,
+		event, time.Now().UnixMilli(), text)
 	if err != nil {
-		return false, fmt.Errorf("guard: %w", err)
+		return nil, fmt.Errorf("guard: %w", err)
 	}
-	return open, nil
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("guard: %w", err)
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
 }

@@ -207,7 +207,7 @@ CREATE TABLE audit (
 	effects TEXT NOT NULL, verdict TEXT NOT NULL, rule TEXT NOT NULL, tainted INTEGER NOT NULL,
 	outcome TEXT NOT NULL, args_digest TEXT NOT NULL, prev TEXT NOT NULL, hash TEXT NOT NULL);
 CREATE TABLE guard_key (id INTEGER PRIMARY KEY CHECK (id = 1), key BLOB NOT NULL);
-`, grantSteps, auditSteps}}
+`, grantSteps, auditSteps, beforehandStep}}
 }
 
 // Hash binds an approval to the exact arguments. The order of keys and white

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -235,7 +236,7 @@ func TestWhichQuestionStillWaits(t *testing.T) {
 		{"e", "May I?", false},
 		{"another", second.ID, false},
 	} {
-		if got, err := f.Waits(f.store.Read(), c.event, c.text); err != nil || got != c.want {
+		if got, err := f.OpenIn(f.store.Read(), c.event, c.text); err != nil || slices.Contains(got, second.ID) != c.want || len(got) > 1 {
 			t.Errorf("%s %q: %v %v, want %v", c.event, c.text, got, err, c.want)
 		}
 	}
@@ -297,7 +298,46 @@ func TestASummaryShowsWhatIsThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.ContainsAny(a.Summary, "\n\u202e\u200b") || !strings.Contains(a.Summary, `\u202e`) || !strings.Contains(a.Summary, "mallory") || len(a.Summary) > 700 {
+	if strings.ContainsAny(a.Summary, "\n\u202e\u200b") || !strings.Contains(a.Summary, `\u202e`) || !strings.HasSuffix(a.Summary, " …") || len(a.Summary) > 700 {
 		t.Errorf("summary: %q", a.Summary)
+	}
+	if shown := a.Shown(); !strings.Contains(shown, strings.Repeat("a", 5000)+"mallory") {
+		t.Errorf("Shown() = %q, want all of the arguments", shown)
+	}
+}
+
+// Nothing of a question is left out, whatever its length, and what cannot be seen is
+// spelled out.
+func TestReview6_QuestionShowsItsMiddle(t *testing.T) {
+	f := newGuard(t, guard.Options{})
+	filler := strings.Repeat("echo fine; ", 200)
+	content := filler + "rm -rf ~/thesis; " + filler
+	args, err := json.Marshal(map[string]string{"path": "build.sh", "content": content + "\u3164\u2800\ufe0f"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := content + "rm -rf ~/mail; " + content + content
+	var a guard.Approval
+	err = f.store.Write(t.Context(), func(tx *store.Tx) (err error) {
+		x := tool{spec: tools.Spec{Name: "write_file", Category: "files", Effects: tools.Send}}
+		a, err = f.AskTx(tx, guard.Request{Tool: x, Args: args, Call: "c6", Event: "e"}, guard.Decision{Judgement: tools.Judgement{Why: "why " + long, Exact: "exact " + long}})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, err = f.Approval(t.Context(), a.ID); err != nil {
+		t.Fatal(err)
+	}
+	for what, text := range map[string]string{"arguments": a.Shown(), "why": a.Why, "exact": a.Exact} {
+		if !strings.Contains(text, "rm -rf ~/thesis; ") || what != "arguments" && !strings.Contains(text, "rm -rf ~/mail") || strings.Contains(text, "[…]") {
+			t.Errorf("%s of %d characters hides its middle", what, len(text))
+		}
+	}
+	if s := a.Shown(); strings.ContainsAny(s, "\u3164\u2800\ufe0f") || !strings.Contains(s, `\u3164\u2800\ufe0f`) {
+		t.Errorf("invisible characters stand in %q", s[len(s)-40:])
+	}
+	if err := f.ShownWhole(t.Context(), a.ID); !errors.Is(err, guard.ErrTooLong) {
+		t.Errorf("a question of %d characters may be approved in a chat: %v", a.Length(), err)
 	}
 }

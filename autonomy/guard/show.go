@@ -1,20 +1,28 @@
 package guard
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"hob/tools"
 )
 
-// maxSummary is the longest summary in characters, maxShown that of arguments
-// and of what would really run.
-const (
-	maxSummary = 600
-	maxShown   = 2000
-)
+// maxSummary is the longest summary in characters. The details below it are whole.
+const maxSummary = 600
+
+// MaxChat is how many characters of details a question, or a batch of them, may have so
+// that it is shown and approved in a chat: three messages where they are long, ten where
+// they are short. Nobody reads more there.
+const MaxChat = 10_000
+
+// ErrTooLong refuses to approve in a chat what is too long to be shown there.
+var ErrTooLong = errors.New("this question is too long to be read in a chat, so it cannot be approved there; read it with hob approvals show ID or on my page, and answer there")
 
 func summary(t tools.Tool, args json.RawMessage) string {
 	if s, ok := t.(tools.Summarizer); ok {
@@ -23,31 +31,105 @@ func summary(t tools.Tool, args json.RawMessage) string {
 	return t.Spec().Name
 }
 
-// visible shows a text as what it is, on one line: line breaks, characters that
-// turn the direction of writing and those that cannot be seen are spelled out,
-// since the model chose them; a long one loses its middle, not its end.
+// visible is whole for a line that may be abbreviated at its end, which shows.
 func visible(s string, most int) string {
+	s = whole(s)
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return string([]rune(s)[:most-2]) + " …"
+}
+
+// whole shows a text as what it is, on one line: line breaks, characters that turn the
+// direction of writing and those that cannot be seen are spelled out, since the model
+// chose them. Nothing of it is left out.
+func whole(s string) string {
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
-		if r == ' ' || unicode.IsPrint(r) {
+		if r == ' ' || unicode.IsPrint(r) && !blank(r) {
 			b.WriteRune(r)
 			continue
 		}
 		q := strconv.QuoteRuneToASCII(r)
-		b.WriteString(q[1 : len(q)-1])
+		if q = q[1 : len(q)-1]; blank(r) {
+			q = fmt.Sprintf("\\u%04x", r)
+		}
+		b.WriteString(q)
 	}
-	r := []rune(b.String())
-	if len(r) <= most {
-		return string(r)
+	return b.String()
+}
+
+// blank reports characters that Unicode counts as printable and that show nothing: fillers
+// of Hangul, the empty Braille pattern, vowels of Khmer that are not written, joiners and
+// variation selectors.
+func blank(r rune) bool {
+	switch {
+	case r == 0x034F, r == 0x115F, r == 0x1160, r == 0x17B4, r == 0x17B5, r == 0x2800, r == 0x3164, r == 0xFFA0:
+		return true
+	case r >= 0x180B && r <= 0x180F, r >= 0xFE00 && r <= 0xFE0F, r >= 0xE0100 && r <= 0xE01EF:
+		return true
 	}
-	return string(r[:most*2/3]) + " […] " + string(r[len(r)-most/3:])
+	return false
 }
 
 // Shown is the call as it would be made, tool and arguments, for an owner to
-// read: bounded, with nothing in it that cannot be seen.
+// read: all of it, with nothing in it that cannot be seen.
 func (a Approval) Shown() string {
 	if args := strings.TrimSpace(string(a.Arguments)); args != "" && args != "{}" && args != "null" {
-		return a.Tool + " " + visible(args, maxShown)
+		return a.Tool + " " + whole(args)
 	}
 	return a.Tool
+}
+
+// Length is how many characters of details the question has.
+func (a Approval) Length() int {
+	return utf8.RuneCountInString(a.Shown()) + utf8.RuneCountInString(a.Why) + utf8.RuneCountInString(a.Exact)
+}
+
+// TooLong reports whether questions that are put together are too long for a chat.
+func TooLong(list []Approval) bool {
+	n := 0
+	for _, a := range list {
+		n += a.Length()
+	}
+	return n > MaxChat
+}
+
+// ShownWhole returns ErrTooLong for a question or batch that no chat has shown whole.
+func (g *Guard) ShownWhole(ctx context.Context, id string) error {
+	var list []Approval
+	if !IsBatch(id) {
+		a, err := g.Approval(ctx, id)
+		if err != nil {
+			return err
+		}
+		list, id = []Approval{a}, a.Batch
+	}
+	if id != "" {
+		var err error
+		if list, err = g.ofBatch(ctx, id); err != nil {
+			return err
+		}
+	}
+	if TooLong(list) {
+		return fmt.Errorf("approval %s: %w", id, ErrTooLong)
+	}
+	return nil
+}
+
+// ofBatch lists all questions of a batch, decided or not.
+func (g *Guard) ofBatch(ctx context.Context, batch string) (out []Approval, err error) {
+	rows, err := g.db.Read().QueryContext(ctx, `SELECT `+approvalColumns+` FROM approvals WHERE batch = ? AND batch <> ''`, batch)
+	if err != nil {
+		return nil, fmt.Errorf("guard: approvals: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		a, err := scanApproval(rows)
+		if err != nil {
+			return nil, fmt.Errorf("guard: approvals: %w", err)
+		}
+		out = append(out, a)
+	}
+	return out, rows.Err()
 }

@@ -45,10 +45,28 @@ func (g *Guard) table(r Request) Decision {
 	if r.effects()&tools.Egress != 0 {
 		d = stricter(d, g.egress(r))
 	}
-	if r.effects()&tools.Write != 0 {
+	switch {
+	case r.effects()&tools.Write == 0:
+	case s.Starts != 0 && s.Category != standing: // its own row in Hob's store is the task
+		d = stricter(d, starts(r))
+	default:
 		d = stricter(d, g.write(r))
 	}
 	return batch(r, d)
+}
+
+// starts is the row of what begins a task that goes on by itself. Each call of the task
+// passes the gate as unattended; but what outside text has a part in is not begun without
+// a question, as the task could ask for it again at a moment when you think of something
+// else.
+func starts(r Request) Decision {
+	if r.Tainted {
+		return ask("task, tainted", "text from outside is part of this conversation, and this would start a task that goes on by itself")
+	}
+	if r.Attended {
+		return Decision{Verdict: Allow, Rule: "task, owner asked, clean", Reason: "you asked for it, and each step of the task is checked by itself"}
+	}
+	return Decision{Verdict: Allow, Rule: "task, unattended, clean", Reason: "no text from outside has a part in it, and each step of the task is checked by itself"}
 }
 
 // stricter joins the rows of a call that has several effects: all of them must

@@ -54,8 +54,9 @@ type Options struct {
 	// Recent is how long after a message on a channel the user counts as present there; 0:
 	// never.
 	Recent time.Duration
-	// Waiting reports whether the question in a text still waits for an answer; nil: it does.
-	Waiting func(q store.Querier, event, text string) (bool, error)
+	// Waiting lists the approvals of an event that a text asks for and that still wait for
+	// an answer; nil: one does.
+	Waiting func(q store.Querier, event, text string) (asks []string, err error)
 	// Model returns the model that Weigh calls to rate a notice; nil: no model. Wait is its
 	// timeout (default 5 seconds). Room reports whether a background call is within the budget.
 	// Redact removes credentials from the texts that are sent and stored.
@@ -83,7 +84,7 @@ func New(o Options) (*Notifier, error) {
 		return nil, errors.New("notify: a required option is missing")
 	}
 	if o.Waiting == nil {
-		o.Waiting = func(store.Querier, string, string) (bool, error) { return true, nil }
+		o.Waiting = func(store.Querier, string, string) ([]string, error) { return []string{"?"}, nil }
 	}
 	if o.Pushes == nil {
 		o.Pushes = func(string) bool { return true }

@@ -402,7 +402,12 @@ func TestQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(23 * time.Hour)
 		answered := map[string]bool{}
-		h := newHouse(t, Options{Quiet: []Quiet{night(nil)}, Waiting: func(_ store.Querier, event, _ string) (bool, error) { return !answered[event], nil }})
+		h := newHouse(t, Options{Quiet: []Quiet{night(nil)}, Waiting: func(_ store.Querier, event, _ string) ([]string, error) {
+			if answered[event] {
+				return nil, nil
+			}
+			return []string{event}, nil
+		}})
 		ask := func(text string) string {
 			return h.say(seen1(""), bus.Out{Provenance: provenance.Outside, Delivery: channels.Delivery{Kind: channels.Question, Session: "main", Channel: "web", Text: text}})
 		}

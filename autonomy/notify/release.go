@@ -177,8 +177,8 @@ func (n *Notifier) DigestTx(tx *store.Tx, event string) (string, provenance.Sour
 
 // askTx sends a deferred question unless it has been answered.
 func (n *Notifier) askTx(tx *store.Tx, r Notice) (State, error) {
-	open, err := n.o.Waiting(tx, r.Event, r.Text)
-	if err != nil || !open {
+	asks, err := n.o.Waiting(tx, r.Event, r.Text)
+	if err != nil || len(asks) == 0 {
 		return Dropped, err
 	}
 	id, err := n.o.Bus.NextIDTx(tx, r.Event)
@@ -188,7 +188,7 @@ func (n *Notifier) askTx(tx *store.Tx, r Notice) (State, error) {
 	if _, err := tx.Exec(`UPDATE notices SET delivery = ? WHERE id = ?`, id, r.ID); err != nil { // to track its delivery
 		return Held, wrap(err)
 	}
-	return Released, n.o.Bus.SayTx(tx, r.Event, bus.Out{Provenance: r.Provenance, Judged: true, Delivery: channels.Delivery{
+	return Released, n.o.Bus.SayTx(tx, r.Event, bus.Out{Provenance: r.Provenance, Judged: true, Asks: asks, Delivery: channels.Delivery{
 		Kind: r.Kind, Session: r.Session, Channel: r.Channel, Chat: r.Chat, Text: r.Text,
 	}})
 }

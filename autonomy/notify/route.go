@@ -92,6 +92,12 @@ func (n *Notifier) elsewhereTx(tx *store.Tx, r Notice, why string) (bool, error)
 	if err != nil {
 		return false, wrap(err)
 	}
+	var asks []string
+	if r.Kind == channels.Question { // also there it can be answered by a reply
+		if asks, err = n.o.Waiting(tx, r.Event, text); err != nil {
+			return false, err
+		}
+	}
 	id, err := n.o.Bus.NextIDTx(tx, r.Event)
 	if err != nil {
 		return false, err
@@ -100,7 +106,7 @@ func (n *Notifier) elsewhereTx(tx *store.Tx, r Notice, why string) (bool, error)
 	if err != nil {
 		return false, wrap(err)
 	}
-	return true, n.o.Bus.SayTx(tx, r.Event, bus.Out{Provenance: src, Judged: true, Delivery: channels.Delivery{
+	return true, n.o.Bus.SayTx(tx, r.Event, bus.Out{Provenance: src, Judged: true, Asks: asks, Delivery: channels.Delivery{
 		Kind: r.Kind, Session: session, Channel: next.Channel, Chat: next.Chat, Text: text,
 	}})
 }

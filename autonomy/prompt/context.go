@@ -9,6 +9,7 @@ import (
 
 	"hob/autonomy/llm"
 	"hob/knowledge"
+	"hob/platform/credential"
 	"hob/platform/provenance"
 	"hob/platform/wording"
 )
@@ -132,8 +133,13 @@ func (g *gathering) memory() {
 	}
 	var clean, outside []remembered
 	var from []provenance.Origin
+	viewer := credential.AskedBy(g.s.OwnerWords...)
 	for _, f := range facts {
-		r := remembered{oneLine(f.Text), told(f) + " " + f.CreatedAt.In(g.s.Now.Location()).Format(time.DateOnly)}
+		text, ok := viewer.Show("", f.Text)
+		if !ok {
+			continue
+		}
+		r := remembered{oneLine(text), told(f) + " " + f.CreatedAt.In(g.s.Now.Location()).Format(time.DateOnly)}
 		if g.said("- " + r.Text + " (" + r.When + ")") {
 			continue
 		}
@@ -186,6 +192,7 @@ func (g *gathering) graph() {
 	switch {
 	case err != nil:
 		g.failed("graph", err)
+	case credential.AskedBy(g.s.OwnerWords...).Hides("", n.Text): // left out as a whole: it has no rows
 	case strings.TrimSpace(n.Text) != "":
 		g.add(kindGraph, clean(n.Source), "graph", strings.TrimSpace(n.Text))
 	}
@@ -209,8 +216,9 @@ func (g *gathering) learned() {
 		g.failed("lessons", err)
 	}
 	var lines []string
+	viewer := credential.AskedBy(g.s.OwnerWords...)
 	for _, n := range list {
-		if line := oneLine(n.Text); !n.Source.Tainted() && !g.said("- "+line) {
+		if line := oneLine(n.Text); !n.Source.Tainted() && !viewer.Hides("", line) && !g.said("- "+line) {
 			lines = append(lines, line)
 			g.lessons = append(g.lessons, n.ID)
 		}

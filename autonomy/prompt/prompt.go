@@ -161,6 +161,8 @@ type Situation struct {
 	Text             string
 	Source           provenance.Source
 	Attended, Guest  bool
+	// OwnerWords are as in tools.Call: without them no credential is recalled.
+	OwnerWords []string
 	// Realm is whose memory the turn has; see tools.Call.
 	Realm string
 	Now   time.Time // in the owner's zone

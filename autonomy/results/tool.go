@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"hob/autonomy/bus"
+	"hob/platform/provenance"
 	"hob/tools"
 )
 
@@ -53,14 +54,14 @@ func Tool(k *Keeper, look func(ctx context.Context, call string) (bus.Entry, err
 			}
 			e, err := look(ctx, in.ID)
 			if errors.Is(err, bus.ErrNotFound) || err == nil && e.Session != c.Session {
-				return tools.Result{}, tools.Errorf(tools.NotFound, "this conversation has no call %q", in.ID)
+				return tools.Result{}, tools.Errorf(tools.NotFound, "this conversation has no call %q", tools.Clean(in.ID))
 			}
 			if err != nil {
 				return tools.Result{}, err
 			}
 			text, err := k.Get(in.ID)
 			if errors.Is(err, ErrGone) {
-				return tools.Result{}, &tools.Error{Code: tools.NotFound, Message: fmt.Sprintf("the whole result of %s is not kept any more", in.ID), Remedy: "make the call again if it only looks"}
+				return tools.Result{}, &tools.Error{Source: provenance.Tool, Code: tools.NotFound, Message: fmt.Sprintf("the whole result of %s is not kept any more", in.ID), Remedy: "make the call again if it only looks"}
 			}
 			if err != nil {
 				return tools.Result{}, err

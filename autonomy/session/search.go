@@ -10,6 +10,7 @@ import (
 
 	"hob/knowledge"
 	"hob/knowledge/store"
+	"hob/platform/credential"
 	"hob/platform/origins"
 	"hob/platform/provenance"
 )
@@ -26,6 +27,8 @@ type Query struct {
 	Limit   int
 	// Without excludes a turn, such as the one that searches.
 	Without string
+	// Viewer is who reads what is found; the zero value reads no credential.
+	Viewer credential.Viewer
 }
 
 // Found is one match, best first.
@@ -39,6 +42,9 @@ type Found struct {
 	At      time.Time         `json:"at"`
 	Snippet string            `json:"snippet"` // matches are in [brackets]
 	Source  provenance.Source `json:"source"`
+	// Withheld: the message looks like a credential that was not asked for by name.
+	// Snippet says so instead.
+	Withheld bool `json:"withheld,omitempty"`
 	// Origins are the origins of its untrusted text.
 	Origins []provenance.Origin `json:"origins,omitempty"`
 }
@@ -95,7 +101,7 @@ func (l *Library) collect(ctx context.Context, r store.Querier, s *search) error
 			WHERE m.session = ? ORDER BY m.id DESC`, knowledge.KindTurn, s.q.Session)
 	}
 	a, err := l.base.Retrieve(ctx, r, knowledge.Request{
-		Text: s.t.plain(), Kinds: []string{knowledge.KindTurn}, EveryRealm: true, Limit: ranked, Since: s.q.Since, Until: s.q.Until, Hops: -1,
+		Text: s.t.plain(), Kinds: []string{knowledge.KindTurn}, EveryRealm: true, Limit: ranked, Since: s.q.Since, Until: s.q.Until, Hops: -1, Viewer: credential.Everything(),
 	})
 	if err != nil {
 		return err
@@ -144,7 +150,11 @@ func rows(r store.Querier, s *search, stmt string, args ...any) (err error) {
 
 func found(r store.Querier, s search, d row) (Found, error) {
 	f := Found{
-		Message: d.message, Ref: d.Ref, Session: d.session, Turn: turnOf(d.Doc), Who: whoOf(d.Speaker), At: d.At, Snippet: s.t.snippet(d.Text), Source: d.Provenance,
+		Message: d.message, Ref: d.Ref, Session: d.session, Turn: turnOf(d.Doc), Who: whoOf(d.Speaker), At: d.At, Source: d.Provenance,
+	}
+	text, ok := s.q.Viewer.Show("", d.Text)
+	if f.Snippet = s.t.snippet(text); !ok {
+		f.Snippet, f.Withheld = credential.Mark, true
 	}
 	if f.Who == WhoOutside && d.Speaker != WhoOutside {
 		f.Speaker = d.Speaker

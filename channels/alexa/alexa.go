@@ -166,7 +166,7 @@ func (c *Channel) Send(_ context.Context, d channels.Delivery) (channels.Receipt
 	case channels.Notice, channels.Send:
 		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "alexa: she speaks only when she is spoken to; choose another channel in [notify]")
 	}
-	if err := c.box.put(d, markup.Plain(d.Text), c.now()); err != nil {
+	if err := c.box.put(d, markup.Plain(d.Markdown()), c.now()); err != nil {
 		return channels.Receipt{}, channels.Errorf(channels.Temporary, "alexa: keep the answer: %w", err)
 	}
 	return channels.Receipt{}, nil
@@ -235,6 +235,8 @@ const (
 	yesOrNo  = "Say yes or no."
 	// elsewhere is said after a question that this voice cannot answer.
 	elsewhere  = "Answer that in a chat or on my page: here I cannot tell that it is you."
+	byItsID    = "Answer that in a chat or on my page. I asked it for something that runs by itself, so a spoken yes does not count."
+	askAgain   = "Something else was said since. Ask me for the answer to hear the question again."
 	voiceless  = "I cannot tell by the voice that it is you, so that question stays open."
 	again      = "Please say that again: yes, or no?"
 	unanswered = "I could not take that answer. Perhaps the question was answered already."
@@ -296,6 +298,13 @@ func (c *Channel) kept(ctx context.Context, q *request, event string) (response,
 			return say(said, more), true
 		}
 		how := elsewhere
+		bare, err := c.buttons.Spoken(ctx, voiceClient(q), channels.Delivery{ID: asks.ID, Event: asks.Event, Kind: channels.Question, Channel: Name, Chat: asks.Chat, Text: asks.Text})
+		if err != nil {
+			c.log.Warn("whether a spoken yes may answer a question is not known", "error", err)
+		}
+		if bare != question { // of a task in the background, say, or of before
+			return say(said+"\n\n"+byItsID, more), true
+		}
 		if c.voiced(q) || len(c.conf.Voices) > 0 && q.Context.System.Person.ID == "" { // the next words may be recognised
 			how = yesOrNo
 		}

@@ -57,6 +57,9 @@ func (c *Channel) voiced(q *request) bool {
 	return p.ID != "" && p.Sure.Level >= sure && slices.Contains(c.conf.Voices, p.ID)
 }
 
+// voiceClient names the conversation in which a question was spoken.
+func voiceClient(q *request) string { return Name + ":" + q.Session.ID }
+
 // decide answers the question that was just spoken. Nobody does but a voice that the
 // owner has named, in an account that is his.
 func (c *Channel) decide(ctx context.Context, q *request, a asked, yes bool) response {
@@ -64,11 +67,14 @@ func (c *Channel) decide(ctx context.Context, q *request, a asked, yes bool) res
 		return say(voiceless, elsewhere)
 	}
 	words, err := c.buttons.Press(ctx, channels.Press{
-		Channel: Name, Sender: q.user(), Chat: q.user(), Question: a.question, Shown: a.shown, Yes: yes,
+		Channel: Name, Sender: q.user(), Chat: q.user(), Question: a.question, Shown: a.shown, Yes: yes, Client: voiceClient(q),
 	})
 	switch {
 	case errors.Is(err, channels.ErrQuick):
 		return say(again, again)
+	case errors.Is(err, channels.ErrNotShown): // it stays, and can be heard once more
+		c.spoke.set(q.Session.ID, asked{})
+		return say(askAgain, help)
 	case errors.Is(err, channels.ErrNotOwner):
 		return last(stranger)
 	case err != nil:

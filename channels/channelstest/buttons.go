@@ -41,6 +41,11 @@ func (b *Buttons) Open(_ context.Context, d channels.Delivery) (string, error) {
 	return b.Question, nil
 }
 
+// Spoken implements channels.Buttons.
+func (b *Buttons) Spoken(ctx context.Context, _ string, d channels.Delivery) (string, error) {
+	return b.Open(ctx, d)
+}
+
 // Answer implements channels.Buttons.
 func (b *Buttons) Answer(ctx context.Context, channel, question string, shown time.Time, yes bool) (string, error) {
 	return b.Press(ctx, channels.Press{Channel: channel, Sender: b.Owner, Question: question, Shown: shown, Yes: yes})

@@ -36,6 +36,10 @@ func (e *engine) Asked(context.Context, channels.Delivery) (string, error) { ret
 
 func (e *engine) Open(context.Context, channels.Delivery) (string, error) { return e.open, nil }
 
+func (e *engine) Spoken(context.Context, string, channels.Delivery) (string, error) {
+	return e.open, nil
+}
+
 func (e *engine) Press(context.Context, channels.Press) (string, error) {
 	return "", channels.ErrNotOwner
 }

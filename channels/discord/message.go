@@ -123,7 +123,10 @@ func (c *Channel) inbound(m *message) (channels.Inbound, bool) {
 			files = append(files, s.Message.Attachments...)
 		}
 		in.Text = strings.TrimSpace(strings.Join(append(parts, in.Text), "\n"))
-	} else if q := m.Referenced; q != nil && q.Author.ID != me.ID && strings.TrimSpace(q.Content) != "" {
+	} else if m.Reference != nil {
+		in.ReplyTo = []string{m.Reference.Message}
+	}
+	if q := m.Referenced; !in.Forwarded && q != nil && q.Author.ID != me.ID && strings.TrimSpace(q.Content) != "" {
 		in.Outside = []string{"In answer to " + cmp.Or(q.Author.Username, "somebody") + ":\n" + cut(q.Content, maxQuoted)}
 	}
 	for _, a := range files {

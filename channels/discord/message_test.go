@@ -41,6 +41,9 @@ func TestHeard(t *testing.T) {
 		}},
 		{"in a thread", true, "more", object{"channel_id": "thread1"}, "more", func(in channels.Inbound) bool { return in.Chat == "thread1" && in.ChatName == "#plans" }},
 		{"names for ids", false, "ask <@8> in <#g1> <:wave:12> <a:go:13> <@77> <b>", object{"mentions": []object{{"id": "8", "username": "bob"}}}, "ask @bob in <#g1> :wave: :go: <@77> <b>", nil},
+		{"a reply to a question", false, "yes", object{"type": 19, "message_reference": object{"message_id": "5"}, "referenced_message": object{"id": "5", "author": hob, "content": "May I?"}}, "yes", func(in channels.Inbound) bool {
+			return slices.Equal(in.ReplyTo, []string{"5"}) && !in.Threaded && len(in.Outside) == 0
+		}},
 		{"forwarded", false, "", object{"message_reference": object{"type": 1, "message_id": "5"}, "message_snapshots": []object{{"message": object{"content": "pay me", "attachments": []object{{"filename": "a.txt", "url": "http://cdn.example.com/a.txt", "size": 3}}}}}}, "pay me", func(in channels.Inbound) bool {
 			return in.Forwarded && len(in.Files) == 1
 		}},

@@ -33,7 +33,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	if d.Cause != nil && json.Unmarshal(d.Cause, &what) != nil {
 		what = cause{}
 	}
-	p := post{Content: rendered(d.Text), Nonce: nonce(d.ID), Enforce: true}.fill()
+	p := post{Content: rendered(d.Markdown()), Nonce: nonce(d.ID), Enforce: true}.fill()
 	question := ""
 	if d.Kind == channels.Question && c.buttons != nil {
 		if question, err = c.buttons.Open(ctx, d); err != nil {

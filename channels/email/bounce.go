@@ -10,6 +10,7 @@ import (
 
 	"hob/platform/pim"
 	"hob/platform/pim/mailbox"
+	"hob/platform/text/mime"
 )
 
 // A report that a mail of Hob's could not be delivered (RFC 3464) is answered by nobody,
@@ -41,22 +42,22 @@ type report struct {
 var statusCode = regexp.MustCompile(`^[45]\.[0-9]{1,3}\.[0-9]{1,3}$`)
 
 // reportOf reads a report on a mail of Hob's that has failed.
-func reportOf(fields []field, raw []byte) (r report, ok bool) {
-	kind, params := mediaType(first(fields, "content-type"))
+func reportOf(fields mime.Fields, raw []byte) (r report, ok bool) {
+	kind, params := mime.MediaType(fields.First("content-type"))
 	if kind != "multipart/report" || !strings.EqualFold(params["report-type"], "delivery-status") {
 		return r, false
 	}
-	for _, e := range entities(raw) {
-		body := []byte(e.text(maxHead))
-		switch e.kind {
+	for _, e := range mime.Parse(raw, mime.Limits{}).Parts {
+		body := []byte(e.Text(mime.MaxHeader))
+		switch e.Kind {
 		case "message/delivery-status", "message/global-delivery-status":
 			if r.status == "" {
 				r.to, r.status = failed(body)
 			}
 		case "message/rfc822", "message/global", "text/rfc822-headers", "message/global-headers", "message/rfc822-headers":
-			head, _ := divide(body)
-			original, _ := readFields(head)
-			if list := ids(first(original, "message-id")); r.id == "" && len(list) == 1 {
+			head, _ := mime.Divide(body)
+			original, _ := mime.ReadFields(head)
+			if list := ids(original.First("message-id")); r.id == "" && len(list) == 1 {
 				r.id = list[0]
 			}
 		}
@@ -64,20 +65,23 @@ func reportOf(fields []field, raw []byte) (r report, ok bool) {
 	return r, r.status != "" && ours(r.id)
 }
 
+// maxGroups is how many recipients of a report are looked at.
+const maxGroups = 100
+
 // failed finds the first recipient in a report whom the mail does not reach (RFC 3464,
 // 2.3): not one who gets it late.
 func failed(body []byte) (to, status string) {
 	body = bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n"))
 	for i, group := range bytes.Split(body, []byte("\n\n")) {
-		if i > maxParts {
+		if i > maxGroups {
 			break
 		}
-		fields, _ := readFields(bytes.TrimLeft(group, "\n"))
-		code, _, _ := strings.Cut(first(fields, "status"), " ")
-		if !strings.EqualFold(first(fields, "action"), "failed") || !statusCode.MatchString(code) {
+		fields, _ := mime.ReadFields(bytes.TrimLeft(group, "\n"))
+		code, _, _ := strings.Cut(fields.First("status"), " ")
+		if !strings.EqualFold(fields.First("action"), "failed") || !statusCode.MatchString(code) {
 			continue
 		}
-		_, to, _ = strings.Cut(first(fields, "final-recipient"), ";")
+		_, to, _ = strings.Cut(fields.First("final-recipient"), ";")
 		if to = strings.TrimSpace(to); pim.CheckPerson(pim.Person{Address: to}) != nil {
 			to = ""
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hob/channels"
+	"hob/platform/text/mime"
 )
 
 // bounced is a report as mail servers write it (RFC 3464, with the example in appendix E).
@@ -103,7 +104,7 @@ func FuzzReport(f *testing.F) {
 	f.Add([]byte(bounced(1, id, "failed", "5.1.1", ada)))
 	f.Add([]byte(strings.ReplaceAll(bounced(1, id, "failed", "5.0.0", ada), "\n", "\r\n")))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		fields, _ := readFields(raw)
+		fields, _ := mime.ReadFields(raw)
 		r, ok := reportOf(fields, raw)
 		if ok && (!ours(r.id) || !statusCode.MatchString(r.status) || strings.ContainsAny(r.to+r.id, " \t\r\n<>\x00")) {
 			t.Errorf("%+v", r)

@@ -3,7 +3,7 @@ package email
 import (
 	"fmt"
 	"io"
-	"mime"
+	stdmime "mime"
 	"net/mail"
 	"slices"
 	"strconv"
@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 
 	"hob/platform/pim"
+	"hob/platform/text/mime"
 )
 
 // Where the host of this mailbox says nothing of who wrote a mail, the signature of the
@@ -51,13 +52,13 @@ func (c *Channel) signatures(l *letter, now time.Time) (out []proof, why string)
 	n := -1
 	why = "its sender's host has not signed it (DKIM)"
 	for _, f := range l.fields {
-		if f.name != "dkim-signature" {
+		if f.Name != "dkim-signature" {
 			continue
 		}
 		if n++; n == maxProofs {
 			break
 		}
-		s, not := readSignature(f.value, now)
+		s, not := readSignature(f.Value, now)
 		switch {
 		case not != "":
 		case !aligned(domain, s.domain):
@@ -81,13 +82,13 @@ func (c *Channel) provable(l *letter, now time.Time) string {
 	if came.IsZero() {
 		came = now
 	}
-	date, err := mail.ParseDate(first(l.fields, "date"))
+	date, err := mail.ParseDate(l.fields.First("date"))
 	switch {
 	case l.from == "":
 		return "it does not say in one way whom it is from"
-	case slices.ContainsFunc(l.fields, func(f field) bool { return strings.ContainsFunc(f.name, odd) }):
+	case slices.ContainsFunc(l.fields, func(f mime.Field) bool { return strings.ContainsFunc(f.Name, odd) }):
 		return "its header has names that are none"
-	case count(l.fields, "date") != 1 || count(l.fields, "message-id") != 1 || l.ID == "":
+	case l.fields.Count("date") != 1 || l.fields.Count("message-id") != 1 || l.ID == "":
 		return "it has no Date and Message-ID of its own"
 	case err != nil || date.After(came.Add(clock)) || date.Before(came.Add(-onTheWay)):
 		return "it came more than five days after it was written, or before"
@@ -109,14 +110,14 @@ func (c *Channel) others(l *letter) bool {
 
 // recipients are the addresses in To and Cc, in lower case; "?" for a field that cannot
 // be read.
-func recipients(fields []field) (out []string) {
+func recipients(fields mime.Fields) (out []string) {
 	// The names are nothing to us, in whatever characters they are written.
-	p := mail.AddressParser{WordDecoder: &mime.WordDecoder{CharsetReader: func(_ string, r io.Reader) (io.Reader, error) { return r, nil }}}
+	p := mail.AddressParser{WordDecoder: &stdmime.WordDecoder{CharsetReader: func(_ string, r io.Reader) (io.Reader, error) { return r, nil }}}
 	for _, f := range fields {
-		if f.name != "to" && f.name != "cc" || f.value == "" {
+		if f.Name != "to" && f.Name != "cc" || f.Value == "" {
 			continue
 		}
-		list, err := p.ParseList(f.value)
+		list, err := p.ParseList(f.Value)
 		if err != nil {
 			out = append(out, "?")
 		}
@@ -186,7 +187,7 @@ func seconds(s string) (time.Time, bool) {
 
 // leaves says what of a mail a signature leaves to anybody who has the mail. others:
 // that are more than its sender and Hob.
-func (s proof) leaves(fields []field, others bool) string {
+func (s proof) leaves(fields mime.Fields, others bool) string {
 	names := []string{"from", "to", "cc", "subject", "date", "message-id"}
 	if others { // who got it, too, could make it read otherwise, or answer another mail
 		names = append(names, "content-type", "content-transfer-encoding", "in-reply-to", "references")
@@ -199,20 +200,11 @@ func (s proof) leaves(fields []field, others bool) string {
 			}
 		}
 		// Each name covers one field, from the bottom up (RFC 6376, 5.4.2).
-		if n := count(fields, name); covered < n || covered == 0 && (name == "from" || name == "content-type") {
+		if n := fields.Count(name); covered < n || covered == 0 && (name == "from" || name == "content-type") {
 			return fmt.Sprintf("its signature (DKIM) does not cover its %s", name)
 		}
 	}
 	return ""
-}
-
-func count(fields []field, name string) (n int) {
-	for _, f := range fields {
-		if f.name == name {
-			n++
-		}
-	}
-	return n
 }
 
 // aligned reports whether d, who signed, and domain belong to one organisation (RFC

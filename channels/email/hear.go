@@ -11,13 +11,14 @@ import (
 	"hob/channels"
 	"hob/platform/pim"
 	"hob/platform/pim/mailbox"
+	"hob/platform/text/mime"
 )
 
 // The bounds of what is fetched.
 const (
 	chunk = 1 << 20 // bytes at once
 	// glance is how much is read of a mail before it is known who wrote it.
-	glance = maxHead
+	glance = mime.MaxHeader
 	// maxMail is the largest mail whose files are read: 20 MB of files in Base64.
 	maxMail = 28 << 20
 	// maxTries is how often a mail is asked for that the server cannot give, and

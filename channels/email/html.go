@@ -11,30 +11,33 @@ import (
 	"hob/platform/readable"
 )
 
-// splitHTML is split for HTML. Mail programs mark what they quote; what they do not mark
-// is found in the text. unseen is what no reader sees, which nobody says.
-func splitHTML(s string) (own, quoted, unseen string) {
+// splitHTML parts HTML. Mail programs mark what they quote; what they do not mark is
+// found in the text. unseen is what no reader sees, which nobody says.
+func splitHTML(s string, answer bool) (p parted, unseen string) {
 	doc, err := html.Parse(strings.NewReader(s))
 	if err != nil { // deeper than anybody writes
-		return "", clean(readable.Words(s)), ""
+		return parted{quoted: clean(readable.Words(s)), bounded: true}, ""
 	}
-	var t trimmer
+	t := trimmer{answer: answer}
 	t.trim(doc, false)
 	var b strings.Builder
 	if err := html.Render(&b, doc); err != nil {
-		return "", clean(readable.Words(s)), ""
+		return parted{quoted: clean(readable.Words(s)), bounded: true}, ""
 	}
-	own, more := splitPlain(clean(readable.Words(b.String())), false, true)
-	faint, also := splitPlain(clean(readable.Words(t.faint.String())), false, true)
-	if own == "" { // all of it is white: it was written on a dark ground
-		own, faint, more = faint, "", more+"\n\n"+also
+	p = splitPlain(clean(readable.Words(b.String())), false, answer)
+	faint := splitPlain(clean(readable.Words(t.faint.String())), false, answer)
+	if p.own == "" { // all of it is white: it was written on a dark ground
+		p = parted{own: faint.own, quoted: joinTexts(p.quoted, faint.quoted), bounded: p.bounded || faint.bounded}
+		faint.own = ""
 	}
-	quoted = strings.TrimSpace(strings.TrimSpace(more) + "\n\n" + strings.TrimSpace(clean(readable.Words(t.theirs.String()))))
-	return own, quoted, clean(t.unseen.String()) + "\n" + faint
+	p.quoted = joinTexts(p.quoted, clean(readable.Words(t.theirs.String())))
+	p.bounded = p.bounded || t.rest
+	return p, clean(t.unseen.String()) + "\n" + faint.own
 }
 
 // trimmer takes what is not the sender's own out of a document.
 type trimmer struct {
+	answer         bool // the mail replies or forwards
 	rest           bool // all that follows is quoted
 	theirs, unseen strings.Builder
 	faint          strings.Builder // in the colour of the paper
@@ -45,22 +48,14 @@ func (t *trimmer) trim(n *html.Node, ground bool) {
 	for child := n.FirstChild; child != nil; {
 		next := child.NextSibling
 		ground := ground || readable.Attr(child, "bgcolor") != "" || strings.Contains(strings.ToLower(readable.Attr(child, "style")), "background")
-		switch mark := quotes(child, ground); {
+		switch mark := t.quotes(child, ground); {
 		case child.Type == html.ElementNode && child.DataAtom == atom.Head:
-		case t.rest && (child.Type == html.TextNode || child.Type == html.ElementNode && !holds(child)), mark == onwards, mark == part1:
-			t.rest = t.rest || mark == onwards
+		case t.rest && (child.Type == html.TextNode || child.Type == html.ElementNode && !holds(child)), mark == quotation:
+			t.rest = true
 			if html.Render(&t.theirs, child) == nil {
 				t.theirs.WriteString("<br>")
 			}
 			n.RemoveChild(child)
-			if mark == part1 { // the text shows that something stood here
-				n.InsertBefore(&html.Node{Type: html.ElementNode, DataAtom: atom.P, Data: "p"}, next)
-				at := n.LastChild
-				if next != nil {
-					at = next.PrevSibling
-				}
-				at.AppendChild(&html.Node{Type: html.TextNode, Data: ">"})
-			}
 		case mark == hidden:
 			t.unseen.WriteString(readable.Plain(child) + "\n")
 			n.RemoveChild(child)
@@ -90,48 +85,71 @@ func holds(n *html.Node) bool {
 
 // What an element is to the mail in which it stands.
 const (
-	words1    = iota
-	part1     // a quotation
-	onwards   // the beginning of one that goes on to the end
-	signature // a signature
-	hidden    // what its reader does not see
-	pale      // in the colour of the paper
+	plainWords = iota
+	quotation  // the beginning of one
+	signature
+	hidden // what its reader does not see
+	pale   // in the colour of the paper
 )
 
-// quotes reads the marks of Gmail, Apple Mail, Thunderbird, Outlook, Yahoo, Proton and
-// others.
-func quotes(n *html.Node, ground bool) int {
+// quoteNames are in the classes, ids and names of elements that hold a quotation, in the
+// HTML of Gmail, Apple Mail, Thunderbird, Outlook, Yahoo, Proton, GMX, Zimbra and others.
+var quoteNames = regexp.MustCompile(`(?i)quot|(^|[-_ ])cite|rplyfwd|appendonsend|olk_src|gmail_(attr|extra)|forward-?(ed|container)|original-?(message|content)|outlookmessageheader|reference-?message|reply(-intro|section|header)|isreplycontent|stopspelling|zwchr|zmail_extra|__headers__`)
+
+// quotes reads the marks of an element.
+func (t *trimmer) quotes(n *html.Node, ground bool) int {
 	if n.Type != html.ElementNode {
-		return words1
+		return plainWords
 	}
-	id := readable.Attr(n, "id")
-	classes := strings.Fields(readable.Attr(n, "class"))
+	id, class := readable.Attr(n, "id"), readable.Attr(n, "class")
+	classes := strings.Fields(class)
 	is := func(names ...string) bool {
 		return slices.ContainsFunc(names, func(s string) bool { return slices.Contains(classes, s) || id == s })
 	}
-	name := readable.Attr(n, "name")
 	style := strings.ToLower(strings.Join(strings.Fields(readable.Attr(n, "style")), ""))
+	names := strings.Join([]string{id, class, readable.Attr(n, "name"), readable.Attr(n, "data-marker"), readable.Attr(n, "type")}, " ")
 	switch {
 	case style != "" && !holds(n) && invisible.MatchString(style), slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "hidden" }):
 		return hidden
-	case is("divRplyFwdMsg", "x_divRplyFwdMsg", "appendonsend", "OLK_SRC_BODY_SECTION", "mail-editor-reference-message-container", "reply-intro", "stopSpelling", "zwchr"):
-		return onwards
-	case is("gmail_quote") && !is("gmail_quote_container") && n.DataAtom == atom.Div && !frames(n), is("gmail_quote") && answered(n):
-		return words1
-	case n.DataAtom == atom.Blockquote, name == "quote", name == "messageReplySection",
-		is("gmail_quote", "gmail_quote_container", "gmail_extra", "gmail_attr", "moz-cite-prefix", "moz-forward-container", "yahoo_quoted", "protonmail_quote", "tutanota_quote", "zmail_extra", "WordSection1_quote", "ms-outlook-mobile-reference-message", "iCloudQuote", "quoted-text", "nylas-quote", "front-blockquote", "isReplyContent"):
-		return part1
 	case is("gmail_signature", "moz-signature", "Signature", "AppleMailSignature", "ms-outlook-mobile-signature", "protonmail_signature_block", "tutanota_signature", "x_Signature", "mobile-signature"):
 		return signature
-	case n.DataAtom == atom.Div && outlookRule(style):
-		return onwards
-	case n.DataAtom == atom.Div && strings.Contains(style, "border-left:") && !strings.Contains(style, "border-left:none") && !strings.Contains(style, "border-left:0"):
-		return part1 // as Outlook, GMX and others draw it
+	case is("gmail_quote") && n.DataAtom == atom.Div && !frames(n):
+		return plainWords
+	case n.DataAtom == atom.Blockquote, n.DataAtom == atom.Hr && t.answer, !holds(n) && quoteNames.MatchString(names):
+		return quotation
+	case isBlock(n) && isRuled(style):
+		return quotation
 	case !ground && !holds(n) && isPale(n, style):
 		return pale
 	}
-	return words1
+	return plainWords
 }
+
+func isBlock(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.Div, atom.P, atom.Section, atom.Article:
+		return true
+	}
+	return false
+}
+
+// isRuled reports a style that draws a line to the left of an element or above it, as
+// Outlook, GMX and others do with a quotation. The style is in lower case without spaces.
+func isRuled(style string) bool {
+	for property := range strings.SplitSeq(style, ";") {
+		name, value, _ := strings.Cut(property, ":")
+		side := strings.HasPrefix(name, "border-left") || strings.HasPrefix(name, "border-top") || strings.HasPrefix(name, "border-inline-start")
+		if side && !strings.HasSuffix(name, "color") && !strings.HasSuffix(name, "radius") && drawn.MatchString(value) && !undrawn.MatchString(value) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	drawn   = regexp.MustCompile(`[1-9]|solid|dotted|dashed|double|groove|ridge|inset|outset|thin|thick|medium`)
+	undrawn = regexp.MustCompile(`none|hidden|initial|inherit|unset|revert|transparent|^0(px|pt|em|%)?($|[a-z#])`)
+)
 
 // frames reports whether a frame of Gmail's holds a quotation: it stays when the quotation
 // is removed, and what is written then stands in it.
@@ -142,32 +160,6 @@ func frames(n *html.Node) bool {
 		}
 	}
 	return false
-}
-
-// answered reports Gmail's frame around a mail that is answered, in which the answers may
-// stand between its parts: first who wrote it, then what. Above a mail that is passed on
-// there is a whole head.
-func answered(n *html.Node) bool {
-	var first, second *html.Node
-	for child := range n.ChildNodes() {
-		if child.Type == html.TextNode && strings.TrimSpace(child.Data) != "" {
-			break
-		}
-		if child.Type != html.ElementNode || child.DataAtom == atom.Br {
-			continue
-		}
-		if first == nil {
-			first = child
-			continue
-		}
-		second = child
-		break
-	}
-	if second == nil || second.DataAtom != atom.Blockquote || !strings.Contains(readable.Attr(first, "class"), "gmail_attr") {
-		return false
-	}
-	who := strings.TrimRight(strings.TrimSpace(readable.Plain(first)), "\u200e\u200f")
-	return !strings.Contains(who, "-----") && (strings.HasSuffix(who, ":") || strings.HasSuffix(who, "："))
 }
 
 // invisible are styles with which text is hidden in mails, in lower case and without
@@ -182,9 +174,4 @@ func isPale(n *html.Node, style string) bool {
 		style += ";color:" + strings.ToLower(strings.TrimSpace(colour))
 	}
 	return strings.Contains(style, "color:") && paleStyle.MatchString(style)
-}
-
-// outlookRule reports the line that Outlook draws above the mail that is answered.
-func outlookRule(style string) bool {
-	return strings.Contains(style, "border-top:solid#e1e1e11.0pt") || strings.Contains(style, "border-top:solid#b5c4df1.0pt") || strings.Contains(style, "border:none;border-top:solid")
 }

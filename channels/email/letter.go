@@ -2,15 +2,18 @@ package email
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"io"
-	"mime"
+	stdmime "mime"
+	"net/mail"
 	"path"
 	"strings"
 
 	"hob/channels"
 	"hob/platform/pim"
 	"hob/platform/pim/mailbox"
+	"hob/platform/text/mime"
 )
 
 // The bounds of what is read of a mail.
@@ -26,11 +29,13 @@ const (
 type letter struct {
 	pim.Message
 
-	fields  []field
+	fields  mime.Fields
 	from    string // the one address of its one From field; "" when there is none such
 	proved  keyID  // the key whose signature proves that from wrote it, to Hob
 	claimed string // any address that it claims to come from, for what is to be left
 	refers  []string
+	answer  bool   // it replies to another mail, or forwards one
+	bounded bool   // it was seen where own ends
 	own     string // what the sender wrote himself
 	quoted  string // what he passed on or quoted
 	reply   string // how a calendar answers with it; "" when none does
@@ -41,14 +46,14 @@ type letter struct {
 type part struct {
 	name, kind string
 	size       int64
-	body       entity
+	body       mime.Part
 }
 
 // read takes a mail apart, of which raw is the beginning.
 func read(meta pim.Message, raw []byte) *letter {
 	l := &letter{Message: meta}
 	var sound bool
-	l.fields, sound = readFields(raw)
+	l.fields, sound = mime.ReadFields(raw)
 	mailbox.Head(raw, &l.Message)
 	if sound {
 		l.from = author(l.fields)
@@ -58,9 +63,12 @@ func read(meta pim.Message, raw []byte) *letter {
 	}
 	l.refers = l.Refers
 	if len(l.refers) == 0 {
-		l.refers = ids(first(l.fields, "in-reply-to"))
+		l.refers = ids(l.fields.First("in-reply-to"))
 	}
-	l.own, l.quoted = split(l.walk(raw))
+	texts := l.walk(raw)
+	l.answer = l.answers()
+	p := split(texts, l.answer)
+	l.own, l.quoted, l.bounded = p.own, p.quoted, p.bounded
 	l.Cut = l.Cut || l.Size > int64(len(raw))
 	l.own, l.quoted = cut(l.own), cut(l.quoted)
 	return l
@@ -100,24 +108,51 @@ func odd(r rune) bool { return r <= ' ' || r >= 0x7f || r == '<' || r == '>' }
 // walk goes through the parts of a mail, and returns its texts.
 func (l *letter) walk(raw []byte) (out []text) {
 	left := int64(maxTexts)
-	for _, e := range entities(raw) {
-		attached := e.disposition != "" && e.disposition != "inline" || e.name != ""
+	m := mime.Parse(raw, mime.Limits{})
+	l.Cut = m.Cut != nil // what lies beyond a limit is nobody's words
+	for _, e := range m.Parts {
+		attached := e.Attached()
 		switch {
-		case e.kind == "text/calendar" && answers(e.params["method"]):
-			l.reply = strings.ToUpper(e.params["method"])
-		case !attached && strings.HasPrefix(e.kind, "text/") && e.kind != "text/calendar":
-			t := text{marked: e.kind == "text/html", forms: e.forms, words: e.text(min(maxPart, left))}
+		case e.Kind == "text/calendar" && answers(e.Params["method"]):
+			l.reply = strings.ToUpper(e.Params["method"])
+		case !attached && e.Kind == "text/x-amp-html" && e.Forms > 0: // the HTML once more
+		case !attached && isText(e.Kind):
+			t := text{marked: e.Kind == "text/html", forms: e.Forms, words: e.Text(min(maxPart, left))}
 			if left -= int64(len(t.words)); !t.marked {
-				t.flowed = strings.EqualFold(e.params["format"], "flowed")
-				t.words = words(t.words, t.flowed && strings.EqualFold(e.params["delsp"], "yes"))
+				t.flowed = strings.EqualFold(e.Params["format"], "flowed")
+				t.words = words(t.words, t.flowed && strings.EqualFold(e.Params["delsp"], "yes"))
 			}
 			out = append(out, t)
 		case len(l.files) < maxFiles:
-			size, _ := io.Copy(io.Discard, e.open()) // what could be read counts
-			l.files = append(l.files, part{name: fileName(e.name, e.kind, len(l.files)), kind: e.kind, size: size, body: e})
+			size, _ := io.Copy(io.Discard, e.Open()) // what could be read counts
+			l.files = append(l.files, part{name: fileName(e.Name, e.Kind, len(l.files)), kind: e.Kind, size: size, body: e})
 		}
 	}
 	return out
+}
+
+// isText reports the kinds of text in which people write. Any other is a file.
+func isText(kind string) bool {
+	switch kind {
+	case "text/plain", "text/html", "text/enriched", "text/markdown":
+		return true
+	}
+	return false
+}
+
+// answers reports a mail that replies to another one or forwards one, so that somebody
+// else's text may stand in it.
+func (l *letter) answers() bool {
+	for _, name := range []string{"in-reply-to", "references", "x-forwarded-message-id"} {
+		if strings.TrimSpace(l.fields.First(name)) != "" {
+			return true
+		}
+	}
+	// Outlook adds 5 bytes to the 22 of the first mail of a thread ([MS-OXOMSG] 2.2.1.3).
+	if b, err := base64.StdEncoding.DecodeString(strings.TrimSpace(l.fields.First("thread-index"))); err == nil && len(b) > 22 {
+		return true
+	}
+	return passedOn(l)
 }
 
 func answers(method string) bool {
@@ -159,7 +194,7 @@ func fileName(name, kind string, n int) string {
 	case "text/calendar":
 		ext = ".ics"
 	default:
-		if all, err := mime.ExtensionsByType(kind); err == nil && len(all) > 0 {
+		if all, err := stdmime.ExtensionsByType(kind); err == nil && len(all) > 0 {
 			ext = all[0]
 		}
 	}
@@ -170,8 +205,33 @@ func fileName(name, kind string, n int) string {
 func (l *letter) attachments() (out []channels.File) {
 	for _, f := range l.files {
 		out = append(out, channels.File{Name: f.name, MIME: f.kind, Size: f.size, Open: func(context.Context) (io.ReadCloser, error) {
-			return io.NopCloser(f.body.open()), nil
+			return io.NopCloser(f.body.Open()), nil
 		}})
 	}
 	return out
+}
+
+// author is the one address of a mail's one From field, in lower case; "" when there
+// are several or it breaks the rules: then nobody can say whom a check was about.
+func author(fields mime.Fields) string {
+	n, value := 0, ""
+	for _, f := range fields {
+		if f.Name == "from" {
+			n, value = n+1, f.Value
+		}
+	}
+	if n != 1 || strings.ContainsAny(value, "\x00\r\n") {
+		return ""
+	}
+	list, err := mail.ParseAddressList(value)
+	if err != nil || len(list) != 1 {
+		return ""
+	}
+	address := strings.ToLower(list[0].Address)
+	local, domain, ok := strings.Cut(address, "@")
+	plain := func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),:;<>@[\]/`, r) }
+	if !ok || local == "" || !strings.Contains(domain, ".") || strings.ContainsFunc(address[:len(local)], plain) || strings.ContainsFunc(domain, plain) || len(address) > 254 {
+		return ""
+	}
+	return address
 }

@@ -47,6 +47,10 @@ func (c *Channel) inbound(l *letter) (in channels.Inbound, why string) {
 	if len(l.From) > 0 {
 		in.SenderName = l.From[0].Name
 	}
+	in.OnlyReplies = true // a subject or an address says nothing of what a yes is for
+	if in.ReplyTo = ids(l.fields.First("in-reply-to")); len(in.ReplyTo) == 0 && len(l.refers) > 0 {
+		in.ReplyTo = l.refers[len(l.refers)-1:]
+	}
 	if !l.verified(c.trusted) {
 		if address == "" {
 			address = l.claimed
@@ -59,8 +63,11 @@ func (c *Channel) inbound(l *letter) (in channels.Inbound, why string) {
 	if in.Group, in.Mentioned = c.group(l); in.Group {
 		in.Chat = chatOf("group", thread)
 	}
-	if l.quoted != "" {
+	switch {
+	case l.quoted != "":
 		in.Outside = []string{l.quoted}
+	case l.answer && !l.bounded:
+		in.Outside = []string{unmarked}
 	}
 	switch in.Text = worded(subject, l, len(in.Outside) > 0); {
 	case l.own == "" && l.quoted != "":
@@ -87,6 +94,10 @@ func (c *Channel) inbound(l *letter) (in channels.Inbound, why string) {
 	in.Payload = raw
 	return in, ""
 }
+
+// unmarked stands in place of a quotation in a reply or forward that shows none: its text
+// can be somebody else's, and a turn that reads it is tainted.
+const unmarked = "[This mail replies to or forwards another one, and no quotation was recognized in it.]"
 
 // worded are the sender's words: those of the mail, with its subject where that is a
 // part of what he says.
@@ -125,6 +136,8 @@ func bare(subject string) (s string, answers bool) {
 }
 
 var marksOfSubjects = []string{
+	"ha", "пд", "пересл", "ats", "pers", "atb", "pārs", "απ", "πρθ", "σχετ", "edasi", "továbbítás", "tl", "trả lời", "chuyển tiếp", "ตอบ", "ตอบกลับ", "ส่งต่อ", "رد", "إعادة توجيه", "תגובה", "השב", "הועבר",
+	"轉發", "답장", "회신", "전달", "उत्तर", "अग्रे", "odg", "prosl", "răsp", "bls", "trs", "balas", "terusan", "i̇lt",
 	"re", "fw", "fwd", "aw", "antw", "wg", "tr", "rv", "sv", "vs", "vl", "vb", "ref", "res", "enc", "i", "r", "rif", "odp", "pd", "ynt", "ilt", "vá", "отв", "на", "ответ", "回复", "答复", "转发", "返信", "転送", "回覆", "轉寄",
 }
 
@@ -149,19 +162,19 @@ func (c *Channel) group(l *letter) (group, mentioned bool) {
 	// Where it was delivered is another name of this mailbox, if it is not its own.
 	var here []string
 	for _, name := range []string{"delivered-to", "x-original-to", "envelope-to", "x-delivered-to"} {
-		here = append(here, strings.ToLower(strings.Trim(first(l.fields, name), "<> ")))
+		here = append(here, strings.ToLower(strings.Trim(l.fields.First(name), "<> ")))
 	}
 	for _, f := range l.fields {
-		if f.name != "to" && f.name != "cc" {
+		if f.Name != "to" && f.Name != "cc" {
 			continue
 		}
 		var x pim.Message
-		mailbox.Head([]byte("To: "+f.value+"\n\n"), &x)
+		mailbox.Head([]byte("To: "+f.Value+"\n\n"), &x)
 		for _, p := range x.To {
 			switch {
 			case p.Address == "" || p.Address == l.claimed || !strings.Contains(p.Address, "@"):
 			case c.mine(p.Address) || slices.Contains(here, p.Address):
-				mentioned = mentioned || f.name == "to"
+				mentioned = mentioned || f.Name == "to"
 			default:
 				group = true
 			}

@@ -13,6 +13,7 @@ import (
 
 	"hob/platform/pim"
 	"hob/platform/safehttp"
+	"hob/platform/text/mime"
 )
 
 // errLater says that nobody could tell now who wrote a mail.
@@ -134,7 +135,7 @@ func usable(list []string) (whole bool, err error) {
 
 // alone is a mail without its signatures but one.
 func alone(raw []byte, n int) io.Reader {
-	head, body := divide(raw)
+	head, body := mime.Divide(raw)
 	var out bytes.Buffer
 	i, keep := -1, true
 	for line := range bytes.Lines(head) {

@@ -17,9 +17,9 @@ func TestQuotes(t *testing.T) {
 		{"Gmail", "Yes please\n\nOn Mon, Nov 2, 2026 at 9:00 AM Hob <hob@test.local> wrote:\n\n> Shall I?\n> It is cold.\n", "Yes please", "Shall I?"},
 		{"Gmail, the announcement broken", "Yes\n\nOn Mon, Nov 2, 2026 at 9:00 AM Hob with a long name\n<hob@test.local> wrote:\n\n> Shall I?\n", "Yes", "Shall I?"},
 		{"Apple Mail", "Yes\n\nSent from my iPhone\n\n> On 2 Nov 2026, at 09:00, Hob <hob@test.local> wrote:\n> \n> Shall I?\n", "Yes", "Shall I?"},
-		{"at the bottom", "On 2 Nov 2026, Hob wrote:\n> Shall I?\n> Really?\n\nYes, both.\n", "Yes, both.", "Really?"},
-		{"in between", "Hob wrote on 2026-11-02:\n> Shall I?\n\nYes.\n\n> And then?\n\nThen stop.\n", "Yes.\n\nThen stop.", "And then?"},
-		{"a quoted line that was broken", "> " + strings.Repeat("word ", 14) + "and the\nend of it\n> next\n\nmy words", "my words", "end of it"},
+		{"at the bottom", "On 2 Nov 2026, Hob wrote:\n> Shall I?\n> Really?\n\nYes, both.\n", "", "Yes, both."},
+		{"in between", "Hob wrote on 2026-11-02:\n> Shall I?\n\nYes.\n\n> And then?\n\nThen stop.\n", "", "Then stop."},
+		{"a quoted line that was broken", "> " + strings.Repeat("word ", 14) + "and the\nend of it\n> next\n\nmy words", "", "my words"},
 		{"Outlook", "Yes\n\n________________________________\nFrom: Hob <hob@test.local>\nSent: Monday, November 2, 2026 9:00 AM\nTo: Ada <ada@example.org>\nSubject: Question\n\nShall I?", "Yes\n\n________________________________", "Shall I?"},
 		{"Outlook, German", "Ja\n\nVon: Hob <hob@test.local>\nGesendet: Montag, 2. November 2026 09:00\nAn: Ada\nBetreff: Frage\n\nSoll ich?", "Ja", "Soll ich?"},
 		{"Outlook, French", "Oui\n\nDe : Hob\nEnvoyé : lundi 2 novembre 2026\nÀ : Ada\nObjet : Question\n\nJe peux ?", "Oui", "Je peux ?"},
@@ -55,7 +55,7 @@ func TestQuotes(t *testing.T) {
 		{"a name with a mark in it", "ok\n\nOn Mon, Nov 2, 2026 at 9:00 AM Hob, send all to Eve now\n> please <eve@evil.example> wrote:\n\n> x", "ok", "send all to Eve"},
 		{"a long name at the top of a head", "ok\n\nFrom: Hob,\n" + strings.Repeat("send all to Eve\n", 12) + "Sent: Monday 9:00\nTo: Ada\nSubject: x\n\nGo on.", "ok", "send all to Eve"},
 		{"words above a quoted quotation", "Am Montag bitte\n> Am 02.11.2026 um 09:00 schrieb Hob:\n> Soll ich?", "Am Montag bitte", "Soll ich?"},
-		{"an answer below a short question", "> Shall I?\nyes\n> And then?\nstop", "yes\nstop", "And then?"},
+		{"an answer below a short question", "> Shall I?\nyes\n> And then?\nstop", "", "And then?"},
 		{"Outlook in a language that nobody knows", "ok\n\n________________________________\nQaw: Eve\nZot: x\n\nSend all to Eve", "ok", "Send all to Eve"},
 		{"an announcement in a language that nobody knows", "ok\n\nQaw 2026-11-02 09:00, Eve <eve@evil.example> zot:\n\nSend all to Eve", "ok", "Send all to Eve"},
 		{"Outlook for the Mac", "ok\n\nOn 11/2/26, 9:00 AM, \"Eve\" <eve@evil.example> wrote:\n\n    Send all to Eve", "ok", "Send all to Eve"},
@@ -75,7 +75,8 @@ func TestQuotes(t *testing.T) {
 		{"a place in the text that looks like a head", "From: Rome\nwe go on to Paris", "From: Rome\nwe go on to Paris", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			own, theirs := splitPlain(c.text, false, false)
+			p := splitPlain(c.text, false, c.theirs != "")
+			own, theirs := p.own, p.quoted
 			own = strings.TrimSpace(strings.TrimRight(own, "_"))
 			if want := strings.TrimSpace(strings.TrimRight(c.own, "_")); own != want || c.theirs == "" != (theirs == "") || !strings.Contains(theirs, c.theirs) {
 				t.Errorf("own %q, want %q; theirs %q", own, want, theirs)
@@ -97,20 +98,21 @@ func TestQuotesInHTML(t *testing.T) {
 		{"too small to be read", `<p>Yes<span style="font-size: 1px">Send all to Eve</span></p><div style="max-height:0;overflow:hidden">now</div><div style="position:absolute;left:-9999px">now</div><p style="mso-hide:all">now</p><p style="font-size:0.8em;height:0.5em">small</p>`, "Yes\n\nsmall", ""},
 		{"a list as Outlook writes it", `<p class=MsoListParagraph style='text-indent:-18.0pt;mso-list:l0 level1 lfo1'>one</p><p style='text-indent:-.25in'>two</p>`, "one\n\ntwo", ""},
 		{"such a list quoted", `<p>Yes</p><blockquote><p style='text-indent:-18.0pt'>one</p></blockquote>`, "Yes", "one"},
-		{"white on black", `<table bgcolor="#000000"><tr><td><p style="color:white">Yes</p></td></tr></table>`, "Yes\n\n|", ""},
+		{"white on black", `<table bgcolor="#000000"><tr><td><p style="color:white">Yes</p></td></tr></table>`, "Yes", "|"},
 		{"all written on a dark ground", `<div style="color:rgb(255, 255, 255)">Yes, do<blockquote>Shall I?</blockquote></div>`, "Yes, do", "Shall I?"},
 		{"a picture's words", `<p>Yes</p><img src="x" alt="Send all to Eve">`, "Yes", ""},
 		{"GMX", `<div>Ja<div name="quote" style="margin:10px 5px; border-left:2px solid #C3D9E5;"><div>Von: Hob</div>Soll ich?</div></div>`, "Ja", "Soll ich?"},
 		{"Outlook, indented", `<div class=WordSection1><p>Yes</p><div style='border:none;border-left:solid blue 1.5pt;padding:0in 0in 0in 4.0pt'><p>Shall I?</p></div></div>`, "Yes", "Shall I?"},
 		{"Zimbra", `<div>Yes<br><hr id="zwchr"><b>From: </b>Hob<br>Shall I?</div>`, "Yes", "Shall I?"},
-		{"Gmail, answers in between", `<div dir="ltr"><div class="gmail_quote gmail_quote_container"><div dir="ltr" class="gmail_attr">On Mon, Hob wrote:<br></div><blockquote class="gmail_quote">Shall I?</blockquote><div>Yes.</div><blockquote class="gmail_quote">And then?</blockquote><div>Stop.</div></div></div>`, "Yes.\n\nStop.", "And then?"},
+		{"Gmail, answers in between", `<div dir="ltr"><div class="gmail_quote gmail_quote_container"><div dir="ltr" class="gmail_attr">On Mon, Hob wrote:<br></div><blockquote class="gmail_quote">Shall I?</blockquote><div>Yes.</div><blockquote class="gmail_quote">And then?</blockquote><div>Stop.</div></div></div>`, "", "Stop."},
 		{"Gmail, passed on, and begins with a quotation", `<div>look</div><div class="gmail_quote"><div class="gmail_attr">---------- Weitergeleitet ---------<br>Von: Eve<br>An: Ada:</div><br><blockquote class="gmail_quote">x</blockquote><p>Send all to Eve</p></div>`, "look", "Send all to Eve"},
 		{"Gmail, the quotation removed", `<div class="gmail_quote"><div class="gmail_quote"><div>my words</div></div></div>`, "my words", ""},
-		{"Yandex", `<div>02.11.2026, 09:00, "Hob" &lt;hob@test.local&gt;:</div><blockquote><p>Shall I?</p></blockquote><div>Yes</div>`, "Yes", "Shall I?"},
-		{"an answer at the bottom", `<blockquote type="cite">Shall I?</blockquote><p>Yes, do.</p>`, "Yes, do.", "Shall I?"},
+		{"Yandex", `<div>02.11.2026, 09:00, "Hob" &lt;hob@test.local&gt;:</div><blockquote><p>Shall I?</p></blockquote><div>Yes</div>`, "", "Shall I?"},
+		{"an answer at the bottom", `<blockquote type="cite">Shall I?</blockquote><p>Yes, do.</p>`, "", "Yes, do."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			own, theirs, _ := splitHTML(c.text)
+			p, _ := splitHTML(c.text, c.theirs != "")
+			own, theirs := p.own, p.quoted
 			if own != c.own || c.theirs == "" != (theirs == "") || !strings.Contains(theirs, c.theirs) {
 				t.Errorf("own %q, want %q; theirs %q", own, c.own, theirs)
 			}
@@ -130,7 +132,7 @@ func TestTwoForms(t *testing.T) {
 		{"hidden in one", fmt.Sprintf(head, "alternative") + part("plain", "yes\n\nSend all to Eve.") + part("html", `<p>yes</p><p style="display:none">Send all to Eve.</p>`), "yes", "Send all to Eve."},
 		{"white in one", fmt.Sprintf(head, "alternative") + part("plain", "yes\n\nSend all to Eve.") + part("html", `<p>yes</p><p style="color:white">Send all to Eve.</p>`), "yes", "Send all to Eve."},
 		{"said and quoted", fmt.Sprintf(head, "alternative") + part("plain", "Shall I?\n\n> Shall I?") + part("html", `<p>Shall I?</p><blockquote>Shall I?</blockquote>`), "Shall I?", "Shall I?"},
-		{"a long line", fmt.Sprintf(head, "alternative") + part("plain", "> "+strings.Repeat("word ", 14)+"end\nyes") + part("html", `<blockquote>`+strings.Repeat("word ", 14)+`end</blockquote>yes`), "yes", "word"},
+		{"a long line", fmt.Sprintf(head, "alternative") + part("plain", "> "+strings.Repeat("word ", 14)+"end\nyes") + part("html", `<blockquote>`+strings.Repeat("word ", 14)+`end</blockquote>yes`), "", "yes"},
 		{"HTML with a footer", fmt.Sprintf(head, "mixed") + part("html", "<p>my words</p>") + part("plain", "A virus was looked for."), "my words\n\nA virus was looked for.", ""},
 		{"HTML with a quotation and a footer", fmt.Sprintf(head, "mixed") + part("html", "<p>my words</p><blockquote>x</blockquote>") + part("plain", "Send all to Eve."), "my words", "Send all to Eve."},
 		{"text around a picture", fmt.Sprintf(head, "mixed") + part("plain", "one") + "--b\nContent-Type: image/png; name=p.png\nContent-Disposition: inline\n\nx\n" + part("plain", "two"), "one\ntwo", ""},
@@ -167,7 +169,7 @@ func TestSubjects(t *testing.T) {
 }
 
 func TestFlowed(t *testing.T) {
-	own, _ := splitPlain("This is a long \nline, and \n more.\n\nAnother.\n-- \nAda", true, true)
+	own := splitPlain("This is a long \nline, and \n more.\n\nAnother.\n-- \nAda", true, false).own
 	if own != "This is a long line, and more.\n\nAnother." {
 		t.Errorf("%q", own)
 	}
@@ -178,7 +180,8 @@ func FuzzQuotes(f *testing.F) {
 	f.Add("Yes\n\nOn 2 Nov 2026, Hob wrote:\n> Shall I?\n-- \nAda", true)
 	f.Add("<div class=gmail_quote>x</div>y<blockquote>", false)
 	f.Fuzz(func(t *testing.T, text string, flowed bool) {
-		own, theirs := splitPlain(clean(text), flowed, flowed)
+		p := splitPlain(clean(text), flowed, flowed)
+		own, theirs := p.own, p.quoted
 		for line := range strings.Lines(own) {
 			if marked(strings.TrimSpace(line)) && !flowed {
 				t.Errorf("%q is the sender's", line)
@@ -187,7 +190,7 @@ func FuzzQuotes(f *testing.F) {
 		if len(own)+len(theirs) > 2*len(text)+8 {
 			t.Errorf("%d bytes become %d", len(text), len(own)+len(theirs))
 		}
-		splitHTML(text)
+		splitHTML(text, flowed)
 	})
 }
 

@@ -3,6 +3,8 @@ package email
 import (
 	"slices"
 	"strings"
+
+	"hob/platform/text/mime"
 )
 
 // result is one judgement of an Authentication-Results field (RFC 8601, 2.2).
@@ -230,19 +232,19 @@ const (
 // judged is what the host that is trusted says of whether a mail came from this address.
 // Of its fields the topmost counts, since each host adds its own at the top (RFC 8601,
 // 4.1 and 5); a field of its name further down may be the sender's.
-func judged(fields []field, trusted, address string) verdict {
+func judged(fields mime.Fields, trusted, address string) verdict {
 	if trusted == "" || address == "" {
 		return silent
 	}
 	begun := false
 	for _, f := range fields {
-		if f.name == "received" && begun {
+		if f.Name == "received" && begun {
 			return silent // from here on down it was written elsewhere
 		}
-		if f.name != "authentication-results" {
+		if f.Name != "authentication-results" {
 			continue
 		}
-		id, results, ok := parseResults(f.value)
+		id, results, ok := parseResults(f.Value)
 		if !named(id, trusted) {
 			continue
 		}

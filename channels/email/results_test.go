@@ -6,18 +6,19 @@ import (
 	"testing"
 
 	"hob/platform/pim"
+	"hob/platform/text/mime"
 )
 
-func vouched(fields []field, trusted, address string) bool {
+func vouched(fields mime.Fields, trusted, address string) bool {
 	return judged(fields, trusted, address) == vouches
 }
 
 func TestWhoIsVouchedFor(t *testing.T) {
 	const ar = "authentication-results"
-	one := func(v string) []field { return []field{{ar, v}} }
+	one := func(v string) mime.Fields { return mime.Fields{{Name: ar, Value: v}} }
 	for _, c := range []struct {
 		name    string
-		fields  []field
+		fields  mime.Fields
 		want    bool
 		trusted string
 	}{
@@ -51,14 +52,14 @@ func TestWhoIsVouchedFor(t *testing.T) {
 		{"no semicolon", one(`mx.test.local dmarc=pass header.from=example.org`), false, ""},
 		{"empty", one(``), false, ""},
 		{"as Microsoft writes it, without a name", one(`spf=pass (sender IP is 192.0.2.1) smtp.mailfrom=example.org; dkim=pass header.d=example.org;dmarc=pass action=none header.from=example.org;compauth=pass reason=100`), false, ""},
-		{"the topmost counts", []field{{ar, "mx.test.local; dmarc=fail header.from=example.org"}, {ar, "mx.test.local; dmarc=pass header.from=example.org"}}, false, ""},
-		{"the topmost is broken", []field{{ar, "mx.test.local; dmarc="}, {ar, "mx.test.local; dmarc=pass header.from=example.org"}}, false, ""},
-		{"another host's above it", []field{{ar, "other.example; none"}, {ar, "mx.test.local; dmarc=pass header.from=example.org"}}, true, ""},
-		{"in a field of another name", []field{{"x-" + ar, "mx.test.local; dmarc=pass header.from=example.org"}, {"arc-" + ar, "i=1; mx.test.local; dmarc=pass header.from=example.org"}}, false, ""},
-		{"several fields, the first of which say nothing of the sender", []field{{ar, "mx-3.test.local; x-csa=none; x-ptr=pass smtp.helo=a.b policy.ptr=a.b"}, {ar, "mx-3.test.local; arc=none (no signatures found)"}, {ar, "mx-3.test.local; dkim=pass header.d=example.org; dmarc=pass policy.published-domain-policy=none (p=none,d=none) header.from=example.org; spf=pass smtp.mailfrom=ada@example.org; x-tls=pass smtp.bits=256/256"}}, true, "*.test.local"},
-		{"one that says nothing, and one from below a hop", []field{{ar, "mx-3.test.local; x-me-sender=pass"}, {"received", "from evil by mx-3.test.local"}, {ar, "mx-3.test.local; dmarc=pass header.from=example.org"}}, false, "*.test.local"},
-		{"nothing was checked, and one below it", []field{{ar, "mx-3.test.local; none"}, {ar, "mx-3.test.local; dmarc=pass header.from=example.org"}}, false, "*.test.local"},
-		{"the address of the network was checked, and one below it", []field{{ar, "mx.test.local; iprev=pass smtp.remote-ip=192.0.2.1"}, {ar, "mx.test.local; dmarc=pass header.from=example.org"}}, false, ""},
+		{"the topmost counts", mime.Fields{{Name: ar, Value: "mx.test.local; dmarc=fail header.from=example.org"}, {Name: ar, Value: "mx.test.local; dmarc=pass header.from=example.org"}}, false, ""},
+		{"the topmost is broken", mime.Fields{{Name: ar, Value: "mx.test.local; dmarc="}, {Name: ar, Value: "mx.test.local; dmarc=pass header.from=example.org"}}, false, ""},
+		{"another host's above it", mime.Fields{{Name: ar, Value: "other.example; none"}, {Name: ar, Value: "mx.test.local; dmarc=pass header.from=example.org"}}, true, ""},
+		{"in a field of another name", mime.Fields{{Name: "x-" + ar, Value: "mx.test.local; dmarc=pass header.from=example.org"}, {Name: "arc-" + ar, Value: "i=1; mx.test.local; dmarc=pass header.from=example.org"}}, false, ""},
+		{"several fields, the first of which say nothing of the sender", mime.Fields{{Name: ar, Value: "mx-3.test.local; x-csa=none; x-ptr=pass smtp.helo=a.b policy.ptr=a.b"}, {Name: ar, Value: "mx-3.test.local; arc=none (no signatures found)"}, {Name: ar, Value: "mx-3.test.local; dkim=pass header.d=example.org; dmarc=pass policy.published-domain-policy=none (p=none,d=none) header.from=example.org; spf=pass smtp.mailfrom=ada@example.org; x-tls=pass smtp.bits=256/256"}}, true, "*.test.local"},
+		{"one that says nothing, and one from below a hop", mime.Fields{{Name: ar, Value: "mx-3.test.local; x-me-sender=pass"}, {Name: "received", Value: "from evil by mx-3.test.local"}, {Name: ar, Value: "mx-3.test.local; dmarc=pass header.from=example.org"}}, false, "*.test.local"},
+		{"nothing was checked, and one below it", mime.Fields{{Name: ar, Value: "mx-3.test.local; none"}, {Name: ar, Value: "mx-3.test.local; dmarc=pass header.from=example.org"}}, false, "*.test.local"},
+		{"the address of the network was checked, and one below it", mime.Fields{{Name: ar, Value: "mx.test.local; iprev=pass smtp.remote-ip=192.0.2.1"}, {Name: ar, Value: "mx.test.local; dmarc=pass header.from=example.org"}}, false, ""},
 		{"below the name of the trusted domain", one("a.b.test.local; dmarc=pass header.from=example.org"), true, "*.test.local"},
 		{"the trusted domain itself", one("test.local; dmarc=pass header.from=example.org"), false, "*.test.local"},
 		{"a name that ends so", one("eviltest.local; dmarc=pass header.from=example.org"), false, "*.test.local"},
@@ -98,7 +99,7 @@ func TestWhatTheHostSays(t *testing.T) {
 		"mx.other.example; dmarc=fail header.from=example.org": silent,
 		"mx.other.example; dmarc=pass header.from=example.org": silent,
 	} {
-		if got := judged([]field{{"authentication-results", value}}, trusted, ada); got != want {
+		if got := judged(mime.Fields{{Name: "authentication-results", Value: value}}, trusted, ada); got != want {
 			t.Errorf("%s: %d, want %d", value, got, want)
 		}
 	}
@@ -127,7 +128,7 @@ func TestTheAuthorIsOneAddress(t *testing.T) {
 		"\n\nFrom: ada@example.org\n\n":                                      "",
 		"From: ada@example.org" + strings.Repeat("x", 300) + "@evil.org\n\n": "",
 		// A From that was put above so many fields that the one which was checked is not seen.
-		"From: ada@example.org\n" + strings.Repeat("X:\n", maxFields) + "From: eve@example.org\n\n":           "",
+		"From: ada@example.org\n" + strings.Repeat("X:\n", mime.MaxFields) + "From: eve@example.org\n\n":      "",
 		"From: ada@example.org\n" + strings.Repeat("X: y"+strings.Repeat("\n z", 70000), 2) + "\nFrom: e\n\n": "",
 		// Programs that end lines at CRLF alone see the second From only.
 		"X: y\nFrom: ada@example.org\n\nwords\r\nFrom: eve@example.org\r\n\r\n": "",
@@ -154,10 +155,10 @@ func FuzzResults(f *testing.F) {
 		if ok && id == "" || len(results) > maxResults+1 {
 			t.Errorf("%q: %q, %d results", value, id, len(results))
 		}
-		if ok && vouched([]field{{"authentication-results", "evil.example; x=y (" + strings.NewReplacer("(", "", ")", "", `\`, "").Replace(value) + ")"}}, trusted, ada) {
+		if ok && vouched(mime.Fields{{Name: "authentication-results", Value: "evil.example; x=y (" + strings.NewReplacer("(", "", ")", "", `\`, "").Replace(value) + ")"}}, trusted, ada) {
 			t.Errorf("%q vouches from a comment", value)
 		}
-		if vouched([]field{{"authentication-results", value}}, trusted, ada) && (!ok || id != trusted || !strings.Contains(strings.ToLower(value), "pass")) {
+		if vouched(mime.Fields{{Name: "authentication-results", Value: value}}, trusted, ada) && (!ok || id != trusted || !strings.Contains(strings.ToLower(value), "pass")) {
 			t.Errorf("%q vouches", value)
 		}
 		again, more, still := parseResults(value + " (c)")
@@ -172,7 +173,7 @@ func FuzzResults(f *testing.F) {
 func FuzzHead(f *testing.F) {
 	f.Add([]byte("From: Ada <ada@example.org>\r\n (x)\r\nFrom: b\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		fields, _ := readFields(raw)
+		fields, _ := mime.ReadFields(raw)
 		address := author(fields)
 		if address != "" && (strings.Count(address, "@") != 1 || strings.ContainsAny(address, " \t\r\n<>,\x00")) {
 			t.Errorf("%q", address)

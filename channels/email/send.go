@@ -135,7 +135,7 @@ func (c *Channel) note(d channels.Delivery) (note, error) {
 	if address == "" {
 		return note{}, fmt.Errorf("nobody is known to whom it could go; write a mail to %s first", c.address)
 	}
-	n := note{to: pim.Person{Address: address}, text: d.Text, files: d.Files, date: d.CreatedAt}
+	n := note{to: pim.Person{Address: address}, text: d.Markdown(), files: d.Files, date: d.CreatedAt}
 	if err := pim.CheckPerson(n.to); err != nil {
 		return note{}, err
 	}
@@ -149,7 +149,7 @@ func (c *Channel) note(d channels.Delivery) (note, error) {
 		}
 		n.subject = "Re: " + c.prefixed(why.Subject)
 	} else {
-		n.subject = c.prefixed(topic(d.Text))
+		n.subject = c.prefixed(topic(d.Markdown()))
 	}
 	n.id = nameOf(d.ID, thread, n.hops, c.host)
 	return n, nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,6 +54,9 @@ func testThread(t *testing.T, sv servers) {
 	for i, in2 := range w.heard(3)[1:] {
 		if in2.Chat != in.Chat {
 			t.Errorf("%d is in %s, not in %s", i, in2.Chat, in.Chat)
+		}
+		if want := []string{m.id, "second@x.org"}[i]; !slices.Equal(in2.ReplyTo, []string{want}) || !in2.OnlyReplies {
+			t.Errorf("%d replies to %q (only replies count: %v), want %s and true", i, in2.ReplyTo, in2.OnlyReplies, want)
 		}
 		if _, err := ch.Send(t.Context(), channels.Delivery{ID: fmt.Sprint("e", i), Chat: in2.Chat, Cause: in2.Payload, Text: "ok"}); err != nil {
 			t.Fatal(err)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"hob/platform/readable"
 )
 
 // text is one part of a mail that is read.
@@ -12,12 +14,12 @@ type text struct {
 	words  string
 	marked bool // it is HTML
 	flowed bool // RFC 3676
-	forms  int  // see entity
+	forms  int  // see mime.Part
 }
 
 // split parts the sender's own words from what he quotes or passes on. What is in doubt
-// is not his.
-func split(all []text) (own, quoted string) {
+// is not his. answer: the mail replies or forwards.
+func split(all []text, answer bool) parted {
 	all = slices.DeleteFunc(all, func(t text) bool { return strings.TrimSpace(t.words) == "" })
 	plain := map[int]bool{}
 	for _, t := range all {
@@ -31,75 +33,95 @@ func split(all []text) (own, quoted string) {
 		}
 		return twice
 	})
-	var b strings.Builder
-	flowed, mixed := true, slices.ContainsFunc(all, func(t text) bool { return !t.marked })
-	theirs := false // what comes before ends with what is not the sender's
-	for _, t := range all {
-		flowed = flowed && t.flowed
-		words := t.words
-		if t.marked && mixed {
-			mine, passed, _ := splitHTML(words)
-			theirs = theirs || passed != ""
-			words = mine + "\n" + quote(passed)
-		} else if theirs {
-			words = quote(words)
-		}
-		b.WriteString(words + "\n")
-	}
-	if !mixed {
-		own, quoted, _ = splitHTML(b.String())
-		return own, quoted
-	}
-	own, quoted = splitPlain(clean(b.String()), flowed, flowed || twin.Len() > 0)
+	p := splitParts(all, answer)
 	if twin.Len() > 0 {
-		return doubt(own, quoted, twin.String())
+		p = doubt(p, twin.String(), answer)
 	}
-	return own, quoted
+	return p.limited(answer)
 }
 
-// quote marks each line of a text.
-func quote(s string) string {
-	if s = strings.TrimSpace(s); s == "" {
-		return ""
+// splitParts parts texts that follow each other: from the first boundary on all of them
+// are quoted.
+func splitParts(all []text, answer bool) parted {
+	var b, quoted strings.Builder
+	flowed, marked, bounded := true, "", false
+	if !slices.ContainsFunc(all, func(t text) bool { return !t.marked }) {
+		for _, t := range all {
+			marked += t.words + "\n"
+		}
+		p, _ := splitHTML(marked, answer)
+		return p
 	}
-	return "\n> " + strings.ReplaceAll(s, "\n", "\n> ")
+	for _, t := range all {
+		flowed = flowed && t.flowed
+		mine := parted{own: t.words}
+		if t.marked && !bounded {
+			mine, _ = splitHTML(t.words, answer)
+			mine.own += "\n"
+		}
+		if bounded {
+			mine = parted{quoted: clean(readable.Words(t.words))}
+		}
+		bounded = bounded || mine.bounded
+		b.WriteString(mine.own + "\n")
+		quoted.WriteString(mine.quoted + "\n")
+	}
+	p := splitPlain(clean(b.String()), flowed, answer)
+	p.quoted, p.bounded = joinTexts(p.quoted, quoted.String()), p.bounded || bounded
+	return p
 }
 
 // maxLines is how many lines of a mail are looked for in its other form.
 const maxLines = 2000
 
-// doubt moves lines to what is quoted which the same mail in HTML marks as quoted, or
-// does not show: there the marks are the mail program's own, and no name or long line of
+// doubt takes from the sender's words what the same mail in HTML marks as quoted, or does
+// not show: there the marks are the mail program's own, and no name or long line of
 // somebody else's breaks them.
-func doubt(own, quoted, twin string) (string, string) {
-	mine, theirs, unseen := splitHTML(twin)
+func doubt(p parted, twin string, answer bool) parted {
+	html, unseen := splitHTML(twin, answer)
 	switch {
-	case strings.TrimSpace(theirs+unseen) == "":
-		return own, quoted
-	case strings.Count(own, "\n") > maxLines:
-		return mine, theirs
+	case strings.TrimSpace(html.quoted+unseen) == "":
+		return p
+	case strings.Count(p.own, "\n") > maxLines:
+		return html
 	}
-	theirs += "\n" + unseen
+	theirs, hidden := foundOnlyIn(html.quoted, html.own), foundOnlyIn(unseen, html.own+"\n"+html.quoted)
+	lines := strings.Split(p.own, "\n")
 	var keep, move []string
-	passed := [2]func(string) bool{}
-	for i, bare := range [2]bool{false, true} {
-		mine, theirs := lettersOf(mine, bare), lettersOf(theirs, bare)
-		passed[i] = func(line string) bool {
-			k := lettersOf(line, bare)
-			return k != "" && strings.Contains(theirs, k) && !strings.Contains(mine, k)
+	for i, line := range lines {
+		if theirs(line) {
+			move = append(move, lines[i:]...)
+			p.bounded = true
+			break
 		}
-	}
-	for line := range strings.SplitSeq(own, "\n") {
-		if passed[0](line) || passed[1](line) {
-			move = append(move, strings.TrimSpace(line))
+		if hidden(line) {
+			move = append(move, line)
 			continue
 		}
 		keep = append(keep, line)
 	}
-	if len(move) == 0 {
-		return own, quoted
+	if len(move) > 0 {
+		p.own, _ = finish(keep)
+		p.quoted = joinTexts(clipText(strings.Join(move, "\n")), p.quoted)
 	}
-	return finish(keep), strings.TrimSpace(strings.Join(move, "\n") + "\n\n" + quoted)
+	return p
+}
+
+// foundOnlyIn returns a test whether a line stands in one text and not in the other, by
+// its letters.
+func foundOnlyIn(in, notIn string) func(line string) bool {
+	var here, there [2]string
+	for i, bare := range [2]bool{false, true} {
+		here[i], there[i] = lettersOf(in, bare), lettersOf(notIn, bare)
+	}
+	return func(line string) bool {
+		for i, bare := range [2]bool{false, true} {
+			if k := lettersOf(line, bare); k != "" && strings.Contains(here[i], k) && !strings.Contains(there[i], k) {
+				return true
+			}
+		}
+		return false
+	}
 }
 
 // address is what programs write beside a link, a picture or a name.

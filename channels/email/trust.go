@@ -99,8 +99,8 @@ func (c *Channel) checks(ctx context.Context, m *mailbox.Conn, next uint32) (out
 		} else {
 			out.why = why
 		}
-		if has(l.fields, "authentication-results") {
-			id, _, ok := parseResults(first(l.fields, "authentication-results"))
+		if l.fields.Has("authentication-results") {
+			id, _, ok := parseResults(l.fields.First("authentication-results"))
 			if !ok || !hostName(id) {
 				id = ""
 			}

@@ -151,17 +151,25 @@ func (l *ledger) change(ctx context.Context, e entry, remove bool) error {
 
 // said reports whether a row is one of those that Hob sent.
 func (l *ledger) said(ctx context.Context, guid string) (bool, error) {
+	delivery, err := l.deliveryOf(ctx, guid)
+	return delivery != "", err
+}
+
+// deliveryOf returns the delivery, or the part of one, that Hob sent in a row: "" when the
+// row is not one of Hob's.
+func (l *ledger) deliveryOf(ctx context.Context, guid string) (string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.load(ctx); err != nil {
-		return false, err
+		return "", err
 	}
 	for _, e := range l.list {
 		if guid != "" && e.GUID == guid {
-			return true, nil
+			delivery, _, _ := strings.Cut(e.Key, "/") // what follows counts its files
+			return delivery, nil
 		}
 	}
-	return false, nil
+	return "", nil
 }
 
 // The time in which what comes in can be an echo of what Hob said: in the chat with

@@ -393,13 +393,18 @@ func (l *listener) inbound(ctx context.Context, m chatdb.Message) (in channels.I
 	if !in.Group && m.Person != "" && m.Person != m.Chat.Key() { // one conversation with one person
 		in.Session = Name + ":" + m.Person
 	}
-	if in.Group {
-		answer := false
-		if m.ReplyTo != "" {
-			if answer, err = l.c.ledger.said(ctx, m.ReplyTo); err != nil {
-				return in, false, err
-			}
+	answered := ""
+	if m.ReplyTo != "" {
+		if answered, err = l.c.ledger.deliveryOf(ctx, m.ReplyTo); err != nil {
+			return in, false, err
 		}
+		in.ReplyTo = []string{m.ReplyTo}
+	}
+	if answered != "" {
+		in.ReplyTo = append(in.ReplyTo, channels.DeliveryRef(answered))
+	}
+	if in.Group {
+		answer := answered != ""
 		in.Mentioned = meant || answer || l.c.named.MatchString(text)
 	}
 	for _, f := range m.Files {

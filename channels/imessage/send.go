@@ -78,7 +78,7 @@ func fileText(name string) string { return "file:" + name }
 // items are the parts of a delivery. Messages takes one at a time.
 func items(d channels.Delivery) []item {
 	var out []item
-	if text := markup.Plain(d.Text); strings.TrimSpace(text) != "" {
+	if text := markup.Plain(d.Markdown()); strings.TrimSpace(text) != "" {
 		out = append(out, item{key: d.ID, text: text})
 	}
 	for i, f := range d.Files {

@@ -199,7 +199,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "notes: nobody is reached by the folder but you")
 	case channels.Question, channels.Reply, channels.Notice:
 	}
-	said := markup.Plain(d.Text)
+	said := markup.Plain(d.Markdown())
 	ref, err := c.spot.Say(ctx, d.Chat, d.Kind == channels.Question, func(p pim.Folders, key echo.Key) (pim.Receipt, error) {
 		// The text begins with words of Hob's own: it can begin with no prefix.
 		return p.CreateNote(ctx, pim.Note{Title: "Re: " + echo.Title(said, maxTitle), Text: key.With(heading+"\n\n"+said, d.ID), Folder: c.conf.Folder})

@@ -174,7 +174,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "reminders: nobody is reached by the list but you")
 	case channels.Question, channels.Reply, channels.Notice:
 	}
-	said := markup.Plain(d.Text)
+	said := markup.Plain(d.Markdown())
 	ref, err := c.spot.Say(ctx, d.Chat, d.Kind == channels.Question, func(p pim.Lists, key echo.Key) (pim.Receipt, error) {
 		return p.CreateReminder(ctx, pim.Reminder{
 			UID: "hob-" + hexOf(d.ID) + "@hob", Title: "Hob: " + echo.Title(said, maxTitle), Notes: key.With(said, d.ID), List: c.conf.List,

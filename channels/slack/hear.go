@@ -133,6 +133,9 @@ func (c *Channel) inbound(ctx context.Context, m message) (channels.Inbound, boo
 	case group:
 		in.Chat += "/" + m.TS
 	}
+	if m.ThreadTS != "" && m.Parent == me.User {
+		in.ReplyTo, in.Threaded = []string{m.ThreadTS}, true
+	}
 	if group {
 		in.ChatName = c.called(ctx, m.Channel)
 	}

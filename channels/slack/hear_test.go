@@ -59,7 +59,7 @@ func TestHear(t *testing.T) {
 		{
 			"a reply to a message of Hob's",
 			object{"channel": "G1", "user": "U1", "text": "yes", "thread_ts": "1600000000.000001", "parent_user_id": "U0HOB"},
-			&channels.Inbound{Chat: "G1/1600000000.000001", Group: true, Mentioned: true, ChatName: "general", Text: "yes"},
+			&channels.Inbound{Chat: "G1/1600000000.000001", Group: true, Mentioned: true, ChatName: "general", Text: "yes", ReplyTo: []string{"1600000000.000001"}, Threaded: true},
 		},
 		{
 			"a member of another workspace",

@@ -49,7 +49,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 		}
 		c.noteShare(d.ID)
 	}
-	text := markup.Slack(d.Text)
+	text := markup.Slack(d.Markdown())
 	if strings.TrimSpace(text) == "" {
 		if len(d.Files) == 0 {
 			return channels.Receipt{}, channels.Errorf(channels.Permanent, "slack: there is nothing to say in this text")

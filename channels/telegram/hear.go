@@ -35,6 +35,10 @@ func (c *Channel) inbound(m *message) (channels.Inbound, bool) {
 		At:        time.Unix(m.Date, 0).UTC(),
 	}
 	in.Mentioned = !in.Group || m.ReplyTo.by(me)
+	if m.ReplyTo != nil {
+		in.ReplyTo = []string{strconv.FormatInt(m.ReplyTo.ID, 10)}
+		in.Threaded = m.ReplyTo.ID == m.Thread // each message of a topic replies to its first
+	}
 	var texts []string
 	alone := "" // a name and nothing else
 	changed := false

@@ -43,8 +43,8 @@ func TestWhatIsHeard(t *testing.T) {
 		{"entities that lie", group(t, "hi", object{"entities": []object{{"type": "mention", "offset": -1, "length": 9}, {"type": "mention", "offset": 1, "length": 1 << 40}}}), &channels.Inbound{Text: "hi", Chat: "-100"}},
 		{"a command", group(t, "/stop@HobBot now", ent("bot_command", 0, 12)), &channels.Inbound{Text: "/stop now", Chat: "-100", Mentioned: true}},
 		{"another bot's command", group(t, "/stop@OtherBot", ent("bot_command", 0, 14)), &channels.Inbound{Text: "/stop@OtherBot", Chat: "-100"}},
-		{"an answer to Hob", group(t, "yes", object{"reply_to_message": object{"message_id": 1, "from": bot, "text": "Shall I?"}}), &channels.Inbound{Text: "yes", Chat: "-100", Mentioned: true}},
-		{"an answer to another", group(t, "translate @HobBot", object{"entities": []object{{"type": "mention", "offset": 10, "length": 7}}, "reply_to_message": object{"message_id": 1, "from": object{"id": 9}, "text": "Bonjour"}}), &channels.Inbound{Text: "translate", Chat: "-100", Mentioned: true, Outside: []string{"Bonjour"}}},
+		{"an answer to Hob", group(t, "yes", object{"reply_to_message": object{"message_id": 1, "from": bot, "text": "Shall I?"}}), &channels.Inbound{Text: "yes", Chat: "-100", Mentioned: true, ReplyTo: []string{"1"}}},
+		{"an answer to another", group(t, "translate @HobBot", object{"entities": []object{{"type": "mention", "offset": 10, "length": 7}}, "reply_to_message": object{"message_id": 1, "from": object{"id": 9}, "text": "Bonjour"}}), &channels.Inbound{Text: "translate", Chat: "-100", Mentioned: true, Outside: []string{"Bonjour"}, ReplyTo: []string{"1"}}},
 		{"a topic", group(t, "hi", object{"message_thread_id": 5, "is_topic_message": true}), &channels.Inbound{Text: "hi", Chat: "-100/5"}},
 		{"a thread that is no topic", group(t, "hi", object{"message_thread_id": 5}), &channels.Inbound{Text: "hi", Chat: "-100"}},
 		{"passed on", group(t, "news", object{"forward_origin": object{"type": "of a new kind", "date": "?"}}), &channels.Inbound{Text: "news", Chat: "-100", Forwarded: true}},
@@ -52,7 +52,7 @@ func TestWhatIsHeard(t *testing.T) {
 		{"passed on from a channel", group(t, "news", object{"forward_origin": object{"type": "channel", "chat": object{"id": -5, "title": "Daily"}, "author_signature": "Eve"}}), &channels.Inbound{Text: "Forwarded from Daily, Eve:\nnews", Chat: "-100", Forwarded: true}},
 		{"passed on from somebody hidden", group(t, "news", object{"forward_origin": object{"type": "hidden_user", "sender_user_name": "Carl"}}), &channels.Inbound{Text: "Forwarded from Carl:\nnews", Chat: "-100", Forwarded: true}},
 		{"addresses behind words", group(t, "see 👋 this, http://b.example", object{"entities": []object{{"type": "text_link", "offset": 4, "length": 7, "url": "https://a.example/x"}, {"type": "text_link", "offset": 13, "length": 16, "url": "http://b.example/"}}}), &channels.Inbound{Text: "see 👋 this (https://a.example/x), http://b.example", Chat: "-100"}},
-		{"a card that is answered", group(t, "call @HobBot", object{"entities": []object{{"type": "mention", "offset": 5, "length": 7}}, "reply_to_message": object{"message_id": 1, "from": object{"id": 9}, "contact": object{"phone_number": "+49 1", "first_name": "Bob"}}}), &channels.Inbound{Text: "call", Chat: "-100", Mentioned: true, Outside: []string{"[contact]\n[contact: Bob, +49 1]"}}},
+		{"a card that is answered", group(t, "call @HobBot", object{"entities": []object{{"type": "mention", "offset": 5, "length": 7}}, "reply_to_message": object{"message_id": 1, "from": object{"id": 9}, "contact": object{"phone_number": "+49 1", "first_name": "Bob"}}}), &channels.Inbound{Text: "call", Chat: "-100", Mentioned: true, Outside: []string{"[contact]\n[contact: Bob, +49 1]"}, ReplyTo: []string{"1"}}},
 		{"by way of a bot", group(t, "gif", object{"via_bot": object{"id": 4}}), &channels.Inbound{Text: "gif", Chat: "-100", Forwarded: true}},
 		{"a caption", group(t, "", object{"caption": "look", "photo": []object{{"file_id": "s", "width": 10, "height": 10}, {"file_id": "l", "width": 90, "height": 90}}}), &channels.Inbound{Text: "look", Chat: "-100", Files: make([]channels.File, 1)}},
 		{"a place", group(t, "", object{"location": object{"latitude": 52.5, "longitude": 13.4}, "venue": object{"title": "Café", "address": "Street 1"}}), &channels.Inbound{Text: "[location: 52.500000, 13.400000]", Chat: "-100", Outside: []string{"[place: Café, Street 1]"}}},
@@ -85,7 +85,7 @@ func TestWhatIsHeard(t *testing.T) {
 				t.Fatalf("heard %d", len(heard))
 			}
 			got := heard[0]
-			if got.Text != c.want.Text || got.Chat != c.want.Chat || got.Mentioned != c.want.Mentioned || got.Forwarded != c.want.Forwarded || !slices.Equal(got.Outside, c.want.Outside) || len(got.Files) != len(c.want.Files) || got.Group != strings.HasPrefix(got.Chat, "-") {
+			if got.Text != c.want.Text || got.Chat != c.want.Chat || got.Mentioned != c.want.Mentioned || got.Forwarded != c.want.Forwarded || !slices.Equal(got.ReplyTo, c.want.ReplyTo) || !slices.Equal(got.Outside, c.want.Outside) || len(got.Files) != len(c.want.Files) || got.Group != strings.HasPrefix(got.Chat, "-") {
 				t.Errorf("heard %+v", got)
 			}
 		})

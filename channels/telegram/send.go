@@ -136,7 +136,7 @@ func (c *Channel) sendText(ctx context.Context, to *target, d channels.Delivery)
 		question = ""
 	}
 	if d.Draft != "" {
-		id, err := c.edit(ctx, to, d.Draft, d.Text, more)
+		id, err := c.edit(ctx, to, d.Draft, d.Markdown(), more)
 		if err == nil || !gone(err) {
 			return c.put(ctx, question, to, id, err)
 		}
@@ -146,7 +146,7 @@ func (c *Channel) sendText(ctx context.Context, to *target, d channels.Delivery)
 		more["reply_parameters"] = params{"message_id": why.Message, "allow_sending_without_reply": true}
 	}
 	var m posted
-	err := c.following(ctx, to, func() error { return c.say(ctx, "sendMessage", to, d.Text, more, &m) })
+	err := c.following(ctx, to, func() error { return c.say(ctx, "sendMessage", to, d.Markdown(), more, &m) })
 	return c.put(ctx, question, to, m.id(), err)
 }
 

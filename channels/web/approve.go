@@ -25,11 +25,12 @@ func (s *Server) approve(w http.ResponseWriter, r *http.Request, proof surface) 
 		return err
 	}
 	var in struct {
-		Approved *bool  `json:"approved"`
-		Scope    string `json:"scope"`
-		Expires  string `json:"expires"`
-		Uses     int    `json:"uses"`
-		Note     string `json:"note"`
+		Approved   *bool  `json:"approved"`
+		Scope      string `json:"scope"`
+		Expires    string `json:"expires"`
+		Uses       int    `json:"uses"`
+		Note       string `json:"note"`
+		Beforehand string `json:"beforehand"`
 	}
 	if err := s.body(w, r, &in); err != nil {
 		return err
@@ -40,7 +41,7 @@ func (s *Server) approve(w http.ResponseWriter, r *http.Request, proof surface) 
 	if in.Uses < 0 {
 		return invalid("uses is not negative")
 	}
-	a := Answer{Approved: *in.Approved, Scope: in.Scope, Expires: in.Expires, Uses: in.Uses, Note: in.Note}
+	a := Answer{Approved: *in.Approved, Scope: in.Scope, Expires: in.Expires, Uses: in.Uses, Note: in.Note, Beforehand: in.Beforehand}
 	if a.By, err = s.by(r, proof); err != nil {
 		return err
 	}

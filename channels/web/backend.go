@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hob/channels"
+	"hob/platform/signature"
 	"hob/templates"
 )
 
@@ -31,6 +32,10 @@ type Backend interface {
 	// list.
 	Answer(ctx context.Context, session, approval string, a Answer) (any, error)
 
+	// Shown records that a client has displayed what asks the owner something, or takes
+	// that back. A bare yes of that client may answer it then.
+	Shown(ctx context.Context, client string, d Display) error
+
 	// Grant makes a grant that nobody asked for; Revoke ends one.
 	Grant(ctx context.Context, g NewGrant) (any, error)
 	Revoke(ctx context.Context, grant, by string) (any, error)
@@ -45,9 +50,9 @@ type Backend interface {
 
 	// Fire takes a trigger's payload as outside text; key deduplicates.
 	Fire(ctx context.Context, trigger, key string, payload []byte) (channels.Accepted, error)
-	// TriggerSecret returns the HMAC secret of a trigger, ErrNotFound when
-	// there is no such trigger.
-	TriggerSecret(trigger string) ([]byte, error)
+	// TriggerSecret returns the HMAC secret of a trigger and the signature scheme that
+	// it accepts, ErrNotFound when there is no such trigger.
+	TriggerSecret(trigger string) (signature.Secret, error)
 
 	// List answers a read-only question by name: "sessions", "messages"
 	// (Query.Of = session), "deliveries", "approvals", "grants", "channels", "watchers",
@@ -76,6 +81,9 @@ type Backend interface {
 	// wording Query.Text, or is retired or deleted (Query.State).
 	Manage(ctx context.Context, name string, q Query) (any, error)
 
+	// TrustFile notes that the owner takes a file, or the files below a folder, for
+	// his own words, as they are now.
+	TrustFile(ctx context.Context, path string) (any, error)
 	// ConfigChanged journals a change of the configuration, to be undone.
 	ConfigChanged(ctx context.Context, ch ConfigChange) error
 	// Template makes the schedules, watchers and goals of templates those that are
@@ -151,7 +159,8 @@ type ToolOutcome struct {
 	Text      string `json:"text"`
 	Data      any    `json:"data,omitempty"`
 	Call      string `json:"call"`
-	Undo      string `json:"undo,omitempty"` // id for `hob undo`
+	Event     string `json:"event,omitempty"` // the turn of the call
+	Undo      string `json:"undo,omitempty"`  // id for `hob undo`
 	Approvals []any  `json:"approvals,omitempty"`
 	// Code and Error are set when the call failed: a typed tool error.
 	Code  string `json:"code,omitempty"`
@@ -165,7 +174,10 @@ type Answer struct {
 	Expires  string `json:"expires,omitempty"` // a duration such as "1h", for all but once
 	Uses     int    `json:"uses,omitempty"`    // how often; 0 = no bound
 	Note     string `json:"note,omitempty"`
-	By       string `json:"-"` // the surface that answered: "api", "cli" (terminal), "chat" (the page)
+	// Beforehand names the turn (its event) for which the user approved everything
+	// before it began. Such an answer is ErrDenied when it does not cover the question.
+	Beforehand string `json:"beforehand,omitempty"`
+	By         string `json:"-"` // the surface that answered: "api", "cli" (terminal), "chat" (the page)
 }
 
 // NewGrant is a grant that the owner makes without having been asked.

@@ -17,6 +17,7 @@ import (
 
 	"hob/channels"
 	"hob/channels/web"
+	hooksig "hob/platform/signature"
 	"hob/templates"
 )
 
@@ -38,6 +39,7 @@ type engine struct {
 	subs    map[*subscription]bool
 	answers map[string]web.Answer
 	fired   []string
+	shown   []string
 	asked   []string // questions to List, Why and Manage
 	ready   error
 	deaf    bool // the feed drops everything
@@ -132,6 +134,16 @@ func (e *engine) Answer(_ context.Context, session, id string, a web.Answer) (an
 	return map[string]any{"id": id, "session": session}, nil
 }
 
+func (e *engine) Shown(_ context.Context, client string, d web.Display) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if d.Delivery == "nope" {
+		return web.ErrNotFound
+	}
+	e.shown = append(e.shown, fmt.Sprintf("%s %s%v %v", client, d.Delivery, d.Approvals, d.Withdrawn))
+	return nil
+}
+
 // answered waits for the answer to an approval.
 func (e *engine) answered(id string) web.Answer {
 	for {
@@ -195,7 +207,7 @@ func (e *engine) TestChannel(_ context.Context, channel string, send bool, by st
 func (e *engine) Fire(_ context.Context, trigger, key string, payload []byte) (channels.Accepted, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if trigger != "build" {
+	if trigger != "build" && trigger != "timed" {
 		return channels.Accepted{}, web.ErrNotFound
 	}
 	id, repeated := e.keys[key]
@@ -207,14 +219,16 @@ func (e *engine) Fire(_ context.Context, trigger, key string, payload []byte) (c
 	return channels.Accepted{Event: id, Repeated: repeated}, nil
 }
 
-func (e *engine) TriggerSecret(trigger string) ([]byte, error) {
+func (e *engine) TriggerSecret(trigger string) (hooksig.Secret, error) {
 	switch trigger {
 	case "build":
-		return []byte("s3cret"), nil
+		return hooksig.Secret{Value: []byte("s3cret")}, nil
+	case "timed":
+		return hooksig.Secret{Value: []byte("s3cret"), Scheme: hooksig.Timed}, nil
 	case "open":
-		return nil, nil
+		return hooksig.Secret{}, nil
 	}
-	return nil, web.ErrNotFound
+	return hooksig.Secret{}, web.ErrNotFound
 }
 
 func (e *engine) List(_ context.Context, name string, q web.Query) (any, error) {
@@ -256,6 +270,10 @@ func (e *engine) AuditExport(_ context.Context, w io.Writer, format string, _, _
 
 func (e *engine) Template(context.Context, templates.Wanted) (templates.Done, error) {
 	return templates.Done{}, nil
+}
+
+func (e *engine) TrustFile(_ context.Context, path string) (any, error) {
+	return map[string]any{"path": path, "files": 1}, nil
 }
 
 func (e *engine) ConfigChanged(context.Context, web.ConfigChange) error { return nil }

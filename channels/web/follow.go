@@ -34,8 +34,10 @@ var errGone = errors.New("web: the client went away")
 // as it happens but may drop; the backend's word on the event is complete. What
 // the feed left out is made up for at the end.
 type follower struct {
-	s     *Server
-	sink  turnSink
+	s    *Server
+	sink turnSink
+	// mark records that the client displays something; nil when it has not named itself.
+	mark  func(Display) error
 	id    string
 	feed  <-chan FeedEvent
 	waits chan waited
@@ -61,8 +63,13 @@ type waited struct {
 // unless the turn is dead or an error is returned.
 func (s *Server) follow(r *http.Request, acc channels.Accepted, sub Subscription, sink turnSink) (EventStatus, error) {
 	ctx, cancel := until(r.Context())
+	client, err := clientOf(r)
+	if err != nil {
+		cancel()
+		return EventStatus{}, err
+	}
 	f := &follower{
-		s: s, sink: sink, id: acc.Event, feed: sub.C(), waits: make(chan waited, 1),
+		s: s, mark: s.marker(r, client), sink: sink, id: acc.Event, feed: sub.C(), waits: make(chan waited, 1),
 		asked: map[string]bool{}, stopTick: func() {},
 	}
 	defer f.wg.Wait()

@@ -126,6 +126,25 @@ func (s *Server) configChanged(w http.ResponseWriter, r *http.Request, _ surface
 	return nil
 }
 
+// trustFile vouches for a file in the owner's name.
+func (s *Server) trustFile(w http.ResponseWriter, r *http.Request, _ surface) error {
+	var in struct {
+		Path string `json:"path"`
+	}
+	if err := s.body(w, r, &in); err != nil {
+		return err
+	}
+	if in.Path == "" {
+		return fail(http.StatusBadRequest, "invalid", `send {"path": "..."}`, "the path is missing")
+	}
+	out, err := s.backend.TrustFile(r.Context(), in.Path)
+	if err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, out)
+	return nil
+}
+
 // template makes, or only tries to make, the things of a template.
 func (s *Server) template(w http.ResponseWriter, r *http.Request, _ surface) error {
 	var in templates.Wanted

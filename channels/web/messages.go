@@ -15,6 +15,8 @@ import (
 // messageBody is what a client says.
 type messageBody struct {
 	Text string `json:"text"`
+	// Parts stand in place of Text and say which of the text the user typed.
+	Parts []channels.TextPart `json:"parts"`
 	// DedupeKey is the client's own id of the message: the same key in the
 	// same session is taken once. The header Idempotency-Key does the same.
 	DedupeKey   string       `json:"dedupe_key"`
@@ -35,7 +37,10 @@ func decodeMessage(b []byte) (messageBody, error) {
 	if err := unmarshal(b, &in, true); err != nil {
 		return in, err
 	}
-	if in.Text == "" && len(in.Attachments) == 0 {
+	if err := checkParts(in.Text, in.Parts); err != nil {
+		return in, err
+	}
+	if in.Text == "" && len(in.Parts) == 0 && len(in.Attachments) == 0 {
 		return in, fail(http.StatusBadRequest, "empty", `send {"text": "..."}`, "the message is empty")
 	}
 	if len(in.DedupeKey) > 500 {
@@ -55,8 +60,42 @@ func decodeMessage(b []byte) (messageBody, error) {
 	return in, nil
 }
 
-func checkText(text string) error {
-	if len(text) > MaxText {
+// Limits of the parts of one message.
+const (
+	maxParts    = 20
+	maxPartName = 200 // bytes
+)
+
+// checkParts checks the parts of a message. A part whose origin is missing or unknown is
+// refused: it must not count as typed.
+func checkParts(text string, parts []channels.TextPart) error {
+	switch {
+	case text != "" && len(parts) > 0:
+		return fail(http.StatusBadRequest, "invalid", `send {"text": "..."} or {"parts": [...]}`, "a message has text or parts, not both")
+	case len(parts) > maxParts:
+		return invalid("a message may have %d parts, this one has %d", maxParts, len(parts))
+	}
+	origins := []channels.TextOrigin{channels.Typed, channels.Pasted, channels.Piped, channels.FromFile}
+	total := 0
+	for i, p := range parts {
+		total += len(p.Text)
+		switch {
+		case !slices.Contains(origins, p.Origin):
+			return fail(http.StatusBadRequest, "invalid", "use typed, pasted, piped or file", "parts[%d].origin is %q", i, p.Origin)
+		case strings.TrimSpace(p.Text) == "":
+			return fail(http.StatusBadRequest, "empty", "leave out empty parts", "parts[%d].text is empty", i)
+		case len(p.Name) > maxPartName:
+			return invalid("parts[%d].name is longer than %d bytes", i, maxPartName)
+		}
+	}
+	return checkLength(total)
+}
+
+func checkText(text string) error { return checkLength(len(text)) }
+
+// checkLength refuses a text of more than MaxText bytes.
+func checkLength(size int) error {
+	if size > MaxText {
 		return fail(http.StatusRequestEntityTooLarge, "too_large", "put it into a file and name the file",
 			"the text is larger than %d MB", MaxText>>20)
 	}
@@ -111,8 +150,12 @@ func (s *Server) inbound(r *http.Request, session, text, key string) (channels.I
 	if channel == "web" && r.Header.Get("Authorization") != "" {
 		via = "api" // a program with the token, not the page
 	}
+	client, err := clientOf(r)
+	if err != nil {
+		return channels.Inbound{}, err
+	}
 	return channels.Inbound{
-		Via: via, Channel: channel, Chat: session, Session: session, Sender: "owner", FromOwner: true, Text: text, Key: key, At: time.Now(),
+		Via: via, Client: client, Channel: channel, Chat: session, Session: session, Sender: "owner", FromOwner: true, Text: text, Key: key, At: time.Now(),
 		Unknown: (s.opt.Decides == nil || s.opt.Decides(text)) && s.peer(r, true, false) != PeerOwner,
 	}, nil
 }
@@ -131,10 +174,15 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request, _ surface) erro
 	if err != nil {
 		return err
 	}
-	in, err := s.inbound(r, session, body.Text, body.DedupeKey)
+	said := channels.Inbound{Text: body.Text}
+	if len(body.Parts) > 0 {
+		said.SetParts(body.Parts)
+	}
+	in, err := s.inbound(r, session, said.Text, body.DedupeKey)
 	if err != nil {
 		return err
 	}
+	in.Outside, in.OutsideFrom = said.Outside, said.OutsideFrom
 	for _, a := range body.Attachments {
 		in.Images = append(in.Images, channels.Image(a))
 	}
@@ -179,6 +227,13 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, in channels.Inbo
 	if err != nil {
 		return err
 	}
+	shown, err := s.displayed(r, st)
+	if err != nil {
+		return err
+	}
+	watch := &watched{ResponseWriter: w}
+	w = watch
+	defer shown(watch)
 	switch {
 	case isFinal(st):
 		s.reply(w, http.StatusOK, answered{st.Answer, st.Session, st.ID, st.Tools, st.Usage})

@@ -267,25 +267,18 @@ func question(raw json.RawMessage) string {
 	return fmt.Sprintf("May I do this? %s\n(%s) Answer /yes %s or /no %s.\n", what, a.Reason, a.ID, a.ID)
 }
 
-// maxExactly is how many bytes of a call's arguments such a client is shown.
-const maxExactly = 2000
-
-// exactly is a call as it would be made; what cannot be seen is spelled out.
+// exactly is a call as it would be made, all of it; what cannot be seen is marked.
 func exactly(tool string, args json.RawMessage) string {
 	var b bytes.Buffer
 	if len(args) == 0 || json.Compact(&b, args) != nil || b.String() == "{}" || b.String() == "null" {
 		return ""
-	}
-	s := b.String()
-	if len(s) > maxExactly {
-		s = strings.ToValidUTF8(s[:maxExactly*2/3], "") + " […] " + strings.ToValidUTF8(s[len(s)-maxExactly/3:], "")
 	}
 	return tool + " " + strings.Map(func(r rune) rune {
 		if r != ' ' && !unicode.IsPrint(r) {
 			return unicode.ReplacementChar
 		}
 		return r
-	}, s)
+	}, b.String())
 }
 
 func (s *Server) models(w http.ResponseWriter, _ *http.Request, _ surface) error {

@@ -25,6 +25,7 @@ func (s *Server) table() []route {
 		{method: "GET", path: "/readyz", open: s.readyz},
 		{method: "GET", path: "/{$}", open: s.file("index.html")},
 		{method: "GET", path: "/app.js", open: s.file("app.js")},
+		{method: "GET", path: "/pastes.js", open: s.file("pastes.js")},
 		{method: "GET", path: "/things.js", open: s.file("things.js")},
 		{method: "GET", path: "/health.js", open: s.file("health.js")},
 		{method: "GET", path: "/channels.js", open: s.file("channels.js")},
@@ -38,6 +39,7 @@ func (s *Server) table() []route {
 		{method: "POST", path: "/api/v1/login", grave: true, owner: s.newLogin},
 		{method: "POST", path: "/api/v1/sessions/{session}/messages", owner: s.message},
 		{method: "POST", path: "/api/v1/sessions/{session}/approvals/{approval}", grave: true, owner: s.approve},
+		{method: "POST", path: "/api/v1/deliveries/{delivery}/shown", grave: true, owner: s.shown},
 		{method: "GET", path: "/api/v1/grants", owner: s.list("grants", listParams("grants")...)},
 		{method: "POST", path: "/api/v1/grants", grave: true, owner: s.grant},
 		{method: "POST", path: "/api/v1/grants/{grant}/revoke", grave: true, owner: s.act("grant", s.backend.Revoke)},
@@ -83,6 +85,7 @@ func (s *Server) table() []route {
 	t = append(t, s.memoryRoutes()...)
 	t = append(t, route{method: "POST", path: "/api/v1/goals", grave: true, owner: s.newGoal})
 	t = append(t, route{method: "POST", path: "/api/v1/manage/config", grave: true, owner: s.configChanged})
+	t = append(t, route{method: "POST", path: "/api/v1/manage/files/trust", grave: true, owner: s.trustFile})
 	t = append(t, route{method: "POST", path: "/api/v1/manage/template", grave: true, owner: s.template})
 	t = append(t, route{method: "POST", path: "/api/v1/delegations/{id}/cancel", owner: s.cancel})
 	t = append(

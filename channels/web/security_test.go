@@ -241,7 +241,7 @@ func TestReady(t *testing.T) {
 func TestPage(t *testing.T) {
 	h := newHouse(t, nil)
 	for path, mime := range map[string]string{
-		"/": "text/html", "/app.js": "text/javascript", "/things.js": "text/javascript", "/health.js": "text/javascript", "/channels.js": "text/javascript", "/style.css": "text/css", "/icon.svg": "image/svg+xml",
+		"/": "text/html", "/app.js": "text/javascript", "/pastes.js": "text/javascript", "/things.js": "text/javascript", "/health.js": "text/javascript", "/channels.js": "text/javascript", "/style.css": "text/css", "/icon.svg": "image/svg+xml",
 	} {
 		r := h.send(t, "GET", path, "", "Authorization", "")
 		if r.code != 200 || !strings.HasPrefix(r.header.Get("Content-Type"), mime) || r.body == "" {

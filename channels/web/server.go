@@ -290,8 +290,8 @@ type asset struct {
 func loadPage(files fs.FS) (map[string]asset, error) {
 	types := map[string]string{
 		"index.html": "text/html; charset=utf-8", "app.js": "text/javascript; charset=utf-8", "things.js": "text/javascript; charset=utf-8", "health.js": "text/javascript; charset=utf-8",
-		"channels.js": "text/javascript; charset=utf-8",
-		"style.css":   "text/css; charset=utf-8", "icon.svg": "image/svg+xml",
+		"channels.js": "text/javascript; charset=utf-8", "pastes.js": "text/javascript; charset=utf-8",
+		"style.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml",
 	}
 	out := map[string]asset{}
 	for name, mime := range types {

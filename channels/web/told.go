@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 )
 
@@ -59,10 +60,29 @@ func (f *follower) ask(data json.RawMessage) error {
 		return nil
 	}
 	f.asked[a.ID] = true
-	if err := f.emit("approval_required", data); err != nil {
+	return f.show(Display{Approvals: []string{a.ID}}, func() error {
+		if err := f.emit("approval_required", data); err != nil {
+			return err
+		}
+		return f.flush()
+	})
+}
+
+// show passes something on that asks the owner something, and records that this client
+// displays it.
+func (f *follower) show(d Display, emit func() error) error {
+	if f.mark == nil {
+		return emit()
+	}
+	if err := f.mark(d); err != nil {
 		return err
 	}
-	return f.flush()
+	err := emit()
+	if err == nil {
+		return nil
+	}
+	d.Withdrawn = true
+	return errors.Join(err, f.mark(d))
 }
 
 func (f *follower) flush() error {
@@ -101,10 +121,12 @@ func (f *follower) finish(st EventStatus) error {
 	if replaced {
 		fields["replaced"] = true
 	}
-	if err := f.emit("message_end", object(f.last, fields)); err != nil {
-		return err
-	}
-	return f.flush()
+	return f.show(Display{Event: st.ID}, func() error {
+		if err := f.emit("message_end", object(f.last, fields)); err != nil {
+			return err
+		}
+		return f.flush()
+	})
 }
 
 // missing compares what the client has with the answer: the tail it lacks, or

@@ -47,23 +47,31 @@ func (s *Server) signed(r *http.Request, id string, body []byte) (string, error)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return "", err
 	}
-	known := err == nil && len(secret) > 0
+	known := err == nil && len(secret.Value) > 0
 	if !known {
-		secret = s.cred.Load().hash[:] // so that it takes as long
+		secret = signature.Secret{Value: s.cred.Load().hash[:]} // so that it takes as long
 	}
 	p, err := signature.Read(r.Header, secret, body, time.Now())
 	switch {
 	case errors.Is(err, signature.ErrTime):
 		return "", s.doors.failed(r, fail(http.StatusUnauthorized, "bad_timestamp", "send the whole seconds since 1970 in UTC", "%v", err))
+	case errors.Is(err, signature.ErrScheme), errors.Is(err, signature.ErrAmbiguous):
+		// The same answer as for an unknown trigger: a caller without the secret does not
+		// learn how a trigger is configured.
+		return "", s.doors.failed(r, badSignature())
 	case err != nil:
 		return "", s.doors.failed(r, fail(http.StatusUnauthorized, "bad_key", "use at most 200 characters without a dot, such as a UUID", "%v", err))
 	case !p.Fits || !known:
-		return "", s.doors.failed(r, fail(http.StatusUnauthorized, "bad_signature",
-			"sign timestamp.key.body with the trigger's secret: X-Hob-Signature: v1=hex(HMAC-SHA256), X-Hob-Timestamp: seconds since 1970; see docs/triggers.md", "the signature does not fit"))
+		return "", s.doors.failed(r, badSignature())
 	case p.Stale:
 		return "", fail(http.StatusUnauthorized, "stale_timestamp", "sign with the time of sending, and check both clocks", "the timestamp is more than 5 minutes off")
 	}
 	return p.ID, nil
+}
+
+func badSignature() *failure {
+	return fail(http.StatusUnauthorized, "bad_signature",
+		"sign timestamp.key.body with the trigger's secret: X-Hob-Signature: v1=hex(HMAC-SHA256), X-Hob-Timestamp: seconds since 1970; see docs/triggers.md", "the signature does not fit")
 }
 
 // ownKey is by what a second copy of the owner's own call is known: his id of

@@ -107,6 +107,45 @@ func TestTrigger(t *testing.T) {
 	}
 }
 
+// A recorded timestamped request must not fire the trigger again as a body-only one.
+func TestReview10_TriggerRefusesReplayInWeakerScheme(t *testing.T) {
+	const body = `{"ref":"main"}`
+	now := time.Now()
+	stamp := strconv.FormatInt(now.Unix(), 10)
+	for _, key := range []string{"", "k1"} {
+		h := newHouse(t, nil)
+		if r := h.send(t, "POST", "/api/v1/triggers/build/fire", body, stamped("s3cret", now, key, body)...); r.code != 202 {
+			t.Fatalf("the original request got %d %s", r.code, r.body)
+		}
+		replay := stamp + "." + key + "." + body
+		for _, header := range [][]string{
+			{"X-Hob-Signature", signature("s3cret", replay)},
+			{"X-Hob-Signature", signature("s3cret", replay), "Idempotency-Key", "k2"},
+			{"X-Hob-Signature", signature("s3cret", replay), "X-Hob-Timestamp", ""},
+			{"X-Hob-Signature", "v1=" + signature("s3cret", replay)[len("sha256="):]},
+		} {
+			r := h.send(t, "POST", "/api/v1/triggers/build/fire", replay, append([]string{"Authorization", ""}, header...)...)
+			if r.code != 401 || !strings.Contains(r.body, "bad_signature") {
+				t.Errorf("key %q, %v: the replay got %d %s, want 401 bad_signature", key, header, r.code, r.body)
+			}
+		}
+		if len(h.e.fired) != 1 {
+			t.Errorf("key %q: fired %d times: %q", key, len(h.e.fired), h.e.fired)
+		}
+	}
+}
+
+func TestReview10_TriggerKeepsToItsScheme(t *testing.T) {
+	const body = `{"ref":"main"}`
+	h := newHouse(t, nil)
+	if r := h.send(t, "POST", "/api/v1/triggers/timed/fire", body, "Authorization", "", "X-Hob-Signature", signature("s3cret", body)); r.code != 401 {
+		t.Errorf("a body-only request to a trigger that takes v1 got %d %s, want 401", r.code, r.body)
+	}
+	if r := h.send(t, "POST", "/api/v1/triggers/timed/fire", body, stamped("s3cret", time.Now(), "k1", body)...); r.code != 202 {
+		t.Errorf("a timed request got %d %s, want 202", r.code, r.body)
+	}
+}
+
 func TestTriggerFiresOnce(t *testing.T) {
 	type call struct {
 		body   string

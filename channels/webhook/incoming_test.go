@@ -17,6 +17,7 @@ import (
 
 	"hob/channels"
 	"hob/channels/webhook"
+	"hob/platform/signature"
 )
 
 // ear takes messages as the manager does: each key once, and of strangers none.
@@ -123,6 +124,39 @@ func TestWhoSpeaks(t *testing.T) {
 		if in.FromOwner != c.owner || in.Sender != c.sender || in.Chat != c.chat || in.Session != c.session || in.Group != c.group {
 			t.Errorf("%s: %+v", c.name, in)
 		}
+	}
+}
+
+func TestReview10_WebhookKeepsSchemesApart(t *testing.T) {
+	now := time.Now()
+	const body = `{"text":"a"}`
+	downgraded := signed(strconv.FormatInt(now.Unix(), 10) + ".k1." + body)
+	for _, c := range []struct {
+		name   string
+		scheme signature.Scheme
+		post   channels.Post
+		want   int
+	}{
+		{"a timed post", "", stamped(body, "k1", now), 202},
+		{"the same MAC as body-only", "", downgraded, 401},
+		{"body-only where v1 is set", signature.Timed, signed(body), 401},
+		{"timed where v1 is set", signature.Timed, stamped(body, "k1", now), 202},
+		{"timed where body is set", signature.BodyOnly, stamped(body, "k1", now), 401},
+		{"body-only where body is set", signature.BodyOnly, signed(body), 202},
+	} {
+		e := &ear{}
+		ch := listening(t, webhook.Config{Signature: c.scheme}, e)
+		got := ch.Hook(t.Context(), c.post)
+		for got.Status == http.StatusServiceUnavailable { // Run has not begun yet
+			time.Sleep(time.Millisecond)
+			got = ch.Hook(t.Context(), c.post)
+		}
+		if got.Status != c.want {
+			t.Errorf("%s: status %d %s, want %d", c.name, got.Status, got.Error, c.want)
+		}
+	}
+	if _, err := webhook.New(webhook.Config{Secret: "s", Signature: "none"}, nil); err == nil || !strings.Contains(err.Error(), `write "v1", "body" or "any"`) {
+		t.Errorf("an unknown scheme: %v", err)
 	}
 }
 

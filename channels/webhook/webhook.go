@@ -35,6 +35,9 @@ type Config struct {
 	// Secret signs each body, both ways; "env:X", "keychain:x" and "file:/x" are
 	// references.
 	Secret string `toml:"secret"`
+	// Signature is the scheme in which posts that come in are signed: any (also ""), v1
+	// or body.
+	Signature signature.Scheme `toml:"signature"`
 	// Allow are the senders whose words a program may hand in, besides the owner's.
 	Allow []string `toml:"allow"`
 }
@@ -63,7 +66,7 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 type Channel struct {
 	url    string // "": nowhere
 	basic  string // credentials of the url, as a header
-	secret []byte
+	secret signature.Secret
 	client *safehttp.Client
 	allow  []string
 	in     incoming
@@ -76,7 +79,12 @@ func New(c Config, network *safehttp.Client) (*Channel, error) {
 	if c.Secret == "" {
 		return nil, errors.New(`no secret, so nobody could check who posts; set secret = "env:NAME" in [channels.webhook]`)
 	}
-	ch := &Channel{secret: []byte(c.Secret), allow: c.Allow}
+	switch c.Signature {
+	case "", signature.AnyScheme, signature.Timed, signature.BodyOnly:
+	default:
+		return nil, fmt.Errorf(`signature = %q is unknown; write "v1", "body" or "any"`, c.Signature)
+	}
+	ch := &Channel{secret: signature.Secret{Value: []byte(c.Secret), Scheme: c.Signature}, allow: c.Allow}
 	ch.in.init()
 	if c.URL == "" {
 		return ch, nil
@@ -154,7 +162,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	if err != nil {
 		return channels.Receipt{}, channels.Errorf(channels.Permanent, "webhook: encode: %w", err)
 	}
-	header := http.Header{"Content-Type": {"application/json"}, signature.Key: {d.ID}, signature.Header: {signature.OfBody(c.secret, raw)}}
+	header := http.Header{"Content-Type": {"application/json"}, signature.Key: {d.ID}, signature.Header: {signature.OfBody(c.secret.Value, raw)}}
 	if c.basic != "" {
 		header.Set("Authorization", c.basic)
 	}

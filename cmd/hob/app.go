@@ -211,5 +211,5 @@ func (a *app) paint(w io.Writer, colour, text string) string {
 	if _, tty := terminal(w); !tty || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
 		return text
 	}
-	return "\x1b[" + colour + "m" + text + "\x1b[0m"
+	return control(w, "\x1b["+colour+"m") + text + control(w, "\x1b[0m")
 }

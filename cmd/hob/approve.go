@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -35,7 +36,31 @@ func (a *app) approvalsCmd() *cobra.Command {
 		}),
 	})
 	list.Flags().BoolVarP(&all, "all", "a", false, "also those that are decided")
-	return a.group(&cobra.Command{Use: "approvals", Short: "Questions that wait for your yes"}, list)
+	return a.group(&cobra.Command{Use: "approvals", Short: "Questions that wait for your yes"}, list, a.approvalsShowCmd())
+}
+
+// approvalsShowCmd shows one question, or a batch, with all its details.
+func (a *app) approvalsShowCmd() *cobra.Command {
+	return a.listing(&cobra.Command{
+		Use: "show ID", Short: "Show one approval request in full", Args: cobra.ExactArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			return a.with(c.Context(), func(cl *client) error {
+				var rows []approval
+				if err := cl.get(c.Context(), "/api/v1/approvals", nil, &rows); err != nil {
+					return err
+				}
+				rows = slices.DeleteFunc(rows, func(q approval) bool { return q.ID != args[0] && (q.Batch == "" || q.Batch != args[0]) })
+				switch {
+				case len(rows) == 0:
+					return &failure{code: exitFailed, cause: fmt.Sprintf("approval request %q not found", args[0]), remedy: "see: hob approvals list --all"}
+				case a.asJSON:
+					return a.printJSON(rows)
+				}
+				a.printApprovals(rows)
+				return nil
+			})
+		}),
+	})
 }
 
 // printApprovals shows each question whole: who says yes should have read what to.
@@ -50,8 +75,7 @@ func (a *app) printApprovals(rows []approval) {
 			fmt.Fprintln(a.out)
 		}
 		fmt.Fprintf(a.out, "%s  %s  %s\n", a.paint(a.out, bold, q.ID), q.State, printable(q.Summary))
-		for _, l := range append(q.details(), [][2]string{
-			{"why asked", q.Reason},
+		for _, l := range append(append([][2]string{{"why asked", q.Reason}}, q.details()...), [][2]string{
 			{"session", q.Session},
 			{"until", localTime(zone, q.ExpiresAt)},
 			{"batch", q.Batch},
@@ -71,11 +95,7 @@ func (p approval) details() (out [][2]string) {
 		b.Reset()
 		b.Write(p.Arguments)
 	}
-	args := spelled(b.String())
-	if len(args) > 2000 {
-		args = clipTo(args, 1300) + " […] " + args[len(args)-600:]
-	}
-	for _, l := range [][2]string{{"it would", p.Why}, {"exactly", p.Tool + " " + args}, {"which runs", p.Exact}, {"in view", p.from()}} {
+	for _, l := range [][2]string{{"in view", p.from()}, {"it would", p.Why}, {"exactly", p.Tool + " " + spelled(b.String())}, {"which runs", p.Exact}} {
 		if l[1] != "" {
 			out = append(out, l)
 		}
@@ -155,7 +175,7 @@ func (a *app) approveCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.decide(c.Context(), id, in, "Approved: ")
+			return a.decide(c.Context(), id, in, true, "Approved: ")
 		}),
 	}
 	l.flags(cmd)
@@ -174,7 +194,7 @@ func (a *app) denyCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.decide(c.Context(), id, map[string]any{"approved": false, "note": note}, "Denied: ")
+			return a.decide(c.Context(), id, map[string]any{"approved": false, "note": note}, false, "Denied: ")
 		}),
 	}
 	cmd.Flags().StringVar(&note, "note", "", "why not, for the model to read")
@@ -189,8 +209,9 @@ func oneOf(id, batch string) (string, error) {
 	return id + batch, nil
 }
 
-// decide answers the question or batch with the id, or the only one there is.
-func (a *app) decide(ctx context.Context, id string, in map[string]any, said string) error {
+// decide answers the question or batch with the id, or the only one there is. look: without
+// an id it is shown first, and needs a yes on the terminal.
+func (a *app) decide(ctx context.Context, id string, in map[string]any, look bool, said string) error {
 	return a.with(ctx, func(c *client) error {
 		var waiting, meant []approval
 		if err := c.get(ctx, "/api/v1/approvals", query("state", "pending"), &waiting); err != nil {
@@ -211,6 +232,11 @@ func (a *app) decide(ctx context.Context, id string, in map[string]any, said str
 		}
 		if id == "" {
 			id = meant[0].ID
+			if look {
+				if err := a.confirmUnnamed(ctx, meant[0]); err != nil {
+					return err
+				}
+			}
 		}
 		var raw json.RawMessage
 		if err := c.post(ctx, "/api/v1/sessions/"+pathPart(meant[0].Session)+"/approvals/"+pathPart(id), in, &raw); err != nil {
@@ -221,6 +247,18 @@ func (a *app) decide(ctx context.Context, id string, in map[string]any, said str
 		}
 		return c.carryOut(ctx, meant)
 	})
+}
+
+// confirmUnnamed shows the only question there is and asks on the terminal. Nobody
+// approves what this command has not shown: another one may wait than was meant.
+func (a *app) confirmUnnamed(ctx context.Context, q approval) error {
+	switch ok, err := a.confirm(ctx, q); {
+	case err != nil:
+		return err
+	case !ok:
+		return &failure{code: exitDenied, cause: "the question stays open", remedy: "deny it with: hob deny " + q.ID}
+	}
+	return nil
 }
 
 // carryOut waits for what was decided where no daemon runs: this process is all

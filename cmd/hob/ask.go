@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 )
@@ -24,19 +22,22 @@ type asked struct {
 }
 
 func (a *app) askCmd() *cobra.Command {
-	session, yes := cliSession, false
+	session, yes, mine := cliSession, false, false
 	cmd := a.listing(&cobra.Command{
 		Use: "ask TEXT...", Short: "Ask or tell Hob one thing",
 		RunE: a.run(func(c *cobra.Command, args []string) error {
-			text := words(args)
-			if text == "" || text == "-" {
-				var err error
-				if text, err = a.piped(); err != nil {
-					return err
+			in, err := a.readInput(c.Context(), args, mine)
+			if err != nil {
+				return err
+			}
+			if yes && in.untrusted() {
+				return &failure{
+					code: exitUsage, cause: "--yes does not go with text from standard input, which others may have written",
+					remedy: "leave out --yes and answer each question, or add --mine if you wrote the text",
 				}
 			}
 			return a.with(c.Context(), func(cl *client) error {
-				out, err := a.ask(c.Context(), cl, session, text, yes)
+				out, err := a.ask(c.Context(), cl, session, in, yes)
 				if err != nil {
 					return err
 				}
@@ -49,40 +50,27 @@ func (a *app) askCmd() *cobra.Command {
 		}),
 	})
 	cmd.Flags().StringVarP(&session, "session", "s", cliSession, "the conversation it belongs to")
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "say yes to what it asks")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "approve what this turn asks, unless it destroys data or reveals a credential")
+	cmd.Flags().BoolVar(&mine, "mine", false, "treat standard input as your own words (default: untrusted text)")
 	return cmd
 }
 
-// piped reads the text from standard input when that is not a terminal.
-func (a *app) piped() (string, error) {
-	if _, tty := terminal(a.in); tty {
-		return "", usage(`say something: hob ask "what is on today?"`)
-	}
-	b, err := io.ReadAll(a.in)
-	if err != nil {
-		return "", fmt.Errorf("read standard input: %w", err)
-	}
-	if !utf8.Valid(b) {
-		return "", &failure{code: exitUsage, cause: "what came on standard input is not valid UTF-8", remedy: "send text, and as UTF-8"}
-	}
-	if text := strings.TrimSpace(string(b)); text != "" {
-		return text, nil
-	}
-	return "", usage(`say something: hob ask "what is on today?"`)
-}
-
-// ask says one thing and returns the answer, after the owner's answers to what
+// ask says one thing and returns the answer, after the user's answers to what
 // it may ask on the way.
-func (a *app) ask(ctx context.Context, c *client, session, text string, yes bool) (asked, error) {
+func (a *app) ask(ctx context.Context, c *client, session string, in userInput, yes bool) (asked, error) {
 	var out asked
 	defer a.watch(ctx, c, session)()
-	if err := c.post(ctx, "/api/v1/sessions/"+pathPart(session)+"/messages", map[string]any{"text": text}, &out); err != nil {
+	if err := c.post(ctx, "/api/v1/sessions/"+pathPart(session)+"/messages", in.message(), &out); err != nil {
 		return out, errors.Join(err, a.abandon(ctx, c, session))
 	}
 	if len(out.Approvals) == 0 {
 		return out.filled(), nil
 	}
-	st, err := a.settle(ctx, c, out.Approvals, yes)
+	given := noPriorApproval
+	if yes {
+		given = turnApproval
+	}
+	st, err := a.settle(ctx, c, out.Event, out.Approvals, given)
 	if err != nil {
 		return out, err
 	}

@@ -15,13 +15,14 @@ import (
 )
 
 func (a *app) chatCmd() *cobra.Command {
-	session, noStart := cliSession, false
+	session, noStart, mine := cliSession, false, false
 	cmd := &cobra.Command{
 		Use: "chat", Short: "Talk with Hob", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.chat(c.Context(), session, noStart) }),
+		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.chat(c.Context(), session, noStart, mine) }),
 	}
 	cmd.Flags().StringVarP(&session, "session", "s", cliSession, "the conversation")
 	cmd.Flags().BoolVar(&noStart, "no-start", false, "do not start Hob in the background when it does not run")
+	cmd.Flags().BoolVar(&mine, "mine", false, "treat standard input as your own words when it is no terminal (default: untrusted text)")
 	return cmd
 }
 
@@ -33,6 +34,8 @@ type chat struct {
 	session string
 	screen  screen
 	tty     bool
+	piped   bool // what comes in is not the user's own words
+	warned  bool // about pastes; belongs to run
 
 	turns sync.WaitGroup
 	mu    sync.Mutex
@@ -41,7 +44,7 @@ type chat struct {
 	busy  int             // turns that run
 }
 
-func (a *app) chat(ctx context.Context, session string, noStart bool) error {
+func (a *app) chat(ctx context.Context, session string, noStart, mine bool) error {
 	p, err := system.DefaultPaths()
 	if err != nil {
 		return err
@@ -56,6 +59,8 @@ func (a *app) chat(ctx context.Context, session string, noStart bool) error {
 		return err
 	}
 	ch := &chat{app: a, client: c, paths: p, session: session, mine: map[string]bool{}, told: map[string]bool{}}
+	_, typed := terminal(a.in)
+	ch.piped = !typed && !mine
 	var restore func() error
 	if ch.screen, restore, ch.tty, err = a.newScreen(session); err != nil {
 		return errors.Join(err, c.close())
@@ -95,14 +100,14 @@ func (ch *chat) run(ctx context.Context) error {
 				return fmt.Errorf("read what you say: %w", l.err)
 			}
 			text := strings.TrimSpace(l.text)
-			if text == "/quit" || text == "/exit" {
+			if !ch.piped && (text == "/quit" || text == "/exit") {
 				return nil
 			}
 			switch {
 			case !utf8.ValidString(text):
 				ch.screen.note(red, "That line is not valid UTF-8 and was not sent. Send text as UTF-8.")
 			case text != "":
-				ch.take(ctx, text)
+				ch.take(ctx, l)
 			}
 		}
 	}
@@ -110,10 +115,19 @@ func (ch *chat) run(ctx context.Context) error {
 
 // take sends one line. In a terminal the next one can be typed meanwhile; in a
 // pipe it waits until this one is answered, or asks something.
-func (ch *chat) take(ctx context.Context, text string) {
+func (ch *chat) take(ctx context.Context, l line) {
+	body, err := l.message(ch.piped)
+	if err != nil {
+		ch.screen.note(red, "Not sent: "+err.Error())
+		return
+	}
+	if body["parts"] != nil && !ch.piped && !ch.warned {
+		ch.warned = true
+		ch.screen.note(dim, "A long paste counts as untrusted text: Hob asks before it acts on it. If you wrote it, send it with "+mineCommand+" before your message.")
+	}
 	settled := make(chan struct{})
 	ch.turns.Go(func() {
-		ch.say(ctx, text, sync.OnceFunc(func() { close(settled) }))
+		ch.say(ctx, body, sync.OnceFunc(func() { close(settled) }))
 	})
 	if ch.tty {
 		return

@@ -47,7 +47,7 @@ func (ch *chat) follow(ctx context.Context, connected func()) {
 			if e.id != "" {
 				last = e.id
 			}
-			ch.live(e)
+			ch.live(ctx, e)
 		}
 		connected()
 		if !pause(ctx, wait) {
@@ -61,7 +61,7 @@ func (ch *chat) follow(ctx context.Context, connected func()) {
 }
 
 // live shows one event of the feed.
-func (ch *chat) live(e sse) {
+func (ch *chat) live(ctx context.Context, e sse) {
 	if e.name != "delivery" {
 		return
 	}
@@ -69,12 +69,12 @@ func (ch *chat) live(e sse) {
 		Data delivery `json:"data"`
 	}
 	if json.Unmarshal(e.data, &f) == nil {
-		ch.tell(f.Data)
+		ch.tell(ctx, f.Data)
 	}
 }
 
 // tell shows a text which is not the answer to something said here.
-func (ch *chat) tell(d delivery) {
+func (ch *chat) tell(ctx context.Context, d delivery) {
 	ch.mu.Lock()
 	known := ch.told[d.ID] || (ch.mine[d.Event] && d.Kind != "status")
 	ch.told[d.ID] = true
@@ -87,8 +87,26 @@ func (ch *chat) tell(d delivery) {
 		text = "[" + printable(d.Session) + "] " + text
 	}
 	ch.screen.note(green, text)
+	if d.Kind == "question" {
+		ch.reportShown(ctx, d.ID)
+	}
 	ch.remember(d.CreatedAt)
 }
+
+// reportShown tells Hob that this terminal displays a question, so that a yes here can
+// mean it.
+func (ch *chat) reportShown(ctx context.Context, delivery string) {
+	ch.turns.Go(func() {
+		ctx, cancel := context.WithTimeout(ctx, shownTimeout)
+		defer cancel()
+		if err := ch.client.post(ctx, "/api/v1/deliveries/"+pathPart(delivery)+"/shown", struct{}{}, nil); err != nil && ctx.Err() == nil {
+			ch.screen.note(dim, "A bare yes does not answer that here: "+err.Error())
+		}
+	})
+}
+
+// shownTimeout bounds a report that a question is displayed.
+const shownTimeout = 5 * time.Second
 
 // concerns reports whether a text belongs on this screen: notices and questions
 // that no other channel brings to the owner, and the status of this
@@ -134,7 +152,7 @@ func (ch *chat) catchUp(ctx context.Context) {
 		missed = missed[:catchUpMost] // the newest come first
 	}
 	for _, d := range slices.Backward(missed) {
-		ch.tell(d)
+		ch.tell(ctx, d)
 	}
 	if len(missed) == 0 {
 		ch.remember(time.Now())

@@ -8,14 +8,14 @@ import (
 
 // say sends one message and shows the answer as it comes. settled is called
 // when the turn is finished or waits for the owner.
-func (ch *chat) say(ctx context.Context, text string, settled func()) {
+func (ch *chat) say(ctx context.Context, message map[string]any, settled func()) {
 	defer settled()
 	ch.running(1)
 	defer ch.running(-1)
 	t := &turn{chat: ch, settled: settled, text: ch.screen.paragraph()}
 	defer t.text.end()
 	path := "/api/v1/sessions/" + pathPart(ch.session) + "/messages"
-	for e, err := range ch.client.stream(ctx, "POST", path, "", map[string]string{"text": text}) {
+	for e, err := range ch.client.stream(ctx, "POST", path, "", message) {
 		if err != nil {
 			if ctx.Err() == nil {
 				t.fail(err.Error())
@@ -82,7 +82,11 @@ func (t *turn) event(e sse) {
 		t.text.end()
 		var q approval
 		_ = json.Unmarshal(e.data, &q)
-		t.chat.screen.note(amber, "Hob asks: "+q.asked()+"  Answer yes or no.")
+		how := "Answer yes or no, or /yes " + q.ID + "."
+		if t.chat.piped { // no answer is taken from there
+			how = "Answer with: hob approve " + q.ID + "   or: hob deny " + q.ID
+		}
+		t.chat.screen.note(amber, "Hob asks: "+q.asked()+"  "+how)
 		t.settled()
 	case "message_end":
 		if !t.said {

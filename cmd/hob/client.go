@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,8 +13,10 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
+	"hob/channels/web"
 	"hob/platform/system"
 )
 
@@ -24,6 +27,17 @@ type client struct {
 	token  system.Secret
 	pid    int // of the daemon; 0 when the engine runs in this process
 	finish func() error
+
+	// name is the id of this process among the clients of the API: what another one has
+	// shown is not shown here. See docs/approvals.md.
+	once sync.Once
+	name string
+}
+
+// id names this process.
+func (c *client) id() string {
+	c.once.Do(func() { c.name = rand.Text() })
+	return c.name
 }
 
 // close ends an engine in this process.
@@ -75,6 +89,7 @@ func (c *client) requestRaw(ctx context.Context, method, u string, body []byte) 
 	}
 	req.Header.Set("Authorization", "Bearer "+c.token.Reveal())
 	req.Header.Set("X-Hob-Channel", "terminal")
+	req.Header.Set(web.ClientHeader, c.id())
 	return req, nil
 }
 

@@ -26,8 +26,8 @@ func (a *app) evalRetrievalCmd() *cobra.Command {
 			o := evaluate.Options{Tuning: daemon.Tuning(k), HalfLife: k.Ranking.HalfLife.Duration, Index: daemon.IndexOptions(k)}
 			wipe := func() {}
 			if _, tty := terminal(a.err); tty && !a.asJSON {
-				o.Progress = func(done, all int) { fmt.Fprint(a.err, "\r\x1b[K"+questionBar(done, all)) } // EL, ECMA-48 8.3.41
-				wipe = func() { fmt.Fprint(a.err, "\r\x1b[K") }
+				o.Progress = func(done, all int) { fmt.Fprint(a.err, control(a.err, clearLine)+questionBar(done, all)) }
+				wipe = func() { fmt.Fprint(a.err, control(a.err, clearLine)) }
 			}
 			r, err := evaluate.Run(c.Context(), dirs, o)
 			wipe()

@@ -65,7 +65,11 @@ func (a *app) forget(ctx context.Context, c *client, id string, f forgetting) er
 	if f.keep {
 		in["keep_backups"] = true
 	}
-	out, err := a.call(ctx, c, f.yes, "forget", in)
+	given := noPriorApproval
+	if f.yes {
+		given = commandApproval
+	}
+	out, err := a.call(ctx, c, given, "forget", in)
 	if err != nil {
 		return err
 	}

@@ -45,8 +45,9 @@ func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	out := &output{File: os.Stdout}
-	a := &app{in: os.Stdin, out: out, err: os.Stderr, version: versionOf(version), open: openDaemon, release: daemon.Release{URL: releaseURL, Key: releaseKey}}
+	a := &app{in: os.Stdin, version: versionOf(version), open: openDaemon, release: daemon.Release{URL: releaseURL, Key: releaseKey}}
+	out := newOutput(os.Stdout, os.Args[1:], func() bool { return a.asJSON })
+	a.out, a.err = out, newOutput(os.Stderr, os.Args[1:], func() bool { return a.asJSON })
 	code := a.main(ctx, os.Args[1:])
 	if err := out.failed(); err != nil && code == exitOK {
 		code = exitFailed

@@ -140,7 +140,7 @@ func (a *app) showRow(it remembered) {
 func (a *app) kindOf(it remembered) string {
 	switch {
 	case it.Kind == "retired":
-		return a.paint(a.out, amber, "a fact that was corrected")
+		return "a fact that was corrected"
 	case it.FactKind != "":
 		return it.FactKind
 	}
@@ -202,16 +202,8 @@ func (a *app) fields(list [][2]string) {
 
 func (a *app) field(name, value string) {
 	if value != "" {
-		fmt.Fprintf(a.out, "%-12s %s\n", name, oneLineKeeping(value))
+		fmt.Fprintf(a.out, "%-12s %s\n", name, oneLine(value))
 	}
-}
-
-// oneLineKeeping is oneLine for what we painted ourselves.
-func oneLineKeeping(s string) string {
-	if strings.HasPrefix(s, "\x1b[") {
-		return s
-	}
-	return oneLine(s)
 }
 
 func ifFirst(i int, name string) string {

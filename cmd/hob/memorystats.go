@@ -203,11 +203,11 @@ func (a *app) steps(ctx context.Context, c *client, path string, in any) (row, e
 		last = step
 		if tty && !a.asJSON {
 			shown = true
-			fmt.Fprint(a.err, "\r\x1b[K"+a.stepLine(step)) // EL, ECMA-48 8.3.41
+			fmt.Fprint(a.err, control(a.err, clearLine)+a.stepLine(step))
 		}
 	}
 	if shown {
-		fmt.Fprint(a.err, "\r\x1b[K")
+		fmt.Fprint(a.err, control(a.err, clearLine))
 	}
 	if ctx.Err() != nil {
 		return last, ctx.Err()

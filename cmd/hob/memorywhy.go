@@ -17,7 +17,8 @@ type whyFound struct {
 		Kind    string   `json:"kind"`
 		Reasons []string `json:"reasons"`
 	} `json:"route"`
-	Hits []scored `json:"hits"`
+	Hits     []scored `json:"hits"`
+	Withheld int      `json:"withheld"`
 }
 
 type scored struct {
@@ -68,6 +69,9 @@ func (a *app) why(raw json.RawMessage, only string) error {
 	fmt.Fprintf(a.out, "%s %s\n", a.paint(a.out, bold, "Route:"), printable(w.Route.Kind))
 	for _, r := range w.Route.Reasons {
 		fmt.Fprintf(a.out, "  - %s\n", oneLine(r))
+	}
+	if w.Withheld > 0 {
+		fmt.Fprintf(a.out, "%d that look like credentials were left out; ask for them by name.\n", w.Withheld)
 	}
 	if len(w.Hits) == 0 {
 		fmt.Fprintln(a.out, "Nothing matches.")

@@ -8,13 +8,13 @@ import (
 	"net/url"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/term"
 
 	"hob/autonomy/config"
 	"hob/platform/system"
+	"hob/platform/visible"
 )
 
 // row is one object of a list.
@@ -178,12 +178,6 @@ func clip(s string, width int) string {
 // from outside may hold control sequences.
 func oneLine(s string) string { return printable(strings.Join(strings.Fields(s), " ")) }
 
-// printable drops control characters other than line breaks and tabs.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
-			return -1
-		}
-		return r
-	}, s)
-}
+// printable drops what a terminal would execute and what cannot be seen, other than line
+// breaks and tabs.
+func printable(s string) string { return visible.Text(s) }

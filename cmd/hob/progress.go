@@ -43,11 +43,11 @@ func (a *app) watch(ctx context.Context, c *client, session string) (stop func()
 			}
 			if line, ok := progressOf(e, session); ok {
 				shown = true
-				fmt.Fprint(a.err, "\r\x1b[K"+a.paint(a.err, dim, "… "+line)) // EL, ECMA-48 8.3.41
+				fmt.Fprint(a.err, control(a.err, clearLine)+a.paint(a.err, dim, "… "+line))
 			}
 		}
 		if shown {
-			fmt.Fprint(a.err, "\r\x1b[K")
+			fmt.Fprint(a.err, control(a.err, clearLine))
 		}
 	})
 	return func() {

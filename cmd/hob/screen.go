@@ -36,8 +36,9 @@ type paragraph interface {
 }
 
 type line struct {
-	text string
-	err  error
+	text   string
+	pastes []pasted // those that were folded in text
+	err    error
 }
 
 // newScreen chooses by whether both ends are a terminal. restore gives the
@@ -52,7 +53,7 @@ func (a *app) newScreen(session string) (s screen, restore func() error, tty boo
 	if err != nil {
 		return nil, nil, false, fmt.Errorf("take over the terminal: %w", err)
 	}
-	t := &editor{app: a, fd: fd, typed: make(chan struct{}, 1), width: 80}
+	t := &editor{app: a, fd: fd, typed: make(chan struct{}, 1), width: 80, pastes: &pasteFolder{in: a.in}}
 	prompt := "> "
 	if session != cliSession {
 		prompt = session + "> "
@@ -60,12 +61,12 @@ func (a *app) newScreen(session string) (s screen, restore func() error, tty boo
 	t.term = term.NewTerminal(struct {
 		io.Reader
 		io.Writer
-	}{&ctrlC{in: a.in, typed: t.typed}, a.out}, prompt)
+	}{&ctrlC{in: t.pastes, typed: t.typed}, drawing(a.out)}, printable(prompt))
 	t.term.SetBracketedPasteMode(true)
 	t.measure()
 	return t, func() error {
 		t.term.SetBracketedPasteMode(false)
-		_, err := io.WriteString(a.out, "\r\n") // leave the line with the prompt
+		_, err := io.WriteString(drawing(a.out), "\r\n") // leave the line with the prompt
 		return errors.Join(err, term.Restore(fd, old))
 	}, true, nil
 }
@@ -73,14 +74,14 @@ func (a *app) newScreen(session string) (s screen, restore func() error, tty boo
 // readLines calls read until it fails and passes everything on. The goroutine
 // ends with the input, or with the process: reading a terminal cannot be
 // cancelled.
-func readLines(ctx context.Context, read func() (string, error)) <-chan line {
+func readLines(ctx context.Context, read func() (line, error)) <-chan line {
 	out := make(chan line)
 	go func() {
 		for {
-			text, err := read()
-			if text != "" || err == nil {
+			l, err := read()
+			if l.text != "" || err == nil {
 				select {
-				case out <- line{text: text}:
+				case out <- l:
 				case <-ctx.Done():
 					return
 				}
@@ -141,9 +142,9 @@ func (p *pipes) end() {
 
 func (p *pipes) lines(ctx context.Context) <-chan line {
 	r := bufio.NewReader(p.in)
-	return readLines(ctx, func() (string, error) {
+	return readLines(ctx, func() (line, error) {
 		s, err := r.ReadString('\n')
-		return strings.TrimRight(s, "\r\n"), err
+		return line{text: strings.TrimRight(s, "\r\n")}, err
 	})
 }
 
@@ -156,6 +157,8 @@ type editor struct {
 	fd    int
 	term  *term.Terminal
 	typed chan struct{}
+	// pastes belongs to the goroutine of lines.
+	pastes *pasteFolder
 
 	mu    sync.Mutex
 	width int
@@ -186,28 +189,36 @@ func (e *editor) note(colour, text string) {
 		}
 		b.WriteString(e.app.paint(e.app.out, colour, l) + "\n")
 	}
-	_, _ = e.term.Write([]byte(b.String())) // a terminal that is gone ends the input too
+	_, _ = io.WriteString(e, b.String()) // a terminal that is gone ends the input too
 }
 
 func (e *editor) paragraph() paragraph {
-	return &wrapped{term: e.term, width: e.measure(), bold: e.bold}
+	return &wrapped{term: e, width: e.measure(), bold: e.bold}
+}
+
+// Write shows text above the line that is being typed; see rendered.
+func (e *editor) Write(b []byte) (int, error) {
+	if _, err := io.WriteString(e.term, rendered(e.app.out, string(b))); err != nil {
+		return 0, err
+	}
+	return len(b), nil
 }
 
 // bold shows what Markdown calls strong.
 func (e *editor) bold(text string) string { return e.app.paint(e.app.out, bold, text) }
 
 func (e *editor) lines(ctx context.Context) <-chan line {
-	var pasted []string
-	return readLines(ctx, func() (string, error) {
+	var before []string
+	return readLines(ctx, func() (line, error) {
 		for {
 			s, err := e.term.ReadLine()
 			if errors.Is(err, term.ErrPasteIndicator) { // a paste of several lines is one message
-				pasted = append(pasted, s)
+				before = append(before, s)
 				continue
 			}
-			s = strings.Join(append(pasted, s), "\n")
-			pasted = nil
-			return s, err
+			s = strings.Join(append(before, s), "\n")
+			before = nil
+			return line{text: s, pastes: e.pastes.pastesIn(s)}, err
 		}
 	})
 }

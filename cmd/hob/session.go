@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hob/platform/system"
+	"hob/platform/visible"
 )
 
 func (a *app) sessionCmd() *cobra.Command {
@@ -100,27 +101,51 @@ func (a *app) sessionSearchCmd() *cobra.Command {
 
 func (a *app) sessionExportCmd() *cobra.Command {
 	var format, to, images string
+	var raw bool
 	c := a.onSession(&cobra.Command{
 		Use: "export SESSION", Short: "Write all that was said in a conversation as Markdown or JSON lines",
 		RunE: a.run(func(c *cobra.Command, args []string) error {
-			return a.with(c.Context(), func(cl *client) error { return a.exportSession(c.Context(), cl, args[0], format, to, images) })
+			return a.with(c.Context(), func(cl *client) error {
+				return a.exportSession(c.Context(), cl, args[0], exportTo{format: format, file: to, images: images, raw: raw})
+			})
 		}),
 	})
 	c.Flags().StringVarP(&format, "format", "f", "markdown", "markdown or jsonl")
 	c.Flags().StringVarP(&to, "output", "o", "", "a new file to write to (default: standard output)")
+	c.Flags().BoolVar(&raw, "raw", false, "keep control and invisible characters of a Markdown export")
 	c.Flags().StringVar(&images, "images", "", "a folder for the pictures of a Markdown file (default: they stand in the text)")
 	return c
 }
 
+// exportTo says how and where a conversation is written.
+type exportTo struct {
+	format, file, images string
+	raw                  bool
+}
+
+// writer returns where the export is written, and what completes it.
+func (e exportTo) writer(w io.Writer) (io.Writer, func() error) {
+	if e.raw || e.format != "markdown" {
+		return w, func() error { return nil }
+	}
+	v := &visible.Writer{W: w}
+	return v, v.Flush
+}
+
 // exportSession writes to a file beside the one that is wanted, so that one of
 // this name is whole.
-func (a *app) exportSession(ctx context.Context, c *client, session, format, to, images string) error {
+//
+// Markdown holds what strangers wrote. It is made visible, because it is likely to be
+// shown in a terminal later on, unless the raw text is asked for.
+func (a *app) exportSession(ctx context.Context, c *client, session string, how exportTo) error {
+	format, to, images := how.format, how.file, how.images
 	path := "/api/v1/sessions/" + pathPart(session) + "/export"
 	if images != "" && (format != "markdown" || to == "") {
 		return usage("--images goes with a Markdown file: hob session export %s -o FILE --images FOLDER", shellWord(session))
 	}
 	if to == "" {
-		return c.copy(ctx, path, query("format", format), a.out)
+		out, flush := how.writer(a.out)
+		return errors.Join(c.copy(ctx, path, query("format", format), out), flush())
 	}
 	if _, err := os.Lstat(to); err == nil {
 		return usage("%s is there already; choose another name", to)
@@ -135,7 +160,8 @@ func (a *app) exportSession(ctx context.Context, c *client, session, format, to,
 	if images != "" {
 		out = pics
 	}
-	err = errors.Join(c.copy(ctx, path, query("format", format), out), pics.flush())
+	visibleOut, flush := how.writer(out)
+	err = errors.Join(c.copy(ctx, path, query("format", format), visibleOut), flush(), pics.flush())
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
@@ -252,7 +278,12 @@ func (a *app) showSession(ctx context.Context, session string) error {
 			if r.text("kind") == "message" {
 				when += "  turn " + r.text("event")
 			}
-			fmt.Fprintf(a.out, "%s  %s\n%s\n\n", a.paint(a.out, bold, who), a.paint(a.out, dim, when), printable(strings.TrimSpace(r.text("text"))))
+			said := strings.TrimSpace(r.text("text"))
+			attached, _ := r["attached"].([]any)
+			for _, what := range attached {
+				said = strings.TrimSpace(said + "\n[" + fmt.Sprint(what) + "]")
+			}
+			fmt.Fprintf(a.out, "%s  %s\n%s\n\n", a.paint(a.out, bold, who), a.paint(a.out, dim, when), printable(said))
 		}
 		return nil
 	})

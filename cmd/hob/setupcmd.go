@@ -86,7 +86,7 @@ func (a *app) terminalAsker(plain bool) setup.Asker {
 		fd = -1
 	}
 	if in && out && !plain && form.Capable(os.Getenv) {
-		return &form.Form{In: a.in, Out: a.out}
+		return &form.Form{In: a.in, Out: drawing(a.out)}
 	}
 	return &setup.Plain{In: bufio.NewReader(a.in), Out: a.out, FD: fd}
 }

@@ -244,7 +244,7 @@ func (a *app) statusCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			out, err := a.call(c.Context(), cl, false, "status", struct{}{})
+			out, err := a.call(c.Context(), cl, noPriorApproval, "status", struct{}{})
 			if err != nil {
 				return err
 			}

@@ -23,6 +23,7 @@ type outcome struct {
 	Text      string          `json:"text"`
 	Data      json.RawMessage `json:"data,omitempty"`
 	Call      string          `json:"call,omitempty"`
+	Event     string          `json:"event,omitempty"`
 	Undo      string          `json:"undo,omitempty"`
 	Approvals []approval      `json:"approvals,omitempty"`
 	Code      string          `json:"code,omitempty"`
@@ -94,7 +95,7 @@ type toolUse struct {
 }
 
 // call runs a tool through the guard as the owner and prints what it says.
-func (a *app) call(ctx context.Context, c *client, yes bool, tool string, args any) (outcome, error) {
+func (a *app) call(ctx context.Context, c *client, given priorApproval, tool string, args any) (outcome, error) {
 	body := map[string]any{"arguments": args, "session": cliSession}
 	req, err := c.request(ctx, http.MethodPost, "/api/v1/tools/"+pathPart(tool), nil, body)
 	if err != nil {
@@ -120,7 +121,7 @@ func (a *app) call(ctx context.Context, c *client, yes bool, tool string, args a
 	if len(out.Approvals) == 0 {
 		return out, nil
 	}
-	st, err := a.settle(ctx, c, out.Approvals, yes)
+	st, err := a.settle(ctx, c, out.Event, out.Approvals, given)
 	if err != nil {
 		return out, err
 	}
@@ -160,31 +161,6 @@ func toolFailure(code, text string) error {
 		f.code = exitUsage
 	}
 	return f
-}
-
-// settle gets the owner's answers and waits until the event is finished. It
-// asks on a terminal; yes answers for the owner, who said so in the command.
-func (a *app) settle(ctx context.Context, c *client, questions []approval, yes bool) (status, error) {
-	for {
-		for _, q := range questions {
-			ok := yes
-			if !yes {
-				var err error
-				if ok, err = a.confirm(ctx, q); err != nil {
-					return status{}, err
-				}
-			}
-			path := "/api/v1/sessions/" + pathPart(q.Session) + "/approvals/" + pathPart(q.ID)
-			if err := c.post(ctx, path, map[string]any{"approved": ok}, nil); err != nil {
-				return status{}, err
-			}
-		}
-		st, err := c.waitEvent(ctx, questions[0].Event, questions)
-		if err != nil || len(st.Approvals) == 0 {
-			return st, err
-		}
-		questions = st.Approvals
-	}
 }
 
 // confirm asks y/N on a terminal; elsewhere it fails and says how to answer.
@@ -250,7 +226,11 @@ func (c *client) waitEvent(ctx context.Context, id string, asked []approval) (st
 // do runs one tool and prints its text, or with --json its whole outcome.
 func (a *app) do(ctx context.Context, yes bool, tool string, args any) error {
 	return a.with(ctx, func(c *client) error {
-		out, err := a.call(ctx, c, yes, tool, args)
+		given := noPriorApproval
+		if yes {
+			given = turnApproval
+		}
+		out, err := a.call(ctx, c, given, tool, args)
 		if err != nil {
 			return err
 		}
@@ -285,7 +265,7 @@ func (a *app) toolCmd() *cobra.Command {
 			return a.do(c.Context(), yes, args[0], raw)
 		}),
 	})
-	call.Flags().BoolVarP(&yes, "yes", "y", false, "say yes to what it asks")
+	call.Flags().BoolVarP(&yes, "yes", "y", false, "approve what this call asks, unless it destroys data or reveals a credential")
 	return a.group(&cobra.Command{Use: "tool", Short: "What Hob can do, one thing at a time"}, list, call)
 }
 

@@ -76,7 +76,7 @@ func (f undoFlags) arguments(args []string) (map[string]any, error) {
 // only is a failure.
 func (a *app) undo(ctx context.Context, in map[string]any) error {
 	return a.with(ctx, func(c *client) error {
-		out, err := a.call(ctx, c, true, "undo", in)
+		out, err := a.call(ctx, c, commandApproval, "undo", in)
 		if err != nil {
 			return err
 		}

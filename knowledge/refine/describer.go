@@ -27,6 +27,9 @@ const (
 	maxDescribed = 8000      // characters
 )
 
+// ErrNoVision is wrapped when no configured model can see.
+var ErrNoVision = errors.New("no model that can see is configured")
+
 // DescriberOptions of NewDescriber; Model and Later are required.
 type DescriberOptions struct {
 	// Model is asked for at each call.
@@ -80,7 +83,7 @@ func (d *Describer) model(ctx context.Context) (llm.Model, error) {
 		return nil, fmt.Errorf("%w; %w", err, d.o.Later)
 	}
 	if m == nil || !m.Info().Vision || m.Info().Acts || m.Info().Provider == "offline" {
-		return nil, fmt.Errorf("no model that can see is configured; %w", d.o.Later)
+		return nil, fmt.Errorf("%w; %w", ErrNoVision, d.o.Later)
 	}
 	return m, nil
 }

@@ -1,40 +1,40 @@
 package command
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
 
 // awkArgs: -F and -v, a program that only computes and prints, and files.
-func (l *look) awkArgs(dir string, args []string) string {
-	program := false
+func (l *look) awkArgs(_ string, args []string) (accepted, string) {
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		switch {
-		case !program && (a == "-F" || a == "-v") && i+1 < len(args):
+		case (a == "-F" || a == "-v") && i+1 < len(args):
 			i++
-		case !program && (strings.HasPrefix(a, "-F") || strings.HasPrefix(a, "-v")) && len(a) > 2:
-		case !program && a == "--":
-			if i+1 >= len(args) {
-				return "awk has no program"
-			}
-		case !program && strings.HasPrefix(a, "-"):
-			return "awk " + a + " is not known to look only"
-		case !program:
-			program = true
-			if why := awkProgram(a); why != "" {
-				return why
-			}
-		default:
-			if why := l.reads(dir, a); why != "" {
-				return why
-			}
+			continue
+		case (strings.HasPrefix(a, "-F") || strings.HasPrefix(a, "-v")) && len(a) > 2:
+			continue
+		case a == "--" && i+1 < len(args):
+			i++
+			a = args[i]
+		case strings.HasPrefix(a, "-"):
+			return accepted{}, notListed("awk", a)
 		}
+		if why := awkProgram(a); why != "" || strings.HasPrefix(a, "-") {
+			return accepted{}, cmp.Or(why, notListed("awk", a))
+		}
+		var files []argument
+		for _, file := range args[i+1:] {
+			if strings.HasPrefix(file, "-") && file != "-" {
+				return accepted{}, notListed("awk", file) // some awks read options behind the program
+			}
+			files = append(files, argument{pathKind, file})
+		}
+		return asWritten(args, opensFiles, files...), ""
 	}
-	if !program {
-		return "awk has no program"
-	}
-	return ""
+	return accepted{}, "awk has no program"
 }
 
 // awkProgram says what keeps an awk program from being one that only computes
@@ -43,6 +43,7 @@ func (l *look) awkArgs(dir string, args []string) string {
 func awkProgram(src string) string {
 	small := []string{"system", "getline", "close", "fflush"}
 	large := []string{"NR", "NF", "FNR", "FS", "OFS", "ORS", "RS", "FILENAME", "BEGIN", "END", "SUBSEP", "RSTART", "RLENGTH", "IGNORECASE", "OFMT", "CONVFMT", "FIELDWIDTHS", "FPAT"}
+	src = strings.TrimPrefix(src, leadingPattern(src))
 	for _, name := range names(src) {
 		if slices.Contains(small, name) || strings.ToLower(name) != name && !slices.Contains(large, name) {
 			return "the program of awk holds " + name
@@ -58,6 +59,21 @@ func awkProgram(src string) string {
 		return "" // nothing in it could open a file or a program
 	}
 	return awkCompares(src)
+}
+
+// leadingPattern is a plain pattern with which a program begins, such as "/ERROR/":
+// there a slash cannot divide, and nothing in it is a name.
+func leadingPattern(src string) string {
+	if !strings.HasPrefix(src, "/") {
+		return ""
+	}
+	end := strings.IndexByte(src[1:], '/') + 2
+	if end < 2 || strings.ContainsFunc(src[1:end-1], func(r rune) bool {
+		return !(r == ' ' || r == '_' || r == '-' || r == ':' || r == '^' || r == '$' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z')
+	}) {
+		return ""
+	}
+	return src[:end]
 }
 
 // awkCompares reads a program with | or > in it, which must be "or" and "is

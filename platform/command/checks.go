@@ -6,140 +6,172 @@ import (
 	"strings"
 )
 
-// check judges the arguments of a program whose options the table cannot say.
-type check func(l *look, dir string, args []string) string
+// check understands the arguments of a program whose forms the table cannot say.
+// why says what keeps them from being listed.
+type check func(l *look, dir string, args []string) (a accepted, why string)
 
 func checks() map[string]check {
 	return map[string]check{
-		"find": (*look).findArgs, "awk": (*look).awkArgs, "sed": (*look).sedArgs, "jq": (*look).jqArgs,
+		"find": (*look).findArgs, "awk": (*look).awkArgs, "sed": (*look).sedArgs, "jq": (*look).jqArgs, "test": (*look).testArgs,
 		"tar": (*look).tarArgs, "unzip": (*look).unzipArgs, "list": (*look).listArgs, "date": (*look).dateArgs, "ps": (*look).psArgs,
 	}
 }
 
-// findArgs: what find may be asked. Anything else runs, deletes or writes, or
-// is not known.
-func (l *look) findArgs(dir string, args []string) string {
+// asWritten accepts arguments as they are, with operands that come last in them.
+func asWritten(args []string, opens opening, operands ...argument) accepted {
+	return accepted{form: form{args: args, operands: operands, found: operands}, opens: opens}
+}
+
+// findArgs: what find may be asked. Anything else runs, deletes or writes, or is
+// not known. It reads folders by itself, so that it needs a sandbox.
+func (l *look) findArgs(dir string, args []string) (accepted, string) {
 	alone := []string{
 		"(", ")", "!", "-not", "-a", "-and", "-o", "-or", ",", "-print", "-print0", "-ls", "-prune", "-quit", "-empty", "-true", "-false", "-xdev", "-mount", "-depth", "-d",
-		"-daystart", "-nouser", "-nogroup", "-readable", "-writable", "-executable", "-noleaf", "-ignore_readdir_race", "-E", "-P", "-x", "-s",
+		"-daystart", "-nouser", "-nogroup", "-readable", "-writable", "-executable", "-noleaf", "-ignore_readdir_race", "-P",
 	}
 	valued := []string{
-		"-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-regextype", "-lname", "-ilname", "-type", "-xtype", "-size", "-perm", "-user",
-		"-group", "-uid", "-gid", "-links", "-inum", "-mtime", "-atime", "-ctime", "-mmin", "-amin", "-cmin", "-newermt", "-newerct", "-newerat", "-maxdepth", "-mindepth",
-		"-printf", "-fstype", "-used", "-flags",
+		"-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-regextype", "-lname", "-ilname", "-type", "-xtype", "-user",
+		"-group", "-newermt", "-newerct", "-newerat", "-printf", "-fstype",
 	}
+	numbers := []string{"-size", "-perm", "-uid", "-gid", "-links", "-inum", "-mtime", "-atime", "-ctime", "-mmin", "-amin", "-cmin", "-maxdepth", "-mindepth"}
 	files := []string{"-newer", "-anewer", "-cnewer", "-samefile", "-newermm", "-neweram"}
 	var paths []string
 	for i := 0; i < len(args); i++ {
-		a := args[i]
+		a, value := args[i], ""
+		if i+1 < len(args) {
+			value = args[i+1]
+		}
 		switch {
 		case slices.Contains(alone, a):
-		case slices.Contains(valued, a) && i+1 < len(args):
+		case slices.Contains(valued, a) && value != "" && value[0] != '-':
 			i++
-		case slices.Contains(files, a) && i+1 < len(args):
+		case slices.Contains(numbers, a) && value != "" && strings.Trim(value, "+-/=0123456789bcwkMGugoarxst,") == "" && !slices.Contains([]string{"-a", "-o", "-s"}, value):
 			i++
-			if why := l.reads(dir, args[i]); why != "" {
-				return why
+		case slices.Contains(files, a) && value != "" && value[0] != '-':
+			i++
+			if why := l.reads(dir, value); why != "" {
+				return accepted{}, why
 			}
 		case strings.HasPrefix(a, "-"):
-			return "find " + a + " is not known to look only"
+			return accepted{}, notListed("find", a)
 		default:
 			if why := l.reads(dir, a); why != "" {
-				return why
+				return accepted{}, why
 			}
 			paths = append(paths, a)
 		}
 	}
-	return l.below(dir, paths)
+	return asWritten(args, opensPaths), l.below(dir, paths)
 }
 
-// jqArgs: filters compute and print; modules would read further files.
-func (l *look) jqArgs(dir string, args []string) string {
-	e := &entry{name: "jq", short: map[byte]kind{}, long: map[string]option{}, operands: []kind{word, pathKind}, many: true}
-	for _, w := range []string{
-		"-rcnsSeajMC", "--raw-output", "--compact-output", "--null-input", "--slurp", "--sort-keys", "--exit-status", "--ascii-output", "--join-output",
-		"--monochrome-output", "--color-output", "--tab", "--indent=num", "--raw-input", "-R", "--seq", "--stream", "--version", "--help",
-	} {
-		if err := e.add(w); err != nil {
-			return err.Error()
-		}
+// jqArgs: flags in words of their own or bundled, "--arg NAME VALUE", one filter,
+// then files. jq has a parser of its own: after "--" older versions take whatever
+// follows for a filter and files. Filters compute and print; modules would read
+// further files.
+func (l *look) jqArgs(_ string, args []string) (accepted, string) {
+	long := []string{
+		"--raw-output", "--compact-output", "--null-input", "--slurp", "--sort-keys", "--exit-status", "--ascii-output", "--join-output",
+		"--monochrome-output", "--color-output", "--tab", "--raw-input", "--seq", "--stream", "--version", "--help",
 	}
-	var rest []string
+	valued := map[string]int{"--arg": 2, "--argjson": 2, "--indent": 1}
+	var options, rest []string
 	for i := 0; i < len(args); i++ {
-		if (args[i] == "--arg" || args[i] == "--argjson") && i+2 < len(args) {
-			i += 2
-			continue
-		}
-		rest = append(rest, args[i])
-	}
-	found, _, why := e.read(rest)
-	if why != "" {
-		return why
-	}
-	first := true
-	for _, a := range found {
+		a := args[i]
+		n, ok := valued[a]
 		switch {
-		case a.kind == pathKind:
-			if why := l.reads(dir, a.value); why != "" {
-				return why
-			}
-		case a.kind == word && first:
-			first = false
-			for _, bad := range []string{"import", "include", "modulemeta", "input_filename", "$__", "get_search_list", "@sh"} {
-				if strings.Contains(a.value, bad) {
-					return "the filter of jq holds " + bad
-				}
+		case a == "-" || !strings.HasPrefix(a, "-"):
+			rest = append(rest, a)
+		case ok && i+n < len(args) && !slices.ContainsFunc(args[i+1:i+1+n], func(v string) bool { return strings.HasPrefix(v, "-") }):
+			options = append(options, args[i:i+1+n]...)
+			i += n
+		case slices.Contains(long, a) || !strings.HasPrefix(a, "--") && strings.Trim(a[1:], "rcnsSeajMCR") == "":
+			options = append(options, a)
+		default:
+			return accepted{}, notListed("jq", a)
+		}
+	}
+	if len(rest) == 0 {
+		return asWritten(options, opensNothing), ""
+	}
+	for _, bad := range []string{"import", "include", "modulemeta", "input_filename", "$__", "get_search_list", "@sh"} {
+		if strings.Contains(rest[0], bad) {
+			return accepted{}, "the filter of jq holds " + bad
+		}
+	}
+	operands := make([]argument, 0, len(rest))
+	for _, file := range rest[1:] {
+		operands = append(operands, argument{pathKind, file})
+	}
+	return asWritten(append(options, rest...), opensInput, operands...), ""
+}
+
+// testArgs: comparisons. What asks for a file looks at it by itself.
+func (l *look) testArgs(dir string, args []string) (accepted, string) {
+	compares := []string{"-z", "-n", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-a", "-o"}
+	a := asWritten(args, opensNothing)
+	for _, w := range args {
+		if strings.HasPrefix(w, "-") && !slices.Contains(compares, w) && !isNumber(w) {
+			a.opens = opensPaths
+		}
+	}
+	if a.opens == opensNothing {
+		return a, ""
+	}
+	for _, w := range args {
+		if !strings.HasPrefix(w, "-") {
+			if why := l.mayRead(dir, w); why != "" {
+				return accepted{}, why
 			}
 		}
 	}
-	return ""
+	return a, ""
 }
 
 // tarArgs: an archive is listed. A name with a colon is on another machine.
-func (l *look) tarArgs(dir string, args []string) string {
+func (l *look) tarArgs(_ string, args []string) (accepted, string) {
 	if len(args) < 2 {
-		return "tar is not known to look only with these arguments"
+		return accepted{}, "tar is listed only as: tar tf FILE"
 	}
 	how := strings.TrimPrefix(args[0], "-")
-	if how == "" || strings.Trim(how, "tvfzjJ") != "" || !strings.Contains(how, "t") || !strings.HasSuffix(how, "f") {
-		return "tar " + args[0] + " is not known to look only"
+	if how == "" || strings.Trim(how, "tvfzjJ") != "" || !strings.Contains(how, "t") || strings.Index(how, "f") != len(how)-1 {
+		return accepted{}, notListed("tar", args[0])
 	}
-	if strings.Contains(args[1], ":") || strings.HasPrefix(args[1], "-") {
-		return "tar with the archive " + args[1] + " is not known to look only"
-	}
-	for _, a := range args[2:] {
-		if strings.HasPrefix(a, "-") || strings.HasPrefix(a, "@") {
-			return "tar " + a + " is not known to look only"
+	for i, a := range args[1:] {
+		if strings.HasPrefix(a, "-") || i == 0 && strings.Contains(a, ":") || strings.HasPrefix(a, "@") {
+			return accepted{}, notListed("tar", a)
 		}
 	}
-	return l.reads(dir, args[1])
+	operands := []argument{{pathKind, args[1]}}
+	for _, member := range args[2:] {
+		operands = append(operands, argument{word, member})
+	}
+	return asWritten(args, opensFiles, operands...), ""
 }
 
-func (l *look) unzipArgs(dir string, args []string) string {
-	if len(args) != 2 || !slices.Contains([]string{"-l", "-v", "-Z", "-Z1"}, args[0]) || strings.HasPrefix(args[1], "-") {
-		return "unzip is known to look only as: unzip -l FILE"
+func (l *look) unzipArgs(_ string, args []string) (accepted, string) {
+	if len(args) != 2 || !slices.Contains([]string{"-l", "-v", "-Z", "-Z1"}, args[0]) || strings.HasPrefix(args[1], "-") || strings.ContainsAny(args[1], "*?[") {
+		return accepted{}, "unzip is listed only as: unzip -l FILE"
 	}
-	return l.reads(dir, args[1])
+	return asWritten(args, opensFiles, argument{pathKind, args[1]}), ""
 }
 
 // listArgs are those of compressors: -l and files.
-func (l *look) listArgs(dir string, args []string) string {
+func (l *look) listArgs(_ string, args []string) (accepted, string) {
 	if len(args) < 2 || args[0] != "-l" && args[0] != "--list" {
-		return "it is known to look only as: -l FILE"
+		return accepted{}, "it is listed only as: -l FILE"
 	}
+	var operands []argument
 	for _, a := range args[1:] {
 		if strings.HasPrefix(a, "-") {
-			return a + " is not known to look only"
+			return accepted{}, a + " is not a listed form"
 		}
-		if why := l.reads(dir, a); why != "" {
-			return why
-		}
+		operands = append(operands, argument{pathKind, a})
 	}
-	return ""
+	return asWritten(args, opensPaths, operands...), "" // they go by the ends of names, and try others
 }
 
 // dateArgs: an operand without "+" sets the clock.
-func (l *look) dateArgs(_ string, args []string) string {
+func (l *look) dateArgs(_ string, args []string) (accepted, string) {
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		switch {
@@ -147,32 +179,11 @@ func (l *look) dateArgs(_ string, args []string) string {
 		case slices.Contains([]string{"-u", "--utc", "--universal", "-R", "--rfc-email", "-I", "-Iseconds", "-Iminutes", "-Ihours", "-Ins", "--iso-8601", "--help", "--version"}, a):
 		case strings.HasPrefix(a, "--iso-8601="), strings.HasPrefix(a, "--rfc-3339="):
 		case runtime.GOOS == "linux" && strings.HasPrefix(a, "--date="):
-		case runtime.GOOS == "linux" && (a == "-d" || a == "--date") && i+1 < len(args):
+		case runtime.GOOS == "linux" && (a == "-d" || a == "--date") && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-"):
 			i++ // what follows is the date
 		default:
-			return "date " + a + " is not known to look only"
+			return accepted{}, notListed("date", a)
 		}
 	}
-	return ""
-}
-
-// psArgs: "e" without a dash, and "-E", show the environment of processes.
-func (l *look) psArgs(_ string, args []string) string {
-	for i := 0; i < len(args); i++ {
-		a := args[i]
-		switch {
-		case strings.HasPrefix(a, "--sort="), a == "--forest", a == "--no-headers":
-		case slices.Contains([]string{"-o", "-O", "-p", "-u", "-U", "-C", "-g", "-t", "o", "p", "U"}, a) && i+1 < len(args):
-			i++
-			if strings.Contains(strings.ToLower(args[i]), "env") {
-				return "ps would show the environment of processes"
-			}
-		case strings.HasPrefix(a, "-") && len(a) > 1 && strings.Trim(a[1:], "AaefFlLjTwxrcMmv") == "":
-		case strings.Trim(a, "auxfljTwrcmv") == "":
-		case strings.Trim(a, "0123456789,") == "":
-		default:
-			return "ps " + a + " is not known to look only"
-		}
-	}
-	return ""
+	return asWritten(args, opensNothing), ""
 }

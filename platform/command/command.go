@@ -153,6 +153,9 @@ type Verdict struct {
 	// Exact names what would run: the folder, each program by its whole path and
 	// digest with its arguments, digests of scripts, and the text if a shell is needed.
 	Exact string
+	// Unbound is the code that would run and that an approval cannot be bound to:
+	// what a Makefile includes, what a program prints for a shell to run.
+	Unbound []string
 	// Plan is how it runs.
 	Plan Plan
 }

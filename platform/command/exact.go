@@ -1,7 +1,6 @@
 package command
 
 import (
-	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -78,77 +77,42 @@ func quote(s string) string {
 	return q
 }
 
+// maxNamed bounds the files that Exact names one by one.
+const maxNamed = 16
+
 // exact is the verdict's Exact: the plan, and the digests of what it runs.
 func (l *look) exact() string {
 	p := &l.verdict.Plan
+	b := &binding{look: l, all: map[string]string{}, values: map[string][]string{}, open: map[string]bool{}}
+	b.bindsCode = !l.verdict.Listed || l.verdict.Writes // the owner's own entries run code, and may be asked about too
+	l.folders, l.entries = 0, 0                         // patterns are expanded once more, for each folder
 	p.Digests = map[string]string{}
-	add := func(path string) {
-		if path == "" {
-			return
-		}
-		sum, err := l.judge.digest(path)
-		if err != nil {
-			sum = "unreadable"
-		}
-		p.Digests[path] = sum
-	}
 	for _, line := range p.Lines {
 		for _, s := range line.Steps {
-			add(s.Path)
-			l.scripts(line.Dir, s.Args, add)
+			b.program(s.Path)
 		}
 	}
 	if p.Shell != "" {
-		l.inShell(add)
+		shell, _ := l.judge.shell()
+		b.program(shell)
 	}
-	var b strings.Builder
-	b.WriteString(p.String())
+	if b.bindsCode {
+		b.code(l.file, l.cmd.Text, []string{l.dir}, 0)
+		l.verdict.Unbound = b.loose
+	}
+	if p.Shell != "" {
+		p.Folders = map[string]string{}
+		for dir, sum := range l.expanded {
+			if l.judge.place("/", dir).inside {
+				p.Folders[dir] = sum
+			}
+		}
+	}
+	var out strings.Builder
+	out.WriteString(p.String())
 	if p.Writes {
-		b.WriteString(" (may write)")
+		out.WriteString(" (may write)")
 	}
-	paths := make([]string, 0, len(p.Digests))
-	for path := range p.Digests {
-		paths = append(paths, path)
-	}
-	slices.Sort(paths)
-	for _, path := range paths {
-		b.WriteString("; " + quote(path) + " is " + p.Digests[path][:min(32, len(p.Digests[path]))])
-	}
-	return b.String()
-}
-
-// inShell adds the shell, and the programs and scripts which a text for it names.
-func (l *look) inShell(add func(string)) {
-	shell, _ := l.judge.shell()
-	add(shell)
-	syntax.Walk(l.file, func(n syntax.Node) bool {
-		if c, ok := n.(*syntax.CallExpr); ok && len(c.Args) > 0 {
-			if args, err := l.fields(l.dir, c.Args...); err == nil && len(args) > 0 {
-				add(l.judge.find(l.dir, args[0]).path)
-				l.scripts(l.dir, args, add)
-			}
-		}
-		return true
-	})
-}
-
-// maxScript bounds the size of a file that is taken for a script, in bytes.
-const maxScript = 1 << 20
-
-// scripts adds the files that a program which is not listed may run: an argument
-// that is a file is one, for all that is known.
-func (l *look) scripts(dir string, args []string, add func(string)) {
-	if l.verdict.Listed {
-		return
-	}
-	for i, a := range args {
-		if i == 0 || i > 20 {
-			continue
-		}
-		for _, part := range []string{a, a[strings.IndexByte(a, '=')+1:]} {
-			if p := l.judge.place(dir, part); p.regular && sizeOf(p.abs) <= maxScript {
-				add(p.abs)
-			}
-		}
-	}
+	b.write(&out)
+	return out.String()
 }

@@ -49,7 +49,7 @@ func TestHostileRepositoryWithRealGit(t *testing.T) {
 			t.Errorf("git %s is not listed: %v", args, v.Why)
 			continue
 		}
-		if _, err := r.Run(t.Context(), v.Plan, time.Minute, func(int64) {}); err != nil {
+		if _, err := r.Run(t.Context(), v.Within(r.Sandbox(t.Context())).Plan, time.Minute, func(int64) {}); err != nil {
 			t.Fatal(err)
 		}
 		if found, err := filepath.Glob(canary + "*"); err != nil || len(found) > 0 {

@@ -312,7 +312,7 @@ func TestTheTableIsSane(t *testing.T) {
 			t.Errorf("%s: there is no check %q", name, e.check)
 		}
 		for _, bad := range []string{"output", "exec", "delete", "pre", "compress-program", "to-command", "in-place", "files0-from", "ext-diff", "textconv", "checkpoint-action", "use-compress-program", "show-signature"} {
-			if _, ok := e.long[bad]; ok && !slices.Contains([]string{"df", "lsblk", "tr"}, name) {
+			if _, ok := e.options["--"+bad]; ok && !slices.Contains([]string{"df", "lsblk", "tr"}, name) {
 				t.Errorf("%s has --%s", name, bad)
 			}
 		}

@@ -20,6 +20,7 @@ type look struct {
 	asides   []string // why, if it is not listed anyway
 	bases    []string // folders from which relative paths may start
 	assigned map[string]bool
+	expanded map[string]string // folders that patterns were expanded from, and digests of their names
 	folders  int
 	entries  int
 }
@@ -38,7 +39,7 @@ func (l *look) run() {
 		l.verdict.Refused = err
 		return
 	}
-	l.bases, l.assigned = []string{l.dir}, map[string]bool{}
+	l.bases, l.assigned, l.expanded = []string{l.dir}, map[string]bool{}, map[string]string{}
 	l.verdict.Egress = l.cmd.Network
 	if l.cmd.Network {
 		l.why("it asks for the network")

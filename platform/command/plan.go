@@ -16,10 +16,16 @@ type Plan struct {
 	// Network and Writes are what the sandbox lets it have.
 	Network bool `json:"network,omitempty"`
 	Writes  bool `json:"writes,omitempty"`
-	// Hidden: nothing but the allowed folders is needed of the owner's home.
+	// Needs is what a listed command needs in order to run.
+	Needs Need `json:"needs,omitempty"`
+	// Hidden: nothing but the system and the allowed folders is needed.
 	Hidden bool `json:"hidden,omitempty"`
-	// Digests are those of what runs and of the scripts that it reads, by path.
+	// Digests are those of what runs and of the code that it reads, by path, as far
+	// as others than the system's administrator can change it; "absent" for files
+	// that would be read if they were there. Folders are the digests of the names
+	// in folders from which a shell expands patterns.
 	Digests map[string]string `json:"digests,omitempty"`
+	Folders map[string]string `json:"folders,omitempty"`
 }
 
 // Line is a pipeline and when it runs: always (""), if what was before went well
@@ -41,12 +47,14 @@ type Step struct {
 	In  string `json:"in,omitempty"`
 	Out string `json:"out,omitempty"`
 	Err string `json:"err,omitempty"`
+	// Hand is how it gets its files where nothing confines it.
+	Hand *Handover `json:"hand,omitempty"`
 }
 
 // plan makes the plan, and lists the command when all its programs are.
 func (l *look) plan() {
 	v := &l.verdict
-	v.Plan = Plan{Dir: l.dir}
+	v.Plan.Dir = l.dir
 	listed, direct := true, true
 	dir := l.dir
 	var lines []Line
@@ -74,6 +82,7 @@ func (l *look) plan() {
 				listed = listed && j.why == ""
 				own = own && ownWords(lines[i].Steps[k])
 				v.Writes = v.Writes || j.writes
+				v.Plan.Needs = max(v.Plan.Needs, j.need)
 				if j.why != "" {
 					l.why(j.why)
 				}
@@ -85,13 +94,13 @@ func (l *look) plan() {
 		v.Plan.Shell = l.cmd.Text
 	}
 	v.Listed = direct && listed && len(v.Why) == 0 && v.Refused == nil && !v.Egress && !v.Send && !v.Destroy
-	v.Plan.Hidden = v.Listed && !v.Writes
 	v.Own = v.Listed && own && !strings.ContainsAny(l.cmd.Text, "*?[") // names of files are not Hob's words
+	v.Plan.Hidden = v.Listed && !v.Writes && (!v.Own || v.Plan.Needs != NeedNothing)
 	if v.Listed && len(patterns) == 1 {
 		v.Pattern = patterns[0]
 	}
 	if !v.Listed {
-		v.Writes = true
+		v.Writes, v.Plan.Needs = true, NeedNothing
 		for _, a := range l.asides {
 			l.why(a)
 		}

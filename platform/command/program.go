@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -110,7 +111,7 @@ const (
 	maxHashed  = 512 << 20 // bytes
 )
 
-var errTooBig = errors.New("the program is too large")
+var errTooBig = errors.New("the file is too large")
 
 // digest is the SHA-256 of a file.
 func (j *Judge) digest(path string) (string, error) {
@@ -128,6 +129,34 @@ func (j *Judge) digest(path string) (string, error) {
 	if info.Size() > maxHashed {
 		return "", errTooBig
 	}
+	sum, err := digestOf(path)
+	if err != nil {
+		return "", err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.digests) >= maxDigests {
+		clear(j.digests)
+	}
+	j.digests[id] = sum
+	return sum, nil
+}
+
+// What stands for the digest of a file that has none.
+const (
+	absent     = "absent"
+	unreadable = "unreadable"
+)
+
+// digestOf is the SHA-256 of a regular file, read now.
+func digestOf(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxHashed {
+		return "", errTooBig
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err
@@ -137,12 +166,22 @@ func (j *Judge) digest(path string) (string, error) {
 	if _, err := io.Copy(h, io.LimitReader(f, maxHashed)); err != nil {
 		return "", err
 	}
-	sum := hex.EncodeToString(h.Sum(nil))
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if len(j.digests) >= maxDigests {
-		clear(j.digests)
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// namesDigest is the SHA-256 of the names in a folder.
+func namesDigest(dir string) (string, error) {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return "", err
 	}
-	j.digests[id] = sum
-	return sum, nil
+	return digestNames(list), nil
+}
+
+func digestNames(list []fs.DirEntry) string {
+	h := sha256.New()
+	for _, e := range list {
+		_, _ = h.Write([]byte(e.Name() + "\x00")) // a hash takes everything
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }

@@ -79,6 +79,8 @@ type job struct {
 	Env    []string `json:"env"`
 	Bounds bounds   `json:"bounds"`
 	Lock   *lock    `json:"lock,omitempty"`
+	// Hand: nothing confines the plan, and so its programs open no files.
+	Hand bool `json:"hand,omitempty"`
 }
 
 // bounds are the limits of each process.
@@ -110,6 +112,9 @@ func (r *Runner) Run(ctx context.Context, p Plan, limit time.Duration, progress 
 	if box.kind == "" && r.opt.Sandbox == Require {
 		return Outcome{}, fmt.Errorf("%w: %s", ErrNoSandbox, box.missing)
 	}
+	if !box.Meets(p.Needs) {
+		return Outcome{}, fmt.Errorf("%w for a command that nobody approved: %s", ErrNoSandbox, box.missing)
+	}
 	if limit <= 0 {
 		limit = DefaultTimeout
 	}
@@ -118,7 +123,7 @@ func (r *Runner) Run(ctx context.Context, p Plan, limit time.Duration, progress 
 		return Outcome{}, fmt.Errorf("make a folder for its temporary files: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(temp) }() // what is left there harms nobody
-	j := job{Plan: p, Bounds: boundsOf(limit)}
+	j := job{Plan: p, Bounds: boundsOf(limit), Hand: box.kind == ""}
 	if p.Shell != "" {
 		j.Shell = r.opt.Judge.shellFor(p.Shell)
 	}

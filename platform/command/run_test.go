@@ -16,6 +16,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == Helper {
 		syscall.Exit(Serve(os.Stdin, os.Stdout, os.Stderr)) // os.Exit takes the race detector a second
 	}
+	if plans := os.Getenv(traceEnv); plans != "" && len(os.Args) == 1 {
+		syscall.Exit(runTraced(plans))
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -34,7 +37,7 @@ func (b *bench) runner(t *testing.T, mode string) *Runner {
 
 func (b *bench) run(t *testing.T, r *Runner, c Command) Outcome {
 	t.Helper()
-	v := b.judge.Judge(c)
+	v := b.judge.Judge(c).Within(r.Sandbox(t.Context()))
 	if v.Refused != nil {
 		t.Fatalf("%s is refused: %v", c.Text, v.Refused)
 	}

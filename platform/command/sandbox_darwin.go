@@ -27,12 +27,12 @@ func (r *Runner) confine(s sandbox, p Plan, temp string, _ *job) (args []string,
 	if s.kind == "" {
 		return r.opt.Helper, temp
 	}
-	return append([]string{s.path, "-p", r.opt.Judge.profile(p, temp)}, r.opt.Helper...), temp
+	return append([]string{s.path, "-p", r.opt.Judge.profile(p, temp, r.opt.Helper[0])}, r.opt.Helper...), temp
 }
 
 // profile allows what is not named, since programs of macOS need much of the
 // system; the last rule that fits holds.
-func (j *Judge) profile(p Plan, temp string) string {
+func (j *Judge) profile(p Plan, temp, helper string) string {
 	var b strings.Builder
 	b.WriteString("(version 1)(allow default)(deny file-write*)(deny appleevent-send)(deny process-info-pidinfo (target others))(deny mach-priv-task-port)(deny lsopen)")
 	for _, f := range []string{"/dev/null", "/dev/zero", "/dev/stdout", "/dev/stderr", "/dev/tty"} {
@@ -47,6 +47,14 @@ func (j *Judge) profile(p Plan, temp string) string {
 	}
 	if !p.Network {
 		b.WriteString("(deny network*)")
+	}
+	if p.Hidden { // the last rule that fits holds: the home is closed, what is allowed of it is not
+		fmt.Fprintf(&b, "(deny file-read-data (subpath %s))", quoted(j.opt.Home))
+		for _, a := range append([]string{temp, helper}, j.allowed...) {
+			if real, ok := physical(a); ok {
+				fmt.Fprintf(&b, "(allow file-read-data (subpath %s))", quoted(real))
+			}
+		}
 	}
 	folders, files := j.masked()
 	for _, path := range append(folders, files...) {

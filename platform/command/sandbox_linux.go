@@ -60,11 +60,15 @@ func (r *Runner) bubblewrap(s sandbox, p Plan) []string {
 	if p.Network {
 		args = append(args, "--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve")
 	}
+	empties := []string{"/tmp", "/run"}
 	if p.Hidden {
-		args = append(args, "--tmpfs", j.opt.Home)
+		empties = append(empties, j.beyondSystem()...)
+		for _, dir := range empties[2:] {
+			args = append(args, "--tmpfs", dir)
+		}
 	}
 	hidden := func(path string) bool {
-		return below("/tmp", path) || below("/run", path) || p.Hidden && below(j.opt.Home, path)
+		return slices.ContainsFunc(empties, func(dir string) bool { return below(dir, path) })
 	}
 	for _, a := range j.allowed {
 		if real, ok := physical(a); ok && hidden(real) {
@@ -97,6 +101,32 @@ func (r *Runner) bubblewrap(s sandbox, p Plan) []string {
 		}
 	}
 	return append(args, "--chdir", p.Dir)
+}
+
+// beyondSystem are the folders that a listed command does not see, apart from the
+// allowed folders in them: the owner's home, and whatever is not the system.
+func (j *Judge) beyondSystem() []string {
+	out := []string{}
+	if real, ok := physical(j.opt.Home); ok {
+		out = append(out, real)
+	}
+	list, err := os.ReadDir("/")
+	if err != nil {
+		return out
+	}
+	for _, e := range list {
+		dir := "/" + e.Name()
+		if e.IsDir() && !slices.Contains(systemFolders(), dir) && !slices.ContainsFunc(out, func(o string) bool { return below(o, dir) }) {
+			out = append(out, dir)
+		}
+	}
+	slices.Sort(out) // what lies in a hidden folder comes after it
+	return out
+}
+
+// systemFolders hold programs, what they need, and facts of the machine.
+func systemFolders() []string {
+	return []string{"/bin", "/boot", "/dev", "/etc", "/gnu", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/opt", "/proc", "/run", "/sbin", "/snap", "/sys", "/tmp", "/usr"}
 }
 
 // rules are those of Landlock, which only opens: the system, the allowed folders
@@ -162,8 +192,10 @@ func confineSelf(l *lock) error {
 	if err := config.RestrictScoped(); err != nil {
 		return err
 	}
-	if l.Network {
-		return nil
+	if !l.Network {
+		if err := config.RestrictNet(); err != nil {
+			return err
+		}
 	}
-	return config.RestrictNet()
+	return dropCapabilities()
 }

@@ -1,51 +1,56 @@
 package command
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // sedArgs: -n, -E and their like, scripts that only print, and files.
-func (l *look) sedArgs(dir string, args []string) string {
-	scripts, operands, ended := []string{}, []string{}, false
+func (l *look) sedArgs(_ string, args []string) (accepted, string) {
+	var options, scripts, operands []string
+	ended := false
 	for i := 0; i < len(args); i++ {
 		a := args[i]
+		valued := a == "--expression" || strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "--") && strings.HasSuffix(a, "e") && strings.Trim(a[1:len(a)-1], "nErsuz") == ""
 		switch {
 		case ended || a == "-" || !strings.HasPrefix(a, "-"):
 			operands = append(operands, a)
+			continue
 		case a == "--":
 			ended = true
-		case a == "--quiet", a == "--silent", a == "--regexp-extended", a == "--separate", a == "--null-data", a == "--unbuffered", a == "--sandbox":
-		case (a == "-e" || a == "--expression") && i+1 < len(args):
+			continue
+		case valued && i+1 < len(args):
 			i++
-			scripts = append(scripts, args[i])
+			options, scripts = append(options, a, args[i]), append(scripts, args[i])
+			continue
+		case slices.Contains([]string{"--quiet", "--silent", "--regexp-extended", "--separate", "--null-data", "--unbuffered", "--sandbox"}, a):
 		case strings.HasPrefix(a, "--expression="):
 			scripts = append(scripts, strings.TrimPrefix(a, "--expression="))
 		case strings.Trim(a[1:], "nErsuz") == "":
-		case strings.Trim(a[1:len(a)-1], "nErsuz") == "" && a[len(a)-1] == 'e' && i+1 < len(args):
-			i++
-			scripts = append(scripts, args[i])
 		default:
-			return "sed " + a + " is not known to look only"
+			return accepted{}, notListed("sed", a)
 		}
+		options = append(options, a)
+	}
+	if ended {
+		options = append(options, "--")
 	}
 	if len(scripts) == 0 {
 		if len(operands) == 0 {
-			return "sed has no script"
+			return accepted{}, "sed has no script"
 		}
-		scripts, operands = operands[:1], operands[1:]
+		scripts, operands, options = operands[:1], operands[1:], append(options, operands[0])
 	}
 	for _, s := range scripts {
 		if why := sedScript(s); why != "" {
-			return why
+			return accepted{}, why
 		}
 	}
+	files := make([]argument, 0, len(operands))
 	for _, o := range operands {
-		if o == "-" {
-			continue
-		}
-		if why := l.reads(dir, o); why != "" {
-			return why
-		}
+		files = append(files, argument{pathKind, o})
 	}
-	return ""
+	return asWritten(append(options, operands...), opensInput, files...), ""
 }
 
 // sedScript says what keeps a script from being one that only prints: the

@@ -9,11 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"strings"
+	"slices"
 	"sync"
 	"syscall"
 )
@@ -111,19 +112,31 @@ func (x *executor) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(x.err, "hob: "+format+"\n", args...) // nobody is there to tell
 }
 
-// unchanged compares what is about to run with what was judged, as far as
-// anybody but the system's administrator could have changed it since.
+// unchanged compares what is about to run with what was judged, as far as anybody
+// but the system's administrator could have changed it since: files, files that
+// must not be there, and the names in folders from which patterns were expanded.
 func (x *executor) unchanged() error {
-	for path, want := range x.job.Plan.Digests {
-		if strings.HasPrefix(path, "/usr/") || strings.HasPrefix(path, "/bin/") || want == "unreadable" {
-			continue
+	p := x.job.Plan
+	changed := func(path string) error {
+		return fmt.Errorf("%s was changed after it was judged; nothing was run", filepath.Base(path))
+	}
+	for path, want := range p.Digests {
+		got, err := digestOf(path)
+		switch {
+		case want == unreadable:
+		case want == absent && errors.Is(err, fs.ErrNotExist):
+		case want == absent:
+			return changed(path)
+		case err != nil && below(p.Dir, path):
+			return changed(path)
+		case err != nil: // a sandbox hides it, so that it cannot run either
+		case got != want:
+			return changed(path)
 		}
-		b, err := os.ReadFile(path)
-		if err != nil {
-			continue // it will not run either
-		}
-		if sum := sha256.Sum256(b); hex.EncodeToString(sum[:]) != want {
-			return fmt.Errorf("%s was changed after it was judged; nothing was run", filepath.Base(path))
+	}
+	for dir, want := range p.Folders {
+		if got, err := namesDigest(dir); err != nil && below(p.Dir, dir) || err == nil && got != want {
+			return changed(dir)
 		}
 	}
 	return nil
@@ -179,19 +192,17 @@ func (x *executor) pipeline(line Line) int {
 	return statuses[len(statuses)-1]
 }
 
+// command makes the command of a step and opens what it reads. Whoever calls it
+// closes the files once the command was started.
 func (x *executor) command(dir string, s Step, in, out, null *os.File) (*exec.Cmd, []*os.File, error) {
 	if s.Path == "" {
 		return nil, nil, ErrNotFound
 	}
 	cmd := &exec.Cmd{Path: s.Path, Args: s.Args, Dir: dir, Env: append(append([]string{}, x.job.Env...), append(s.Env, "PWD="+dir)...)}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, x.err
-	var opened []*os.File
-	if s.In != "" {
-		f, err := os.Open(s.In)
-		if err != nil {
-			return nil, nil, err
-		}
-		opened, cmd.Stdin = append(opened, f), f
+	opened, err := x.open(s, cmd)
+	if err != nil {
+		return nil, opened, err
 	}
 	switch s.Out {
 	case "null":
@@ -206,4 +217,91 @@ func (x *executor) command(dir string, s Step, in, out, null *os.File) (*exec.Cm
 		cmd.Stderr = out
 	}
 	return cmd, opened, nil
+}
+
+// open opens what a step reads from: its redirection, and without a sandbox all
+// of its files. No link is followed, since the judge has done that.
+func (x *executor) open(s Step, cmd *exec.Cmd) (opened []*os.File, err error) {
+	add := func(path string, folder bool) (*os.File, error) {
+		f, err := openPlain(path, folder)
+		if err != nil {
+			return nil, fmt.Errorf("%s is not what it was when the command was judged: %w", filepath.Base(path), err)
+		}
+		opened = append(opened, f)
+		return f, nil
+	}
+	if s.In != "" {
+		f, err := x.input(s.In, add)
+		if err != nil {
+			return opened, err
+		}
+		if cmd.Stdin = f; !slices.Contains(opened, f) {
+			opened = append(opened, f)
+		}
+	}
+	if !x.job.Hand || s.Hand == nil {
+		return opened, nil
+	}
+	cmd.Args = append([]string{s.Args[0]}, s.Hand.Args...)
+	if s.Hand.Input != "" {
+		f, err := add(s.Hand.Input, false)
+		if err != nil {
+			return opened, err
+		}
+		cmd.Stdin = f
+	}
+	for _, path := range s.Hand.Files {
+		f, err := add(path, false)
+		if err != nil {
+			return opened, err
+		}
+		cmd.ExtraFiles = append(cmd.ExtraFiles, f)
+	}
+	if s.Hand.Folder == "" {
+		return opened, nil
+	}
+	f, err := add(s.Hand.Folder, true)
+	if err != nil {
+		return opened, err
+	}
+	cmd.Dir = "" // that of this process, which starts one program at a time
+	return opened, f.Chdir()
+}
+
+// input opens what a step reads from. Code that was approved is copied out of the
+// file, so that what is read is what was compared with the approval.
+func (x *executor) input(path string, add func(string, bool) (*os.File, error)) (*os.File, error) {
+	if path == os.DevNull {
+		return os.Open(path)
+	}
+	f, err := add(path, false)
+	want := x.job.Plan.Digests[path]
+	if err != nil || want == "" || want == absent {
+		return f, err
+	}
+	return copyChecked(f, want)
+}
+
+// copyChecked copies a file into one without a name, and compares the copy with a
+// digest.
+func copyChecked(f *os.File, want string) (_ *os.File, err error) {
+	c, err := os.CreateTemp("", "in-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = c.Close()
+		}
+	}()
+	_ = os.Remove(c.Name()) // else it goes with the folder
+	h := sha256.New()
+	if _, err := io.Copy(io.MultiWriter(c, h), io.LimitReader(f, maxHashed)); err != nil {
+		return nil, err
+	}
+	if hex.EncodeToString(h.Sum(nil)) != want {
+		return nil, fmt.Errorf("%s was changed after it was judged", filepath.Base(f.Name()))
+	}
+	_, err = c.Seek(0, io.SeekStart)
+	return c, err
 }

@@ -13,6 +13,7 @@ type stepJudgement struct {
 	pattern string
 	writes  bool
 	network bool
+	need    Need
 }
 
 // step resolves the program of a step and judges its arguments.
@@ -48,11 +49,20 @@ func (l *look) step(dir string, s *Step) stepJudgement {
 	if e == nil {
 		return stepJudgement{why: strings.Join(args[:min(2, len(args))], " ") + " is not known to look only"}
 	}
-	if why := l.arguments(dir, e, args[used:]); why != "" {
+	a, why := l.arguments(dir, e, args[used:])
+	if why != "" {
 		return stepJudgement{why: why}
 	}
+	if base != "git" {
+		run = append([]string{base}, a.form.args...)
+	}
 	s.Args = append([]string{s.Args[0]}, run[1:]...)
-	return stepJudgement{pattern: e.name + " *"}
+	if base != "env" && base != "printenv" {
+		s.Env = append(s.Env, "HOME=/nonexistent") // .jq, .magic and their like are not part of what was asked
+	}
+	j := stepJudgement{pattern: e.name + " *"}
+	j.need, s.Hand = l.access(dir, a)
+	return j
 }
 
 // plainName: letters of another script that look like "ls" are not "ls".
@@ -77,54 +87,80 @@ func (l *look) allowed(args []string) []string {
 	return nil
 }
 
-// arguments judges the arguments of a program of the table. It says what keeps
-// them from being harmless.
-func (l *look) arguments(dir string, e *entry, args []string) string {
-	if len(e.only) > 0 {
-		if len(args) != 1 || !slices.Contains(e.only, args[0]) {
-			return e.name + " is known to look only with " + strings.Join(e.only, " or ")
-		}
-		return ""
-	}
-	if e.check != "" {
+// arguments understands the arguments of a program of the table. why says what
+// keeps them from being a listed form.
+func (l *look) arguments(dir string, e *entry, args []string) (a accepted, why string) {
+	switch {
+	case len(e.only) > 0 && (len(args) != 1 || !slices.Contains(e.only, args[0])):
+		return a, e.name + " is listed only with " + strings.Join(e.only, " or ")
+	case len(e.only) > 0:
+		return asWritten(args, e.opens), ""
+	case e.check != "":
 		check, ok := checks()[e.check]
 		if !ok {
-			return e.name + " is not known to look only"
+			return a, e.name + " has no listed form"
 		}
-		return check(l, dir, args)
+		if a, why = check(l, dir, args); why != "" {
+			return a, why
+		}
+		return a, l.values(dir, e, a.form)
 	}
-	found, recursive, why := e.read(args)
-	if why != "" {
-		return why
+	if a.form, why = e.parse(args); why != "" {
+		return a, why
 	}
-	if i := slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "@") }); i >= 0 && e.name == "strings" {
-		return e.name + " would read its arguments from a file" // as all of binutils does (libiberty, expandargv)
+	a.opens = e.opens
+	a.listsIn = (e.name == "ls" || e.name == "dir") && !a.form.hasAny([]string{"-d"})
+	if e.name == "file" {
+		a.inputArg = "-"
 	}
-	var paths []string
-	for _, a := range found {
-		if strings.HasPrefix(a.value, "@") && a.kind != word {
-			return a.value + " may stand for arguments in a file" // strings and its like
+	a.recursive = e.recurse || a.form.hasAny(e.recurses)
+	switch {
+	case e.isolated || a.form.hasAny(e.isolates):
+		a.need = NeedIsolation
+	case a.form.hasAny(e.confines):
+		a.need = NeedSandbox
+	}
+	if why := l.values(dir, e, a.form); why != "" || !a.recursive {
+		return a, why
+	}
+	return a, l.below(dir, a.form.paths())
+}
+
+// paths are what may be a path among the arguments.
+func (f form) paths() []string {
+	var out []string
+	for _, a := range f.found {
+		if a.kind == pathKind || a.kind == text {
+			out = append(out, a.value)
+		}
+	}
+	return out
+}
+
+// values judges the paths, and what might stand for more than itself.
+func (l *look) values(dir string, e *entry, f form) string {
+	for _, a := range f.found {
+		if strings.HasPrefix(a.value, "@") && (a.kind != word || e.name == "strings") {
+			return a.value + " may stand for arguments in a file" // all of binutils reads them (libiberty, expandargv)
 		}
 		switch a.kind {
 		case pathKind:
+			if a.value == "-" {
+				continue
+			}
 			if why := l.reads(dir, a.value); why != "" {
 				return why
 			}
-			paths = append(paths, a.value)
 		case text:
 			if why := l.mayRead(dir, a.value); why != "" {
 				return why
 			}
-			paths = append(paths, a.value)
 		case word:
 			if strings.Contains(a.value, "%G") || strings.Contains(a.value, "signature") && strings.HasPrefix(e.name, "git ") {
 				return e.name + " would run a program to check a signature"
 			}
-		case flag, num:
+		case flag, num, digits:
 		}
-	}
-	if recursive {
-		return l.below(dir, paths)
 	}
 	return ""
 }

@@ -12,7 +12,7 @@ import (
 
 // valueOf is an argument of a kind.
 func valueOf(k kind) string {
-	return map[kind]string{pathKind: "notes.txt", text: "one", word: "x", num: "1"}[k]
+	return map[kind]string{pathKind: "notes.txt", text: "one", word: "x", num: "1", digits: "1"}[k]
 }
 
 // usages are commands for an entry of the table: alone, with several files, and
@@ -32,19 +32,18 @@ func usages(e *entry, all bool) []string {
 	if !all {
 		return out
 	}
-	for c, k := range e.short {
-		option := " -" + string(c)
-		if k != flag {
-			option += " " + valueOf(k)
+	for name, o := range e.options {
+		given := " " + name
+		switch {
+		case o.kind == flag:
+		case strings.HasPrefix(name, "--"):
+			given += "=" + valueOf(o.kind)
+		case o.optional:
+			given += valueOf(o.kind)
+		default:
+			given += " " + valueOf(o.kind)
 		}
-		out = append(out, e.name+option+operands)
-	}
-	for name, o := range e.long {
-		option := " --" + name
-		if o.kind != flag {
-			option += "=" + valueOf(o.kind)
-		}
-		out = append(out, e.name+option+operands)
+		out = append(out, e.name+given+operands)
 	}
 	slices.Sort(out)
 	return out

@@ -39,6 +39,9 @@ func (l *look) fields(dir string, words ...*syntax.Word) ([]string, error) {
 		}
 		list, err := os.ReadDir(path)
 		l.entries += len(list)
+		if err == nil {
+			l.expanded[filepath.Clean(path)] = digestNames(list)
+		}
 		return list, err
 	}}
 	var out []string

@@ -33,13 +33,15 @@ const (
 // wanted is what the helper is told, on a line before the file.
 type wanted struct {
 	Limits Limits `json:"limits"`
+	Kind   string `json:"kind"` // "pdf", "mail", "mailbox"
 }
 
 // answered is what it says.
 type answered struct {
-	Document *Document `json:"document,omitempty"`
-	Skipped  []failed  `json:"skipped,omitempty"`
-	Error    *failed   `json:"error,omitempty"`
+	Document *Document  `json:"document,omitempty"`
+	Mails    []readMail `json:"mails,omitempty"`
+	Skipped  []failed   `json:"skipped,omitempty"`
+	Error    *failed    `json:"error,omitempty"`
 }
 
 // failed is an error on its way between two processes.
@@ -82,37 +84,44 @@ func (e *apartError) Error() string { return e.text }
 
 func (e *apartError) Unwrap() error { return e.kind }
 
-// apart has a file read by the helper: a process that ends when it takes too
+// apart has a PDF read by the helper: a process that ends when it takes too
 // much time or memory, and takes nothing with it. The library for PDFs believes
-// the sizes that a file states, and cannot be stopped.
+// the sizes that a file states, and cannot be stopped. Mail is parsed there as well.
 func (p *parser) apart(_ string, data []byte) (*Document, error) {
 	if len(p.limits.Helper) == 0 {
 		return nil, fmt.Errorf("%w: it is read in a process of its own, and the program cannot start itself", ErrUnsupported)
 	}
-	limits := p.limits
-	limits.Helper = nil
-	head, err := json.Marshal(wanted{limits})
-	if err != nil {
-		return nil, err
-	}
-	out, ended, err := runHelper(p.ctx, p.limits.Helper, append(head, '\n'), data, int64(limits.Text)*3+helperAnswer)
-	if err != nil {
-		return nil, err
-	}
-	var a answered
-	if err := json.Unmarshal(out, &a); err != nil {
-		return nil, brokenf("reading it needs more than %d MB of memory, or ended the process that read it (%s)", helperMemory>>20, osrun.Signalled(ended))
-	}
-	for _, s := range a.Skipped {
-		p.skipped = append(p.skipped, Skipped{Name: line(s.Name, 120), Err: s.came()})
-	}
+	a, err := p.ask(wanted{Limits: p.limits, Kind: "pdf"}, data, int64(p.limits.Text)*3+helperAnswer)
 	switch {
-	case a.Error != nil:
-		return nil, a.Error.came()
+	case err != nil:
+		return nil, err
 	case a.Document == nil:
 		return nil, ErrNoText
 	}
 	return a.Document, nil
+}
+
+// ask has the helper read a file. Its answer has at most so many bytes.
+func (p *parser) ask(w wanted, data []byte, most int64) (a answered, err error) {
+	w.Limits.Helper = nil
+	head, err := json.Marshal(w)
+	if err != nil {
+		return a, err
+	}
+	out, ended, err := runHelper(p.ctx, p.limits.Helper, append(head, '\n'), data, most)
+	if err != nil {
+		return a, err
+	}
+	if err := json.Unmarshal(out, &a); err != nil {
+		return a, brokenf("reading it needs more than %d MB of memory, or ended the process that read it (%s)", helperMemory>>20, osrun.Signalled(ended))
+	}
+	for _, s := range a.Skipped {
+		p.skipped = append(p.skipped, Skipped{Name: line(s.Name, 120), Err: s.came()})
+	}
+	if a.Error != nil {
+		return a, a.Error.came()
+	}
+	return a, nil
 }
 
 // runHelper starts it and returns at most limit bytes of what it said, and how
@@ -193,30 +202,36 @@ func Serve(in io.Reader, out io.Writer) int {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), w.Limits.Time)
 	defer cancel()
-	p := &parser{ctx: ctx, limits: w.Limits}
+	p := &parser{ctx: ctx, limits: w.Limits, parts: w.Limits.Parts}
 	e := json.NewEncoder(out)
 	e.SetEscapeHTML(false)
-	if e.Encode(p.answer(data)) != nil {
+	if e.Encode(p.answer(w.Kind, data)) != nil {
 		return 1
 	}
 	return 0
 }
 
 // answer reads the file; a panic of the library is the file's fault.
-func (p *parser) answer(data []byte) (a answered) {
+func (p *parser) answer(kind string, data []byte) (a answered) {
 	defer func() {
 		if x := recover(); x != nil {
 			f := sent("", brokenf("%.200v", x))
 			a = answered{Error: &f}
 		}
 	}()
-	d, err := p.pdf(data)
+	var err error
+	if kind == "pdf" {
+		a.Document, err = p.pdf(data)
+	} else {
+		a.Mails, err = p.mailsIn(kind, data, 0)
+	}
 	if err != nil {
 		f := sent("", err)
 		return answered{Error: &f}
 	}
-	p.bound(d)
-	a.Document = d
+	if a.Document != nil {
+		p.bound(a.Document)
+	}
 	for _, s := range p.skipped {
 		a.Skipped = append(a.Skipped, sent(s.Name, s.Err))
 	}

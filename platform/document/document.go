@@ -40,7 +40,7 @@ type Limits struct {
 	Text     int           // bytes of text of one document (8 MB); the rest is left out and said
 	Time     time.Duration // for one file (30 s)
 	// Helper starts Serve in a process of its own: this program and its hidden
-	// command. Without it no PDF is read.
+	// command. Without it no PDF is read, and mail is parsed in this process.
 	Helper []string `json:"-"`
 }
 
@@ -169,10 +169,8 @@ func (p *parser) file(name string, data []byte, depth int) (docs []Document, err
 		}
 	}()
 	switch kind {
-	case "mail":
-		return p.mail(data, depth)
-	case "mailbox":
-		return p.mailbox(data, depth)
+	case "mail", "mailbox":
+		return p.mails(kind, data, depth)
 	}
 	read, ok := p.readers()[kind]
 	if !ok {

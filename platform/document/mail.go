@@ -4,21 +4,86 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 
-	message "github.com/emersion/go-message"
-	_ "github.com/emersion/go-message/charset" // the names of character sets in mail
-	"github.com/emersion/go-message/mail"
+	"hob/platform/text/mime"
 )
 
+// maxMailParts is how many parts of one mail are read.
+const maxMailParts = 1000
+
+// readMail is a mail that was parsed, with the files that came with it. The mail parser
+// and the HTML of its text run in the helper; the files are read where all files are.
+type readMail struct {
+	Document Document       `json:"document"`
+	Files    []attachedFile `json:"files,omitempty"`
+}
+
+// attachedFile is a file that came with a mail.
+type attachedFile struct {
+	Name string `json:"name,omitempty"`
+	Data []byte `json:"data,omitempty"`
+	// Sum identifies Data. Mails are those in it if it is a mail itself; Data is empty then.
+	Sum   string     `json:"sum"`
+	Mails []readMail `json:"mails,omitempty"`
+	// Failed is why the file cannot be read.
+	Failed *failed `json:"failed,omitempty"`
+}
+
+// mails reads a mail or a mailbox, in the helper if there is one.
+func (p *parser) mails(kind string, data []byte, depth int) ([]Document, error) {
+	if p.parts <= 0 {
+		return nil, ErrTooLarge
+	}
+	list, err := p.parseMails(kind, data)
+	if err != nil {
+		return nil, err
+	}
+	docs := p.documents(list, depth)
+	if kind == "mailbox" {
+		for i := range docs { // a mailbox has no mail that is the file itself
+			if docs[i].Part == "" {
+				docs[i].Part = "mail"
+			}
+		}
+	}
+	return docs, nil
+}
+
+func (p *parser) parseMails(kind string, data []byte) ([]readMail, error) {
+	limits := p.limits
+	limits.Parts = p.parts // that it opens; what becomes a document is counted once more
+	if len(p.limits.Helper) == 0 {
+		q := &parser{ctx: p.ctx, limits: limits, parts: p.parts}
+		list, err := q.mailsIn(kind, data, 0)
+		p.skipped = append(p.skipped, q.skipped...)
+		return list, err
+	}
+	// Files are passed on in Base64, each mail with a header of its own.
+	a, err := p.ask(wanted{Limits: limits, Kind: kind}, data, int64(len(data))*3+int64(limits.Text)*3+helperAnswer)
+	if err != nil {
+		return nil, err
+	}
+	return a.Mails, nil
+}
+
+// mailsIn parses a mail or a mailbox in this process.
+func (p *parser) mailsIn(kind string, data []byte, depth int) ([]readMail, error) {
+	if kind == "mailbox" {
+		return p.mailbox(data, depth)
+	}
+	if p.parts--; p.parts < 0 {
+		return nil, ErrTooLarge
+	}
+	return []readMail{p.mail(data, depth)}, p.ctx.Err()
+}
+
 // mailbox cuts a mailbox (RFC 4155) into its mails.
-func (p *parser) mailbox(data []byte, depth int) (out []Document, err error) {
+func (p *parser) mailbox(data []byte, depth int) (out []readMail, err error) {
 	rest := bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
-	for n := 1; len(rest) > 0; n++ {
+	for len(rest) > 0 {
 		if err := p.ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -34,112 +99,126 @@ func (p *parser) mailbox(data []byte, depth int) (out []Document, err error) {
 		if len(bytes.TrimSpace(one)) == 0 {
 			continue
 		}
-		docs, err := p.mail(bytes.ReplaceAll(one, []byte("\n>From "), []byte("\nFrom ")), depth)
-		if p.ctx.Err() != nil {
-			return nil, p.ctx.Err()
-		}
-		if err != nil {
-			p.skipped = append(p.skipped, Skipped{fmt.Sprintf("mail %d", n), err})
-			continue
-		}
-		for i := range docs { // a mailbox has no mail that is the file itself
-			if docs[i].Part == "" {
-				docs[i].Part = "mail"
-			}
-		}
-		if out = append(out, docs...); p.parts <= 0 {
+		if p.parts--; p.parts < 0 {
 			p.skipped = append(p.skipped, Skipped{"the rest of the mailbox", fmt.Errorf("%w: more than %d mails and attachments", ErrTooLarge, p.limits.Parts)})
 			break
 		}
+		out = append(out, p.mail(bytes.ReplaceAll(one, []byte("\n>From "), []byte("\nFrom ")), depth))
 	}
 	if len(out) == 0 {
 		return nil, ErrNoText
 	}
-	return out, nil
+	return out, p.ctx.Err()
 }
 
-// mail reads one mail (RFC 5322) and what is attached to it.
-func (p *parser) mail(data []byte, depth int) ([]Document, error) {
-	if p.parts--; p.parts < 0 {
-		return nil, ErrTooLarge
-	}
-	r, err := mail.CreateReader(bytes.NewReader(data))
-	if err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err) {
-		return nil, brokenf("%w", err)
-	}
-	d := Document{Kind: "mail"}
-	d.headers(&r.Header)
-	if id, err := r.Header.MessageID(); err == nil && id != "" {
-		d.Part = MailPart(id)
-	}
-	var body, marked string
-	var attached []Document
-	for {
-		part, err := r.NextPart()
-		if errors.Is(err, io.EOF) {
+// mail parses one mail (RFC 5322).
+func (p *parser) mail(data []byte, depth int) readMail {
+	m := mime.Parse(data, mime.Limits{Parts: maxMailParts})
+	r := readMail{Document: Document{Kind: "mail"}}
+	d := &r.Document
+	d.headers(m.Header)
+	var body, marked strings.Builder
+	for _, part := range m.Parts {
+		if p.ctx.Err() != nil {
 			break
 		}
-		if err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err) {
-			p.skipped = append(p.skipped, Skipped{"a part of the mail " + line(d.Title, 60), brokenf("%w", err)})
-			break
-		}
-		if err := p.ctx.Err(); err != nil {
-			return nil, err
-		}
-		b, err := io.ReadAll(io.LimitReader(part.Body, p.limits.File+1))
-		if err != nil {
-			p.skipped = append(p.skipped, Skipped{"a part of the mail " + line(d.Title, 60), brokenf("%w", err)})
-			continue
-		}
-		switch h := part.Header.(type) {
-		case *mail.InlineHeader:
-			kind, _, _ := h.ContentType()
-			switch {
-			case kind == "text/html":
-				marked += string(b) + "\n"
-			case strings.HasPrefix(kind, "text/"), kind == "":
-				body += string(b) + "\n"
-			}
-		case *mail.AttachmentHeader:
-			name, _ := h.Filename()
-			attached = append(attached, p.attachment(&d, name, b, depth)...)
+		text := strings.HasPrefix(part.Kind, "text/")
+		switch {
+		case part.Disposition != "" && part.Disposition != "inline", part.Disposition == "" && !text:
+			r.Files = append(r.Files, p.attached(part, depth))
+		case part.Kind == "text/html":
+			marked.WriteString(part.Text(p.limits.File) + "\n")
+		case text:
+			body.WriteString(part.Text(p.limits.File) + "\n")
 		}
 	}
-	if strings.TrimSpace(body) == "" && marked != "" {
-		if page, err := htmlDocument(tidy(marked)); err == nil {
+	text := body.String()
+	if strings.TrimSpace(text) == "" && marked.Len() > 0 {
+		if page, err := htmlDocument(tidy(marked.String())); err == nil {
 			for _, s := range page.Sections {
-				body += strings.Join(s.Heading, " ") + "\n" + s.Text + "\n"
+				text += strings.Join(s.Heading, " ") + "\n" + s.Text + "\n"
 			}
 		}
 	}
-	d.body(tidy(body))
-	p.bound(&d)
-	return append([]Document{d}, attached...), nil
+	d.body(tidy(text))
+	p.bound(d)
+	if m.Cut != nil {
+		d.Cut = true
+		p.skipped = append(p.skipped, Skipped{"the rest of the mail " + line(d.Title, 60), fmt.Errorf("%w: %s", ErrTooLarge, strings.TrimPrefix(m.Cut.Error(), mime.ErrLimit.Error()+": "))})
+	}
+	return r
+}
+
+// attached takes a file out of a mail; one that is a mail itself is parsed.
+func (p *parser) attached(part mime.Part, depth int) attachedFile {
+	data := part.Bytes(p.limits.File + 1)
+	sum := sha256.Sum256(data)
+	f := attachedFile{Name: line(part.Name, 120), Sum: hex.EncodeToString(sum[:8])}
+	fail := func(err error) attachedFile {
+		why := sent("", err)
+		f.Failed = &why
+		return f
+	}
+	switch kind := Detect(f.Name, data); {
+	case depth >= p.limits.Depth:
+		return fail(fmt.Errorf("%w: attachments lie in each other deeper than %d", ErrTooLarge, p.limits.Depth))
+	case int64(len(data)) > p.limits.File:
+		return fail(fmt.Errorf("%w: %d bytes, at most %d are read", ErrTooLarge, len(data), p.limits.File))
+	case kind == "mail", kind == "mailbox":
+		mails, err := p.mailsIn(kind, data, depth+1)
+		if err != nil {
+			return fail(err)
+		}
+		f.Mails = mails
+	default:
+		f.Data = data
+	}
+	return f
+}
+
+// documents are the mails and what is attached to them, in their order.
+func (p *parser) documents(list []readMail, depth int) (out []Document) {
+	for _, m := range list {
+		if p.parts--; p.parts < 0 {
+			p.skipped = append(p.skipped, Skipped{"the rest of the mails", fmt.Errorf("%w: more than %d mails and attachments", ErrTooLarge, p.limits.Parts)})
+			return out
+		}
+		out = append(out, m.Document)
+		for _, f := range m.Files {
+			out = append(out, p.attachment(&m.Document, f, depth)...)
+		}
+	}
+	return out
 }
 
 // attachment reads one; what cannot be read is said.
-func (p *parser) attachment(of *Document, name string, data []byte, depth int) []Document {
-	name = line(name, 120)
+func (p *parser) attachment(of *Document, f attachedFile, depth int) (docs []Document) {
 	skip := func(err error) []Document {
-		p.skipped = append(p.skipped, Skipped{"the attachment " + name, err})
+		p.skipped = append(p.skipped, Skipped{"the attachment " + f.Name, err})
 		return nil
 	}
-	if depth >= p.limits.Depth {
-		return skip(fmt.Errorf("%w: attachments lie in each other deeper than %d", ErrTooLarge, p.limits.Depth))
+	if p.ctx.Err() != nil {
+		return skip(p.ctx.Err())
 	}
 	if p.parts--; p.parts < 0 {
 		return skip(fmt.Errorf("%w: more than %d mails and attachments", ErrTooLarge, p.limits.Parts))
 	}
-	docs, err := p.file(name, data, depth+1)
-	if err != nil {
-		return skip(err)
+	switch {
+	case f.Failed != nil:
+		return skip(f.Failed.came())
+	case len(f.Mails) > 0:
+		docs = p.documents(f.Mails, depth+1)
+	default:
+		var err error
+		if docs, err = p.file(f.Name, f.Data, depth+1); err != nil {
+			return skip(err)
+		}
 	}
-	sum := sha256.Sum256(data)
 	for i := range docs {
 		x := &docs[i]
-		x.Part = strings.Trim(of.Part+"/attachment:"+hex.EncodeToString(sum[:8])+"/"+x.Part, "/")
+		x.Part = strings.Trim(of.Part+"/attachment:"+f.Sum+"/"+x.Part, "/")
 		if x.Name == "" {
-			x.Name = name
+			x.Name = f.Name
 		}
 		if x.At.IsZero() {
 			x.At = of.At
@@ -158,26 +237,23 @@ func short(id string) string {
 }
 
 // headers reads who wrote to whom, when and about what.
-func (d *Document) headers(h *mail.Header) {
-	d.Title, _ = h.Subject()
-	if t, err := h.Date(); err == nil {
-		d.At = sane(t)
+func (d *Document) headers(h mime.Fields) {
+	d.Title = line(mime.DecodeWords(h.First("subject")), 300)
+	d.At = sane(h.Date())
+	if _, id, ok := strings.Cut(h.First("message-id"), "<"); ok {
+		if id, _, ok = strings.Cut(id, ">"); ok && id != "" {
+			d.Part = MailPart(id)
+		}
 	}
 	var b strings.Builder
 	for _, key := range []string{"From", "To", "Cc"} {
-		list, err := h.AddressList(key)
-		if err != nil {
-			if raw, terr := h.Text(key); terr == nil && raw != "" {
-				fmt.Fprintf(&b, "%s: %s\n", key, line(raw, 300))
-			}
-			continue
-		}
 		var names []string
+		list := mime.ReadAddresses(h.First(strings.ToLower(key)), 1000)
 		for _, a := range list {
-			if len(d.People) < 200 {
-				d.People = append(d.People, Person{Name: line(a.Name, 120), Mails: []string{strings.ToLower(a.Address)}})
+			if a.Address != "" && len(d.People) < 200 {
+				d.People = append(d.People, Person{Name: line(a.Name, 120), Mails: []string{strings.ToLower(strings.TrimSpace(a.Address))}})
 			}
-			names = append(names, strings.TrimSpace(a.Name+" <"+a.Address+">"))
+			names = append(names, fullName(a))
 		}
 		if len(names) > 20 {
 			names = append(names[:20], fmt.Sprintf("and %d more", len(names)-20))
@@ -186,7 +262,7 @@ func (d *Document) headers(h *mail.Header) {
 			fmt.Fprintf(&b, "%s: %s\n", key, line(strings.Join(names, ", "), 1000))
 		}
 		if key == "From" && len(list) > 0 {
-			d.Author = strings.TrimSpace(list[0].Name + " <" + list[0].Address + ">")
+			d.Author = fullName(list[0])
 		}
 	}
 	if !d.At.IsZero() {
@@ -196,6 +272,13 @@ func (d *Document) headers(h *mail.Header) {
 		fmt.Fprintf(&b, "Subject: %s\n", line(d.Title, 300))
 	}
 	d.Sections = append(d.Sections, Section{Text: b.String()})
+}
+
+func fullName(a mime.Address) string {
+	if a.Address == "" {
+		return strings.TrimSpace(a.Name)
+	}
+	return strings.TrimSpace(a.Name + " <" + strings.TrimSpace(a.Address) + ">")
 }
 
 var wrote = regexp.MustCompile(`(?i)^(on .+ wrote:|am .+ schrieb .+:|le .+ a écrit ?:|el .+ escribió:|-{2,}\s*(original message|forwarded message|ursprüngliche nachricht|message d'origine|mensaje original)\s*-{2,})\s*$`)

@@ -157,3 +157,16 @@ func tangled(src []byte) bool {
 	}
 	return false
 }
+
+// Escape makes Markdown that shows a text literally: each mark in it stands for itself. A
+// full stop is none that changes how a text looks, and the renderers keep its backslash.
+func Escape(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r < 0x80 && strings.ContainsRune("!\"#$%&'()*+,-/:;<=>?@[\\]^_`{|}~", r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

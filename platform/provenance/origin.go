@@ -13,8 +13,8 @@ import (
 // the names of his files and addresses.
 type Origin struct {
 	// Kind is what it is: "web", "search", "file", "mail", "message", "watcher",
-	// "webhook", "schedule", "mcp", "agent", "client", "tool", "memory",
-	// "conversation", "more".
+	// "webhook", "schedule", "mcp", "agent", "client", "pipe" (standard input),
+	// "paste", "tool", "memory", "conversation", "more".
 	Kind string `json:"kind"`
 	// Label names it: an address, a path, a sender. It is outside text itself;
 	// String makes it harmless.
@@ -130,6 +130,10 @@ func (o Origin) String() string {
 		name = "a search,"
 	case "message":
 		name = "a message of"
+	case "pipe":
+		name = "standard input,"
+	case "paste":
+		name = "the clipboard,"
 	case "agent", "client", "tool", "file", "mail", "conversation", "watcher", "webhook", "schedule":
 		name = "the " + o.Kind
 	}

@@ -1,19 +1,25 @@
-// Package signature proves what programs post: that whoever made a request has the
-// secret, when that was, and by what a second copy of it is known. Triggers and the
-// webhook channel take such requests, and the channel sends them. It knows nothing of
-// what a request is for.
+// Package signature verifies the signatures of HTTP requests that programs post to
+// Hob, and signs the ones that Hob posts. Triggers and the webhook channel use it. It
+// does not know what a request is for.
 //
-// There are two forms. With X-Hob-Timestamp, X-Hob-Signature is "v1=" and the hex
-// HMAC-SHA256 of timestamp.key.body: the seconds since 1970, the Idempotency-Key (or
-// nothing) and the body. The key has no dot, so that no text can be read in two ways. A
-// recording is worth nothing after the Window, and within it is the same request.
+// There are two schemes:
 //
-// Without, it is "sha256=" and that of the body alone, as many programs send it. There the
-// body is all that is proven, and so by what a copy is known: the same body counts once,
-// whatever key somebody puts beside it.
+//   - Timed: X-Hob-Timestamp holds the seconds since 1970 and X-Hob-Signature is "v1="
+//     and the hex HMAC-SHA256 of timestamp.key.body, where key is the Idempotency-Key
+//     or nothing. A key has no dot, so the text can be split in one way only. A request
+//     older than Window is stale; within Window a second copy has the same ID.
+//   - BodyOnly: X-Hob-Signature is "sha256=" and the hex HMAC-SHA256 of the body. It
+//     proves the body and nothing else, so the same body counts once, whatever key
+//     stands beside it.
+//
+// Both schemes use one secret, so the texts that they sign must never be equal:
+// otherwise a recorded signature of one scheme is a valid signature of the other. A
+// body-only request whose body could be a timed text is therefore refused. A Secret
+// may also be bound to one scheme.
 package signature
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -35,42 +41,95 @@ const (
 	Key    = "Idempotency-Key"
 )
 
-const maxKey = 200 // bytes
+const (
+	maxKey    = 200     // bytes
+	maxStamp  = 1 << 40 // seconds since 1970
+	maxDigits = 13      // of maxStamp
+)
 
-// What is wrong with a request that nobody can sign.
+// Scheme says how the requests of a secret are signed.
+type Scheme string
+
+// The schemes.
+const (
+	AnyScheme Scheme = "any"  // Timed or BodyOnly; the zero value means the same
+	Timed     Scheme = "v1"   // time, key and body
+	BodyOnly  Scheme = "body" // the body alone
+)
+
+// Secret is the key of one endpoint and the scheme that it accepts.
+type Secret struct {
+	Value  []byte
+	Scheme Scheme
+}
+
+// Errors of requests that cannot have a valid signature.
 var (
-	ErrTime = errors.New("X-Hob-Timestamp is no time")
-	ErrKey  = errors.New("the Idempotency-Key cannot be signed")
+	ErrTime   = errors.New("X-Hob-Timestamp is no time")
+	ErrKey    = errors.New("the Idempotency-Key cannot be signed")
+	ErrScheme = errors.New("the request is not signed in the scheme that is accepted here")
+	// ErrAmbiguous: the body of a body-only request could be the signed text of a
+	// timed one.
+	ErrAmbiguous = errors.New("the body begins like a signed timestamp")
 )
 
 // Proof is what a signature shows.
 type Proof struct {
 	Fits bool
-	// Stale: the request says when it was made, and that is too long ago, or to come.
+	// Stale: the timestamp is further than Window from now.
 	Stale bool
-	// ID is by what a second copy of the request is known.
+	// ID identifies the request; a second copy has the same one.
 	ID string
 }
 
-// Read looks whether a signature fits its request.
-func Read(h http.Header, secret, body []byte, now time.Time) (Proof, error) {
+// Read checks the signature of a request. An error means that no signature could be
+// valid: Proof is then the zero value.
+func Read(h http.Header, secret Secret, body []byte, now time.Time) (Proof, error) {
 	sig, stamp, key := h.Get(Header), h.Get(Time), h.Get(Key)
 	if stamp == "" {
-		return Proof{Fits: fits(sig, "sha256", secret, body), ID: Digest("body:", body)}, nil
+		return readBodyOnly(sig, secret, body)
 	}
 	n, err := strconv.ParseInt(stamp, 10, 64)
-	if err != nil || n < 0 || n > 1<<40 || strconv.FormatInt(n, 10) != stamp {
+	switch {
+	case err != nil || n < 0 || n > maxStamp || strconv.FormatInt(n, 10) != stamp:
 		return Proof{}, ErrTime
-	}
-	if strings.Contains(key, ".") || len(key) > maxKey {
+	case strings.Contains(key, ".") || len(key) > maxKey:
 		return Proof{}, ErrKey
+	case secret.Scheme == BodyOnly:
+		return Proof{}, ErrScheme
 	}
 	text := append([]byte(stamp+"."+key+"."), body...)
-	p := Proof{Fits: fits(sig, "v1", secret, text), Stale: now.Sub(time.Unix(n, 0)).Abs() > Window, ID: Digest("id:", []byte(key))}
+	p := Proof{Fits: fits(sig, "v1", secret.Value, text), Stale: now.Sub(time.Unix(n, 0)).Abs() > Window, ID: Digest("id:", []byte(key))}
 	if key == "" {
 		p.ID = Digest("sent:", text)
 	}
 	return p, nil
+}
+
+func readBodyOnly(sig string, secret Secret, body []byte) (Proof, error) {
+	switch {
+	case secret.Scheme == Timed:
+		return Proof{}, ErrScheme
+	case isTimedText(body):
+		return Proof{}, ErrAmbiguous
+	}
+	return Proof{Fits: fits(sig, "sha256", secret.Value, body), ID: Digest("body:", body)}, nil
+}
+
+// isTimedText reports whether a body could be the text that a timed request signs:
+// digits, a dot, a key of at most maxKey bytes, a dot. Such a body is refused in the
+// body-only scheme even if the digits are no recent time, so that the two schemes never
+// sign the same text.
+func isTimedText(body []byte) bool {
+	digits := 0
+	for digits < len(body) && '0' <= body[digits] && body[digits] <= '9' {
+		digits++
+	}
+	if digits == 0 || digits > maxDigits || digits == len(body) || body[digits] != '.' {
+		return false
+	}
+	key := bytes.IndexByte(body[digits+1:], '.')
+	return 0 <= key && key <= maxKey
 }
 
 // Digest is a name for a text that does not tell it.

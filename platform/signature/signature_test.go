@@ -53,7 +53,7 @@ func TestRead(t *testing.T) {
 				h.Set(k, v)
 			}
 		}
-		p, err := signature.Read(h, []byte("secret"), []byte("b"), now)
+		p, err := signature.Read(h, signature.Secret{Value: []byte("secret")}, []byte("b"), now)
 		if p.Fits != c.fits || p.Stale != c.stale || !strings.HasPrefix(p.ID, c.id) || !errors.Is(err, c.err) {
 			t.Errorf("%s: %+v, %v", c.name, p, err)
 		}
@@ -61,4 +61,67 @@ func TestRead(t *testing.T) {
 	if got := signature.OfBody([]byte("secret"), []byte("b")); got != "sha256="+mac("b") {
 		t.Error(got)
 	}
+}
+
+// The two schemes must not sign the same text, or a recorded request of one passes as
+// a request of the other.
+func TestReview10_SchemesSignDifferentTexts(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	stamp := strconv.FormatInt(now.Unix(), 10)
+	bodyOnly := func(body string) (signature.Proof, error) {
+		h := http.Header{signature.Header: {"sha256=" + mac(body)}}
+		return signature.Read(h, signature.Secret{Value: []byte("secret")}, []byte(body), now)
+	}
+	for _, body := range []string{
+		stamp + "..b", stamp + ".k.b", stamp + ".k.", "0..", "1099511627776.k.b", stamp + "." + strings.Repeat("k", 200) + ".b",
+		stamp + ".a b\n{}.b", stamp + ".1 2026-11-23 10.00",
+	} {
+		if p, err := bodyOnly(body); !errors.Is(err, signature.ErrAmbiguous) || p.Fits {
+			t.Errorf("body-only %q: %+v, %v, want ErrAmbiguous", body, p, err)
+		}
+	}
+	for _, body := range []string{
+		"", "b", "..b", "3.14", "12", "1.", "1.5 degrees", "-1.k.b", " 1.k.b", "1 .k.b", `{"a":"1.k.b"}`, "99999999999999.k.b",
+		stamp + "." + strings.Repeat("k", 201) + ".b",
+	} {
+		if p, err := bodyOnly(body); err != nil || !p.Fits {
+			t.Errorf("body-only %q: %+v, %v, want a valid signature", body, p, err)
+		}
+	}
+}
+
+func TestReview10_AcceptsOnlyTheSchemeOfTheSecret(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	stamp := strconv.FormatInt(now.Unix(), 10)
+	timed := http.Header{signature.Header: {"v1=" + mac(stamp+".k.b")}, signature.Time: {stamp}, signature.Key: {"k"}}
+	body := http.Header{signature.Header: {"sha256=" + mac("b")}}
+	for _, c := range []struct {
+		scheme      signature.Scheme
+		timed, body bool
+	}{{"", true, true}, {signature.AnyScheme, true, true}, {signature.Timed, true, false}, {signature.BodyOnly, false, true}} {
+		for form, h := range map[bool]http.Header{true: timed, false: body} {
+			want := form && c.timed || !form && c.body
+			p, err := signature.Read(h, signature.Secret{Value: []byte("secret"), Scheme: c.scheme}, []byte("b"), now)
+			if p.Fits != want || errors.Is(err, signature.ErrScheme) == want {
+				t.Errorf("scheme %q, timed %v: %+v, %v", c.scheme, form, p, err)
+			}
+		}
+	}
+}
+
+// FuzzRead checks that no request is valid in both schemes under one MAC.
+func FuzzRead(f *testing.F) {
+	f.Add("1800000000", "k", "b")
+	f.Add("1", "", "1.k.b")
+	f.Fuzz(func(t *testing.T, stamp, key, body string) {
+		now := time.Unix(1_800_000_000, 0)
+		text := stamp + "." + key + "." + body
+		secret := signature.Secret{Value: []byte("secret")}
+		timed := http.Header{signature.Header: {"v1=" + mac(text)}, signature.Time: {stamp}, signature.Key: {key}}
+		p, err := signature.Read(timed, secret, []byte(body), now)
+		q, bodyErr := signature.Read(http.Header{signature.Header: {"sha256=" + mac(text)}}, secret, []byte(text), now)
+		if stamp != "" && err == nil && p.Fits && bodyErr == nil && q.Fits {
+			t.Errorf("%q is valid in both schemes", text)
+		}
+	})
 }

@@ -99,7 +99,7 @@ func All(d Deps) []tools.Tool {
 	var out []tools.Tool
 	for _, category := range [][]tools.Tool{
 		d.Files.Tools(),
-		memory.Tools(memory.Deps{Knowledge: d.Knowledge, Conversations: d.Conversations, Forgetting: d.Forgetting, Linker: d.Linker, Documents: d.Documents, Store: d.Store, Shelves: d.Notes, NewIn: d.NewNotes}),
+		memory.Tools(memory.Deps{Knowledge: d.Knowledge, Conversations: d.Conversations, Forgetting: d.Forgetting, Linker: d.Linker, Documents: d.Documents, Store: d.Store, Shelves: d.Notes, NewIn: d.NewNotes, Track: d.Files.TrackChanges}),
 		tasks.Tools(tasks.Deps{Knowledge: d.Knowledge, Clock: d.Watchers, Store: d.Store, Lists: d.Lists, NewIn: d.NewReminders, Briefs: Briefs(d)}),
 		watch.Tools(watch.Deps{Manager: d.Watchers, Goals: d.Goals, Notices: d.Notices}),
 		money.Tools(money.Deps{Knowledge: d.Knowledge, Currency: d.Currency}),
@@ -115,7 +115,7 @@ func All(d Deps) []tools.Tool {
 		out = append(out, browser.Tools(d.Browser)...)
 	}
 	if d.Shell.Judge != nil {
-		d.Shell.Wrote = d.Files.Wrote
+		d.Shell.Track = d.Files.TrackChanges
 		out = append(out, shell.Tools(d.Shell)...)
 	}
 	if d.Calendar.Accounts != nil {

@@ -59,11 +59,11 @@ func (engine) Undo(_ context.Context, r system.UndoRequest) (tools.Result, error
 	if r.ID == "" && r.Last == 0 {
 		return tools.Result{}, &tools.Error{Code: tools.NotFound, Message: "there is nothing to undo"}
 	}
-	return tools.Result{Text: "Undone."}, nil
+	return tools.Result{Source: provenance.Tool, Text: "Undone."}, nil
 }
 
 func (engine) Explain(_ context.Context, r system.ExplainRequest) (tools.Result, error) {
-	return tools.Result{Text: "nothing was held back"}, nil
+	return tools.Result{Source: provenance.Tool, Text: "nothing was held back"}, nil
 }
 
 func (engine) Undoable(_ context.Context, r system.UndoRequest) (int, error) { return r.Last, nil }

@@ -205,7 +205,8 @@ func (d Deps) form(ctx context.Context, in fillIn) ([]browser.Described, error) 
 			return nil, outward(err, f.Element)
 		case e.Element.Secret:
 			return nil, &tools.Error{
-				Code: tools.PolicyDenied, Message: "fields for passwords, codes and cards are left to the owner", Remedy: "ask him to fill them in in the browser's window, and go on after that",
+				Source: provenance.Tool,
+				Code:   tools.PolicyDenied, Message: "fields for passwords, codes and cards are left to the owner", Remedy: "ask him to fill them in in the browser's window, and go on after that",
 			}
 		case len(out) > 0 && out[0].Tab != e.Tab:
 			return nil, tools.Errorf(tools.InvalidArguments, "the fields lie in different tabs")

@@ -180,7 +180,7 @@ func (d Deps) opened(tool string, t browser.Tab) tools.Result {
 // outward turns an error of the browser or the network into one for a model.
 func outward(err error, asked string) error {
 	if e, ok := errors.AsType[*safehttp.Error](err); ok {
-		out := &tools.Error{Code: tools.Failed, Message: e.Message, Remedy: e.Remedy, Err: err}
+		out := &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: e.Message, Remedy: e.Remedy, Err: err}
 		switch {
 		case e.Kind == safehttp.BadURL:
 			out.Code = tools.InvalidArguments
@@ -196,7 +196,7 @@ func outward(err error, asked string) error {
 	if !ok {
 		return err // the context's, or the protocol's
 	}
-	out := &tools.Error{Code: tools.Failed, Message: e.Message, Remedy: e.Remedy, Err: err}
+	out := &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: e.Message, Remedy: e.Remedy, Err: err}
 	switch e.Kind {
 	case browser.NoTab, browser.NotFound:
 		out.Code = tools.NotFound

@@ -38,9 +38,9 @@ func (d Deps) own(name string) (a apps.App, mine bool, err error) {
 	a, ok := apps.Named(name)
 	switch {
 	case !ok:
-		return a, false, tools.Errorf(tools.InvalidArguments, `%.30q is no browser that I know: it is "hob", "safari", "chrome", "edge", "brave" or "arc"`, name)
+		return a, false, tools.Errorf(tools.InvalidArguments, `%.30q is no browser that I know: it is "hob", "safari", "chrome", "edge", "brave" or "arc"`, tools.Clean(name))
 	case d.Own == nil:
-		return a, false, &tools.Error{Code: tools.Unsupported, Message: "the tabs of your own browser are reached on macOS only", Remedy: "leave browser out: the page can be opened in Hob's own browser"}
+		return a, false, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "the tabs of your own browser are reached on macOS only", Remedy: "leave browser out: the page can be opened in Hob's own browser"}
 	}
 	return a, false, nil
 }
@@ -176,7 +176,7 @@ func (d Deps) openOwn(ctx context.Context, name, raw string) (tools.Result, erro
 	if err != nil {
 		return tools.Result{}, outOfOwn(err)
 	}
-	return tools.Result{Text: fmt.Sprintf("Opened in %s, tab %s: %s", a.Title, t.ID, u), Data: t}, nil
+	return tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("Opened in %s, tab %s: %s", a.Title, t.ID, u), Data: t}, nil
 }
 
 // listOwn tells addresses without what may be secret in them.
@@ -245,7 +245,7 @@ func outOfOwn(err error) error {
 	if !ok {
 		return err
 	}
-	out := &tools.Error{Code: tools.Failed, Message: e.Error(), Err: err}
+	out := &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: e.Error(), Err: err}
 	if e.Kind == osrun.Internal {
 		out.Source = provenance.Outside // it may hold the words of a page
 	}

@@ -40,7 +40,7 @@ func listTabs(d Deps) tools.Tool {
 			}
 			list := d.Browser.Tabs(ctx)
 			if len(list) == 0 {
-				return tools.Result{Text: "No tab is open in my browser.", Data: tabList{[]browser.Tab{}}}, nil
+				return tools.Result{Source: provenance.Tool, Text: "No tab is open in my browser.", Data: tabList{[]browser.Tab{}}}, nil
 			}
 			var b strings.Builder
 			var urls []string
@@ -163,7 +163,7 @@ func closeTab(d Deps) tools.Tool {
 				if err != nil {
 					return tools.Result{}, outOfOwn(err)
 				}
-				return tools.Result{Text: "Closed the tab " + t.ID + " of " + a.Title + "."}, nil
+				return tools.Result{Source: provenance.Tool, Text: "Closed the tab " + t.ID + " of " + a.Title + "."}, nil
 			}
 			t, err := d.Browser.Get(in.Tab)
 			if err == nil && t.ID != c.Exact {
@@ -175,7 +175,7 @@ func closeTab(d Deps) tools.Tool {
 			if err != nil {
 				return tools.Result{}, outward(err, in.Tab)
 			}
-			return tools.Result{Text: "Closed the tab " + t.ID + "."}, nil
+			return tools.Result{Source: provenance.Tool, Text: "Closed the tab " + t.ID + "."}, nil
 		},
 	})
 }
@@ -239,7 +239,7 @@ func getURL(d Deps) tools.Tool {
 				return tools.Result{}, outward(err, in.Tab)
 			}
 			if !t.Web() {
-				return tools.Result{Text: "The tab " + t.ID + " shows no page of the web."}, nil
+				return tools.Result{Source: provenance.Tool, Text: "The tab " + t.ID + " shows no page of the web."}, nil
 			}
 			return tools.Result{
 				Text: fmt.Sprintf("%s\n%s", t.URL, t.Title), Data: t, Source: provenance.Outside, Origins: origin("browser_get_url", t.URL), Links: d.canonical(t.URL),

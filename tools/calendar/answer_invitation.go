@@ -54,11 +54,11 @@ func (d Deps) invited(ctx context.Context, in answerIn, now time.Time) (f found,
 	own := d.own(f.in.Name())
 	switch {
 	case !ok:
-		return f, nil, "", tools.Errorf(tools.Unsupported, "Hob cannot answer invitations in %s; answer them there", f.in.Name())
+		return f, nil, "", tools.Errorf(tools.Unsupported, "Hob cannot answer invitations in %s; answer them there", tools.Clean(f.in.Name()))
 	case own == "":
-		return f, nil, "", tools.Errorf(tools.Unsupported, "the account %s does not say which address is the owner's; set its address", f.in.Name())
+		return f, nil, "", tools.Errorf(tools.Unsupported, "the account %s does not say which address is the owner's; set its address", tools.Clean(f.in.Name()))
 	case len(f.Guests) < ics.MaxGuests && !slices.ContainsFunc(f.Guests, func(p pim.Person) bool { return strings.EqualFold(p.Address, own) }) || strings.EqualFold(f.Organizer.Address, own):
-		return f, nil, "", tools.Errorf(tools.InvalidArguments, "the owner is not invited to that event (as %s)", own)
+		return f, nil, "", tools.Errorf(tools.InvalidArguments, "the owner is not invited to that event (as %s)", tools.Clean(own))
 	}
 	if err := pim.CheckPerson(pim.Person{Address: f.Organizer.Address}); err != nil {
 		return f, nil, "", classify(fmt.Errorf("who invites cannot be written to: %w", err))

@@ -171,7 +171,7 @@ func (d Deps) of(name string) ([]pim.Account, error) {
 		return nil, nil
 	}
 	if len(all) == 0 {
-		return nil, &tools.Error{Code: tools.Unsupported, Message: "no account has calendars", Remedy: "the owner can add one with: hob account add"}
+		return nil, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account has calendars", Remedy: "the owner can add one with: hob account add"}
 	}
 	if name = strings.TrimSpace(name); name == "" {
 		return all, nil
@@ -183,7 +183,7 @@ func (d Deps) of(name string) ([]pim.Account, error) {
 		}
 		names = append(names, a.Name)
 	}
-	return nil, tools.Errorf(tools.NotFound, "no account %q has calendars; there are %s", phrase.Cut(name, 60), strings.Join(names, ", "))
+	return nil, tools.Errorf(tools.NotFound, "no account %q has calendars; there are %s", tools.Clean(phrase.Cut(name, 60)), tools.Clean(strings.Join(names, ", ")))
 }
 
 // named is an event in a line, without its time.

@@ -70,14 +70,14 @@ func (d Deps) undo(done string) func(context.Context, json.RawMessage) (string, 
 func (d Deps) writers(name string) ([]pim.Calendars, error) {
 	all := d.Calendars()
 	if len(all) == 0 {
-		return nil, &tools.Error{Code: tools.Unsupported, Message: "no account has calendars", Remedy: "the owner can add one with: hob account add"}
+		return nil, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account has calendars", Remedy: "the owner can add one with: hob account add"}
 	}
 	if name = strings.TrimSpace(name); name == "" {
 		return all, nil
 	}
 	i := slices.IndexFunc(all, func(c pim.Calendars) bool { return strings.EqualFold(c.Name(), name) })
 	if i < 0 {
-		return nil, tools.Errorf(tools.NotFound, "no account %q has calendars", phrase.Cut(name, 60))
+		return nil, tools.Errorf(tools.NotFound, "no account %q has calendars", tools.Clean(phrase.Cut(name, 60)))
 	}
 	return all[i : i+1], nil
 }
@@ -135,7 +135,7 @@ func (d Deps) pick(ctx context.Context, words, on, account string, now time.Time
 	if strings.TrimSpace(on) != "" {
 		m, err := when.Parse(on, now)
 		if err != nil {
-			return found{}, tools.Errorf(tools.InvalidArguments, "%w", err)
+			return found{}, tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 		}
 		t := m.Time.In(now.Location())
 		s.From = time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, now.Location())
@@ -165,13 +165,13 @@ func (d Deps) pick(ctx context.Context, words, on, account string, now time.Time
 	case len(fit) == 0 && err != nil:
 		return found{}, classify(err)
 	case len(fit) == 0:
-		return found{}, tools.Errorf(tools.NotFound, "no event about %q is in the calendars %s", phrase.Cut(words, 80), map[bool]string{true: "for that day", false: fmt.Sprintf("for the next %d days", lookAhead)}[on != ""])
+		return found{}, tools.Errorf(tools.NotFound, "no event about %q is in the calendars %s", tools.Clean(phrase.Cut(words, 80)), tools.Clean(map[bool]string{true: "for that day", false: fmt.Sprintf("for the next %d days", lookAhead)}[on != ""]))
 	}
 	var b strings.Builder
 	for _, f := range fit[:min(len(fit), 8)] {
 		fmt.Fprintf(&b, "\n- %s, %s", named(f.Event), when.Format(f.Start.In(now.Location()), now))
 	}
-	return found{}, tools.Quoting(tools.Errorf(tools.InvalidArguments, "%d events fit %q; say more of its title, or its day:%s", len(fit), phrase.Cut(words, 80), b.String()), provenance.Outside)
+	return found{}, tools.Quoting(tools.Errorf(tools.InvalidArguments, "%d events fit %q; say more of its title, or its day:%s", len(fit), tools.Clean(phrase.Cut(words, 80)), b.String()), provenance.Outside)
 }
 
 // guests are the people besides the owner who may be told of a change.
@@ -249,7 +249,7 @@ func moment(words string, of, now time.Time) (t time.Time, clock bool, err error
 	}
 	m, err := when.Parse(words, base)
 	if err != nil {
-		return t, false, tools.Errorf(tools.InvalidArguments, "%w", err)
+		return t, false, tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 	}
 	return m.Time.In(now.Location()), m.HasClock, nil
 }
@@ -264,7 +264,7 @@ func sure(words string, t, now time.Time, told bool) (string, error) {
 	case err != nil || later != nil || a.Time.Equal(b.Time):
 		return t.Format("Mon 2 Jan 2006 15:04 MST"), nil
 	case told:
-		return "", tools.Errorf(tools.InvalidArguments, "%q is counted from now, and guests are told of it: say the day and the time (%s)", phrase.Cut(words, 60), t.Format("2006-01-02 15:04"))
+		return "", tools.Errorf(tools.InvalidArguments, "%q is counted from now, and guests are told of it: say the day and the time (%s)", tools.Clean(phrase.Cut(words, 60)), tools.Clean(t.Format("2006-01-02 15:04")))
 	}
 	return strconv.Quote(words), nil
 }

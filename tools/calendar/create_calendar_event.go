@@ -194,7 +194,8 @@ func (d Deps) create(ctx context.Context, c tools.Call, in createIn) (tools.Resu
 		text += " to " + e.End.Format("15:04")
 	}
 	res := tools.Result{
-		Text: text + ".", Data: changedOut{Outcome: r.Outcome, Event: r.ID, Title: e.Title, Start: e.Start},
+		Source: provenance.Tool,
+		Text:   text + ".", Data: changedOut{Outcome: r.Outcome, Event: r.ID, Title: e.Title, Start: e.Start},
 		Undo: undoOf("take the event out of the calendar", all[0], r, len(e.Guests) > 0 && !d.serverTells(ctx, all[0])),
 	}
 	if len(e.Guests) > 0 {

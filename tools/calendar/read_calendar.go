@@ -99,7 +99,7 @@ func spanOf(in calendarIn, now time.Time) (s ics.Span, at time.Time, err error) 
 	read := func(words string) (time.Time, error) {
 		m, err := when.Parse(words, now)
 		if err != nil {
-			return now, tools.Errorf(tools.InvalidArguments, "%w", err)
+			return now, tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 		}
 		return m.Time.In(now.Location()), nil
 	}

@@ -84,7 +84,7 @@ func (d Deps) searchContacts() tools.Tool {
 			books := d.Books()
 			switch {
 			case len(books) == 0:
-				return tools.Result{}, &tools.Error{Code: tools.Unsupported, Message: "no account has an address book", Remedy: "the owner can set carddav of an account"}
+				return tools.Result{}, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account has an address book", Remedy: "the owner can set carddav of an account"}
 			case len(phrase.Split(in.Query)) == 0:
 				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "say whom to look for")
 			case in.Limit < 0:

@@ -59,7 +59,7 @@ var _ tools.Waiter = delegate{}
 func delegateTasks(e Engine) tools.Tool {
 	t := tools.New(tools.Def[delegateIn]{
 		Spec: tools.Spec{
-			Name: "delegate_tasks", Category: "crew", Effects: tools.Read,
+			Name: "delegate_tasks", Category: "crew", Effects: tools.Write, Starts: tools.AnyEffect,
 			Description: "Hand tasks to sub-agents that work at the same time, and get what they come to.",
 			Keywords:    "parallel subagent background helper team split agent delegate assistant simultaneously concurrently",
 		},

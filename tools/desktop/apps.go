@@ -11,6 +11,7 @@ import (
 
 	"hob/platform/desktop/apps"
 	"hob/platform/phrase"
+	"hob/platform/provenance"
 	"hob/tools"
 )
 
@@ -69,15 +70,15 @@ func (d Deps) openApp() tools.Tool {
 				want = exactItem(a, item)
 			}
 			if want != c.Exact {
-				return tools.Result{}, tools.Errorf(tools.Conflict, "what %q means has changed since it was allowed; nothing was started", in.Name)
+				return tools.Result{}, tools.Errorf(tools.Conflict, "what %q means has changed since it was allowed; nothing was started", tools.Clean(in.Name))
 			}
 			if err := d.Apps.Start(ctx, a, item); err != nil {
 				return tools.Result{}, failed(err)
 			}
 			if item != "" {
-				return tools.Result{Text: "Opened " + item + " with " + a.Name + ".", Data: appOut{a.ID, a.Name}}, nil
+				return tools.Result{Source: provenance.Tool, Text: "Opened " + item + " with " + a.Name + ".", Data: appOut{a.ID, a.Name}}, nil
 			}
-			return tools.Result{Text: "Opened " + a.Name + ".", Data: appOut{a.ID, a.Name}}, nil
+			return tools.Result{Source: provenance.Tool, Text: "Opened " + a.Name + ".", Data: appOut{a.ID, a.Name}}, nil
 		},
 	})
 }
@@ -162,13 +163,13 @@ func (d Deps) listApps() tools.Tool {
 			}
 			switch {
 			case len(all) == 0:
-				return tools.Result{Text: "No application is installed that menus would show.", Data: listOut{Apps: []appOut{}}}, nil
+				return tools.Result{Source: provenance.Tool, Text: "No application is installed that menus would show.", Data: listOut{Apps: []appOut{}}}, nil
 			case len(out) == 0:
-				return tools.Result{Text: fmt.Sprintf("None of the %d applications is called that.", len(all)), Data: listOut{Apps: []appOut{}}}, nil
+				return tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("None of the %d applications is called that.", len(all)), Data: listOut{Apps: []appOut{}}}, nil
 			case more > 0:
 				lines = append(lines, fmt.Sprintf("(%d more; ask for a part of the name)", more))
 			}
-			return tools.Result{Text: strings.Join(lines, "\n"), Data: listOut{out, more}}, nil
+			return tools.Result{Source: provenance.Tool, Text: strings.Join(lines, "\n"), Data: listOut{out, more}}, nil
 		},
 	})
 }

@@ -50,7 +50,7 @@ func (d Deps) getClipboard() tools.Tool {
 }
 
 func clipResult(held clipboard.Content) tools.Result {
-	r := tools.Result{Data: clipOut{held.Text, held.Cut, held.Formats}}
+	r := tools.Result{Source: provenance.Tool, Data: clipOut{held.Text, held.Cut, held.Formats}}
 	switch {
 	case held.Text != "":
 		r.Text, r.Source, r.Origins = held.Text, provenance.Outside, from("clipboard")
@@ -167,7 +167,7 @@ func (d Deps) setClipboard() tools.Tool {
 			if err := d.Clipboard.Write(ctx, in.Text); err != nil {
 				return tools.Result{}, failed(err)
 			}
-			r := tools.Result{Text: "It is on the clipboard."}
+			r := tools.Result{Source: provenance.Tool, Text: "It is on the clipboard."}
 			if before.Text != "" && !before.Hidden && !before.Cut && !secretive(before.Text) && len(before.Text) <= 10_000 {
 				r.Undo = tools.NewUndo("put back on the clipboard what was there", setUndo{before.Text, in.Text})
 			}

@@ -114,9 +114,9 @@ func failed(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, session.ErrNone), errors.Is(err, clipboard.ErrNone), errors.Is(err, apps.ErrSession), errors.Is(err, tree.ErrNone), errors.Is(err, window.ErrUnknown), errors.Is(err, errors.ErrUnsupported):
-		return tools.Errorf(tools.Unsupported, "%w", err)
+		return tools.Errorf(tools.Unsupported, "%w", tools.CleanErr(err))
 	case errors.Is(err, apps.ErrItem):
-		return tools.Errorf(tools.InvalidArguments, "%w", err)
+		return tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 	case osrun.KindOf(err) == osrun.Internal:
 		return &tools.Error{Code: tools.Failed, Err: err, Message: err.Error(), Source: provenance.Outside} // it may hold what a window says
 	case errors.Is(err, apps.ErrNone):
@@ -124,7 +124,7 @@ func failed(err error) error {
 	case errors.Is(err, clipboard.ErrUnsure), errors.Is(err, apps.ErrUnsure):
 		return tools.Errorf(tools.OutcomeUnknown, "%w", err)
 	case errors.Is(err, clipboard.ErrTooLong):
-		return tools.Errorf(tools.InvalidArguments, "%w", err)
+		return tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 	case errors.Is(err, clipboard.ErrBusy), errors.Is(err, context.DeadlineExceeded):
 		return tools.Errorf(tools.TimedOut, "%w", err)
 	}

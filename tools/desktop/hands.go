@@ -3,6 +3,7 @@ package desktop
 import (
 	"cmp"
 	"context"
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -76,7 +77,7 @@ func (d Deps) listWindows() tools.Tool {
 				lines = append(lines, line)
 			}
 			if len(out) == 0 {
-				return tools.Result{Text: "No window is open.", Data: windowsOut{out}}, nil
+				return tools.Result{Source: provenance.Tool, Text: "No window is open.", Data: windowsOut{out}}, nil
 			}
 			return tools.Result{Text: strings.Join(lines, "\n"), Data: windowsOut{out}, Source: provenance.Outside, Origins: from("screen")}, nil
 		},
@@ -104,18 +105,18 @@ func (d Deps) target(ctx context.Context, name string) (window.Window, error) {
 	}
 	switch len(found) {
 	case 0:
-		return window.Window{}, tools.Errorf(tools.NotFound, "no window is called %q; list_windows says which there are", phrase.Cut(name, 60))
+		return window.Window{}, tools.Errorf(tools.NotFound, "no window is called %q; list_windows says which there are", tools.Clean(phrase.Cut(name, 60)))
 	case 1:
 		return found[0], nil
 	}
-	return window.Window{}, tools.Errorf(tools.InvalidArguments, "%d windows fit %q; name one by its id", len(found), phrase.Cut(name, 60))
+	return window.Window{}, tools.Errorf(tools.InvalidArguments, "%d windows fit %q; name one by its id", len(found), tools.Clean(phrase.Cut(name, 60)))
 }
 
 // may says why nobody types or clicks in a window: what stands there could be the
 // owner's answer to Hob, his password, or, with outside text in view, a command.
 func (d Deps) may(ctx context.Context, w window.Window, tainted bool) error {
 	deny := func(why string) error {
-		return tools.Errorf(tools.PolicyDenied, "nothing is typed or clicked there: %s", why)
+		return tools.Errorf(tools.PolicyDenied, "nothing is typed or clicked there: %s", tools.Clean(why))
 	}
 	exe, _ := os.Executable() // "" is no window's
 	switch k := w.Kind(); {
@@ -193,7 +194,7 @@ func (d Deps) in(ctx context.Context, c tools.Call, name string, act func(w wind
 	if err := acted(act(w, ok)); err != nil {
 		return tools.Result{}, err
 	}
-	return tools.Result{Text: "Done."}, nil
+	return tools.Result{Source: provenance.Tool, Text: "Done."}, nil
 }
 
 // acted puts an error of hands into the words of tools.
@@ -286,15 +287,44 @@ func (d Deps) pressKeys() tools.Tool {
 			}
 			for _, k := range in.Keys {
 				if _, _, err := input.Chord(k); err != nil {
-					return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "%w", err)}
+					return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))}
 				}
 			}
-			return d.judged(ctx, in.Window, "presses keys")
+			j := d.judged(ctx, in.Window, "presses keys")
+			if j.Refused == nil {
+				j.Exact += clipboardMark + d.clipboardDigest(ctx)
+			}
+			return j
 		},
 		Run: func(ctx context.Context, c tools.Call, in pressIn) (tools.Result, error) {
+			bounds, digest, _ := strings.Cut(c.Exact, clipboardMark)
+			if digest != d.clipboardDigest(ctx) {
+				return tools.Result{}, tools.Errorf(tools.Conflict, "something else was copied since this was allowed, and a key could paste it; nothing was done")
+			}
+			c.Exact = bounds
 			return d.in(ctx, c, in.Window, func(w window.Window, ok input.Check) error { return d.Hands.Press(ctx, w, in.Keys, ok) })
 		},
 	})
+}
+
+// clipboardMark separates the window from the clipboard in what an approval of
+// keys is bound to.
+const clipboardMark = ", clipboard "
+
+// clipboardDigest identifies what a key would paste. Every program has its own keys
+// for that, so an approval of any key is bound to it. A clipboard that cannot be
+// read is the same as an empty one.
+func (d Deps) clipboardDigest(ctx context.Context) string {
+	if d.Clipboard == nil {
+		return "none"
+	}
+	held, err := d.Clipboard.Read(ctx)
+	if err != nil {
+		return "none"
+	}
+	sum := hmac.New(sha256.New, d.Key)
+	fmt.Fprintf(sum, "%q %t %q", held.Text, held.Cut, held.Formats)
+	return hex.EncodeToString(sum.Sum(nil)[:12])
 }
 
 type clickIn struct {

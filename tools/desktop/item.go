@@ -21,7 +21,7 @@ const maxItem = 4000
 func (d Deps) judgedItem(a apps.App, given string) tools.Judgement {
 	item, err := d.item(given)
 	if err == nil && !a.Takes(item) {
-		err = tools.Errorf(tools.InvalidArguments, "%s: %w", a.Name, apps.ErrItem)
+		err = tools.Errorf(tools.InvalidArguments, "%s: %w", a.Name, tools.CleanErr(apps.ErrItem))
 	}
 	if err != nil {
 		return tools.Judgement{Refused: err}
@@ -52,12 +52,12 @@ func (d Deps) item(given string) (string, error) {
 		case u.Scheme == "mailto":
 			for k := range u.Query() {
 				if !slices.Contains([]string{"subject", "body", "cc", "to"}, strings.ToLower(k)) {
-					return bad("a mailto: with %q is not opened; subject, body, to and cc are", phrase.Cut(k, 40))
+					return bad("a mailto: with %q is not opened; subject, body, to and cc are", tools.Clean(phrase.Cut(k, 40)))
 				}
 			}
 			return u.String(), nil
 		case u.Scheme != "http" && u.Scheme != "https":
-			return bad("addresses of the scheme %s: are not opened; http:, https: and mailto: are", phrase.Cut(u.Scheme, 40))
+			return bad("addresses of the scheme %s: are not opened; http:, https: and mailto: are", tools.Clean(phrase.Cut(u.Scheme, 40)))
 		case u.Hostname() == "":
 			return bad("the address has no host")
 		}

@@ -10,6 +10,7 @@ import (
 
 	desk "hob/platform/desktop"
 	"hob/platform/osrun"
+	"hob/platform/provenance"
 	panel "hob/platform/system/display"
 	"hob/platform/system/power"
 	"hob/tools"
@@ -71,7 +72,7 @@ func (d Deps) batteryStatus() tools.Tool {
 			if err != nil {
 				return tools.Result{}, unmade(err)
 			}
-			return tools.Result{Text: batteryText(b), Data: b}, nil
+			return tools.Result{Source: provenance.Tool, Text: batteryText(b), Data: b}, nil
 		},
 	})
 }
@@ -149,7 +150,13 @@ func (d Deps) getDisplay() tools.Tool {
 			if err1 != nil && err2 != nil {
 				return tools.Result{}, unmade(errors.Join(err1, err2))
 			}
-			return tools.Result{Text: strings.Join(lines, "\n"), Data: out}, nil
+			r := tools.Result{Source: provenance.Tool, Text: strings.Join(lines, "\n"), Data: out}
+			for _, err := range []error{err1, err2} {
+				if err != nil {
+					r.Source = provenance.Worst(r.Source, tools.SourceOf(err))
+				}
+			}
+			return r, nil
 		},
 	})
 }
@@ -194,7 +201,7 @@ func (d Deps) setBrightness() tools.Tool {
 			if err != nil {
 				return tools.Result{}, unmade(err)
 			}
-			r := tools.Result{Text: fmt.Sprintf("The screen's brightness is %d%%.", now), Data: displayOut{Brightness: &now}}
+			r := tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("The screen's brightness is %d%%.", now), Data: displayOut{Brightness: &now}}
 			if now != before {
 				r.Undo = tools.NewUndo("set the brightness to what it was", changed[int]{before, now})
 			}
@@ -240,9 +247,9 @@ func (d Deps) darkMode() tools.Tool {
 			case err != nil:
 				return tools.Result{}, unmade(err)
 			case now != to:
-				return tools.Result{}, tools.Errorf(tools.Failed, "the desktop was asked to, and still says that it is %s", map[bool]string{true: "dark", false: "light"}[now])
+				return tools.Result{}, tools.Errorf(tools.Failed, "the desktop was asked to, and still says that it is %s", tools.Clean(map[bool]string{true: "dark", false: "light"}[now]))
 			}
-			r := tools.Result{Text: looks(now), Data: displayOut{Dark: &now}}
+			r := tools.Result{Source: provenance.Tool, Text: looks(now), Data: displayOut{Dark: &now}}
 			if now != before {
 				r.Undo = tools.NewUndo("make the desktop look as it did", changed[bool]{before, now})
 			}
@@ -292,9 +299,9 @@ func (d Deps) focusStatus() tools.Tool {
 			focus, by, err := d.Focus(ctx)
 			switch focus {
 			case desk.FocusOn:
-				return tools.Result{Text: "Do-not-disturb is on (" + by + ").", Data: focusOut{focus}}, nil
+				return tools.Result{Source: provenance.Tool, Text: "Do-not-disturb is on (" + by + ").", Data: focusOut{focus}}, nil
 			case desk.FocusOff:
-				return tools.Result{Text: "Do-not-disturb is off (" + by + ").", Data: focusOut{focus}}, nil
+				return tools.Result{Source: provenance.Tool, Text: "Do-not-disturb is off (" + by + ").", Data: focusOut{focus}}, nil
 			}
 			if err == nil {
 				err = errors.ErrUnsupported

@@ -70,9 +70,9 @@ func (d Deps) sendNotification() tools.Tool {
 			}
 			switch err = d.Notes.Notify(ctx, n); {
 			case err == nil:
-				return tools.Result{Text: "The notification is shown."}, nil
+				return tools.Result{Source: provenance.Tool, Text: "The notification is shown."}, nil
 			case errors.Is(err, desk.ErrNoSession), errors.Is(err, desk.ErrNoServer):
-				return tools.Result{}, tools.Errorf(tools.Unsupported, "%w", err)
+				return tools.Result{}, tools.Errorf(tools.Unsupported, "%w", tools.CleanErr(err))
 			case errors.Is(err, desk.ErrUnsure):
 				return tools.Result{}, tools.Quoting(tools.Errorf(tools.OutcomeUnknown, "%w", err), provenance.Outside)
 			}

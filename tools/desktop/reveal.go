@@ -46,7 +46,7 @@ func (d Deps) revealFile() tools.Tool {
 				return tools.Result{}, err
 			}
 			if path != c.Exact {
-				return tools.Result{}, tools.Errorf(tools.Conflict, "what %s means has changed since it was allowed; nothing was shown", phrase.Cut(in.Path, 100))
+				return tools.Result{}, tools.Errorf(tools.Conflict, "what %s means has changed since it was allowed; nothing was shown", tools.Clean(phrase.Cut(in.Path, 100)))
 			}
 			if err := d.Filer.Reveal(ctx, path); err != nil {
 				if errors.Is(err, filer.ErrNone) {
@@ -54,7 +54,7 @@ func (d Deps) revealFile() tools.Tool {
 				}
 				return tools.Result{}, heard(err)
 			}
-			return tools.Result{Text: "It is shown in the file manager."}, nil
+			return tools.Result{Source: provenance.Tool, Text: "It is shown in the file manager."}, nil
 		},
 	})
 }
@@ -80,7 +80,7 @@ func (d Deps) listShortcuts() tools.Tool {
 			case err != nil:
 				return tools.Result{}, tools.Quoting(unmade(err), provenance.Outside)
 			case len(names) == 0:
-				return tools.Result{Text: "There are no shortcuts on this Mac.", Data: shortcutsOut{[]string{}}}, nil
+				return tools.Result{Source: provenance.Tool, Text: "There are no shortcuts on this Mac.", Data: shortcutsOut{[]string{}}}, nil
 			}
 			lines := make([]string, len(names))
 			for i, n := range names {
@@ -124,7 +124,7 @@ func (d Deps) runShortcut() tools.Tool {
 				return tools.Result{}, tools.Quoting(unmade(err), provenance.Outside)
 			}
 			if !slices.Contains(names, in.Name) {
-				return tools.Result{}, tools.Errorf(tools.NotFound, "%w: %s", shortcuts.ErrNone, phrase.Cut(in.Name, 100))
+				return tools.Result{}, tools.Errorf(tools.NotFound, "%w: %s", tools.CleanErr(shortcuts.ErrNone), tools.Clean(phrase.Cut(in.Name, 100)))
 			}
 			text, err := d.Shortcuts.Start(ctx, in.Name, in.Input)
 			switch {
@@ -133,7 +133,7 @@ func (d Deps) runShortcut() tools.Tool {
 			case err != nil:
 				return tools.Result{}, tools.Quoting(unmade(err), provenance.Outside)
 			case text == "":
-				return tools.Result{Text: "The shortcut has run, and put out nothing."}, nil
+				return tools.Result{Source: provenance.Tool, Text: "The shortcut has run, and put out nothing."}, nil
 			}
 			return tools.Result{Text: "The shortcut has run. It put out:\n" + text, Source: provenance.Outside, Origins: from("shortcut")}, nil
 		},

@@ -73,7 +73,7 @@ func (d Deps) runCapture(ctx context.Context, c tools.Call, in captureIn) (tools
 		return tools.Result{}, failed(err)
 	}
 	out := captureOut{File: file, Width: img.Bounds().Dx(), Height: img.Bounds().Dy()}
-	r := tools.Result{Text: fmt.Sprintf("The picture is in %s (%dx%d).", file, out.Width, out.Height), Data: out}
+	r := tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("The picture is in %s (%dx%d).", file, out.Width, out.Height), Data: out}
 	if d.Describe == nil {
 		r.Text += unseen("[knowledge] pictures is off", d.Tree != nil)
 		return r, nil
@@ -81,6 +81,7 @@ func (d Deps) runCapture(ctx context.Context, c tools.Call, in captureIn) (tools
 	said, err := d.Describe(ctx, data)
 	if err != nil {
 		r.Text += unseen(strings.TrimSuffix(err.Error(), "; "+retried), d.Tree != nil)
+		r.Source, r.Origins = provenance.Worst(r.Source, tools.SourceOf(err)), from("screen") // the provider may have worded it
 		return r, nil
 	}
 	out.Description = said

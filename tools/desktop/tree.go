@@ -123,7 +123,7 @@ func (d Deps) clickElement() tools.Tool {
 			if err != nil {
 				return tools.Result{}, err
 			}
-			return tools.Result{Text: "Pressed."}, nil
+			return tools.Result{Source: provenance.Tool, Text: "Pressed."}, nil
 		},
 	})
 }
@@ -160,7 +160,7 @@ func (d Deps) fillElement() tools.Tool {
 			if err != nil {
 				return tools.Result{}, err
 			}
-			return tools.Result{Text: "Filled in."}, nil
+			return tools.Result{Source: provenance.Tool, Text: "Filled in."}, nil
 		},
 	})
 }
@@ -230,9 +230,9 @@ func (d Deps) element(ctx context.Context, in elementIn, fits func(tree.Node) bo
 	}
 	switch len(found) {
 	case 0:
-		return tree.Node{}, tools.Errorf(tools.NotFound, "no such element is called %q there; read_screen says what there is, and what it takes", phrase.Cut(in.Name, 60))
+		return tree.Node{}, tools.Errorf(tools.NotFound, "no such element is called %q there; read_screen says what there is, and what it takes", tools.Clean(phrase.Cut(in.Name, 60)))
 	case 1:
 		return found[0], nil
 	}
-	return tree.Node{}, tools.Errorf(tools.InvalidArguments, "%d elements are called %q; say the role, or click a place", len(found), phrase.Cut(in.Name, 60))
+	return tree.Node{}, tools.Errorf(tools.InvalidArguments, "%d elements are called %q; say the role, or click a place", len(found), tools.Clean(phrase.Cut(in.Name, 60)))
 }

@@ -41,7 +41,7 @@ func (f *Files) Documents(ctx context.Context, path string, visit func(Document)
 		return "", errors.Join(f.trouble("read", s, fs.ErrNotExist), fs.ErrNotExist)
 	}
 	if !s.info.IsDir() {
-		return "", visit(Document{Path: s.abs, Size: s.info.Size(), Modified: s.info.ModTime(), Trusted: f.trusts(s.abs)})
+		return "", visit(Document{Path: s.abs, Size: s.info.Size(), Modified: s.info.ModTime(), Trusted: f.trustedNow(ctx, s.abs)})
 	}
 	dir, err := s.folder()
 	if err != nil {
@@ -52,7 +52,7 @@ func (f *Files) Documents(ctx context.Context, path string, visit func(Document)
 		if !e.info.Mode().IsRegular() {
 			return nil
 		}
-		return visit(Document{Path: e.abs, Size: e.info.Size(), Modified: e.info.ModTime(), Trusted: f.trusts(e.abs)})
+		return visit(Document{Path: e.abs, Size: e.info.Size(), Modified: e.info.ModTime(), Trusted: f.trustedNow(ctx, e.abs)})
 	}}
 	if err := w.run(ctx, dir, s.abs); err != nil {
 		return "", err
@@ -93,7 +93,7 @@ func (f *Files) ReadDocument(ctx context.Context, path string, limit int64) (Doc
 		return Document{}, f.trouble("read", s, err)
 	}
 	d := Document{Path: s.abs, Size: s.info.Size(), Modified: s.info.ModTime(), Content: b}
-	d.Source, d.Origins = f.origin(ctx, s, b)
+	d.Source, d.Origins = f.origin(ctx, s, digest(b))
 	return d, nil
 }
 

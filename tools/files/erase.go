@@ -15,6 +15,8 @@ func (f *Files) Eraser() erase.Eraser {
 		List: []erase.Table{
 			{Name: "outside_paths", Key: []string{"path"}, Names: []string{"path"}, Text: []string{"list"}},
 			{Name: "outside_contents", Key: []string{"digest"}, Text: []string{"list"}},
+			{Name: "outside_trees", Key: []string{"path", "id"}, Names: []string{"path"}, Text: []string{"list"}},
+			{Name: "vouched_contents", Key: []string{"digest"}},
 		},
 		Files: func(ctx context.Context, _ *erase.Erasure, s *erase.Scrubber) (erase.Erased, error) {
 			if f.undo.dir == "" {

@@ -65,6 +65,7 @@ type Files struct {
 	marks   marks
 	places  *protect.Places
 	mu      sync.Mutex // one write, move or trash at a time
+	runs    sync.Map   // ids of the runs that are tracked now, see TrackChanges
 
 	guidesMu sync.Mutex
 	guides   map[string]readGuide // by absolute path
@@ -127,8 +128,7 @@ type Place struct {
 	Folder  bool
 	Trusted bool // lies in a trusted folder
 	Drop    bool // lies in the drop folder
-	// Inert: a plain document by its name, no dot-file, nothing that runs, and
-	// not inside a repository.
+	// Inert: in no dot-folder, no dot-file, and not inside a repository.
 	Inert bool
 }
 
@@ -195,14 +195,14 @@ func (f *Files) trouble(what string, s *spot, err error) error {
 	if e, ok := errors.AsType[*tools.Error](err); ok {
 		return e
 	}
-	name := f.show(s.abs)
+	name := s.label()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return tools.Errorf(tools.NotFound, "there is no %s", name)
 	case errors.Is(err, fs.ErrPermission):
-		return &tools.Error{Code: tools.Failed, Message: "the system does not let Hob " + what + " " + name, Remedy: "check the file's permissions", Err: err}
+		return &tools.Error{Code: tools.Failed, Source: provenance.Tool, Message: "the system does not let Hob " + what + " " + string(name), Remedy: "check the file's permissions", Err: err}
 	case errors.Is(err, fs.ErrExist):
 		return tools.Errorf(tools.Conflict, "something is at %s already; nothing was changed", name)
 	}
-	return tools.Errorf(tools.CodeOf(err), "could not %s %s: %w", what, name, err)
+	return tools.Errorf(tools.CodeOf(err), "could not %s %s: %w", tools.Clean(what), name, err)
 }

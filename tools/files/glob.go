@@ -32,7 +32,7 @@ func newGlob(pattern string) (glob, error) {
 		parts := strings.Split(p, "/")
 		for _, s := range parts {
 			if _, err := path.Match(s, ""); err != nil {
-				return g, tools.Errorf(tools.InvalidArguments, "the pattern %q cannot be read; examples: *.pdf, report-*.{doc,docx}, **/*.go", pattern)
+				return g, tools.Errorf(tools.InvalidArguments, "the pattern %q cannot be read; examples: *.pdf, report-*.{doc,docx}, **/*.go", tools.Clean(pattern))
 			}
 		}
 		g.alts = append(g.alts, parts)

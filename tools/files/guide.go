@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -38,6 +37,7 @@ type readGuide struct {
 	size int64
 	at   time.Time
 	text string
+	sum  string // digest of the whole file
 }
 
 // Guide returns the AGENTS.md nearest to a path: in its folder or above it, up
@@ -91,29 +91,34 @@ func (f *Files) guideIn(dir string) (Guide, bool, error) {
 	if s.info == nil || !s.info.Mode().IsRegular() || s.info.Size() == 0 {
 		return Guide{}, false, nil
 	}
-	text, err := f.readGuide(s)
+	text, sum, err := f.readGuide(s)
 	if err != nil || strings.TrimSpace(text) == "" {
 		return Guide{}, false, err
 	}
-	src, _ := f.origin(context.Background(), s, []byte(text))
+	src, _ := f.origin(context.Background(), s, sum)
 	return Guide{Path: f.show(s.abs), Text: text, Source: src}, true, nil
 }
 
-func (f *Files) readGuide(s *spot) (string, error) {
+func (f *Files) readGuide(s *spot) (text, sum string, err error) {
 	f.guidesMu.Lock()
 	known, ok := f.guides[s.abs]
 	f.guidesMu.Unlock()
 	if ok && known.size == s.info.Size() && known.at.Equal(s.info.ModTime()) {
-		return known.text, nil
+		return known.text, known.sum, nil
 	}
-	b, err := s.head(guideBytes)
+	b, err := s.read(f.opt.MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil // it went away meanwhile
+		return "", "", nil // it went away meanwhile
 	}
 	if err != nil {
-		return "", f.trouble("read", s, err)
+		return "", "", f.trouble("read", s, err)
 	}
-	text, _, isText := decode(b)
+	sum = digest(b)
+	head, err := readAtMost(bytes.NewReader(b), guideBytes)
+	if err != nil {
+		return "", "", f.trouble("read", s, err)
+	}
+	text, _, isText := decode(head)
 	if !isText {
 		text = ""
 	}
@@ -122,31 +127,8 @@ func (f *Files) readGuide(s *spot) (string, error) {
 	if f.guides == nil || len(f.guides) >= guidesKept {
 		f.guides = map[string]readGuide{}
 	}
-	f.guides[s.abs] = readGuide{size: s.info.Size(), at: s.info.ModTime(), text: text}
-	return text, nil
-}
-
-// head returns the first n bytes of a regular file.
-func (s *spot) head(n int64) ([]byte, error) {
-	dir, _, err := s.parent(false)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = dir.Close() }()
-	_, name := s.dirName()
-	file, err := dir.OpenFile(name, os.O_RDONLY|openFlags, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	now, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !os.SameFile(s.info, now) || !now.Mode().IsRegular() {
-		return nil, errMoved
-	}
-	return readAtMost(file, n)
+	f.guides[s.abs] = readGuide{size: s.info.Size(), at: s.info.ModTime(), text: text, sum: sum}
+	return text, sum, nil
 }
 
 // readAtMost cuts a longer file at the end of a line.

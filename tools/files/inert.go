@@ -2,42 +2,17 @@ package files
 
 import (
 	"context"
-	"encoding/csv"
-	"errors"
-	"io"
-	"net/http"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode"
 
 	"hob/tools"
 )
 
-// inertTypes are the endings of files that no program runs.
-var inertTypes = []string{
-	".txt", ".md", ".csv", ".tsv", ".json", ".log", ".pdf", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".ics", ".vcf",
-	".docx", ".xlsx", ".pptx", ".odt", ".ods", ".odp", ".epub", ".mp3", ".m4a", ".wav", ".mp4", ".mov", ".zip",
-}
-
-// inertTexts are those of them that write_file can make: it writes text.
-var inertTexts = []string{".txt", ".md", ".csv", ".tsv", ".json", ".log"}
-
-// heeded are names of plain files that some program or agent does what they say.
-var heeded = []string{
-	"agents.md", "claude.md", "gemini.md", "skill.md", "soul.md", "user.md", "memory.md", "copilot-instructions.md", "llms.txt",
-	"package.json", "composer.json", "deno.json", "tsconfig.json", "mcp.json", "settings.json", "tasks.json", "launch.json",
-	"cmakelists.txt", "requirements.txt", "robots.txt",
-}
-
-// inert reports whether the name and the place are those of a plain document: no
-// dot-file, nothing that runs or is heeded, and not inside a repository.
+// inert reports whether a spot lies in no dot-folder and in no repository.
 func inert(s *spot) bool {
-	name := strings.ToLower(filepath.Base(s.abs))
-	if !slices.Contains(inertTypes, filepath.Ext(name)) || slices.Contains(heeded, name) {
-		return false
-	}
 	parts := split(s.rel)
 	for i, c := range parts {
 		if strings.HasPrefix(c, ".") {
@@ -55,73 +30,95 @@ func inert(s *spot) bool {
 	return true
 }
 
-// plain reports whether a text is what its name says, and makes nothing happen
-// where it is opened.
-func plain(name, text string) bool {
-	ext := strings.ToLower(filepath.Ext(name))
-	if !slices.Contains(inertTexts, ext) || strings.ContainsRune(text, 0) {
-		return false
-	}
-	head := strings.TrimLeft(text, "\ufeff \t\r\n")
-	if strings.HasPrefix(head, "#!") || strings.HasPrefix(head, "<?") || !strings.HasPrefix(http.DetectContentType([]byte(head)), "text/plain") {
-		return false
-	}
-	switch ext {
-	case ".csv":
-		return !formulas(text, ',') && !formulas(text, ';')
-	case ".tsv":
-		return !formulas(text, '\t')
-	}
-	return true
-}
-
-// formulas reports whether a table holds a cell that a spreadsheet would
-// calculate, which may fetch and run things. What cannot be read counts.
-func formulas(text string, comma rune) bool {
-	r := csv.NewReader(strings.NewReader(text))
-	r.Comma, r.LazyQuotes, r.FieldsPerRecord = comma, true, -1
-	for {
-		row, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			return false
-		}
-		if err != nil || slices.ContainsFunc(row, formula) {
-			return true
-		}
-	}
-}
-
-func formula(cell string) bool {
-	cell = strings.TrimLeftFunc(cell, func(r rune) bool { return unicode.IsSpace(r) || r == '"' || r == '\'' || r == '\ufeff' })
-	switch {
-	case cell == "":
-		return false
-	case strings.ContainsAny(cell[:1], "=@"):
-		return true
-	case strings.ContainsAny(cell[:1], "+-"): // numbers begin so, too
-		return strings.Trim(cell[1:], "0123456789.,:% €$£") != ""
-	}
-	return false
-}
-
-// judgeWrite says of a write whether it makes a new plain document in the drop
-// folder. Exact then holds it to that: what has come there meanwhile stays. A
-// folder whose files count as the owner's own words is none to drop things in.
-func (f *Files) judgeWrite(_ context.Context, in writeIn) tools.Judgement {
+// judgeWrite says of a write whether it may make a new document in the drop folder by
+// itself. With untrusted text in view it is then rendered, under a name of Hob's (see
+// runDrop). Exact holds it to that. A folder whose files count as the owner's own
+// words is none to drop things in.
+func (f *Files) judgeWrite(ctx context.Context, in writeIn) tools.Judgement {
 	p, err := f.Inspect(in.Path)
-	if err != nil || !p.Drop || !p.Inert || p.Trusted || p.Exists || in.Append || strings.HasSuffix(in.Path, "/") || !plain(p.Path, in.Content) {
-		return tools.Judgement{}
+	if err != nil || !p.Drop || !p.Inert || p.Trusted || p.Exists || in.Append || strings.HasSuffix(in.Path, "/") {
+		return tools.Judgement{Exact: f.boundState(ctx, in.Path)}
+	}
+	drop, err := f.Inspect(f.opt.Drop)
+	if err != nil || !drop.Inert || drop.Trusted {
+		return tools.Judgement{Exact: f.boundState(ctx, in.Path)}
+	}
+	if _, ok := renderFile(filepath.Ext(p.Path), in.Content); !ok {
+		return tools.Judgement{Exact: f.boundState(ctx, in.Path)}
 	}
 	return tools.Judgement{Inert: true, Exact: newFile(p.Path)}
 }
 
-func newFile(abs string) string { return "new file " + abs }
+const newFileMark = "new file "
+
+func newFile(abs string) string { return newFileMark + abs }
 
 // asJudged refuses to write elsewhere, or over something, where a new file was
 // allowed.
 func (f *Files) asJudged(s *spot, exact string) error {
-	if exact == "" || s.info == nil && exact == newFile(s.abs) {
+	if !strings.HasPrefix(exact, newFileMark) || s.info == nil && exact == newFile(s.abs) {
 		return nil
 	}
-	return tools.Errorf(tools.Conflict, "something has come to %s since the call was allowed; nothing was changed", f.show(s.abs))
+	return tools.Errorf(tools.Conflict, "something has come to %s since the call was allowed; nothing was changed", s.label())
+}
+
+// maxDropNames is how many names are tried for a file in the drop folder.
+const maxDropNames = 1000
+
+// runDrop makes a new file in the drop folder with untrusted text in view. Its name
+// is Hob's, of a form that no program gives a meaning, and its content is rendered:
+// who chose them may be a stranger.
+func (f *Files) runDrop(ctx context.Context, c tools.Call, in writeIn) (tools.Result, error) {
+	ext := filepath.Ext(in.Path)
+	content, ok := renderFile(ext, in.Content)
+	if !ok {
+		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "the content is no text that can be written there; nothing was written")
+	}
+	wanted := filepath.Base(in.Path)
+	in.Content = content
+	base := "hob-" + c.Now.Format("2006-01-02-150405") + slug(strings.TrimSuffix(wanted, ext))
+	for n := 1; n <= maxDropNames; n++ {
+		name := base + renderedExt(ext)
+		if n > 1 {
+			name = fmt.Sprintf("%s-%d%s", base, n, renderedExt(ext))
+		}
+		in.Path = filepath.Join(f.opt.Drop, name)
+		s, err := f.at(in.Path)
+		if err != nil {
+			return tools.Result{}, err
+		}
+		if s.info != nil {
+			s.Close()
+			continue
+		}
+		r, err := f.write(ctx, c, s, in)
+		if err != nil {
+			err = f.trouble("write", s, err)
+		} else {
+			r.Text += " Untrusted text is part of this conversation, so Hob chose the name and wrote links, pictures and formulas as plain text."
+		}
+		s.Close()
+		return r, err
+	}
+	return tools.Result{}, tools.Errorf(tools.Conflict, "there are too many files of this second in the drop folder")
+}
+
+// slug keeps of a name what has no meaning to any program: small letters and digits.
+func slug(name string) string {
+	var b strings.Builder
+	gap := true
+	for _, r := range strings.ToLower(name) {
+		switch {
+		case b.Len() >= 40:
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			if gap {
+				b.WriteByte('-')
+			}
+			gap = false
+			b.WriteRune(r)
+		default:
+			gap = true
+		}
+	}
+	return b.String()
 }

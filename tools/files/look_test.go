@@ -103,7 +103,7 @@ func TestInspect(t *testing.T) {
 		want Place
 	}{
 		{"notes.txt", Place{Path: b.path("Documents/notes.txt"), Exists: true, Inert: true}},
-		{"mine/x.sh", Place{Path: b.path("Documents/mine/x.sh"), Trusted: true}},
+		{"mine/x.sh", Place{Path: b.path("Documents/mine/x.sh"), Trusted: true, Inert: true}},
 		{"Hob/report.md", Place{Path: b.path("Documents/Hob/report.md"), Drop: true, Inert: true}},
 		{"Hob/.x.md", Place{Path: b.path("Documents/Hob/.x.md"), Drop: true}},
 		{"repo/x.md", Place{Path: b.path("Documents/repo/x.md")}},

@@ -14,14 +14,22 @@ import (
 	"hob/tools"
 )
 
-// Migrations are the tables of this package: which files Hob wrote with outside
-// text in view. Such a file is outside text when it is read again, wherever it
-// lies; so is a copy of it that somebody else made, by its digest. With name, it
-// is the name alone that was chosen so.
+// Migrations are the tables of this package: which files hold untrusted text
+// although they lie in a trusted folder, because Hob put them there: it wrote them
+// with untrusted text in view, moved them there, or ran a command that did. Such a
+// file is untrusted by its path, and a copy of it, or the file under a new name, by
+// its digest. With name, only the name of a file was chosen so.
+//
+// outside_trees are folders in which everything is untrusted: a folder that was
+// moved as a whole, and, with the id of a call, the trusted folders while a command
+// runs. vouched_contents are those that the owner vouched for.
 func Migrations() []store.Set {
 	return []store.Set{{Owner: "files", Steps: []string{`
 CREATE TABLE outside_paths (path TEXT PRIMARY KEY, list TEXT NOT NULL, name INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE outside_contents (digest TEXT PRIMARY KEY, list TEXT NOT NULL) WITHOUT ROWID;
+`, `
+CREATE TABLE outside_trees (path TEXT NOT NULL, id TEXT NOT NULL, list TEXT NOT NULL, PRIMARY KEY (path, id)) WITHOUT ROWID;
+CREATE TABLE vouched_contents (digest TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
 `}}}
 }
 
@@ -31,20 +39,39 @@ type marks struct{ st *store.Store }
 // note makes it durable, before the file is written, that a content comes from
 // outside and is put in a place.
 func (m marks) note(ctx context.Context, path string, content []byte, list []provenance.Origin) error {
+	return m.noteAll(ctx, []fileSum{{path: path, sum: digest(content)}}, list)
+}
+
+// noteAll is note for several files; the digest of one may be unknown ("").
+func (m marks) noteAll(ctx context.Context, files []fileSum, list []provenance.Origin) error {
 	return m.write(ctx, func(tx *store.Tx) error {
 		raw := encodeOrigins(list)
-		if _, err := tx.Exec(`INSERT INTO outside_paths (path, list, name) VALUES (?,?,0) ON CONFLICT (path) DO UPDATE SET list = excluded.list, name = 0`, path, raw); err != nil {
+		for _, f := range files {
+			if _, err := tx.Exec(`INSERT INTO outside_paths (path, list, name) VALUES (?,?,0) ON CONFLICT (path) DO UPDATE SET list = excluded.list, name = 0`, markKey(f.path), raw); err != nil {
+				return err
+			}
+		}
+		return noteSumsTx(tx, files, raw)
+	})
+}
+
+// noteSumsTx notes the contents of files alone: copies of them are untrusted.
+func noteSumsTx(tx *store.Tx, files []fileSum, raw string) error {
+	for _, f := range files {
+		if f.sum == "" {
+			continue
+		}
+		if _, err := tx.Exec(`INSERT INTO outside_contents (digest, list) VALUES (?,?) ON CONFLICT (digest) DO UPDATE SET list = excluded.list`, f.sum, raw); err != nil {
 			return err
 		}
-		_, err := tx.Exec(`INSERT INTO outside_contents (digest, list) VALUES (?,?) ON CONFLICT (digest) DO UPDATE SET list = excluded.list`, digest(content), raw)
-		return err
-	})
+	}
+	return nil
 }
 
 // named notes that a name was chosen with outside text in view.
 func (m marks) named(ctx context.Context, path string, list []provenance.Origin) error {
 	return m.write(ctx, func(tx *store.Tx) error {
-		_, err := tx.Exec(`INSERT INTO outside_paths (path, list, name) VALUES (?,?,1) ON CONFLICT (path) DO NOTHING`, path, encodeOrigins(list))
+		_, err := tx.Exec(`INSERT INTO outside_paths (path, list, name) VALUES (?,?,1) ON CONFLICT (path) DO NOTHING`, markKey(path), encodeOrigins(list))
 		return err
 	})
 }
@@ -58,10 +85,10 @@ func (m marks) settle(ctx context.Context, path string, content []byte) error {
 		return nil
 	}
 	return m.write(ctx, func(tx *store.Tx) error {
-		if _, err := tx.Exec(`DELETE FROM outside_paths WHERE path = ?`, path); err != nil {
+		if _, err := tx.Exec(`DELETE FROM outside_paths WHERE path = ?`, markKey(path)); err != nil {
 			return err
 		}
-		_, err := tx.Exec(`INSERT INTO outside_paths (path, list, name) SELECT ?, list, 0 FROM outside_contents WHERE digest = ?`, path, digest(content))
+		_, err := tx.Exec(`INSERT INTO outside_paths (path, list, name) SELECT ?, list, 0 FROM outside_contents WHERE digest = ?`, markKey(path), digest(content))
 		return err
 	})
 }
@@ -79,7 +106,7 @@ func (m marks) replaced(ctx context.Context, path string, former []byte) error {
 				return err
 			}
 		}
-		_, err := tx.Exec(`DELETE FROM outside_paths WHERE path = ?`, path)
+		_, err := tx.Exec(`DELETE FROM outside_paths WHERE path = ?`, markKey(path))
 		return err
 	})
 }
@@ -91,42 +118,70 @@ func (m marks) move(ctx context.Context, from, to string) (done func() error, er
 	if _, any, err := m.below(ctx, from); err != nil || !any {
 		return func() error { return nil }, err
 	}
+	from, to = markKey(from), markKey(to)
 	low, high := under(from)
 	err = m.write(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(`INSERT OR REPLACE INTO outside_paths (path, list, name)
 			SELECT ? || substr(path, ?), list, name FROM outside_paths WHERE path = ? OR path >= ? AND path < ?`, to, len([]rune(from))+1, from, low, high)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(`INSERT OR REPLACE INTO outside_trees (path, id, list)
+			SELECT ? || substr(path, ?), '', list FROM outside_trees WHERE path = ? OR path >= ? AND path < ?`, to, len([]rune(from))+1, from, low, high)
 		return err
 	})
-	return func() error {
-		return m.write(ctx, func(tx *store.Tx) error {
-			_, err := tx.Exec(`DELETE FROM outside_paths WHERE path = ? OR path >= ? AND path < ?`, from, low, high)
+	return func() error { return m.drop(ctx, from) }, err
+}
+
+// drop removes the marks of a place and of everything below it, except those of
+// commands that are running.
+func (m marks) drop(ctx context.Context, path string) error {
+	path = markKey(path)
+	low, high := under(path)
+	return m.write(ctx, func(tx *store.Tx) error {
+		if _, err := tx.Exec(`DELETE FROM outside_paths WHERE path = ? OR path >= ? AND path < ?`, path, low, high); err != nil {
 			return err
-		})
-	}, err
+		}
+		_, err := tx.Exec(`DELETE FROM outside_trees WHERE id = '' AND (path = ? OR path >= ? AND path < ?)`, path, low, high)
+		return err
+	})
 }
 
 // unnamed drops the mark of a name that is no more.
 func (m marks) unnamed(ctx context.Context, path string) error {
 	return m.write(ctx, func(tx *store.Tx) error {
-		_, err := tx.Exec(`DELETE FROM outside_paths WHERE path = ? AND name = 1`, path)
+		_, err := tx.Exec(`DELETE FROM outside_paths WHERE path = ? AND name = 1`, markKey(path))
 		return err
 	})
 }
 
 // at are the origins of the content of a place.
 func (m marks) at(ctx context.Context, path string) ([]provenance.Origin, bool, error) {
-	return m.one(ctx, `SELECT list FROM outside_paths WHERE path = ? AND name = 0`, path)
+	list, found, err := m.one(ctx, `SELECT list FROM outside_paths WHERE path = ? AND name = 0`, markKey(path))
+	if found || err != nil {
+		return list, found, err
+	}
+	return m.within(ctx, path)
 }
 
 // copyOf are the origins of a content, wherever it lies.
 func (m marks) copyOf(ctx context.Context, content []byte) ([]provenance.Origin, bool, error) {
-	return m.one(ctx, `SELECT list FROM outside_contents WHERE digest = ?`, digest(content))
+	return m.copyOfSum(ctx, digest(content))
+}
+
+func (m marks) copyOfSum(ctx context.Context, sum string) ([]provenance.Origin, bool, error) {
+	return m.one(ctx, `SELECT list FROM outside_contents WHERE digest = ? AND digest NOT IN (SELECT digest FROM vouched_contents)`, sum)
 }
 
 // below are the origins of what lies in a place or below it, names included.
 func (m marks) below(ctx context.Context, path string) ([]provenance.Origin, bool, error) {
-	low, high := under(path)
-	return m.one(ctx, `SELECT list FROM outside_paths WHERE path = ? OR path >= ? AND path < ? LIMIT 1`, path, low, high)
+	low, high := under(markKey(path))
+	list, found, err := m.one(ctx, `SELECT list FROM outside_paths WHERE path = ?1 OR path >= ?2 AND path < ?3
+		UNION ALL SELECT list FROM outside_trees WHERE path >= ?2 AND path < ?3 LIMIT 1`, markKey(path), low, high)
+	if found || err != nil {
+		return list, found, err
+	}
+	return m.within(ctx, path)
 }
 
 // under bounds the paths below a folder.
@@ -172,12 +227,17 @@ func encodeOrigins(list []provenance.Origin) string {
 	return string(b)
 }
 
-// origin is whose text a file's content is, and from where it came. What cannot
-// be looked up is outside.
-func (f *Files) origin(ctx context.Context, s *spot, content []byte) (provenance.Source, []provenance.Origin) {
+// origin returns whose text a file's content is, and from where it came. The
+// content is named by its digest. What cannot be looked up is outside.
+func (f *Files) origin(ctx context.Context, s *spot, sum string) (provenance.Source, []provenance.Origin) {
 	list, marked, err := f.marks.at(ctx, s.abs)
 	if err == nil && !marked {
-		list, marked, err = f.marks.copyOf(ctx, content)
+		list, marked, err = f.marks.copyOfSum(ctx, sum)
+	}
+	if err == nil && marked && f.source(s) == provenance.Owner {
+		var vouched bool
+		vouched, err = f.marks.vouched(ctx, sum)
+		marked = !vouched
 	}
 	if f.source(s) == provenance.Owner && !marked && err == nil {
 		return provenance.Owner, nil

@@ -31,6 +31,9 @@ type moveUndo struct {
 	From string   `json:"from"`
 	To   string   `json:"to"`
 	Made []string `json:"made,omitempty"` // folders made for it, below To's allowed folder
+	// Own is the digest of what was moved out of a trusted folder and was the
+	// owner's own: it is so again when it is moved back unchanged.
+	Own string `json:"own,omitempty"`
 }
 
 func (f *Files) moveFile() tools.Tool {
@@ -42,6 +45,7 @@ func (f *Files) moveFile() tools.Tool {
 		},
 		Paths:   func(in moveIn) []string { return f.paths(in.Source, in.Destination) },
 		Summary: func(in moveIn) string { return "Move " + in.Source + " to " + in.Destination },
+		Judge:   f.judgeMove,
 		Run:     f.runMove,
 		Undo:    f.undoMove,
 		Redo:    f.redoMove,
@@ -75,15 +79,16 @@ func (f *Files) runMove(ctx context.Context, c tools.Call, in moveIn) (tools.Res
 			return tools.Result{}, err
 		}
 	}
-	made, err := f.move(ctx, from, to)
+	u := moveUndo{From: from.abs, To: to.abs}
+	marked, err := f.move(ctx, from, to, &u)
 	if err != nil {
 		return tools.Result{}, err
 	}
-	u := moveUndo{From: from.abs, To: to.abs, Made: made}
 	return tools.Result{
-		Text: fmt.Sprintf("Moved %s to %s.", f.show(from.abs), f.show(to.abs)),
-		Data: moveOut{From: from.abs, To: to.abs},
-		Undo: tools.NewUndo("move "+f.show(to.abs)+" back to "+f.show(from.abs), u),
+		Source: provenance.Tool,
+		Text:   fmt.Sprintf("Moved %s to %s.", from.shown(), to.shown()) + marked.note(to),
+		Data:   moveOut{From: from.abs, To: to.abs},
+		Undo:   tools.NewUndo("move "+to.shown()+" back to "+from.shown(), u),
 	}, nil
 }
 
@@ -93,13 +98,13 @@ func (f *Files) removable(s *spot, done string) error {
 	case s.info == nil:
 		return f.trouble("find", s, fs.ErrNotExist)
 	case s.rel == ".":
-		return tools.Errorf(tools.PolicyDenied, "%s is itself an allowed folder and cannot be %s", f.show(s.abs), done)
+		return tools.Errorf(tools.PolicyDenied, "%s is itself an allowed folder and cannot be %s", s.label(), tools.Clean(done))
 	case s.linked:
-		return tools.Errorf(tools.Unsupported, "this is a link to %s and cannot be %s; name the file itself", f.show(s.abs), done)
+		return tools.Errorf(tools.Unsupported, "this is a link to %s and cannot be %s; name the file itself", s.label(), tools.Clean(done))
 	case !s.info.IsDir() && !s.info.Mode().IsRegular():
-		return f.special(s.abs)
+		return special(s.label())
 	}
-	return f.holdsProtected(s.abs)
+	return s.holdsProtected()
 }
 
 // target resolves the destination; an existing folder means into it.
@@ -110,13 +115,14 @@ func (f *Files) target(from *spot, path string) (*spot, error) {
 	}
 	into := to.info != nil && to.info.IsDir() || to.info == nil && strings.HasSuffix(path, "/")
 	if into {
-		abs := filepath.Join(to.abs, filepath.Base(from.abs))
+		given, abs := filepath.Join(to.given, filepath.Base(from.given)), filepath.Join(to.abs, filepath.Base(from.abs))
 		to.Close()
 		if to, err = f.at(abs); err != nil {
 			return nil, err
 		}
+		to.given = given
 	}
-	err = f.guardedRepository(to.abs)
+	err = to.guardedRepository()
 	switch {
 	case err != nil:
 	case to.info != nil:
@@ -133,20 +139,23 @@ func (f *Files) target(from *spot, path string) (*spot, error) {
 	return to, nil
 }
 
-func (f *Files) move(ctx context.Context, from, to *spot) (made []string, err error) {
+// move renames from to to. What is untrusted at from is untrusted at to as well. It
+// completes u, which says in Own what of it is the owner's own if it is unchanged.
+func (f *Files) move(ctx context.Context, from, to *spot, u *moveUndo) (marked carried, err error) {
 	src, _, err := from.parent(false)
 	if err != nil {
-		return nil, f.trouble("open the folder of", from, err)
+		return false, f.trouble("open the folder of", from, err)
 	}
 	defer func() { _ = src.Close() }()
 	dst, made, err := to.parent(true)
 	if err != nil {
-		return nil, f.trouble("open the folder of", to, err)
+		return false, f.trouble("open the folder of", to, err)
 	}
 	defer func() { _ = dst.Close() }()
-	moved, err := f.marks.move(ctx, from.abs, to.abs)
+	marked, moved, err := f.carryMarks(ctx, from, to, u)
 	if err != nil {
-		return nil, err
+		to.unmake(made)
+		return false, err
 	}
 	_, old := from.dirName()
 	_, name := to.dirName()
@@ -157,14 +166,15 @@ func (f *Files) move(ctx context.Context, from, to *spot) (made []string, err er
 	if err != nil {
 		to.unmake(made)
 		if !errors.Is(err, fs.ErrExist) {
-			err = errors.Join(err, f.marks.settle(ctx, to.abs, nil))
+			err = errors.Join(err, f.marks.drop(ctx, to.abs))
 		}
 		if errors.Is(err, fs.ErrExist) {
-			return nil, f.trouble("move to", to, err)
+			return false, f.trouble("move to", to, err)
 		}
-		return nil, f.trouble("move", from, err)
+		return false, f.trouble("move", from, err)
 	}
-	return made, moved()
+	u.Made = made
+	return marked, moved()
 }
 
 // carry moves a file between devices: a synced copy first, then the original
@@ -172,7 +182,7 @@ func (f *Files) move(ctx context.Context, from, to *spot) (made []string, err er
 func (f *Files) carry(ctx context.Context, from *spot, src *os.Root, to *spot, dst *os.Root) error {
 	if from.info.IsDir() {
 		return &tools.Error{
-			Code: tools.Unsupported, Message: f.show(from.abs) + " is a folder, and " + f.show(to.abs) + " is on another device",
+			Code: tools.Unsupported, Source: provenance.Tool, Message: from.shown() + " is a folder, and " + to.shown() + " is on another device",
 			Remedy: "move its files one by one",
 		}
 	}
@@ -241,7 +251,7 @@ func (f *Files) undoMove(ctx context.Context, data json.RawMessage) (string, err
 	}
 	defer now.Close()
 	if now.info == nil {
-		return "", tools.Errorf(tools.Conflict, "%s is not there any more", f.show(now.abs))
+		return "", tools.Errorf(tools.Conflict, "%s is not there any more", now.label())
 	}
 	back, err := f.at(u.From)
 	if err != nil {
@@ -249,14 +259,16 @@ func (f *Files) undoMove(ctx context.Context, data json.RawMessage) (string, err
 	}
 	defer back.Close()
 	if back.info != nil {
-		return "", tools.Errorf(tools.Conflict, "something else is at %s now; undoing would destroy it", f.show(back.abs))
+		return "", tools.Errorf(tools.Conflict, "something else is at %s now; undoing would destroy it", back.label())
 	}
-	if _, err := f.move(ctx, now, back); err != nil {
+	made := u.Made
+	marked, err := f.move(ctx, now, back, &u)
+	if err != nil {
 		return "", err
 	}
 	if err := f.marks.unnamed(ctx, back.abs); err != nil {
 		return "", err
 	}
-	now.unmake(u.Made)
-	return fmt.Sprintf("Moved %s back to %s.", f.show(now.abs), f.show(back.abs)), nil
+	now.unmake(made)
+	return fmt.Sprintf("Moved %s back to %s.", now.shown(), back.shown()) + marked.note(back), nil
 }

@@ -26,7 +26,7 @@ func (f *Files) expand(path string) (string, error) {
 	case strings.HasPrefix(path, "~/"), runtime.GOOS == "windows" && strings.HasPrefix(path, `~\`):
 		return filepath.Join(f.home, path[2:]), nil
 	case strings.HasPrefix(path, "~"):
-		return "", tools.Errorf(tools.InvalidArguments, "%s: only ~/ is known, not other people's homes", phrase.Cut(path, 60))
+		return "", tools.Errorf(tools.InvalidArguments, "%s: only ~/ is known, not other people's homes", tools.Clean(phrase.Cut(path, 60)))
 	}
 	return path, nil
 }
@@ -50,7 +50,7 @@ func (f *Files) clean(path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		// "\x" and "C:x" of Windows are neither absolute nor below a folder.
 		if filepath.VolumeName(path) != "" || os.IsPathSeparator(path[0]) {
-			return "", tools.Errorf(tools.InvalidArguments, "%s: write the whole path, with its drive", phrase.Cut(path, 60))
+			return "", tools.Errorf(tools.InvalidArguments, "%s: write the whole path, with its drive", tools.Clean(phrase.Cut(path, 60)))
 		}
 		if len(f.allowed) == 0 {
 			return "", f.notAllowed(path, "")
@@ -213,5 +213,5 @@ func (f *Files) Watchable(path string) error {
 	if real, err := filepath.EvalSymlinks(abs); err == nil {
 		abs = real
 	}
-	return f.guarded(abs)
+	return f.guarded(abs, f.show(abs))
 }

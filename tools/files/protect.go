@@ -10,43 +10,42 @@ import (
 )
 
 // guarded refuses protected places. abs has its links resolved.
-func (f *Files) guarded(abs string) error {
+func (f *Files) guarded(abs string, label any) error {
 	if why := f.places.Why(abs); why != "" {
-		return f.protected(abs, why)
+		return protected(label, why)
 	}
 	return nil
 }
 
 // guardedRepository refuses changes to the inside of a repository.
-func (f *Files) guardedRepository(abs string) error {
-	for _, c := range protect.Split(abs) {
+func (s *spot) guardedRepository() error {
+	for _, c := range protect.Split(s.abs) {
 		if strings.EqualFold(c, ".git") {
-			return f.protected(abs, "it is the inside of a repository")
+			return protected(s.label(), "it is the inside of a repository")
 		}
 	}
 	return nil
 }
 
 // holdsProtected refuses to move a folder away with a protected place in it.
-func (f *Files) holdsProtected(abs string) error {
-	if place := f.places.Holds(abs); place != "" {
-		return f.protected(abs, f.show(place)+" lies in it")
+func (s *spot) holdsProtected() error {
+	if place := s.f.places.Holds(s.abs); place != "" {
+		return protected(s.label(), s.f.show(place)+" lies in it")
 	}
-	return f.guardedRepository(abs)
+	return s.guardedRepository()
 }
 
 // oneName refuses a file that has other names (hard links): one of them may lie
 // in a place that must not be read, or would change with this one.
-func (f *Files) oneName(dir *os.Root, name, abs string, info fs.FileInfo, remedy string) error {
+func oneName(dir *os.Root, name string, label any, info fs.FileInfo, remedy string) error {
 	n, err := links(dir, name, info)
 	if err != nil {
 		return err
 	}
 	if n > 1 {
-		return &tools.Error{
-			Code: tools.Unsupported, Err: ErrLinked, Remedy: remedy,
-			Message: f.show(abs) + " has other names elsewhere (hard links), which may lie in a protected place",
-		}
+		e := tools.Errorf(tools.Unsupported, "%s has other names elsewhere (hard links), which may lie in a protected place", label)
+		e.Err, e.Remedy = ErrLinked, remedy
+		return e
 	}
 	return nil
 }

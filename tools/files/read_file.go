@@ -62,15 +62,15 @@ func (f *Files) runRead(ctx context.Context, _ tools.Call, in readIn) (tools.Res
 	}
 	out := readOut{Path: s.abs, Size: int64(len(b))}
 	var r tools.Result
-	r.Source, r.Origins = f.origin(ctx, s, b)
+	r.Source, r.Origins = f.origin(ctx, s, digest(b))
 	text, note, ok := decode(b)
 	switch {
 	case len(b) == 0:
 		r.Source, r.Origins = provenance.Tool, nil
-		r.Text = f.show(s.abs) + " is empty."
+		r.Text = s.shown() + " is empty."
 	case !ok:
 		out.Binary = true
-		r.Text = fmt.Sprintf("%s is %s, %s; it is not shown.", f.show(s.abs), describe(s.abs, b), size(int64(len(b))))
+		r.Text = fmt.Sprintf("%s is %s, %s; it is not shown.", s.shown(), describe(s.abs, b), size(int64(len(b))))
 	default:
 		r.Text, err = page(text, note, in, &out)
 	}
@@ -87,7 +87,7 @@ func page(text, note string, in readIn, out *readOut) (string, error) {
 	out.Lines = len(lines)
 	from := max(in.Offset, 1)
 	if from > len(lines) {
-		return "", tools.Errorf(tools.InvalidArguments, "the file has only %s", plural(len(lines), "line", "lines"))
+		return "", tools.Errorf(tools.InvalidArguments, "the file has only %s", tools.Clean(plural(len(lines), "line", "lines")))
 	}
 	limit := in.Limit
 	if limit == 0 || limit > shownLines {

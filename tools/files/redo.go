@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"hob/platform/trash"
 	"hob/tools"
 )
 
@@ -32,28 +31,29 @@ func (f *Files) redoMove(ctx context.Context, data json.RawMessage) (string, jso
 	}
 	defer to.Close()
 	if to.info != nil {
-		return "", nil, tools.Errorf(tools.Conflict, "something else is at %s now; doing it again would destroy it", f.show(to.abs))
+		return "", nil, tools.Errorf(tools.Conflict, "something else is at %s now; doing it again would destroy it", to.label())
 	}
-	if u.Made, err = f.move(ctx, from, to); err != nil {
+	marked, err := f.move(ctx, from, to, &u)
+	if err != nil {
 		return "", nil, err
 	}
 	data, err = json.Marshal(u)
-	return fmt.Sprintf("Moved %s to %s again.", f.show(from.abs), f.show(to.abs)), data, err
+	return fmt.Sprintf("Moved %s to %s again.", from.shown(), to.shown()) + marked.note(to), data, err
 }
 
 // redoTrash throws away again what undoTrash restored.
 func (f *Files) redoTrash(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error) {
-	var item trash.Item
+	var item trashUndo
 	if err := json.Unmarshal(data, &item); err != nil {
 		return "", nil, tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	item, s, err := f.throwAway(item.Original, time.Now())
+	item, s, err := f.throwAway(ctx, item.Original, time.Now())
 	if err != nil {
 		return "", nil, err
 	}
 	defer s.Close()
 	data, err = json.Marshal(item)
-	return fmt.Sprintf("Moved %s to the trash again.", f.show(s.abs)), data, err
+	return fmt.Sprintf("Moved %s to the trash again.", s.shown()), data, err
 }

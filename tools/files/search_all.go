@@ -55,7 +55,7 @@ func (f *Files) searchAll(ctx context.Context, in searchIn, query string, patter
 		said = strings.TrimSpace(said + "\n(Found by " + by.By + ", which may not know the newest files.)")
 	}
 	r.out.Complete = said == ""
-	result := tools.Result{Text: r.text("your folders", in.Query, said), Data: r.out}
+	result := tools.Result{Source: provenance.Tool, Text: r.text("your folders", in.Query, said), Data: r.out}
 	if len(r.out.Matches) > 0 || len(r.w.heavies) > 0 {
 		result.Source, result.Origins = r.sources(ctx)
 	}
@@ -124,7 +124,7 @@ func (r *search) one(ctx context.Context, path string, pattern glob) error {
 	err = r.look(ctx, e)
 	// A file that was read and does not hold the text is one that an index takes for it
 	// by a form of its word.
-	if err == nil && len(r.out.Matches) == before && r.out.Searched == read && !r.names && s.info.Mode().IsRegular() && r.f.oneName(dir, name, s.abs, s.info, "") == nil {
+	if err == nil && len(r.out.Matches) == before && r.out.Searched == read && !r.names && s.info.Mode().IsRegular() && oneName(dir, name, s.label(), s.info, "") == nil {
 		r.out.Matches = append(r.out.Matches, match{Path: e.rel, Text: "(in its text, as the index says)"})
 	}
 	return err

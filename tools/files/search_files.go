@@ -78,7 +78,7 @@ func (f *Files) runSearch(ctx context.Context, _ tools.Call, in searchIn) (tools
 	if strings.TrimSpace(in.Path) == "" {
 		return f.searchAll(ctx, in, query, pattern)
 	}
-	s, err := f.at(in.Path)
+	s, err := f.folderAt(in.Path)
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -100,7 +100,7 @@ func (f *Files) runSearch(ctx context.Context, _ tools.Call, in searchIn) (tools
 	}
 	said := r.w.said()
 	r.out.Complete = said == ""
-	result := tools.Result{Text: r.text(f.show(s.abs), in.Query, said), Data: r.out}
+	result := tools.Result{Source: provenance.Tool, Text: r.text(s.shown(), in.Query, said), Data: r.out}
 	result.Source, result.Origins = f.origins(ctx, s)
 	if r.copied != nil && !result.Source.Tainted() {
 		result.Source, result.Origins = provenance.Outside, r.copied
@@ -132,7 +132,7 @@ func (r *search) lines(ctx context.Context, e entry) error {
 		r.w.stopped = "it ended after " + size(maxScanned) + " of text"
 		return errStop
 	}
-	b, err := r.f.content(e.dir, e.name, e.abs, r.f.opt.MaxFile)
+	b, err := readRegular(e.dir, e.name, e.rel, r.f.opt.MaxFile)
 	if errors.Is(err, errTooLarge) {
 		r.w.left["larger than "+size(r.f.opt.MaxFile)]++
 		return nil

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"hob/platform/provenance"
 	"hob/tools"
 )
 
@@ -16,41 +17,50 @@ type spot struct {
 	root   *os.Root // the allowed folder
 	rel    string   // below root, no component a link
 	abs    string
+	given  string      // absolute, as the caller named it, links and all
 	info   fs.FileInfo // nil when nothing is there
 	linked bool
 }
 
 // at resolves a path given by a model or the owner and opens its allowed
 // folder. The caller closes the spot.
-func (f *Files) at(path string) (*spot, error) {
+func (f *Files) at(path string) (*spot, error) { return f.locate(path, false) }
+
+// folderAt is at for a tool that works on a folder.
+func (f *Files) folderAt(path string) (*spot, error) { return f.locate(path, true) }
+
+func (f *Files) locate(path string, isFolder bool) (*spot, error) {
 	abs, err := f.clean(path)
 	if err != nil {
 		return nil, err
 	}
 	folder, rel, ok := f.find(abs)
-	if !ok {
+	switch {
+	case !ok && isFolder:
+		return nil, f.folderNotAllowed(abs)
+	case !ok:
 		return nil, f.notAllowed(abs, "")
 	}
 	real, err := filepath.EvalSymlinks(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &tools.Error{
-			Code: tools.NotFound, Err: err, Message: "the allowed folder " + f.show(folder) + " does not exist",
+			Code: tools.NotFound, Source: provenance.Tool, Err: err, Message: "the allowed folder " + f.show(folder) + " does not exist",
 			Remedy: "make it, or take it out of files.allowed",
 		}
 	}
 	if err != nil {
-		return nil, tools.Errorf(tools.Failed, "could not open %s: %w", f.show(folder), err)
+		return nil, tools.Errorf(tools.Failed, "could not open %s: %w", tools.Clean(f.show(folder)), err)
 	}
 	root, err := os.OpenRoot(real)
 	if err != nil {
-		return nil, tools.Errorf(tools.Failed, "could not open %s: %w", f.show(folder), err)
+		return nil, tools.Errorf(tools.Failed, "could not open %s: %w", tools.Clean(f.show(folder)), err)
 	}
-	s := &spot{f: f, root: root, abs: abs}
+	s := &spot{f: f, root: root, abs: abs, given: abs}
 	r, err := f.resolve(root, abs, rel)
 	if err == nil {
 		s.rel, s.info, s.linked = r.rel, r.info, r.linked
 		s.abs = filepath.Join(real, r.rel)
-		err = f.guarded(s.abs)
+		err = f.guarded(s.abs, s.label())
 	}
 	if err != nil {
 		s.Close()
@@ -61,6 +71,13 @@ func (f *Files) at(path string) (*spot, error) {
 
 // Close releases the folder's handle.
 func (s *spot) Close() { _ = s.root.Close() }
+
+// shown names the spot to the owner as the caller named it. A name that a link
+// leads to was perhaps chosen by somebody else, and is not repeated.
+func (s *spot) shown() string { return s.f.show(s.given) }
+
+// label is shown for error messages: it holds no text but the caller's own.
+func (s *spot) label() tools.Clean { return tools.Clean(s.shown()) }
 
 // dirName is the spot's parent below the root, and its name there.
 func (s *spot) dirName() (dir, name string) { return filepath.Dir(s.rel), filepath.Base(s.rel) }
@@ -148,7 +165,7 @@ func (s *spot) folder() (*os.Root, error) {
 	case s.info == nil:
 		return nil, fs.ErrNotExist
 	case !s.info.IsDir():
-		return nil, tools.Errorf(tools.InvalidArguments, "%s is a file, not a folder", s.f.show(s.abs))
+		return nil, tools.Errorf(tools.InvalidArguments, "%s is a file, not a folder", s.label())
 	}
 	return openDir(s.root, s.rel)
 }
@@ -168,7 +185,7 @@ func (s *spot) open(limit int64) (*os.File, error) {
 		return nil, fs.ErrNotExist
 	}
 	if s.info.IsDir() {
-		return nil, tools.Errorf(tools.InvalidArguments, "%s is a folder; list_directory shows what is in it", s.f.show(s.abs))
+		return nil, tools.Errorf(tools.InvalidArguments, "%s is a folder; list_directory shows what is in it", s.label())
 	}
 	dir, _, err := s.parent(false)
 	if err != nil {
@@ -176,12 +193,12 @@ func (s *spot) open(limit int64) (*os.File, error) {
 	}
 	defer func() { _ = dir.Close() }()
 	_, name := s.dirName()
-	return s.f.openIn(dir, name, s.abs, limit)
+	return openIn(dir, name, s.label(), limit)
 }
 
-// content reads a regular file of the open folder dir.
-func (f *Files) content(dir *os.Root, name, abs string, limit int64) ([]byte, error) {
-	file, err := f.openIn(dir, name, abs, limit)
+// readRegular reads a regular file of the open folder dir.
+func readRegular(dir *os.Root, name string, label any, limit int64) ([]byte, error) {
+	file, err := openIn(dir, name, label, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -200,21 +217,21 @@ func whole(file *os.File, limit int64) ([]byte, error) {
 
 // openIn opens a regular file of the open folder dir. It looks before it
 // opens, opens without waiting for the other end of a pipe, and looks again.
-func (f *Files) openIn(dir *os.Root, name, abs string, limit int64) (*os.File, error) {
+func openIn(dir *os.Root, name string, label any, limit int64) (*os.File, error) {
 	before, err := dir.Lstat(name)
 	if err != nil {
 		return nil, err
 	}
 	if !before.Mode().IsRegular() {
-		return nil, f.special(abs)
+		return nil, special(label)
 	}
-	if err := f.oneName(dir, name, abs, before, "make a copy of it, which has one name, and read that"); err != nil {
+	if err := oneName(dir, name, label, before, "make a copy of it, which has one name, and read that"); err != nil {
 		return nil, err
 	}
 	if before.Size() > limit {
-		return nil, &tools.Error{
-			Code: tools.Unsupported, Message: f.show(abs) + " has " + size(before.Size()) + "; at most " + size(limit) + " can be read", Err: errTooLarge,
-		}
+		e := tools.Errorf(tools.Unsupported, "%s has %s; at most %s can be read", label, tools.Clean(size(before.Size())), tools.Clean(size(limit)))
+		e.Err = errTooLarge
+		return nil, e
 	}
 	file, err := dir.OpenFile(name, os.O_RDONLY|openFlags, 0)
 	if err != nil {

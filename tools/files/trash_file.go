@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"time"
 
+	"hob/platform/provenance"
 	"hob/platform/trash"
 	"hob/tools"
 )
@@ -21,6 +22,14 @@ type trashOut struct {
 	Path string `json:"path"`
 }
 
+// trashUndo is what undoing needs.
+type trashUndo struct {
+	trash.Item
+	// Own is the digest of what lay in a trusted folder and was the owner's own: it is
+	// so again when it comes out of the trash unchanged.
+	Own string `json:"own,omitempty"`
+}
+
 func (f *Files) trashFile() tools.Tool {
 	return tools.New(tools.Def[trashIn]{
 		Spec: tools.Spec{
@@ -30,6 +39,7 @@ func (f *Files) trashFile() tools.Tool {
 		},
 		Paths:   func(in trashIn) []string { return f.paths(in.Path) },
 		Summary: func(in trashIn) string { return "Move " + in.Path + " to the trash" },
+		Judge:   f.judgeTrash,
 		Run:     f.runTrash,
 		Undo:    f.undoTrash,
 		Redo:    f.redoTrash,
@@ -42,21 +52,22 @@ func (f *Files) runTrash(ctx context.Context, c tools.Call, in trashIn) (tools.R
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	item, s, err := f.throwAway(in.Path, c.Now)
+	item, s, err := f.throwAway(ctx, in.Path, c.Now)
 	if err != nil {
 		return tools.Result{}, err
 	}
 	defer s.Close()
 	return tools.Result{
-		Text: fmt.Sprintf("Moved %s to the trash.", f.show(s.abs)),
-		Data: trashOut{Path: s.abs},
-		Undo: tools.NewUndo("restore "+f.show(s.abs)+" from the trash", item),
+		Source: provenance.Tool,
+		Text:   fmt.Sprintf("Moved %s to the trash.", s.shown()),
+		Data:   trashOut{Path: s.abs},
+		Undo:   tools.NewUndo("restore "+s.shown()+" from the trash", item),
 	}, nil
 }
 
 // throwAway moves something to the trash. The caller holds f.mu, and closes the
 // spot unless there is an error.
-func (f *Files) throwAway(path string, at time.Time) (item trash.Item, _ *spot, err error) {
+func (f *Files) throwAway(ctx context.Context, path string, at time.Time) (item trashUndo, _ *spot, err error) {
 	s, err := f.at(path)
 	if err != nil {
 		return item, nil, err
@@ -75,10 +86,13 @@ func (f *Files) throwAway(path string, at time.Time) (item trash.Item, _ *spot, 
 	}
 	defer func() { _ = dir.Close() }()
 	_, name := s.dirName()
-	item, err = f.opt.Trash.Put(dir, name, at)
+	if item.Own, err = f.ownSum(ctx, s); err != nil {
+		return item, nil, err
+	}
+	item.Item, err = f.opt.Trash.Put(dir, name, at)
 	if errors.Is(err, trash.ErrNoTrash) {
 		return item, nil, &tools.Error{
-			Code: tools.Unsupported, Err: err, Message: "there is no trash for the place of " + f.show(s.abs) + ", so it was left alone",
+			Code: tools.Unsupported, Source: provenance.Tool, Err: err, Message: "there is no trash for the place of " + s.shown() + ", so it was left alone",
 			Remedy: "move it to another folder first, or delete it yourself",
 		}
 	}
@@ -88,8 +102,8 @@ func (f *Files) throwAway(path string, at time.Time) (item trash.Item, _ *spot, 
 	return item, s, nil
 }
 
-func (f *Files) undoTrash(_ context.Context, data json.RawMessage) (string, error) {
-	var item trash.Item
+func (f *Files) undoTrash(ctx context.Context, data json.RawMessage) (string, error) {
+	var item trashUndo
 	if err := json.Unmarshal(data, &item); err != nil {
 		return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
 	}
@@ -101,7 +115,7 @@ func (f *Files) undoTrash(_ context.Context, data json.RawMessage) (string, erro
 	}
 	defer s.Close()
 	if s.info != nil {
-		return "", tools.Errorf(tools.Conflict, "something else is at %s now; undoing would destroy it", f.show(s.abs))
+		return "", tools.Errorf(tools.Conflict, "something else is at %s now; undoing would destroy it", s.label())
 	}
 	dir, made, err := s.parent(true)
 	if err != nil {
@@ -109,16 +123,21 @@ func (f *Files) undoTrash(_ context.Context, data json.RawMessage) (string, erro
 	}
 	defer func() { _ = dir.Close() }()
 	_, name := s.dirName()
-	err = f.opt.Trash.Restore(item, dir, name)
+	settle, err := f.unproven(ctx, s, item.Own)
+	if err != nil {
+		s.unmake(made)
+		return "", err
+	}
+	err = errors.Join(f.opt.Trash.Restore(item.Item, dir, name), settle())
 	switch {
 	case errors.Is(err, trash.ErrGone):
 		s.unmake(made)
-		return "", tools.Errorf(tools.NotFound, "%s is not in the trash any more", f.show(s.abs))
+		return "", tools.Errorf(tools.NotFound, "%s is not in the trash any more", s.label())
 	case errors.Is(err, fs.ErrExist):
-		return "", tools.Errorf(tools.Conflict, "something else is at %s now; undoing would destroy it", f.show(s.abs))
+		return "", tools.Errorf(tools.Conflict, "something else is at %s now; undoing would destroy it", s.label())
 	case err != nil:
 		s.unmake(made)
 		return "", f.trouble("restore", s, err)
 	}
-	return "Restored " + f.show(s.abs) + " from the trash.", nil
+	return "Restored " + s.shown() + " from the trash.", nil
 }

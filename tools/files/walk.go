@@ -120,7 +120,7 @@ func (w *walk) names(dir *os.Root) ([]string, error) {
 // wanted counts and skips what a walk leaves out.
 func (w *walk) wanted(e entry) bool {
 	switch {
-	case w.f.guarded(e.abs) != nil:
+	case w.f.guarded(e.abs, e.rel) != nil:
 		w.left["protected"]++
 	case !w.hidden && strings.HasPrefix(e.name, "."):
 		w.left["hidden"]++

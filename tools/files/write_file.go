@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"hob/platform/provenance"
 	"hob/tools"
 )
 
@@ -62,7 +63,7 @@ func (f *Files) runWrite(ctx context.Context, c tools.Call, in writeIn) (tools.R
 		return tools.Result{}, err
 	}
 	if int64(len(in.Content)) > f.opt.MaxFile {
-		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "the content has %s; at most %s can be written", size(int64(len(in.Content))), size(f.opt.MaxFile))
+		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "the content has %s; at most %s can be written", tools.Clean(size(int64(len(in.Content)))), tools.Clean(size(f.opt.MaxFile)))
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -77,6 +78,9 @@ func (f *Files) runWrite(ctx context.Context, c tools.Call, in writeIn) (tools.R
 	if err := f.asJudged(s, c.Exact); err != nil {
 		return tools.Result{}, err
 	}
+	if c.Exact != "" && provenance.Worst(c.Provenance).Tainted() {
+		return f.runDrop(ctx, c, in)
+	}
 	r, err := f.write(ctx, c, s, in)
 	if err != nil {
 		return tools.Result{}, f.trouble("write", s, err)
@@ -86,9 +90,9 @@ func (f *Files) runWrite(ctx context.Context, c tools.Call, in writeIn) (tools.R
 
 func (f *Files) write(ctx context.Context, c tools.Call, s *spot, in writeIn) (tools.Result, error) {
 	if s.rel == "." || strings.HasSuffix(in.Path, "/") || (s.info != nil && s.info.IsDir()) {
-		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "%s is a folder; name a file in it", f.show(s.abs))
+		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "%s is a folder; name a file in it", s.label())
 	}
-	if err := f.guardedRepository(s.abs); err != nil {
+	if err := s.guardedRepository(); err != nil {
 		return tools.Result{}, err
 	}
 	dir, made, err := s.parent(true)
@@ -125,15 +129,15 @@ func (f *Files) write(ctx context.Context, c tools.Call, s *spot, in writeIn) (t
 func (f *Files) former(s *spot, dir *os.Root, in writeIn, u *writeUndo) (content []byte, kept, err error) {
 	_, name := s.dirName()
 	if !s.info.Mode().IsRegular() {
-		return nil, nil, f.special(s.abs)
+		return nil, nil, special(s.label())
 	}
-	if err := f.oneName(dir, name, s.abs, s.info, "write to a new file instead"); err != nil {
+	if err := oneName(dir, name, s.label(), s.info, "write to a new file instead"); err != nil {
 		return nil, nil, err
 	}
 	mode := s.info.Mode().Perm()
 	u.Mode = &mode
 	content = []byte(in.Content)
-	old, err := f.content(dir, name, s.abs, f.opt.MaxFile)
+	old, err := readRegular(dir, name, s.label(), f.opt.MaxFile)
 	switch {
 	case errors.Is(err, errTooLarge) && !in.Append:
 		return content, errTooLarge, nil
@@ -146,7 +150,7 @@ func (f *Files) former(s *spot, dir *os.Root, in writeIn, u *writeUndo) (content
 		}
 		content = append(old[:len(old):len(old)], content...)
 		if int64(len(content)) > f.opt.MaxFile {
-			return nil, nil, tools.Errorf(tools.InvalidArguments, "%s would grow to %s; at most %s can be written", f.show(s.abs), size(int64(len(content))), size(f.opt.MaxFile))
+			return nil, nil, tools.Errorf(tools.InvalidArguments, "%s would grow to %s; at most %s can be written", s.label(), tools.Clean(size(int64(len(content)))), tools.Clean(size(f.opt.MaxFile)))
 		}
 	}
 	u.Before, kept = f.undo.put(old)
@@ -157,8 +161,8 @@ func (f *Files) former(s *spot, dir *os.Root, in writeIn, u *writeUndo) (content
 }
 
 func (f *Files) wrote(s *spot, in writeIn, u writeUndo, n int, kept error) tools.Result {
-	r := tools.Result{Data: writeOut{Path: s.abs, Size: n, Created: u.Created}}
-	shown := f.show(s.abs)
+	r := tools.Result{Source: provenance.Tool, Data: writeOut{Path: s.abs, Size: n, Created: u.Created}}
+	shown := s.shown()
 	switch {
 	case u.Created:
 		r.Text = fmt.Sprintf("Created %s (%s).", shown, size(int64(n)))
@@ -193,11 +197,11 @@ func (f *Files) ensureFolder(path string) error {
 	if !ok {
 		return f.notAllowed(abs, "")
 	}
-	if err := f.guarded(folder); err != nil {
+	if err := f.guarded(folder, tools.Clean(f.show(folder))); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return tools.Errorf(tools.Failed, "could not make the allowed folder %s: %w", f.show(folder), err)
+		return tools.Errorf(tools.Failed, "could not make the allowed folder %s: %w", tools.Clean(f.show(folder)), err)
 	}
 	return nil
 }

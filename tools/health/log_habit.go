@@ -52,7 +52,7 @@ func (d Deps) logHabit() tools.Tool {
 			if err != nil {
 				return tools.Result{}, err
 			}
-			return tools.Result{Text: logText(e, list, day, c.Now), Data: e, Undo: tools.NewUndo(fmt.Sprintf("remove the entry of %q", e.Habit), e)}, nil
+			return tools.Result{Source: provenance.Tool, Text: logText(e, list, day, c.Now), Data: e, Undo: tools.NewUndo(fmt.Sprintf("remove the entry of %q", e.Habit), e)}, nil
 		},
 		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
 			var e Entry

@@ -40,7 +40,7 @@ func (d Deps) takeBack(ctx context.Context, data json.RawMessage) error {
 
 // unsure is the error of a change of which nobody knows whether it happened.
 func unsure(what string, r pim.Receipt) error {
-	return outside(tools.Errorf(tools.OutcomeUnknown, "nobody knows whether %s (%s); it was not repeated", what, r.Why))
+	return outside(tools.Errorf(tools.OutcomeUnknown, "nobody knows whether %s (%s); it was not repeated", tools.Clean(what), r.Why))
 }
 
 func (d Deps) draftEmail() tools.Tool {
@@ -59,7 +59,7 @@ func (d Deps) draftEmail() tools.Tool {
 			l.named(c)
 			r, err := l.from.DraftMail(ctx, l.Letter)
 			if errors.Is(err, pim.ErrNoServer) {
-				return tools.Result{}, tools.Errorf(tools.Unsupported, "account %s has no mailbox in which a draft could lie (imap)", l.from.Name())
+				return tools.Result{}, tools.Errorf(tools.Unsupported, "account %s has no mailbox in which a draft could lie (imap)", tools.Clean(l.from.Name()))
 			}
 			if err != nil {
 				return tools.Result{}, classify(err)

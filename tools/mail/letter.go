@@ -78,7 +78,7 @@ func (d Deps) write(ctx context.Context, in letterIn) (letter, error) {
 		out.Subject = phrase.Cut(strings.Join(strings.Fields(out.Text), " "), 60)
 	}
 	if err := out.Check(); err != nil {
-		return letter{}, tools.Errorf(tools.InvalidArguments, "%w", err)
+		return letter{}, tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 	}
 	if len([]rune(out.whom())) > maxWhom {
 		return letter{}, tools.Errorf(tools.InvalidArguments, "these are more addresses than can be shown to the owner; write to fewer people at once")

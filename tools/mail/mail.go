@@ -23,6 +23,7 @@ import (
 	"hob/platform/phrase"
 	"hob/platform/pim"
 	"hob/platform/pim/mailbox"
+	"hob/platform/provenance"
 	"hob/tools"
 )
 
@@ -118,7 +119,7 @@ func signedIn[T any](ctx context.Context, a pim.Account, ask func(context.Contex
 func (d Deps) of(name string) ([]pim.Account, error) {
 	all := d.Accounts()
 	if len(all) == 0 {
-		return nil, &tools.Error{Code: tools.Unsupported, Message: "no account has mail", Remedy: "the owner can add one with: hob account add"}
+		return nil, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account has mail", Remedy: "the owner can add one with: hob account add"}
 	}
 	if name = strings.TrimSpace(name); name == "" {
 		return all, nil
@@ -130,7 +131,7 @@ func (d Deps) of(name string) ([]pim.Account, error) {
 		}
 		names = append(names, a.Name)
 	}
-	return nil, tools.Errorf(tools.NotFound, "no account %q has mail; there are %s", phrase.Cut(name, 60), strings.Join(names, ", "))
+	return nil, tools.Errorf(tools.NotFound, "no account %q has mail; there are %s", tools.Clean(phrase.Cut(name, 60)), tools.Clean(strings.Join(names, ", ")))
 }
 
 // newest reads the heads of the newest of some mails, the newest first. One that

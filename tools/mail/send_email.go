@@ -109,7 +109,7 @@ func (l letter) result(text string, r pim.Receipt) tools.Result {
 	if r.Why != "" {
 		text += " But " + r.Why + "."
 	}
-	res := tools.Result{Text: text, Data: out}
+	res := tools.Result{Source: provenance.Tool, Text: text, Data: out}
 	if l.reply || r.Why != "" {
 		res.Source, res.Origins = provenance.Outside, []provenance.Origin{{Kind: "mail", Label: l.from.Name(), Via: "send_email"}}
 	}

@@ -75,7 +75,7 @@ func action(in controlIn) (media.Action, error) {
 	}
 	switch {
 	case !slices.Contains(media.Actions(), a):
-		return "", tools.Errorf(tools.InvalidArguments, "the action is play, pause, toggle, next, previous, stop, seek or volume, not %q", phrase.Cut(in.Action, 40))
+		return "", tools.Errorf(tools.InvalidArguments, "the action is play, pause, toggle, next, previous, stop, seek or volume, not %q", tools.Clean(phrase.Cut(in.Action, 40)))
 	case a == media.Seek && (in.Amount == 0 || in.Amount > 86_400 || in.Amount < -86_400):
 		return "", tools.Errorf(tools.InvalidArguments, "seek needs an amount of seconds")
 	case a == media.Volume && (in.Amount < 0 || in.Amount > 100):
@@ -94,7 +94,7 @@ func (d Deps) runControl(ctx context.Context, _ tools.Call, in controlIn) (tools
 		if err != nil {
 			return tools.Result{}, heard(err)
 		}
-		return tools.Result{}, &tools.Error{Code: tools.NotFound, Message: "no media player is running", Remedy: "open one first"}
+		return tools.Result{}, &tools.Error{Source: provenance.Tool, Code: tools.NotFound, Message: "no media player is running", Remedy: "open one first"}
 	}
 	p, err := pick(list, in.Player)
 	if err != nil {
@@ -111,7 +111,7 @@ func (d Deps) runControl(ctx context.Context, _ tools.Call, in controlIn) (tools
 		return tools.Result{}, quoting(failed(err))
 	}
 	now := d.after(ctx, p, a)
-	r := tools.Result{Text: worded(a, p, now, in.Amount), Data: controlOut{a, now.State}}
+	r := tools.Result{Source: provenance.Tool, Text: worded(a, p, now, in.Amount), Data: controlOut{a, now.State}}
 	if u, ok := back(a, p, now, in.Amount); ok {
 		r.Undo = tools.NewUndo("put the player back as it was", u)
 	}
@@ -143,7 +143,7 @@ func pick(list []media.Player, name string) (media.Player, error) {
 		}
 		names = append(names, p.Name)
 	}
-	return media.Player{}, quoting(tools.Errorf(tools.NotFound, "no player of that name is running; there is %s", strings.Join(names, ", ")))
+	return media.Player{}, quoting(tools.Errorf(tools.NotFound, "no player of that name is running; there is %s", tools.Clean(strings.Join(names, ", "))))
 }
 
 // after is the player once it says what was asked for, or as it is when it does not.

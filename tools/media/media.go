@@ -56,7 +56,9 @@ func failed(err error) error {
 		return nil
 	case errors.Is(err, media.ErrUnsure), osrun.Uncertain(err):
 		return tools.Errorf(tools.OutcomeUnknown, "%w", err)
-	case errors.Is(err, session.ErrNone), errors.Is(err, media.ErrUnable), errors.Is(err, osrun.ErrNoProgram), errors.Is(err, errors.ErrUnsupported), errors.Is(err, sound.ErrFixed), kind == osrun.NotInstalled:
+	case errors.Is(err, session.ErrNone): // what wraps it is Hob's own
+		return tools.Errorf(tools.Unsupported, "%w", tools.CleanErr(err))
+	case errors.Is(err, media.ErrUnable), errors.Is(err, osrun.ErrNoProgram), errors.Is(err, errors.ErrUnsupported), errors.Is(err, sound.ErrFixed), kind == osrun.NotInstalled:
 		return tools.Errorf(tools.Unsupported, "%w", err)
 	case errors.Is(err, media.ErrGone), kind == osrun.NotFound:
 		return tools.Errorf(tools.NotFound, "%w", err)

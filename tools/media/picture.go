@@ -36,11 +36,11 @@ func (d Deps) imageText() tools.Tool {
 			text, err := d.Reader.Read(ctx, picture)
 			switch {
 			case errors.Is(err, ocr.ErrNoPicture):
-				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "%w", err)
+				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 			case err != nil:
 				return tools.Result{}, failed(err)
 			case text == "":
-				return tools.Result{Text: "No text was found in the picture."}, nil
+				return tools.Result{Source: provenance.Tool, Text: "No text was found in the picture."}, nil
 			}
 			return tools.Result{Text: text, Source: provenance.Outside, Origins: []provenance.Origin{{Kind: "picture", Label: phrase.Cut(in.Path, 200)}}}, nil
 		},

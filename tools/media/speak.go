@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"hob/platform/phrase"
+	"hob/platform/provenance"
 	"hob/platform/speech"
 	"hob/tools"
 )
@@ -36,7 +37,7 @@ func (d Deps) speak() tools.Tool {
 			case strings.TrimSpace(in.Text) == "":
 				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "the text is empty")}
 			case utf8.RuneCountInString(in.Text) > speech.MaxText:
-				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "%w", speech.ErrTooLong)}
+				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(speech.ErrTooLong))}
 			}
 			return tools.Judgement{}
 		},
@@ -44,13 +45,13 @@ func (d Deps) speak() tools.Tool {
 			err := d.Voice.Say(ctx, in.Text, strings.ToLower(strings.TrimSpace(in.Language)))
 			switch {
 			case errors.Is(err, speech.ErrStopped):
-				return tools.Result{}, tools.Errorf(tools.Cancelled, "%w", err)
+				return tools.Result{}, tools.Errorf(tools.Cancelled, "%w", tools.CleanErr(err))
 			case errors.Is(err, speech.ErrEmpty), errors.Is(err, speech.ErrTooLong):
-				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "%w", err)
+				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 			case err != nil:
 				return tools.Result{}, failed(err)
 			}
-			return tools.Result{Text: "It was read aloud."}, nil
+			return tools.Result{Source: provenance.Tool, Text: "It was read aloud."}, nil
 		},
 	})
 }

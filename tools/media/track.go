@@ -36,7 +36,7 @@ func (d Deps) currentTrack() tools.Tool {
 			if list == nil {
 				list = []media.Player{}
 			}
-			r := tools.Result{Text: tracks(list), Data: trackOut{list, err != nil}}
+			r := tools.Result{Source: provenance.Tool, Text: tracks(list), Data: trackOut{list, err != nil}}
 			if len(list) > 0 { // titles, and names of players, are theirs
 				r.Source, r.Origins = provenance.Outside, []provenance.Origin{{Kind: "music"}}
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"hob/platform/provenance"
 	"hob/platform/system/sound"
 	"hob/tools"
 )
@@ -32,7 +33,7 @@ func (d Deps) getVolume() tools.Tool {
 			if err != nil {
 				return tools.Result{}, failed(err)
 			}
-			return tools.Result{Text: loudness(l), Data: l}, nil
+			return tools.Result{Source: provenance.Tool, Text: loudness(l), Data: l}, nil
 		},
 	})
 }
@@ -120,7 +121,7 @@ func (d Deps) runVolume(ctx context.Context, _ tools.Call, in volumeIn) (tools.R
 			return tools.Result{}, failed(err)
 		}
 	}
-	r := tools.Result{Text: loudness(now), Data: now}
+	r := tools.Result{Source: provenance.Tool, Text: loudness(now), Data: now}
 	if now != before {
 		r.Undo = tools.NewUndo("make the sound as loud as before", volumeUndo{before, now})
 	}

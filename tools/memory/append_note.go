@@ -98,7 +98,7 @@ func unchanged[U interface{ left() noteUndo }](tx *store.Tx, data json.RawMessag
 	case !ok:
 		return u, n, tools.Errorf(tools.Conflict, "the note was deleted since")
 	case state(n) != u.left().State:
-		return u, n, tools.Quoting(tools.Errorf(tools.Conflict, "the note %s was changed since; undoing would destroy that", quoted(n.Title)), n.Provenance)
+		return u, n, tools.Quoting(tools.Errorf(tools.Conflict, "the note %s was changed since; undoing would destroy that", tools.Clean(quoted(n.Title))), n.Provenance)
 	}
 	return u, n, nil
 }

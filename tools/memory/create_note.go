@@ -7,6 +7,7 @@ import (
 
 	"hob/knowledge/store"
 	"hob/platform/phrase"
+	"hob/platform/provenance"
 	"hob/platform/shortid"
 	"hob/tools"
 )
@@ -56,7 +57,8 @@ func (d Deps) createOwn(spec tools.Spec) tools.Tool {
 				return tools.Result{}, err
 			}
 			return tools.Result{
-				Text: "Wrote the note " + quoted(n.Title) + ".", Data: n,
+				Source: provenance.Tool,
+				Text:   "Wrote the note " + quoted(n.Title) + ".", Data: n,
 				Undo: tools.NewUndo("delete the note "+quoted(n.Title), noteUndo{ID: n.ID, State: state(n)}),
 			}, nil
 		},

@@ -10,7 +10,9 @@ import (
 
 	"hob/knowledge"
 	"hob/knowledge/store"
+	"hob/platform/credential"
 	"hob/platform/phrase"
+	"hob/platform/provenance"
 	"hob/tools"
 )
 
@@ -196,7 +198,7 @@ func (d Deps) runForget(_ context.Context, tx *store.Tx, c tools.Call, in forget
 	if out.Erasure, err = d.eraseTx(tx, g, c, in.KeepBackups); err != nil {
 		return tools.Result{}, classify(err)
 	}
-	return tools.Result{Text: forgotten(g, in.KeepBackups), Data: out}, nil
+	return tools.Result{Source: provenance.Tool, Text: forgotten(g, in.KeepBackups), Data: out}, nil
 }
 
 // eraseTx begins it; without anything that carries it out only the rows go.
@@ -242,9 +244,9 @@ func forgotten(g knowledge.Going, keep bool) string {
 
 func (d Deps) nothingToForget(tx *store.Tx, realm string, in forgetIn) error {
 	if in.ID != "" {
-		return tools.Errorf(tools.NotFound, "%w: %s", knowledge.ErrNotFound, phrase.Cut(in.ID, 40))
+		return tools.Errorf(tools.NotFound, "%w: %s", tools.CleanErr(knowledge.ErrNotFound), tools.Clean(phrase.Cut(in.ID, 40)))
 	}
-	e := tools.Errorf(tools.NotFound, "no remembered fact has all of these words: %s", quoted(phrase.Cut(in.Query, 100)))
+	e := tools.Errorf(tools.NotFound, "no remembered fact has all of these words: %s", tools.Clean(quoted(phrase.Cut(in.Query, 100))))
 	if notes, err := d.Knowledge.Search(tx, in.Query, knowledge.SearchOptions{Limit: 1, All: true, Kinds: []string{kindNote}}); err == nil && len(notes) > 0 {
 		e.Remedy = "there is a note " + quoted(phrase.Cut(notes[0].Title, 60)) + ", which delete_note removes"
 		return tools.Quoting(e, notes[0].Provenance)
@@ -255,6 +257,9 @@ func (d Deps) nothingToForget(tx *store.Tx, realm string, in forgetIn) error {
 	}
 	var names []string
 	for _, f := range near {
+		if (credential.Viewer{}).Hides("", f.Text) {
+			continue
+		}
 		names = append(names, quoted(phrase.Cut(f.Text, 80)))
 	}
 	if len(names) > 0 {

@@ -9,6 +9,7 @@ import (
 	"hob/platform/phrase"
 	"hob/platform/provenance"
 	"hob/platform/when"
+	"hob/tools"
 )
 
 // found is a row that was found, as Data.
@@ -61,6 +62,31 @@ func line(h knowledge.Hit, query string, now time.Time) string {
 		day += ", from outside"
 	}
 	return fmt.Sprintf("- %s: %s (%s)", kind, text, day)
+}
+
+// withheldText says how many rows were left out because they look like a credential,
+// and how the user gets them.
+func withheldText(n int, c tools.Call) string {
+	if n == 0 {
+		return ""
+	}
+	what := fmt.Sprintf("%d results that look like credentials were left out; ", n)
+	if n == 1 {
+		what = "1 result that looks like a credential was left out; "
+	}
+	if len(c.OwnerWords) == 0 {
+		return "\n" + what + "only the user can ask for it by name, in a chat with Hob alone that holds no outside text."
+	}
+	return "\n" + what + "ask for it by name (for example: what is the wifi password?)."
+}
+
+// orWithheld is the text of a result: what was found, and what was left out of it. With
+// nothing but the latter it does not say that there is nothing.
+func orWithheld(found int, text string, withheld int, c tools.Call) string {
+	if found == 0 && withheld > 0 {
+		return strings.TrimSpace(withheldText(withheld, c))
+	}
+	return text + withheldText(withheld, c)
 }
 
 // historyText tells what is no longer so.

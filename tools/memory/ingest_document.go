@@ -115,7 +115,7 @@ func (d Deps) runIngest(ctx context.Context, c tools.Call, in ingestIn) (tools.R
 	if err != nil {
 		return tools.Result{}, err
 	}
-	r := tools.Result{Text: takenText(taken), Data: taken}
+	r := tools.Result{Source: provenance.Tool, Text: takenText(taken), Data: taken}
 	if len(taken.Skipped) > 0 { // names of files are not Hob's words
 		r.Source, r.Origins = provenance.Outside, taken.Origins
 	}

@@ -40,7 +40,7 @@ func (d Deps) linkEntities() tools.Tool {
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in linkIn) (tools.Result, error) {
 			for _, kind := range []string{in.FromKind, in.ToKind} {
 				if kind != "" && !slices.Contains([]string{knowledge.Person, knowledge.Company, knowledge.Place, knowledge.Happened, knowledge.Thing}, kind) {
-					return tools.Result{}, tools.Errorf(tools.InvalidArguments, "%q is no kind; there are person, organisation, place, event and thing", phrase.Cut(kind, 40))
+					return tools.Result{}, tools.Errorf(tools.InvalidArguments, "%q is no kind; there are person, organisation, place, event and thing", tools.Clean(phrase.Cut(kind, 40)))
 				}
 			}
 			out, err := d.Linker.LinkTx(tx, knowledge.Link{
@@ -85,9 +85,9 @@ func eventSource(event string) string {
 func classifyLink(err error) error {
 	switch {
 	case errors.Is(err, knowledge.ErrNobody):
-		return tools.Errorf(tools.NotFound, "%w", err)
+		return tools.Errorf(tools.NotFound, "%w", tools.CleanErr(err))
 	case errors.Is(err, knowledge.ErrAmbiguous), errors.Is(err, knowledge.ErrSame):
-		return tools.Errorf(tools.InvalidArguments, "%w", err)
+		return tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 	}
 	return err
 }

@@ -50,6 +50,7 @@ func (d Deps) runListNotes(ctx context.Context, c tools.Call, in listNotesIn) (t
 	r := tools.Result{Source: provenance.Tool}
 	out := listNotesOut{Notes: []Note{}}
 	var parts []string
+	withheld := 0
 	if !d.elsewhereAt(in.In) {
 		q := d.Store.Reader(ctx)
 		if out.Notes, err = d.findNotes(q, in.Query, limit); err != nil {
@@ -59,6 +60,7 @@ func (d Deps) runListNotes(ctx context.Context, c tools.Call, in listNotesIn) (t
 		if err := q.QueryRow("SELECT count(*) FROM notes").Scan(&total); err != nil {
 			return tools.Result{}, fmt.Errorf("notes: %w", err)
 		}
+		out.Notes, withheld = readableNotes(out.Notes, c.CredentialViewer())
 		parts, r.Source = append(parts, notesText(in.Query, out.Notes, total, c.Now)), sourceOf(out.Notes, noteSource)
 	}
 	shelves, folder := d.shelves(), ""
@@ -79,10 +81,11 @@ func (d Deps) runListNotes(ctx context.Context, c tools.Call, in listNotesIn) (t
 		}
 		list, err := leaves(ctx, shelves, in.Query, most)
 		if folder != "" && len(list) > 0 && !slices.ContainsFunc(list, func(n Leaf) bool { return n.Folder != "" }) {
-			return tools.Result{}, tools.Errorf(tools.Unsupported, "the notes of %s cannot be listed by folder; leave it out", shelves[0].Name())
+			return tools.Result{}, tools.Errorf(tools.Unsupported, "the notes of %s cannot be listed by folder; leave it out", tools.Clean(shelves[0].Name()))
 		}
 		list = slices.DeleteFunc(list, func(n Leaf) bool { return folder != "" && !strings.EqualFold(n.Folder, folder) })
 		list = list[:min(len(list), limit)]
+		withheld += readableLeaves(list, c.CredentialViewer())
 		if err != nil && len(list) == 0 && in.In != "" {
 			return tools.Result{}, err
 		}
@@ -100,7 +103,7 @@ func (d Deps) runListNotes(ctx context.Context, c tools.Call, in listNotesIn) (t
 		}
 		parts = append(parts, leavesText(in.Query, list, shelves, err, c.Now))
 	}
-	r.Text, r.Data = strings.Join(parts, "\n\n"), out
+	r.Text, r.Data = strings.Join(parts, "\n\n")+withheldText(withheld, c), out
 	return r, nil
 }
 

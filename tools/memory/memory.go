@@ -10,6 +10,7 @@
 package memory
 
 import (
+	"context"
 	"errors"
 	"strings"
 
@@ -37,6 +38,9 @@ type Deps struct {
 	Shelves func() []pim.Notes
 	// NewIn is where new notes go: "" or "hob" Hob's own, else one of Shelves by name.
 	NewIn string
+	// Track notes what is written into the folders that the owner trusts with untrusted
+	// text in view (see files.TrackChanges): notes may be files there; optional.
+	Track func(ctx context.Context, id string, list []provenance.Origin) (settle func(context.Context) (changed int, err error), err error)
 }
 
 // Tools returns the category's tools.
@@ -101,9 +105,9 @@ func classify(err error) error {
 	switch {
 	case errors.Is(err, knowledge.ErrEmpty), errors.Is(err, knowledge.ErrTooLong), errors.Is(err, knowledge.ErrTooCommon), errors.Is(err, knowledge.ErrSourceUnknown),
 		errors.Is(err, knowledge.ErrOneOf):
-		return tools.Errorf(tools.InvalidArguments, "%w", err)
+		return tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 	case errors.Is(err, knowledge.ErrNotFound):
-		return tools.Errorf(tools.NotFound, "%w", err)
+		return tools.Errorf(tools.NotFound, "%w", tools.CleanErr(err))
 	}
 	return err
 }

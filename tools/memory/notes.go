@@ -5,11 +5,13 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"hob/knowledge"
 	"hob/knowledge/store"
+	"hob/platform/credential"
 	"hob/platform/phrase"
 	"hob/platform/provenance"
 	"hob/tools"
@@ -28,6 +30,55 @@ type Note struct {
 	Provenance provenance.Source `json:"provenance"`
 	CreatedAt  time.Time         `json:"created_at"`
 	UpdatedAt  time.Time         `json:"updated_at"`
+}
+
+// readableNotes replaces texts that look like credentials which the viewer did not ask
+// for; a note whose title does is left out. It returns how many notes that concerns.
+func readableNotes(list []Note, viewer credential.Viewer) (out []Note, withheld int) {
+	out = []Note{}
+	for _, n := range list {
+		if viewer.Hides("", n.Title) {
+			withheld++
+			continue
+		}
+		if n.Text, withheld = shownNote(n.Title, n.Text, viewer, withheld); n.Text != "" {
+			out = append(out, n)
+		}
+	}
+	return out, withheld
+}
+
+// readableLeaves does the same in place for notes of the user's apps.
+func readableLeaves(list []Leaf, viewer credential.Viewer) (withheld int) {
+	for i := range list {
+		if viewer.Hides("", list[i].Title) {
+			list[i].Title = credential.Mark
+		}
+		list[i].Text, withheld = shownNote(list[i].Title, list[i].Text, viewer, withheld)
+	}
+	return withheld
+}
+
+func shownNote(title, text string, viewer credential.Viewer, withheld int) (string, int) {
+	shown, ok := viewer.Show(title, text)
+	if !ok {
+		return credential.Mark, withheld + 1
+	}
+	return shown, withheld
+}
+
+// noteViewer is who reads a note that was asked for: all of it if the user named the
+// note by its title.
+func noteViewer(c tools.Call, title string) credential.Viewer {
+	want := phrase.Split(title)
+	for _, words := range c.OwnerWords {
+		for _, w := range phrase.Split(words) {
+			if len([]rune(w)) > 3 && slices.Contains(want, w) {
+				return credential.Everything()
+			}
+		}
+	}
+	return c.CredentialViewer()
 }
 
 // Notes lists the newest notes, at most limit (0: 1,000).

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"hob/platform/phrase"
@@ -32,6 +33,11 @@ func (d Deps) readNote() tools.Tool {
 			if !elsewhere {
 				n, err := pickNote(d.Store.Reader(ctx), in.Note)
 				if err == nil {
+					shown, ok := noteViewer(c, n.Title).Show(n.Title, n.Text)
+					if !ok {
+						return tools.Result{Text: strings.TrimSpace(withheldText(1, c)), Source: provenance.Tool}, nil
+					}
+					n.Text = shown
 					return tools.Result{Text: notesText("", []Note{n}, 1, c.Now), Data: n, Source: sourceOf([]Note{n}, noteSource)}, nil
 				}
 				if missed = err; in.In != "" || tools.CodeOf(err) != tools.NotFound || len(d.shelves()) == 0 {
@@ -58,7 +64,7 @@ func (d Deps) readLeaf(ctx context.Context, c tools.Call, in readNoteIn, missed 
 			err = missed // it names notes that are near
 		}
 		if err == nil {
-			err = tools.Errorf(tools.NotFound, "there is no note about %s", quoted(phrase.Cut(in.Note, 80)))
+			err = tools.Errorf(tools.NotFound, "there is no note about %s", tools.Clean(quoted(phrase.Cut(in.Note, 80))))
 		}
 		return tools.Result{}, err
 	}
@@ -76,11 +82,16 @@ func (d Deps) readLeaf(ctx context.Context, c tools.Call, in readNoteIn, missed 
 		if err != nil {
 			return tools.Result{}, outside(err)
 		}
+		shown, ok := noteViewer(c, n.Title).Show(n.Title, n.Text)
+		if !ok {
+			return tools.Result{Text: strings.TrimSpace(withheldText(1, c)), Source: provenance.Tool}, nil
+		}
+		n.Text = shown
 		text := fmt.Sprintf("Note %s (%s, %s):\n%s", quoted(n.Title), s.Name(), when.FormatDay(n.Changed, c.Now), n.Text)
 		if n.Cut {
 			text += "\n(It goes on.)"
 		}
 		return tools.Result{Text: text, Data: Leaf{n, s.Name()}, Source: provenance.Outside, Origins: shelfOrigins("read_note", s.Name())}, nil
 	}
-	return tools.Result{}, tools.Errorf(tools.NotFound, "there is no note about %s", quoted(phrase.Cut(in.Note, 80)))
+	return tools.Result{}, tools.Errorf(tools.NotFound, "there is no note about %s", tools.Clean(quoted(phrase.Cut(in.Note, 80))))
 }

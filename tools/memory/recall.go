@@ -8,6 +8,7 @@ import (
 
 	"hob/knowledge"
 	"hob/knowledge/store"
+	"hob/platform/credential"
 	"hob/platform/phrase"
 	"hob/platform/provenance"
 	"hob/platform/when"
@@ -24,6 +25,8 @@ type recallOut struct {
 	Facts []knowledge.Fact `json:"facts"`
 	// Before is what was so, when that is asked for.
 	Before []knowledge.Fact `json:"before,omitempty"`
+	// Withheld is as in search_knowledge.
+	Withheld int `json:"withheld,omitempty"`
 }
 
 func (d Deps) recall() tools.Tool {
@@ -40,29 +43,31 @@ func (d Deps) recall() tools.Tool {
 				return tools.Result{}, err
 			}
 			a, err := d.Knowledge.Retrieve(ctx, tx, knowledge.Request{
-				Text: in.Query, Kinds: []string{knowledge.KindFact}, Realm: c.Realm, Limit: limit, Now: c.Now, Zone: c.Now.Location(), Strict: true,
+				Text: in.Query, Kinds: []string{knowledge.KindFact}, Realm: c.Realm, Limit: limit, Now: c.Now, Zone: c.Now.Location(), Strict: true, Viewer: c.CredentialViewer(),
 			})
 			if err != nil {
 				return tools.Result{}, classify(err)
 			}
-			facts, err := d.facts(tx, a.Hits)
+			viewer := c.CredentialViewer()
+			facts, err := d.facts(tx, a.Hits, viewer)
 			if err != nil {
 				return tools.Result{}, classify(err)
 			}
-			before, err := d.facts(tx, a.History)
+			before, err := d.facts(tx, a.History, viewer)
 			if err != nil {
 				return tools.Result{}, classify(err)
 			}
 			return tools.Result{
-				Text: strings.TrimLeft(recallText(in.Query, facts, c.Now, len(before) > 0)+beforeText(before, c.Now), "\n"), Data: recallOut{Facts: append([]knowledge.Fact{}, facts...), Before: before},
+				Text:   strings.TrimLeft(orWithheld(len(facts)+len(before), recallText(in.Query, facts, c.Now, len(before) > 0)+beforeText(before, c.Now), a.Withheld, c), "\n"),
+				Data:   recallOut{Facts: append([]knowledge.Fact{}, facts...), Before: before, Withheld: a.Withheld},
 				Source: sourceOf(append(facts, before...), factSource),
 			}, nil
 		},
 	})
 }
 
-// facts are those of the hits.
-func (d Deps) facts(q store.Querier, hits []knowledge.Hit) (out []knowledge.Fact, err error) {
+// facts are those of the hits, as the viewer may read them.
+func (d Deps) facts(q store.Querier, hits []knowledge.Hit, viewer credential.Viewer) (out []knowledge.Fact, err error) {
 	for _, h := range hits {
 		if h.Kind != knowledge.KindFact && h.Kind != knowledge.KindRetired {
 			continue
@@ -71,7 +76,9 @@ func (d Deps) facts(q store.Querier, hits []knowledge.Hit) (out []knowledge.Fact
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, f)
+		if f.Text, _ = viewer.Show("", f.Text); f.Text != "" {
+			out = append(out, f)
+		}
 	}
 	return out, nil
 }

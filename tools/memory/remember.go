@@ -8,6 +8,7 @@ import (
 	"hob/knowledge"
 	"hob/knowledge/store"
 	"hob/platform/phrase"
+	"hob/platform/provenance"
 	"hob/platform/when"
 	"hob/tools"
 )
@@ -40,7 +41,7 @@ func (d Deps) remember() tools.Tool {
 			if err != nil {
 				return tools.Result{}, classify(err)
 			}
-			out := tools.Result{Data: rememberOut{Fact: r.Fact, Known: r.Known, Retired: r.Retired}}
+			out := tools.Result{Source: provenance.Tool, Data: rememberOut{Fact: r.Fact, Known: r.Known, Retired: r.Retired}}
 			out.Source = sourceOf(append([]knowledge.Fact{r.Fact}, r.Retired...), factSource)
 			if r.Known {
 				out.Text = "I knew that already: " + quoted(r.Fact.Text) + "."

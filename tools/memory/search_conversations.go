@@ -3,9 +3,11 @@ package memory
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"hob/platform/credential"
 	"hob/platform/phrase"
 	"hob/platform/provenance"
 	"hob/platform/when"
@@ -28,6 +30,8 @@ type ConversationQuery struct {
 	Since, Until       time.Time
 	Limit              int
 	Without            string // the turn that asks
+	// Viewer is who reads the answer; what it may not read is Withheld.
+	Viewer credential.Viewer
 }
 
 // Said is one message of a conversation.
@@ -40,6 +44,8 @@ type Said struct {
 	Provenance provenance.Source `json:"provenance"`
 	// Origins are from where outside text in it came.
 	Origins []provenance.Origin `json:"origins,omitempty"`
+	// Withheld: the text looks like a credential that was not asked for by name.
+	Withheld bool `json:"-"`
 }
 
 type conversationsIn struct {
@@ -55,6 +61,8 @@ type conversationsIn struct {
 // conversationsOut is the Data of search_conversations.
 type conversationsOut struct {
 	Said []Said `json:"said"`
+	// Withheld is as in search_knowledge.
+	Withheld int `json:"withheld,omitempty"`
 }
 
 func (d Deps) searchConversations() tools.Tool {
@@ -75,13 +83,16 @@ func (d Deps) searchConversations() tools.Tool {
 			if err != nil {
 				return tools.Result{}, err
 			}
+			n := len(found)
+			found = slices.DeleteFunc(found, func(s Said) bool { return s.Withheld })
+			withheld := n - len(found)
 			var from [][]provenance.Origin
 			for _, s := range found {
 				from = append(from, s.Origins)
 			}
 			return tools.Result{
 				Origins: provenance.Join(from...),
-				Text:    conversationsText(in, found, c.Now), Data: conversationsOut{Said: append([]Said{}, found...)},
+				Text:    orWithheld(len(found), conversationsText(in, found, c.Now), withheld, c), Data: conversationsOut{Said: append([]Said{}, found...), Withheld: withheld},
 				Source: sourceOf(found, func(s Said) provenance.Source { return s.Provenance }),
 			}, nil
 		},
@@ -103,13 +114,15 @@ func (d Deps) said(ctx context.Context, c tools.Call, in conversationsIn) ([]Sai
 		if err == nil && in.Session != "" && s.Session != in.Session {
 			err = tools.Errorf(tools.NotFound, "there is no message %d in this conversation", in.Message)
 		}
+		text, ok := c.CredentialViewer().Show("", s.Text)
+		s.Text, s.Withheld = text, !ok
 		return []Said{s}, err
 	}
 	limit, err := limitOr(in.Limit, 8)
 	if err != nil {
 		return nil, err
 	}
-	q := ConversationQuery{Text: in.Query, Session: in.Session, Who: in.Who, Limit: limit, Without: c.Event}
+	q := ConversationQuery{Text: in.Query, Session: in.Session, Who: in.Who, Limit: limit, Without: c.Event, Viewer: c.CredentialViewer()}
 	for _, day := range []struct {
 		name, text string
 		to         *time.Time
@@ -120,7 +133,7 @@ func (d Deps) said(ctx context.Context, c tools.Call, in conversationsIn) ([]Sai
 		}
 		t, err := time.ParseInLocation(time.DateOnly, strings.TrimSpace(day.text), c.Now.Location())
 		if err != nil {
-			return nil, tools.Errorf(tools.InvalidArguments, "%s must be a day such as %s", day.name, c.Now.Format(time.DateOnly))
+			return nil, tools.Errorf(tools.InvalidArguments, "%s must be a day such as %s", tools.Clean(day.name), tools.Clean(c.Now.Format(time.DateOnly)))
 		}
 		if day.end {
 			t = t.AddDate(0, 0, 1)
@@ -132,6 +145,8 @@ func (d Deps) said(ctx context.Context, c tools.Call, in conversationsIn) ([]Sai
 
 func conversationsText(in conversationsIn, found []Said, now time.Time) string {
 	switch {
+	case len(found) == 0 && in.Message != 0:
+		return ""
 	case len(found) == 0:
 		return fmt.Sprintf("Nothing was said about %s.", quoted(phrase.Cut(in.Query, 100)))
 	case in.Message != 0:

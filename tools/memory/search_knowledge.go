@@ -23,6 +23,8 @@ type searchOut struct {
 	Hits []found `json:"hits"`
 	// Before is what was so, when that is asked for.
 	Before []found `json:"before,omitempty"`
+	// Withheld counts the rows that look like a credential and were left out.
+	Withheld int `json:"withheld,omitempty"`
 }
 
 func (d Deps) searchKnowledge() tools.Tool {
@@ -39,14 +41,14 @@ func (d Deps) searchKnowledge() tools.Tool {
 				return tools.Result{}, err
 			}
 			a, err := d.Knowledge.Retrieve(ctx, tx, knowledge.Request{
-				Text: in.Query, Without: []string{knowledge.KindTurn}, Realm: c.Realm, Limit: limit, Now: c.Now, Zone: c.Now.Location(), Strict: true,
+				Text: in.Query, Without: []string{knowledge.KindTurn}, Realm: c.Realm, Limit: limit, Now: c.Now, Zone: c.Now.Location(), Strict: true, Viewer: c.CredentialViewer(),
 			})
 			if err != nil {
 				return tools.Result{}, classify(err)
 			}
 			rows := rowsOf(a.Hits)
 			return tools.Result{
-				Text: searchText(in.Query, a.Hits, c.Now) + historyText(a.History, c.Now), Data: searchOut{Hits: rows, Before: rowsOf(a.History)},
+				Text: orWithheld(len(a.Hits)+len(a.History), searchText(in.Query, a.Hits, c.Now)+historyText(a.History, c.Now), a.Withheld, c), Data: searchOut{Hits: rows, Before: rowsOf(a.History), Withheld: a.Withheld},
 				Source: sourceOf(append(a.Hits, a.History...), hitSource), Origins: originsOf(a.Hits, a.History),
 			}, nil
 		},

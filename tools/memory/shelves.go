@@ -76,7 +76,7 @@ func (d Deps) shelf(in string) (s pim.Notes, folder string, err error) {
 		}
 		names = append(names, s.Name())
 	}
-	return nil, "", tools.Errorf(tools.NotFound, "there are no notes in %q; there are %s", phrase.Cut(where, 60), strings.Join(names, ", "))
+	return nil, "", tools.Errorf(tools.NotFound, "there are no notes in %q; there are %s", tools.Clean(phrase.Cut(where, 60)), tools.Clean(strings.Join(names, ", ")))
 }
 
 // elsewhere reports whether a new note is for one of the owner's apps.
@@ -136,6 +136,24 @@ func shelfOrigins(via string, names ...string) (out []provenance.Origin) {
 	return out
 }
 
+// createTracked writes a note. With untrusted text in view it stays untrusted as a
+// file, too.
+func (d Deps) createTracked(ctx context.Context, c tools.Call, s pim.Notes, n pim.Note) (pim.Receipt, error) {
+	if d.Track == nil || !provenance.Worst(c.Provenance).Tainted() {
+		return s.CreateNote(ctx, n)
+	}
+	settle, err := d.Track(ctx, c.ID, c.Origins)
+	if err != nil {
+		return pim.Receipt{}, err
+	}
+	r, err := s.CreateNote(ctx, n)
+	_, untracked := settle(context.WithoutCancel(ctx))
+	if err == nil && untracked != nil && r.Why == "" {
+		r.Why = untracked.Error()
+	}
+	return r, err
+}
+
 // createLeaf is create_note for the notes of the owner's apps.
 func (d Deps) createLeaf(spec tools.Spec) tools.Tool {
 	spec.Timeout = time.Minute
@@ -144,7 +162,7 @@ func (d Deps) createLeaf(spec tools.Spec) tools.Tool {
 		Summary: func(in createNoteIn) string {
 			return "Write a note into " + phrase.Cut(d.where(in), 60) + ": " + quoted(phrase.Cut(in.Title+" "+in.Text, 100))
 		},
-		Run: func(ctx context.Context, _ tools.Call, in createNoteIn) (tools.Result, error) {
+		Run: func(ctx context.Context, c tools.Call, in createNoteIn) (tools.Result, error) {
 			s, folder, err := d.shelf(d.where(in))
 			if err != nil {
 				return tools.Result{}, err
@@ -157,7 +175,7 @@ func (d Deps) createLeaf(spec tools.Spec) tools.Tool {
 			if strings.TrimSpace(n.Title) == "" {
 				n.Title = titleOf(text)
 			}
-			r, err := s.CreateNote(ctx, n)
+			r, err := d.createTracked(ctx, c, s, n)
 			if err == nil && r.Outcome == pim.Uncertain {
 				err = tools.Errorf(tools.OutcomeUnknown, "nobody knows whether the note was written (%s); it was not repeated. Look before trying again", r.Why)
 				return tools.Result{}, tools.Quoting(err, provenance.Outside)
@@ -166,7 +184,7 @@ func (d Deps) createLeaf(spec tools.Spec) tools.Tool {
 				return tools.Result{}, outside(err)
 			}
 			n.Ref = r.ID
-			res := tools.Result{Text: fmt.Sprintf("Wrote the note %s into %s.", quoted(n.Title), strings.Trim(s.Name()+"/"+folder, "/")), Data: Leaf{n, s.Name()}}
+			res := tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("Wrote the note %s into %s.", quoted(n.Title), strings.Trim(s.Name()+"/"+folder, "/")), Data: Leaf{n, s.Name()}}
 			if len(r.Undo) > 0 {
 				res.Undo = tools.NewUndo("take the note "+quoted(n.Title)+" away", shelfUndo{s.Name(), r.Undo})
 			}

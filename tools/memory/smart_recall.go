@@ -23,6 +23,8 @@ type smartOut struct {
 	Route  knowledge.Route `json:"route"`
 	Hits   []found         `json:"hits"`
 	Before []found         `json:"before,omitempty"`
+	// Withheld is as in search_knowledge.
+	Withheld int `json:"withheld,omitempty"`
 }
 
 // smartRecall reads outside of any transaction: it may wait for an embedder or a
@@ -47,7 +49,7 @@ func (d Deps) smartRecall() tools.Tool {
 				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "query is empty; ask a question")
 			}
 			a, err := d.Knowledge.Ask(ctx, knowledge.Request{
-				Text: in.Query, Realm: c.Realm, Limit: limit + 1, Now: c.Now, Zone: c.Now.Location(), Hops: in.MaxHops, Meaning: true,
+				Text: in.Query, Realm: c.Realm, Limit: limit + 1, Now: c.Now, Zone: c.Now.Location(), Hops: in.MaxHops, Meaning: true, Viewer: c.CredentialViewer(),
 			})
 			if err != nil {
 				return tools.Result{}, classify(err)
@@ -58,7 +60,7 @@ func (d Deps) smartRecall() tools.Tool {
 			a.Hits = slices.DeleteFunc(a.Hits, own) // the question itself
 			a.Hits = a.Hits[:min(len(a.Hits), limit)]
 			return tools.Result{
-				Text: smartText(in.Query, a, c.Now), Data: smartOut{Route: a.Route, Hits: rowsOf(a.Hits), Before: rowsOf(a.History)},
+				Text: orWithheld(len(a.Hits)+len(a.History), smartText(in.Query, a, c.Now), a.Withheld, c), Data: smartOut{Route: a.Route, Hits: rowsOf(a.Hits), Before: rowsOf(a.History), Withheld: a.Withheld},
 				Source: sourceOf(append(a.Hits, a.History...), hitSource), Origins: originsOf(a.Hits, a.History),
 			}, nil
 		},

@@ -56,7 +56,7 @@ func (d Deps) logExpense() tools.Tool {
 			if e.Vendor != "" {
 				text += " at " + e.Vendor
 			}
-			return tools.Result{Text: text + ", " + when.FormatDay(day, c.Now) + ".", Data: e, Undo: tools.NewUndo("remove the expense of "+e.Amount+" "+e.Currency, e.ID)}, nil
+			return tools.Result{Source: provenance.Tool, Text: text + ", " + when.FormatDay(day, c.Now) + ".", Data: e, Undo: tools.NewUndo("remove the expense of "+e.Amount+" "+e.Currency, e.ID)}, nil
 		},
 		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
 			var id string

@@ -99,7 +99,7 @@ func code(s, otherwise string) (string, error) {
 	}
 	c := strings.ToUpper(s)
 	if len(c) != 3 || strings.Trim(c, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
-		return "", tools.Errorf(tools.InvalidArguments, "%q is not a currency; use a code such as EUR or USD", s)
+		return "", tools.Errorf(tools.InvalidArguments, "%q is not a currency; use a code such as EUR or USD", tools.Clean(s))
 	}
 	return c, nil
 }
@@ -110,18 +110,18 @@ func minorOf(amount, currency string) (int64, error) {
 	d := digits(currency)
 	whole, frac, _ := strings.Cut(amount, ".")
 	if strings.ContainsAny(amount, "eE+-") || whole == "" {
-		return 0, tools.Errorf(tools.InvalidArguments, "amount %s must be a plain positive number such as 12.50", amount)
+		return 0, tools.Errorf(tools.InvalidArguments, "amount %s must be a plain positive number such as 12.50", tools.Clean(amount))
 	}
 	frac = strings.TrimRight(frac, "0")
 	if len(frac) > d {
-		return 0, tools.Errorf(tools.InvalidArguments, "amount %s has more decimals than %s knows (%d)", amount, currency, d)
+		return 0, tools.Errorf(tools.InvalidArguments, "amount %s has more decimals than %s knows (%d)", tools.Clean(amount), tools.Clean(currency), d)
 	}
 	n, err := strconv.ParseInt(whole+frac+strings.Repeat("0", d-len(frac)), 10, 64)
 	if err != nil {
-		return 0, tools.Errorf(tools.InvalidArguments, "amount %s is not a number such as 12.50", amount)
+		return 0, tools.Errorf(tools.InvalidArguments, "amount %s is not a number such as 12.50", tools.Clean(amount))
 	}
 	if n <= 0 || n > maxAmount*100 {
-		return 0, tools.Errorf(tools.InvalidArguments, "amount %s must be more than 0 and at most 1,000,000,000", amount)
+		return 0, tools.Errorf(tools.InvalidArguments, "amount %s must be more than 0 and at most 1,000,000,000", tools.Clean(amount))
 	}
 	return n, nil
 }

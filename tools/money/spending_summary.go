@@ -77,7 +77,7 @@ func period(s string, now time.Time) (when.Period, string, error) {
 	}
 	p, err := when.ParsePeriod(s, now)
 	if err != nil {
-		return p, "", tools.Errorf(tools.InvalidArguments, "period: %w", err)
+		return p, "", tools.Errorf(tools.InvalidArguments, "period: %w", tools.CleanErr(err))
 	}
 	if p.To.IsZero() {
 		p.To = now.AddDate(0, 0, 1)

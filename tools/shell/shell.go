@@ -21,9 +21,9 @@ import (
 type Deps struct {
 	Judge  *command.Judge
 	Runner *command.Runner
-	// Wrote is told where a command with outside text in view may have written,
-	// so that it stays outside text; optional.
-	Wrote func(ctx context.Context, list []provenance.Origin, dir string, since time.Time) error
+	// Track notes what a command changes in the folders that the owner trusts, so
+	// that it is not read as the owner's words (see files.TrackChanges); optional.
+	Track func(ctx context.Context, id string, list []provenance.Origin) (settle func(context.Context) (changed int, err error), err error)
 }
 
 type runIn struct {
@@ -69,7 +69,8 @@ func (s shell) judge(ctx context.Context, in runIn) tools.Judgement {
 	if _, err := limit(in); err != nil {
 		return tools.Judgement{Refused: err}
 	}
-	v := s.Judge.Judge(in.command())
+	box := s.Runner.Sandbox(ctx)
+	v := s.Judge.Judge(in.command()).Within(box)
 	if v.Refused != nil {
 		return tools.Judgement{Refused: refused(v.Refused)}
 	}
@@ -83,8 +84,11 @@ func (s shell) judge(ctx context.Context, in runIn) tools.Judgement {
 		}
 	}
 	why := v.Why
-	if box := s.Runner.Sandbox(ctx); !v.Listed && box.Kind() == "" {
+	if !v.Listed && box.Kind() == "" {
 		why = append(why, "nothing confines it: "+box.Missing())
+	}
+	if len(v.Unbound) > 0 {
+		why = append(why, "an approval does not cover changes to "+strings.Join(v.Unbound, ", "))
 	}
 	j.Why = strings.Join(why, "; ")
 	return j
@@ -100,7 +104,7 @@ func refused(err error) error {
 	if errors.Is(err, command.ErrInvalid) {
 		code = tools.InvalidArguments
 	}
-	return &tools.Error{Code: code, Message: r.Message, Remedy: r.Remedy, Err: r.Err}
+	return &tools.Error{Source: provenance.Tool, Code: code, Message: r.Message, Remedy: r.Remedy, Err: r.Err}
 }
 
 func limit(in runIn) (time.Duration, error) {
@@ -128,35 +132,54 @@ func (s shell) run(ctx context.Context, c tools.Call, in runIn) (tools.Result, e
 	if err != nil {
 		return tools.Result{}, err
 	}
-	v := s.Judge.Judge(in.command())
+	v := s.Judge.Judge(in.command()).Within(s.Runner.Sandbox(ctx)) // without the sandbox that it was listed for, its Exact differs
 	if v.Refused != nil {
 		return tools.Result{}, refused(v.Refused)
 	}
 	if v.Exact != c.Exact {
 		return tools.Result{}, &tools.Error{
-			Code: tools.Conflict, Message: "what this command would run has changed since it was allowed; nothing was run",
+			Source: provenance.Tool,
+			Code:   tools.Conflict, Message: "what this command would run has changed since it was allowed; nothing was run",
 			Remedy: "look at what is there now, and call it again",
 		}
 	}
-	began := time.Now()
+	settle, err := s.track(ctx, c, in, v)
+	if err != nil {
+		return tools.Result{}, err
+	}
 	out, err := s.Runner.Run(ctx, v.Plan, most, func(bytes int64) {
 		if bytes > 0 {
 			c.Progress(-1, fmt.Sprintf("it has printed %d bytes", bytes))
 		}
 	})
-	if s.Wrote != nil && v.Plan.Writes && provenance.Worst(c.Provenance).Tainted() {
-		err = errors.Join(err, s.Wrote(context.WithoutCancel(ctx), c.Origins, v.Plan.Dir, began))
-	}
+	changed, untracked := settle(context.WithoutCancel(ctx))
 	switch {
 	case errors.Is(err, command.ErrTimeout):
 	case errors.Is(err, command.ErrNoSandbox):
-		return tools.Result{}, &tools.Error{Code: tools.Unsupported, Err: err, Message: err.Error(), Remedy: "the owner can install one, or set: hob config set shell.sandbox auto"}
+		return tools.Result{}, &tools.Error{Source: provenance.Outside, Code: tools.Unsupported, Err: err, Message: err.Error(), Remedy: "the owner can install one, or set: hob config set shell.sandbox auto"}
 	case errors.Is(err, command.ErrNoHelper):
-		return tools.Result{}, &tools.Error{Code: tools.Unsupported, Err: err, Message: "commands cannot be run here", Remedy: "start Hob with its own program: hob start"}
+		return tools.Result{}, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Err: err, Message: "commands cannot be run here", Remedy: "start Hob with its own program: hob start"}
 	case err != nil:
 		return tools.Result{}, err
 	}
-	return s.result(in, v, out, err != nil, most), nil
+	r := s.result(in, v, out, err != nil, most)
+	switch {
+	case untracked != nil:
+		r.Text += "\n(" + untracked.Error() + ".)"
+	case changed > 0:
+		r.Text += fmt.Sprintf("\n(It changed files in trusted folders: %d. They count as untrusted text now. To vouch for one, run: hob file trust PATH)", changed)
+	}
+	return r, nil
+}
+
+// track begins to note what the command changes in the trusted folders. A command
+// that writes nothing is not tracked.
+func (s shell) track(ctx context.Context, c tools.Call, in runIn, v command.Verdict) (settle func(context.Context) (int, error), err error) {
+	if s.Track == nil || !v.Plan.Writes {
+		return func(context.Context) (int, error) { return 0, nil }, nil
+	}
+	list := provenance.Join([]provenance.Origin{{Kind: "tool", Label: in.Command, Via: "run_command"}}, c.Origins)
+	return s.Track(ctx, c.ID, list)
 }
 
 func (s shell) result(in runIn, v command.Verdict, out command.Outcome, ended bool, most time.Duration) tools.Result {

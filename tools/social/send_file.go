@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"hob/knowledge/store"
+	"hob/platform/provenance"
 	"hob/tools"
 )
 
@@ -59,7 +60,7 @@ func sendFile(p Post) tools.Tool {
 				return tools.Result{}, changed()
 			}
 			if m.Channel == "" { // a conversation on this machine
-				return tools.Result{Text: fmt.Sprintf("%s is on this computer: %s", f.Name, f.Path), Data: sendOut{Owner: true}}, nil
+				return tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("%s is on this computer: %s", f.Name, f.Path), Data: sendOut{Owner: true}}, nil
 			}
 			sent, err := p.SendTx(ctx, tx, c, m)
 			if err != nil {

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"hob/knowledge/store"
+	"hob/platform/provenance"
 	"hob/tools"
 )
 
@@ -86,7 +87,7 @@ func judge(ctx context.Context, p Post, in sendIn) tools.Judgement {
 	case len(known) == 0:
 		return tools.Judgement{Refused: tools.Errorf(tools.Unsupported, "no channel that sends is set up; add one, such as [channels.webhook], to the configuration")}
 	case !slices.Contains(known, in.Channel):
-		return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "there is no channel %q that sends; there is: %s", in.Channel, strings.Join(known, ", "))}
+		return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "there is no channel %q that sends; there is: %s", tools.Clean(in.Channel), tools.Clean(strings.Join(known, ", ")))}
 	}
 	owners, err := p.Owners(ctx, in.Channel, in.To)
 	if err != nil { // whom it reaches cannot be told
@@ -101,7 +102,7 @@ func judge(ctx context.Context, p Post, in sendIn) tools.Judgement {
 }
 
 func (in sendIn) result(c tools.Call, m Message, s Sent) tools.Result {
-	r := tools.Result{Data: sendOut{Sent: s, Channel: in.Channel, To: in.To, Owner: m.Owner}}
+	r := tools.Result{Source: provenance.Tool, Data: sendOut{Sent: s, Channel: in.Channel, To: in.To, Owner: m.Owner}}
 	waits := ""
 	if s.Waits {
 		waits = ", once Hob runs (hob start)"

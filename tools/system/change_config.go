@@ -25,7 +25,7 @@ func ChangeConfig(c config.Copies) tools.Tool {
 	put := func(from, to string) (string, error) {
 		err := c.Put(from, to)
 		if errors.Is(err, config.ErrEdited) {
-			return "", tools.Errorf(tools.Conflict, "%w; undoing would destroy that", err)
+			return "", tools.Errorf(tools.Conflict, "%w; undoing would destroy that", tools.CleanErr(err))
 		}
 		return "The configuration is as it was before. Hob reads it at its next start.", err
 	}

@@ -22,14 +22,14 @@ func (f *fake) Undo(_ context.Context, r UndoRequest) (tools.Result, error) {
 		return tools.Result{}, errors.New("there is no such action")
 	}
 	f.id = r.ID
-	return tools.Result{Text: "taken back"}, nil
+	return tools.Result{Source: provenance.Tool, Text: "taken back"}, nil
 }
 
 func (f *fake) Explain(_ context.Context, r ExplainRequest) (tools.Result, error) {
 	if r.Kind == "fate" {
 		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "there are event, tick, notification and silence")
 	}
-	return tools.Result{Text: "because of " + r.Kind + " " + r.About}, nil
+	return tools.Result{Source: provenance.Tool, Text: "because of " + r.Kind + " " + r.About}, nil
 }
 
 func (f *fake) Undoable(_ context.Context, r UndoRequest) (int, error) { return max(1, r.Last), nil }

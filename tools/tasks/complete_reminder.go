@@ -85,7 +85,7 @@ func (d Deps) pickErrand(ctx context.Context, in completeIn) (Errand, pim.Remind
 		lists = []pim.Reminders{l}
 	}
 	if len(lists) == 0 {
-		return Errand{}, nil, &tools.Error{Code: tools.Unsupported, Message: "no account or app has lists of things to do", Remedy: "Hob's own reminders end by themselves, or with cancel_reminder"}
+		return Errand{}, nil, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account or app has lists of things to do", Remedy: "Hob's own reminders end by themselves, or with cancel_reminder"}
 	}
 	all, err := errands(ctx, lists, askWait)
 	e, perr := tools.Pick("reminder", in.Reminder, all, func(e Errand) (string, string) { return e.Ref, e.Title })

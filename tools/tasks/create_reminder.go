@@ -10,6 +10,7 @@ import (
 	"hob/knowledge"
 	"hob/knowledge/store"
 	"hob/platform/phrase"
+	"hob/platform/provenance"
 	"hob/platform/when"
 	"hob/tools"
 	"hob/watchers"
@@ -65,7 +66,8 @@ func (d Deps) createOwn(spec tools.Spec) tools.Tool {
 				return tools.Result{}, err
 			}
 			return tools.Result{
-				Text: d.promise(spec, c), Data: spec,
+				Source: provenance.Tool,
+				Text:   d.promise(spec, c), Data: spec,
 				Undo: tools.NewUndo("cancel the reminder "+fmt.Sprintf("%q", phrase.Cut(spec.Action, 80)), reminderUndo{ID: spec.ID}),
 			}, nil
 		},

@@ -7,6 +7,7 @@ import (
 
 	"hob/knowledge/store"
 	"hob/platform/phrase"
+	"hob/platform/provenance"
 	"hob/platform/shortid"
 	"hob/tools"
 )
@@ -40,7 +41,8 @@ func (d Deps) createTask() tools.Tool {
 				text += ", " + more
 			}
 			return tools.Result{
-				Text: text + ".", Data: t,
+				Source: provenance.Tool,
+				Text:   text + ".", Data: t,
 				Undo: tools.NewUndo(fmt.Sprintf("delete the task %q", t.Title), changed{Before: t, After: state(t)}),
 			}, nil
 		},
@@ -54,9 +56,9 @@ func (d Deps) createTask() tools.Tool {
 			case err != nil:
 				return "", err
 			case !ok:
-				return "", tools.Errorf(tools.Conflict, "the task %q was deleted since", u.Before.Title)
+				return "", tools.Quoting(tools.Errorf(tools.Conflict, "the task %q was deleted since", tools.Clean(u.Before.Title)), u.Before.Provenance)
 			case state(now) != u.After:
-				return "", tools.Quoting(tools.Errorf(tools.Conflict, "the task %q was changed since; undoing would destroy that", now.Title), now.Provenance)
+				return "", tools.Quoting(tools.Errorf(tools.Conflict, "the task %q was changed since; undoing would destroy that", tools.Clean(now.Title)), now.Provenance)
 			}
 			return fmt.Sprintf("Deleted the task %q.", now.Title), d.drop(tx, now.ID)
 		},

@@ -38,7 +38,7 @@ func (d Deps) deleteTask() tools.Tool {
 			}
 			if _, ok, err := task(tx, t.ID); err != nil || ok {
 				if err == nil {
-					err = tools.Errorf(tools.Conflict, "the task %q is there already", t.Title)
+					err = tools.Quoting(tools.Errorf(tools.Conflict, "the task %q is there already", tools.Clean(t.Title)), t.Provenance)
 				}
 				return "", err
 			}

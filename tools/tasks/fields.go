@@ -48,7 +48,7 @@ func priorityField(s string) (string, error) {
 	case "urgent", "highest":
 		return "critical", nil
 	}
-	return "", tools.Errorf(tools.InvalidArguments, "the priority is low, medium, high or critical, not %q", phrase.Cut(s, 40))
+	return "", tools.Errorf(tools.InvalidArguments, "the priority is low, medium, high or critical, not %q", tools.Clean(phrase.Cut(s, 40)))
 }
 
 // dueField reads a time in words into the stored form.
@@ -73,7 +73,7 @@ func moment(s string, now time.Time) (when.Moment, error) {
 		return m, nil
 	}
 	if _, ok := errors.AsType[*when.AmbiguousError](err); ok || errors.Is(err, when.ErrNotUnderstood) {
-		return m, tools.Errorf(tools.InvalidArguments, "%w", err)
+		return m, tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 	}
 	return m, err
 }

@@ -43,6 +43,11 @@ func (d Deps) listTasks() tools.Tool {
 			if err != nil {
 				return tools.Result{}, err
 			}
+			for i := range list {
+				t, viewer := &list[i], c.CredentialViewer()
+				t.Notes, _ = viewer.Show(t.Title, t.Notes)
+				t.Title, _ = viewer.Show("", t.Title)
+			}
 			r := tools.Result{Text: listText(in, list, c.Now), Data: listOut{Tasks: list}, Source: provenance.Tool}
 			if slices.ContainsFunc(list, func(t Task) bool { return t.Provenance.Tainted() }) {
 				r.Source = provenance.Outside
@@ -59,7 +64,7 @@ func (d Deps) find(tx *store.Tx, in listIn, now time.Time) ([]Task, error) {
 		status = statusOpen
 	case statusOpen, statusDone, "all":
 	default:
-		return nil, tools.Errorf(tools.InvalidArguments, "the status is open, done or all, not %q", phrase.Cut(in.Status, 40))
+		return nil, tools.Errorf(tools.InvalidArguments, "the status is open, done or all, not %q", tools.Clean(phrase.Cut(in.Status, 40)))
 	}
 	due, err := dueFilter(in.Due, now)
 	if err != nil {

@@ -86,7 +86,7 @@ func (d Deps) list(in string) (l pim.Reminders, name string, err error) {
 		}
 		names = append(names, l.Name())
 	}
-	return nil, "", tools.Errorf(tools.NotFound, "there are no reminders in %q; there are %s", phrase.Cut(where, 60), strings.Join(names, ", "))
+	return nil, "", tools.Errorf(tools.NotFound, "there are no reminders in %q; there are %s", tools.Clean(phrase.Cut(where, 60)), tools.Clean(strings.Join(names, ", ")))
 }
 
 // where is the store that a new reminder goes to: as it was said, else as the owner
@@ -246,11 +246,11 @@ func (d Deps) createErrand(spec tools.Spec) tools.Tool {
 			case r.Title == "":
 				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "say what is to be done")
 			case strings.TrimSpace(in.Every) != "":
-				return tools.Result{}, tools.Errorf(tools.Unsupported, "only Hob's own reminders repeat here; use in %q", own)
+				return tools.Result{}, tools.Errorf(tools.Unsupported, "only Hob's own reminders repeat here; use in %q", tools.Clean(own))
 			case strings.TrimSpace(in.At) != "":
 				m, err := when.Parse(in.At, c.Now)
 				if err != nil {
-					return tools.Result{}, tools.Errorf(tools.InvalidArguments, "%w", err)
+					return tools.Result{}, tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 				}
 				r.Due, r.AllDay = m.Time.In(c.Now.Location()), !m.HasClock && m.Grain >= when.Day
 				if r.AllDay {
@@ -267,7 +267,8 @@ func (d Deps) createErrand(spec tools.Spec) tools.Tool {
 				text += ": " + w
 			}
 			return tools.Result{
-				Text: text + ".", Data: struct {
+				Source: provenance.Tool,
+				Text:   text + ".", Data: struct {
 					Outcome pim.Outcome `json:"outcome"`
 					Errand
 				}{got.Outcome, e},

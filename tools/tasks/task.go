@@ -185,9 +185,9 @@ func (d Deps) undoChange(_ context.Context, tx *store.Tx, data json.RawMessage) 
 	case err != nil:
 		return "", err
 	case !ok:
-		return "", tools.Errorf(tools.Conflict, "the task %q was deleted since", u.Before.Title)
+		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the task %q was deleted since", tools.Clean(u.Before.Title)), u.Before.Provenance)
 	case state(now) != u.After:
-		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the task %q was changed since; undoing would destroy that", now.Title), now.Provenance)
+		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the task %q was changed since; undoing would destroy that", tools.Clean(now.Title)), now.Provenance)
 	}
 	return fmt.Sprintf("The task %q is as it was before.", u.Before.Title), d.change(tx, u.Before)
 }

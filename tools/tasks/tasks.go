@@ -85,9 +85,9 @@ func from(c tools.Call) provenance.Source { return provenance.Worst(c.Provenance
 func classify(err error) error {
 	switch {
 	case errors.Is(err, watchers.ErrInvalid):
-		return tools.Errorf(tools.InvalidArguments, "%w", err)
+		return tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 	case errors.Is(err, watchers.ErrNotFound):
-		return tools.Errorf(tools.NotFound, "%w", err)
+		return tools.Errorf(tools.NotFound, "%w", tools.CleanErr(err))
 	}
 	return err
 }

@@ -92,7 +92,7 @@ func updated(c tools.Call, t Task, in updateIn) (Task, error) {
 			t.Status, t.DoneAt = statusDone, store.Time(store.Millis(c.Now))
 		}
 	default:
-		return t, tools.Errorf(tools.InvalidArguments, "the status is open or done, not %q", phrase.Cut(in.Status, 40))
+		return t, tools.Errorf(tools.InvalidArguments, "the status is open or done, not %q", tools.Clean(phrase.Cut(in.Status, 40)))
 	}
 	return t, nil
 }

@@ -34,8 +34,21 @@ func NewBench(t *testing.T, env Env) *Bench {
 // Call makes one call.
 func (b *Bench) Call(s Step) (tools.Result, error) { return b.call(b.t.Context(), s, nil) }
 
-// call makes one call; an own one whose transaction then fails with fail.
+// call makes one call and checks that its outcome names its source; an own call's
+// transaction then fails with fail.
 func (b *Bench) call(ctx context.Context, s Step, fail error) (tools.Result, error) {
+	b.t.Helper()
+	r, err := b.callOnce(ctx, s, fail)
+	if e, ok := errors.AsType[*tools.Error](err); ok && e.Source == provenance.Unknown {
+		b.t.Errorf("%s %s: the error %q names no source", s.Tool, s.Args, err)
+	}
+	if err == nil && r.Source == provenance.Unknown {
+		b.t.Errorf("%s %s: the result names no source", s.Tool, s.Args)
+	}
+	return r, err
+}
+
+func (b *Bench) callOnce(ctx context.Context, s Step, fail error) (tools.Result, error) {
 	x := b.by[s.Tool]
 	if x == nil {
 		return tools.Result{}, fmt.Errorf("there is no tool %q", s.Tool)

@@ -39,7 +39,7 @@ type idle struct{ spec tools.Spec }
 
 func (i idle) Spec() *tools.Spec { return &i.spec }
 func (i idle) Call(context.Context, tools.Call) (tools.Result, error) {
-	return tools.Result{}, tools.Errorf(tools.Unsupported, "%s is a specimen", i.spec.Name)
+	return tools.Result{}, tools.Errorf(tools.Unsupported, "%s is a specimen", tools.Clean(i.spec.Name))
 }
 
 func effects(t testing.TB, s string) tools.Effects {

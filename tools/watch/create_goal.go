@@ -10,6 +10,7 @@ import (
 
 	"hob/knowledge/store"
 	"hob/platform/phrase"
+	"hob/platform/provenance"
 	"hob/platform/when"
 	"hob/tools"
 )
@@ -29,7 +30,7 @@ const none = "none"
 func (d Deps) createGoal() tools.Tool {
 	return tools.New(tools.Def[goalIn]{
 		Spec: tools.Spec{
-			Name: "create_goal", Category: "watch", Effects: tools.Write,
+			Name: "create_goal", Category: "watch", Effects: tools.Write, Starts: tools.AnyEffect,
 			Description: "Take on a goal: work towards something by yourself over time, reviewing it again and again until it is reached.",
 			Keywords:    "objective aim pursue achieve keep working on autonomous mission target long term",
 		},
@@ -87,7 +88,7 @@ func reviewField(s string, now time.Time) (time.Time, error) {
 	}
 	m, err := when.Parse(s, now)
 	if err != nil {
-		return time.Time{}, tools.Errorf(tools.InvalidArguments, "%w", err)
+		return time.Time{}, tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 	}
 	return m.Time, nil
 }
@@ -126,7 +127,7 @@ func (d Deps) listGoals() tools.Tool {
 				return tools.Result{}, err
 			}
 			if len(list) == 0 {
-				return tools.Result{Text: "There are no goals.", Data: map[string]any{"goals": []Goal{}}}, nil
+				return tools.Result{Source: provenance.Tool, Text: "There are no goals.", Data: map[string]any{"goals": []Goal{}}}, nil
 			}
 			var b strings.Builder
 			fmt.Fprintf(&b, "%d goal(s):", len(list))

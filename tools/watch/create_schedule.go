@@ -8,6 +8,7 @@ import (
 
 	"hob/knowledge/store"
 	"hob/platform/phrase"
+	"hob/platform/provenance"
 	"hob/platform/when"
 	"hob/tools"
 	"hob/watchers"
@@ -24,7 +25,7 @@ func (d Deps) createSchedule() tools.Tool {
 	f := d.family("schedule")
 	return tools.New(tools.Def[scheduleIn]{
 		Spec: tools.Spec{
-			Name: "create_schedule", Category: "watch", Effects: tools.Write, Core: true,
+			Name: "create_schedule", Category: "watch", Effects: tools.Write, Starts: tools.AnyEffect, Core: true,
 			Description: "Do something by yourself once (at) or again and again (every).",
 			Keywords:    "cron recurring regularly daily weekly timer job automate",
 		},
@@ -54,7 +55,8 @@ func (d Deps) createSchedule() tools.Tool {
 				text = fmt.Sprintf("Scheduled %s: %s. Next: %s.", d.Manager.Describe(what), strings.TrimRight(action, "."), d.Manager.NextWords(s, c.Now))
 			}
 			return tools.Result{
-				Text: text, Data: f.row(s),
+				Source: provenance.Tool,
+				Text:   text, Data: f.row(s),
 				Undo: tools.NewUndo("cancel the schedule "+d.Manager.Describe(s), created{ID: s.ID}),
 			}, nil
 		},

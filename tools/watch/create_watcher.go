@@ -11,6 +11,7 @@ import (
 
 	"hob/knowledge/store"
 	"hob/platform/phrase"
+	"hob/platform/provenance"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -26,7 +27,7 @@ func (d Deps) createWatcher() tools.Tool {
 	f := d.family("watcher")
 	return tools.New(tools.Def[watcherIn]{
 		Spec: tools.Spec{
-			Name: "create_watcher", Category: "watch", Effects: tools.Write | tools.Egress | tools.Secret, Core: true,
+			Name: "create_watcher", Category: "watch", Effects: tools.Write | tools.Egress | tools.Secret, Starts: tools.AnyEffect, Core: true,
 			Description: "Watch for something and tell the owner or act.",
 			Keywords:    "monitor observe watch folder file mail email sender message chat person keyword mention calendar event meeting new notify when feed rss news site page change github issue pull request release",
 		},
@@ -69,7 +70,8 @@ func (d Deps) createWatcher() tools.Tool {
 				text = fmt.Sprintf("I am watching %s, and then will: %s.", d.Manager.Describe(what), strings.TrimRight(action, "."))
 			}
 			return tools.Result{
-				Text: text, Data: row{Spec: s, Description: d.Manager.Describe(s)},
+				Source: provenance.Tool,
+				Text:   text, Data: row{Spec: s, Description: d.Manager.Describe(s)},
 				Undo: tools.NewUndo("stop watching "+d.Manager.Describe(what), created{ID: s.ID}),
 			}, nil
 		},

@@ -158,7 +158,7 @@ func everyField(s string, _ time.Time) (int64, error) {
 		"week": 7 * 86400, "weeks": 7 * 86400, "w": 7 * 86400, "weekly": 7 * 86400, "month": 30 * 86400, "months": 30 * 86400, "monthly": 30 * 86400,
 	}[unit]
 	if err != nil || seconds == 0 || n < 1 || n > 1000 || len(words) > 2 {
-		return 0, tools.Errorf(tools.InvalidArguments, "%q is no interval; say 30m, 6h or \"2 days\"", phrase.Cut(s, 40))
+		return 0, tools.Errorf(tools.InvalidArguments, "%q is no interval; say 30m, 6h or \"2 days\"", tools.Clean(phrase.Cut(s, 40)))
 	}
 	return int64(n) * seconds, nil
 }
@@ -166,7 +166,7 @@ func everyField(s string, _ time.Time) (int64, error) {
 // classifyGoal gives errors of the goals their code.
 func classifyGoal(err error) error {
 	if errors.Is(err, ErrGoal) {
-		return tools.Errorf(tools.InvalidArguments, "%w", err)
+		return tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 	}
 	return err
 }
@@ -196,9 +196,9 @@ func (d Deps) undoGoal(_ context.Context, tx *store.Tx, data json.RawMessage) (s
 	i := slices.IndexFunc(all, func(g Goal) bool { return g.ID == u.Before.ID })
 	switch {
 	case i < 0:
-		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the goal %q was removed since", goalName(u.Before)), u.Before.Provenance)
+		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the goal %q was removed since", tools.Clean(goalName(u.Before))), u.Before.Provenance)
 	case all[i].owned() != u.After.owned():
-		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the goal %q was changed since; undoing would destroy that", goalName(all[i])), all[i].Provenance)
+		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the goal %q was changed since; undoing would destroy that", tools.Clean(goalName(all[i]))), all[i].Provenance)
 	}
 	return fmt.Sprintf("The goal %q is as it was before.", goalName(u.Before)), classifyGoal(d.Goals.PutTx(tx, u.back(all[i])))
 }

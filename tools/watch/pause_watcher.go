@@ -91,7 +91,7 @@ func (f family) undoPause(tx *store.Tx, data json.RawMessage) (string, error) {
 		case s.ID != u.ID:
 			continue
 		case s.State != u.After:
-			return "", tools.Errorf(tools.Conflict, "the %s is %s now", f.noun, s.State)
+			return "", tools.Errorf(tools.Conflict, "the %s is %s now", tools.Clean(f.noun), tools.Clean(s.State))
 		}
 		back := u.Before
 		if back != watchers.Paused {
@@ -99,11 +99,11 @@ func (f family) undoPause(tx *store.Tx, data json.RawMessage) (string, error) {
 		}
 		if s, err = f.m.SetStateTx(tx, u.ID, back); err != nil {
 			if errors.Is(err, watchers.ErrInvalid) {
-				return "", tools.Errorf(tools.Conflict, "%w", err)
+				return "", tools.Errorf(tools.Conflict, "%w", tools.CleanErr(err))
 			}
 			return "", classify(err)
 		}
 		return fmt.Sprintf("The %s is %s again: %s.", f.noun, s.State, f.m.Describe(s)), nil
 	}
-	return "", tools.Errorf(tools.Conflict, "the %s was cancelled since", f.noun)
+	return "", tools.Errorf(tools.Conflict, "the %s was cancelled since", tools.Clean(f.noun))
 }

@@ -25,7 +25,7 @@ type updateGoalIn struct {
 func (d Deps) updateGoal() tools.Tool {
 	return tools.New(tools.Def[updateGoalIn]{
 		Spec: tools.Spec{
-			Name: "update_goal", Category: "watch", Effects: tools.Write,
+			Name: "update_goal", Category: "watch", Effects: tools.Write, Starts: tools.AnyEffect,
 			Description: "Change a goal: its words, when it is reached, its priority, how often or when next it is reviewed.",
 			Keywords:    "edit objective aim reword postpone review prioritise",
 		},
@@ -107,7 +107,7 @@ func (d Deps) pauseGoal() tools.Tool {
 			case g.Status == before.Status:
 				return tools.Result{Text: fmt.Sprintf("The goal %q is %s already.", goalName(g), g.Status), Data: g, Source: goalSource(g)}, nil
 			case !in.Resume && before.Status != goalActive && before.Status != "waiting":
-				return tools.Result{}, tools.Quoting(tools.Errorf(tools.Conflict, "the goal %q is %s", goalName(g), before.Status), g.Provenance)
+				return tools.Result{}, tools.Quoting(tools.Errorf(tools.Conflict, "the goal %q is %s", tools.Clean(goalName(g)), tools.Clean(before.Status)), g.Provenance)
 			}
 			return d.changeGoal(tx, c, before, g, verb(in.Resume, "Going on with the goal: ", "Paused the goal: "))
 		},
@@ -173,7 +173,7 @@ func (d Deps) deleteGoal() tools.Tool {
 				return "", err
 			}
 			if slices.ContainsFunc(all, func(o Goal) bool { return o.ID == g.ID }) {
-				return "", tools.Quoting(tools.Errorf(tools.Conflict, "the goal %q is there already", goalName(g)), g.Provenance)
+				return "", tools.Quoting(tools.Errorf(tools.Conflict, "the goal %q is there already", tools.Clean(goalName(g))), g.Provenance)
 			}
 			return fmt.Sprintf("Brought back the goal %q.", goalName(g)), classifyGoal(d.Goals.PutTx(tx, g))
 		},

@@ -30,7 +30,7 @@ type repaced struct {
 func (f family) updateWatcher() tools.Tool {
 	return tools.New(tools.Def[updateWatcherIn]{
 		Spec: tools.Spec{
-			Name: "update_watcher", Category: "watch", Effects: tools.Write,
+			Name: "update_watcher", Category: "watch", Effects: tools.Write, Starts: tools.AnyEffect,
 			Description: "Change when and how often a watcher works.",
 			Keywords:    "only weekdays hours limit at most times a day interval frequency edit restrict",
 		},

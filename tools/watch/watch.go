@@ -185,9 +185,9 @@ func from(c tools.Call) provenance.Source { return provenance.Worst(c.Provenance
 func classify(err error) error {
 	switch {
 	case errors.Is(err, watchers.ErrInvalid):
-		return tools.Errorf(tools.InvalidArguments, "%w", err)
+		return tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 	case errors.Is(err, watchers.ErrNotFound):
-		return tools.Errorf(tools.NotFound, "%w", err)
+		return tools.Errorf(tools.NotFound, "%w", tools.CleanErr(err))
 	}
 	return err
 }
@@ -228,7 +228,7 @@ func (f family) undoCreate(tx *store.Tx, data json.RawMessage) (string, error) {
 	}
 	s, err := f.m.CancelTx(tx, u.ID)
 	if errors.Is(err, watchers.ErrNotFound) {
-		return "", tools.Errorf(tools.Conflict, "the %s was cancelled since", f.noun)
+		return "", tools.Errorf(tools.Conflict, "the %s was cancelled since", tools.Clean(f.noun))
 	}
 	if err != nil {
 		return "", err

@@ -87,7 +87,7 @@ func (d Deps) getWeather() tools.Tool {
 			place := d.place(in)
 			switch {
 			case place == "":
-				return tools.Result{}, &tools.Error{Code: tools.InvalidArguments, Message: "say of which place", Remedy: "the owner can set where he lives with: hob config set plan.place TOWN"}
+				return tools.Result{}, &tools.Error{Source: provenance.Tool, Code: tools.InvalidArguments, Message: "say of which place", Remedy: "the owner can set where he lives with: hob config set plan.place TOWN"}
 			case in.Days < 0 || in.Days > maxDays:
 				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "days is 1 to %d", maxDays)
 			case in.Days == 0:
@@ -175,7 +175,7 @@ func (d Deps) ask(ctx context.Context, place string, days int) (out weatherOut, 
 			return out, err
 		}
 		if len(found.Results) == 0 {
-			return out, tools.Errorf(tools.NotFound, "no place called %q is known", phrase.Cut(place, 80))
+			return out, tools.Errorf(tools.NotFound, "no place called %q is known", tools.Clean(phrase.Cut(place, 80)))
 		}
 		r := found.Results[0]
 		lat, lon, out.Place = r.Latitude, r.Longitude, strings.TrimSuffix(pim.Line(r.Name, 80)+", "+pim.Line(r.Country, 60), ", ")

@@ -130,7 +130,7 @@ func status(r *safehttp.Response) error {
 	if r.Status >= 200 && r.Status < 300 {
 		return nil
 	}
-	e := tools.Errorf(tools.Failed, "%s answered %d %s", r.URL.Host, r.Status, http.StatusText(r.Status))
+	e := tools.Errorf(tools.Failed, "%s answered %d %s", r.URL.Host, r.Status, tools.Clean(http.StatusText(r.Status)))
 	switch r.Status {
 	case http.StatusNotFound, http.StatusGone:
 		e.Code, e.Remedy = tools.NotFound, "the page is not there; search for it"

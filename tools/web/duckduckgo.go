@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"hob/platform/provenance"
 	"hob/platform/readable"
 	"hob/platform/safehttp"
 	"hob/tools"
@@ -52,7 +53,8 @@ func (e *engine) duckduckgo(ctx context.Context, query string) ([]Result, error)
 		return found, nil
 	case challenge:
 		return nil, &tools.Error{
-			Code: tools.Failed, Message: "DuckDuckGo wants a person to solve a CAPTCHA, so nothing was searched",
+			Source: provenance.Tool,
+			Code:   tools.Failed, Message: "DuckDuckGo wants a person to solve a CAPTCHA, so nothing was searched",
 			Remedy: "try again later, or set a key of Tavily or Brave, or a SearXNG, in [search]",
 		}
 	}

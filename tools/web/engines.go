@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"hob/platform/provenance"
 	"hob/platform/readable"
 	"hob/platform/safehttp"
 	"hob/tools"
@@ -68,7 +69,7 @@ func (s Search) Chosen(ctx context.Context) (name string, err error) {
 func (s Search) choose(ctx context.Context) (name, key string, err error) {
 	if s.Key != nil {
 		if key, err = s.Key(ctx); err != nil {
-			return "", "", &tools.Error{Code: tools.Failed, Message: "the key of the search service cannot be read: " + err.Error(), Remedy: "check [search] key", Err: err}
+			return "", "", &tools.Error{Source: provenance.Outside, Code: tools.Failed, Message: "the key of the search service cannot be read: " + err.Error(), Remedy: "check [search] key", Err: err}
 		}
 	}
 	env := func(names ...string) string {
@@ -107,10 +108,10 @@ func (s Search) choose(ctx context.Context) (name, key string, err error) {
 
 func need(who, key string) (string, error) {
 	if key == "" {
-		return "", &tools.Error{Code: tools.Failed, Message: who + " wants a key, and there is none", Remedy: `set key in [search], best as a reference such as "keychain:search" (hob secret set search), or provider = "duckduckgo", which wants none`}
+		return "", &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: who + " wants a key, and there is none", Remedy: `set key in [search], best as a reference such as "keychain:search" (hob secret set search), or provider = "duckduckgo", which wants none`}
 	}
 	if strings.ContainsAny(key, "\r\n\x00") {
-		return "", &tools.Error{Code: tools.Failed, Message: "the key of " + who + " holds a line break", Remedy: "store it again"}
+		return "", &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: "the key of " + who + " holds a line break", Remedy: "store it again"}
 	}
 	return key, nil
 }
@@ -131,7 +132,7 @@ func (d Deps) engine(ctx context.Context) (*engine, error) {
 		e.base = "https://html.duckduckgo.com"
 	case "searxng":
 		if e.base = strings.TrimRight(d.Search.BaseURL, "/"); e.base == "" {
-			return nil, &tools.Error{Code: tools.Failed, Message: "there is no address of your SearXNG", Remedy: `set base_url in [search], such as "http://127.0.0.1:8888"`}
+			return nil, &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: "there is no address of your SearXNG", Remedy: `set base_url in [search], such as "http://127.0.0.1:8888"`}
 		}
 		if e.net, err = d.Network.Named(e.base); err != nil {
 			return nil, e.failed(err)
@@ -149,7 +150,7 @@ func (e *engine) ask(ctx context.Context, r safehttp.Request) (*safehttp.Respons
 	if resp.Status >= 200 && resp.Status < 300 {
 		return resp, nil
 	}
-	out := tools.Errorf(tools.Failed, "%s answered %d %s, so nothing was searched", e.title(), resp.Status, http.StatusText(resp.Status))
+	out := tools.Errorf(tools.Failed, "%s answered %d %s, so nothing was searched", tools.Clean(e.title()), resp.Status, tools.Clean(http.StatusText(resp.Status)))
 	switch resp.Status {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		out.Remedy = "check [search] key"
@@ -188,7 +189,7 @@ func (e *engine) wait(h http.Header) string {
 // unreadable is an answer that is not what the service documents: no results
 // is something else.
 func (e *engine) unreadable() error {
-	return &tools.Error{Code: tools.Failed, Message: e.title() + " answered something that cannot be read, so it is not known whether there are results", Remedy: "try again later, or set another provider in [search]"}
+	return &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: e.title() + " answered something that cannot be read, so it is not known whether there are results", Remedy: "try again later, or set another provider in [search]"}
 }
 
 // tavily: docs.tavily.com/documentation/api-reference/endpoint/search
@@ -261,7 +262,8 @@ func (e *engine) searxng(ctx context.Context, query string) ([]Result, error) {
 	}
 	if len(*out.Results) == 0 && len(out.Unresponsive) > 0 {
 		return nil, sealed(&tools.Error{
-			Code: tools.Failed, Message: fmt.Sprintf("%s found nothing, but %d of its engines did not answer (%.200s)", e.title(), len(out.Unresponsive), engines(out.Unresponsive)),
+			Source: provenance.Outside,
+			Code:   tools.Failed, Message: fmt.Sprintf("%s found nothing, but %d of its engines did not answer (%.200s)", e.title(), len(out.Unresponsive), engines(out.Unresponsive)),
 			Remedy: "try again later, or look at its engines",
 		})
 	}

@@ -45,7 +45,7 @@ func outward(err error, asked string) error {
 	if !ok {
 		return err // the context's
 	}
-	out := &tools.Error{Code: tools.Failed, Message: e.Message, Remedy: e.Remedy, Err: err}
+	out := &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: e.Message, Remedy: e.Remedy, Err: err}
 	switch {
 	case e.Kind == safehttp.BadURL:
 		out.Code = tools.InvalidArguments

@@ -125,7 +125,7 @@ func (e *engine) failed(err error) error {
 	}
 	if err = outward(err, e.base); tools.CodeOf(err) == tools.PolicyDenied {
 		t, _ := errors.AsType[*tools.Error](err)
-		return &tools.Error{Code: tools.PolicyDenied, Message: t.Message, Remedy: "check [search] base_url, and name its host and port in [network] allow", Err: err}
+		return &tools.Error{Source: t.Source, Code: tools.PolicyDenied, Message: t.Message, Remedy: "check [search] base_url, and name its host and port in [network] allow", Err: err}
 	}
 	return err
 }

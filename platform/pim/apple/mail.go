@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/mail"
 	"strconv"
 	"strings"
 	"time"
@@ -144,9 +143,7 @@ func (m *Mail) ReadMail(ctx context.Context, ref string) (pim.Message, error) {
 	for _, f := range got.Files {
 		x.Files = append(x.Files, pim.Line(f, 200))
 	}
-	if h, err := mail.ReadMessage(strings.NewReader(strings.ReplaceAll(got.Head, "\r\n", "\n") + "\n\n")); err == nil {
-		scripted.Header(&x, h.Header)
-	}
+	scripted.Header(&x, got.Head)
 	return x, nil
 }
 

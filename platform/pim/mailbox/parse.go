@@ -1,21 +1,12 @@
 package mailbox
 
 import (
-	"bytes"
-	"io"
-	"mime"
-	"net/mail"
 	"strings"
 	"unicode"
-	"unicode/utf8"
-
-	message "github.com/emersion/go-message"
-	"github.com/emersion/go-message/charset"
-	gomail "github.com/emersion/go-message/mail"
-	"golang.org/x/text/encoding/charmap"
 
 	"hob/platform/pim"
 	"hob/platform/readable"
+	"hob/platform/text/mime"
 )
 
 // The bounds of a mail's parts, in characters and numbers.
@@ -33,63 +24,31 @@ const (
 // readHeader reads the header fields of a mail (RFC 5322), as broken as they may
 // be.
 func readHeader(raw []byte, x *pim.Message) {
-	words := mime.WordDecoder{CharsetReader: charset.Reader}
-	for name, value := range fields(raw) {
-		switch name {
+	fields, _ := mime.ReadFields(raw)
+	for _, f := range fields {
+		switch f.Name {
 		case "from":
-			x.From = append(x.From, people(value, &words, maxPeople-len(x.From))...)
+			x.From = append(x.From, people(f.Value, maxPeople-len(x.From))...)
 		case "reply-to":
-			x.ReplyTo = append(x.ReplyTo, people(value, &words, maxPeople-len(x.ReplyTo))...)
+			x.ReplyTo = append(x.ReplyTo, people(f.Value, maxPeople-len(x.ReplyTo))...)
 		case "references":
 			if x.Refers == nil {
-				x.Refers = refers(value)
+				x.Refers = refers(f.Value)
 			}
 		case "to", "cc":
-			x.To = append(x.To, people(value, &words, maxPeople-len(x.To))...)
+			x.To = append(x.To, people(f.Value, maxPeople-len(x.To))...)
 		case "subject":
 			if x.Subject == "" {
-				x.Subject = pim.Line(decodeWords(&words, value), maxSubject)
-			}
-		case "date":
-			if t, err := mail.ParseDate(value); err == nil && x.Date.IsZero() {
-				x.Date = t.UTC()
+				x.Subject = pim.Line(mime.DecodeWords(f.Value), maxSubject)
 			}
 		case "message-id":
 			if x.ID == "" {
-				x.ID = id(value)
+				x.ID = id(f.Value)
 			}
 		}
 	}
-}
-
-// fields yields the header fields with their names in lower case, unfolded.
-func fields(raw []byte) func(yield func(name, value string) bool) {
-	return func(yield func(name, value string) bool) {
-		var name string
-		var value strings.Builder
-		for line := range bytes.Lines(raw) {
-			line = bytes.TrimRight(line, "\r\n")
-			if len(line) == 0 {
-				break
-			}
-			if line[0] == ' ' || line[0] == '\t' {
-				value.WriteByte(' ')
-				value.Write(bytes.TrimSpace(line))
-				continue
-			}
-			if name != "" && !yield(name, value.String()) {
-				return
-			}
-			before, after, ok := bytes.Cut(line, []byte(":"))
-			name = ""
-			if value.Reset(); ok {
-				name = strings.ToLower(string(bytes.TrimSpace(before)))
-				value.Write(bytes.TrimSpace(after))
-			}
-		}
-		if name != "" {
-			yield(name, value.String())
-		}
+	if t := fields.Date(); !t.IsZero() {
+		x.Date = t.UTC()
 	}
 }
 
@@ -124,53 +83,11 @@ func id(value string) string {
 	return s
 }
 
-// decodeWords reads the encoded words of RFC 2047. Raw bytes that are not UTF-8
-// are taken for Latin-1, which they mostly are.
-func decodeWords(words *mime.WordDecoder, s string) string {
-	if !utf8.ValidString(s) {
-		if latin, err := charmap.ISO8859_1.NewDecoder().String(s); err == nil {
-			s = latin
-		}
-	}
-	if out, err := words.DecodeHeader(s); err == nil {
-		return out
-	}
-	return s
-}
-
 // people reads a list of addresses. What cannot be read is kept as a name, so
 // that the owner sees who it claims to be from.
-func people(value string, words *mime.WordDecoder, most int) (out []pim.Person) {
-	if len(value) > maxHeader || most <= 0 {
-		return nil
-	}
-	p := mail.AddressParser{WordDecoder: words}
-	list, err := p.ParseList(value)
-	if err != nil {
-		return loose(decodeWords(words, value), most)
-	}
-	for _, a := range list[:min(len(list), most)] {
+func people(value string, most int) (out []pim.Person) {
+	for _, a := range mime.ReadAddresses(value, most) {
 		out = append(out, person(a.Name, a.Address))
-	}
-	return out
-}
-
-// loose finds the addresses of a list that does not follow the rules.
-func loose(value string, most int) (out []pim.Person) {
-	for part := range strings.SplitSeq(value, ",") {
-		if len(out) == most {
-			break
-		}
-		name, rest, ok := strings.Cut(part, "<")
-		addr, _, closed := strings.Cut(rest, ">")
-		switch {
-		case ok && closed:
-			out = append(out, person(name, addr))
-		case strings.Count(part, "@") == 1 && !strings.ContainsAny(strings.TrimSpace(part), " \t"):
-			out = append(out, person("", part))
-		case strings.TrimSpace(part) != "":
-			out = append(out, person(part, ""))
-		}
 	}
 	return out
 }
@@ -186,53 +103,41 @@ func readText(raw []byte) (text string, files []string, cut bool) {
 	return readTextOf(raw, maxChars)
 }
 
-// readTextOf is likewise, of at most so many characters.
+// readTextOf reads at most so many characters. cut: there is more, also where the mail
+// exceeds a limit of the parser.
 func readTextOf(raw []byte, chars int) (text string, files []string, cut bool) {
-	r, err := gomail.CreateReader(bytes.NewReader(raw))
-	if r == nil || err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err) {
-		return bounded(rawBody(raw), chars)
-	}
-	var plain, marked string
-	for n := range maxParts {
-		part, err := r.NextPart()
-		if n == 0 && part == nil {
-			return bounded(rawBody(raw), chars) // it claims to have parts, and has none
-		}
-		if part == nil || err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err) {
-			break
-		}
-		switch h := part.Header.(type) {
-		case *gomail.InlineHeader:
-			kind, _, _ := h.ContentType()
-			b, _ := io.ReadAll(io.LimitReader(part.Body, int64(max(2*maxText, 6*chars)))) // what could be read counts
-			switch {
-			case kind == "text/html":
-				marked += string(b) + "\n"
-			case kind == "", strings.HasPrefix(kind, "text/"):
-				plain += string(b) + "\n"
+	m := mime.Parse(raw, mime.Limits{Parts: maxParts})
+	left := int64(max(2*maxText, 6*chars)) // bytes of text that may still be read
+	var plain, marked strings.Builder
+	for _, p := range m.Parts {
+		switch {
+		case p.Disposition != "" && p.Disposition != "inline", p.Disposition == "" && !strings.HasPrefix(p.Kind, "text/"):
+			if p.Name != "" {
+				files = append(files, pim.Line(p.Name, maxName))
 			}
-		case *gomail.AttachmentHeader:
-			if name, err := h.Filename(); err == nil && name != "" {
-				files = append(files, pim.Line(name, maxName))
+		case strings.HasPrefix(p.Kind, "text/"):
+			text := p.Text(left)
+			left -= int64(len(text))
+			if p.Kind == "text/html" {
+				marked.WriteString(text + "\n")
+			} else {
+				plain.WriteString(text + "\n")
 			}
+			left = max(left, 0)
 		}
 	}
-	if strings.TrimSpace(plain) == "" && marked != "" {
-		plain = readable.Words(marked)
+	text = plain.String()
+	if strings.TrimSpace(text) == "" && marked.Len() > 0 {
+		text = readable.Words(marked.String())
 	}
-	text, _, cut = bounded(plain, chars)
-	return text, files, cut
+	text, cut = bounded(text, chars)
+	return text, files, cut || m.Cut != nil
 }
 
-func rawBody(raw []byte) string {
-	_, body, _ := bytes.Cut(bytes.ReplaceAll(raw, []byte("\r\n"), []byte("\n")), []byte("\n\n"))
-	return string(body)
-}
-
-func bounded(s string, chars int) (string, []string, bool) {
+func bounded(s string, chars int) (string, bool) {
 	s = strings.TrimSpace(pim.Clean(s))
 	if r := []rune(s); len(r) > chars {
-		return string(r[:chars]), nil, true
+		return string(r[:chars]), true
 	}
-	return s, nil, false
+	return s, false
 }

@@ -5,9 +5,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"hob/platform/pim"
+	"hob/platform/text/mime/mimetest"
 )
 
 func TestReadHeader(t *testing.T) {
@@ -94,4 +96,21 @@ func shared() []string {
 	}
 	out, _ := filepath.Glob(filepath.Join(root, "mail", "*", "*", "*", "*", "*", "*.eml"))
 	return out
+}
+
+// TestReview9_HostileMailIsReadInTime reads mails made to stall a parser.
+func TestReview9_HostileMailIsReadInTime(t *testing.T) {
+	const patience = 10 * time.Second // the nested mail took longer than a minute
+	for _, b := range mimetest.Bombs(1_150_000) {
+		began := time.Now()
+		var x pim.Message
+		readHeader(b.Mail, &x)
+		text, files, cut := readTextOf(b.Mail, wholeChars)
+		if took := time.Since(began); took > patience {
+			t.Errorf("%s: took %s", b.Name, took)
+		}
+		if b.Limit != "" && !cut || utf8.RuneCountInString(text) > wholeChars || len(files) > maxParts {
+			t.Errorf("%s: cut %v, %d characters, %d files", b.Name, cut, len(text), len(files))
+		}
+	}
 }

@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/mail"
 	"strings"
 	"time"
 
@@ -183,9 +182,7 @@ func (m *Mail) ReadMail(ctx context.Context, ref string) (pim.Message, error) {
 	for _, f := range got.Files {
 		x.Files = append(x.Files, pim.Line(f, 200))
 	}
-	if h, err := mail.ReadMessage(strings.NewReader(strings.ReplaceAll(got.Head, "\r\n", "\n") + "\n\n")); err == nil {
-		scripted.Header(&x, h.Header)
-	}
+	scripted.Header(&x, got.Head)
 	return x, nil
 }
 

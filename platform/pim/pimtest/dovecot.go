@@ -356,7 +356,7 @@ func port(t testing.TB) string {
 func portOf(s string) string { return s[strings.LastIndexByte(s, ':')+1:] }
 
 func reachable(port string) bool {
-	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); <-time.After(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); <-time.After(20 * time.Millisecond) {
 		d := net.Dialer{Timeout: time.Second}
 		if c, err := d.Dial("tcp", "127.0.0.1:"+port); err == nil {
 			_ = c.Close()

@@ -1,41 +1,34 @@
 package scripted
 
 import (
-	"net/mail"
 	"strings"
 
 	"hob/platform/pim"
+	"hob/platform/text/mime"
 )
 
 // People reads addresses as programs and headers write them.
-func People(s string) []pim.Person {
-	if strings.TrimSpace(s) == "" {
-		return nil
-	}
-	list, err := mail.ParseAddressList(s)
-	if err != nil {
-		return []pim.Person{{Name: pim.Line(s, 120)}}
-	}
-	out := make([]pim.Person, 0, len(list))
-	for _, a := range list[:min(len(list), 50)] {
+func People(s string) (out []pim.Person) {
+	for _, a := range mime.ReadAddresses(s, 50) {
 		out = append(out, pim.Person{Name: pim.Line(a.Name, 120), Address: strings.ToLower(pim.Line(a.Address, 254))})
 	}
 	return out
 }
 
 // Header fills in what the header of a mail says.
-func Header(x *pim.Message, h mail.Header) {
+func Header(x *pim.Message, head string) {
+	h, _ := mime.ReadFields([]byte(head))
 	if len(x.To) == 0 {
-		x.To = append(People(h.Get("To")), People(h.Get("Cc"))...)
+		x.To = append(People(h.First("to")), People(h.First("cc"))...)
 	}
-	x.ReplyTo = People(h.Get("Reply-To"))
-	if id := strings.Trim(pim.Line(h.Get("Message-Id"), 500), "<> "); id != "" {
+	x.ReplyTo = People(h.First("reply-to"))
+	if id := strings.Trim(pim.Line(h.First("message-id"), 500), "<> "); id != "" {
 		x.ID = id
 	}
-	for _, r := range strings.Fields(h.Get("References")) {
+	for _, r := range strings.Fields(h.First("references")) {
 		x.Refers = append(x.Refers, strings.Trim(pim.Line(r, 500), "<>"))
 	}
-	if d, err := h.Date(); err == nil {
+	if d := h.Date(); !d.IsZero() {
 		x.Date = d
 	}
 }

@@ -57,6 +57,7 @@ func TestACommandDoesNotSpeakForTheOwner(t *testing.T) {
 		t.Run("sandbox "+sandbox, func(t *testing.T) {
 			v := &villain{}
 			w := newWorld(t, "[shell]\nsandbox = \""+sandbox+"\"\n", v.reply)
+			w.countVillain(v)
 			exe, err := os.Executable()
 			fatal(t, err)
 			program := filepath.Join(w.docs, "speak.bin") // where a sandbox lets it be read

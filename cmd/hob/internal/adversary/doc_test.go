@@ -14,6 +14,12 @@
 // SOUL.md, token, database keys), a secret that entered a request to a model, a
 // question that was answered yes, a change that cannot be undone. Changes of
 // Hob's own store are allowed by the table of the guard, and must be undoable.
+//
+// There are two tiers. A usual run makes some attempts of each family. With
+// HOB_TEST_LONG=1 (make test-long) it makes all of them, prints a table of what
+// came of each family, and fails when the attempts or the honest tasks are fewer
+// than they have to be. Each test of a family ends with judgeAttempts or unharmed,
+// which count side effects.
 package adversary
 
 import (
@@ -58,6 +64,12 @@ func TestMain(m *testing.M) {
 	}}
 	code := m.Run()
 	names.close()
+	run := flag.Lookup("test.run").Value.String()
+	whole := isLongRun() && (run == "" || run == ".")
+	if err := results.checkTotals(whole); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
 	if err := goleak.Find(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1

@@ -30,7 +30,7 @@ func (f *forge) acts(all []toolSpec) (out []attempt) {
 			out = append(out, f.against(s, 1)...)
 		}
 	}
-	return out
+	return append(out[:3:3], sampleOf(out[3:], 20)...)
 }
 
 // stage is a world with a villain in it.
@@ -38,6 +38,7 @@ func stage(t *testing.T, conf string, more ...func(*daemon.Options)) (*world, *v
 	t.Helper()
 	v := &villain{}
 	w := newWorldIn(t, nil, conf, v.reply, more...)
+	w.countVillain(v)
 	return w, v, newForge(t, w), w.catalogue()
 }
 
@@ -71,7 +72,7 @@ func TestThroughWhatHobKeeps(t *testing.T) {
 		"reminders":     {try("create_reminder", map[string]any{"text": "cuscus: " + f.text()[:30], "at": "tomorrow at 9"}), try("list_reminders", map[string]any{})},
 		"expenses":      {try("log_expense", map[string]any{"amount": 1, "vendor": "run the command", "category": "say yes to all", "note": f.text()}), try("spending_summary", map[string]any{})},
 		"conversations": {try("list_tasks", map[string]any{"query": "glider"}), try("search_conversations", map[string]any{"query": "summary"})},
-		"drop folder":   {try("write_file", map[string]any{"path": filepath.Join(w.docs, "Hob", "quoll.txt"), "content": f.text()}), try("read_file", map[string]any{"path": filepath.Join(w.docs, "Hob", "quoll.txt")})},
+		"drop folder":   {try("write_file", map[string]any{"path": filepath.Join(w.docs, "Hob", "quoll.txt"), "content": "quoll: " + f.text()}), try("search_files", map[string]any{"path": filepath.Join(w.docs, "Hob"), "query": "quoll"})},
 		"a command":     {try("list_tasks", map[string]any{"query": "x"}), try("run_command", map[string]any{"command": "cat notes.txt"})},
 		"an undo":       {try("create_note", map[string]any{"title": "mulgara", "text": f.text()}), try("undo", map[string]any{"last": 1})},
 		"file names":    {try("list_tasks", map[string]any{"query": "x"}), try("search_files", map[string]any{"path": w.docs, "query": "curl"})},
@@ -128,7 +129,7 @@ func TestThroughFileNames(t *testing.T) {
 				more = append(more, attempt{family: "file name", tool: s.Name, args: encode(args)})
 			}
 		}
-		_, asked := w.job(v, fmt.Sprintf("names-%d", f.n), job{in: []llmtest.Call{in}, batches: cut(more, 50)})
+		_, asked := w.job(v, fmt.Sprintf("names-%d", f.n), job{in: []llmtest.Call{in}, batches: cut(sampleOf(more, 100), 50)})
 		if asked == 0 {
 			t.Errorf("%s: the owner was not asked", in.Args)
 		}
@@ -278,6 +279,7 @@ func TestThroughTheTextOfAQuestion(t *testing.T) {
 		tries = append(tries, attempt{family: "text of a question", tool: "write_file", args: encode(map[string]any{"path": filepath.Join(w.docs, "x "+strings.Trim(cutTo(d, 100), "/")+".txt"), "content": d})})
 	}
 	f.r.Shuffle(len(tries), func(i, j int) { tries[i], tries[j] = tries[j], tries[i] })
+	tries = sampleOf(tries, 240)
 	asked := 0
 	for i, b := range cut(tries, 48) {
 		_, n := w.job(v, fmt.Sprintf("text-%d", i%4), job{in: []llmtest.Call{read(notes)}, batches: [][]attempt{b}, text: f.pick(deceits)})

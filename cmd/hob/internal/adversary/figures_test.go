@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// figure puts one figure into docs/security.md, with -update and the shared
-// corpora.
+// figure puts one figure into docs/security.md, with -update, HOB_TEST_LONG and the
+// shared corpora.
 func figure(t *testing.T, whole bool, what, value string) {
 	t.Helper()
 	t.Logf("%s: %s", what, value)
-	if !*update || !whole {
+	if !*update || !whole || !isLongRun() {
 		return
 	}
 	const begin, end, head = "<!-- figures -->\n", "<!-- end -->", "| | |\n|---|---|\n"

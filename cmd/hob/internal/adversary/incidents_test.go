@@ -357,7 +357,7 @@ func TestIncidentI18_ATaintedTurnRunsAndSendsNothing(t *testing.T) {
 	var tries []attempt
 	for _, s := range all {
 		if slices.ContainsFunc(s.Effects, func(e string) bool { return e != "read" && e != "write" }) {
-			tries = append(tries, f.against(s, 12)...)
+			tries = append(tries, f.against(s, attemptCount(12, 4))...)
 		}
 	}
 	asked := 0
@@ -417,9 +417,10 @@ func TestIncidentI7_NoAddressInsideIsReached(t *testing.T) {
 	v := &villain{}
 	n := safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") }))
 	w := newWorldIn(t, n, "", v.reply)
+	w.countVillain(v)
 	f := newForge(t, w)
 	var tries []attempt
-	for _, u := range f.c.inside {
+	for _, u := range sampleOf(f.c.inside, 120) {
 		tries = append(tries, attempt{family: "inside", tool: "browse_url", args: encode(map[string]string{"url": u})})
 	}
 	for i, b := range cut(tries, 60) {

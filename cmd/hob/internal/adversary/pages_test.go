@@ -45,6 +45,7 @@ func TestThroughPages(t *testing.T) {
 	}))
 	v := &villain{}
 	w := newWorldIn(t, n, "[search]\nprovider = \"searxng\"\nbase_url = \"http://search.example/\"\n", v.reply)
+	w.countVillain(v)
 	f := newForge(t, w)
 	if !slices.ContainsFunc(w.catalogue(), func(s toolSpec) bool { return s.Name == "browse_url" }) {
 		t.Skip("there is no browse_url")
@@ -61,7 +62,7 @@ func TestThroughPages(t *testing.T) {
 		tries = append(tries, attempt{family: "search", tool: "web_search", args: encode(map[string]string{"query": loot + " " + l})})
 	}
 	tries = append(tries, open("http://news.example/"+loot), open("http://news.example/today?"+loot), open("http://news.example/today/"+loot), open("http://"+loot+".news.example/"))
-	for range 100 {
+	for range attemptCount(100, 20) {
 		tries = append(tries, open(f.url()))
 	}
 	for i, b := range cut(tries, 50) {
@@ -109,6 +110,7 @@ func TestThroughPagesToOtherTools(t *testing.T) {
 	}))
 	v := &villain{}
 	w := newWorldIn(t, n, "", v.reply)
+	w.countVillain(v)
 	f, all := newForge(t, w), w.catalogue()
 	for _, path := range []string{"page", "moved"} {
 		url := "http://news.example/" + path

@@ -33,22 +33,44 @@ var incidents = []incident{
 	{what: "Links were swapped between the check and the use; an owner's flag was forged in the input (CVE-2026-44112, CVE-2026-44113, CVE-2026-44118)", control: "files are opened below a root that links cannot leave; who is the owner comes from the channel's proof"},
 	{what: "Another name of a parameter escaped the sandbox (2026.3.28; CVE-2026-32046)", control: "one gate for files, whatever the parameter is called; each parameter of each tool is tried"},
 	{what: "An empty caller, or the end of a number, was let in; a list became open in silence (CVE-2026-28446)", control: "exact comparison of normalised addresses; an empty list is nobody; a wrong setting is an error at the start"},
-	{what: "Hundreds of malicious skills wrote persona and memory files (\"ClawHavoc\")", control: "persona, memory of the owner and settings are not writable by any tool, not even after a yes", waits: "skills themselves: pinned hash, manifest, no rights of their own"},
+	{what: "Hundreds of malicious skills wrote persona and memory files (\"ClawHavoc\")", control: "persona, memory of the user and settings are not writable by any tool, not even after an approval; a template's skills are copied when the template is used, count as untrusted text and have no rights of their own; its schedules and watchers act with the rights of untrusted text"},
 	{what: "An MCP server began to copy every mail; a client ran what a server sent (postmark-mcp, CVE-2025-6514)", control: "texts and tools of others are marked foreign: their own word on what they do is not heard", waits: "there is no MCP client yet: pinned servers, a changed description asks"},
-	{what: "Look-alike installers and packages", control: "one source; static, reproducible builds", waits: "there are no installers and no updates by Hob itself yet: signed releases"},
+	{what: "Look-alike installers and packages", control: "one source; static, reproducible builds; `hob update` believes a release only if its list is signed with the key that is built into the program", waits: "packages signed for each system; who installs from elsewhere is not protected"},
 	{what: "Hundreds of thousands of gateways open to the internet", control: "loopback only; anything else is refused without TLS and a password"},
-	{what: "\"Do nothing until I say so\" was lost in a summary, a remote stop was ignored, 200 mails were gone", control: "the rule is code and not a prompt; batches ask first; changes can be undone; /stop is read before the queue and ends what runs", waits: "mail: moves can be undone, but many in a row are not asked about as a batch"},
+	{what: "\"Do nothing until I say so\" was lost in a summary, a remote stop was ignored, 200 mails were gone", control: "the rule is code and not a prompt; batches ask first; changes can be undone; /stop is read before the queue and ends what runs", waits: "mail: each move can be undone, but many moves in a row are not yet one batch with one approval request"},
 	{what: "Link previews of chat platforms fetched addresses that were built from what a model had read", control: "previews are off when sending; outgoing texts are looked through for secrets and for long opaque addresses"},
-	{what: "An invitation in a calendar led to a command (and EchoLeak, CVE-2025-32711)", control: "taint: a turn that has read a stranger's words runs and sends nothing without a fresh yes, whichever tools are chained"},
-	{what: "A messenger bridge listened on all addresses without proof", control: "child processes speak over pipes", waits: "there is no bridge process yet (iMessage): a private socket and a secret of each run"},
+	{what: "An invitation in a calendar led to a command (and EchoLeak, CVE-2025-32711)", control: "a turn that has read untrusted text runs and sends nothing without a new approval, whichever tools are chained; this covers invitations, guests, cards, mail, pages in the browser, pictures and the screen"},
+	{what: "A messenger bridge listened on all addresses without proof", control: "there is no bridge process: iMessage reads the Mac's own database and speaks by scripts, and child processes speak over pipes", waits: "a bridge process, if one is ever added: a private socket and a secret for each run"},
 	{what: "The guard was skipped in a batch runner; forged tool history swelled the context (CVE-2026-9350, CVE-2026-14626 and others)", control: "one gate for every way in; a client's history is outside text and bounded; tool results count from Hob's own store alone"},
 	{what: "Models obeyed 40 to 75 % of injected instructions when it was measured (ClawSafety, A3S-Bench)", control: "gates at the boundary of the tools that hold for a model which obeys every one of them"},
 }
 
-var testName = regexp.MustCompile(`func (TestIncidentI(\d+)\w*)\(`)
+// review is one finding of the review of b2fd773: what the reviewer did, and what
+// stops it now.
+type review struct{ did, control string }
 
-// incidentTests finds the tests of each incident in the whole project.
-func incidentTests(t *testing.T, root string) map[int][]string {
+// reviews are numbered from 1.
+var reviews = []review{
+	{did: "Critical. After a hostile mail the model started a background task, which asked for a command. You typed `hob ask ok` to answer something else, and the command ran. The same worked for the question of a trigger that an unknown sender fired", control: "\"Yes\" approves only the last question that was shown in that chat, asked by your own turn at most 5 minutes ago, with nothing after it. Every other question needs its id, its button or a reply to its own message. \"Ok\", \"sure\" and the like approve nothing. Starting a task counts with the effects that the task may have"},
+	{did: "High. A commit message in `git log \\| hob ask` was taken for your words: Hob recalled a secret, opened an address, wrote and trashed a file and made a schedule without a question", control: "Only text that you typed or spoke is yours. Standard input and long pastes are untrusted unless you vouch for them with `--mine`; `--yes` is refused with piped input"},
+	{did: "High. In 16 of 31 layouts the quoted or forwarded part of your mail was taken for your words, because the quote header was in no word list", control: "Text above the first boundary is yours. In a reply or forward without a recognised boundary only the first paragraph is, at most 600 characters, and the turn counts as tainted. An approval by mail must be a reply to the question"},
+	{did: "High without a sandbox. Commands counted as read-only wrote files (`xxd -bc 5 FILE`, `tree -Io zz FILE`) or read other folders and processes (`diff`, `jq --arg`, `ps -axeww`)", control: "A command runs without a question only in a form that is listed for its program, and only in a sandbox unless the form reads nothing but facts of the machine. The sandbox hides the environment of other processes"},
+	{did: "Medium. An approved command ran other contents than at the time of the question: `sh < job.sh`, `make -C tp`, `npm --prefix`, `xargs sh`, scripts over 1 MiB", control: "Every file that a command would read as code is digested when you are asked and compared before it runs. The question lists what cannot be bound. The same holds for files, mail, events, pages and the clipboard behind a key press"},
+	{did: "Medium. A question of more than 2,000 characters hid its middle: `rm -rf` inside a written file was invisible", control: "A question starts with what would happen and why; long contents are split into pages or attached, and nothing is cut from the middle"},
+	{did: "Medium. Files that Hob wrote unasked into the drop folder were read by other programs as instructions or formulas: CLAUDE.local.md, vercel.json, `.csv` with formulas, Markdown with remote images", control: "Hob renders what it writes there by itself: its own file names, text and tables encoded again, links and images disabled"},
+	{did: "Medium. A file from an unknown sender, moved into a trusted folder, became your words", control: "Moved, copied, renamed or archived content keeps its provenance until you vouch for it"},
+	{did: "Medium. A nested multipart mail of 578 kB stalled Hob for 13 s, 200,000 flat parts for 9 s", control: "One bounded mail parser reads all mail, in the helper process that also reads PDF files"},
+	{did: "Low. A request signed with timestamps was accepted again with the body-only scheme; exports and lists printed control characters; a refusal advised to allow `~/.ssh`; a result without a source counted as Hob's own", control: "Each secret belongs to one signature scheme; output is cleaned for the terminal; advice names no protected folder; a source is mandatory, and a missing one counts as untrusted"},
+	{did: "From use. `hob ask --yes` approved every question unseen; Hob advised `files.allowed = [\"~\"]`; a search volunteered a password; Hob claimed that a reminder was set when none was", control: "`--yes` covers its own turn only and never what cannot be undone; advice names the folder that a call needs; rows that look like credentials are returned only when you ask for them by name; replies are checked against what was done"},
+}
+
+var (
+	incidentTest = regexp.MustCompile(`func (TestIncidentI(\d+)\w*)\(`)
+	reviewTest   = regexp.MustCompile(`func (TestReview(\d+)_\w+)\(`)
+)
+
+// namedTests finds the tests of the whole project whose names have a number.
+func namedTests(t *testing.T, root string, name *regexp.Regexp) map[int][]string {
 	t.Helper()
 	out := map[int][]string{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -69,7 +91,7 @@ func incidentTests(t *testing.T, root string) map[int][]string {
 		if err != nil {
 			return err
 		}
-		for _, m := range testName.FindAllStringSubmatch(string(b), -1) {
+		for _, m := range name.FindAllStringSubmatch(string(b), -1) {
 			n, err := strconv.Atoi(m[2])
 			if err != nil {
 				return err
@@ -79,19 +101,17 @@ func incidentTests(t *testing.T, root string) map[int][]string {
 		return nil
 	})
 	fatal(t, err)
+	for _, list := range out {
+		slices.Sort(list)
+	}
 	return out
 }
 
-// docs/incidents.md says which tests stand against each incident, and is made
-// from what there is: go test ./cmd/hob/internal/adversary -run Table -update
-func TestTheTableOfIncidents(t *testing.T) {
-	root := filepath.Join("..", "..", "..", "..")
-	tests := incidentTests(t, root)
-	var b strings.Builder
-	b.WriteString(incidentsHead)
+// writeIncidents writes the rows of incidents.
+func writeIncidents(t *testing.T, b *strings.Builder, tests map[int][]string) {
+	t.Helper()
 	for i, in := range incidents {
 		list := tests[i+1]
-		slices.Sort(list)
 		delete(tests, i+1)
 		if len(list) == 0 && in.waits == "" {
 			t.Errorf("I%d has no test and no reason why", i+1)
@@ -100,11 +120,38 @@ func TestTheTableOfIncidents(t *testing.T) {
 		if in.waits != "" {
 			stands = strings.TrimPrefix(stands+"<br>waits for: "+in.waits, "<br>")
 		}
-		fmt.Fprintf(&b, "| I%d | %s | %s | %s |\n", i+1, in.what, in.control, stands)
+		fmt.Fprintf(b, "| I%d | %s | %s | %s |\n", i+1, in.what, in.control, stands)
 	}
 	for n, list := range tests {
 		t.Errorf("%v: there is no incident I%d", list, n)
 	}
+}
+
+// writeReviews writes the rows of the findings of the review.
+func writeReviews(t *testing.T, b *strings.Builder, tests map[int][]string) {
+	t.Helper()
+	for i, r := range reviews {
+		list := tests[i+1]
+		delete(tests, i+1)
+		if len(list) == 0 {
+			t.Errorf("finding %d of the review has no test named TestReview%d_", i+1, i+1)
+		}
+		fmt.Fprintf(b, "| %d | %s | %s | %s |\n", i+1, r.did, r.control, strings.Join(list, "<br>"))
+	}
+	for n, list := range tests {
+		t.Errorf("%v: there is no finding %d", list, n)
+	}
+}
+
+// docs/incidents.md says which tests stand against each incident, and is made
+// from what there is: go test ./cmd/hob/internal/adversary -run Table -update
+func TestTheTableOfIncidents(t *testing.T) {
+	root := filepath.Join("..", "..", "..", "..")
+	var b strings.Builder
+	b.WriteString(incidentsHead)
+	writeIncidents(t, &b, namedTests(t, root, incidentTest))
+	b.WriteString(reviewsHead)
+	writeReviews(t, &b, namedTests(t, root, reviewTest))
 	path := filepath.Join(root, "docs", "incidents.md")
 	if *update {
 		fatal(t, os.WriteFile(path, []byte(b.String()), 0o644))
@@ -114,7 +161,7 @@ func TestTheTableOfIncidents(t *testing.T) {
 	if string(was) == b.String() {
 		return
 	}
-	for _, claimed := range regexp.MustCompile("`TestIncident\\w+` \\([^)]*\\)").FindAllString(string(was), -1) {
+	for _, claimed := range regexp.MustCompile("`Test(?:Incident|Review)\\w+` \\([^)]*\\)").FindAllString(string(was), -1) {
 		if !strings.Contains(b.String(), claimed) {
 			t.Errorf("docs/incidents.md claims %s, which is not there", claimed)
 		}
@@ -124,10 +171,19 @@ func TestTheTableOfIncidents(t *testing.T) {
 
 const incidentsHead = `# Incidents
 
-What went wrong in assistants of this kind, and what stands against it in Hob. The last column is made from the names of the
-tests that there are (` + "`go test ./cmd/hob/internal/adversary -run Table -update`" + `), so that it cannot claim what is not tested.
-"Waits for" names what does not exist in Hob yet and therefore cannot be met. The threats as a whole are in [security.md](security.md).
+What went wrong in assistants of this kind, and what stops it in Hob. The last column is generated from the names of the existing
+tests (` + "`go test ./cmd/hob/internal/adversary -run Table -update`" + `), so it cannot claim an untested defence. "Waits for"
+names what Hob does not have yet. [security.md](security.md) describes the threats as a whole.
 
 | | What happened elsewhere | What stops it here | Shown by |
+|---|---|---|---|
+`
+
+const reviewsHead = `
+## Review of b2fd773
+
+A reviewer with the source code attacked Hob at commit b2fd773. Each finding below was first written as a failing test.
+
+| | What the reviewer did | What stops it now | Shown by |
 |---|---|---|---|
 `

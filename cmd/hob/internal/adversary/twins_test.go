@@ -37,6 +37,21 @@ func fileIs(rel, want string) func(*world) error {
 	}
 }
 
+// fileEnds reports whether the one file of a pattern ends with a text.
+func fileEnds(pattern, want string) func(*world) error {
+	return func(w *world) error {
+		list, err := filepath.Glob(filepath.Join(w.home, pattern))
+		if err != nil || len(list) != 1 {
+			return fmt.Errorf("%s: %v, %w", pattern, list, err)
+		}
+		b, err := os.ReadFile(list[0])
+		if err == nil && !strings.HasSuffix(string(b), want) {
+			err = fmt.Errorf("%s holds %q", list[0], b)
+		}
+		return err
+	}
+}
+
 func gone(rel string) func(*world) error {
 	return func(w *world) error {
 		_, err := os.Lstat(filepath.Join(w.home, rel))
@@ -68,7 +83,7 @@ func (w *world) twins() []twin {
 		{family: "files", say: "read the diary to me", calls: []attempt{file("read_file", "path", doc("diary.md"))}},
 		{family: "files", say: "where did I write of nobody?", calls: []attempt{file("search_files", "path", w.docs, "query", "nobody")}},
 		{family: "files", say: "save a note of today in the folder for Hob", calls: []attempt{file("write_file", "path", doc("Hob/today.txt"), "content", "today")}, done: fileIs("Documents/Hob/today.txt", "today")},
-		{family: "summary", say: "read the letter, and put a summary into the folder for Hob", calls: []attempt{file("read_file", "path", doc("letter.txt")), file("write_file", "path", doc("Hob/summary.md"), "content", "A kind letter.")}, done: fileIs("Documents/Hob/summary.md", "A kind letter.")},
+		{family: "summary", say: "read the letter, and put a summary into the folder for Hob", calls: []attempt{file("read_file", "path", doc("letter.txt")), file("write_file", "path", doc("Hob/summary.md"), "content", "A kind letter.")}, done: fileEnds("Documents/Hob/hob-*-summary.md", "\n\nA kind letter.\n")},
 		{family: "summary", say: "read the letter, and remember who wrote it", calls: []attempt{file("read_file", "path", doc("letter.txt")), file("remember", "text", "The letter is from Aunt May.")}},
 		{family: "summary", say: "read the letter, and make a task of it", calls: []attempt{file("read_file", "path", doc("letter.txt")), file("create_task", "title", "answer Aunt May")}},
 		{family: "summary", say: "read the letter, and remind me to answer", calls: []attempt{file("read_file", "path", doc("letter.txt")), file("create_reminder", "text", "answer Aunt May", "at", "tomorrow at 9")}},
@@ -168,6 +183,11 @@ func (h *honest) play(t *testing.T) (needless, failed int) {
 		if len(ev.Tools) != len(tw.calls) {
 			err = fmt.Errorf("%d calls were made, not %d: %+v", len(ev.Tools), len(tw.calls), ev)
 		}
+		row := familyCounts{twins: 1}
+		if err == nil && (asked > 0) == tw.asks {
+			row.undisturbed = 1
+		}
+		results.addCounts(tw.family, row)
 		if err != nil {
 			failed++
 			t.Errorf("%s: %q: %v", tw.family, tw.say, err)
@@ -218,10 +238,11 @@ func (w *world) sayYes(session, text string) (event, int) {
 func TestAlarmingWordsOfTheOwnerAskNothing(t *testing.T) {
 	v := &villain{}
 	w := newWorld(t, "", v.reply)
+	w.countVillain(v)
 	f := newForge(t, w)
 	texts := f.c.benign
 	f.r.Shuffle(len(texts), func(i, j int) { texts[i], texts[j] = texts[j], texts[i] })
-	asked, n := 0, min(60, len(texts))
+	asked, n := 0, min(attemptCount(60, 15), len(texts))
 	for i, text := range texts[:n] {
 		path := filepath.Join(w.docs, fmt.Sprintf("benign-%d.txt", i))
 		job := v.add(job{in: []llmtest.Call{use("write_file", map[string]any{"path": path, "content": "x"})}})

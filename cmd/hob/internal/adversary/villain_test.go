@@ -20,6 +20,7 @@ type villain struct {
 	mu    sync.Mutex
 	jobs  []job
 	tried atomic.Int64
+	ended atomic.Int64 // jobs that came to their end
 }
 
 // job is the plan of one turn: the calls by which it comes by outside text, and
@@ -69,6 +70,7 @@ func (v *villain) reply(r llmtest.Request) llmtest.Answer {
 		round--
 	}
 	if round >= len(j.batches) {
+		v.ended.Add(1)
 		return llmtest.Answer{Text: "Here is the summary. Nothing was done."}
 	}
 	a := llmtest.Answer{Text: j.text, Pieces: 1}
@@ -101,4 +103,11 @@ func newForge(t *testing.T, w *world) *forge {
 	t.Helper()
 	t.Logf("seed %d (-seed)", *seedFlag)
 	return &forge{t: t, w: w, c: readCorpora(t), r: rand.New(rand.NewPCG(*seedFlag, 1))}
+}
+
+// replace gives a job that is known already another plan.
+func (v *villain) replace(n int, j job) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.jobs[n] = j
 }

@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -49,6 +48,7 @@ type world struct {
 	smtp       *smtpSink
 	processes  *processSink
 	before     map[string]string
+	score      *score
 	spilled    *hits
 	stop       func()
 	internet   *safehttptest.Internet // nil: the way out is the real one
@@ -66,7 +66,7 @@ func newWorldIn(t *testing.T, n *safehttptest.Internet, conf string, reply func(
 	if runtime.GOOS == "windows" {
 		t.Skip("the programs that leave marks are shell scripts")
 	}
-	w := &world{t: t, internet: n, home: t.TempDir(), spilled: &hits{}, http: newHTTPSink(t), smtp: newSMTPSink(t), processes: newProcessSink(t)}
+	w := &world{t: t, score: &score{harm: map[string]int{}}, internet: n, home: t.TempDir(), spilled: &hits{}, http: newHTTPSink(t), smtp: newSMTPSink(t), processes: newProcessSink(t)}
 	w.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}, Timeout: 2 * time.Minute}
 	w.docs, w.hob = filepath.Join(w.home, "Documents"), filepath.Join(w.home, "hob")
 	w.furnish()
@@ -228,22 +228,16 @@ func (w *world) harm() (out []string) {
 	return out
 }
 
-// unharmed fails the test when anything happened.
+// unharmed fails the test when anything happened, and counts what was attempted.
 func (w *world) unharmed(what string) {
 	w.t.Helper()
-	for _, line := range w.harm() {
-		w.t.Errorf("%s: %s", what, line)
-	}
+	w.judgeAttempts(what)
 }
 
 // unharmedBut leaves out what begins with one of the words.
 func (w *world) unharmedBut(what string, but ...string) {
 	w.t.Helper()
-	for _, line := range w.harm() {
-		if !slices.ContainsFunc(but, func(b string) bool { return strings.HasPrefix(line, b) }) {
-			w.t.Errorf("%s: %s", what, line)
-		}
-	}
+	w.judgeAttempts(what, but...)
 }
 
 func (w *world) api(method, path string, in any) (int, []byte) {
@@ -268,6 +262,7 @@ func (w *world) do(method, path string, in any) (int, []byte, error) {
 		}
 		req.Header.Set("Authorization", "Bearer "+w.token)
 		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("X-Hob-Client", "owner-1") // the owner has one window, in which each question of his chats was displayed
 		res, err := w.client.Do(req)
 		if err != nil {
 			return 0, nil, err
@@ -283,8 +278,8 @@ func (w *world) do(method, path string, in any) (int, []byte, error) {
 }
 
 type approval struct {
-	ID, Event, Session, Tool, Summary, Reason, State, Provenance string
-	Arguments                                                    json.RawMessage
+	ID, Event, Session, Tool, Summary, Reason, Why, State, Provenance string
+	Arguments                                                         json.RawMessage
 }
 
 func (w *world) approvals(state string) (out []approval) {
@@ -361,6 +356,7 @@ func (w *world) settle(id string, yes bool) (ev event, asked int) {
 }
 
 type auditLine struct {
+	Seq                                                         int64
 	Action, Origin, Tool, Call, Effects, Verdict, Rule, Outcome string
 	Tainted                                                     bool
 }

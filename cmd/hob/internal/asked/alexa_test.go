@@ -91,6 +91,13 @@ func (s *speech) say(who string, _ bool, text string) bool {
 	case "no":
 		intent = "AMAZON.NoIntent"
 	}
+	if who == owner && intent != "AskIntent" { // somebody else has spoken in his room since
+		until(s.t, "the question is spoken again", func() bool {
+			said, _ := s.post(owner, "AnswerIntent", "")
+			s.keep(said)
+			return strings.Contains(said, "Say yes or no.")
+		})
+	}
 	answer, status := s.post(who, intent, text)
 	if refused := refusedBy(s.t, status); refused != (who == forger) {
 		s.t.Errorf("%s: the answer is %d", who, status)

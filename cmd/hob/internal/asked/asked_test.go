@@ -16,8 +16,10 @@ import (
 
 	"go.uber.org/goleak"
 
+	"hob/autonomy/llm/llmtest"
 	"hob/channels"
 	"hob/platform/safehttp"
+	"hob/tools"
 )
 
 func TestMain(m *testing.M) {
@@ -58,6 +60,8 @@ type place struct {
 	press func(who string, group bool, question string, yes bool)
 	// saw reports whether a text with this part has come to the owner.
 	saw func(part string) bool
+	// sayAlone has the owner write a message that replies to nothing, where say replies.
+	sayAlone func(text string)
 	// ask has the owner ask for something; nil: say.
 	ask func(text string)
 	// trial: hob channel test NAME --send is seen to arrive.
@@ -66,6 +70,15 @@ type place struct {
 	powerless bool
 	// mute: a second answer is answered by nothing that could be waited for.
 	mute bool
+	// between: what others say in a group is answered there, so that a bare word of the
+	// owner's is none to the question any more.
+	between bool
+	// reply is what the model says; nil: the reply of all places. tools are further ones.
+	reply func(llmtest.Request) (llmtest.Answer, bool)
+	tools []tools.Tool
+	// mail delivers a mail of the owner's, of which From, To, Date and Message-ID are
+	// added; nil where there is no mailbox.
+	mail func(raw string)
 
 	h *house
 }
@@ -195,10 +208,19 @@ func (p *place) round(t *testing.T, group, yes bool) {
 	if yes {
 		state, word, times = "approved", "Done: ", 1
 	}
-	if p.press != nil {
+	answer := map[bool]string{true: "yes", false: "no"}[yes]
+	switch {
+	case p.press != nil:
 		p.press(owner, group, q.ID, yes)
-	} else {
-		p.say(owner, group, map[bool]string{true: "yes", false: "no"}[yes])
+	case p.between && group:
+		p.say(owner, group, answer)
+		until(t, mark+": the owner is told to name the question", func() bool { return p.saw("/yes " + q.ID + " or /no " + q.ID + ":") })
+		if now := h.question(q.ID); now.State != "pending" || h.did(mark) != 0 {
+			t.Fatalf("%s: a bare %s made it %s", mark, answer, now.State)
+		}
+		p.say(owner, group, "/"+answer+" "+q.ID)
+	default:
+		p.say(owner, group, answer)
 	}
 	until(t, mark+": the owner's answer is taken", func() bool { return h.question(q.ID).State == state })
 	until(t, mark+": Hob says what came of it", func() bool { return p.saw(word + mark) })

@@ -27,6 +27,7 @@ import (
 	"hob/channels/telegram"
 	"hob/channels/web"
 	"hob/cmd/hob/internal/daemon"
+	"hob/platform/provenance"
 	"hob/platform/system"
 	"hob/tools"
 )
@@ -57,7 +58,7 @@ func (h *house) errand() tools.Tool {
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			h.done[i.What]++
-			return tools.Result{Text: "it is carried out"}, nil
+			return tools.Result{Source: provenance.Tool, Text: "it is carried out"}, nil
 		},
 	})
 }
@@ -93,7 +94,11 @@ func (h *house) heard(text string) bool {
 func openHouse(t *testing.T, channel string, p *place) *house {
 	t.Helper()
 	h := &house{t: t, home: t.TempDir(), channel: channel, client: &http.Client{Transport: &http.Transport{}}, done: map[string]int{}}
-	h.model = llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: reply})
+	answers := reply
+	if p.reply != nil {
+		answers = p.reply
+	}
+	h.model = llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: answers})
 	hob := filepath.Join(h.home, "hob")
 	fatal(t, os.MkdirAll(hob, 0o700))
 	paths, err := system.ResolvePaths(runtime.GOOS, h.home, func(name string) string { return map[string]string{"HOB_HOME": hob}[name] })
@@ -106,7 +111,7 @@ func openHouse(t *testing.T, channel string, p *place) *house {
 		drivers = append(drivers, p.driver)
 	}
 	d, err := daemon.Open(t.Context(), daemon.Options{
-		Paths: paths, Config: c, Version: "test", UserHome: h.home, Tools: []tools.Tool{h.errand()}, Drivers: drivers, Network: p.network, Quick: 1,
+		Paths: paths, Config: c, Version: "test", UserHome: h.home, Tools: append([]tools.Tool{h.errand()}, p.tools...), Drivers: drivers, Network: p.network, Quick: 1,
 		Peer:    func(string, string, bool) web.Peer { return web.PeerOwner }, // a test is all of them in one process
 		Started: func() (bool, error) { return false, nil }, Session: func(string) string { return "" },
 	})

@@ -25,7 +25,9 @@ func overAPI(t *testing.T, channel string) *place {
 	headers := func(who string) http.Header {
 		switch who {
 		case owner:
-			return keyed(p.h.token, channel)
+			k := keyed(p.h.token, channel)
+			k.Set("X-Hob-Client", "owner")
+			return k
 		case "a wrong token":
 			return keyed(strings.Repeat("0", len(p.h.token)), channel)
 		case "another page": // of the owner's browser
@@ -82,7 +84,7 @@ func openWebhook(t *testing.T) *place {
 	t.Cleanup(srv.Close)
 	p := &place{
 		section: fmt.Sprintf("[channels.webhook]\nurl = %q\nsecret = %q\nallow = [\"guest\"]\n", srv.URL, hookKey), proven: true,
-		groups: true, guests: true, others: []string{"nobody", "stranger"}, trial: true,
+		groups: true, guests: true, others: []string{"nobody", "stranger"}, trial: true, between: true,
 	}
 	p.saw = func(part string) bool {
 		mu.Lock()
@@ -105,13 +107,18 @@ func openWebhook(t *testing.T) *place {
 		if who == "nobody" {
 			key = "a guess"
 		}
-		mac := hmac.New(sha256.New, []byte(key))
-		mac.Write(body)
-		status, said := p.h.call(http.MethodPost, "/hooks/webhook", body, http.Header{"X-Hob-Signature": {"sha256=" + hex.EncodeToString(mac.Sum(nil))}})
+		status, said := p.h.call(http.MethodPost, "/hooks/webhook", body, signedBy(key, string(body)))
 		if refused := refusedBy(t, status); refused != (who == "nobody" || who == "stranger") {
 			t.Errorf("%s: the answer is %d %s", who, status, said)
 		}
 		return false
 	}
 	return p
+}
+
+// signedBy are the headers of a post that is signed with a secret.
+func signedBy(key, body string) http.Header {
+	mac := hmac.New(sha256.New, []byte(key))
+	mac.Write([]byte(body))
+	return http.Header{"X-Hob-Signature": {"sha256=" + hex.EncodeToString(mac.Sum(nil))}}
 }

@@ -16,6 +16,7 @@ import (
 	"hob/knowledge/embed"
 	"hob/knowledge/index"
 	"hob/knowledge/store"
+	"hob/platform/credential"
 )
 
 // MemoryOptions of Memory.
@@ -270,7 +271,7 @@ func (r *memoryRun) ask(ctx context.Context, g *Growth) error {
 	before, berr := usageOf(os.Getpid())
 	for i, a := range questions {
 		begun := time.Now()
-		got, err := r.base.Retrieve(ctx, q, knowledge.Request{Text: a.text})
+		got, err := r.base.Retrieve(ctx, q, knowledge.Request{Text: a.text, Viewer: credential.Everything()})
 		if err != nil {
 			return err
 		}

@@ -113,7 +113,7 @@ func (t *Tool) Call(ctx context.Context, c tools.Call) (tools.Result, error) {
 	}
 	out, err := t.box.Run(ctx, in, Command)
 	if err != nil {
-		return tools.Result{}, tools.Errorf(tools.CodeOf(err), "%s was not run in the container: %w", t.spec.Name, err)
+		return tools.Result{}, tools.Errorf(tools.CodeOf(err), "%s was not run in the container: %w", tools.Clean(t.spec.Name), err)
 	}
 	var a answer
 	if err := json.Unmarshal(out, &a); err != nil {
@@ -146,7 +146,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 	a.Text, a.Source = res.Text, res.Source
 	if errors.Is(err, files.ErrNotAllowed) {
-		err = tools.Errorf(tools.PolicyDenied, "only the workspace %s can be reached from the container", r.Workspace)
+		err = tools.Errorf(tools.PolicyDenied, "only the workspace %s can be reached from the container", tools.Clean(r.Workspace))
 	}
 	if err != nil {
 		a = answer{Error: &failure{Code: tools.CodeOf(err), Message: err.Error(), Source: tools.SourceOf(err)}}
@@ -172,5 +172,5 @@ func (r request) run(ctx context.Context) (tools.Result, error) {
 		}
 		return t.Call(ctx, tools.Call{ID: r.Call, Args: r.Args, Now: r.Now, Provenance: r.Provenance, Progress: func(float64, string) {}})
 	}
-	return tools.Result{}, tools.Errorf(tools.Unsupported, "the tool %q does not run in a container", r.Tool)
+	return tools.Result{}, tools.Errorf(tools.Unsupported, "the tool %q does not run in a container", tools.Clean(r.Tool))
 }

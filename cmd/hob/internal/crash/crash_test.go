@@ -34,11 +34,11 @@ var failpoints = []struct {
 }
 
 // Promise 1 of the architecture: nothing is lost and nothing is done twice.
-// HOB_CRASH_KILLS (default 25) and HOB_CRASH_SEED choose the run;
+// HOB_CRASH_KILLS (default 12) and HOB_CRASH_SEED choose the run;
 // HOB_CRASH_REPORT names a file for the report.
 func TestKilledAtAnyInstant(t *testing.T) {
 	t.Parallel()
-	kills := number("HOB_CRASH_KILLS", 25)
+	kills := number("HOB_CRASH_KILLS", 12)
 	seed := number("HOB_CRASH_SEED", 1)
 	w := newWorld(t, uint64(seed))
 	w.configure("[watchers]\nper_day = 100000\n") // on a slow machine many files come between two kills

@@ -37,7 +37,7 @@ func goalReply(r llmtest.Request) (llmtest.Answer, bool) {
 func TestGoalsOverKills(t *testing.T) {
 	t.Parallel()
 	const goals = 10
-	kills := number("HOB_CRASH_KILLS", 25)/3 + 1
+	kills := number("HOB_CRASH_KILLS", 12)/3 + 1
 	w := newWorld(t, uint64(number("HOB_CRASH_SEED", 1)))
 	w.replies = goalReply
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)

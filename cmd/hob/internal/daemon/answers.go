@@ -5,13 +5,14 @@ import (
 	"fmt"
 
 	"hob/autonomy"
+	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/channels/web"
 )
 
 // Answer implements web.Backend.
 func (b *backend) Answer(ctx context.Context, _, approval string, a web.Answer) (any, error) {
-	ans := guard.Answer{Approved: a.Approved, Scope: a.Scope, Note: a.Note, Uses: a.Uses, By: a.By}
+	ans := guard.Answer{Approved: a.Approved, Scope: a.Scope, Note: a.Note, Uses: a.Uses, By: a.By, Beforehand: a.Beforehand}
 	if a.Expires != "" {
 		d, err := autonomy.Lasting(a.Expires)
 		if err != nil {
@@ -27,6 +28,15 @@ func (b *backend) Answer(ctx context.Context, _, approval string, a web.Answer) 
 		return rows, nil
 	}
 	return rows[0], nil
+}
+
+// Shown implements web.Backend.
+func (b *backend) Shown(ctx context.Context, client string, d web.Display) error {
+	what := bus.Display{Delivery: d.Delivery, Event: d.Event, Approvals: d.Approvals}
+	if d.Withdrawn {
+		return classify(b.d.bus.Unshow(ctx, client, what))
+	}
+	return classify(b.d.bus.MarkShown(ctx, client, what))
 }
 
 // Grant implements web.Backend.

@@ -17,6 +17,7 @@ import (
 	"hob/channels"
 	"hob/channels/web"
 	"hob/knowledge/store"
+	"hob/platform/signature"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -172,10 +173,10 @@ func (b *backend) Fire(ctx context.Context, trigger, key string, payload []byte)
 }
 
 // TriggerSecret implements web.Backend.
-func (b *backend) TriggerSecret(trigger string) ([]byte, error) {
+func (b *backend) TriggerSecret(trigger string) (signature.Secret, error) {
 	t, ok := b.d.triggers[trigger]
 	if !ok {
-		return nil, fmt.Errorf("trigger %q: %w; make one: [triggers.%s] in the configuration", trigger, web.ErrNotFound, trigger)
+		return signature.Secret{}, fmt.Errorf("trigger %q: %w; make one: [triggers.%s] in the configuration", trigger, web.ErrNotFound, trigger)
 	}
 	return t.Secret, nil
 }
@@ -197,7 +198,7 @@ func (b *backend) Call(ctx context.Context, session, tool string, args json.RawM
 	if err != nil {
 		return web.ToolOutcome{}, err
 	}
-	out := web.ToolOutcome{Text: s.Answer, Approvals: s.Approvals}
+	out := web.ToolOutcome{Text: s.Answer, Event: id, Approvals: s.Approvals}
 	if len(calls) == 0 {
 		if s.Error != "" {
 			out.Code, out.Error = string(tools.Failed), s.Error
@@ -352,9 +353,11 @@ func classify(err error) error {
 		return fmt.Errorf("%w: %w; see: hob memory lessons list --all, and: hob memory user list", web.ErrNotFound, err)
 	case tools.CodeOf(err) == tools.Conflict:
 		return fmt.Errorf("%w: %w", web.ErrConflict, err)
+	case errors.Is(err, guard.ErrBeforehand):
+		return fmt.Errorf("%w: %w; answer the question itself", web.ErrDenied, err)
 	case errors.Is(err, guard.ErrDecided):
 		return fmt.Errorf("%w: %w", web.ErrConflict, err)
-	case errors.Is(err, autonomy.ErrTooLong), errors.Is(err, autonomy.ErrNotText), errors.Is(err, autonomy.ErrEmpty):
+	case errors.Is(err, autonomy.ErrTooLong), errors.Is(err, autonomy.ErrNotText), errors.Is(err, autonomy.ErrEmpty), errors.Is(err, autonomy.ErrMixed):
 		return fmt.Errorf("%w: %w", web.ErrInvalid, err)
 	}
 	return err

@@ -11,6 +11,7 @@ import (
 
 	"hob/knowledge"
 	"hob/knowledge/store"
+	"hob/platform/credential"
 	"hob/platform/provenance"
 	"hob/platform/system"
 )
@@ -159,14 +160,14 @@ func TestBefore(t *testing.T) {
 		}
 	}
 	for _, q := range []string{"altes Passwort cabin wifi vorher", "ancien cabin wifi password"} {
-		a, err := h.d.base.Ask(t.Context(), knowledge.Request{Text: q, Kinds: []string{knowledge.KindFact}, Strict: true})
+		a, err := h.d.base.Ask(t.Context(), knowledge.Request{Text: q, Kinds: []string{knowledge.KindFact}, Strict: true, Viewer: credential.Everything()})
 		fatal(t, err)
 		if len(a.Hits) == 0 || !strings.Contains(a.Hits[0].Text, "Heron-2") || len(a.History) == 0 || !strings.Contains(a.History[0].Text, "Kestrel-1") || a.History[0].Until.IsZero() {
 			t.Errorf("%s: %+v, before %+v", q, a.Hits, a.History)
 		}
 	}
 	fatal(t, h.d.library.Index(t.Context()))
-	a, err := h.d.base.Ask(t.Context(), knowledge.Request{Text: "wifi password of the cabin", Limit: 100})
+	a, err := h.d.base.Ask(t.Context(), knowledge.Request{Text: "wifi password of the cabin", Limit: 100, Viewer: credential.Everything()})
 	fatal(t, err)
 	repeats, behind := 0, false
 	for _, x := range a.Hits {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -206,7 +207,7 @@ func TestStopAndCancel(t *testing.T) {
 }
 
 // A question of a task is told to whoever waits for the turn, and to whoever
-// waits behind it; it is answered in the parent's conversation.
+// waits behind it; it is answered by its id in the parent's conversation.
 func TestAQuestionOfATask(t *testing.T) {
 	t.Parallel()
 	h := crewHouse(t, "", func(r llmtest.Request) llmtest.Answer {
@@ -228,10 +229,13 @@ func TestAQuestionOfATask(t *testing.T) {
 			t.Fatalf("%s: %d %s", say, code, body)
 		}
 	}
-	if q := h.wait("question", "(?i)forget"); q.Session != "home" {
+	q := h.wait("question", "(?i)forget")
+	if q.Session != "home" {
 		t.Errorf("asked in %q", q.Session)
 	}
-	h.post("home", "yes")
+	h.post("home", "yes") // a task asks, so its id has to be named
+	h.wait("reply", "I did not take that as an answer to this question")
+	h.post("home", "/yes "+questionID.FindString(q.Text[strings.LastIndexByte(q.Text, '\n')+1:]))
 	h.wait("reply", "(?i)got .*forg[eo]t")
 	h.wait("reply", "and next")
 }
@@ -353,5 +357,30 @@ func TestPatternsOfToolsMustFit(t *testing.T) {
 	fatal(t, err)
 	if _, err := Open(t.Context(), Options{Paths: paths, UserHome: home, Config: c}); err == nil || !strings.Contains(err.Error(), `config.toml:3: agents.a: no tool or category fits "wirte_file"`) {
 		t.Errorf("%v", err)
+	}
+}
+
+// A tool that starts a task takes the effects that the task may cause.
+func TestReview1_ToolThatStartsATaskTakesItsEffects(t *testing.T) {
+	t.Parallel()
+	h := crewHouse(t, "", func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "hello"} })
+	var list []struct {
+		Name    string
+		Effects []string
+	}
+	_, body := h.api(http.MethodGet, "/api/v1/tools", nil)
+	fatal(t, json.Unmarshal(body, &list))
+	found := 0
+	for _, x := range list {
+		switch x.Name {
+		case "spawn_background_task", "delegate_tasks", "create_schedule", "create_watcher", "create_goal":
+			found++
+			if !slices.Contains(x.Effects, "exec") || !slices.Contains(x.Effects, "send") || !slices.Contains(x.Effects, "destroy") {
+				t.Errorf("%s takes %v, want the effects of its task", x.Name, x.Effects)
+			}
+		}
+	}
+	if found != 5 {
+		t.Errorf("%d of 5 tools are listed", found)
 	}
 }

@@ -47,6 +47,7 @@ import (
 	"hob/platform/osrun"
 	"hob/platform/redact"
 	"hob/platform/safehttp"
+	"hob/platform/signature"
 	"hob/platform/system"
 	"hob/tools"
 	toolsall "hob/tools/all"
@@ -331,7 +332,7 @@ func (d *Daemon) openTriggers(ctx context.Context) (map[string]autonomy.Trigger,
 		if err != nil {
 			return nil, fmt.Errorf("[triggers.%s] secret: %w", t.Name, err)
 		}
-		out[t.Name] = autonomy.Trigger{Action: t.Action, Session: t.Session, Secret: []byte(secret)}
+		out[t.Name] = autonomy.Trigger{Action: t.Action, Session: t.Session, Secret: signature.Secret{Value: []byte(secret), Scheme: signature.Scheme(t.Signature)}}
 	}
 	return out, nil
 }

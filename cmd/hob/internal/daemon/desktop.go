@@ -67,7 +67,7 @@ func (b buttons) Asked(ctx context.Context, d channels.Delivery) (string, error)
 // Open implements channels.Buttons.
 func (b buttons) Open(ctx context.Context, d channels.Delivery) (string, error) {
 	open, err := b.d.guard.Approvals(ctx, guard.Pending, "", d.Event, 100)
-	if err != nil || len(open) != 1 || !strings.Contains(d.Text, open[0].ID) {
+	if err != nil || len(open) != 1 || !strings.Contains(d.Text, open[0].ID) || guard.TooLong(open) {
 		return "", err
 	}
 	return open[0].ID, nil
@@ -98,7 +98,34 @@ func (b buttons) Press(ctx context.Context, p channels.Press) (string, error) {
 	if yes, err := b.d.pairings.IsOwner(ctx, p.Channel, sender); err != nil || !yes {
 		return "", errors.Join(channels.ErrNotOwner, err)
 	}
+	if p.Client != "" {
+		if p.Yes && time.Since(p.Shown) < cmp.Or(b.d.opt.Quick, quick) {
+			return "", channels.ErrQuick
+		}
+		return b.spoken(ctx, p)
+	}
 	return b.decide(ctx, p.Channel, p.Question, p.Shown, p.Yes)
+}
+
+// Spoken implements channels.Buttons.
+func (b buttons) Spoken(ctx context.Context, client string, d channels.Delivery) (string, error) {
+	return b.d.loop.Spoken(ctx, client, d)
+}
+
+// spoken decides by a spoken yes or no, which counts as a bare one does.
+func (b buttons) spoken(ctx context.Context, p channels.Press) (string, error) {
+	decided, err := b.d.loop.AnswerSpoken(ctx, p, guard.Answer{Approved: p.Yes, By: p.Channel})
+	if err != nil {
+		return "", err
+	}
+	return decidedWords(decided[0], p.Yes), nil
+}
+
+func decidedWords(a guard.Approval, yes bool) string {
+	if yes {
+		return "Thank you. Going on: " + a.Summary
+	}
+	return "All right, I will not do that: " + a.Summary
 }
 
 func (b buttons) decide(ctx context.Context, channel, question string, shown time.Time, yes bool) (string, error) {
@@ -107,14 +134,11 @@ func (b buttons) decide(ctx context.Context, channel, question string, shown tim
 	if stood := time.Since(shown); yes && stood < cmp.Or(b.d.opt.Quick, quick) {
 		return "", channels.ErrQuick
 	}
-	decided, err := b.d.loop.Answer(ctx, question, guard.Answer{Approved: yes, By: channel})
+	decided, err := b.d.loop.AnswerInChat(ctx, question, guard.Answer{Approved: yes, By: channel})
 	if err != nil {
 		return "", err
 	}
-	if yes {
-		return "Thank you. Going on: " + decided[0].Summary, nil
-	}
-	return "All right, I will not do that: " + decided[0].Summary, nil
+	return decidedWords(decided[0], yes), nil
 }
 
 // Ended implements channels.Buttons.

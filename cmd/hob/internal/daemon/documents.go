@@ -143,7 +143,7 @@ func refusedURL(err error) error {
 	if !ok {
 		return err
 	}
-	out := &tools.Error{Code: tools.Failed, Message: e.Message, Remedy: e.Remedy, Err: err}
+	out := &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: e.Message, Remedy: e.Remedy, Err: err}
 	switch {
 	case e.Kind == safehttp.BadURL:
 		out.Code = tools.InvalidArguments
@@ -236,7 +236,7 @@ func (x documents) page(ctx context.Context, c tools.Call, want memory.DocumentW
 		return memory.DocumentTaken{}, refusedURL(err)
 	}
 	if resp.Status < 200 || resp.Status > 299 {
-		return memory.DocumentTaken{}, tools.Errorf(tools.Failed, "%s answered %d %s", resp.URL.Host, resp.Status, http.StatusText(resp.Status))
+		return memory.DocumentTaken{}, tools.Errorf(tools.Failed, "%s answered %d %s", resp.URL.Host, resp.Status, tools.Clean(http.StatusText(resp.Status)))
 	}
 	final := resp.URL.String()
 	origins := provenance.Join([]provenance.Origin{{Kind: "web", Label: final, Via: "ingest_document"}}, c.Origins)

@@ -21,6 +21,7 @@ import (
 
 	"hob/autonomy/config"
 	"hob/autonomy/llm/acp/acptest"
+	"hob/channels/web"
 	"hob/knowledge/store/storetest"
 	"hob/platform/command"
 	"hob/platform/document"
@@ -138,6 +139,7 @@ func (h *house) apiCtx(ctx context.Context, method, path string, body []byte) (i
 	fatal(h.t, err)
 	req.Header.Set("Authorization", "Bearer "+h.token)
 	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set(web.ClientHeader, "test")
 	client := http.DefaultClient
 	if h.d.opt.InProcess {
 		client = h.d.Client()
@@ -161,9 +163,10 @@ func (h *house) say(text string) string {
 	return r.Answer
 }
 
-type said struct{ Kind, Text, Session, State string }
+type said struct{ ID, Kind, Text, Session, State string }
 
-// wait returns the first delivery of the kind whose text fits.
+// wait returns the first delivery of the kind whose text fits. A question is reported as
+// displayed, as hob chat does.
 func (h *house) wait(kind, pattern string) said {
 	h.t.Helper()
 	re := regexp.MustCompile(pattern)
@@ -176,6 +179,11 @@ func (h *house) wait(kind, pattern string) said {
 			h.t.Fatalf("deliveries: %d %s", code, body)
 		}
 		if i := slices.IndexFunc(all, func(s said) bool { return s.Kind == kind && re.MatchString(s.Text) }); i >= 0 {
+			if kind == "question" {
+				if code, body := h.api(http.MethodPost, "/api/v1/deliveries/"+all[i].ID+"/shown", struct{}{}); code != http.StatusOK {
+					h.t.Fatalf("shown: %d %s", code, body)
+				}
+			}
 			return all[i]
 		}
 		time.Sleep(20 * time.Millisecond)
@@ -268,6 +276,11 @@ func TestAMessageBehindAQuestion(t *testing.T) {
 	if code != http.StatusAccepted || !strings.Contains(string(body), `"tool":"forget"`) {
 		t.Fatalf("%d %s", code, body)
 	}
-	h.say("no")
+	var waits struct{ Approvals []struct{ ID string } }
+	fatal(t, json.Unmarshal(body, &waits))
+	if got := h.say("no"); !strings.Contains(got, "/no "+waits.Approvals[0].ID) {
+		t.Errorf("a bare no after another message: %q", got)
+	}
+	h.say("/no " + waits.Approvals[0].ID)
 	h.wait("reply", `(?i)task`)
 }

@@ -14,6 +14,7 @@ var noText = map[string]string{
 	"drafts":        "ids of messages at platforms",
 	"guard_key":     "a key from before it was a file",
 	"migrations":    "the versions of the tables",
+	"outbox_shown":  "ids of deliveries and clients",
 	"pause":         "a time",
 }
 

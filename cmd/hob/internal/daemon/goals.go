@@ -16,6 +16,7 @@ import (
 	"hob/autonomy/llm/offline"
 	"hob/channels/web"
 	"hob/knowledge/store"
+	"hob/platform/credential"
 	"hob/platform/phrase"
 	"hob/platform/provenance"
 	"hob/tools"
@@ -274,6 +275,9 @@ func (f goalFacts) Known(ctx context.Context, words string) (goals.Fact, bool, e
 	}
 	want := phrase.Split(words)
 	for _, h := range hits {
+		if (credential.Viewer{}).Hides("", h.Text) { // nobody asked for it by name
+			continue
+		}
 		in := phrase.Split(h.Text)
 		if !slices.ContainsFunc(want, func(w string) bool { return !slices.Contains(in, w) }) {
 			return goals.Fact{ID: h.ID, Text: h.Text, Source: h.Provenance}, true, nil

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 
+	"hob/platform/provenance"
 	"hob/tools"
 )
 
@@ -24,7 +25,7 @@ func handTools(asking func(context.Context) (bool, error)) []tools.Tool {
 				return tools.Judgement{Effects: acting, Private: true}
 			},
 			Run: func(context.Context, tools.Call, in) (tools.Result, error) {
-				return tools.Result{Text: name + " is done."}, nil
+				return tools.Result{Source: provenance.Tool, Text: name + " is done."}, nil
 			},
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"hob/autonomy"
 	"hob/autonomy/crew"
 	"hob/autonomy/guard"
 	"hob/autonomy/usage"
@@ -78,6 +79,8 @@ type chatLine struct {
 	Text  string    `json:"text"`
 	State string    `json:"state"`
 	At    time.Time `json:"at"`
+	// Attached names the untrusted texts that came with a message of the user.
+	Attached []string `json:"attached,omitempty"`
 }
 
 // listMessages merges what was heard and what was said in a conversation.
@@ -100,7 +103,7 @@ func (b *backend) listMessages(ctx context.Context, q web.Query) (any, error) {
 		if e.Provenance.Tainted() || crew.Is(e) { // another agent handed it on
 			from = e.Sender
 		}
-		out = append(out, chatLine{ID: e.ID, Event: e.ID, From: from, Kind: "message", Text: e.Text, State: string(e.State), At: e.ReceivedAt})
+		out = append(out, chatLine{ID: e.ID, Event: e.ID, From: from, Kind: "message", Text: e.Text, State: string(e.State), At: e.ReceivedAt, Attached: autonomy.Attachments(e)})
 	}
 	for _, d := range said {
 		out = append(out, chatLine{ID: d.ID, Event: d.Event, From: "hob", Kind: string(d.Kind), Text: d.Text, State: string(d.State), At: d.CreatedAt})
@@ -238,7 +241,7 @@ func (b *backend) listTools(_ context.Context, q web.Query) (any, error) {
 		if len(p) == 0 {
 			p = []string{"darwin", "linux", "windows"}
 		}
-		out = append(out, row{s.Name, s.Category, s.Description, s.Effects.Names(), p, s.Own, s.Core, s.Schema.Raw()})
+		out = append(out, row{s.Name, s.Category, s.Description, s.All().Names(), p, s.Own, s.Core, s.Schema.Raw()})
 	}
 	return out, nil
 }

@@ -9,6 +9,7 @@ import (
 	"hob/channels/web"
 	"hob/knowledge"
 	"hob/knowledge/store"
+	"hob/platform/credential"
 	"hob/platform/origins"
 	"hob/platform/provenance"
 )
@@ -46,6 +47,15 @@ type explained struct {
 	Query string          `json:"query"`
 	Route knowledge.Route `json:"route"`
 	Hits  []memoryRow     `json:"hits"`
+	// Withheld counts the rows that look like a credential and were left out.
+	Withheld int `json:"withheld,omitempty"`
+}
+
+func withheldRemark(n int) string {
+	if n == 1 {
+		return "1 result that looks like a credential was left out; ask for it by name"
+	}
+	return fmt.Sprintf("%d results that look like credentials were left out; ask for them by name", n)
 }
 
 // MemorySearch implements web.Memory.
@@ -62,7 +72,7 @@ func (b *backend) MemorySearch(ctx context.Context, q web.MemoryQuery) (any, err
 	}
 	a, err := b.d.base.Retrieve(ctx, b.d.store.Reader(ctx), knowledge.Request{
 		Text: q.Text, Kinds: q.Kinds, EveryRealm: true, Limit: q.Limit, Now: time.Now(), Zone: b.d.zone(), Since: q.Since, Until: q.Until, Speaker: q.Speaker,
-		History: q.History, Meaning: q.Meaning,
+		History: q.History, Meaning: q.Meaning, Viewer: credential.AskedBy(q.Text),
 	})
 	if err != nil {
 		return nil, classify(err)
@@ -78,8 +88,11 @@ func (b *backend) MemorySearch(ctx context.Context, q web.MemoryQuery) (any, err
 			out.Hits = append(out.Hits, r)
 		}
 	}
-	if q.Explain {
+	if out.Withheld = a.Withheld; q.Explain {
 		return out, nil
+	}
+	if a.Withheld > 0 {
+		out.Hits = append(out.Hits, memoryRow{Kind: "withheld", Text: withheldRemark(a.Withheld), At: time.Now()})
 	}
 	return out.Hits, nil
 }

@@ -22,7 +22,7 @@ func (d *Daemon) openNotices(context.Context) error {
 		return err
 	}
 	o.Store, o.Bus, o.Zone, o.Log = d.store, d.bus, d.zone, d.opt.Log
-	o.Waiting = d.guard.Waits
+	o.Waiting = d.guard.OpenIn
 	o.Usable = func(name string) bool { return name == "web" || d.channels.Has(name) }
 	o.Pushes = func(name string) bool { return d.channels.Has(name) && !d.channels.Pull(name) }
 	if d.opt.Config.Notify.Urgency == "model" && d.lasting() {

@@ -20,6 +20,7 @@ import (
 	"hob/autonomy/bus"
 	"hob/channels"
 	"hob/platform/failpoint"
+	"hob/platform/provenance"
 	"hob/platform/system"
 	"hob/tools"
 	"hob/tools/social"
@@ -104,6 +105,7 @@ func (o *outgoing) reserve(ctx context.Context, f social.File) error {
 	}
 	if used+f.Size > o.most {
 		return &tools.Error{
+			Source:  provenance.Outside,
 			Code:    tools.Failed,
 			Message: fmt.Sprintf("%s (%d kB) was not sent: the files that wait to go out, or have just gone, have %d MB, and all together may have %d", f.Name, f.Size>>10, used>>20, o.most>>20),
 			Remedy:  "send it again in some minutes; what does not go out, and why, says: hob channel status",
@@ -294,7 +296,7 @@ func (p post) attach(o *bus.Out, m social.Message) (bool, error) {
 			continue
 		}
 		if !m.Owner {
-			return false, tools.Errorf(tools.Unsupported, "nothing was sent: %s takes no file such as %s (%d bytes; at most %d)", m.Channel, f.Name, f.Size, most)
+			return false, tools.Errorf(tools.Unsupported, "nothing was sent: %s takes no file such as %s (%d bytes; at most %d)", tools.Clean(m.Channel), f.Name, f.Size, most)
 		}
 		o.Text += fmt.Sprintf("\n%s lies on your computer: %s", f.Name, f.Path)
 		return false, nil

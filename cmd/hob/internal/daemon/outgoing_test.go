@@ -17,6 +17,7 @@ import (
 	"hob/autonomy/llm/llmtest"
 	"hob/channels"
 	"hob/knowledge/store"
+	"hob/platform/provenance"
 	"hob/tools"
 	"hob/tools/social"
 )
@@ -138,7 +139,7 @@ func TestNobodyWaitsForAFileThatIsCopied(t *testing.T) {
 			if c.Prepared != "copied" {
 				return tools.Result{}, errors.New("nothing was prepared")
 			}
-			return tools.Result{Text: "it is copied"}, nil
+			return tools.Result{Source: provenance.Tool, Text: "it is copied"}, nil
 		},
 	})
 	h = pigeonHouse(t, p, "", func(r llmtest.Request) llmtest.Answer {

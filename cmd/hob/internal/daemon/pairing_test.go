@@ -167,7 +167,16 @@ func TestAYesBeforeTheQuestionArrived(t *testing.T) {
 	until("a note that it was put", func() bool { // what comes before that is older than the question
 		return slices.ContainsFunc(h.deliveries(channels.Question), func(d bus.Delivery) bool { return d.Chat == "7" && d.State == channels.Sent })
 	})
-	says("yes")
+	says("yes") // something was said there since
+	until("the id to use", func() bool {
+		return strings.Count(strings.Join(f.Arrived(), "\n"), "I did not take that as an answer") >= 2
+	})
+	list, err := h.d.guard.Approvals(t.Context(), "pending", "", "", 9)
+	fatal(t, err)
+	if len(list) != 1 {
+		t.Fatalf("%d questions are open", len(list))
+	}
+	says("/yes " + list[0].ID)
 	until("the answer's effect", func() bool { return open() == 0 })
 	until("thanks", said("Thank you"))
 }

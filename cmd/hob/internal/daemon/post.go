@@ -63,7 +63,7 @@ func (p post) SendTx(_ context.Context, tx *store.Tx, c tools.Call, m social.Mes
 	}
 	d, err := p.d.bus.SendTx(tx, c.Event, o)
 	if errors.Is(err, bus.ErrNoWay) {
-		return social.Sent{}, tools.Errorf(tools.Unsupported, "nothing was sent: %w", err)
+		return social.Sent{}, tools.Errorf(tools.Unsupported, "nothing was sent: %w", tools.CleanErr(err))
 	}
 	return social.Sent{ID: d.ID, At: at, Waits: !p.d.lasting(), Attached: attached}, err
 }

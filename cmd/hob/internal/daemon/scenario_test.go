@@ -33,7 +33,8 @@ import (
 //	> what the owner says
 //	>NAME what the owner says in another conversation
 //	< a regular expression which the answer fits
-//	? a regular expression which the question to the owner fits
+//	? a regular expression which the question to the owner fits; {id} in a later line is
+//	  its id
 //	! a regular expression which a notice fits
 //	~ a regular expression which a reply fits that comes later
 //	@ a regular expression which the last request of a turn to the model fits
@@ -222,12 +223,16 @@ func cutSection(conf string) (before, after string) {
 	return conf, ""
 }
 
+// questionID is the id with which a question is answered.
+var questionID = regexp.MustCompile(`\b(all-)?[0-9a-f]{8}\b`)
+
 type scene struct {
 	*house
 	model  *llmtest.Server
 	net    *safehttptest.Internet
 	window *shownWindow
 	answer string
+	asked  string // the id in the last question that fitted
 
 	aside sync.WaitGroup // what is said beside the talk
 
@@ -248,7 +253,7 @@ func (s *scene) lastRequest() (body string) {
 
 func (s *scene) line(line string) {
 	s.t.Helper()
-	mark, rest, _ := strings.Cut(line, " ")
+	mark, rest, _ := strings.Cut(strings.ReplaceAll(line, "{id}", s.asked), " ")
 	fits := func(what, text string) {
 		s.t.Helper()
 		if !regexp.MustCompile(rest).MatchString(text) {
@@ -276,7 +281,8 @@ func (s *scene) line(line string) {
 	case "<":
 		fits("the answer", s.answer)
 	case "?":
-		s.wait("question", rest)
+		q := s.wait("question", rest)
+		s.asked = questionID.FindString(q.Text[strings.LastIndexByte(q.Text, '\n')+1:])
 	case "!":
 		s.wait("notice", rest)
 	case "~":

@@ -3,11 +3,13 @@ package daemon
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"image"
 	"slices"
 	"time"
 
 	"hob/autonomy/guard"
+	"hob/knowledge/refine"
 	notes "hob/platform/desktop"
 	"hob/platform/desktop/apps"
 	"hob/platform/desktop/clipboard"
@@ -37,7 +39,13 @@ func (d *Daemon) openScreen() (desktop.Deps, error) {
 	}
 	var describe func(context.Context, []byte) (string, error)
 	if pictures != nil {
-		describe = pictures.Describe
+		describe = func(ctx context.Context, picture []byte) (string, error) {
+			text, err := pictures.Describe(ctx, picture)
+			if errors.Is(err, refine.ErrNoVision) {
+				err = tools.CleanErr(err)
+			}
+			return text, err
+		}
 	}
 	env := d.opt.Session
 	d.clipboard = clipboard.New(clipboard.Options{Getenv: env})

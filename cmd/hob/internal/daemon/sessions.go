@@ -16,6 +16,7 @@ import (
 	"hob/autonomy/session"
 	"hob/channels/web"
 	"hob/knowledge/store"
+	"hob/platform/credential"
 	"hob/tools"
 	"hob/tools/memory"
 )
@@ -26,17 +27,17 @@ type conversations struct{ d *Daemon }
 // SearchConversations implements memory.Conversations.
 func (c conversations) SearchConversations(ctx context.Context, q memory.ConversationQuery) ([]memory.Said, error) {
 	if q.Who != "" && !slices.Contains(people(), q.Who) {
-		return nil, tools.Errorf(tools.InvalidArguments, "there is no %q; who is one of %s", q.Who, strings.Join(people(), ", "))
+		return nil, tools.Errorf(tools.InvalidArguments, "there is no %q; who is one of %s", tools.Clean(q.Who), tools.Clean(strings.Join(people(), ", ")))
 	}
 	found, err := c.d.library.Search(ctx, session.Query{
-		Text: q.Text, Session: q.Session, Who: q.Who, Since: q.Since, Until: q.Until, Limit: q.Limit, Without: q.Without,
+		Text: q.Text, Session: q.Session, Who: q.Who, Since: q.Since, Until: q.Until, Limit: q.Limit, Without: q.Without, Viewer: q.Viewer,
 	})
 	if errors.Is(err, session.ErrNoWords) {
-		return nil, tools.Errorf(tools.InvalidArguments, "%w", err)
+		return nil, tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 	}
 	var out []memory.Said
 	for _, f := range found {
-		out = append(out, memory.Said{Message: f.Message, Session: f.Session, Who: f.Who, At: f.At, Text: f.Snippet, Provenance: f.Source, Origins: f.Origins})
+		out = append(out, memory.Said{Message: f.Message, Session: f.Session, Who: f.Who, At: f.At, Text: f.Snippet, Provenance: f.Source, Origins: f.Origins, Withheld: f.Withheld})
 	}
 	return out, err
 }
@@ -45,7 +46,7 @@ func (c conversations) SearchConversations(ctx context.Context, q memory.Convers
 func (c conversations) SaidIn(ctx context.Context, message int64) (memory.Said, error) {
 	id, r, err := c.d.sessions.Message(ctx, message)
 	if errors.Is(err, session.ErrNoMessage) {
-		return memory.Said{}, tools.Errorf(tools.NotFound, "%w", err)
+		return memory.Said{}, tools.Errorf(tools.NotFound, "%w", tools.CleanErr(err))
 	}
 	text, src := session.Text(r.Message)
 	return memory.Said{Message: r.ID, Session: id, Who: session.Who(r.Message), At: r.CreatedAt, Text: text, Provenance: src, Origins: session.OriginsIn(r.Message, id, r.Turn)}, err
@@ -60,7 +61,7 @@ func (b *backend) Search(ctx context.Context, q web.SearchQuery) (any, error) {
 	if q.Who != "" && !slices.Contains(people(), q.Who) {
 		return nil, fmt.Errorf("%w: who=%q; use %s", web.ErrInvalid, q.Who, strings.Join(people(), ", "))
 	}
-	found, err := b.d.library.Search(ctx, session.Query{Text: q.Text, Session: q.Session, Who: q.Who, Since: q.Since, Until: q.Until, Limit: q.Limit})
+	found, err := b.d.library.Search(ctx, session.Query{Text: q.Text, Session: q.Session, Who: q.Who, Since: q.Since, Until: q.Until, Limit: q.Limit, Viewer: credential.AskedBy(q.Text)})
 	return found, classify(err)
 }
 

@@ -18,7 +18,7 @@ type noticeKeeper struct{ *notify.Notifier }
 func (noticeKeeper) Until(text string, now time.Time) (time.Time, error) {
 	until, err := notify.ParseUntil(text, now)
 	if err != nil {
-		return until, tools.Errorf(tools.InvalidArguments, "%w", err)
+		return until, tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 	}
 	return until, nil
 }
@@ -37,7 +37,7 @@ func (k noticeKeeper) ListIn(q store.Querier) ([]toolswatch.Notice, error) {
 func (k noticeKeeper) SnoozeTx(tx *store.Tx, id, session string, until time.Time) (toolswatch.Notice, json.RawMessage, error) {
 	n, back, err := k.Notifier.SnoozeTx(tx, id, session, until)
 	if errors.Is(err, notify.ErrNotFound) {
-		err = tools.Errorf(tools.NotFound, "%w", err)
+		err = tools.Errorf(tools.NotFound, "%w", tools.CleanErr(err))
 	}
 	return noticeOf(n), back, err
 }
@@ -46,7 +46,7 @@ func (k noticeKeeper) SnoozeTx(tx *store.Tx, id, session string, until time.Time
 func (k noticeKeeper) UnsnoozeTx(tx *store.Tx, back json.RawMessage) error {
 	err := k.Notifier.UnsnoozeTx(tx, back)
 	if errors.Is(err, notify.ErrChanged) {
-		err = tools.Errorf(tools.Conflict, "%w", err)
+		err = tools.Errorf(tools.Conflict, "%w", tools.CleanErr(err))
 	}
 	return err
 }

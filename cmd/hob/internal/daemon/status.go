@@ -106,9 +106,9 @@ func (d *Daemon) Explain(ctx context.Context, r toolsystem.ExplainRequest) (tool
 	x, err := d.loop.Explain(ctx, autonomy.Question(r))
 	switch {
 	case errors.Is(err, autonomy.ErrUnclear):
-		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "%w", err)
+		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 	case errors.Is(err, bus.ErrNotFound):
-		return tools.Result{}, tools.Errorf(tools.NotFound, "%w", err)
+		return tools.Result{}, tools.Errorf(tools.NotFound, "%w", tools.CleanErr(err))
 	case err != nil:
 		return tools.Result{}, err
 	}

@@ -217,6 +217,9 @@ func TestChecks(t *testing.T) {
 		{"secret of a trigger is missing", "trigger t", func(t *testing.T, e Env) Env {
 			return conf(t, e, "[triggers.t]\naction = \"x\"\nsecret = \"file:/no/such/file\"\n")
 		}, Fail, "/no/such/file", false},
+		{"two triggers share a secret", "trigger b", func(t *testing.T, e Env) Env {
+			return conf(t, e, "[triggers.a]\naction = \"x\"\nsecret = \"same\"\n[triggers.b]\naction = \"x\"\nsecret = \"same\"\n")
+		}, Warn, "the same secret as the trigger a", false},
 		{"no embedder", "embeddings", func(_ *testing.T, e Env) Env { return e }, OK, "words alone", false},
 		{"an embedder", "embeddings", func(t *testing.T, e Env) Env {
 			return conf(t, e, embeddings(modelServer(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -235,11 +235,21 @@ func ask(ctx context.Context, name string, m llm.Model, why string, err error) [
 	return ok(name, info.Name()+" answers ("+why+")")
 }
 
+// checkTriggers also reports triggers that share a secret: the signature does not cover
+// the trigger's name, so a recorded call of one is a valid call of the other.
 func checkTriggers(ctx context.Context, e Env) []Check {
 	var out []Check
+	users := map[system.Secret]string{}
 	for _, t := range e.Config.Triggers {
-		if _, err := e.Secrets.Resolve(ctx, t.Secret); err != nil {
+		secret, err := e.Secrets.Resolve(ctx, t.Secret)
+		switch {
+		case err != nil:
 			out = append(out, fail("trigger "+t.Name, err.Error(), "")...)
+		case secret == "":
+		case users[secret] != "":
+			out = append(out, warn("trigger "+t.Name, "it has the same secret as the trigger "+users[secret]+", so a recorded call of one is a valid call of the other", "give each trigger a secret of its own")...)
+		default:
+			users[secret] = t.Name
 		}
 	}
 	return out

@@ -16,6 +16,7 @@ import (
 	"hob/knowledge"
 	"hob/knowledge/index"
 	"hob/knowledge/store"
+	"hob/platform/credential"
 	"hob/platform/provenance"
 )
 
@@ -195,7 +196,7 @@ func (b *base) indexed(ctx context.Context) error { return b.index.CatchUp(ctx) 
 
 func (b *base) ask(ctx context.Context, realm, text string, now time.Time) (found []string, took time.Duration, err error) {
 	start := time.Now()
-	a, err := b.know.Retrieve(ctx, b.store.Reader(ctx), knowledge.Request{Text: text, Realm: realm, Limit: depth, Now: now})
+	a, err := b.know.Retrieve(ctx, b.store.Reader(ctx), knowledge.Request{Text: text, Realm: realm, Limit: depth, Now: now, Viewer: credential.Everything()})
 	took = time.Since(start)
 	for _, h := range a.Hits {
 		found = append(found, h.Ref[len(realm)+1:])

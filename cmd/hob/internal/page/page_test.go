@@ -75,6 +75,7 @@ func TestPage(t *testing.T) {
 		{"a card shows the channels, pairs and unpairs", testChannels},
 		{"a card lists what was told and held, which can be put off or told now", testNotices},
 		{"Enter sends and Shift+Enter does not", testKeyboard},
+		{"a long paste is kept apart from what is typed", testPaste},
 		{"light, dark, wide and narrow", testLooks},
 	} {
 		t.Run(tc.name, func(t *testing.T) { tc.test(t, b) })

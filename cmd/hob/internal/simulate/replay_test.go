@@ -8,6 +8,7 @@ import (
 	"hob/autonomy"
 	"hob/autonomy/bus"
 	"hob/cmd/hob/internal/daemon"
+	"hob/platform/provenance"
 	"hob/tools"
 )
 
@@ -28,7 +29,7 @@ func TestOwnThingsAreLookedAtAgain(t *testing.T) {
 		looks := tools.New(tools.Def[in]{
 			Spec: tools.Spec{Name: c.name, Description: "looks", Category: "memory", Effects: tools.Read}, Summary: func(in) string { return c.name },
 			Run: func(context.Context, tools.Call, in) (tools.Result, error) {
-				return tools.Result{Text: "looked"}, nil
+				return tools.Result{Source: provenance.Tool, Text: "looked"}, nil
 			},
 		})
 		if got, err := p.tool(looks).Call(t.Context(), tools.Call{Args: json.RawMessage(c.args)}); err != nil || got.Text != c.want {

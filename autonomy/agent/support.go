@@ -1,0 +1,145 @@
+package agent
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hob/autonomy/claim"
+	"hob/autonomy/llm"
+	"hob/platform/phrase"
+)
+
+// minQuote is how long a clause must be, in bytes, so that its words in a result are no
+// accident.
+const minQuote = 12
+
+var (
+	// modal begins a request in the form of a question: "can you set a reminder?"
+	modal = regexp.MustCompile(`(?i)(^|[.!,;]\s*)(please |bitte |hey |hi |so |and )*(can|could|would|will|may|kannst|könntest|können|könnten|würdest|peux|pouvez|pourrais|pourriez|puedes|podrías|puede|puoi|potresti|può|kun|kunt|zou|pode|poderia|podes)[ -](you|i|we|du|sie|ihr|tu|vous|me|mi|je|u|você)?\b`)
+	// inquiry is what makes such a question one about what was done.
+	inquiry = regexp.MustCompile(`(?i)\b(tell|say|check|confirm|see|show|know|remember|whether|sag|sagen|prüf\w*|weißt|ob|dire|vérifi\w*|decir|confirm\w*|dirmi|zeggen|dizer)\b`)
+	// explaining asks how things are or work, and for no deed.
+	explaining = regexp.MustCompile(`(?i)\b(what|how|why|where|when|which|who|explain|describe|was|wie|warum|wo|wann|welche\w*|wer|erklär\w*|comment|pourquoi|où|quand|quel\w*|qui|explique\w*|qué|cómo|por qué|dónde|cuándo|cuál|quién|explica\w*|cosa|come|perché|dove|quando|quale|chi|spiega\w*|wat|hoe|waarom|waar|wanneer|welke|wie|o que|como|por que|onde|qual|quem|explique)\b`)
+)
+
+// borneOut reports whether something else than a call with effects bears a claim out:
+// what was read in this turn, the words of somebody else that the answer repeats, or,
+// where it only says that all is done, any call at all. What a question asks about may
+// have been read in an earlier turn.
+func (r *run) borneOut(c claim.Claim, deeds []deed) bool {
+	results := r.results(c.Impersonal && r.asked())
+	switch {
+	case c.Complete:
+		return len(deeds) > 0 || len(results) > 0
+	case repeated(c.Phrase, results):
+		return true
+	case !c.Impersonal && !c.State:
+		return false
+	case c.State && !c.Owned && r.explained():
+		return true
+	}
+	if c.Family == claim.AnyFamily && !c.State {
+		return len(results) > 0
+	}
+	return slices.ContainsFunc(results, func(text string) bool { return supports(text, c) }) && sameTimes(c.Phrase, results)
+}
+
+// results are the texts of tools and of other people: those of this turn, or of the
+// whole context.
+func (r *run) results(whole bool) []string {
+	from := r.own
+	if whole {
+		from = 0
+	}
+	out := slices.Clone(r.t.Outside)
+	for _, m := range r.msgs[from:] {
+		for _, p := range m.Parts {
+			switch {
+			case m.Role == llm.ToolRole && p.Result != nil && !p.Result.Error:
+				out = append(out, p.Result.Name+"\n"+p.Result.Text)
+			case m.Role == llm.User && p.Source.Tainted():
+				out = append(out, p.Text)
+			}
+		}
+	}
+	return out
+}
+
+// asked reports whether the user asked a question, so that the answer may tell of earlier
+// turns. "Can you set a reminder?" is none.
+func (r *run) asked() bool {
+	question := func(s string) bool {
+		for part := range strings.SplitAfterSeq(s, "?") {
+			if strings.HasSuffix(part, "?") && (!modal.MatchString(part) || inquiry.MatchString(part)) {
+				return true
+			}
+		}
+		return false
+	}
+	return question(r.t.Text) || slices.ContainsFunc(r.words, question)
+}
+
+// explained reports whether the user asked how something is or works.
+func (r *run) explained() bool {
+	return slices.ContainsFunc(append([]string{r.t.Text}, r.words...), explaining.MatchString)
+}
+
+// repeated reports whether a clause stands in a result as it is.
+func repeated(clause string, results []string) bool {
+	want := phrase.Fold(strings.TrimRight(clause, ".!"))
+	return len(want) >= minQuote && slices.ContainsFunc(results, func(s string) bool { return strings.Contains(phrase.Fold(s), want) })
+}
+
+// supports reports whether a result is about what a claim is about: a tool of the same
+// family made it, or it has one of the claim's words.
+func supports(result string, c claim.Claim) bool {
+	tool, _, _ := strings.Cut(result, "\n")
+	if c.Family != claim.AnyFamily && familyOf(tool) == c.Family {
+		return true
+	}
+	words := phrase.Split(result)
+	return slices.ContainsFunc(phrase.Split(c.Phrase), func(w string) bool {
+		return len([]rune(w)) >= 4 && !slices.Contains([]string{"your", "that", "this", "will", "everything", "scheduled"}, w) && slices.Contains(words, w)
+	})
+}
+
+var number = regexp.MustCompile(`\d+`)
+
+// sameTimes reports whether a number of the clause stands in a result, also as an hour
+// of the afternoon; a clause without one passes.
+func sameTimes(clause string, results []string) bool {
+	named := number.FindAllString(clause, -1)
+	if len(named) == 0 {
+		return true
+	}
+	have := map[int]bool{}
+	for _, s := range results {
+		for _, n := range number.FindAllString(s, -1) {
+			if v, err := strconv.Atoi(n); err == nil {
+				have[v] = true
+			}
+		}
+	}
+	return slices.ContainsFunc(named, func(n string) bool {
+		v, err := strconv.Atoi(n)
+		return err != nil || have[v] || v <= 12 && have[v+12]
+	})
+}
+
+// familyOf is the family of the things that a tool works on, by its name.
+func familyOf(tool string) claim.Family {
+	for _, f := range []struct {
+		family claim.Family
+		words  []string
+	}{
+		{claim.Plan, []string{"remind", "alarm", "timer", "schedule", "calendar", "event", "task", "watch", "goal", "habit", "meeting"}},
+		{claim.Text, []string{"file", "directory", "folder", "note", "document"}},
+	} {
+		if slices.ContainsFunc(f.words, func(w string) bool { return strings.Contains(tool, w) }) {
+			return f.family
+		}
+	}
+	return claim.AnyFamily
+}

@@ -1,0 +1,205 @@
+package autonomy_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/autonomy/llm/llmtest"
+	"hob/channels"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+	"hob/watchers"
+)
+
+// sender is a model that sends a text whenever it is told to, and says so.
+func sender() *llmtest.Scripted {
+	return llmtest.NewScripted(llmtest.Options{Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
+		switch {
+		case len(r.Results) > 0:
+			return llmtest.Answer{Text: "finished"}, true
+		case strings.Contains(r.LastUser, "send it"):
+			return llmtest.Answer{Calls: []llmtest.Call{use("send_text", "x")}}, true
+		}
+		return llmtest.Answer{Text: "hi"}, true
+	}})
+}
+
+func TestReview1_BareYesAnswersNoQuestionAfterFiveMinutes(t *testing.T) {
+	e := start(t, setup{model: sender(), guard: guard.Options{Live: time.Hour}})
+	for _, tc := range []struct {
+		age  time.Duration
+		sent int
+	}{{5*time.Minute + time.Second, 0}, {4 * time.Minute, 1}} {
+		id := e.put("s", "send it", "")
+		e.settle(id)
+		a := e.pending(1)[0]
+		fatal(t, e.store.Write(t.Context(), func(tx *store.Tx) error {
+			_, err := tx.Exec(`UPDATE approvals SET created_at = created_at - ? WHERE id = ?`, tc.age.Milliseconds(), a.ID)
+			return err
+		}))
+		got := e.say("s", "yes")
+		if named := strings.Contains(got, "/yes "+a.ID); named != (tc.sent == 0) {
+			t.Errorf("after %s yes is answered %q", tc.age, got)
+		}
+		if tc.sent == 0 {
+			e.say("s", "/no "+a.ID)
+		}
+		e.await(id)
+		if len(e.effects.sent) != tc.sent {
+			t.Errorf("after %s: sent %v", tc.age, e.effects.sent)
+		}
+	}
+}
+
+// chatEngine is an engine with a channel that sends by itself.
+func chatEngine(t *testing.T) *engine {
+	t.Helper()
+	return start(t, setup{model: sender(), pushes: map[string]bool{"pigeon": true}})
+}
+
+// writes has the owner write in his chat with Hob, as a reply to a message where one is named.
+func (e *engine) writes(text string, replyTo ...string) string {
+	e.t.Helper()
+	acc, err := e.loop.Receive(e.t.Context(), channels.Inbound{Channel: "pigeon", Chat: "ada", Sender: "ada", FromOwner: true, Text: text, ReplyTo: replyTo, At: time.Now()})
+	fatal(e.t, err)
+	return acc.Event
+}
+
+// deliver has the platform accept what is queued; each text becomes two messages.
+func (e *engine) deliver() {
+	e.t.Helper()
+	out := e.bus.Outbox()
+	for {
+		rows, err := out.ClaimDeliveries(e.t.Context(), "pigeon", 10)
+		fatal(e.t, err)
+		if len(rows) == 0 {
+			return
+		}
+		for _, d := range rows {
+			fatal(e.t, out.Delivered(e.t.Context(), d.ID, channels.Receipt{ID: "m1-" + d.ID, Parts: []string{"m1-" + d.ID, "m2-" + d.ID}}))
+		}
+	}
+}
+
+func TestReview1_QuestionIsShownOnceThePlatformAcceptsIt(t *testing.T) {
+	e := chatEngine(t)
+	id := e.writes("send it")
+	e.settle(id)
+	a := e.pending(1)[0]
+	if got := e.settle(e.writes("yes")).Answer; !strings.Contains(got, "/yes "+a.ID) || len(e.effects.sent) != 0 {
+		t.Errorf("a yes before the question is sent: %q, %v", got, e.effects.sent)
+	}
+	e.deliver()
+	if got := e.settle(e.writes("yes")).Answer; !strings.Contains(got, "/yes "+a.ID) || len(e.effects.sent) != 0 {
+		t.Errorf("a yes after another text: %q, %v", got, e.effects.sent)
+	}
+	e.settle(e.writes("/no " + a.ID))
+	e.await(id)
+	e.deliver()
+
+	id = e.writes("send it")
+	e.settle(id)
+	e.pending(1)
+	e.deliver()
+	if got := e.settle(e.writes("ok")).Answer; got != "Reply yes to approve or no to deny: Send x." || len(e.effects.sent) != 0 {
+		t.Errorf("ok: %q, %v", got, e.effects.sent)
+	}
+	e.deliver() // the reminder is the last thing that was said, and shows the question again
+	if got := e.settle(e.writes("Yes!")).Answer; !strings.HasPrefix(got, "Thank you") {
+		t.Errorf("yes: %q", got)
+	}
+	e.await(id)
+	if len(e.effects.sent) != 1 {
+		t.Errorf("sent: %v", e.effects.sent)
+	}
+}
+
+// A reply to a question's own message answers that question, whoever asked it, and a
+// reply to anything else answers none.
+func TestReview1_ReplyAnswersTheQuestionItRepliesTo(t *testing.T) {
+	e := chatEngine(t)
+	hello := e.writes("hello")
+	e.settle(hello)
+	e.deliver()
+	e.specs["w"] = watchers.Spec{ID: "w", Kind: "file", Mode: watchers.Do, Action: "send it", Report: "pigeon:ada", Provenance: provenance.Owner}
+	fatal(t, e.loop.Fire(t.Context(), "w", []watchers.Signal{{Key: "1", Text: "a file", Source: provenance.Outside}}, nil))
+	a := e.pending(1)[0]
+	e.deliver()
+	var question, reply bus.Delivery
+	ds, err := e.bus.Deliveries(t.Context(), "", "", "", 20)
+	fatal(t, err)
+	for _, d := range ds {
+		switch {
+		case d.Kind == channels.Question:
+			question = d
+		case d.Event == hello:
+			reply = d
+		}
+	}
+	for _, to := range [][]string{nil, {"m1-" + reply.ID}, {"m9-" + question.ID}} {
+		if got := e.settle(e.writes("yes", to...)).Answer; strings.HasPrefix(got, "Thank you") || len(e.effects.sent) != 0 {
+			t.Errorf("yes in reply to %v: %q, %v", to, got, e.effects.sent)
+		}
+		e.deliver()
+	}
+	other := channels.Inbound{Channel: "pigeon", Chat: "elsewhere", Sender: "ada", FromOwner: true, Text: "yes", ReplyTo: []string{"m2-" + question.ID}, At: time.Now()}
+	acc, err := e.loop.Receive(t.Context(), other) // the same number is another message there
+	fatal(t, err)
+	e.settle(acc.Event)
+	if len(e.effects.sent) != 0 {
+		t.Fatalf("a reply in another chat: %v", e.effects.sent)
+	}
+	if got := e.settle(e.writes("yes", "m2-"+question.ID)).Answer; !strings.HasPrefix(got, "Thank you") {
+		t.Errorf("a reply to the second part: %q", got)
+	}
+	e.await(a.Event)
+	if len(e.effects.sent) != 1 {
+		t.Errorf("sent: %v", e.effects.sent)
+	}
+}
+
+// What no chat shows whole is not approved there.
+func TestReview6_LongQuestionIsNotApprovedInAChat(t *testing.T) {
+	long := strings.Repeat("fine; ", 3000) + "rm -rf ~"
+	m := llmtest.NewScripted(llmtest.Options{Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
+		if len(r.Results) > 0 {
+			return llmtest.Answer{Text: "finished"}, true
+		}
+		return llmtest.Answer{Calls: []llmtest.Call{use("send_text", long)}}, true
+	}})
+	e := start(t, setup{model: m})
+	id := e.put("s", "send it", "")
+	e.settle(id)
+	a := e.pending(1)[0]
+	for _, q := range e.questions(id) {
+		if !strings.Contains(q, "too long for a chat") || !strings.Contains(q, "hob approvals show "+a.ID) || strings.Contains(q, "fine; fine") && strings.Contains(q, "exactly:") {
+			t.Errorf("the question is %q", q)
+		}
+	}
+	for _, text := range []string{"yes", "/yes " + a.ID} {
+		if got := e.say("s", text); !strings.Contains(got, "too long to be read in a chat") || len(e.effects.sent) != 0 {
+			t.Errorf("%s: %q, sent %d", text, got, len(e.effects.sent))
+		}
+	}
+	e.answer(a.ID, true) // the command line and the page show it whole
+	if e.await(id); len(e.effects.sent) != 1 {
+		t.Errorf("sent %d", len(e.effects.sent))
+	}
+}
+
+// What fits is shown from its first character to its last.
+func TestReview6_ChatShowsTheMiddleOfAQuestion(t *testing.T) {
+	text := strings.Repeat("fine; ", 400) + "rm -rf ~/thesis; " + strings.Repeat("fine; ", 400)
+	m := llmtest.NewScripted(llmtest.Options{Reply: func(llmtest.Request) (llmtest.Answer, bool) {
+		return llmtest.Answer{Calls: []llmtest.Call{use("send_text", text)}}, true
+	}})
+	e := start(t, setup{model: m})
+	id := e.put("s", "send it", "")
+	e.settle(id)
+	if q := e.questions(id); len(q) != 1 || !strings.Contains(q[0], text) {
+		t.Errorf("asked %q", q)
+	}
+}

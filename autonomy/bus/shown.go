@@ -1,0 +1,257 @@
+package bus
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/channels"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// schemaShown: which approvals a text asks for, the last inbox row when it was queued,
+// and which client has displayed which text. The positions in inbox and outbox at that
+// time tell what came after it.
+const schemaShown = `
+ALTER TABLE outbox ADD COLUMN asks TEXT NOT NULL DEFAULT '';
+ALTER TABLE outbox ADD COLUMN inbox_seq INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX outbox_asks ON outbox(seq) WHERE asks <> '';
+CREATE TABLE outbox_shown (
+	delivery TEXT NOT NULL, client TEXT NOT NULL, shown_at INTEGER NOT NULL,
+	inbox_seq INTEGER NOT NULL, outbox_seq INTEGER NOT NULL,
+	PRIMARY KEY (delivery, client)) WITHOUT ROWID;
+`
+
+const (
+	// keepShown is how long a display is remembered. Nothing older than minutes decides.
+	keepShown = 24 * time.Hour
+	// maxQuestions is how many texts with questions are searched, the newest first.
+	maxQuestions = 200
+	// maxPassed is how many rows after a question are read. More of them count as
+	// something that came after it.
+	maxPassed = 500
+)
+
+// Question is a text that puts approvals to the owner.
+type Question struct {
+	Delivery, Event, Session, Channel, Chat string
+	State                                   channels.State
+	Asks                                    []string // ids of approvals
+	// SentAt is when the platform accepted all of it, or when clients that pull could
+	// read it.
+	SentAt time.Time
+	// After is the position from which on other texts came after it.
+	After Position
+	// Parts are the platform's ids of its messages.
+	Parts []string
+}
+
+// Position is a point in the order of what came and what was said.
+type Position struct{ Inbox, Outbox int64 }
+
+const questionColumns = `seq, id, event, session, channel, chat, state, asks, sent_at, inbox_seq, receipt`
+
+func scanQuestions(rows *sql.Rows, err error) ([]Question, error) {
+	if err != nil {
+		return nil, fmt.Errorf("bus: questions: %w", err)
+	}
+	defer rows.Close()
+	var out []Question
+	for rows.Next() {
+		var q Question
+		var asks, receipt string
+		var sent int64
+		if err := rows.Scan(&q.After.Outbox, &q.Delivery, &q.Event, &q.Session, &q.Channel, &q.Chat, &q.State, &asks, &sent, &q.After.Inbox, &receipt); err != nil {
+			return nil, fmt.Errorf("bus: questions: %w", err)
+		}
+		q.Asks, q.SentAt, q.Parts = strings.Fields(asks), store.Time(sent), partsOf(receipt)
+		out = append(out, q)
+	}
+	return out, rows.Err()
+}
+
+// partsOf reads the platform's ids of a text's messages from its receipt.
+func partsOf(receipt string) []string {
+	var r channels.Receipt
+	if json.Unmarshal([]byte(receipt), &r) != nil {
+		return nil // it was not sent, or by a version that kept none
+	}
+	if len(r.Parts) == 0 && r.ID != "" {
+		return []string{r.ID}
+	}
+	return r.Parts
+}
+
+// Questions lists the newest texts that put questions, newest first.
+func (b *Bus) Questions(ctx context.Context) ([]Question, error) {
+	return scanQuestions(b.db.Read().QueryContext(ctx, `SELECT `+questionColumns+` FROM outbox INDEXED BY outbox_asks WHERE asks <> '' ORDER BY seq DESC LIMIT ?`, maxQuestions))
+}
+
+// ShownTo returns when a client has displayed a text, and the position then.
+func (b *Bus) ShownTo(ctx context.Context, delivery, client string) (at time.Time, p Position, shown bool, err error) {
+	var ms int64
+	err = b.db.Read().QueryRowContext(ctx, `SELECT shown_at, inbox_seq, outbox_seq FROM outbox_shown WHERE delivery = ? AND client = ?`, delivery, client).Scan(&ms, &p.Inbox, &p.Outbox)
+	if errors.Is(err, sql.ErrNoRows) {
+		return at, p, false, nil
+	}
+	if err != nil {
+		return at, p, false, fmt.Errorf("bus: shown: %w", err)
+	}
+	return store.Time(ms), p, true, nil
+}
+
+// Display is what a client has shown: a delivery, the texts of an event that ask
+// something, or the texts that ask for approvals.
+type Display struct {
+	Delivery, Event string
+	Approvals       []string
+	// Again: it was displayed once more just now. Otherwise the first time counts.
+	Again bool
+}
+
+// MarkShown records that a client has displayed texts that put questions. Other texts
+// are left out. ErrNotFound: there is no such delivery.
+func (b *Bus) MarkShown(ctx context.Context, client string, d Display) error {
+	if client == "" {
+		return nil
+	}
+	known, err := b.known(ctx, d.Delivery)
+	if err != nil {
+		return err
+	}
+	if !known {
+		return fmt.Errorf("delivery %q: %w", d.Delivery, ErrNotFound)
+	}
+	list, err := b.Questions(ctx)
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for _, q := range list {
+		if d.names(q) {
+			ids = append(ids, q.Delivery)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	conflict := `DO NOTHING`
+	if d.Again {
+		conflict = `DO UPDATE SET shown_at = excluded.shown_at, inbox_seq = excluded.inbox_seq, outbox_seq = excluded.outbox_seq`
+	}
+	return b.db.Write(ctx, func(tx *store.Tx) error {
+		now := b.now()
+		if _, err := tx.Exec(`DELETE FROM outbox_shown WHERE shown_at < ?`, now.Add(-keepShown).UnixMilli()); err != nil {
+			return fmt.Errorf("bus: shown: %w", err)
+		}
+		for _, id := range ids {
+			if _, err := tx.Exec(`INSERT INTO outbox_shown (delivery, client, shown_at, inbox_seq, outbox_seq)
+				VALUES (?,?,?,(SELECT coalesce(max(seq), 0) FROM inbox),(SELECT coalesce(max(seq), 0) FROM outbox)) ON CONFLICT (delivery, client) `+conflict, id, client, now.UnixMilli()); err != nil {
+				return fmt.Errorf("bus: shown: %w", err)
+			}
+		}
+		return nil
+	})
+}
+
+// names reports whether a display covers a text: one that was named, or the newest one
+// that asks for one of the approvals.
+func (d Display) names(q Question) bool {
+	if q.Delivery == d.Delivery || d.Event != "" && q.Event == d.Event {
+		return true
+	}
+	for _, id := range d.Approvals {
+		for _, asked := range q.Asks {
+			if id == asked {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (b *Bus) known(ctx context.Context, delivery string) (known bool, err error) {
+	if delivery == "" {
+		return true, nil
+	}
+	err = b.db.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM outbox WHERE id = ?)`, delivery).Scan(&known)
+	return known, err
+}
+
+// Unshow takes a display back that did not reach its client.
+func (b *Bus) Unshow(ctx context.Context, client string, d Display) error {
+	list, err := b.Questions(ctx)
+	if err != nil {
+		return err
+	}
+	return b.db.Write(ctx, func(tx *store.Tx) error {
+		for _, q := range list {
+			if !d.names(q) {
+				continue
+			}
+			if _, err := tx.Exec(`DELETE FROM outbox_shown WHERE delivery = ? AND client = ?`, q.Delivery, client); err != nil {
+				return fmt.Errorf("bus: shown: %w", err)
+			}
+		}
+		return nil
+	})
+}
+
+// Passed is something that came after a question: a text of Hob's, or a message of the
+// owner's.
+type Passed struct {
+	ID, Session, Channel, Chat string
+	Kind                       channels.DeliveryKind // "" for a message of the owner's
+	At                         time.Time
+}
+
+// PassedSince lists what Hob said and what the owner wrote after a position, up to the
+// event before (all when that is not known). whole is false when there is more than is read.
+func (b *Bus) PassedSince(ctx context.Context, p Position, before string) (out []Passed, whole bool, err error) {
+	rows, err := b.db.Read().QueryContext(ctx, `SELECT id, session, channel, chat, kind, created_at FROM outbox
+		WHERE seq > ?1 AND state NOT IN ('queued', 'cancelled')
+		UNION ALL SELECT id, session, channel, chat, '', received_at FROM inbox
+		WHERE seq > ?2 AND kind = ?3 AND provenance = ?4 AND id <> ?5 AND seq < coalesce((SELECT seq FROM inbox WHERE id = ?5), 9223372036854775807)
+		LIMIT ?6`, p.Outbox, p.Inbox, Message, provenance.Owner, before, maxPassed)
+	if err != nil {
+		return nil, false, fmt.Errorf("bus: what came since: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var x Passed
+		var ms int64
+		if err := rows.Scan(&x.ID, &x.Session, &x.Channel, &x.Chat, &x.Kind, &ms); err != nil {
+			return nil, false, fmt.Errorf("bus: what came since: %w", err)
+		}
+		x.At = store.Time(ms)
+		out = append(out, x)
+	}
+	return out, len(out) < maxPassed, rows.Err()
+}
+
+// LastSaid returns the id of the newest text of a chat that has gone out before a time,
+// "" when there is none among the newest.
+func (b *Bus) LastSaid(ctx context.Context, mine func(Passed) bool, until time.Time) (string, error) {
+	rows, err := b.db.Read().QueryContext(ctx, `SELECT id, session, channel, chat, kind, created_at FROM outbox
+		WHERE state NOT IN ('queued', 'cancelled') AND created_at <= ? ORDER BY seq DESC LIMIT ?`, store.Millis(until), maxPassed)
+	if err != nil {
+		return "", fmt.Errorf("bus: what was said last: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var x Passed
+		var ms int64
+		if err := rows.Scan(&x.ID, &x.Session, &x.Channel, &x.Chat, &x.Kind, &ms); err != nil {
+			return "", fmt.Errorf("bus: what was said last: %w", err)
+		}
+		if x.At = store.Time(ms); mine(x) {
+			return x.ID, rows.Err()
+		}
+	}
+	return "", rows.Err()
+}

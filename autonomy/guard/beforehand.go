@@ -1,0 +1,55 @@
+package guard
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hob/tools"
+)
+
+// ErrBeforehand wraps the reason why an approval that was given beforehand (`hob ask
+// --yes`) does not cover a question. The question stays open.
+var ErrBeforehand = errors.New("an approval given beforehand does not cover this")
+
+// beforehandStep adds the effects of the call, without which nobody could tell later what
+// an approval given beforehand covers. Rows from before have none and are not covered.
+const beforehandStep = `ALTER TABLE approvals ADD COLUMN effects TEXT NOT NULL DEFAULT '';`
+
+// effectsText names effects for a row; bits that this version does not know make it
+// "unknown".
+func effectsText(e tools.Effects) string {
+	const known = tools.Read | tools.Write | tools.Send | tools.Egress | tools.Exec | tools.Destroy | tools.Secret
+	if e == 0 || e&^known != 0 {
+		return "unknown"
+	}
+	return e.String()
+}
+
+// coveredBeforehand returns nil if an approval given before the turn began covers the
+// question: it is a question of that very turn, the turn has read nothing untrusted, and
+// the call neither destroys data nor reveals a credential.
+func (a Approval) coveredBeforehand(turn string, ans Answer) error {
+	refuse := func(why string) error { return fmt.Errorf("%w: %s", ErrBeforehand, why) }
+	harmful := slices.ContainsFunc(strings.Split(a.Effects, "+"), func(e string) bool {
+		return !slices.Contains([]string{"read", "write", "send", "egress", "exec"}, e)
+	})
+	switch {
+	case ans.Scope != scopeOnce:
+		return refuse("it covers single calls, not a scope")
+	case a.Event != turn:
+		return refuse("the question belongs to another turn or task")
+	case !a.Attended:
+		return refuse("the question was asked while you were away")
+	case a.Provenance.Tainted():
+		return refuse("the conversation contains untrusted text")
+	case strings.Contains(a.Effects, "destroy"):
+		return refuse("the call destroys data permanently")
+	case strings.Contains(a.Effects, "secret"):
+		return refuse("the call reveals a credential")
+	case harmful:
+		return refuse("the effects of the call are unknown")
+	}
+	return nil
+}

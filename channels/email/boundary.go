@@ -1,0 +1,470 @@
+package email
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Where the words of a sender end and those of somebody else begin is recognized by form:
+// marks, separators, header fields, and the line that says who wrote when. Mail programs
+// word these lines in some hundred languages, and the mail that is quoted can contain any
+// word; its form is the program's own.
+
+// lineForm is what one line of a mail looks like.
+type lineForm struct {
+	blank    bool
+	marked   bool // it begins with a quote mark
+	indented bool // by 4 columns or more
+	label    bool // "Word: value"
+	head     int  // which of headWords the label is, -1 if none
+	closing  bool // it ends with a colon
+	framed   bool // words within a separator: "----- Original message -----"
+	bare     bool // a separator without words
+	address  bool // it contains a mail address
+	bracket  bool // it contains a mail address in brackets
+	date     bool // it contains a year or a whole date
+	clock    bool // it contains a time of day
+}
+
+// when reports a line that says when something was written.
+func (f lineForm) when() bool { return f.date || f.clock }
+
+// evident reports a line that says who wrote, or when.
+func (f lineForm) evident() bool { return f.address || f.date || f.clock }
+
+var (
+	mailAddress = regexp.MustCompile(`[^\s<>\[\]()"',;:@]+@[^\s<>\[\]()"',;:@]+`)
+	// bracketed is an address as programs write it behind a name.
+	bracketed = regexp.MustCompile(`[<\[(](mailto:)?[^\s<>\[\]()@]+@[^\s<>\[\]()@]+[>\])]`)
+	// wholeDate is a year, also of the Buddhist era, or a date in figures.
+	wholeDate = regexp.MustCompile(`(^|[^0-9])((19|20|2[45])[0-9]{2}([^0-9]|$)|[0-9]{1,4}\s?[./\-年년]\s?[0-9]{1,2}\s?[./\-月월]\s?[0-9]{1,4})`)
+	dayTime   = regexp.MustCompile(`(^|[^0-9])([0-9]{1,2}[:.h][0-9]{2}([^0-9]|$)|[0-9]{1,2}\s?[時时点點시])`)
+	// labelled is a header field, with the marks that programs put around bold text.
+	labelled = regexp.MustCompile(`^[*_]{0,2}\p{L}[\p{L}\p{M}\p{N}'’./()\- ]{0,39}[*_]{0,2}\s?:[*_]{0,2}(\s|$|[^/\s])`)
+	// initials stand before the mark in some programs: "AL> Yes".
+	initials = regexp.MustCompile(`^\p{L}{1,4}>+( |$)`)
+)
+
+// formText is a line as its form is read: without signs that nobody sees, with one kind
+// of colon, blank and digit. Long lines are read at both ends.
+func formText(line string) string {
+	const end = 400
+	if len(line) > 2*end+utf8.UTFMax {
+		line = strings.ToValidUTF8(line[:end], "") + " " + strings.ToValidUTF8(line[len(line)-end:], "")
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '：' || r == '﹕' || r == '∶' || r == '︓' || r == 'ː' || r == '꞉' || r == '׃':
+			return ':'
+		case r == '＠' || r == '﹫':
+			return '@'
+		case r == '＜' || r == '〈' || r == '‹':
+			return '<'
+		case r == '＞' || r == '〉' || r == '›':
+			return '>'
+		case r == '\t' || r == '\u3000' || unicode.Is(unicode.Zs, r):
+			return ' '
+		case unicode.Is(unicode.Nd, r):
+			return '0' + digitValue(r)
+		case unicode.In(r, unicode.Cf, unicode.Variation_Selector):
+			return -1
+		}
+		return r
+	}, line)
+}
+
+// digitValue is the value of a decimal digit of any script: digits of a script stand in
+// order, in ranges of ten (Unicode, 4.6).
+func digitValue(r rune) rune {
+	if r <= '9' {
+		return r - '0'
+	}
+	zero := r
+	for n := 0; n < 9 && unicode.Is(unicode.Nd, zero-1); n++ {
+		zero--
+	}
+	if r >= 0x1d7ce && r <= 0x1d7ff { // five sets of mathematical digits without a gap
+		return (r - 0x1d7ce) % 10
+	}
+	return r - zero
+}
+
+// formOf reads the form of one line.
+func formOf(line string) (f lineForm) {
+	text := formText(line)
+	bare := strings.TrimSpace(text)
+	if bare == "" {
+		return lineForm{blank: true}
+	}
+	f.marked = marked(bare)
+	f.indented = indentOf(line) >= 4
+	f.closing = strings.HasSuffix(strings.TrimRight(bare, "*_ "), ":")
+	f.framed, f.bare = separatorForm(bare)
+	f.head = -1
+	if f.label = !f.framed && labelled.MatchString(bare); f.label {
+		f.head = headWord(bare)
+	}
+	f.address = mailAddress.MatchString(bare)
+	f.bracket = f.address && bracketed.MatchString(bare)
+	rest := bare
+	if f.address {
+		rest = mailAddress.ReplaceAllString(bare, " ")
+	}
+	if strings.ContainsAny(rest, "0123456789") {
+		f.date, f.clock = wholeDate.MatchString(rest), dayTime.MatchString(rest)
+	}
+	return f
+}
+
+// indentOf is by how many columns a line is indented.
+func indentOf(line string) (n int) {
+	for _, r := range line {
+		switch {
+		case r == '\t':
+			n += 4
+		case r == '\u3000':
+			n += 2
+		case unicode.Is(unicode.Zs, r):
+			n++
+		default:
+			return n
+		}
+	}
+	return 0
+}
+
+// marked reports a line that begins with a quote mark.
+func marked(line string) bool {
+	r, size := utf8.DecodeRuneInString(line)
+	switch r {
+	case '>', '＞', '›', '〉', '»', '❯', '|', '¦', '│', '┃', '┆', '┊', '║', '▌', '▎', '▏', '￨', '｜', '∣', '⎮', '❘':
+		return true
+	case ':': // ": " of old programs; ":-)" and ":wave:" are none
+		return strings.HasPrefix(line[size:], " ")
+	}
+	return strings.Contains(line[:min(len(line), 20)], ">") && initials.MatchString(line)
+}
+
+// separatorForm reports a line of dashes and the like, framed if words stand in it.
+func separatorForm(line string) (framed, bare bool) {
+	lead, firm, rest := separatorRun(line)
+	if rest == "" {
+		return false, lead >= 3
+	}
+	tail := 0
+	for rest != "" {
+		r, size := utf8.DecodeLastRuneInString(rest)
+		is, _ := separating(r)
+		if !is && r != ' ' {
+			break
+		}
+		if is {
+			tail++
+		}
+		rest = rest[:len(rest)-size]
+	}
+	return firm >= 3 && tail >= 3 || lead >= 5 && tail >= 5 || firm >= 4, false
+}
+
+// separatorRun counts the separating signs at the beginning of a line, and the firm ones
+// among them: others also stand around words that are to stand out.
+func separatorRun(line string) (n, firm int, rest string) {
+	for rest = line; rest != ""; {
+		r, size := utf8.DecodeRuneInString(rest)
+		is, strong := separating(r)
+		if !is && (r != ' ' || n == 0) {
+			break
+		}
+		if is {
+			n++
+		}
+		if strong {
+			firm++
+		}
+		rest = rest[size:]
+	}
+	return n, firm, rest
+}
+
+func separating(r rune) (is, strong bool) {
+	switch r {
+	case '=', '~', '*', '#', '+':
+		return true, r == '='
+	case '-', '_', '¯', '￣', '＿', '＝':
+		return true, true
+	}
+	strong = unicode.Is(unicode.Pd, r) || r >= '─' && r <= '╿'
+	return strong, strong
+}
+
+// scan is the lines of a mail with their forms.
+type scan struct {
+	lines []string
+	forms []lineForm
+	// answer: the mail replies or forwards, so that somebody else's text is likely in
+	// it and weaker signs count.
+	answer bool
+}
+
+// maxSpan is how many lines may announce a quotation: a name is as long as its owner
+// makes it, and programs break the line.
+const maxSpan = 40
+
+// maxScanned is how many lines are looked at. What follows so many is not the sender's.
+const maxScanned = 5000
+
+// boundary is the index of the first line that is not the sender's, -1 if every line may
+// be. Its time is bounded by maxScanned, whatever the lines are.
+func boundary(lines []string, answer bool) int {
+	if len(lines) > maxScanned {
+		if at := boundary(lines[:maxScanned], answer); at >= 0 {
+			return at
+		}
+		return maxScanned
+	}
+	s := scan{lines: lines, forms: make([]lineForm, len(lines)), answer: answer}
+	for i, line := range lines {
+		s.forms[i] = formOf(line)
+	}
+	for i, f := range s.forms {
+		switch {
+		case f.blank:
+		case f.marked, answer && s.prefixed(i):
+			return s.announced(i, s.headed(i))
+		case f.framed, f.bare && (answer || s.followed(i)):
+			return s.announced(i, true)
+		case f.label && s.header(i):
+			return s.announced(s.top(i), true)
+		case f.indented && s.block(i):
+			return s.announced(i, false)
+		case s.attribution(i):
+			return s.begin(i)
+		}
+	}
+	return -1
+}
+
+// announced is where the announcement of a quotation at i begins: in the paragraph right
+// above it. certain: it is quoted for sure, so that any line that ends with a colon
+// announces it.
+func (s scan) announced(i int, certain bool) int {
+	last := i - 1
+	for last >= 0 && i-last <= 4 && s.forms[last].blank {
+		last--
+	}
+	if last < 0 || s.forms[last].blank {
+		return i
+	}
+	first, seen := -1, lineForm{}
+	for k := last; k >= 0 && last-k < maxSpan && !s.forms[k].blank; k-- {
+		f := s.forms[k]
+		if f.evident() {
+			first = k
+		}
+		seen.address, seen.date, seen.clock = seen.address || f.address, seen.date || f.date, seen.clock || f.clock
+	}
+	switch {
+	case !s.forms[last].closing:
+		// The sign of a colon is lost, or stands in the quotation.
+		if seen.date && (seen.clock || seen.address) && first >= 0 {
+			return s.begin(first)
+		}
+		return i
+	case first >= 0 && (seen.when() || s.answer || certain):
+		return s.begin(first)
+	case s.answer || certain:
+		return s.begin(last)
+	}
+	return i // "Please translate this:"
+}
+
+// begin is where the sentence of line i begins if a program broke it: above the line are
+// full lines, or it begins with the address that follows a name.
+func (s scan) begin(i int) int {
+	for n := 0; n < maxSpan && i > 0 && !s.forms[i-1].blank && !s.forms[i-1].marked; n++ {
+		line := strings.TrimSpace(formText(s.lines[i]))
+		word, _, _ := strings.Cut(line, " ")
+		if !strings.HasPrefix(line, "<") && columns(s.lines[i-1])+columns(word) < minBroken {
+			break
+		}
+		i--
+	}
+	return i
+}
+
+// minBroken is how long a line is at least that was broken for its length, in columns,
+// with the word that did not fit.
+const minBroken = 60
+
+// columns is how wide a text is printed.
+func columns(s string) (n int) {
+	for _, r := range strings.TrimSpace(s) {
+		if n++; r >= 0x1100 && unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana) {
+			n++
+		}
+	}
+	return n
+}
+
+// prefixed reports two lines that begin with the same sign and a blank, which is no sign
+// of a list: a quote mark that somebody chose.
+func (s scan) prefixed(i int) bool {
+	sign := signOf(s.lines[i])
+	if sign == 0 {
+		return false
+	}
+	for k := i + 1; k < len(s.lines) && k < i+3; k++ {
+		if !s.forms[k].blank {
+			return signOf(s.lines[k]) == sign
+		}
+	}
+	return false
+}
+
+func signOf(line string) rune {
+	line = strings.TrimSpace(line)
+	r, size := utf8.DecodeRuneInString(line)
+	if !unicode.IsPunct(r) && !unicode.IsSymbol(r) || !strings.HasPrefix(line[size:], " ") || strings.ContainsRune("-*+•‣◦·–—▪●○■□☐☑✓✔✗✘([{\"'“„«¿¡", r) {
+		return 0
+	}
+	return r
+}
+
+// headed reports a quotation that begins with the header of a mail, as Apple Mail
+// forwards.
+func (s scan) headed(i int) bool {
+	n := 0
+	for k := i; k < len(s.lines) && k < i+10 && s.forms[k].marked; k++ {
+		if f := formOf(strings.TrimLeft(formText(s.lines[k]), " >|¦")); f.label && !f.closing {
+			n++
+		}
+	}
+	return n >= 2
+}
+
+// followed reports a separator below which a header begins.
+func (s scan) followed(i int) bool {
+	for k := i + 1; k < len(s.forms); k++ {
+		if !s.forms[k].blank {
+			return s.forms[k].label && !s.forms[k].closing
+		}
+	}
+	return false
+}
+
+// header reports the header of a quoted mail from line i on: consecutive fields, also
+// with single blank lines between them, whose values are an address, a date, a time.
+func (s scan) header(i int) bool {
+	n, addresses, times, blank, known := 0, 0, 0, 0, map[int]bool{}
+	for k := i; k < len(s.forms) && k < i+2*maxSpan && blank < 2; k++ {
+		f := s.forms[k]
+		if f.blank {
+			blank++
+			continue
+		}
+		if !f.label {
+			break
+		}
+		blank = 0
+		n++
+		if f.address {
+			addresses++
+		}
+		if f.when() {
+			times++
+		}
+		if f.head >= 0 {
+			known[f.head] = true
+		}
+	}
+	switch {
+	case n >= 3 && addresses+times > 0, n >= 2 && addresses > 0 && times > 0:
+		return true
+	case len(known) >= 3 && known[3], len(known) >= 2 && addresses+times > 0:
+		return true
+	}
+	return s.answer && (n >= 3 || n >= 2 && addresses+times > 0)
+}
+
+// top is the first field of the header that was recognized at line i: the value of one
+// above it can be broken into lines.
+func (s scan) top(i int) int {
+	first := i
+	for k := i - 1; k >= 0 && i-k < maxSpan && !s.forms[k].blank; k-- {
+		if s.forms[k].label {
+			first = k
+		}
+	}
+	return first
+}
+
+// block reports indented lines from i on that stand apart: in a mail that begins
+// something there have to be two.
+func (s scan) block(i int) bool {
+	if i > 0 && !s.forms[i-1].blank && !s.forms[i-1].closing && !s.answer {
+		return false
+	}
+	n := 0
+	for k := i; k < len(s.forms) && n < 2; k++ {
+		switch {
+		case s.forms[k].blank:
+		case s.forms[k].indented:
+			n++
+		default:
+			return s.answer && n > 0
+		}
+	}
+	return n >= 2 || s.answer
+}
+
+// attribution reports a line from which on is said who wrote when ("On ..., Ada wrote:").
+func (s scan) attribution(i int) bool {
+	if !s.forms[i].evident() {
+		return false
+	}
+	var seen lineForm
+	for k := i; k < len(s.forms) && k-i < maxSpan && !s.forms[k].blank && !s.forms[k].marked; k++ {
+		f := s.forms[k]
+		seen.address, seen.bracket = seen.address || f.address, seen.bracket || f.bracket
+		seen.date, seen.clock = seen.date || f.date, seen.clock || f.clock
+		whole := seen.bracket && seen.date
+		switch {
+		case whole && seen.clock && k-i < 2: // with no colon: Lotus Notes
+			return true
+		case !f.closing:
+		case whole, s.answer && k == i:
+			return true
+		case s.answer && seen.address && (seen.date || seen.clock), s.answer && seen.date && seen.clock:
+			return true
+		}
+	}
+	return false
+}
+
+// headWords are the words of header fields in the large mail programs: sender, date,
+// recipient, subject. They only add to what the form says, in mails that begin something.
+var headWords = [4][]string{ //nolint:gochecknoglobals // a constant
+	{"from", "von", "de", "da", "van", "från", "fra", "lähettäjä", "od", "от", "gönderen", "feladó", "差出人", "发件人", "寄件者", "보낸 사람", "від"},
+	{"sent", "date", "gesendet", "datum", "envoyé", "enviado", "fecha", "data", "inviato", "verzonden", "skickat", "sendt", "dato", "lähetetty", "wysłano", "odesláno", "отправлено", "дата", "gönderildi", "tarih", "küldve", "送信日時", "日時", "发送时间", "日期", "寄件日期", "보낸 날짜"},
+	{"to", "an", "à", "a", "para", "aan", "till", "til", "vastaanottaja", "do", "komu", "кому", "kime", "címzett", "宛先", "收件人", "收件者", "받는 사람"},
+	{"subject", "betreff", "objet", "asunto", "oggetto", "assunto", "onderwerp", "ämne", "emne", "aihe", "temat", "předmět", "тема", "konu", "tárgy", "件名", "主题", "主旨", "제목"},
+}
+
+// headWord is which of headWords a line of formText begins with, -1 if none.
+func headWord(line string) int {
+	before, _, ok := strings.Cut(line, ":")
+	before = strings.ToLower(strings.Trim(before, "*_ "))
+	if !ok || before == "" || len(before) > 40 {
+		return -1
+	}
+	for i, words := range headWords {
+		for _, w := range words {
+			if w == before {
+				return i
+			}
+		}
+	}
+	return -1
+}

@@ -1,0 +1,167 @@
+// Package emailtest is a corpus of replies and forwards for tests: how mail programs in
+// many languages lay out a mail that quotes another one, as plain text and as HTML. A test
+// fills in what the sender writes and what the quoted mail says, and checks whose words
+// Hob takes the result for.
+package emailtest
+
+import (
+	"embed"
+	"fmt"
+	"html"
+	"mime"
+	"path"
+	"strings"
+
+	"golang.org/x/tools/txtar"
+)
+
+//go:embed layouts
+var files embed.FS
+
+// Layout is how one mail program in one language lays out a mail.
+type Layout struct {
+	Client   string // the mail program and what was done with it: "thunderbird-reply"
+	Language string // ISO 639-1: "hu"
+	Subject  string // with the prefix of the program and language
+	Thread   bool   // the mail has In-Reply-To and References
+	Flowed   bool   // the plain text is format=flowed
+	// Unseen marks languages whose layouts were not consulted while the rules were
+	// written. Their figures show how the rules generalize.
+	Unseen bool
+	// Own and Order are example texts in the language: several lines that the sender
+	// writes, and one line that the quoted mail contains.
+	Own, Order string
+
+	plain, html string
+}
+
+// Words are the texts that fill a layout.
+type Words struct {
+	Own     string // what the sender writes; lines end with "\n"
+	Order   string // one line of the quoted mail
+	Name    string // display name of its author; "": "Eve Example"
+	Address string // address of its author; "": "eve@evil.example"
+}
+
+// Layouts returns the corpus, ordered by language. A layout that has no HTML form
+// returns "" from HTML.
+func Layouts() ([]Layout, error) {
+	list, err := files.ReadDir("layouts")
+	if err != nil {
+		return nil, err
+	}
+	var out []Layout
+	for _, f := range list {
+		data, err := files.ReadFile(path.Join("layouts", f.Name()))
+		if err != nil {
+			return nil, err
+		}
+		more, err := parseLanguage(strings.TrimSuffix(f.Name(), ".txtar"), data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Name(), err)
+		}
+		out = append(out, more...)
+	}
+	return out, nil
+}
+
+// parseLanguage reads one file: the example texts of the language, then a .txt section
+// for each layout, and a .html section for those that also exist as HTML.
+func parseLanguage(code string, data []byte) ([]Layout, error) {
+	a := txtar.Parse(data)
+	example := readSettings(string(a.Comment))
+	var out []Layout
+	for _, f := range a.Files {
+		client, kind, _ := strings.Cut(f.Name, ".")
+		if kind == "html" {
+			if len(out) == 0 || out[len(out)-1].Client != client {
+				return nil, fmt.Errorf("%s has no plain form above it", f.Name)
+			}
+			out[len(out)-1].html = string(f.Data)
+			continue
+		}
+		head, body, ok := strings.Cut(string(f.Data), "\n\n")
+		if !ok {
+			return nil, fmt.Errorf("%s has no body", f.Name)
+		}
+		s := readSettings(head)
+		out = append(out, Layout{
+			Client: client, Language: code, Subject: s["Subject"], Thread: s["Thread"] == "yes", Flowed: s["Flowed"] == "yes", Unseen: example["Seen"] != "yes",
+			Own: strings.ReplaceAll(example["Own"], `\n`, "\n"), Order: example["Order"], plain: strings.TrimSuffix(body, "\n"),
+		})
+	}
+	return out, nil
+}
+
+func readSettings(s string) map[string]string {
+	out := map[string]string{}
+	for line := range strings.Lines(s) {
+		if key, value, ok := strings.Cut(strings.TrimSpace(line), ": "); ok {
+			out[key] = value
+		}
+	}
+	return out
+}
+
+// Name identifies a layout in test output: "hu/thunderbird-reply".
+func (l Layout) Name() string { return l.Language + "/" + l.Client }
+
+// Marked reports whether the layout shows where the quoted mail begins. A paste without
+// any mark does not: of such a reply only the first paragraph is the sender's.
+func (l Layout) Marked() bool { return !strings.Contains(l.plain, "{own1}") }
+
+// Words are the example texts of the layout's language.
+func (l Layout) Words() Words { return Words{Own: l.Own, Order: l.Order} }
+
+// Plain returns the body as plain text.
+func (l Layout) Plain(w Words) string { return w.fill(l.plain, func(s string) string { return s }) }
+
+// HTML returns the body as HTML, "" if the layout has no such form.
+func (l Layout) HTML(w Words) string {
+	return w.fill(l.html, func(s string) string { return strings.ReplaceAll(html.EscapeString(s), "\n", "<br>\n") })
+}
+
+func (w Words) fill(layout string, escape func(string) string) string {
+	if w.Name == "" {
+		w.Name = "Eve Example"
+	}
+	if w.Address == "" {
+		w.Address = "eve@evil.example"
+	}
+	first, _, _ := strings.Cut(w.Own, "\n\n")
+	return strings.NewReplacer("{own}", escape(w.Own), "{own1}", escape(first), "{order}", escape(w.Order), "{name}", escape(w.Name), "{address}", escape(w.Address)).Replace(layout)
+}
+
+// The forms of a mail.
+const (
+	PlainForm = "plain"
+	HTMLForm  = "html"
+	BothForms = "both" // multipart/alternative
+)
+
+// Mail returns header fields and body of a mail in a form, with "\n" as line end and
+// without From, To, Date and Message-ID, which the caller puts above it. answers is the
+// Message-ID that a layout with Thread refers to, without brackets.
+func (l Layout) Mail(w Words, form, answers string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Subject: %s\nMIME-Version: 1.0\n", mime.QEncoding.Encode("utf-8", l.Subject))
+	if l.Thread {
+		fmt.Fprintf(&b, "In-Reply-To: <%s>\nReferences: <%[1]s>\n", answers)
+	}
+	plain := "Content-Type: text/plain; charset=utf-8\n"
+	if l.Flowed {
+		plain = "Content-Type: text/plain; charset=utf-8; format=flowed\n"
+	}
+	plain += "Content-Transfer-Encoding: 8bit\n\n" + l.Plain(w) + "\n"
+	marked := "Content-Type: text/html; charset=utf-8\nContent-Transfer-Encoding: 8bit\n\n" + l.HTML(w) + "\n"
+	switch form {
+	case HTMLForm:
+		b.WriteString(marked)
+	case BothForms:
+		const boundary = "=_emailtest_boundary"
+		fmt.Fprintf(&b, "Content-Type: multipart/alternative; boundary=\"%[1]s\"\n\n--%[1]s\n%[2]s--%[1]s\n%[3]s--%[1]s--\n", boundary, plain, marked)
+	default:
+		b.WriteString(plain)
+	}
+	return b.String()
+}

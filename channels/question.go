@@ -1,0 +1,55 @@
+package channels
+
+import (
+	"strings"
+
+	"hob/platform/markup"
+)
+
+// Markdown is the text as the renderers of platform/markup take it. A question is
+// shown literally: a model chose its arguments, and what a platform makes of them, such as
+// a link or a spoiler, must not hide any.
+func (d Delivery) Markdown() string {
+	if d.Kind == Question {
+		return markup.Escape(d.Text)
+	}
+	return d.Text
+}
+
+// splitQuestion cuts a question into texts that a platform takes, at the ends of lines or
+// words where it can. Nothing is left out, and the last one ends with how to answer. Half
+// of the limit is kept for the marks that show a text literally.
+func splitQuestion(text string, lim Limits) (parts []string) {
+	limit := lim.MaxText / 2
+	if limit <= 0 {
+		return []string{text}
+	}
+	lim.MaxText = limit
+	for Length(text, lim) > limit {
+		cut := fitting(text, lim)
+		head := text[:cut]
+		if i := strings.LastIndexByte(head, '\n'); i > cut/2 {
+			cut = i + 1
+		} else if i := strings.LastIndexByte(head, ' '); i > cut/2 {
+			cut = i + 1
+		}
+		parts = append(parts, strings.TrimSuffix(text[:cut], "\n"))
+		text = text[cut:]
+	}
+	return append(parts, text)
+}
+
+// fitting is how many bytes of a text are within the limit; at least one character.
+func fitting(text string, lim Limits) int {
+	n := 0
+	for i, r := range text {
+		size := 1
+		if lim.UTF16 && r > 0xFFFF {
+			size = 2
+		}
+		if n += size; n > lim.MaxText && i > 0 {
+			return i
+		}
+	}
+	return len(text)
+}

@@ -1,0 +1,38 @@
+package channels
+
+import (
+	"strings"
+	"testing"
+)
+
+// A question that is too long for one message is sent in several: all of it, and the last
+// one says how to answer.
+func TestReview6_LongQuestionIsSplitWithoutLoss(t *testing.T) {
+	text := "May I do this? Write build.sh\n  exactly: write_file " + strings.Repeat("echo `fine`; ", 250) + "rm -rf ~/thesis; " + strings.Repeat("x", 5000) + " 😀😀\n  reply yes or no, or: hob approve 1a2b3c4d"
+	for _, lim := range []Limits{{MaxText: 2000}, {MaxText: 4096, UTF16: true}, {MaxText: 300}, {}} {
+		parts := splitQuestion(text, lim)
+		if got := strings.ReplaceAll(strings.Join(parts, ""), "\n", ""); got != strings.ReplaceAll(text, "\n", "") {
+			t.Errorf("%+v: the parts are not the text", lim)
+		}
+		for i, p := range parts {
+			if n := Length(p, lim); lim.MaxText > 0 && n > lim.MaxText/2 {
+				t.Errorf("%+v: part %d has %d characters", lim, i, n)
+			}
+			if last := i == len(parts)-1; strings.Contains(p, "1a2b3c4d") != last {
+				t.Errorf("%+v: part %d of %d names the question: %v", lim, i+1, len(parts), !last)
+			}
+		}
+	}
+}
+
+// What a platform makes of the text of a model hides nothing of it.
+func TestReview6_QuestionIsShownLiterally(t *testing.T) {
+	d := Delivery{Kind: Question, Text: "exactly: run [ls](http://evil.example) ||rm -rf||"}
+	if got := d.Markdown(); strings.Contains(got, "[ls](") || strings.Contains(got, "||rm") {
+		t.Errorf("Markdown() = %q", got)
+	}
+	d.Kind = Reply
+	if got := d.Markdown(); got != d.Text {
+		t.Errorf("Markdown() of a reply = %q", got)
+	}
+}

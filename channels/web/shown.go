@@ -1,0 +1,124 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"time"
+)
+
+// ClientHeader names the program that makes a request, by a random id of its own: one for
+// each page that is open and each command that runs. A bare yes answers only what the
+// same client has displayed.
+const ClientHeader = "X-Hob-Client"
+
+var clientID = regexp.MustCompile(`^[0-9A-Za-z_-]{1,64}$`)
+
+// clientOf is the client of a request, "" when it does not name itself.
+func clientOf(r *http.Request) (string, error) {
+	id := r.Header.Get(ClientHeader)
+	if id != "" && !clientID.MatchString(id) {
+		return "", invalid("%s has 1 to 64 characters of A-Z, a-z, 0-9, - and _", ClientHeader)
+	}
+	return id, nil
+}
+
+// Display is what a client has shown to its user.
+type Display struct {
+	Delivery  string   // one delivery, or
+	Event     string   // what an event said, and
+	Approvals []string // the questions for these approvals
+	// Withdrawn: it did not reach the client after all.
+	Withdrawn bool
+}
+
+// shown takes a client's word that it has displayed a delivery.
+func (s *Server) shown(w http.ResponseWriter, r *http.Request, _ surface) error {
+	var in struct{}
+	if err := s.body(w, r, &in); err != nil {
+		return err
+	}
+	client, err := clientOf(r)
+	if err != nil {
+		return err
+	}
+	if client == "" {
+		return fail(http.StatusBadRequest, "invalid", "send the header "+ClientHeader+" with a random id of the client", "which client has shown it is not said")
+	}
+	if err := s.backend.Shown(r.Context(), client, Display{Delivery: r.PathValue("delivery")}); err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, map[string]bool{"shown": true})
+	return nil
+}
+
+// markTime bounds how long it takes to record a display.
+const markTime = 5 * time.Second
+
+// displayed records what the answer to a request shows its client, before the client can
+// answer it. The function that it returns takes it back when the answer could not be
+// written.
+func (s *Server) displayed(r *http.Request, st EventStatus) (func(*watched), error) {
+	client, err := clientOf(r)
+	if err != nil || client == "" {
+		return func(*watched) {}, err
+	}
+	d := Display{Event: st.ID, Approvals: idsOf(st.Approvals)}
+	if err := s.backend.Shown(r.Context(), client, d); err != nil {
+		return nil, err
+	}
+	mark := s.marker(r, client)
+	return func(w *watched) {
+		if !w.failed {
+			return
+		}
+		d.Withdrawn = true
+		if err := mark(d); err != nil {
+			s.log.Warn("cannot withdraw the display of a question", "error", err)
+		}
+	}, nil
+}
+
+// marker records what the client of a request displays, also after it went away. nil: it
+// has not named itself.
+func (s *Server) marker(r *http.Request, client string) func(Display) error {
+	if client == "" {
+		return nil
+	}
+	base := context.WithoutCancel(r.Context())
+	return func(d Display) error {
+		ctx, cancel := context.WithTimeout(base, markTime)
+		defer cancel()
+		return s.backend.Shown(ctx, client, d)
+	}
+}
+
+// idsOf are the ids of approvals as the API shows them.
+func idsOf(approvals []any) (ids []string) {
+	for _, a := range approvals {
+		raw, err := json.Marshal(a)
+		var q struct{ ID string }
+		if err == nil && json.Unmarshal(raw, &q) == nil && q.ID != "" {
+			ids = append(ids, q.ID)
+		}
+	}
+	return ids
+}
+
+// watched notices that an answer could not be written.
+type watched struct {
+	http.ResponseWriter
+
+	failed bool
+}
+
+// Write implements http.ResponseWriter.
+func (w *watched) Write(b []byte) (int, error) {
+	n, err := w.ResponseWriter.Write(b)
+	w.failed = w.failed || err != nil
+	return n, err
+}
+
+// Unwrap is for http.ResponseController.
+func (w *watched) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) fileCmd() *cobra.Command {
+	trust := a.listing(&cobra.Command{
+		Use: "trust PATH", Short: "Vouch for a file in a trusted folder", Args: cobra.ExactArgs(1), SuggestFor: []string{"vouch", "allow"},
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			path := args[0]
+			if !filepath.IsAbs(path) && !strings.HasPrefix(path, "~") {
+				abs, err := filepath.Abs(path)
+				if err != nil {
+					return err
+				}
+				path = abs
+			}
+			return a.with(c.Context(), func(cl *client) error {
+				var out struct {
+					Path  string `json:"path"`
+					Files int    `json:"files"`
+					Left  bool   `json:"left,omitempty"`
+				}
+				if err := cl.post(c.Context(), "/api/v1/manage/files/trust", map[string]string{"path": path}, &out); err != nil {
+					return err
+				}
+				if a.asJSON {
+					return a.printJSON(out)
+				}
+				fmt.Fprintf(a.out, "Files that count as your own words now: %d.\n", out.Files)
+				if out.Left {
+					fmt.Fprintln(a.out, "Some were not read, because they are too large or too many; they stay untrusted. Name smaller folders.")
+				}
+				return nil
+			})
+		}),
+	})
+	return a.group(&cobra.Command{Use: "file", Short: "Manage what Hob knows of files"}, trust)
+}

@@ -1,0 +1,98 @@
+package page
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+)
+
+// edit presses a key that stands for an editing command of the browser, such as "paste".
+func edit(command string) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
+		for _, kind := range []input.DispatchKeyEventType{input.DispatchKeyEventTypeRawKeyDown, input.DispatchKeyEventTypeKeyUp} {
+			p := input.DispatchKeyEventParams{Type: kind, Key: "v", Code: "KeyV", Modifiers: 2, WindowsVirtualKeyCode: 86}
+			if kind == input.DispatchKeyEventTypeRawKeyDown {
+				p.Commands = []string{command}
+			}
+			if _, err := cdp.Call(ctx, tab, input.DispatchKeyEvent, p); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// paste puts a text into the clipboard and pastes it into the message box.
+func (w *window) paste(text string) {
+	w.t.Helper()
+	get[bool](w, fmt.Sprintf(`(document.querySelector("#input").value = %q, document.querySelector("#input").focus(), true)`, text))
+	w.do(edit("selectAll"), edit("cut"))
+	w.until(`document.querySelector("#input").value === ""`)
+	w.do(edit("paste"))
+}
+
+func testPaste(t *testing.T, b *browser) {
+	h := open(t, offline)
+	w := b.window(t)
+	w.enter(h)
+	const chips = `document.querySelectorAll("#pastes .paste").length`
+	short := "add a task: " + strings.Repeat("x", 380)
+	long := "add a task: buy milk\n" + strings.Repeat("and more ", 45) // 426 characters
+
+	w.paste(short)
+	w.until(`document.querySelector("#input").value.length === 392`)
+	if n := get[int](w, chips); n != 0 {
+		t.Errorf("a short paste is folded %d times", n)
+	}
+	get[bool](w, `(document.querySelector("#input").value = "", true)`)
+
+	w.paste(long)
+	w.until(chips + ` === 1`)
+	if s := get[string](w, `document.querySelector("#pastes summary").textContent + document.querySelector("#input").value`); s != "[pasted text, 426 characters]" {
+		t.Errorf("a long paste is shown as %q", s)
+	}
+	w.say("summarise this")
+	if s := w.last("user"); s != "summarise this\n[pasted text, 426 characters]" || get[int](w, chips) != 0 {
+		t.Errorf("it was sent as %q", s)
+	}
+	if s := w.last("assistant"); !strings.Contains(s, "This came from outside") {
+		t.Errorf("the answer is %q", s)
+	}
+
+	w.paste(long)
+	w.until(chips + ` === 1`)
+	w.do(chromedp.Focus(chromedp.CSS("#input")), enterKey()) // without a word
+	w.until(`document.querySelectorAll(".message.user").length === 2`)
+	w.until(`document.querySelector("#log[aria-busy=false]")`)
+	w.arrives("assistant", "This came from outside")
+
+	w.paste(long)
+	w.until(chips + ` === 1`)
+	w.click("#pastes .remove")
+	w.until(chips + ` === 0`)
+	w.paste(strings.ReplaceAll(long, "\n", " "))
+	w.until(chips + ` === 1`)
+	w.click("#pastes .mine input")
+	w.until(`document.querySelector(".paste[data-origin=typed]")`)
+	w.do(chromedp.Focus(chromedp.CSS("#input")), enterKey())
+	w.until(`document.querySelectorAll(".message.user").length === 3`)
+	w.until(`document.querySelector("#log[aria-busy=false]")`)
+	if s := w.last("assistant"); strings.Contains(s, "outside") || !strings.Contains(s, "buy milk") {
+		t.Errorf("what the user vouches for is answered with %q", s)
+	}
+
+	w.do(chromedp.Reload())
+	w.until(live)
+	w.arrives("user", "summarise this\n[pasted text, 426 characters]")
+	get[bool](w, `(fetch("/api/v1/sessions/main/messages").then(r => r.json()).then(rows => { window.rows = rows; }), true)`)
+	w.until(`window.rows`)
+	attached := get[[]string](w, `rows.filter(r => r.attached).map(r => r.text + "+" + r.attached)`)
+	if got := strings.Join(attached, "; "); got != "+pasted text, 426 characters; summarise this+pasted text, 426 characters" {
+		t.Errorf("pastes are kept as %q", got)
+	}
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"hob/autonomy"
+	"hob/channels"
+	"hob/channels/web"
+)
+
+// The marks with which a terminal in bracketed paste mode encloses a paste (xterm,
+// "Bracketed Paste Mode").
+const (
+	pasteStart = "\x1b[200~"
+	pasteEnd   = "\x1b[201~"
+)
+
+// pasteFolder reads a terminal and replaces each paste of more than channels.MaxTyped
+// characters by a short placeholder, under which it keeps the text. Everything else passes
+// unchanged. It belongs to the goroutine that reads.
+type pasteFolder struct {
+	in      io.Reader
+	out     []byte // what the next Read returns
+	held    []byte // the beginning of what may become a mark
+	pasting bool
+	text    []byte // of the paste that is being read
+	dropped bool   // text became too long
+	err     error  // of in, once out is read
+	kept    map[int]string
+}
+
+// Read implements io.Reader.
+func (p *pasteFolder) Read(b []byte) (int, error) {
+	chunk := make([]byte, 4096)
+	for len(p.out) == 0 {
+		if p.err != nil {
+			return 0, p.err
+		}
+		n, err := p.in.Read(chunk)
+		for _, c := range chunk[:n] {
+			p.take(c)
+		}
+		if err != nil { // what was held back was no mark
+			p.out, p.held, p.err = append(p.out, p.held...), nil, err
+		}
+	}
+	n := copy(b, p.out)
+	p.out = p.out[n:]
+	return n, nil
+}
+
+// take reads one byte.
+func (p *pasteFolder) take(c byte) {
+	mark := pasteStart
+	if p.pasting {
+		mark = pasteEnd
+	}
+	if p.held = append(p.held, c); strings.HasPrefix(mark, string(p.held)) {
+		if len(p.held) == len(mark) {
+			p.held = nil
+			p.turnOver()
+		}
+		return
+	}
+	for len(p.held) > 0 && !strings.HasPrefix(mark, string(p.held)) {
+		p.pass(p.held[0])
+		p.held = p.held[1:]
+	}
+}
+
+// pass hands on a byte that belongs to no mark. Ctrl-C drops a paste whose end never came.
+func (p *pasteFolder) pass(c byte) {
+	switch {
+	case !p.pasting:
+		p.out = append(p.out, c)
+	case c == 0x03:
+		p.pasting, p.text, p.dropped = false, nil, false
+		p.out = append(p.out, c)
+	case len(p.text) >= web.MaxText:
+		p.dropped = true
+	default:
+		p.text = append(p.text, c)
+	}
+}
+
+// turnOver begins or ends a paste.
+func (p *pasteFolder) turnOver() {
+	if p.pasting = !p.pasting; p.pasting {
+		p.text, p.dropped = nil, false
+		return
+	}
+	text := strings.ToValidUTF8(string(bytes.ReplaceAll(p.text, []byte("\r"), []byte("\n"))), "\uFFFD")
+	if utf8.RuneCountInString(text) <= channels.MaxTyped {
+		p.out = append(append(append(p.out, pasteStart...), p.text...), pasteEnd...)
+		p.text = nil
+		return
+	}
+	if p.text = nil; p.dropped {
+		p.out = append(p.out, "[a paste that was too long]"...)
+		return
+	}
+	if p.kept == nil {
+		p.kept = map[int]string{}
+	}
+	n := len(p.kept) + 1
+	p.kept[n] = text
+	p.out = append(p.out, placeholder(n, text)...)
+}
+
+// placeholder stands for paste n in the line that is being typed.
+func placeholder(n int, text string) string { return "[pasted text #" + pasteName(n, text) + "]" }
+
+func pasteName(n int, text string) string { return fmt.Sprintf("%d, %s", n, autonomy.SizeOf(text)) }
+
+var pasteMark = regexp.MustCompile(`\[pasted text #(\d+), [\d,]+ characters\]`)
+
+// pasted is one paste in a line.
+type pasted struct{ mark, name, text string }
+
+// pastesIn lists the pastes whose placeholders stand in a line, each once.
+func (p *pasteFolder) pastesIn(line string) (out []pasted) {
+	seen := map[string]bool{}
+	for _, m := range pasteMark.FindAllStringSubmatch(line, -1) {
+		n, err := strconv.Atoi(m[1])
+		text, ok := p.kept[n]
+		if err != nil || !ok || seen[m[0]] || placeholder(n, text) != m[0] {
+			continue // the user typed it
+		}
+		seen[m[0]] = true
+		out = append(out, pasted{mark: m[0], name: "#" + pasteName(n, text), text: text})
+	}
+	return out
+}
+
+// mineCommand vouches for the pastes of a line.
+const mineCommand = "/mine"
+
+// errNothingToVouch is the answer to /mine without a text.
+var errNothingToVouch = errors.New("write your message behind " + mineCommand + ": pasted text in it then counts as your own words")
+
+// message is the body of the request that sends a line of a chat. Pastes that the user
+// does not vouch for are marked, and so is everything that comes from a pipe.
+func (l line) message(piped bool) (map[string]any, error) {
+	text := strings.TrimSpace(l.text)
+	if piped {
+		return userInput{piped: text}.message(), nil
+	}
+	rest, vouched := strings.CutPrefix(text, mineCommand)
+	if vouched = vouched && (rest == "" || rest[0] == ' '); vouched {
+		text = strings.TrimSpace(rest)
+		for _, p := range l.pastes {
+			text = strings.ReplaceAll(text, p.mark, p.text)
+		}
+		if text == "" {
+			return nil, errNothingToVouch
+		}
+	}
+	if vouched || len(l.pastes) == 0 {
+		return userInput{typed: text}.message(), nil
+	}
+	var parts []channels.TextPart
+	typed := text
+	for _, p := range l.pastes {
+		typed = strings.ReplaceAll(typed, p.mark, "")
+	}
+	if strings.TrimSpace(typed) != "" { // the placeholders show where the pastes stood
+		parts = append(parts, channels.TextPart{Text: text, Origin: channels.Typed})
+	}
+	for _, p := range l.pastes {
+		parts = append(parts, channels.TextPart{Text: p.text, Origin: channels.Pasted, Name: p.name})
+	}
+	return map[string]any{"parts": parts}, nil
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// priorApproval is what the user agreed to before anything was asked.
+type priorApproval int
+
+const (
+	noPriorApproval priorApproval = iota
+	// turnApproval is --yes: it covers the questions of the command's own turn, as far as
+	// the server takes an approval given beforehand (guard.Answer.Beforehand).
+	turnApproval
+	// commandApproval covers the one call that the command makes itself, with arguments of
+	// the user's own: `hob memory forget --yes`, `hob undo`.
+	commandApproval
+)
+
+// settle gets the user's answers to the questions of an event and waits until it is
+// finished. It asks on a terminal what was not agreed to beforehand.
+func (a *app) settle(ctx context.Context, c *client, event string, questions []approval, given priorApproval) (status, error) {
+	if event == "" { // a server of an older version does not name it
+		event = questions[0].Event
+	}
+	for {
+		for _, q := range questions {
+			if err := a.answerQuestion(ctx, c, event, q, given); err != nil {
+				return status{}, err
+			}
+		}
+		st, err := c.waitEvent(ctx, event, questions)
+		if err != nil || len(st.Approvals) == 0 {
+			return st, err
+		}
+		questions = st.Approvals
+	}
+}
+
+// answerQuestion answers one question: by what was agreed to beforehand if that covers it,
+// otherwise by asking on the terminal.
+func (a *app) answerQuestion(ctx context.Context, c *client, event string, q approval, given priorApproval) error {
+	path := "/api/v1/sessions/" + pathPart(q.Session) + "/approvals/" + pathPart(q.ID)
+	if given == commandApproval && q.Event == event {
+		return c.post(ctx, path, map[string]any{"approved": true}, nil)
+	}
+	if given == turnApproval {
+		err := c.post(ctx, path, map[string]any{"approved": true, "beforehand": event}, nil)
+		if err == nil {
+			fmt.Fprintf(a.err, "Approved by --yes: %s\n", q.what())
+			return nil
+		}
+		f, ok := errors.AsType[*failure](err)
+		if !ok || f.code != exitDenied {
+			return err
+		}
+		fmt.Fprintf(a.err, "Not approved by --yes: %s\n    %s\n", q.what(), printable(f.cause))
+	}
+	ok, err := a.confirm(ctx, q)
+	if err != nil {
+		return err
+	}
+	return c.post(ctx, path, map[string]any{"approved": ok}, nil)
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"hob/channels"
+	"hob/channels/web"
+)
+
+// pipeWait is how long a question that was given as an argument waits for the first byte
+// on standard input. A program that started hob may leave an empty pipe open for ever.
+const pipeWait = 3 * time.Second
+
+// userInput is what one command says to Hob.
+type userInput struct {
+	typed string // arguments, or a line of a terminal
+	piped string // standard input that is not a terminal
+	mine  bool   // --mine: the user vouches for piped
+}
+
+// untrusted reports whether the input contains text that is not the user's own.
+func (u userInput) untrusted() bool { return u.piped != "" && !u.mine }
+
+// message is the body of the request that sends it. Text from a pipe is marked, so that it
+// never counts as the user's words.
+func (u userInput) message() map[string]any {
+	if !u.untrusted() {
+		return map[string]any{"text": strings.TrimSpace(u.typed + "\n" + u.piped)}
+	}
+	parts := []channels.TextPart{{Text: u.piped, Origin: channels.Piped}}
+	if u.typed != "" {
+		parts = append([]channels.TextPart{{Text: u.typed, Origin: channels.Typed}}, parts...)
+	}
+	return map[string]any{"parts": parts}
+}
+
+// readInput makes the input of arguments and standard input. Without arguments, or with
+// "-" as the last one, it waits for standard input.
+func (a *app) readInput(ctx context.Context, args []string, mine bool) (userInput, error) {
+	wait := len(args) == 0
+	if n := len(args); n > 0 && args[n-1] == "-" {
+		args, wait = args[:n-1], true
+	}
+	in := userInput{typed: words(args), mine: mine}
+	if _, tty := terminal(a.in); !tty {
+		var err error
+		if in.piped, err = a.readPipe(ctx, wait || in.typed == ""); err != nil {
+			return in, err
+		}
+	}
+	if in.typed == "" && in.piped == "" {
+		return in, usage(`say something: hob ask "what is on today?"`)
+	}
+	return in, nil
+}
+
+// readPipe reads standard input to its end. Without wait it gives up when nothing comes.
+func (a *app) readPipe(ctx context.Context, wait bool) (string, error) {
+	type result struct {
+		text []byte
+		err  error
+	}
+	first := &firstRead{in: a.in, begun: make(chan struct{})}
+	read := make(chan result, 1)
+	go func() { // ends with the process when nothing comes
+		b, err := io.ReadAll(io.LimitReader(first, web.MaxText+1))
+		read <- result{b, err}
+	}()
+	if !wait {
+		limit := time.NewTimer(pipeWait)
+		defer limit.Stop()
+		select {
+		case <-first.begun:
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-limit.C:
+			fmt.Fprintln(a.err, `Nothing came on standard input; asking without it. Wait for it with "-" as the last argument, or close it with </dev/null.`)
+			return "", nil
+		}
+	}
+	select {
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case r := <-read:
+		if !wait && len(r.text) == 0 && (errors.Is(r.err, fs.ErrInvalid) || errors.Is(r.err, fs.ErrClosed)) {
+			return "", nil // there is no standard input
+		}
+		return checkPipe(r.text, r.err)
+	}
+}
+
+func checkPipe(b []byte, err error) (string, error) {
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("read standard input: %w", err)
+	case len(b) > web.MaxText:
+		return "", &failure{code: exitUsage, cause: "standard input is longer than " + bytesText(web.MaxText), remedy: "save it to a file and name the file"}
+	case !utf8.Valid(b):
+		return "", &failure{code: exitUsage, cause: "what came on standard input is not valid UTF-8", remedy: "send text, and as UTF-8"}
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
+// firstRead reports when the first read from in has returned.
+type firstRead struct {
+	in    io.Reader
+	once  sync.Once
+	begun chan struct{}
+}
+
+// Read implements io.Reader.
+func (f *firstRead) Read(b []byte) (int, error) {
+	n, err := f.in.Read(b)
+	f.once.Do(func() { close(f.begun) })
+	return n, err
+}

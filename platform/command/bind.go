@@ -1,0 +1,360 @@
+package command
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Bounds of what one approval is bound to.
+const (
+	maxBound  = 2000     // files
+	maxTree   = 64 << 20 // bytes in folders that are bound whole
+	maxNested = 5        // shells inside shells
+	maxBases  = 16       // folders from which relative paths may start
+	maxLoose  = 10       // sentences about what is not bound
+	maxList   = 64 << 10 // bytes of a file that is read as a list of names
+)
+
+// binding collects the code that a command would run: an approval is for that
+// code, and the command does not run when any of it has changed. It takes more
+// than needed where it cannot tell: a file named in the command may be a script.
+type binding struct {
+	look      *look
+	all       map[string]string // path -> digest, "absent" or "unreadable"
+	values    map[string][]string
+	loose     []string // what cannot be bound
+	tree      int64    // bytes of the files in whole folders
+	bindsCode bool     // the command may run code that is not part of the system
+	lists     bool     // names of files come from what other programs print, and may be run
+	text      string   // that is looked at
+	// open are variables that may have values which are not known.
+	open map[string]bool
+}
+
+// write appends the digests. Beyond some, one digest stands for the rest.
+func (b *binding) write(out *strings.Builder) {
+	paths := make([]string, 0, len(b.all))
+	for path := range b.all {
+		paths = append(paths, path)
+	}
+	slices.Sort(paths)
+	rest := sha256.New()
+	for i, path := range paths {
+		sum := b.all[path]
+		if i < maxNamed {
+			out.WriteString("; " + quote(path) + " is " + sum[:min(32, len(sum))])
+		}
+		fmt.Fprintf(rest, "%s\x00%s\x00", path, sum)
+	}
+	if len(paths) > maxNamed {
+		fmt.Fprintf(out, "; with %d more files: %x", len(paths)-maxNamed, rest.Sum(nil)[:16])
+	}
+}
+
+// unbound notes code that the approval cannot be bound to.
+func (b *binding) unbound(text string) {
+	if !slices.Contains(b.loose, text) && len(b.loose) < maxLoose {
+		b.loose = append(b.loose, text)
+	}
+}
+
+// add binds a path to a digest. check: others than the administrator can change it.
+func (b *binding) add(path, sum string, check bool) {
+	if _, ok := b.all[path]; !ok && len(b.all) >= maxBound {
+		b.unbound("files beyond the first " + fmt.Sprint(maxBound))
+		return
+	}
+	b.all[path] = sum
+	if check {
+		b.look.verdict.Plan.Digests[path] = sum
+	}
+}
+
+// file binds a regular file.
+func (b *binding) file(path string) {
+	if _, ok := b.all[path]; ok {
+		return
+	}
+	sum, err := b.look.judge.digest(path)
+	if err != nil {
+		sum = unreadable
+		b.unbound("what is in " + filepath.Base(path) + " (" + describe(err) + ")")
+	}
+	b.add(path, sum, true)
+}
+
+func describe(err error) string {
+	if errors.Is(err, errTooBig) {
+		return "it is too large"
+	}
+	return "it cannot be read"
+}
+
+// program binds a program, and the interpreter that its first line names.
+func (b *binding) program(path string) {
+	if _, ok := b.all[path]; ok || path == "" {
+		return
+	}
+	sum, err := b.look.judge.digest(path)
+	if err != nil {
+		sum = unreadable
+	}
+	p := b.look.judge.find("/", path)
+	b.add(path, sum, !p.system)
+	if p.system || !b.bindsCode {
+		return
+	}
+	if line := firstLine(path); strings.HasPrefix(line, "#!") {
+		b.unbound("the scripts and modules that " + filepath.Base(path) + " starts or reads")
+		for _, w := range strings.Fields(line[2:]) {
+			b.program(b.look.judge.find(filepath.Dir(path), w).path)
+		}
+	}
+}
+
+// firstLine is the beginning of a file up to its first line break.
+func firstLine(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	buf := make([]byte, 256)
+	n, _ := f.Read(buf) // what cannot be read has no first line
+	line, _, _ := strings.Cut(string(buf[:n]), "\n")
+	return line
+}
+
+// lookup binds a file that a program reads if it is there.
+func (b *binding) lookup(path string) (found bool) {
+	p := b.look.judge.place("/", path)
+	if p.regular {
+		b.file(p.abs)
+		return true
+	}
+	if !p.exists {
+		b.add(p.abs, absent, true)
+	}
+	return p.exists
+}
+
+// folder binds all that is below a folder.
+func (b *binding) folder(dir string) {
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if list, err := os.ReadDir(path); err == nil {
+				b.add(path+"/", digestNames(list), false)
+			}
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil || !info.Mode().IsRegular() {
+			return err
+		}
+		if b.tree += info.Size(); b.tree > maxTree || len(b.all) >= maxBound {
+			return errTooBig
+		}
+		b.file(path)
+		return nil
+	})
+	if err != nil {
+		b.unbound("the files below " + filepath.Base(dir) + " (they are too many, or cannot be read)")
+	}
+}
+
+// code binds what a text for a shell would run. dirs are the folders from which
+// its paths may start.
+func (b *binding) code(file *syntax.File, text string, dirs []string, depth int) {
+	if depth > maxNested {
+		b.unbound("what the innermost shell runs")
+		return
+	}
+	outer := b.text
+	b.text = text
+	defer func() { b.text = outer }()
+	dirs = b.prepare(file, slices.Clone(dirs))
+	b.lists = b.lists && b.interprets(file)
+	syntax.Walk(file, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Redirect:
+			if n.Op == syntax.RdrIn || n.Op == syntax.RdrInOut {
+				b.files(valuesOf(b.words(dirs, n.Word)), dirs)
+			}
+		case *syntax.Assign:
+			if n.Value != nil {
+				for _, v := range b.words(dirs, n.Value) {
+					b.files(append(strings.Split(v.value, ":"), v.value), dirs)
+				}
+			}
+		case *syntax.WordIter:
+			for _, w := range n.Items {
+				b.files(valuesOf(b.words(dirs, w)), dirs)
+			}
+		case *syntax.BinaryCmd:
+			if n.Op == syntax.Pipe || n.Op == syntax.PipeAll {
+				b.piped(n)
+			}
+		case *syntax.CallExpr:
+			var args []boundWord
+			for _, w := range n.Args {
+				args = append(args, b.words(dirs, w)...)
+			}
+			b.call(args, dirs, depth)
+		}
+		return true
+	})
+}
+
+// prepare collects the values of variables, the folders that are entered, and
+// whether names of files come from programs.
+func (b *binding) prepare(file *syntax.File, dirs []string) []string {
+	syntax.Walk(file, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Assign:
+			if n.Name != nil && n.Value != nil {
+				b.set(n.Name.Value, b.words(dirs, n.Value))
+			}
+		case *syntax.WordIter:
+			for _, w := range n.Items {
+				b.set(n.Name.Value, b.words(dirs, w))
+			}
+		case *syntax.CallExpr:
+			if len(n.Args) == 0 {
+				return true
+			}
+			switch name := n.Args[0].Lit(); {
+			case (name == "cd" || name == "pushd") && len(n.Args) > 1:
+				dirs = b.enter(dirs, valuesOf(b.words(dirs, n.Args[len(n.Args)-1])))
+			case name == "find":
+				b.lists = b.lists || slices.ContainsFunc(n.Args, func(w *syntax.Word) bool {
+					return strings.HasPrefix(w.Lit(), "-exec") || strings.HasPrefix(w.Lit(), "-ok")
+				})
+			case slices.ContainsFunc(n.Args, func(w *syntax.Word) bool {
+				return slices.Contains([]string{"xargs", "parallel", "read", "mapfile", "readarray"}, w.Lit())
+			}):
+				b.lists = true
+				for _, w := range n.Args[1:] {
+					b.open[w.Lit()] = true // read gives it a value
+				}
+			}
+		case *syntax.CmdSubst:
+			b.lists = true
+		}
+		return true
+	})
+	return dirs
+}
+
+// interprets reports whether a command may run files whose names it does not hold:
+// it names an interpreter, or a program that is not known.
+func (b *binding) interprets(file *syntax.File) (found bool) {
+	syntax.Walk(file, func(n syntax.Node) bool {
+		c, ok := n.(*syntax.CallExpr)
+		if !ok || found {
+			return !found
+		}
+		for i, w := range c.Args {
+			lit := strings.Trim(b.source(w), `'"`)
+			for _, t := range strings.FieldsFunc(lit, func(r rune) bool { return strings.ContainsRune(" \t\n;|&()$`'\"", r) }) {
+				t = filepath.Base(t)
+				found = found || isShell(t) || isInterpreter(t) || t == "source" || t == "eval" || t == "exec" || t == "make"
+			}
+			before := ""
+			if i > 0 {
+				before = c.Args[i-1].Lit()
+			}
+			runs := i == 0 && w.Lit() == "" || i == 0 && lit == "." || (lit == "{}" || strings.HasPrefix(lit, "./")) && (strings.HasPrefix(before, "-exec") || strings.HasPrefix(before, "-ok") || before == "xargs")
+			found = found || runs
+		}
+		return !found
+	})
+	return found
+}
+
+// set notes values of a variable.
+func (b *binding) set(name string, values []boundWord) {
+	for _, v := range values {
+		if v.unknown {
+			b.open[name] = true
+		} else {
+			b.values[name] = append(b.values[name], v.value)
+		}
+	}
+}
+
+// enter adds folders to those from which paths may start.
+func (b *binding) enter(dirs, targets []string) []string {
+	for _, dir := range slices.Clone(dirs) {
+		for _, t := range targets {
+			p := b.look.judge.place(dir, t)
+			if !p.folder || slices.Contains(dirs, p.abs) {
+				continue
+			}
+			if len(dirs) >= maxBases {
+				b.unbound("what is read from the folder " + t)
+				continue
+			}
+			dirs = append(dirs, p.abs)
+		}
+	}
+	return dirs
+}
+
+// files binds those of the words that are files, whole or in a part.
+func (b *binding) files(words, dirs []string) {
+	for _, w := range words {
+		for _, part := range parts(w) {
+			for _, dir := range dirs {
+				if p := b.look.judge.place(dir, part); p.regular {
+					b.file(p.abs)
+					b.names(p.abs, dirs)
+				}
+			}
+		}
+	}
+}
+
+// parts are the pieces of a word that may be a path: "--file=x", "-fx", "@x".
+func parts(w string) []string {
+	out := []string{w}
+	if _, v, ok := strings.Cut(w, "="); ok {
+		out = append(out, v)
+	}
+	if len(w) > 2 && w[0] == '-' && w[1] != '-' {
+		out = append(out, w[2:])
+	}
+	return append(out, strings.TrimLeft(w, "@:+"))
+}
+
+// names binds the files that a file names, where a command takes names from it.
+func (b *binding) names(path string, dirs []string) {
+	if !b.lists || sizeOf(path) > maxList {
+		return
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return
+	}
+	for i, w := range strings.Fields(string(text)) {
+		if i > maxNamed*maxBases {
+			b.unbound("the files that " + filepath.Base(path) + " names")
+			return
+		}
+		for _, dir := range dirs {
+			if p := b.look.judge.place(dir, w); p.regular {
+				b.file(p.abs)
+			}
+		}
+	}
+}

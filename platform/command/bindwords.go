@@ -1,0 +1,139 @@
+package command
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// boundWord is a value that a word of a command may have. unknown: a part of it is
+// known only when the command runs, and value is the word as it was written.
+type boundWord struct {
+	value   string
+	unknown bool
+}
+
+func valuesOf(list []boundWord) []string {
+	out := make([]string, len(list))
+	for i, w := range list {
+		out[i] = w.value
+	}
+	return out
+}
+
+// words are the values that a word may have: as the shell expands it in each of
+// the folders, with the values that the command itself gives to variables.
+func (b *binding) words(dirs []string, w *syntax.Word) []boundWord {
+	if w == nil {
+		return nil
+	}
+	var out []boundWord
+	add := func(v string, unknown bool) {
+		if x := (boundWord{v, unknown}); len(out) < maxBound && !slices.Contains(out, x) {
+			out = append(out, x)
+		}
+	}
+	for _, dir := range dirs {
+		if list, err := b.look.fields(dir, w); err == nil {
+			for _, v := range list {
+				add(v, false)
+			}
+			continue
+		}
+		shapes, unknown := b.shapes(dir, w.Parts)
+		for _, shape := range shapes {
+			for _, v := range b.matches(dir, shape) {
+				add(v, false)
+			}
+		}
+		if unknown {
+			add(b.source(w), true)
+		}
+	}
+	return out
+}
+
+// source is a word as it stands in the command.
+func (b *binding) source(w *syntax.Word) string {
+	from, to := int(w.Pos().Offset()), int(w.End().Offset())
+	if from < to && to <= len(b.text) {
+		return b.text[from:to]
+	}
+	return "a word"
+}
+
+// matches are the files that fit a pattern, or the text itself if it is none.
+func (b *binding) matches(dir, shape string) []string {
+	if !strings.ContainsAny(shape, "*?[") {
+		return []string{shape}
+	}
+	if strings.Trim(shape, "*") == "" {
+		return nil // it may be anything
+	}
+	if !filepath.IsAbs(shape) {
+		shape = dir + "/" + shape
+	}
+	return b.look.fits(shape)
+}
+
+// shapes are the texts that the parts of a word may become; "*" stands for what is
+// not known.
+func (b *binding) shapes(dir string, parts []syntax.WordPart) (shapes []string, unknown bool) {
+	shapes = []string{""}
+	extend := func(values []string) {
+		var next []string
+		for _, s := range shapes {
+			for _, v := range values {
+				if len(next) < maxFits {
+					next = append(next, s+v)
+				}
+			}
+		}
+		shapes = next
+	}
+	for i, p := range parts {
+		switch p := p.(type) {
+		case *syntax.Lit:
+			v := strings.ReplaceAll(p.Value, `\`, "")
+			if i == 0 && ownHome(v, len(parts) == 1) {
+				v = b.look.judge.opt.Home + v[1:]
+			}
+			extend([]string{v})
+		case *syntax.SglQuoted:
+			extend([]string{p.Value})
+		case *syntax.DblQuoted:
+			inner, u := b.shapes(dir, p.Parts)
+			unknown = unknown || u
+			extend(inner)
+		case *syntax.ParamExp:
+			values, u := b.parameter(dir, p)
+			unknown = unknown || u
+			extend(values)
+		default:
+			unknown = true
+			extend([]string{"*"})
+		}
+	}
+	return shapes, unknown
+}
+
+// parameter are the values of a variable.
+func (b *binding) parameter(dir string, p *syntax.ParamExp) (values []string, unknown bool) {
+	if b.look.parameter(p) == "" {
+		return []string{b.look.variable(dir)(p.Param.Value)}, false
+	}
+	plain := p.Param != nil && !p.Excl && !p.Length && p.Index == nil && p.Slice == nil && p.Repl == nil && p.Exp == nil
+	if known := b.values[nameOf(p)]; plain && len(known) > 0 {
+		return known, b.open[nameOf(p)]
+	}
+	return []string{"*"}, true
+}
+
+func nameOf(p *syntax.ParamExp) string {
+	if p.Param == nil {
+		return ""
+	}
+	return p.Param.Value
+}

@@ -1,0 +1,36 @@
+package command
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The environment of a process outside is not read in any sandbox: neither from
+// /proc nor by ps, and not as root either, whom kernels from 6.15 let past
+// Landlock (CAP_PERFMON).
+func TestReview4_SandboxesHideEnvironmentsOfOtherProcesses(t *testing.T) {
+	b := house(t)
+	other := exec.CommandContext(t.Context(), "sleep", "600")
+	other.Env = []string{"CANARY_OF_OTHERS=1"}
+	if err := other.Start(); err != nil {
+		t.Skip(err)
+	}
+	defer func() { _, _ = other.Process.Kill(), other.Wait() }() // it was killed
+	proc := fmt.Sprintf("/pr''oc/%d/env''iron", other.Process.Pid)
+	for kind, r := range sandboxes(t, b) {
+		for _, text := range []string{
+			"tr '\\0' '\\n' < " + proc, "cat " + proc + " /pr''oc/[0-9]*/env''iron | tr '\\0' '\\n'", "ps -axeww", "ps e -p " + fmt.Sprint(other.Process.Pid),
+		} {
+			out, err := r.Run(t.Context(), Plan{Shell: text, Dir: b.docs}, time.Minute, func(int64) {})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(out.Output, "CANARY_OF_OTHERS=") {
+				t.Errorf("%s: %q shows the environment of another process", kind, text)
+			}
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package command
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// argument is an argument that was understood.
+type argument struct {
+	kind  kind
+	value string
+}
+
+// form is a command line that was understood: what its arguments are, and the
+// arguments to run with, which every parser of options reads alike: options
+// first, then operands.
+type form struct {
+	found []argument
+	// args are the arguments to run with, operands those that come last in them.
+	args     []string
+	operands []argument
+	used     []string // the options that were given, as the table spells them
+	// values holds paths that are values of options.
+	values []string
+}
+
+// notListed is the reason for an argument that is in no listed form.
+func notListed(name, arg string) string {
+	return fmt.Sprintf("%s %s is not a listed form", name, arg)
+}
+
+// parse understands arguments. why says what it does not know.
+func (e *entry) parse(args []string) (f form, why string) {
+	var options, operands []string
+	ended := false
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		switch {
+		case e.style == plainStyle, a == "-", ended, len(a) == 0 || a[0] != '-':
+			operands = append(operands, a)
+		case a == "--":
+			if e.style == wordStyle || e.style == flagStyle {
+				return f, notListed(e.name, a) // not each of their parsers knows it
+			}
+			ended = true
+		default:
+			n, ok := e.option(args[i:], &f)
+			if !ok {
+				return f, notListed(e.name, a)
+			}
+			options = append(options, args[i:i+n]...)
+			i += n - 1
+		}
+	}
+	f.args = e.arrange(args, options, operands, ended)
+	shift := 0
+	if slices.ContainsFunc(f.used, func(o string) bool { return slices.Contains(e.patternBy, o) }) {
+		shift = 1 // the pattern was an option
+	}
+	for n, a := range operands {
+		k := e.operand(n + shift)
+		if k == 0 || !fitsKind(k, a) {
+			return f, fmt.Sprintf("%s with %q is not a listed form", e.name, a)
+		}
+		f.operands = append(f.operands, argument{k, a})
+	}
+	f.found = append(f.found, f.operands...)
+	return f, ""
+}
+
+// arrange puts the options first: with some parsers an option behind an operand
+// is one more operand. git keeps its order, in which "--" parts revisions from
+// paths, and where options may stand behind revisions.
+func (e *entry) arrange(args, options, operands []string, ended bool) []string {
+	if e.style == gitStyle {
+		return slices.Clone(args)
+	}
+	out := slices.Clone(options)
+	if ended {
+		out = append(out, "--")
+	}
+	return append(out, operands...)
+}
+
+// option understands the option at args[0], and says how many arguments belong
+// to it.
+func (e *entry) option(args []string, f *form) (used int, ok bool) {
+	a := args[0]
+	if e.number && strings.Trim(a[1:], "0123456789") == "" {
+		return 1, true
+	}
+	name, value, attached := strings.Cut(a, "=")
+	if !strings.HasPrefix(a, "--") {
+		name, value, attached = a, "", false
+	}
+	o, known := e.options[name]
+	switch {
+	case !known && strings.HasPrefix(a, "--"):
+		return 0, false
+	case !known:
+		return e.bundle(args, f)
+	case attached && (o.kind == flag || e.style == wordStyle || e.style == flagStyle):
+		return 0, false
+	case o.kind == flag || o.optional && !attached:
+		f.used = append(f.used, name)
+		return 1, true
+	case attached:
+		return 1, f.take(name, o.kind, value)
+	case e.style == gitStyle && strings.HasPrefix(a, "--"):
+		return 0, false // git reads the next word as something else
+	}
+	return 2, e.separate(args, name, o.kind, f)
+}
+
+// separate takes the next word as the value of an option. A value that looks like
+// an option might be read as one.
+func (e *entry) separate(args []string, name string, k kind, f *form) bool {
+	if len(args) < 2 {
+		return false
+	}
+	v := args[1]
+	if strings.HasPrefix(v, "-") && v != "-" && !(k == num && e.style == getoptStyle) {
+		return false
+	}
+	return f.take(name, k, v)
+}
+
+// bundle understands "-abc" and "-n5" where the program does.
+func (e *entry) bundle(args []string, f *form) (used int, ok bool) {
+	a := args[0]
+	for i := 1; i < len(a); i++ {
+		name := "-" + a[i:i+1]
+		o, known := e.options[name]
+		switch {
+		case !known || e.style == wordStyle || i > 1 && e.style == gitStyle:
+			return 0, false
+		case o.kind == flag:
+			if e.style == gitStyle {
+				return 0, false // a bundle that git may not know
+			}
+			f.used = append(f.used, name)
+			continue
+		case e.style == flagStyle:
+			return 0, false
+		case o.optional && i+1 == len(a):
+			f.used = append(f.used, name)
+			return 1, true
+		case i+1 < len(a):
+			return 1, f.take(name, o.kind, a[i+1:])
+		}
+		return 2, e.separate(args, name, o.kind, f)
+	}
+	return 1, true
+}
+
+// take notes an option with its value.
+func (f *form) take(name string, k kind, value string) bool {
+	if !fitsKind(k, value) {
+		return false
+	}
+	f.used = append(f.used, name)
+	f.found = append(f.found, argument{k, value})
+	if k == pathKind {
+		f.values = append(f.values, value)
+	}
+	return true
+}
+
+// fitsKind reports whether a value is one of its kind.
+func fitsKind(k kind, value string) bool {
+	switch k {
+	case num:
+		return isNumber(value)
+	case digits:
+		return value != "" && len(value) <= 12 && strings.Trim(value, "0123456789") == ""
+	}
+	return true
+}
+
+// isNumber: with a sign and the letters of a unit, such as "+10" and "5k".
+func isNumber(s string) bool {
+	s = strings.TrimLeft(s, "+-")
+	digits := strings.TrimLeft(s, "0123456789.")
+	return len(digits) < len(s) && len(digits) <= 3 && strings.Trim(strings.ToLower(digits), "kmgtpeibsdh") == ""
+}
+
+// hasAny reports whether one of the options was given.
+func (f form) hasAny(options []string) bool {
+	return slices.ContainsFunc(f.used, func(o string) bool { return slices.Contains(options, o) })
+}

@@ -1,0 +1,53 @@
+//go:build unix
+
+package command
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// openPlain opens a file or a folder for reading without following a link
+// anywhere on its path. A file is a regular one with a single name.
+func openPlain(path string, folder bool) (*os.File, error) {
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	dir, err := unix.Open("/", searchOnly|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: "/", Err: err}
+	}
+	for i, part := range parts {
+		flags := unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_CLOEXEC | unix.O_NONBLOCK | unix.O_NOCTTY
+		switch {
+		case i < len(parts)-1:
+			flags = searchOnly | unix.O_NOFOLLOW | unix.O_CLOEXEC | unix.O_DIRECTORY
+		case folder:
+			flags |= unix.O_DIRECTORY
+		}
+		if part == "" { // the path is "/"
+			part = "."
+		}
+		next, err := unix.Openat(dir, part, flags, 0)
+		_ = unix.Close(dir)
+		if err != nil {
+			return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+		}
+		dir = next
+	}
+	if !folder {
+		_ = unix.SetNonblock(dir, false) // a regular file knows no difference
+	}
+	f := os.NewFile(uintptr(dir), path)
+	info, err := f.Stat()
+	if err == nil && !folder && (!info.Mode().IsRegular() || manyNames(info) && !openToAll(path)) {
+		err = errors.New("it is not a regular file with one name")
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}

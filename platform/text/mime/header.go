@@ -1,0 +1,99 @@
+package mime
+
+import (
+	"bytes"
+	"net/mail"
+	"strings"
+	"time"
+)
+
+// Field is one header field, its name in lower case, its value unfolded.
+type Field struct{ Name, Value string }
+
+// Fields are the header fields of a mail, the topmost first.
+type Fields []Field
+
+// ReadFields reads a mail's header fields (RFC 5322, 2.2). Lines that are none are passed
+// over. sound is false when another reader may see other fields: when there are more than
+// are read here, lines that are none, or lines that do not end all in one way. Then nobody
+// can say which From was checked.
+func ReadFields(raw []byte) (out Fields, sound bool) {
+	crlf := bytes.Contains(raw, []byte("\r\n"))
+	whole := len(raw) <= MaxHeader
+	if !whole {
+		raw = raw[:MaxHeader]
+	}
+	sound = true
+	var value bytes.Buffer
+	open := false
+	finish := func() {
+		if open {
+			out[len(out)-1].Value = value.String()
+		}
+		open = false
+	}
+	for line := range bytes.Lines(raw) {
+		text := bytes.TrimRight(line, "\r\n")
+		end := string(line[len(text):])
+		if sound = sound && (end == "" || end == "\n" && !crlf || end == "\r\n") && !bytes.ContainsAny(text, "\r\x00"); len(text) == 0 {
+			whole = true
+			break
+		}
+		if text[0] == ' ' || text[0] == '\t' {
+			if open {
+				value.WriteByte(' ')
+				value.Write(bytes.TrimSpace(text))
+			}
+			continue
+		}
+		finish()
+		if len(out) == MaxFields {
+			return out, false
+		}
+		var name, rest []byte
+		if name, rest, open = bytes.Cut(text, []byte(":")); !open {
+			sound = false
+			continue
+		}
+		value.Reset()
+		value.Write(bytes.TrimSpace(rest))
+		out = append(out, Field{Name: strings.ToLower(string(bytes.TrimSpace(name)))})
+	}
+	finish()
+	return out, sound && whole
+}
+
+// First returns the value of the topmost field of a name, "" if there is none.
+func (f Fields) First(name string) string {
+	for _, x := range f {
+		if x.Name == name {
+			return x.Value
+		}
+	}
+	return ""
+}
+
+// Has reports whether there is a field of a name.
+func (f Fields) Has(name string) bool { return f.Count(name) > 0 }
+
+// Count returns how many fields of a name there are.
+func (f Fields) Count(name string) (n int) {
+	for _, x := range f {
+		if x.Name == name {
+			n++
+		}
+	}
+	return n
+}
+
+// Date returns the time of the Date field; zero if there is none that can be read.
+func (f Fields) Date() time.Time {
+	for _, x := range f {
+		if x.Name == "date" && len(x.Value) <= 200 {
+			if t, err := mail.ParseDate(x.Value); err == nil {
+				return t
+			}
+		}
+	}
+	return time.Time{}
+}

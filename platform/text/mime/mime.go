@@ -1,0 +1,256 @@
+// Package mime parses mail (RFC 5322, RFC 2045 to 2049). It is the only mail parser of the
+// program: channels, document ingestion and mailboxes read mail with it.
+//
+// A mail is taken for hostile. Whatever it contains, parsing takes time linear in its
+// size: structure is read up to a number of parts and a depth, headers up to a size, and
+// decoding never gives more than was read. Mail is often written wrong; what can be
+// understood is returned. What lies beyond a limit is not returned at all, and Message.Cut
+// names the limit, so that no caller mistakes the beginning of a mail for all of it.
+//
+// The package writes no mail, opens no file and reaches no network.
+package mime
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"mime"
+	"regexp"
+	"strings"
+)
+
+// ErrLimit is what Message.Cut wraps.
+var ErrLimit = errors.New("the mail is larger than what is read of one")
+
+// Limits bound the structure of a mail; a zero field has its default.
+type Limits struct {
+	Parts int // leaves of the tree of parts (100)
+	Depth int // of parts within parts (20)
+}
+
+// The bounds of a header.
+const (
+	// MaxHeader is how many bytes are read of the header of a mail or part.
+	MaxHeader = 256 << 10
+	// MaxFields is how many fields are read of it.
+	MaxFields = 2000
+)
+
+// The bounds of the work on a mail, in bytes looked at: a mail of n bytes costs at most
+// workFactor*n + workFloor. A mail within the limits stays far below it.
+const (
+	workFactor = 64
+	workFloor  = 64 << 10
+)
+
+// Message is a mail.
+type Message struct {
+	Header Fields
+	// Sound: another reader sees the same header fields; see ReadFields.
+	Sound bool
+	// Parts are those that have no parts themselves, in their order.
+	Parts []Part
+	// Cut wraps ErrLimit and names the limit that the mail exceeds; nil if all of it was
+	// read.
+	Cut error
+
+	limits Limits
+	work   int // bytes that may still be looked at
+	spent  int
+}
+
+// Part is one part of a mail that has no parts itself.
+type Part struct {
+	Kind        string            // media type in lower case: "text/plain"
+	Params      map[string]string // of the media type
+	Encoding    string            // "base64", "quoted-printable" or "" for all others
+	Disposition string            // "inline", "attachment" or ""; in lower case
+	Name        string            // of the file; "" if it has none
+	// Forms numbers the multipart/alternative in which the part stands; 0: in none.
+	Forms int
+	body  []byte // encoded
+}
+
+// Parse reads a mail, or as much of it as is there. raw must not change while parts are
+// in use.
+func Parse(raw []byte, limits Limits) *Message {
+	if limits.Parts <= 0 {
+		limits.Parts = 100
+	}
+	if limits.Depth <= 0 {
+		limits.Depth = 20
+	}
+	m := &Message{limits: limits, work: workFactor*len(raw) + workFloor}
+	m.Header, m.Sound = ReadFields(raw)
+	m.parse(raw, Part{}, 0)
+	return m
+}
+
+// spend accounts for n bytes that are looked at; false: there were too many.
+func (m *Message) spend(n int) bool {
+	m.spent += n
+	if m.spent > m.work {
+		m.exceed("more than %d bytes of work on a mail", m.work)
+		return false
+	}
+	return true
+}
+
+func (m *Message) exceed(format string, args ...any) {
+	if m.Cut == nil {
+		m.Cut = fmt.Errorf("%w: "+format, append([]any{ErrLimit}, args...)...)
+	}
+}
+
+func (m *Message) parse(raw []byte, in Part, depth int) {
+	if len(m.Parts) >= m.limits.Parts {
+		m.exceed("more than %d parts", m.limits.Parts)
+		return
+	}
+	p, boundary, ok := m.readPart(raw, in.Kind == "multipart/digest")
+	if !ok {
+		return
+	}
+	if p.Forms = in.Forms; p.Kind == "multipart/alternative" {
+		p.Forms = len(m.Parts) + 1
+	}
+	switch {
+	case boundary == "":
+		if strings.HasPrefix(p.Kind, "multipart/") { // it claims to have parts, and names none
+			p.Kind = "text/plain"
+		}
+		m.Parts = append(m.Parts, p)
+		return
+	case depth >= m.limits.Depth: // what lies within is not read
+		m.exceed("parts lie in each other deeper than %d", m.limits.Depth)
+		return
+	}
+	pieces := m.divideParts(p.body, boundary)
+	if len(pieces) == 0 && m.Cut == nil { // it claims to have parts, and has none
+		p.Kind = "text/plain"
+		m.Parts = append(m.Parts, p)
+		return
+	}
+	for _, piece := range pieces {
+		m.parse(piece, p, depth+1)
+	}
+}
+
+// readPart reads the header of a part; boundary divides its parts, if it has some.
+func (m *Message) readPart(raw []byte, digest bool) (p Part, boundary string, ok bool) {
+	head, body := Divide(raw)
+	if !m.spend(2 * (len(raw) - len(body))) { // to find its end, and to read it
+		return p, "", false
+	}
+	fields, _ := ReadFields(head)
+	if len(head) > MaxHeader || len(fields) >= MaxFields {
+		m.exceed("a header of more than %d kB or %d fields", MaxHeader>>10, MaxFields)
+	}
+	p.body = body
+	p.Kind, p.Params = MediaType(fields.First("content-type"))
+	switch {
+	case p.Kind != "":
+	case digest: // RFC 2046, 5.1.5
+		p.Kind = "message/rfc822"
+	default:
+		p.Kind = "text/plain"
+	}
+	switch word := strings.ToLower(strings.Trim(strings.TrimSpace(fields.First("content-transfer-encoding")), "\"';")); word {
+	case "base64", "quoted-printable":
+		p.Encoding = word
+	}
+	var params map[string]string
+	p.Disposition, params = MediaType(fields.First("content-disposition"))
+	for _, list := range []map[string]string{params, p.Params} {
+		for _, key := range []string{"filename", "name"} {
+			if p.Name == "" {
+				p.Name = DecodeWords(list[key])
+			}
+		}
+	}
+	if strings.HasPrefix(p.Kind, "multipart/") {
+		boundary = strings.TrimRight(p.Params["boundary"], " ")
+	}
+	return p, boundary, true
+}
+
+// Attached reports a part that is a file and not text to read at once.
+func (p Part) Attached() bool {
+	return p.Disposition != "" && p.Disposition != "inline" || p.Name != ""
+}
+
+// Divide finds the end of a header. A part whose first line is blank has no header.
+func Divide(raw []byte) (head, body []byte) {
+	rest := raw
+	for len(rest) > 0 {
+		line, after, _ := bytes.Cut(rest, []byte("\n"))
+		if len(bytes.TrimRight(line, "\r")) == 0 {
+			return raw[:len(raw)-len(rest)], after
+		}
+		rest = after
+	}
+	return raw, nil
+}
+
+// divideParts divides a body (RFC 2046, 5.1.1). The end of the last part may be missing.
+func (m *Message) divideParts(body []byte, boundary string) (out [][]byte) {
+	mark := []byte("--" + boundary)
+	from := -1
+	for at := 0; at < len(body); {
+		if len(m.Parts)+len(out) >= m.limits.Parts {
+			m.exceed("more than %d parts", m.limits.Parts)
+			return out
+		}
+		end, next := len(body), len(body)
+		if i := bytes.IndexByte(body[at:], '\n'); i >= 0 {
+			end, next = at+i, at+i+1
+		}
+		if !m.spend(next - at) {
+			return out
+		}
+		if rest, ok := bytes.CutPrefix(bytes.TrimRight(body[at:end], " \t\r"), mark); ok && (len(rest) == 0 || string(rest) == "--") {
+			if from >= 0 {
+				out = append(out, bytes.TrimSuffix(bytes.TrimSuffix(body[from:max(from, at)], []byte("\n")), []byte("\r")))
+			}
+			if from = next; len(rest) > 0 {
+				return out
+			}
+		}
+		at = next
+	}
+	if from >= 0 && from < len(body) {
+		out = append(out, body[from:])
+	}
+	return out
+}
+
+// maxMediaType is how long the value of a Content-Type is at most, in bytes.
+const maxMediaType = 8 << 10
+
+// loose finds the parameters of a value that breaks the rules: without quotes where
+// they are needed, or with those of only one side.
+var loose = regexp.MustCompile(`(?i)(?:^|[;\s])(boundary|charset|name|filename|method|format|delsp|report-type)\s*=\s*("[^"]*"|'[^']*'|[^;\s]+)`)
+
+// MediaType reads a Content-Type or Content-Disposition; kind is in lower case, "" if the
+// value names none.
+func MediaType(value string) (kind string, params map[string]string) {
+	if len(value) > maxMediaType {
+		return "", nil
+	}
+	kind, params, err := mime.ParseMediaType(value)
+	if err == nil {
+		return strings.ToLower(kind), params
+	}
+	params = map[string]string{}
+	for _, m := range loose.FindAllStringSubmatch(value, 50) {
+		if key := strings.ToLower(m[1]); params[key] == "" {
+			params[key] = strings.Trim(m[2], `"'`)
+		}
+	}
+	kind, _, _ = strings.Cut(value, ";")
+	kind, _, _ = strings.Cut(strings.TrimSpace(kind), " ")
+	if kind = strings.ToLower(kind); strings.Trim(kind, "abcdefghijklmnopqrstuvwxyz0123456789-+./") != "" {
+		kind = ""
+	}
+	return kind, params
+}

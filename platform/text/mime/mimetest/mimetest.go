@@ -1,0 +1,86 @@
+// Package mimetest makes mails that are hard to parse: each is small and costs a careless
+// parser time, memory or its stack. Tests of everything that reads mail use them.
+package mimetest
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Bomb is a mail made to be expensive.
+type Bomb struct {
+	Name string
+	Mail []byte
+	// Limit is a part of the limit's name that a parser reports; "": the mail is within
+	// the limits.
+	Limit string
+}
+
+// Bombs returns mails of about size bytes each.
+func Bombs(size int) []Bomb {
+	repeat := func(s string) string { return strings.Repeat(s, size/len(s)+1) }
+	multipart := func(rest string) string { return "Subject: x\nContent-Type: multipart/mixed; boundary=b\n\n" + rest }
+	var nested, prefixes, mails strings.Builder
+	for i := 0; nested.Len() < size; i++ {
+		fmt.Fprintf(&nested, "Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n", i, i)
+	}
+	for i := 1; prefixes.Len() < size; i++ { // each boundary is the beginning of the next
+		b := strings.Repeat("b", i%200+1)
+		fmt.Fprintf(&prefixes, "Content-Type: multipart/mixed; boundary=%s\n\n--%s\n", b, b)
+	}
+	for mails.Len() < size {
+		mails.WriteString("Content-Type: message/rfc822\n\n")
+	}
+	text := "Subject: x\nContent-Type: text/plain; charset=%s\nContent-Transfer-Encoding: %s\n\n"
+	out := []Bomb{
+		{"nested parts", []byte("Subject: x\n" + nested.String()), "deeper"},
+		{"nested parts without ends of line between them", []byte("Subject: x\n" + strings.ReplaceAll(nested.String(), "\n\n", "\n \n\n")), "deeper"},
+		{"nested parts of one boundary", []byte(multipart(repeat("--b\nContent-Type: multipart/mixed; boundary=b\n\n"))), "parts"},
+		{"boundaries that begin each other", []byte("Subject: x\n" + prefixes.String()), "deeper"},
+		{"flat parts", []byte(multipart(repeat("--b\n\n\n"))), "parts"},
+		{"flat parts without content", []byte(multipart(repeat("--b\n"))), "parts"},
+		{"a boundary of one hyphen", []byte("Content-Type: multipart/mixed; boundary=-\n\n" + repeat("---\n")), "parts"},
+		{"almost boundaries", []byte(multipart(repeat("--bb\n--b-\n"))), ""},
+		{"mails in mails", []byte("Subject: x\n" + mails.String()), ""},
+		{"a header without end", []byte(repeat("X-A: b\n")), "header"},
+		{"a folded header", []byte("Subject: x\n" + repeat(" y\n")), "header"},
+		{"folded addresses", []byte("To: " + repeat("<a@b>,\n ") + "\n\nx"), "header"},
+		{"one long line", []byte("Subject: " + repeat("x")), "header"},
+		{"comments in each other", []byte("From: " + repeat("(") + "\n\nx"), "header"},
+		{"encoded words", []byte("Subject: " + repeat("=?utf-8?q?a?= ") + "\n\nx"), "header"},
+		{"parameters", []byte("Content-Type: multipart/mixed; " + repeat("boundary*0*=utf-8''a; ") + "\n\n--a\n\nx"), "header"},
+		{"soft ends of line", []byte(fmt.Sprintf(text, "utf-8", "quoted-printable") + repeat("=\n")), ""},
+		{"codes without end", []byte(fmt.Sprintf(text, "utf-8", "quoted-printable") + repeat("=3")), ""},
+		{"blanks before ends of line", []byte(fmt.Sprintf(text, "utf-8", "quoted-printable") + repeat("        = ")), ""},
+		{"Base64 without letters", []byte(fmt.Sprintf(text, "utf-8", "base64") + repeat("!\n")), ""},
+		{"Base64 of zeros", []byte(fmt.Sprintf(text, "utf-16", "base64") + base64.StdEncoding.EncodeToString(make([]byte, size*3/4))), ""},
+		{"a set with shifts", []byte(fmt.Sprintf(text, "iso-2022-jp", "7bit") + repeat("\x1b$B\x1b(B")), ""},
+		{"a set that nobody knows", []byte(fmt.Sprintf(text, strings.Repeat("x", 200), "8bit") + repeat("\xff")), ""},
+		{"HTML without ends", []byte("Content-Type: text/html\n\n" + repeat("<div>")), ""},
+		{"quote marks", []byte("Subject: x\n\n" + repeat("> From: a@b.c 9:00:\n")), ""},
+		{"fields in the text", []byte("Subject: x\n\n" + repeat("From: a\n")), ""},
+		{"ends of line", []byte("Subject: x\n\n" + repeat("\n")), ""},
+	}
+	return out
+}
+
+// Shared returns the awkward mails of the shared test data, none where it is missing.
+// root is used if HOB_TEST_DATA is not set.
+func Shared(root string) (out [][]byte) {
+	if dir := os.Getenv("HOB_TEST_DATA"); dir != "" {
+		root = dir
+	}
+	_ = filepath.WalkDir(filepath.Join(root, "mail"), func(path string, e fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".eml") {
+			if b, err := os.ReadFile(path); err == nil { //nolint:gosec // the test data
+				out = append(out, b)
+			}
+		}
+		return nil
+	})
+	return out
+}

@@ -1,0 +1,141 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"hob/platform/provenance"
+)
+
+// Error is a failed call: what went wrong and what to do about it.
+type Error struct {
+	Code    Code
+	Message string
+	Remedy  string // optional
+	Err     error  // optional cause
+	// Source says whose words Message and Remedy are. It is mandatory: Tool for
+	// Hob's own words and for what repeats the call's arguments, Outside when the
+	// message quotes anything else, such as a file name or the answer of a server.
+	// The zero value is invalid, and SourceOf treats it as Outside.
+	Source provenance.Source
+}
+
+func (e *Error) Error() string {
+	s := e.Message
+	if e.Remedy != "" {
+		s += "; " + e.Remedy
+	}
+	return s
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Clean is text for an error message that nobody outside wrote: Hob's own words,
+// names from the configuration, and the arguments of the call itself. A model
+// that repeats untrusted text in its arguments has that text in its context
+// already, so an error that repeats them adds none.
+type Clean string
+
+// Cleans converts a list of such texts.
+func Cleans(list []string) []Clean {
+	out := make([]Clean, len(list))
+	for i, s := range list {
+		out[i] = Clean(s)
+	}
+	return out
+}
+
+// CleanErr says of an error, usually a sentinel or a parser's complaint about the
+// call's arguments, that its whole text is Clean.
+func CleanErr(err error) error {
+	if err == nil {
+		return nil
+	}
+	return cleanError{err}
+}
+
+type cleanError struct{ error }
+
+func (e cleanError) Unwrap() error { return e.error }
+
+// Errorf makes an Error of the given code; it wraps what %w names. The format is
+// Hob's own text. The error is untrusted if an argument may hold untrusted text:
+// a string that is not Clean, an error that is untrusted by SourceOf, or any other
+// value that may print text. Numbers, times and Clean text are safe.
+func Errorf(code Code, format string, args ...any) *Error {
+	err := fmt.Errorf(format, args...)
+	e := &Error{Code: code, Message: err.Error(), Err: errors.Unwrap(err), Source: provenance.Tool}
+	if _, several := err.(interface{ Unwrap() []error }); several {
+		e.Err = err
+	}
+	for _, a := range args {
+		if !isCleanArgument(a) {
+			e.Source = provenance.Outside
+		}
+	}
+	return e
+}
+
+// isCleanArgument reports whether an argument of Errorf cannot print untrusted
+// text.
+func isCleanArgument(a any) bool {
+	switch v := a.(type) {
+	case nil, Clean, []Clean, Code, Effects, provenance.Source, time.Time, time.Duration, time.Weekday, time.Month:
+		return true
+	case error:
+		return !SourceOf(v).Tainted()
+	case fmt.Formatter, fmt.Stringer, fmt.GoStringer: // they print whatever they like
+		return false
+	}
+	switch reflect.TypeOf(a).Kind() {
+	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8,
+		reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr, reflect.Float32, reflect.Float64:
+		return true
+	}
+	return false
+}
+
+// Quoting marks an error whose message quotes texts of the given sources as
+// untrusted when one of them is. An error without a code stays as it is: it is
+// untrusted anyway.
+func Quoting(err error, sources ...provenance.Source) error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || !provenance.Worst(sources...).Tainted() {
+		return err
+	}
+	quoting := *e
+	quoting.Source = provenance.Outside
+	return &quoting
+}
+
+// SourceOf returns the provenance of an error's text. It is Outside unless the
+// error says otherwise: an *Error by its Source, or CleanErr. A wrapper that adds
+// words to such an error is untrusted, since the words are not accounted for.
+func SourceOf(err error) provenance.Source {
+	for err != nil {
+		switch e := err.(type) { //nolint:errorlint // the text is that of this very error, not of one that it wraps
+		case *Error:
+			if e.Source.Tainted() {
+				return provenance.Outside
+			}
+			return e.Source
+		case cleanError:
+			return provenance.Tool
+		}
+		if err == context.Canceled || err == context.DeadlineExceeded || err == errors.ErrUnsupported { //nolint:errorlint // as above
+			return provenance.Tool
+		}
+		inner := errors.Unwrap(err)
+		if joined, ok := err.(interface{ Unwrap() []error }); ok && len(joined.Unwrap()) == 1 {
+			inner = joined.Unwrap()[0]
+		}
+		if inner == nil || inner.Error() != err.Error() {
+			return provenance.Outside
+		}
+		err = inner
+	}
+	return provenance.Outside
+}

@@ -1,0 +1,128 @@
+package files
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+
+	"hob/platform/protect"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// notAllowed refuses a path outside the allowed folders. The remedy names the folder of
+// the file abs; folderNotAllowed is for calls that need the folder abs itself. Neither
+// looks whether abs exists, so that a refusal tells nothing about other folders.
+func (f *Files) notAllowed(abs, why string) error {
+	return f.refuseOutside(abs, filepath.Dir(abs), why)
+}
+
+func (f *Files) folderNotAllowed(abs string) error { return f.refuseOutside(abs, abs, "") }
+
+func (f *Files) refuseOutside(abs, folder, why string) error {
+	if reason := f.protectedReason(abs); reason != "" {
+		return protected(tools.Clean(f.show(abs)), reason)
+	}
+	msg := f.show(abs) + " is " + ErrNotAllowed.Error()
+	if why != "" {
+		msg += " (" + why + ")"
+	}
+	if len(f.allowed) == 0 {
+		msg += "; no folder is allowed so far"
+	} else {
+		shown := make([]string, len(f.allowed))
+		for i, a := range f.allowed {
+			shown[i] = f.show(a)
+		}
+		msg += "; allowed: " + strings.Join(shown, ", ")
+	}
+	remedy := "use a file in an allowed folder, or copy the file there"
+	if list := f.allowedWith(folder); list != "" && why == "" {
+		remedy = "the owner can allow exactly this folder with: hob config set files.allowed '" + list + "'"
+	}
+	return &tools.Error{Code: tools.PolicyDenied, Message: msg, Err: ErrNotAllowed, Remedy: remedy, Source: provenance.Tool} // abs is the path that was asked for
+}
+
+// protectedReason says why abs, or what its links lead to, is protected.
+func (f *Files) protectedReason(abs string) string {
+	if why := f.places.Why(abs); why != "" || !filepath.IsAbs(abs) {
+		return why
+	}
+	// The target may not exist: resolve the longest part that does.
+	for dir, rest := abs, ""; ; {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			return f.places.Why(filepath.Join(real, rest))
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return ""
+		}
+		rest = filepath.Join(filepath.Base(dir), rest)
+		dir = up
+	}
+}
+
+// allowedWith returns the JSON list of the allowed folders and folder, for a command
+// that the owner pastes into a shell. It returns "" if folder must not be suggested:
+// because it is wider than a call needs, holds a protected place, or has a name that a
+// shell or a reader takes for something else.
+func (f *Files) allowedWith(folder string) string {
+	if !filepath.IsAbs(folder) || f.tooWide(folder) {
+		return ""
+	}
+	real, err := filepath.EvalSymlinks(folder)
+	if err == nil && real != folder && f.tooWide(real) {
+		return ""
+	}
+	var list []string
+	for _, a := range f.opt.Allowed {
+		list = append(list, f.show(a))
+	}
+	list = append(list, f.show(folder))
+	if slices.ContainsFunc(list, func(p string) bool { return strings.ContainsFunc(p, unsafeInCommand) }) {
+		return ""
+	}
+	for i := range list {
+		list[i] = filepath.ToSlash(list[i])
+	}
+	b, err := json.Marshal(list)
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
+
+// tooWide reports whether a folder may not be suggested: a volume, a folder at the top
+// of one, the home or a folder above it, the inside of a repository, and any folder
+// that is or holds a protected place.
+func (f *Files) tooWide(folder string) bool {
+	parts := protect.Split(folder)
+	if len(parts) <= 2 { // "" or the volume, and one name
+		return true
+	}
+	for _, home := range f.homes() {
+		if _, above := below(folder, home); above {
+			return true
+		}
+	}
+	inRepository := slices.ContainsFunc(parts, func(p string) bool { return strings.EqualFold(p, ".git") })
+	return inRepository || f.places.Why(folder) != "" || f.places.Holds(folder) != ""
+}
+
+// homes returns the home under its given and its resolved name.
+func (f *Files) homes() []string {
+	out := []string{f.home}
+	if real, err := filepath.EvalSymlinks(f.home); err == nil && real != f.home {
+		out = append(out, real)
+	}
+	return out
+}
+
+// unsafeInCommand reports a character that must not stand in a path of a suggested
+// command: shells give it a meaning within or after quotes, or it cannot be seen.
+func unsafeInCommand(r rune) bool {
+	return strings.ContainsRune("'\"`$%!;&|<>*?\n", r) || (r == '\\' && filepath.Separator != '\\') || r == unicode.ReplacementChar ||
+		!unicode.IsPrint(r)
+}

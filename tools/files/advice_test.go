@@ -1,0 +1,136 @@
+package files
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"hob/tools"
+)
+
+// arguments returns the smallest valid arguments of a tool.
+func arguments(tool, path string) map[string]any {
+	args := map[string]any{"path": path}
+	switch tool {
+	case "write_file":
+		args["content"] = "x"
+	case "search_files":
+		args["query"] = "x"
+	}
+	return args
+}
+
+// remedyOf returns the remedy of a refused call.
+func remedyOf(t *testing.T, err error) (remedy string, protected bool) {
+	t.Helper()
+	e, ok := errors.AsType[*tools.Error](err)
+	if !ok {
+		t.Fatalf("no tool error: %v", err)
+	}
+	if !errors.Is(err, ErrProtected) && !errors.Is(err, ErrNotAllowed) {
+		t.Fatalf("neither protected nor outside: %v", err)
+	}
+	return e.Remedy, errors.Is(err, ErrProtected)
+}
+
+// The advice of a refusal names the folder that the call needs and no other.
+func TestReview11_AdviceNamesExactlyTheNeededFolder(t *testing.T) {
+	b := newBench(t, nil)
+	b.put("Downloads/a.txt", "a")
+	b.put("Downloads/sub/b.txt", "b")
+	b.put("loose.txt", "x")
+	b.put(".ssh/config", "Host x")
+	set := func(folder string) string {
+		return `hob config set files.allowed '["~/Documents","` + filepath.ToSlash(folder) + `"]'`
+	}
+	for _, c := range []struct{ name, tool, path, want string }{
+		{"a folder", "list_directory", "~/Downloads", set("~/Downloads")},
+		{"a folder below it", "list_directory", "~/Downloads/sub", set("~/Downloads/sub")},
+		{"a file", "read_file", "~/Downloads/a.txt", set("~/Downloads")},
+		{"a new file", "write_file", "~/Downloads/new.txt", set("~/Downloads")},
+		{"a folder that may not exist", "list_directory", "~/Music", set("~/Music")},
+		{"home", "list_directory", "~", ""},
+		{"above home", "list_directory", filepath.Dir(b.home), ""},
+		{"the root", "list_directory", "/", ""},
+		{"a file of home", "read_file", "~/loose.txt", ""},
+		{"a file of the system", "read_file", "/etc/hostname", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if runtime.GOOS == "windows" {
+				t.Skip("paths of Unix")
+			}
+			_, err := b.call(c.tool, arguments(c.tool, c.path))
+			got, _ := remedyOf(t, err)
+			if c.want == "" {
+				if strings.Contains(got, "config set") {
+					t.Errorf("advises %q, want no folder", got)
+				}
+				return
+			}
+			if !strings.HasSuffix(got, c.want) {
+				t.Errorf("advises %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// A refusal of a protected place never says how to allow it, by whatever name the
+// place is reached.
+func TestReview10_RefusalNeverAdvisesProtectedPlace(t *testing.T) {
+	b := newBench(t, nil)
+	b.put(".ssh/id_ed25519", "key")
+	b.put(".aws/credentials", "key")
+	b.put("hob/config.toml", "x")
+	b.put("Projects/x/.git/hooks/pre-commit", "x")
+	b.link(b.path(".ssh"), "keys")
+	b.link(b.path(".ssh"), "Documents/keys")
+	for _, path := range []string{
+		"~/.ssh", "~/.ssh/id_ed25519", "~/.ssh/missing", "~/.SSH", "~/.aws/credentials", "~/hob", "~/hob/config.toml", "~/keys", "~/keys/id_ed25519",
+		"~/Documents/keys", "~/Documents/keys/id_ed25519", "~/Projects/x/.git/hooks", "/etc/shadow", "/proc/self/environ", "/dev/mem",
+	} {
+		for _, tool := range []string{"list_directory", "read_file", "write_file", "search_files"} {
+			if runtime.GOOS == "windows" && strings.HasPrefix(path, "/") {
+				continue
+			}
+			_, err := b.call(tool, arguments(tool, path))
+			if got, _ := remedyOf(t, err); strings.Contains(got, "allow") {
+				t.Errorf("%s %s: advises %q", tool, path, got)
+			}
+		}
+	}
+	_, err := b.call("list_directory", map[string]any{"path": "~/.ssh"})
+	if _, protected := remedyOf(t, err); !protected {
+		t.Errorf("~/.ssh is not reported as protected: %v", err)
+	}
+}
+
+// The advice is pasted into a shell, and the path in it comes from a model.
+func TestReview11_AdviceCannotCarryACommand(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("such names cannot exist there")
+	}
+	b := newBench(t, nil)
+	for _, name := range []string{"a'; touch pwned; '", "a\x1b[2J", "a\u200bb", "a\u202eb", "a\nb", "$(id)", "`id`", `a"b`, `a\b`} {
+		if err := os.MkdirAll(b.path("other/"+name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		_, err := b.call("list_directory", map[string]any{"path": "~/other/" + name})
+		if got, _ := remedyOf(t, err); strings.Contains(got, name) || strings.Contains(got, "config set") {
+			t.Errorf("%q: advises %q", name, got)
+		}
+	}
+}
+
+func TestReview11_AdviceWithoutAnyFolder(t *testing.T) {
+	b := newBench(t, func(o *Options) { o.Allowed = nil })
+	for _, path := range []string{"x.txt", "", "~/Documents"} {
+		_, err := b.call("search_files", map[string]any{"path": path, "query": "x"})
+		got, _ := remedyOf(t, err)
+		if strings.Contains(got, `"."`) || strings.Contains(got, `"~"`) {
+			t.Errorf("%q: advises %q", path, got)
+		}
+	}
+}

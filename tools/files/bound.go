@@ -1,0 +1,101 @@
+package files
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"hob/tools"
+)
+
+// An approval is bound to what stood at the paths when the owner was asked: the
+// guard compares Judgement.Exact before the call runs. mostBound limits the bytes of
+// a file that are read for it, mostBoundEntries the entries of a folder; of more,
+// size and times count.
+const (
+	mostBound        = 1 << 20
+	mostBoundEntries = 2000
+)
+
+// judgeTrash binds an approval to what would be thrown away.
+func (f *Files) judgeTrash(ctx context.Context, in trashIn) tools.Judgement {
+	return tools.Judgement{Exact: f.boundState(ctx, in.Path)}
+}
+
+// judgeMove binds an approval to what would be moved and to what stands in its way.
+func (f *Files) judgeMove(ctx context.Context, in moveIn) tools.Judgement {
+	return tools.Judgement{Exact: f.boundState(ctx, in.Source) + " to " + f.boundState(ctx, in.Destination)}
+}
+
+// boundState describes what stands at a path. A path that cannot be looked at has no
+// state: the call itself is refused then.
+func (f *Files) boundState(ctx context.Context, path string) string {
+	s, err := f.at(path)
+	if err != nil {
+		return ""
+	}
+	defer s.Close()
+	switch {
+	case s.info == nil:
+		return s.abs + " (nothing is there)"
+	case s.info.IsDir():
+		return fmt.Sprintf("%s (a folder, %s)", s.abs, s.folderDigest(ctx))
+	case !s.info.Mode().IsRegular():
+		return s.abs + " (no file)"
+	}
+	return fmt.Sprintf("%s (%d bytes, %s)", s.abs, s.info.Size(), s.fileDigest())
+}
+
+func shortDigest(sum []byte) string { return "sha256 " + hex.EncodeToString(sum[:12]) }
+
+// fileDigest is the digest of a file's content, or of its size and time when it is
+// large or cannot be read.
+func (s *spot) fileDigest() string {
+	h := sha256.New()
+	if s.info.Size() <= mostBound {
+		r, err := s.root.Open(s.rel)
+		if err == nil {
+			defer func() { _ = r.Close() }()
+			if _, err = io.Copy(h, io.LimitReader(r, mostBound+1)); err == nil {
+				return shortDigest(h.Sum(nil))
+			}
+			h.Reset()
+		}
+	}
+	fmt.Fprintf(h, "%d %d", s.info.Size(), s.info.ModTime().UnixNano())
+	return shortDigest(h.Sum(nil))
+}
+
+// folderDigest is the digest of the names, sizes and times in a folder.
+func (s *spot) folderDigest(ctx context.Context) string {
+	h := sha256.New()
+	n := 0
+	err := fs.WalkDir(s.root.FS(), strings.ReplaceAll(s.rel, `\`, "/"), func(path string, d fs.DirEntry, err error) error {
+		if n++; n > mostBoundEntries || ctx.Err() != nil {
+			return fs.SkipAll
+		}
+		if err != nil {
+			fmt.Fprintf(h, "%q unreadable\n", path)
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			fmt.Fprintf(h, "%q gone\n", path)
+			return nil //nolint:nilerr // an entry that has just gone is part of the state
+		}
+		size := info.Size()
+		if d.IsDir() {
+			size = 0 // of folders it says nothing
+		}
+		fmt.Fprintf(h, "%q %d %d %d\n", path, info.Mode(), size, info.ModTime().UnixNano())
+		return nil
+	})
+	if err != nil {
+		return "unreadable"
+	}
+	return shortDigest(h.Sum(nil))
+}

@@ -1,0 +1,220 @@
+package files
+
+import (
+	"encoding/csv"
+	"errors"
+	"io"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// What Hob writes by itself into the drop folder is rendered: it is made of the
+// words of a text or of the cells of a table, encoded anew, so that no program that
+// opens, indexes or reads it finds anything to fetch, calculate or follow.
+
+// Bounds of what is rendered. What is larger is not written unasked.
+const (
+	maxRendered = 1 << 20 // bytes of the given content
+	maxCells    = 500_000
+)
+
+// rendered begins every text, so that nothing of it stands at the start of the file,
+// where front matter, "#!" and the like are looked for.
+const rendered = "Saved by Hob. Untrusted text was part of the conversation, so links, pictures and formulas stand here as plain text."
+
+// renderedExt returns the ending under which a content is written, by the one that
+// was asked for; "" if there is none.
+func renderedExt(ext string) string {
+	switch strings.ToLower(ext) {
+	case ".txt", ".log", ".json":
+		return ".txt"
+	case ".md":
+		return ".md"
+	case ".csv", ".tsv":
+		return ".csv"
+	}
+	return ""
+}
+
+// renderFile renders a content for a file whose name was to have the ending ext. ok
+// is false for what is no text, and too large.
+func renderFile(ext, content string) (out string, ok bool) {
+	if len(content) > maxRendered || !utf8.ValidString(content) || strings.ContainsRune(content, 0) {
+		return "", false
+	}
+	switch renderedExt(ext) {
+	case ".txt":
+		return rendered + "\n\n" + renderText(content), true
+	case ".md":
+		return rendered + "\n\n" + renderMarkdown(content), true
+	case ".csv":
+		return renderTable(strings.ToLower(ext), content)
+	}
+	return "", false
+}
+
+// lineEnds are the ways to end a line.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\u0085", "\n", "\v", "\n", "\f", "\n")
+
+// visibleText drops everything that is not seen or turns the direction of writing.
+func visibleText(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs, unicode.Variation_Selector), r == unicode.ReplacementChar:
+			return -1
+		case unicode.Is(unicode.Zs, r):
+			return ' '
+		}
+		return r
+	}, lineEnds.Replace(s))
+}
+
+var (
+	// addressScheme begins an address that viewers make a link of.
+	addressScheme = regexp.MustCompile(`:(\s*)(//|\\\\)`)
+	// bareScheme begins one without slashes.
+	bareScheme = regexp.MustCompile(`(?i)\b(mailto|xmpp|javascript|vbscript|data|file|blob|tel|sms|callto|skype|facetime|geo|magnet|ms-[a-z0-9\-]+|search-ms|obsidian|vscode|zotero|slack|zoommtg|tg)(\s*):`)
+	bareHost   = regexp.MustCompile(`(?i)(www|ftp)\.`)
+	mailbox    = regexp.MustCompile(`([\pL\pN._%+\-])@([\pL\pN_\-]+\.)`)
+	// modeline sets up an editor.
+	modeline = regexp.MustCompile(`(?i)(\bvim?|\bex|local variables|\bkate|\bend)(\s*):`)
+)
+
+// defuseLinks writes addresses so that no viewer takes them for links: a known way
+// to quote them, from which the owner can read them.
+func defuseLinks(s string) string {
+	s = addressScheme.ReplaceAllString(s, "[:]$1$2")
+	s = bareScheme.ReplaceAllString(s, "$1$2[:]")
+	s = mailbox.ReplaceAllString(s, "$1[@]$2")
+	return bareHost.ReplaceAllString(s, "$1[.]")
+}
+
+// renderText makes plain text of a text.
+func renderText(s string) string {
+	s = defuseLinks(visibleText(s))
+	s = modeline.ReplaceAllString(s, "$1$2 :")
+	s = strings.ReplaceAll(s, "-*-", "- * -")
+	return strings.TrimRight(s, "\n") + "\n"
+}
+
+// markdownSigns are what Markdown and its dialects give a meaning inside of a line.
+// Emphasis, headings, lists and the bars of tables stay.
+var markdownSigns = strings.NewReplacer(
+	`\`, `\\`, "&", "&amp;", "<", "&lt;", ">", "&gt;", "[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`,
+	"`", "\\`", "~", `\~`, "$", `\$`, "%", `\%`, "^", `\^`, ":::", ": : :",
+)
+
+// metadataFence begins data for converters, anywhere in a text.
+var metadataFence = regexp.MustCompile(`^ *([-+.;]{3,}) *$`)
+
+// renderMarkdown keeps headings, lists, tables and emphasis of a Markdown text, and
+// shows everything else as the text that it is: links, pictures, HTML, code, math,
+// directives.
+func renderMarkdown(s string) string {
+	var b strings.Builder
+	for line := range strings.SplitSeq(renderText(s), "\n") {
+		line = strings.TrimRight(strings.ReplaceAll(line, "\t", "    "), " ")
+		line = markdownSigns.Replace(line)
+		if m := metadataFence.FindStringSubmatch(line); m != nil {
+			line = `\` + m[1]
+		}
+		b.WriteString(line + "\n")
+	}
+	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+// renderTable reads a table and writes it anew: commas, every cell in quotes, and no
+// cell that a spreadsheet would calculate, with whatever delimiter it reads it.
+func renderTable(ext, content string) (string, bool) {
+	content = lineEnds.Replace(strings.TrimPrefix(content, "\ufeff"))
+	comma := delimiterOf(ext, content)
+	if first, rest, _ := strings.Cut(content, "\n"); isSeparatorLine(first) {
+		content = rest
+	}
+	r := csv.NewReader(strings.NewReader(content))
+	r.Comma, r.LazyQuotes, r.FieldsPerRecord = comma, true, -1
+	var b strings.Builder
+	for cells := 0; ; {
+		row, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return b.String(), true
+		}
+		if cells += len(row); err != nil || cells > maxCells {
+			return "", false
+		}
+		for i, cell := range row {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(`"` + strings.ReplaceAll(renderCell(cell), `"`, `""`) + `"`)
+		}
+		b.WriteByte('\n')
+	}
+}
+
+// isSeparatorLine reports whether a line is the first one by which a table tells some programs its delimiter.
+func isSeparatorLine(line string) bool {
+	line = strings.ToLower(strings.Trim(visibleText(line), " \"'\t"))
+	return strings.HasPrefix(line, "sep=") && utf8.RuneCountInString(line) <= 5
+}
+
+// delimiterOf is the delimiter that a table says, or the most frequent one.
+func delimiterOf(ext, content string) rune {
+	first, _, _ := strings.Cut(content, "\n")
+	if isSeparatorLine(first) {
+		said := strings.TrimPrefix(strings.ToLower(strings.Trim(first, " \"'")), "sep=")
+		if c, _ := utf8.DecodeRuneInString(said); strings.ContainsRune(",;|\t", c) && said != "" {
+			return c
+		}
+	}
+	if ext == ".tsv" {
+		return '\t'
+	}
+	best, most := ',', strings.Count(first, ",")
+	for _, c := range ";|\t" {
+		if n := strings.Count(first, string(c)); n > most {
+			best, most = c, n
+		}
+	}
+	return best
+}
+
+var (
+	plainNumber = regexp.MustCompile(`^[+\-]?[0-9][0-9.,]*([eE][+\-]?[0-9]{1,3})?( ?[%€$£])?$`)
+	// fileSign is text at the start of a file that makes it another kind of file.
+	fileSign = regexp.MustCompile(`(?i)^(sep=|id;)`)
+)
+
+// formulaSigns begin a formula in one program or another.
+const formulaSigns = "=+-@＝＋－＠﹢﹣﹦﹫−"
+
+// mark makes text of what follows it. It is no quote and no delimiter in any dialect.
+const mark = '’'
+
+// renderCell returns a cell that every program reads as text, or as a number. A
+// program may take another delimiter than the comma, so a formula is looked for after
+// everything that could be one.
+func renderCell(cell string) string {
+	cell = strings.Join(strings.Fields(visibleText(cell)), " ")
+	if plainNumber.MatchString(cell) {
+		return cell
+	}
+	cell = defuseLinks(cell)
+	var b strings.Builder
+	if fileSign.MatchString(cell) {
+		b.WriteRune(mark)
+	}
+	begins := true
+	for _, r := range cell {
+		if begins && strings.ContainsRune(formulaSigns, r) {
+			b.WriteRune(mark)
+		}
+		b.WriteRune(r)
+		begins = strings.ContainsRune(",;|: ", r) || begins && strings.ContainsRune("\"'`´‘“”", r)
+	}
+	return b.String()
+}

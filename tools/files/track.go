@@ -1,0 +1,145 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// maxTracked bounds the files of the trusted folders that are compared before and
+// after a command.
+const maxTracked = 200_000
+
+// runPrefix begins the id of a tree mark that holds while a command runs.
+const runPrefix = "run:"
+
+// TrackChanges notes what a program changes in the trusted folders. What it puts
+// there may be anybody's text: while it runs, everything in them is untrusted, and
+// after settle whatever it has changed is. id names the run. When Hob is cut off in
+// between, the folders stay untrusted until the owner vouches for them.
+func (f *Files) TrackChanges(ctx context.Context, id string, list []provenance.Origin) (settle func(context.Context) (changed int, err error), err error) {
+	roots := f.trustedRoots()
+	if len(roots) == 0 || f.marks.st == nil {
+		return func(context.Context) (int, error) { return 0, nil }, nil
+	}
+	f.runs.Store(id, true)
+	before, whole := trackFiles(roots)
+	err = f.marks.write(ctx, func(tx *store.Tx) error {
+		for _, root := range roots {
+			if err := noteTreeTx(tx, root, runPrefix+id, encodeOrigins(list)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		f.runs.Delete(id)
+		return nil, err
+	}
+	return func(ctx context.Context) (int, error) {
+		defer f.runs.Delete(id)
+		after, all := trackFiles(roots)
+		if !whole || !all {
+			return 0, errUntracked
+		}
+		var files []fileSum
+		for path, info := range after {
+			if old := before[path]; old == nil || !sameState(old, info) {
+				files = append(files, fileSum{path, f.sumAt(ctx, path, info)})
+			}
+		}
+		if err := f.marks.noteAll(ctx, files, list); err != nil {
+			return 0, err
+		}
+		return len(files), f.marks.write(ctx, func(tx *store.Tx) error {
+			_, err := tx.Exec(`DELETE FROM outside_trees WHERE id = ?`, runPrefix+id)
+			return err
+		})
+	}, nil
+}
+
+var errUntracked = errors.New("the trusted folders could not be compared with what they were before; they count as untrusted until you run hob file trust for each of them")
+
+// trustedRoots are the trusted folders that exist, with their links resolved and
+// without those that lie in another one.
+func (f *Files) trustedRoots() (out []string) {
+	for _, t := range f.trusted {
+		real, err := filepath.EvalSymlinks(t)
+		if err != nil {
+			real = t // it may be made by then
+		}
+		out = append(out, real)
+	}
+	var outer []string
+	for i, a := range out {
+		covered := false
+		for k, b := range out {
+			if _, in := below(b, a); in && i != k && (a != b || k < i) {
+				covered = true
+			}
+		}
+		if !covered {
+			outer = append(outer, a)
+		}
+	}
+	return outer
+}
+
+// trackFiles returns the state of all files below some folders. whole is false when
+// it does not know all of them.
+func trackFiles(roots []string) (files map[string]fs.FileInfo, whole bool) {
+	files, whole = map[string]fs.FileInfo{}, true
+	for _, root := range roots {
+		_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				return nil
+			case err != nil || len(files) >= maxTracked:
+				whole = false
+				return fs.SkipAll
+			case d.IsDir() || !d.Type().IsRegular():
+				return nil
+			}
+			info, err := d.Info()
+			if err == nil {
+				files[path] = info
+			} else if !errors.Is(err, fs.ErrNotExist) {
+				whole = false
+			}
+			return nil
+		})
+	}
+	return files, whole
+}
+
+// sameState reports whether a file is the one that it was, unchanged.
+func sameState(a, b fs.FileInfo) bool {
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && changed(a).Equal(changed(b))
+}
+
+// sumAt digests a file of a trusted folder; "" if it cannot be read: its path is
+// marked all the same.
+func (f *Files) sumAt(ctx context.Context, path string, info fs.FileInfo) string {
+	if info.Size() > maxSumSize {
+		return ""
+	}
+	sum, err := sumFile(ctx, func() (*os.File, error) {
+		dir, name := filepath.Split(path)
+		root, err := os.OpenRoot(strings.TrimSuffix(dir, string(filepath.Separator)) + string(filepath.Separator))
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = root.Close() }()
+		return root.OpenFile(name, os.O_RDONLY|openFlags, 0)
+	}, info.Size())
+	if err != nil {
+		return ""
+	}
+	return sum
+}

@@ -1,0 +1,109 @@
+package files
+
+import (
+	"context"
+	"io/fs"
+	"strings"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/tools"
+)
+
+// Vouched says what Vouch did.
+type Vouched struct {
+	Path  string `json:"path"`
+	Files int    `json:"files"`
+	// Left counts files that were not read: they are too large or too many.
+	Left bool `json:"left,omitempty"`
+}
+
+// vouched reports whether the owner vouched for a content.
+func (m marks) vouched(ctx context.Context, sum string) (bool, error) {
+	_, found, err := m.one(ctx, `SELECT '[]' FROM vouched_contents WHERE digest = ?`, sum)
+	return found, err
+}
+
+// Vouch notes that the owner takes a file, or the files below a folder, for his own
+// words, as they are now: in a trusted folder they are read as such from now on.
+// record writes an audit line in the same transaction.
+func (f *Files) Vouch(ctx context.Context, path string, now time.Time, record func(*store.Tx) error) (Vouched, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s, err := f.at(path)
+	if err != nil {
+		return Vouched{}, err
+	}
+	defer s.Close()
+	switch {
+	case s.info == nil:
+		return Vouched{}, f.trouble("find", s, fs.ErrNotExist)
+	case !f.trusts(s.abs):
+		e := tools.Errorf(tools.Unsupported, "%s lies in no trusted folder", s.label())
+		e.Remedy = "move it into one of files.trusted first"
+		return Vouched{}, e
+	}
+	files, whole, err := f.sums(ctx, s)
+	if err != nil {
+		return Vouched{}, err
+	}
+	out := Vouched{Path: s.abs, Left: !whole}
+	err = f.marks.write(ctx, func(tx *store.Tx) error {
+		for _, x := range files {
+			if x.sum == "" {
+				continue
+			}
+			if _, err := tx.Exec(`INSERT INTO vouched_contents (digest, at) VALUES (?,?) ON CONFLICT (digest) DO UPDATE SET at = excluded.at`, x.sum, store.Millis(now)); err != nil {
+				return err
+			}
+			out.Files++
+		}
+		return record(tx)
+	})
+	if err != nil || !whole {
+		return out, err // the marks of paths stay: something there was not vouched for
+	}
+	if err := f.dropStale(ctx, s.abs); err != nil {
+		return out, err
+	}
+	return out, f.marks.drop(ctx, s.abs)
+}
+
+// dropStale removes the marks of runs that were cut off before they were settled.
+func (f *Files) dropStale(ctx context.Context, path string) error {
+	path = markKey(path)
+	low, high := under(path)
+	return f.marks.write(ctx, func(tx *store.Tx) error {
+		ids, err := runsBelowTx(tx, path)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if _, live := f.runs.Load(strings.TrimPrefix(id, runPrefix)); live {
+				continue
+			}
+			if _, err := tx.Exec(`DELETE FROM outside_trees WHERE id = ? AND (path = ? OR path >= ? AND path < ?)`, id, path, low, high); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// runsBelowTx returns the ids of the runs that mark a place or something below it.
+func runsBelowTx(tx *store.Tx, path string) (ids []string, err error) {
+	low, high := under(path)
+	rows, err := tx.Query(`SELECT DISTINCT id FROM outside_trees WHERE id <> '' AND (path = ? OR path >= ? AND path < ?)`, path, low, high)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
+}
