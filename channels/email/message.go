@@ -137,6 +137,7 @@ func bare(subject string) (s string, answers bool) {
 
 var marksOfSubjects = []string{
 	"ha", "пд", "пересл", "ats", "pers", "atb", "pārs", "απ", "πρθ", "σχετ", "edasi", "továbbítás", "tl", "trả lời", "chuyển tiếp", "ตอบ", "ตอบกลับ", "ส่งต่อ", "رد", "إعادة توجيه", "תגובה", "השב", "הועבר",
+	"doorst", "doorgestuurd", "per", "persiųsta", "redirecționare", "redirecționat", "răspuns", "redir", "továbbítva", "přeposláno", "preposlané", "proslijeđeno", "препратено", "vidaresänt", "videresendt",
 	"轉發", "답장", "회신", "전달", "उत्तर", "अग्रे", "odg", "prosl", "răsp", "bls", "trs", "balas", "terusan", "i̇lt",
 	"re", "fw", "fwd", "aw", "antw", "wg", "tr", "rv", "sv", "vs", "vl", "vb", "ref", "res", "enc", "i", "r", "rif", "odp", "pd", "ynt", "ilt", "vá", "отв", "на", "ответ", "回复", "答复", "转发", "返信", "転送", "回覆", "轉寄",
 }

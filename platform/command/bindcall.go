@@ -88,6 +88,8 @@ func (b *binding) runs(args []boundWord, dirs []string) {
 		return slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, a.value)
 	}):
 		b.trees(args[1:], dirs)
+	case startsCommands(name):
+		b.unbound("the commands and files that the program of " + name + " starts or reads")
 	case name == "xargs" || name == "parallel":
 		b.unbound("the names that " + name + " is given")
 	case name == "ssh" || name == "docker" || name == "podman" || name == "kubectl":
@@ -132,6 +134,12 @@ func (b *binding) trees(args []boundWord, dirs []string) {
 			b.folder(dir)
 		}
 	}
+}
+
+// startsCommands reports whether a program reads code from its arguments in a language
+// of its own, in which that code can start commands: awk's system and pipes, sed's e.
+func startsCommands(name string) bool {
+	return slices.Contains([]string{"awk", "gawk", "mawk", "nawk", "original-awk", "sed", "gsed", "ed", "ex", "vi", "vim", "nvim", "emacs", "m4", "dc", "expect", "gdb", "sqlite3"}, name)
 }
 
 // module binds what "python -m NAME" runs.

@@ -78,7 +78,7 @@ func (f *Files) runWrite(ctx context.Context, c tools.Call, in writeIn) (tools.R
 	if err := f.asJudged(s, c.Exact); err != nil {
 		return tools.Result{}, err
 	}
-	if c.Exact != "" && provenance.Worst(c.Provenance).Tainted() {
+	if strings.HasPrefix(c.Exact, newFileMark) && provenance.Worst(c.Provenance).Tainted() {
 		return f.runDrop(ctx, c, in)
 	}
 	r, err := f.write(ctx, c, s, in)
