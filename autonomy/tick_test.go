@@ -118,7 +118,7 @@ func TestSilenceOfWhatWasToldAlready(t *testing.T) {
 		fatal(t, err)
 		e.settle(list[0].ID)
 	}
-	e.tells("silence the comet", "not told: it is what n-", "notify.same_within", "The comet is back")
+	e.tells("silence the comet", "not sent: it repeats n-", "notify.same_within", "The comet is back")
 	e.tells("silence the asteroid", "Nothing about")
 }
 

@@ -13,16 +13,16 @@ import (
 	"hob/platform/shortid"
 )
 
-// The bounds of a watcher's texts, in characters and bytes.
+// Limits of a watcher's texts, in characters and bytes.
 const (
 	maxAction = 10_000
 	maxTitle  = 200
 	maxConfig = 64 << 10
 )
 
-// CreateTx checks a watcher and stores it; it starts once tx is committed. ID,
-// Title, Mode, Missed, State and CreatedAt may be empty and are filled in.
-// Errors wrap ErrInvalid when the owner has to ask for something else.
+// CreateTx checks a watcher and stores it; the watcher starts once tx is committed. It fills in
+// ID, Title, Mode, Missed, State and CreatedAt if they are empty. Errors wrap ErrInvalid if the
+// user has to change the request.
 func (m *Manager) CreateTx(tx *store.Tx, spec Spec) (Spec, error) {
 	if err := spec.Lift(); err != nil {
 		return Spec{}, err
@@ -47,15 +47,14 @@ func (m *Manager) CreateTx(tx *store.Tx, spec Spec) (Spec, error) {
 		}
 		spec.Zone = m.inOneZone(func() { spec.NextAt, ok = following(timed, after) }).String()
 		if !ok {
-			return Spec{}, fmt.Errorf("%w: %s lies in the past or never comes", ErrInvalid, m.describeConfig(spec))
+			return Spec{}, fmt.Errorf("%w: %s has no future occurrence", ErrInvalid, m.describeConfig(spec))
 		}
 	}
 	return spec, m.add(tx, made, spec, false)
 }
 
-// RestoreTx puts back a watcher as CancelTx returned it. Occurrences that
-// passed meanwhile are treated as missed ones; what an event-driven watcher
-// would have noticed meanwhile is not.
+// RestoreTx stores a watcher that CancelTx returned. Timed occurrences since then count as
+// missed; event-driven watchers ignore events since then.
 func (m *Manager) RestoreTx(tx *store.Tx, spec Spec) error {
 	if err := check(spec); err != nil {
 		return err
@@ -65,7 +64,7 @@ func (m *Manager) RestoreTx(tx *store.Tx, spec Spec) error {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	if _, err := selectRow(tx, spec.ID); !errors.Is(err, ErrNotFound) {
-		return errors.Join(fmt.Errorf("%w: %s exists", ErrInvalid, spec.ID), err)
+		return errors.Join(fmt.Errorf("%w: %s already exists", ErrInvalid, spec.ID), err)
 	}
 	return m.add(tx, made, spec, true)
 }
@@ -92,13 +91,13 @@ func (m *Manager) room(q store.Querier) error {
 		return fmt.Errorf("watchers: count: %w", err)
 	}
 	if n >= m.opt.Max {
-		return fmt.Errorf("%w: %d watchers are active, which is the limit; cancel or pause some", ErrInvalid, n)
+		return fmt.Errorf("%w: the limit of %d active watchers is reached; cancel or pause some", ErrInvalid, n)
 	}
 	return nil
 }
 
-// CancelTx removes a watcher with its progress and returns it as it was, for
-// RestoreTx. Once tx is committed nothing of it fires any more.
+// CancelTx deletes a watcher with its progress and returns the former Spec for RestoreTx.
+// Nothing of it fires after tx is committed.
 func (m *Manager) CancelTx(tx *store.Tx, id string) (Spec, error) {
 	r, err := selectRow(tx, id)
 	if err != nil {
@@ -120,19 +119,18 @@ func (m *Manager) CancelTx(tx *store.Tx, id string) (Spec, error) {
 	return r.Spec, nil
 }
 
-// SetStateTx pauses (Paused) or resumes (Active) a watcher and returns it as it
-// is now. A resumed watcher starts anew: what happened in the pause does not
-// fire.
+// SetStateTx pauses (Paused) or resumes (Active) a watcher and returns its new Spec. A resumed
+// watcher ignores events that happened during the pause.
 func (m *Manager) SetStateTx(tx *store.Tx, id string, state State) (Spec, error) {
 	if state != Active && state != Paused {
-		return Spec{}, fmt.Errorf("%w: a watcher can be made active or paused, not %q", ErrInvalid, state)
+		return Spec{}, fmt.Errorf("%w: a watcher can be set to active or paused, not to %q", ErrInvalid, state)
 	}
 	r, err := selectRow(tx, id)
 	if err != nil || r.State == state {
 		return r.Spec, err
 	}
 	if r.State == Done {
-		return Spec{}, fmt.Errorf("%w: %s is over; make a new one", ErrInvalid, m.label(r.Spec))
+		return Spec{}, fmt.Errorf("%w: %s is finished; create a new one", ErrInvalid, m.label(r.Spec))
 	}
 	if state == Active {
 		if err := m.resume(tx, &r); err != nil {
@@ -149,8 +147,8 @@ func (m *Manager) SetStateTx(tx *store.Tx, id string, state State) (Spec, error)
 	return r.Spec, nil
 }
 
-// SetPaceTx changes when and how often a watcher works, as far as change says
-// something. It goes on where it is: nothing is lost or told again by it.
+// SetPaceTx changes when and how often a watcher works. Empty fields of change keep their
+// value. The watcher keeps its position: it loses no event and fires none twice.
 func (m *Manager) SetPaceTx(tx *store.Tx, id string, change Pace) (before, after Spec, err error) {
 	if change.PerDay < AnyPerDay {
 		return Spec{}, Spec{}, fmt.Errorf("%w: \"per_day\" must be a number from 1 on, or %d for any number", ErrInvalid, AnyPerDay)
@@ -172,19 +170,19 @@ func (m *Manager) SetPaceTx(tx *store.Tx, id string, change Pace) (before, after
 		}
 	}
 	if change.PerDay != 0 {
-		spec.PerDay = max(change.PerDay, 0) // AnyPerDay takes the limit away
+		spec.PerDay = max(change.PerDay, 0) // AnyPerDay removes the limit
 	}
 	return r.Spec, spec, m.putPace(tx, spec)
 }
 
-// Always as a part of a Pace takes what was said of it away, and AnyPerDay its limit
-// a day.
+// Values that clear a field of a Pace in SetPaceTx: Always clears the interval or the hours,
+// AnyPerDay the daily limit.
 const (
 	Always    = "always"
 	AnyPerDay = -1
 )
 
-// RestorePaceTx gives a watcher the pace that it had.
+// RestorePaceTx restores the former pace of a watcher.
 func (m *Manager) RestorePaceTx(tx *store.Tx, id string, pace Pace) (Spec, error) {
 	r, err := selectRow(tx, id)
 	if err != nil {
@@ -212,8 +210,8 @@ func (m *Manager) putPace(tx *store.Tx, spec Spec) error {
 	return nil
 }
 
-// SetSourceTx says anew where a watcher comes from; "" makes it the owner's own.
-// It goes on as it is.
+// SetSourceTx changes the origin of a watcher; "" makes it the user's own. The watcher keeps
+// running.
 func (m *Manager) SetSourceTx(tx *store.Tx, id, source string) error {
 	if _, err := tx.Exec("UPDATE watchers SET source = ? WHERE id = ?", source, id); err != nil {
 		return fmt.Errorf("watchers: set source: %w", err)
@@ -233,10 +231,10 @@ func (m *Manager) resume(tx *store.Tx, r *row) error {
 	if timed, ok := made.(Timed); ok {
 		r.Zone = m.inOneZone(func() { r.NextAt, ok = following(timed, time.Now()) }).String()
 		if !ok {
-			return fmt.Errorf("%w: the time of %s has passed; make a new one", ErrInvalid, m.label(r.Spec))
+			return fmt.Errorf("%w: the time of %s has passed; create a new one", ErrInvalid, m.label(r.Spec))
 		}
 	}
-	if r.State == Broken { // what came before it broke is told all the same
+	if r.State == Broken { // events from before it broke still fire
 		m.lookAtHeld(tx, r.ID)
 	} else if _, err := tx.Exec("DELETE FROM watcher_held WHERE watcher = ?", r.ID); err != nil {
 		return fmt.Errorf("watchers: resume: %w", err)
@@ -287,7 +285,7 @@ func (m *Manager) fill(s *Spec) {
 	}
 }
 
-// check looks at what does not depend on the kind.
+// check validates the fields that do not depend on the kind.
 func check(s Spec) error {
 	bad := func(format string, args ...any) error {
 		return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
@@ -296,28 +294,28 @@ func check(s Spec) error {
 	case Notify:
 	case Remind, Do:
 		if s.Action == "" {
-			return bad("it does not say what to do")
+			return bad("the action is empty")
 		}
 	default:
-		return bad("unknown mode %q; there are notify, remind and do", s.Mode)
+		return bad("unknown mode %q; use notify, remind or do", s.Mode)
 	}
 	switch s.Missed {
 	case RunOnce, Skip, RunAll:
 	default:
-		return bad("unknown policy %q for missed times; there are run_once, skip and run_all", s.Missed)
+		return bad("unknown policy %q for missed times; use run_once, skip or run_all", s.Missed)
 	}
 	if _, err := s.Pace.parse(); err != nil {
 		return bad("%v", err)
 	}
 	switch {
 	case s.ID == "":
-		return bad("it has no id")
+		return bad("the id is empty")
 	case len([]rune(s.Action)) > maxAction:
-		return bad("what to do is longer than %d characters", maxAction)
+		return bad("the action is longer than %d characters", maxAction)
 	case len(s.Config) > maxConfig:
-		return bad("its configuration is larger than %d bytes", maxConfig)
+		return bad("the configuration is larger than %d bytes", maxConfig)
 	case !json.Valid(s.Config):
-		return bad("its configuration is not JSON")
+		return bad("the configuration is not JSON")
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// every is a Timed at fixed distances.
+// every is a Timed with a fixed interval.
 type every struct {
 	step  time.Duration
 	until time.Time
@@ -116,7 +116,7 @@ func TestSignalTexts(t *testing.T) {
 			"due now after missed ones",
 			batch{run: []time.Time{hour(8)}, folded: 2},
 			hour(8),
-			"stretch (also stands for 2 earlier times that were missed)", "w1@2026-05-04T08:00:00Z", 0,
+			"stretch (also replaces 2 earlier times that were missed)", "w1@2026-05-04T08:00:00Z", 0,
 			`{"due":"2026-05-04T11:00:00+03:00","late_seconds":0,"missed":2}`,
 		},
 		{
@@ -146,11 +146,11 @@ func TestSignalTexts(t *testing.T) {
 	}
 }
 
-// However many were missed, the owner reads one line.
+// However many occurrences were missed, the user gets one line.
 func TestManyMissedAreOneLine(t *testing.T) {
 	now := hour(300)
 	for policy, want := range map[Missed]string{
-		RunOnce: "pills (also stands for 299 earlier times that were missed)",
+		RunOnce: "pills (also replaces 299 earlier times that were missed)",
 		Skip:    "Skipped 299 times: pills (due from Mon 4 May at 01:00 to today at 11:00)",
 	} {
 		b := plan(every{step: time.Hour}, policy, hour(1), now)
@@ -161,9 +161,8 @@ func TestManyMissedAreOneLine(t *testing.T) {
 	}
 }
 
-// The clock under a wall clock that goes on, jumps forward and is set back, with
-// restarts at random instants: no occurrence is handled twice, and after the
-// wall clock passed an occurrence it was handled.
+// The wall clock runs, jumps forward and is set back, with restarts at random times: no
+// occurrence is handled twice, and each is handled once the wall clock has passed it.
 func TestClockJumps(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 7))
@@ -175,7 +174,7 @@ func TestClockJumps(t *testing.T) {
 		handled := map[time.Time]bool{}
 		for range 300 {
 			switch rng.IntN(10) {
-			case 0: // set back, but not so far that the clock must have been wrong
+			case 0: // set back, but by less than wrongClock
 				now = now.Add(-time.Duration(rng.Int64N(int64(20 * time.Hour))))
 				if least := tm.last.Add(-wrongClock); now.Before(least) {
 					now = least
@@ -183,7 +182,7 @@ func TestClockJumps(t *testing.T) {
 				c.rebase(now)
 			case 1: // suspended
 				now = now.Add(time.Duration(rng.Int64N(int64(30 * time.Hour))))
-			case 2: // restarted: only what the database keeps survives
+			case 2: // restarted: only the stored state remains
 				tm = &timer{spec: tm.spec, timed: timed, next: tm.next, last: tm.last}
 				c = newClock()
 				c.set(tm)
@@ -213,8 +212,8 @@ func TestClockJumps(t *testing.T) {
 }
 
 func TestClockWasWrong(t *testing.T) {
-	// The clock said 2030 for a while: what was handled then must not silence
-	// the schedule until 2030.
+	// The clock showed 2030 temporarily: occurrences handled then must not silence the schedule
+	// until 2030.
 	c := newClock()
 	wrong := hour(8).AddDate(4, 0, 0)
 	tm := &timer{spec: Spec{ID: "w"}, timed: every{step: 24 * time.Hour}, next: wrong.Add(24 * time.Hour), last: wrong}
@@ -279,7 +278,7 @@ func TestDecode(t *testing.T) {
 		`{"path":7}`:      `configuration: "path" must be text, not number`,
 		`{"many":"x"}`:    `configuration: "many" must be a list, not string`,
 		`{"below":"x"}`:   `configuration: "below" must be true or false, not string`,
-		`{"path":"x"} {}`: "configuration: one JSON object, and nothing after it",
+		`{"path":"x"} {}`: "configuration: must be one JSON object with nothing after it",
 		`{"path":`:        "configuration: unexpected EOF; its keys are path, many, below",
 	} {
 		err := Decode(json.RawMessage(in), &v)

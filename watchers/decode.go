@@ -10,9 +10,8 @@ import (
 	"strings"
 )
 
-// Decode reads a watcher's configuration into v, a pointer to a struct, for
-// drivers: an unknown key, a wrong type and anything after the object are
-// errors that say what is allowed.
+// Decode reads a watcher's configuration into v, a pointer to a struct. Drivers call it. An
+// unknown key, a wrong type or data after the object is an error that lists what is allowed.
 func Decode(config json.RawMessage, v any) error {
 	if len(bytes.TrimSpace(config)) == 0 {
 		config = json.RawMessage("{}")
@@ -26,7 +25,7 @@ func Decode(config json.RawMessage, v any) error {
 		return fmt.Errorf("configuration: %s; its keys are %s", strings.TrimPrefix(err.Error(), "json: "), keysOf(v))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("configuration: one JSON object, and nothing after it")
+		return errors.New("configuration: must be one JSON object with nothing after it")
 	}
 	return nil
 }

@@ -16,13 +16,12 @@ import (
 	"hob/platform/safehttp"
 )
 
-// Fetch asks a source over HTTP for a Polled. A success and "not modified" come
-// back as they are; everything else is an error that says what the poller needs:
-// no network (ErrOffline), a time to wait for (Later), an address that is gone
-// for good or never reachable (ErrPermanent).
+// Fetch requests a source over HTTP for a Polled. It returns a success or "not modified"
+// response. All other results are errors for the poller: no network (ErrOffline), a retry time
+// (Later), or an address that is permanently gone or unreachable (ErrPermanent).
 func Fetch(ctx context.Context, c *safehttp.Client, r safehttp.Request) (*safehttp.Response, error) {
 	if c == nil {
-		return nil, fmt.Errorf("%w: Hob has no way to the network here", ErrPermanent)
+		return nil, fmt.Errorf("%w: network access is not configured", ErrPermanent)
 	}
 	resp, err := c.Fetch(ctx, r)
 	if err != nil {
@@ -31,9 +30,9 @@ func Fetch(ctx context.Context, c *safehttp.Client, r safehttp.Request) (*safeht
 	return resp, StatusError(resp)
 }
 
-// unreachable says what it means that an address cannot be asked. That it is
-// refused is for good only when it is so as written: where a name or a redirect
-// leads is up to the network of the moment, such as that of a hotel.
+// unreachable classifies the error of an address that cannot be requested. A refusal is
+// permanent only if the address itself is refused: the target of a name or a redirect depends
+// on the current network, such as a hotel's.
 func unreachable(c *safehttp.Client, address string, err error) error {
 	e, ok := errors.AsType[*safehttp.Error](err)
 	switch {
@@ -50,15 +49,15 @@ func unreachable(c *safehttp.Client, address string, err error) error {
 	return err
 }
 
-// StatusError is the error that an answer's status means, nil for a success and
-// for "not modified".
+// StatusError returns the error for an HTTP status, or nil for a success and for "not
+// modified".
 func StatusError(resp *safehttp.Response) error {
 	host := resp.URL.Host
 	switch s := resp.Status; {
 	case s >= 200 && s < 300, s == http.StatusNotModified:
 		return nil
 	case s == http.StatusGone:
-		return fmt.Errorf("%w: %s says that this is gone for good (410)", ErrPermanent, host)
+		return fmt.Errorf("%w: %s reports that this address is permanently gone (410)", ErrPermanent, host)
 	case s == http.StatusTooManyRequests, s == http.StatusServiceUnavailable:
 		err := fmt.Errorf("%s is busy (%d)", host, s)
 		if until, ok := RetryAfter(resp.Header, time.Now()); ok {
@@ -66,16 +65,15 @@ func StatusError(resp *safehttp.Response) error {
 		}
 		return err
 	case s == http.StatusUnauthorized, s == http.StatusForbidden:
-		return fmt.Errorf("%s does not let me in (%d); does the address need a login?", host, s)
+		return fmt.Errorf("%s denied access (%d); does the address need a login?", host, s)
 	case s == http.StatusNotFound:
-		return fmt.Errorf("%s has nothing at this address (404)", host)
+		return fmt.Errorf("%s has no page at this address (404)", host)
 	default:
 		return fmt.Errorf("%s answered with status %d", host, s)
 	}
 }
 
-// RetryAfter reads the header of that name (RFC 9110, section 10.2.3): seconds,
-// or a date.
+// RetryAfter parses the Retry-After header (RFC 9110, section 10.2.3): seconds or a date.
 func RetryAfter(h http.Header, now time.Time) (time.Time, bool) {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= 0 {
@@ -85,21 +83,21 @@ func RetryAfter(h http.Header, now time.Time) (time.Time, bool) {
 	return at, err == nil && at.After(now)
 }
 
-// Reach is what a configuration makes a watcher contact.
+// Reach lists what a configuration makes a watcher contact.
 type Reach struct {
 	URLs    []string // as they would be requested
-	Secrets []string // references to secrets that are sent there
+	Secrets []string // references to secrets that are sent to these URLs
 }
 
-// Reacher is a Driver whose watchers contact something outside of this machine,
-// so that the guard can judge their making.
+// Reacher is a Driver whose watchers contact other machines. The guard uses it to assess the
+// creation of a watcher.
 type Reacher interface {
 	// Reach reads a configuration, without any I/O.
 	Reach(config json.RawMessage) (Reach, error)
 }
 
-// Reach says what a watcher of the kind would contact with a configuration; kinds
-// that stay on this machine contact nothing.
+// Reach returns what a watcher of the kind would contact with a configuration. It is empty for
+// kinds that use only this machine.
 func (m *Manager) Reach(kind string, config json.RawMessage) (Reach, error) {
 	r, ok := m.drivers[kind].(Reacher)
 	if !ok {
@@ -123,8 +121,7 @@ func (m *Manager) Reach(kind string, config json.RawMessage) (Reach, error) {
 	return reach, nil
 }
 
-// Address reads an address that a watcher is to ask: it must be public, or one
-// that the owner allowed.
+// Address parses and checks the address of a watcher: it must be public or allowed by the user.
 func Address(c *safehttp.Client, address string) (*url.URL, error) {
 	if c == nil {
 		return safehttp.Canonical(address)
@@ -132,10 +129,10 @@ func Address(c *safehttp.Client, address string) (*url.URL, error) {
 	return c.Check(address)
 }
 
-// Words are words or phrases in a configuration: a list, or one text.
+// Words is a list of words or phrases. In a configuration it may also be a single string.
 type Words []string
 
-// The bounds of Words.
+// Limits of Words.
 const (
 	maxWords   = 50
 	maxWordLen = 200
@@ -148,7 +145,7 @@ func (w *Words) UnmarshalJSON(b []byte) error {
 	if json.Unmarshal(b, &one) == nil {
 		list = []string{one}
 	} else if err := json.Unmarshal(b, &list); err != nil {
-		return errors.New("words must be a list of texts")
+		return errors.New("words must be a list of strings")
 	}
 	*w = nil
 	for _, s := range list {
@@ -156,27 +153,27 @@ func (w *Words) UnmarshalJSON(b []byte) error {
 			continue
 		}
 		if len(s) > maxWordLen || len(*w) == maxWords {
-			return fmt.Errorf("there may be %d words of %d bytes", maxWords, maxWordLen)
+			return fmt.Errorf("at most %d words of %d bytes are allowed", maxWords, maxWordLen)
 		}
 		*w = append(*w, s)
 	}
 	return nil
 }
 
-// Unwanted says why something was not told that lacks all of the words that were
-// asked for, or has one of those that were not.
+// Unwanted explains why an item was filtered out: it contains none of the requested words or an
+// excluded word.
 func Unwanted(words, except Words) string {
 	switch {
 	case len(except) == 0:
-		return "it has none of the words you asked for: " + words.List()
+		return "it contains none of the requested words: " + words.List()
 	case len(words) == 0:
-		return "it has a word that you do not want: " + except.List()
+		return "it contains an excluded word: " + except.List()
 	}
-	return "it has none of the words you asked for (" + words.List() + "), or one that you do not want (" + except.List() + ")"
+	return "it contains none of the requested words (" + words.List() + "), or it contains an excluded word (" + except.List() + ")"
 }
 
-// In reports whether one of the words stands in a text: as a whole word or row
-// of words, case and accents aside; in scripts without blanks, anywhere.
+// In reports whether text contains one of the words, ignoring case and accents. It matches
+// whole words or sequences of words, and substrings in scripts without spaces.
 func (w Words) In(text string) bool {
 	if len(w) == 0 {
 		return false
@@ -198,12 +195,12 @@ func (w Words) In(text string) bool {
 	return false
 }
 
-// unspaced are letters of scripts that put no blanks between words.
+// unspaced reports whether r is a letter of a script without spaces between words.
 func unspaced(r rune) bool {
 	return r >= 0x0E00 && r <= 0x0EFF || r >= 0x1000 && r <= 0x109F || r >= 0x1780 && r <= 0x17FF || r >= 0x2E80 && r <= 0xD7FF && !(r >= 0xAC00) || r >= 0xF900 && r <= 0xFAFF || r >= 0x20000 && r <= 0x3FFFF
 }
 
-// List words a few texts for people: `"a", "b" or "c"`.
+// List formats the words for people: `"a", "b" or "c"`.
 func (w Words) List() string {
 	var b strings.Builder
 	for i, s := range w {

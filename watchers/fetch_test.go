@@ -11,8 +11,7 @@ import (
 	"hob/watchers"
 )
 
-// What the network of the moment does passes by; only what was asked for can
-// break a watcher for good.
+// Network failures are temporary; only the configured address can break a watcher permanently.
 func TestFetchPermanent(t *testing.T) {
 	web := safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -28,7 +27,7 @@ func TestFetchPermanent(t *testing.T) {
 		permanent bool
 	}{
 		{"a network that answers every name with itself", "https://captive.example.com/feed", false},
-		{"one that leads every page to itself", "http://news.example.com/moved", false},
+		{"a host that redirects to itself", "http://news.example.com/moved", false},
 		{"an address that is refused", "http://10.0.0.1/feed", true},
 		{"one that is gone", "http://news.example.com/gone", true},
 	} {
@@ -41,7 +40,7 @@ func TestFetchPermanent(t *testing.T) {
 	}
 }
 
-// Without a network nobody is blamed, whatever the system says of names.
+// Without a network the error is ErrOffline, regardless of the resolver's message.
 func TestFetchOffline(t *testing.T) {
 	web := safehttptest.New(t, http.NotFoundHandler())
 	web.Name("news.example.com")
@@ -50,7 +49,7 @@ func TestFetchOffline(t *testing.T) {
 		offline       bool
 	}{
 		{"in a network", "192.168.1.7/24", false},
-		{"nothing but this machine", "127.0.0.1/8", true},
+		{"only this machine", "127.0.0.1/8", true},
 		{"a cable that leads nowhere", "fe80::1/64", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -10,8 +10,7 @@ import (
 	"hob/knowledge/store"
 )
 
-// heldTables keep what event-driven watchers noticed outside of their active
-// hours, until these begin.
+// heldTables stores signals of event-driven watchers until their active hours begin.
 const heldTables = `CREATE TABLE watcher_held (
 	seq INTEGER PRIMARY KEY AUTOINCREMENT,
 	watcher TEXT NOT NULL,
@@ -19,11 +18,11 @@ const heldTables = `CREATE TABLE watcher_held (
 );
 CREATE INDEX watcher_held_of ON watcher_held (watcher, seq)`
 
-// heldAtOnce is how many held signals are told in one write.
+// heldAtOnce is the number of deferred signals fired per transaction.
 const heldAtOnce = 200
 
-// admit parts what may fire now from what is kept for the active hours. With the
-// policy Skip what happens outside of them is not told at all.
+// admit separates the signals to fire now from those to defer until the active hours. With the
+// policy Skip it drops signals outside the active hours.
 func (m *Manager) admit(spec Spec, run []Signal, now time.Time) (fire, hold []Signal) {
 	p, err := spec.Pace.parse()
 	if err != nil || p.hours.in(now.In(m.opt.Zone())) {
@@ -33,21 +32,21 @@ func (m *Manager) admit(spec Spec, run []Signal, now time.Time) (fire, hold []Si
 		return nil, run
 	}
 	for _, s := range run {
-		m.opt.Log.Info("a watcher's signal is not told", "watcher", spec.ID, "why", "it came outside of the active hours "+spec.Hours+", and what comes then is skipped", "key", s.Key)
-		m.silent.note(Passed{Watcher: spec.ID, Rule: RuleHours, Key: s.Key, Text: s.Text, At: now, Why: "it came outside of the active hours " + spec.Hours + ", and what comes then is skipped (missed)"})
+		m.opt.Log.Info("signal skipped", "watcher", spec.ID, "why", "it came outside of the active hours "+spec.Hours+", and signals at that time are skipped", "key", s.Key)
+		m.silent.note(Passed{Watcher: spec.ID, Rule: RuleHours, Key: s.Key, Text: s.Text, At: now, Why: "it came outside of the active hours " + spec.Hours + ", and signals at that time are skipped (missed)"})
 	}
 	return nil, nil
 }
 
-// holdTx keeps signals until the active hours begin.
+// holdTx stores signals until the active hours begin.
 func (m *Manager) holdTx(tx *store.Tx, id string, signals []Signal) error {
 	for _, s := range signals {
 		raw, err := json.Marshal(s)
 		if err != nil {
-			return fmt.Errorf("watchers: hold: %w", err)
+			return fmt.Errorf("watchers: defer signal: %w", err)
 		}
 		if _, err := tx.Exec("INSERT INTO watcher_held (watcher, signal) VALUES (?, ?)", id, string(raw)); err != nil {
-			return fmt.Errorf("watchers: hold: %w", err)
+			return fmt.Errorf("watchers: defer signal: %w", err)
 		}
 	}
 	if len(signals) > 0 {
@@ -56,7 +55,7 @@ func (m *Manager) holdTx(tx *store.Tx, id string, signals []Signal) error {
 	return nil
 }
 
-// lookAtHeld has the loop look at what is held of a watcher.
+// lookAtHeld makes the loop check the deferred signals of a watcher after the commit.
 func (m *Manager) lookAtHeld(tx *store.Tx, id string) {
 	tx.AfterCommit(func() {
 		m.mu.Lock()
@@ -68,13 +67,13 @@ func (m *Manager) lookAtHeld(tx *store.Tx, id string) {
 	})
 }
 
-// Held is something that a watcher noticed and tells when its active hours begin.
+// Held is a signal that the watcher fires when its active hours begin.
 type Held struct {
 	Signal Signal
-	Hours  string // why
+	Hours  string // the active hours, the reason for the delay
 }
 
-// Held lists what waits for the active hours of a watcher, oldest first.
+// Held lists the deferred signals of a watcher, oldest first.
 func (m *Manager) Held(ctx context.Context, id string) (out []Held, err error) {
 	q := m.opt.Store.Reader(ctx)
 	r, err := selectRow(q, id)
@@ -91,33 +90,33 @@ func (m *Manager) Held(ctx context.Context, id string) (out []Held, err error) {
 func selectHeld(q store.Querier, id string) (out []Signal, last int64, err error) {
 	rows, err := q.Query("SELECT seq, signal FROM watcher_held WHERE watcher = ? ORDER BY seq LIMIT ?", id, heldAtOnce)
 	if err != nil {
-		return nil, 0, fmt.Errorf("watchers: read what is held: %w", err)
+		return nil, 0, fmt.Errorf("watchers: read deferred signals: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var s Signal
 		var raw string
 		if err := rows.Scan(&last, &raw); err != nil {
-			return nil, 0, fmt.Errorf("watchers: read what is held: %w", err)
+			return nil, 0, fmt.Errorf("watchers: read deferred signals: %w", err)
 		}
-		if json.Unmarshal([]byte(raw), &s) == nil { // else something was forgotten in the midst of it
+		if json.Unmarshal([]byte(raw), &s) == nil { // skips rows that an erasure made invalid
 			out = append(out, s)
 		}
 	}
 	return out, last, rows.Err()
 }
 
-// loadHeld finds the watchers that hold something.
+// loadHeld finds the watchers with deferred signals.
 func (l *loop) loadHeld(ctx context.Context) error {
 	rows, err := l.m.opt.Store.Reader(ctx).Query("SELECT DISTINCT watcher FROM watcher_held")
 	if err != nil {
-		return fmt.Errorf("watchers: read what is held: %w", err)
+		return fmt.Errorf("watchers: read deferred signals: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var id string
 		if err := rows.Scan(&id); err != nil {
-			return fmt.Errorf("watchers: read what is held: %w", err)
+			return fmt.Errorf("watchers: read deferred signals: %w", err)
 		}
 		l.held[id] = hours{}
 	}
@@ -130,19 +129,19 @@ func (l *loop) loadHeld(ctx context.Context) error {
 	return nil
 }
 
-// hold notes when a watcher that holds something may tell it.
+// hold records when a watcher may fire its deferred signals.
 func (l *loop) hold(ctx context.Context, id string) {
 	r, err := selectRow(l.m.opt.Store.Reader(ctx), id)
 	if errors.Is(err, ErrNotFound) || err == nil && r.State != Active {
 		delete(l.held, id)
 		return
 	}
-	p, _ := r.Pace.parse() // one that cannot be read holds nothing back
+	p, _ := r.Pace.parse() // an invalid pace defers nothing
 	l.held[id] = p.hours
 }
 
-// release tells what was held of watchers whose hours have begun, and returns how
-// long it is until the next begin; -1 when nothing is held.
+// release fires the deferred signals of watchers whose hours have begun. It returns the time
+// until the next hours begin, or -1 if no signals are deferred.
 func (l *loop) release(ctx context.Context, now time.Time) time.Duration {
 	wait := time.Duration(-1)
 	for id, h := range l.held {
@@ -150,7 +149,7 @@ func (l *loop) release(ctx context.Context, now time.Time) time.Duration {
 		switch here := now.In(l.zone); {
 		case !h.in(here):
 			pause = min(h.opens(here).Sub(now), longestSleep)
-		case l.told[id] == nil: // it ended meanwhile
+		case l.told[id] == nil: // the watcher ended in the meantime
 			delete(l.held, id)
 			continue
 		default:
@@ -172,7 +171,7 @@ func (l *loop) release(ctx context.Context, now time.Time) time.Duration {
 	return wait
 }
 
-// tellHeld fires all that a watcher holds, in the order in which it happened.
+// tellHeld fires all deferred signals of a watcher in chronological order.
 func (l *loop) tellHeld(ctx context.Context, id string, now time.Time) error {
 	for ctx.Err() == nil {
 		signals, last, err := selectHeld(l.m.opt.Store.Reader(ctx), id)

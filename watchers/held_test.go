@@ -13,9 +13,8 @@ import (
 	"hob/watchers/message"
 )
 
-// What an event-driven watcher notices at night is told in the morning, each
-// thing once, over a restart too; with the policy skip it is not told. The days
-// begin at midnight, when the test does.
+// Events at night fire once in the morning, also after a restart; with the policy skip they are
+// dropped. The days begin at midnight, when the test does.
 func TestActiveHoursOfEvents(t *testing.T) {
 	for _, c := range []struct {
 		name, config   string
@@ -54,7 +53,7 @@ func TestActiveHoursOfEvents(t *testing.T) {
 				time.Sleep(6 * time.Hour)
 				synctest.Wait()
 				if got := h.keys(); !slices.Equal(got, c.night) {
-					t.Errorf("at night it told %v, want %v", got, c.night)
+					t.Errorf("at night notices = %v, want %v", got, c.night)
 				}
 				time.Sleep(2 * time.Hour)
 				next <- "2"
@@ -62,7 +61,7 @@ func TestActiveHoursOfEvents(t *testing.T) {
 				synctest.Wait()
 				h.stop()
 				if got := h.keys(); !slices.Equal(got, c.morning) {
-					t.Errorf("in the morning it had told %v, want %v", got, c.morning)
+					t.Errorf("in the morning notices = %v, want %v", got, c.morning)
 				}
 				if got := h.get(s.ID); got.Fired != len(c.morning) {
 					t.Errorf("it counts %d", got.Fired)
@@ -75,8 +74,8 @@ func TestActiveHoursOfEvents(t *testing.T) {
 	}
 }
 
-// What is held goes with its watcher, and a pause begins anew. Messages are held
-// like the rest.
+// Deferred signals are deleted with their watcher, and after a pause none remain. Messages are
+// deferred too.
 func TestHeldMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, message.New())
@@ -126,7 +125,7 @@ func TestHeldMessages(t *testing.T) {
 	})
 }
 
-// What was held when a watcher broke is told once it works again.
+// Signals deferred when a watcher broke fire once it works again.
 func TestHeldOverABreak(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &scripted{live: func(ctx context.Context, n int, _ watchers.Deps, fire fireFunc) error {
@@ -138,7 +137,7 @@ func TestHeldOverABreak(t *testing.T) {
 			if err := fire(ctx, []watchers.Signal{s}, func(*store.Tx) error { return nil }); err != nil {
 				return err
 			}
-			return fmt.Errorf("%w: the folder is gone", watchers.ErrPermanent)
+			return fmt.Errorf("%w: the folder was deleted", watchers.ErrPermanent)
 		}}
 		h := newHouse(t, d)
 		h.start()

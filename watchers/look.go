@@ -12,13 +12,13 @@ import (
 	"hob/platform/phrase"
 )
 
-// maxUpcoming bounds the occurrences of one watcher that Upcoming returns.
+// maxUpcoming limits the occurrences per watcher in the result of Upcoming.
 const maxUpcoming = 100
 
 // ErrAmbiguous is wrapped by Find's error when several watchers match.
 var ErrAmbiguous = errors.New("several watchers match")
 
-// Occurrence is one time at which a watcher will fire.
+// Occurrence is one future firing of a watcher.
 type Occurrence struct {
 	Spec Spec      `json:"watcher"`
 	At   time.Time `json:"at"`
@@ -30,12 +30,12 @@ func (m *Manager) Get(ctx context.Context, id string) (Spec, error) {
 	return r.Spec, err
 }
 
-// List returns the watchers that f admits, newest first.
+// List returns the watchers that match f, newest first.
 func (m *Manager) List(ctx context.Context, f Filter) ([]Spec, error) {
 	return m.ListIn(m.opt.Store.Reader(ctx), f)
 }
 
-// ListIn is List inside a transaction, whose own changes it sees.
+// ListIn is like List inside a transaction and sees its changes.
 func (m *Manager) ListIn(q store.Querier, f Filter) ([]Spec, error) {
 	where, args := f.where()
 	rows, err := selectRows(q, where+" ORDER BY created_at DESC, id DESC", args...)
@@ -49,19 +49,18 @@ func (m *Manager) ListIn(q store.Querier, f Filter) ([]Spec, error) {
 	return out, nil
 }
 
-// Find returns the one watcher that the owner names by its id, the first four
-// or more characters of it, its title, or words of its title, action and
-// description. Finished ones are left out unless f asks for them. Its error
-// wraps ErrNotFound, or ErrAmbiguous and lists what matches.
+// Find returns the one watcher named by its id, the first four or more characters of the id,
+// its title, or words of its title, action and description. It skips finished watchers unless f
+// includes them. Its error wraps ErrNotFound, or ErrAmbiguous and lists the matches.
 func (m *Manager) Find(ctx context.Context, words string, f Filter) (Spec, error) {
 	return m.FindIn(m.opt.Store.Reader(ctx), words, f)
 }
 
-// FindIn is Find inside a transaction.
+// FindIn is like Find inside a transaction.
 func (m *Manager) FindIn(q store.Querier, words string, f Filter) (Spec, error) {
 	words = strings.TrimSpace(words)
 	if words == "" {
-		return Spec{}, fmt.Errorf("%w: say which one, by its id or some of its words", ErrNotFound)
+		return Spec{}, fmt.Errorf("%w: name one by its id or some of its words", ErrNotFound)
 	}
 	if len(f.States) == 0 {
 		f.States = []State{Active, Paused, Broken}
@@ -81,13 +80,13 @@ func (m *Manager) FindIn(q store.Querier, words string, f Filter) (Spec, error) 
 			return found[0], nil
 		}
 		if len(found) > 1 {
-			return Spec{}, fmt.Errorf("%w %q; say which one, by more words or its id:%s", ErrAmbiguous, words, m.lines(found))
+			return Spec{}, fmt.Errorf("%w %q; name one by more words or its id:%s", ErrAmbiguous, words, m.lines(found))
 		}
 	}
 	if len(all) == 0 {
-		return Spec{}, fmt.Errorf("%w: nothing is set up", ErrNotFound)
+		return Spec{}, fmt.Errorf("%w: no watchers are set up", ErrNotFound)
 	}
-	return Spec{}, fmt.Errorf("%w: none matches %q; there are:%s", ErrNotFound, words, m.lines(all))
+	return Spec{}, fmt.Errorf("%w: none matches %q; choose from:%s", ErrNotFound, words, m.lines(all))
 }
 
 func (m *Manager) hasWords(words string) func(Spec) bool {
@@ -116,7 +115,7 @@ func (m *Manager) lines(list []Spec) string {
 	return b.String()
 }
 
-// Next returns when the next timed watcher is due.
+// Next returns the time at which the next timed watcher is due.
 func (m *Manager) Next(ctx context.Context) (time.Time, bool) {
 	var ms int64
 	err := m.opt.Store.Reader(ctx).QueryRow("SELECT coalesce(min(next_at), 0) FROM watchers WHERE state = ? AND next_at > 0", string(Active)).Scan(&ms)
@@ -126,8 +125,7 @@ func (m *Manager) Next(ctx context.Context) (time.Time, bool) {
 	return store.Time(ms), true
 }
 
-// Upcoming returns what fires in [from, to), in order, at most 100 occurrences
-// of each watcher.
+// Upcoming returns the occurrences in [from, to) in order, at most 100 per watcher.
 func (m *Manager) Upcoming(ctx context.Context, from, to time.Time) ([]Occurrence, error) {
 	rows, err := selectRows(m.opt.Store.Reader(ctx), " WHERE state = ? AND next_at > 0 AND next_at < ?", string(Active), store.Millis(to))
 	if err != nil {
@@ -138,7 +136,7 @@ func (m *Manager) Upcoming(ctx context.Context, from, to time.Time) ([]Occurrenc
 		made, err := m.build(r.Spec)
 		timed, ok := made.(Timed)
 		if err != nil || !ok {
-			continue // the loop tells about it
+			continue // the loop reports the error
 		}
 		at := r.NextAt
 		if at.Before(from) {
@@ -153,7 +151,7 @@ func (m *Manager) Upcoming(ctx context.Context, from, to time.Time) ([]Occurrenc
 	return out, nil
 }
 
-// Describe says in plain words what a watcher watches and does.
+// Describe returns in plain words what a watcher watches and does.
 func (m *Manager) Describe(s Spec) string {
 	what := m.describeConfig(s)
 	if pace := s.Pace.words(); pace != "" {
@@ -176,7 +174,7 @@ func (m *Manager) describeConfig(s Spec) string {
 	return d.Describe(s.Config)
 }
 
-// label names a watcher in a notice.
+// label returns the name of a watcher for use in a notice.
 func (m *Manager) label(s Spec) string {
 	switch {
 	case s.Mode == Remind:

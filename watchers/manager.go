@@ -14,7 +14,7 @@ import (
 	"hob/platform/safehttp"
 )
 
-// The defaults of Options.
+// Defaults of Options.
 const (
 	defaultMax      = 1000
 	defaultWorkers  = 4
@@ -22,46 +22,45 @@ const (
 	defaultMinEvery = time.Minute
 )
 
-// ErrInvalid is wrapped by errors about a watcher that cannot be made as asked.
-var ErrInvalid = errors.New("this watcher cannot be made")
+// ErrInvalid is wrapped by errors about a watcher whose request must be changed.
+var ErrInvalid = errors.New("invalid watcher")
 
-// Options of New.
+// Options holds the dependencies and limits of a Manager.
 type Options struct {
 	Store   *store.Store
 	Drivers []Driver
-	// Sink takes what fires; only Run needs it.
+	// Sink receives the signals; only Run needs it.
 	Sink Sink
 	Log  *slog.Logger // default: discards
-	// Zone returns the owner's zone (default UTC); it is asked again and again.
+	// Zone returns the user's zone (default UTC). It is called repeatedly.
 	Zone func() *time.Location
-	// AllowedRead says whether a folder may be looked at; without it none may.
+	// AllowedRead returns an error if a folder may not be read; without it no folder may.
 	AllowedRead func(path string) error
-	// Account finds one of the owner's accounts; without it there is none.
+	// Account finds one of the user's accounts; without it there are no accounts.
 	Account func(name, server string) (pim.Account, error)
-	// DayOff reports whether the owner has a day off; nil when that is not known.
+	// DayOff reports whether the user has a day off; nil if unknown.
 	DayOff func(day time.Time) bool
-	// Called gives the other names, addresses and numbers of whoever is named;
-	// without it nobody has any.
+	// Called returns the other names, addresses and numbers of a person; nil means no other
+	// names.
 	Called func(q store.Querier, name string) []string
-	// Messages calls each with the messages since then, oldest first, those that
-	// Hob did not answer left out; without it there are none.
+	// Messages calls each for the messages since a time, oldest first, without those that Hob
+	// did not answer; nil means no messages.
 	Messages func(ctx context.Context, since time.Time, each func(Message) error) error
-	// Max is how many active watchers there may be (default 1000).
+	// Max is the maximum number of active watchers (default 1000).
 	Max int
-	// Network and Secret are handed to the drivers.
+	// Network and Secret are passed to the drivers.
 	Network *safehttp.Client
 	Secret  func(ref string) (string, error)
-	// Workers is how many sources are asked at a time (default 4), MinEvery the
-	// shortest interval at which one is asked (default 1m), PerDay how often a
-	// watcher that fires at no set time may fire on a day unless the owner says else (default 200).
+	// Workers is the number of concurrent polls (default 4). MinEvery is the shortest poll
+	// interval (default 1m). PerDay limits how often an untimed watcher fires per day (default
+	// 200); a watcher's own limit overrides it.
 	Workers  int
 	MinEvery time.Duration
 	PerDay   int
 }
 
-// Manager keeps the watchers and, while Run runs, makes them work. Its other
-// methods work without Run too: what is created then starts with the next Run.
-// All may be called concurrently.
+// Manager stores the watchers and runs them while Run runs. Its other methods also work without
+// Run: a watcher created then starts with the next Run. Methods may be called concurrently.
 type Manager struct {
 	opt     Options
 	drivers map[string]Driver
@@ -70,15 +69,15 @@ type Manager struct {
 
 	mu      sync.Mutex
 	running bool
-	dirty   map[string]bool // ids whose rows changed since the loop last looked; true: start again
-	healthy map[string]bool // ids whose last error is over
-	holding map[string]bool // ids of which something was held since the loop last looked
+	dirty   map[string]bool // ids of rows changed since the last check of the loop; true: restart the watcher
+	healthy map[string]bool // ids of watchers whose last error is resolved
+	holding map[string]bool // ids with signals deferred since the last check of the loop
 }
 
 // New checks the options. It does no I/O.
 func New(opt Options) (*Manager, error) {
 	if opt.Store == nil {
-		return nil, errors.New("watchers: no store")
+		return nil, errors.New("watchers: store is missing")
 	}
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
@@ -88,12 +87,12 @@ func New(opt Options) (*Manager, error) {
 	}
 	if opt.AllowedRead == nil {
 		opt.AllowedRead = func(path string) error {
-			return fmt.Errorf("no folder may be looked at, so neither may %s", path)
+			return fmt.Errorf("read %s: no folder may be read", path)
 		}
 	}
 	if opt.Secret == nil {
 		opt.Secret = func(ref string) (string, error) {
-			return "", fmt.Errorf("no secret can be read, so neither can %s", ref)
+			return "", fmt.Errorf("read secret %s: secrets are not configured", ref)
 		}
 	}
 	if opt.Account == nil {
@@ -121,19 +120,19 @@ func New(opt Options) (*Manager, error) {
 	}
 	for _, d := range opt.Drivers {
 		if d.Kind() == "" || m.drivers[d.Kind()] != nil {
-			return nil, fmt.Errorf("watchers: the kind %q is empty or given twice", d.Kind())
+			return nil, fmt.Errorf("watchers: kind %q is empty or registered twice", d.Kind())
 		}
 		m.drivers[d.Kind()] = d
 	}
 	return m, nil
 }
 
-// Migrations are the manager's own tables.
+// Migrations returns the manager's own tables.
 func Migrations() []store.Set {
 	return []store.Set{{Owner: "watchers", Steps: []string{tables, makers, polls, sources, listeners, zones, heldTables, silenceTables}}}
 }
 
-// AllMigrations are the manager's tables and those of the drivers.
+// AllMigrations returns the tables of the manager and the drivers.
 func AllMigrations(drivers []Driver) []store.Set {
 	sets := Migrations()
 	for _, d := range drivers {
@@ -142,21 +141,21 @@ func AllMigrations(drivers []Driver) []store.Set {
 	return sets
 }
 
-// justPassed is how far in the past a single time may lie when it is asked for:
-// the request may have waited in a queue or for a restart. It fires at once.
+// justPassed is how far in the past a requested single time may be, since the request may have
+// waited in a queue or for a restart. The watcher then fires immediately.
 const justPassed = 2 * time.Minute
 
-// build makes the driver's side of a watcher, which checks its configuration.
+// build creates the driver's side of a watcher. The driver checks the configuration.
 func (m *Manager) build(s Spec) (any, error) {
 	return m.buildWith(s, func(ctx context.Context, id string, err error) {
-		m.opt.Log.WarnContext(ctx, "watcher in trouble", "watcher", id, "err", err)
+		m.opt.Log.WarnContext(ctx, "watcher failed", "watcher", id, "err", err)
 	})
 }
 
 func (m *Manager) buildWith(s Spec, trouble func(context.Context, string, error)) (any, error) {
 	d, ok := m.drivers[s.Kind]
 	if !ok {
-		return nil, fmt.Errorf("%w: there is no kind of watcher %q; there are %s", ErrPermanent, s.Kind, m.kinds())
+		return nil, fmt.Errorf("%w: unknown watcher kind %q; use one of %s", ErrPermanent, s.Kind, m.kinds())
 	}
 	made, err := d.New(s, Deps{
 		Store: m.opt.Store, Log: m.opt.Log.With("watcher", s.ID, "kind", s.Kind), Zone: m.opt.Zone,
@@ -171,7 +170,7 @@ func (m *Manager) buildWith(s Spec, trouble func(context.Context, string, error)
 	case Timed, Watcher, Polled, Hearer:
 		return made, nil
 	}
-	return nil, fmt.Errorf("%w: the kind %q made a %T, which is no Timed, Watcher, Polled or Hearer", ErrPermanent, s.Kind, made)
+	return nil, fmt.Errorf("%w: the kind %q returned a %T, which is not a Timed, Watcher, Polled or Hearer", ErrPermanent, s.Kind, made)
 }
 
 func (m *Manager) kinds() string {
@@ -182,9 +181,8 @@ func (m *Manager) kinds() string {
 	return strings.Join(names, ", ")
 }
 
-// changed makes the loop look at the row again once tx is committed. With again
-// the watcher starts anew when it runs already; a new one may, when the loop
-// began in between.
+// changed makes the loop read the row again once tx is committed. With again set, a running
+// watcher restarts. A new watcher may restart too, if the loop started it in between.
 func (m *Manager) changed(tx *store.Tx, id string, again bool) {
 	tx.AfterCommit(func() { m.mark(id, again) })
 }
@@ -198,8 +196,8 @@ func (m *Manager) mark(id string, again bool) {
 	m.nudge()
 }
 
-// Woke makes everything look at the clock at once, as after the machine slept: its
-// timers stood still meanwhile. Nobody need call it, as they are short.
+// Woke makes the loop check the clock immediately, for example after the machine slept. Calling
+// it is optional: sleeps are short.
 func (m *Manager) Woke() { m.nudge() }
 
 func (m *Manager) nudge() {

@@ -54,14 +54,14 @@ func TestRefuses(t *testing.T) {
 			change     func(*watchers.Spec)
 		}{
 			{"unknown kind", "cron, oneshot", func(s *watchers.Spec) { s.Kind = "smoke" }},
-			{"unknown mode", "notify, remind and do", func(s *watchers.Spec) { s.Mode = "shout" }},
-			{"unknown policy", "run_once, skip and run_all", func(s *watchers.Spec) { s.Missed = "maybe" }},
-			{"nothing to do", "what to do", func(s *watchers.Spec) { s.Action = " " }},
+			{"unknown mode", "notify, remind or do", func(s *watchers.Spec) { s.Mode = "shout" }},
+			{"unknown policy", "run_once, skip or run_all", func(s *watchers.Spec) { s.Missed = "maybe" }},
+			{"nothing to do", "action is empty", func(s *watchers.Spec) { s.Action = " " }},
 			{"too long", "longer than", func(s *watchers.Spec) { s.Action = strings.Repeat("x", 10_001) }},
 			{"not JSON", "not JSON", func(s *watchers.Spec) { s.Config = json.RawMessage("{") }},
 			{"large", "larger than", func(s *watchers.Spec) { s.Config = json.RawMessage(`"` + strings.Repeat("x", 70_000) + `"`) }},
 			{"never comes", "have no day 31", func(s *watchers.Spec) { s.Config = json.RawMessage(`{"cron":"0 0 31 2 *"}`) }},
-			{"in the past", "lies in the past", func(s *watchers.Spec) {
+			{"in the past", "no future occurrence", func(s *watchers.Spec) {
 				s.Kind, s.Config = "oneshot", json.RawMessage(`{"at":"1999-12-31T00:00:00Z"}`)
 			}},
 		} {
@@ -137,7 +137,7 @@ func TestFind(t *testing.T) {
 			{"blue", reminders, pills.ID, nil},
 			{"mum", reminders, mum.ID, nil},
 			{"pills", reminders, "", watchers.ErrAmbiguous},
-			{"call", reminders, mum.ID, nil}, // the other one is over
+			{"call", reminders, mum.ID, nil}, // the other reminder is finished
 			{"dad", reminders, "", watchers.ErrNotFound},
 			{"dad", watchers.Filter{States: []watchers.State{watchers.Done}}, old.ID, nil},
 			{"mum", watchers.Filter{Kinds: []string{"cron"}}, "", watchers.ErrNotFound},
@@ -193,7 +193,7 @@ func TestPauseCancelRestore(t *testing.T) {
 			t.Errorf("after cancelling: %v", err)
 		}
 		must(t, h.write(func(tx *store.Tx) error { return h.m.RestoreTx(tx, was) }))
-		fired(6 + 1 + 3) // one for what was missed
+		fired(6 + 1 + 3) // one for the missed occurrences
 		if err := h.write(func(tx *store.Tx) error { return h.m.RestoreTx(tx, was) }); !errors.Is(err, watchers.ErrInvalid) {
 			t.Errorf("restored twice: %v", err)
 		}

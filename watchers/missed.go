@@ -9,28 +9,28 @@ import (
 	"hob/platform/when"
 )
 
-// The bounds of catching up.
+// Limits of catching up.
 const (
-	// maxRunAll is how many missed occurrences RunAll runs; older ones are
-	// dropped and told as skipped.
+	// maxRunAll is the maximum number of missed occurrences that RunAll runs; older ones are
+	// dropped and reported as skipped.
 	maxRunAll = 100
-	// maxCount is up to where missed occurrences are counted one by one.
+	// maxCount is the number up to which missed occurrences are counted one by one.
 	maxCount = 10_000
 )
 
-// batch is what has to be done about one timed watcher now.
+// batch holds the due work of one timed watcher.
 type batch struct {
 	run     []time.Time // occurrences to run, oldest first
-	folded  int         // older occurrences that run[0] stands for
-	skipped []time.Time // first and last of those dropped
-	drops   int         // how many were dropped
+	folded  int         // older occurrences that run[0] replaces
+	skipped []time.Time // first and last dropped occurrence
+	drops   int         // number of dropped occurrences
 	last    time.Time   // newest occurrence that this batch handles
-	next    time.Time   // zero when there are no more
+	next    time.Time   // zero if no occurrence follows
 }
 
-// plan decides what happens to the occurrences from next up to now.
+// plan applies the policy to the occurrences from next up to now.
 func plan(timed Timed, policy Missed, next, now time.Time) batch {
-	if s, ok := timed.(Sparing); ok && s.Spares(next) { // since it was computed; it is not missed
+	if s, ok := timed.(Sparing); ok && s.Spares(next) { // excluded since next was computed, so not missed
 		b := batch{last: next}
 		b.next, _ = following(timed, next)
 		return b
@@ -58,19 +58,19 @@ func plan(timed Timed, policy Missed, next, now time.Time) batch {
 	return b
 }
 
-// past is the run of occurrences that are due: how many, the newest of them,
-// and the first one that is not due yet.
+// past collects the due occurrences: their number, the newest of them, and the first one in the
+// future.
 type past struct {
 	first time.Time
 	total int
-	tail  []time.Time // newest maxRunAll+1, so that the newest dropped one is known
-	prior time.Time   // the one before tail
+	tail  []time.Time // newest maxRunAll+1 occurrences, to know the newest dropped one
+	prior time.Time   // the occurrence before tail
 	next  time.Time
 }
 
 func (p *past) last() time.Time { return p.tail[len(p.tail)-1] }
 
-// before is the newest occurrence that is not among the n newest.
+// before returns the newest occurrence that is not among the n newest.
 func (p *past) before(n int) time.Time {
 	if i := len(p.tail) - n - 1; i >= 0 {
 		return p.tail[i]
@@ -105,8 +105,8 @@ func (p *past) collect(timed Timed, at, now time.Time) {
 	}
 }
 
-// leap goes from at nearer to now without counting what lies between, leaving
-// at least maxRunAll occurrences to walk.
+// leap skips from at towards now without counting, but leaves at least maxRunAll occurrences to
+// walk.
 func (p *past) leap(timed Timed, at, now time.Time) time.Time {
 	for back := time.Minute; now.Add(-back).After(at); back *= 2 {
 		t, ok := following(timed, now.Add(-back))
@@ -121,7 +121,7 @@ func (p *past) leap(timed Timed, at, now time.Time) time.Time {
 	return at
 }
 
-// signals words a batch for the owner, in the zone loc.
+// signals formats a batch for the user, in the zone loc.
 func (b batch) signals(label string, s Spec, now time.Time, loc *time.Location) []Signal {
 	var out []Signal
 	if b.drops > 0 {
@@ -162,10 +162,10 @@ func (b batch) skippedSignal(label string, s Spec, now time.Time, loc *time.Loca
 	}
 }
 
-// key identifies an occurrence: the watcher and its nominal time, in UTC.
+// key identifies an occurrence by the watcher and its nominal time in UTC.
 func key(id string, at time.Time) string { return id + "@" + at.UTC().Format(time.RFC3339Nano) }
 
-// lateNote words how an occurrence is not on time, "" when it is.
+// lateNote describes how an occurrence is late. It returns "" if it is on time.
 func lateNote(at, now time.Time, late time.Duration, folded int, loc *time.Location) string {
 	switch {
 	case late > 0 && folded > 0:
@@ -173,12 +173,12 @@ func lateNote(at, now time.Time, late time.Duration, folded int, loc *time.Locat
 	case late > 0:
 		return "ran late, was due " + clockTime(at, now, loc)
 	case folded > 0:
-		return fmt.Sprintf("also stands for %s earlier times that were missed", count(folded))
+		return fmt.Sprintf("also replaces %s earlier times that were missed", count(folded))
 	}
 	return ""
 }
 
-// count words a number of occurrences; from maxCount on they are not counted.
+// count formats a number of occurrences. From maxCount on the exact number is unknown.
 func count(n int) string {
 	if n >= maxCount {
 		return fmt.Sprintf("more than %d", maxCount)
@@ -186,7 +186,7 @@ func count(n int) string {
 	return strconv.Itoa(n)
 }
 
-// clockTime words a past time as briefly as it is clear at now.
+// clockTime formats a past time as briefly as is unambiguous at now.
 func clockTime(at, now time.Time, loc *time.Location) string {
 	at, now = at.In(loc), now.In(loc)
 	switch {
@@ -200,7 +200,7 @@ func clockTime(at, now time.Time, loc *time.Location) string {
 
 func payload(v map[string]any) json.RawMessage {
 	b, err := json.Marshal(v)
-	if err != nil { // a programming error: the values are numbers and texts
+	if err != nil { // a programming error: all values are numbers and strings
 		panic(fmt.Sprintf("watchers: payload: %v", err))
 	}
 	return b

@@ -8,30 +8,29 @@ import (
 	"time"
 )
 
-// The bounds of a pace.
+// Limits of a pace.
 const (
 	longestEvery = 31 * 24 * time.Hour
 	mostPerDay   = 100_000
 )
 
-// Pace is how much of a watcher the owner wants. The zero value leaves it to the
-// kind and the manager. In a configuration its keys may stand among the kind's
-// own: CreateTx takes them out.
+// Pace limits how often and when a watcher works. The zero value uses the defaults of the kind
+// and the manager. In a configuration its keys may appear among the kind's own keys: CreateTx
+// moves them here.
 type Pace struct {
-	// Every is how often to ask, such as "30m"; for polled kinds.
+	// Every is the poll interval, such as "30m"; for polled kinds.
 	Every string `json:"every,omitempty"`
-	// Hours is when it works, in the owner's zone: "08:00-18:00", "mon-fri
-	// 08:00-18:00", "22:00-06:00"; for all but those that fire at a time. What
-	// happens outside of them is found when they begin; what an event-driven kind
-	// notices then is held until they do or, with the policy Skip, not told.
+	// Hours are the active hours in the user's zone: "08:00-18:00", "mon-fri 08:00-18:00",
+	// "22:00-06:00"; not for timed kinds. Polled kinds find earlier events when the hours
+	// begin. Signals of event-driven kinds are deferred until then, or dropped with the policy
+	// Skip.
 	Hours string `json:"active_hours,omitempty"`
-	// PerDay is how often it may fire on one day of the owner's; what is more is
-	// left out, and the owner is told so once a day; for all but those that fire
-	// at a time.
+	// PerDay limits the firings per calendar day in the user's zone. Signals above the limit
+	// are dropped and the user is notified once a day; not for timed kinds.
 	PerDay int `json:"per_day,omitempty"`
 }
 
-// pace is a checked Pace.
+// pace is a validated Pace.
 type pace struct {
 	every  time.Duration
 	hours  hours
@@ -48,7 +47,7 @@ func (p Pace) parse() (out pace, err error) {
 		return pace{}, err
 	}
 	if p.PerDay < 0 || p.PerDay > mostPerDay {
-		return pace{}, fmt.Errorf(`"per_day" must be between 1 and %d (0: as usual), not %d`, mostPerDay, p.PerDay)
+		return pace{}, fmt.Errorf(`"per_day" must be between 1 and %d (0: the default), not %d`, mostPerDay, p.PerDay)
 	}
 	out.perDay = p.PerDay
 	return out, nil
@@ -68,12 +67,12 @@ func parseEvery(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// Lift takes the keys of a Pace out of a configuration. What the spec says
-// itself holds.
+// Lift moves the keys of a Pace from the configuration to the spec. Values already set in the
+// spec win.
 func (s *Spec) Lift() error {
 	var keys map[string]json.RawMessage
 	if json.Unmarshal(s.Config, &keys) != nil || len(keys) == 0 {
-		return nil // the kind says what is wrong with it
+		return nil // the kind reports the error
 	}
 	var p Pace
 	found := false
@@ -112,23 +111,23 @@ func (s *Spec) Lift() error {
 	return nil
 }
 
-// paced refuses a pace that means nothing for what was made.
+// paced rejects pace settings that do not apply to the kind of made.
 func (s Spec) paced(made any) error {
 	switch made.(type) {
 	case Polled:
 	case Watcher, Hearer:
 		if s.Every != "" {
-			return fmt.Errorf("%w: the kind %s is told of what happens and not asked again and again, so it has no \"every\"", ErrInvalid, s.Kind)
+			return fmt.Errorf("%w: the kind %s receives events and is not polled, so \"every\" does not apply", ErrInvalid, s.Kind)
 		}
 	default:
 		if s.Pace != (Pace{}) {
-			return fmt.Errorf("%w: the kind %s has times of its own, so it has no \"every\", \"active_hours\" or \"per_day\"", ErrInvalid, s.Kind)
+			return fmt.Errorf("%w: the kind %s has fixed times, so \"every\", \"active_hours\" and \"per_day\" do not apply", ErrInvalid, s.Kind)
 		}
 	}
 	return nil
 }
 
-// words describes a pace for the owner, "" when it says nothing.
+// words describes a pace for the user. It returns "" if the pace is empty.
 func (p Pace) words() string {
 	var parts []string
 	if p.Every != "" {
@@ -146,11 +145,11 @@ func (p Pace) words() string {
 // hours are the minutes of the week in which a watcher works.
 type hours struct {
 	set      bool
-	days     [7]bool // by time.Weekday, of the beginning
-	from, to int     // minutes of the day; to may be smaller: over midnight
+	days     [7]bool // by time.Weekday on which the hours begin
+	from, to int     // minutes of the day; to is smaller than from if the hours span midnight
 }
 
-// in reports whether t lies in the hours, by the clock on the wall of its zone.
+// in reports whether t is within the hours, by the wall clock of t's zone.
 func (h hours) in(t time.Time) bool {
 	if !h.set {
 		return true
@@ -163,8 +162,7 @@ func (h hours) in(t time.Time) bool {
 	return today && minute >= h.from || before && minute < h.to
 }
 
-// opens returns the next time after t at which the hours begin, looking a week
-// ahead.
+// opens returns the next time after t at which the hours begin, within the next week.
 func (h hours) opens(t time.Time) time.Time {
 	y, m, d := t.Date()
 	for i := range 9 {
@@ -176,8 +174,8 @@ func (h hours) opens(t time.Time) time.Time {
 	return t.Add(24 * time.Hour)
 }
 
-// parseHours reads "08:00-18:00", "mon-fri 08:00-18:00", "sat,sun 10:00-12:00";
-// "" is always.
+// parseHours parses "08:00-18:00", "mon-fri 08:00-18:00" or "sat,sun 10:00-12:00"; "" means
+// always.
 func parseHours(s string) (hours, error) {
 	bad := func() (hours, error) {
 		return hours{}, fmt.Errorf(`"active_hours" must be written like "08:00-18:00" or "mon-fri 08:00-18:00", not %q`, s)

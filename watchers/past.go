@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// maxPast bounds the occurrences of what fires by the clock that Past returns.
+// maxPast limits the occurrences of a timed watcher in the result of Past.
 const maxPast = 1000
 
-// ErrNoPast is wrapped when nobody can say what would have fired.
-var ErrNoPast = errors.New("its source does not tell what was before")
+// ErrNoPast is wrapped if past signals cannot be computed.
+var ErrNoPast = errors.New("the source has no history")
 
-// Past is what a watcher, or one that is not made yet, would have fired in
-// [since, until), oldest first. It changes nothing.
+// Past returns what a watcher, stored or not, would have fired in [since, until), oldest first.
+// It writes nothing.
 func (m *Manager) Past(ctx context.Context, s Spec, since, until time.Time) (out []Signal, err error) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -47,5 +47,5 @@ func (m *Manager) Past(ctx context.Context, s Spec, since, until time.Time) (out
 		out, err := w.Past(ctx, since)
 		return slices.DeleteFunc(out, func(s Signal) bool { return !s.At.Before(until) }), err
 	}
-	return nil, fmt.Errorf("%w: there is nothing to try of the kind %s", ErrNoPast, s.Kind)
+	return nil, fmt.Errorf("%w: the kind %s cannot be tested", ErrNoPast, s.Kind)
 }

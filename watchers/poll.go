@@ -15,34 +15,35 @@ import (
 	"hob/platform/provenance"
 )
 
-// The pace of polls.
+// Intervals and limits of polls.
 const (
 	usualEvery  = 15 * time.Minute
 	pollTimeout = 2 * time.Minute
-	// firstRetry is the pause after a failure; it doubles up to longestRetry.
+	// firstRetry is the wait after a failure; it doubles up to longestRetry.
 	firstRetry   = time.Minute
 	longestRetry = 4 * time.Hour
-	// offlineRetry is the longest pause while there is no network, so that work
-	// goes on soon when it is back.
+	// offlineRetry is the longest wait while there is no network, so that polls resume soon
+	// after it is back.
 	offlineRetry = 5 * time.Minute
-	// longestWish is how long a source may ask to be left alone.
+	// longestWish is the longest time for which a source may ask not to be polled.
 	longestWish = 24 * time.Hour
-	// tellAfter failures in a row the owner is told; of what mends itself (no
-	// network, a spent limit) after tellLate.
+	// tellAfter is the number of consecutive failures after which the user is notified.
+	// Failures that usually resolve on their own (no network, a rate limit) are reported after
+	// tellLate.
 	tellAfter = 5
 	tellLate  = 24 * time.Hour
-	// ahead is how far a source's clock may be ahead of ours.
+	// ahead is how far a source's clock may be ahead of the local clock.
 	ahead = time.Minute
 )
 
-// verdict is what came of one poll, for the poller.
+// verdict is the result of one poll, for the poller.
 type verdict struct {
-	gone  bool      // nothing more to do for it, or it starts anew
-	again time.Time // when to ask next
-	group time.Time // until when its whole group waits
+	gone  bool      // no more polls: the watcher is removed or restarts
+	again time.Time // time of the next poll
+	group time.Time // until then no watcher of the group is polled
 }
 
-// poll asks the source of one watcher and keeps what it found.
+// poll polls the source of one watcher and stores the result.
 func (m *Manager) poll(ctx context.Context, id string, told *told) verdict {
 	r, err := selectRow(m.opt.Store.Reader(ctx), id)
 	if err == nil && r.State != Active {
@@ -72,7 +73,7 @@ func (m *Manager) poll(ctx context.Context, id string, told *told) verdict {
 	return m.keep(ctx, r.Spec, p, found, m.everyOf(made, r.Spec), told)
 }
 
-// ask makes the driver's side and polls it. A panic in a driver is an error of it.
+// ask builds the driver's side and polls it. It returns a panic of the driver as an error.
 func (m *Manager) ask(ctx context.Context, spec Spec, p poll, told *told) (made Polled, found Found, err error) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -86,7 +87,7 @@ func (m *Manager) ask(ctx context.Context, spec Spec, p poll, told *told) (made 
 	}
 	made, ok := built.(Polled)
 	if !ok {
-		return nil, Found{}, fmt.Errorf("%w: its stored form does not fit its kind", ErrPermanent)
+		return nil, Found{}, fmt.Errorf("%w: the stored watcher does not fit its kind", ErrPermanent)
 	}
 	limited, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
@@ -97,7 +98,7 @@ func (m *Manager) ask(ctx context.Context, spec Spec, p poll, told *told) (made 
 	return made, found, err
 }
 
-// everyOf is how often to ask a watcher.
+// everyOf returns the poll interval of a watcher.
 func (m *Manager) everyOf(made Polled, spec Spec) time.Duration {
 	checked, err := spec.Pace.parse()
 	every := checked.every
@@ -109,8 +110,7 @@ func (m *Manager) everyOf(made Polled, spec Spec) time.Duration {
 	return max(every, m.opt.MinEvery)
 }
 
-// keep commits what a poll found, if there is anything to keep, and says when to
-// ask next.
+// keep commits the result of a poll and returns the time of the next one.
 func (m *Manager) keep(ctx context.Context, spec Spec, p poll, found Found, every time.Duration, told *told) verdict {
 	now := time.Now()
 	v := verdict{again: found.sooner(now.Add(max(every+rand.N(every/10+1), min(found.Wait, longestWish))), now)}
@@ -132,7 +132,7 @@ func (m *Manager) keep(ctx context.Context, spec Spec, p poll, found Found, ever
 		return verdict{gone: true}
 	default:
 		m.trouble(ctx, told, spec.ID, err)
-		v.again = now.Add(m.retry(spec, told.unkept(), err)) // the source is not to suffer for it
+		v.again = now.Add(m.retry(spec, told.unkept(), err)) // a failing database must not cause more requests
 	}
 	return v
 }
@@ -167,7 +167,7 @@ func (m *Manager) commitPoll(ctx context.Context, spec Spec, p poll, fresh []Sig
 	})
 }
 
-// firing counts what fires besides notices; at is 0 when nothing does.
+// firing counts the signals that are not notices. at is 0 without any.
 func firing(run []Signal, now time.Time) (n int, at int64) {
 	for _, s := range run {
 		if !s.Notice {
@@ -177,7 +177,7 @@ func firing(run []Signal, now time.Time) (n int, at int64) {
 	return n, at
 }
 
-// fireWith commits signals with what save writes, or save alone.
+// fireWith commits the signals together with the writes of save, or only save without signals.
 func (m *Manager) fireWith(ctx context.Context, id string, signals []Signal, save func(*store.Tx) error) error {
 	if len(signals) == 0 {
 		return m.opt.Store.Write(ctx, save)
@@ -194,8 +194,8 @@ func (m *Manager) fireWith(ctx context.Context, id string, signals []Signal, sav
 	return err
 }
 
-// news are the signals to fire, oldest first: at the baseline only what is dated
-// after the beginning.
+// news returns the signals to fire, oldest first. At the baseline only signals dated after the
+// start of the watcher fire.
 func (m *Manager) news(p *poll, fresh []Signal, now time.Time) []Signal {
 	var out []Signal
 	for _, s := range fresh {
@@ -214,8 +214,8 @@ func (m *Manager) news(p *poll, fresh []Signal, now time.Time) []Signal {
 	return out
 }
 
-// limit keeps what may still fire today. The first time on a day that something
-// is left out, a notice takes its place.
+// limit returns the signals that may still fire today. The first time a signal is dropped on a
+// day, a notice is added.
 func (m *Manager) limit(spec Spec, p *poll, fire []Signal, now time.Time) []Signal {
 	if day := now.In(m.opt.Zone()).Format(time.DateOnly); day != p.day {
 		p.day, p.fired, p.left = day, 0, 0
@@ -240,7 +240,7 @@ func (m *Manager) limit(spec Spec, p *poll, fire []Signal, now time.Time) []Sign
 	if len(rest) > 0 && p.left == 0 {
 		run = append(run, Signal{
 			Key: spec.ID + "/limit@" + p.day, At: now, Notice: true, Source: sourceOf(spec),
-			Text:    fmt.Sprintf("%s has fired %d times today, which is its limit: the rest of today is left out.", m.label(spec), most),
+			Text:    fmt.Sprintf("%s has fired %d times today, its daily limit. I skip the rest of today.", m.label(spec), most),
 			Payload: payload(map[string]any{"limit": most, "day": p.day}),
 		})
 	}
@@ -248,17 +248,17 @@ func (m *Manager) limit(spec Spec, p *poll, fire []Signal, now time.Time) []Sign
 	return run
 }
 
-// back is the notice that a source works again.
+// back returns the notice that a source works again.
 func (m *Manager) back(spec Spec, p poll, now time.Time) Signal {
 	return Signal{
 		Key: spec.ID + "/back@" + p.since.Format(time.RFC3339Nano), At: now, Notice: true, Source: sourceOf(spec),
-		Text:    fmt.Sprintf("Watching %s works again (it did not since %s).", m.label(spec), clockTime(p.since, now, m.opt.Zone())),
+		Text:    fmt.Sprintf("Watching %s works again (it had failed since %s).", m.label(spec), clockTime(p.since, now, m.opt.Zone())),
 		Payload: payload(map[string]any{"failing_since": p.since.Format(time.RFC3339)}),
 	}
 }
 
-// pollFailed records a failure, says when to try again and, when it stays, tells
-// the owner once. What the watcher found all the same fires.
+// pollFailed records a failure and returns the time of the next attempt. It notifies the user
+// once if the failure persists. Signals that the watcher found despite the failure fire.
 func (m *Manager) pollFailed(ctx context.Context, spec Spec, p poll, found Found, cause error) verdict {
 	now := time.Now()
 	if p.fails++; p.fails == 1 {
@@ -274,18 +274,18 @@ func (m *Manager) pollFailed(ctx context.Context, spec Spec, p poll, found Found
 	}
 	v.again = found.sooner(v.again, now)
 	p.notBefore, p.cursor = v.again, nil
-	m.opt.Log.Warn("watcher's source does not answer", "watcher", spec.ID, "fails", p.fails, "again", v.again.UTC().Format(time.RFC3339), "err", cause)
+	m.opt.Log.Warn("poll failed", "watcher", spec.ID, "fails", p.fails, "again", v.again.UTC().Format(time.RFC3339), "err", cause)
 	text := phrase.Cut(cause.Error(), 500)
 	fresh, err := unknown(m.opt.Store.Reader(ctx), spec.ID, found.Signals)
 	if err != nil {
-		m.opt.Log.Error("what a watcher found is not known to be new", "watcher", spec.ID, "err", err)
+		m.opt.Log.Error("known keys not read", "watcher", spec.ID, "err", err)
 	}
 	signals := m.limit(spec, &p, m.news(&p, fresh, now), now)
 	if !p.told && stays(p, cause, now) {
 		p.told = true
 		signals = append(signals, Signal{
 			Key: spec.ID + "/trouble@" + p.since.Format(time.RFC3339Nano), At: now, Notice: true, Source: provenance.Outside,
-			Text: fmt.Sprintf("There is a problem with watching %s: %s. I go on trying, and tell you when it works again.",
+			Text: fmt.Sprintf("There is a problem with watching %s: %s. I keep trying and will notify you when it works again.",
 				m.label(spec), phrase.Cut(text, 300)),
 			Payload: payload(map[string]any{"error": text, "failing_since": p.since.Format(time.RFC3339)}),
 		})
@@ -305,14 +305,14 @@ func (m *Manager) pollFailed(ctx context.Context, spec Spec, p poll, found Found
 	switch {
 	case errors.Is(err, errGone) || errors.Is(err, ErrNotFound):
 		return verdict{gone: true}
-	case err != nil && ctx.Err() == nil: // the count is one short, and the next failure is told
+	case err != nil && ctx.Err() == nil: // the count is one short; the next failure is reported
 		v.again = earlier(v.again, now.Add(firstRetry))
-		m.opt.Log.Error("failure of a watcher not recorded", "watcher", spec.ID, "err", err)
+		m.opt.Log.Error("poll failure not recorded", "watcher", spec.ID, "err", err)
 	}
 	return v
 }
 
-// stays reports whether a failure is one that the owner should know of.
+// stays reports whether the user should be notified of a failure.
 func stays(p poll, cause error, now time.Time) bool {
 	_, asked := errors.AsType[*LaterError](cause)
 	if asked || errors.Is(cause, ErrOffline) {
@@ -321,7 +321,7 @@ func stays(p poll, cause error, now time.Time) bool {
 	return p.fails >= tellAfter
 }
 
-// retry is the pause after a number of failures, with half of it random.
+// retry returns the wait after a number of failures; half of it is random.
 func (m *Manager) retry(spec Spec, fails int, cause error) time.Duration {
 	longest := longestRetry
 	if errors.Is(cause, ErrOffline) {

@@ -29,7 +29,7 @@ func (h *house) state(id string, to watchers.State) {
 	}
 }
 
-// A disk that is full is no reason to ask everybody every few seconds.
+// A full disk does not shorten the poll interval.
 func TestPolledCannotBeKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
@@ -79,7 +79,7 @@ func TestPolledResumeAsksAtOnce(t *testing.T) {
 	})
 }
 
-// A database that cannot be read for a moment breaks nothing.
+// A temporary read error of the database breaks no watcher.
 func TestPolledReadErrorAtStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
@@ -99,7 +99,7 @@ func TestPolledReadErrorAtStart(t *testing.T) {
 	})
 }
 
-// A source that makes things up does not fill the disk.
+// A source that invents items does not fill the disk.
 func TestPolledTooManyKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
@@ -113,13 +113,13 @@ func TestPolledTooManyKeys(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		h.stop()
-		if got := h.get(w.ID); got.State != watchers.Broken || !strings.Contains(got.LastError, "200000 things") || len(h.keys()) > 0 {
+		if got := h.get(w.ID); got.State != watchers.Broken || !strings.Contains(got.LastError, "200000 items") || len(h.keys()) > 0 {
 			t.Errorf("%s (%s), fired %v", got.State, got.LastError, h.keys())
 		}
 	})
 }
 
-// What was erased from a cursor does not come back with a poll that fails.
+// Text erased from a cursor does not return with a failing poll.
 func TestPolledFailureKeepsCursor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
@@ -130,7 +130,7 @@ func TestPolledFailureKeepsCursor(t *testing.T) {
 		s.mu.Lock()
 		s.take, s.err = 11*time.Minute, errors.New("no answer")
 		s.mu.Unlock()
-		time.Sleep(12 * time.Minute) // it is being asked
+		time.Sleep(12 * time.Minute) // a poll is running
 		h.exec("UPDATE watcher_polls SET cursor = '7' WHERE watcher = ?", w.ID)
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
@@ -144,7 +144,7 @@ func TestPolledFailureKeepsCursor(t *testing.T) {
 	})
 }
 
-// What a watcher says of itself is not left out by the limit of a day.
+// The daily limit does not drop a watcher's notices about itself.
 func TestPolledNoticeBeyondTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}

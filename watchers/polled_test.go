@@ -27,9 +27,9 @@ type source struct {
 	lines  []line
 	err    error
 	polls  []time.Time
-	now    int // polls in work
+	now    int // polls in progress
 	most   int
-	take   time.Duration // how long a poll takes
+	take   time.Duration // duration of a poll
 	extra  watchers.Found
 	blind  watchers.Found // with err
 	firsts int
@@ -154,8 +154,7 @@ func TestPolledBaseline(t *testing.T) {
 	})
 }
 
-// What happened between the creation and the first look is news when the source
-// says when it happened.
+// Items dated between the creation and the first poll are new.
 func TestPolledCreatedOffline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
@@ -176,7 +175,7 @@ func TestPolledCreatedOffline(t *testing.T) {
 	})
 }
 
-// A key fires once for ever: also when it goes and comes back, and over a pause.
+// A key fires once, also if the item disappears and returns, and across a pause.
 func TestPolledKeysFireOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
@@ -282,7 +281,7 @@ func TestPolledWake(t *testing.T) {
 	})
 }
 
-// The keys of the pace may stand among those of the kind.
+// The keys of the pace may appear among those of the kind.
 func TestPaceInConfig(t *testing.T) {
 	h := newHouse(t, &source{})
 	s := h.create("source", `{"name":"x","every":"2h","active_hours":"Mon-Fri 08:00-18:00","per_day":3}`)
@@ -337,7 +336,7 @@ func TestPolledActiveHours(t *testing.T) {
 	})
 }
 
-// Outside of the hours nothing is lost.
+// Outside of the hours no item is lost.
 func TestPolledFindsAfterTheNight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
@@ -372,7 +371,7 @@ func TestPolledDailyLimit(t *testing.T) {
 				s.add(fmt.Sprint(day, " ", i), time.Time{})
 				time.Sleep(20 * time.Minute)
 			}
-			h.stop() // the count is of the day, not of the process
+			h.stop() // the count is per day, not per process
 			h.start()
 			s.add(fmt.Sprint(day, " late"), time.Time{})
 			time.Sleep(24*time.Hour - 200*time.Minute)
@@ -386,7 +385,7 @@ func TestPolledDailyLimit(t *testing.T) {
 		for _, n := range h.sink.Notices() {
 			notices = append(notices, n.Text)
 		}
-		say := "The lines has fired 3 times today, which is its limit: the rest of today is left out."
+		say := "The lines has fired 3 times today, its daily limit. I skip the rest of today."
 		if diff := cmp.Diff([]string{say, say}, notices); diff != "" {
 			t.Error(diff)
 		}
@@ -404,7 +403,7 @@ func TestPolledFailures(t *testing.T) {
 		notices        int
 		wantIn, longer string
 	}{
-		{"an answer that is none", func() error { return errors.New("status 500") }, 8, 14, 1, "status 500", ""},
+		{"an invalid answer", func() error { return errors.New("status 500") }, 8, 14, 1, "status 500", ""},
 		{"no network", func() error { return fmt.Errorf("look up: %w", watchers.ErrOffline) }, 70, 150, 0, "", ""},
 		{"asked to wait", func() error { return watchers.Later(time.Now().Add(2*time.Hour), errors.New("too many")) }, 3, 12, 0, "", ""},
 	} {
@@ -420,7 +419,7 @@ func TestPolledFailures(t *testing.T) {
 				for range 6 {
 					time.Sleep(time.Hour)
 					synctest.Wait()
-					h.stop() // a restart does not forget
+					h.stop() // a restart keeps the schedule
 					h.start()
 				}
 				if n := s.count() - before; n < c.least || n > c.most {
@@ -475,7 +474,7 @@ func TestPolledPermanent(t *testing.T) {
 		synctest.Wait()
 		h.stop()
 		if got := h.get(w.ID); got.State != watchers.Broken || s.count() != 1 || len(h.sink.Troubles()) != 1 {
-			t.Errorf("%+v, asked %d times, told %v", got, s.count(), h.sink.Troubles())
+			t.Errorf("%+v, asked %d times, reported %v", got, s.count(), h.sink.Troubles())
 		}
 	})
 }
@@ -499,8 +498,7 @@ func TestPolledPanics(t *testing.T) {
 	})
 }
 
-// Few workers, one at a time for each group, and all of a group wait when one is
-// told to.
+// Few workers poll, one watcher per group at a time, and a whole group waits after Later.
 func TestPolledTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		alone := &source{take: time.Second}
@@ -525,7 +523,7 @@ func TestPolledTogether(t *testing.T) {
 		time.Sleep(40 * time.Minute)
 		synctest.Wait()
 		if n := shared.count() - before; n != 0 {
-			t.Errorf("%d more were asked although the host wants to be left alone", n)
+			t.Errorf("%d more polls although the host requested a delay", n)
 		}
 		shared.fail(nil)
 		before = shared.count()
@@ -538,7 +536,7 @@ func TestPolledTogether(t *testing.T) {
 	})
 }
 
-// A restart does not ask everything at once, and what has its baseline keeps it.
+// A restart spreads the first polls, and watchers keep their baseline.
 func TestPolledRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
@@ -577,7 +575,7 @@ func TestPolledEndsWhileAsking(t *testing.T) {
 		s.take = time.Minute
 		s.mu.Unlock()
 		s.add("a", time.Time{})
-		time.Sleep(11 * time.Minute) // it is being asked, or about to
+		time.Sleep(11 * time.Minute) // a poll is running or about to start
 		if err := h.write(func(tx *store.Tx) error { _, err := h.m.CancelTx(tx, w.ID); return err }); err != nil {
 			t.Fatal(err)
 		}
@@ -595,7 +593,7 @@ func TestPolledEndsWhileAsking(t *testing.T) {
 	})
 }
 
-// What a watcher knows while its source is away is told at its time, once.
+// Signals of a watcher whose source is unavailable fire once, at their time.
 func TestPolledKnowsWhileItsSourceIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
@@ -604,7 +602,7 @@ func TestPolledKnowsWhileItsSourceIsAway(t *testing.T) {
 		w := h.create("source", `{}`)
 		time.Sleep(time.Minute)
 		s.fail(errors.New("no answer"))
-		time.Sleep(10 * time.Hour) // by now it is asked every few hours only
+		time.Sleep(10 * time.Hour) // by now it is polled every few hours
 		s.mu.Lock()
 		s.blind.Wake = time.Now().Add(5 * time.Hour)
 		s.mu.Unlock()

@@ -11,9 +11,8 @@ import (
 	"hob/knowledge/store"
 )
 
-// polls is the schema of polled watchers: where they stand, and the digests of
-// the keys that fired or were there at first. Of other watchers it has what fired
-// today.
+// polls is the schema of polled watchers: their positions, and the digests of the keys that
+// fired or existed at the baseline. For other watchers it stores the firings of the day.
 const polls = `ALTER TABLE watchers ADD COLUMN every TEXT NOT NULL DEFAULT '';
 ALTER TABLE watchers ADD COLUMN active_hours TEXT NOT NULL DEFAULT '';
 ALTER TABLE watchers ADD COLUMN per_day INTEGER NOT NULL DEFAULT 0;
@@ -40,17 +39,17 @@ CREATE TABLE watcher_keys (
 // poll is a row of watcher_polls.
 type poll struct {
 	watcher   string
-	life      int64 // counts the beginnings: what an earlier one found is not kept
+	life      int64 // number of starts: results of an earlier life are discarded
 	begun     time.Time
-	based     bool // the baseline was taken
+	based     bool // the baseline exists
 	cursor    json.RawMessage
 	notBefore time.Time
-	fails     int // in a row
+	fails     int // consecutive failures
 	since     time.Time
-	told      bool // the owner knows that it fails
+	told      bool // the user was notified of the failure
 	day       string
 	fired     int // on that day
-	left      int // left out on that day
+	left      int // dropped on that day
 }
 
 func selectPoll(q store.Querier, id string) (poll, error) {
@@ -73,14 +72,13 @@ func selectPoll(q store.Querier, id string) (poll, error) {
 	return p, nil
 }
 
-// beginPoll makes a watcher stand at its beginning. The keys that it knows stay:
-// what fired once never fires again.
+// beginPoll resets a watcher to its start. Known keys stay: no key fires twice.
 func beginPoll(tx *store.Tx, id string, now time.Time) error {
 	_, err := tx.Exec(`INSERT INTO watcher_polls (watcher, begun_at) VALUES (?, ?)
 		ON CONFLICT (watcher) DO UPDATE SET life = life + 1, begun_at = excluded.begun_at, based = 0, cursor = '',
 		not_before = 0, fails = 0, failing_since = 0, told = 0`, id, store.Millis(now))
 	if err != nil {
-		return fmt.Errorf("watchers: begin: %w", err)
+		return fmt.Errorf("watchers: begin poll: %w", err)
 	}
 	return nil
 }
@@ -88,14 +86,14 @@ func beginPoll(tx *store.Tx, id string, now time.Time) error {
 func forgetPoll(tx *store.Tx, id string) error {
 	for _, table := range []string{"watcher_polls", "watcher_keys", "watcher_held", "watcher_passed", "watcher_silences"} {
 		if _, err := tx.Exec("DELETE FROM "+table+" WHERE watcher = ?", id); err != nil {
-			return fmt.Errorf("watchers: forget progress: %w", err)
+			return fmt.Errorf("watchers: delete progress: %w", err)
 		}
 	}
 	return nil
 }
 
-// save writes the row, unless the watcher began anew meanwhile. A cursor of nil
-// leaves the stored one, from which something may have been erased since.
+// save writes the row, unless the watcher restarted in the meantime. A nil cursor keeps the
+// stored one, which an erasure may have changed.
 func (p *poll) save(tx *store.Tx) error {
 	var cursor any
 	if p.cursor != nil {
@@ -107,24 +105,24 @@ func (p *poll) save(tx *store.Tx) error {
 		p.day, p.fired, p.left, p.watcher, p.life))
 }
 
-// count writes how much fired today for a watcher that is not polled.
+// count writes today's firings of a watcher that is not polled.
 func (p *poll) count(tx *store.Tx) error {
 	_, err := tx.Exec(`INSERT INTO watcher_polls (watcher, begun_at, day, fired_today, left_today) VALUES (?, 0, ?, ?, ?)
 		ON CONFLICT (watcher) DO UPDATE SET day = excluded.day, fired_today = excluded.fired_today, left_today = excluded.left_today`,
 		p.watcher, p.day, p.fired, p.left)
 	if err != nil {
-		return fmt.Errorf("watchers: count what fires: %w", err)
+		return fmt.Errorf("watchers: count firings: %w", err)
 	}
 	return nil
 }
 
-// digest stands for a key: short, and not the text of others.
+// digest returns a short hash of a key. It hides the text, which others may have written.
 func digest(key string) []byte {
 	sum := sha256.Sum256([]byte(key))
 	return sum[:16]
 }
 
-// unknown returns the signals whose keys the watcher has not met, each once.
+// unknown returns the signals with keys that are new to the watcher, without duplicates.
 func unknown(q store.Querier, id string, signals []Signal) ([]Signal, error) {
 	var out []Signal
 	seen := map[string]bool{}
@@ -135,7 +133,7 @@ func unknown(q store.Querier, id string, signals []Signal) ([]Signal, error) {
 		seen[s.Key] = true
 		var n int
 		if err := q.QueryRow("SELECT count(*) FROM watcher_keys WHERE watcher = ? AND key = ?", id, digest(s.Key)).Scan(&n); err != nil {
-			return nil, fmt.Errorf("watchers: look for a key: %w", err)
+			return nil, fmt.Errorf("watchers: read key: %w", err)
 		}
 		if n == 0 {
 			out = append(out, s)
@@ -144,14 +142,14 @@ func unknown(q store.Querier, id string, signals []Signal) ([]Signal, error) {
 	return out, nil
 }
 
-// maxKeys is how many things a watcher may meet. A source that makes them up
-// would fill the disk.
+// maxKeys limits the keys of one watcher. A source that invents keys could otherwise fill the
+// disk.
 const maxKeys = 200_000
 
 func learn(tx *store.Tx, id string, signals []Signal) error {
 	for _, s := range signals {
 		if _, err := tx.Exec("INSERT OR IGNORE INTO watcher_keys (watcher, key) VALUES (?, ?)", id, digest(s.Key)); err != nil {
-			return fmt.Errorf("watchers: keep a key: %w", err)
+			return fmt.Errorf("watchers: store key: %w", err)
 		}
 	}
 	if len(signals) == 0 {
@@ -162,7 +160,7 @@ func learn(tx *store.Tx, id string, signals []Signal) error {
 		return fmt.Errorf("watchers: count keys: %w", err)
 	}
 	if n > maxKeys {
-		return fmt.Errorf("%w: its source has named more than %d things, which is all that can be remembered; make a new one that asks for less", ErrPermanent, maxKeys)
+		return fmt.Errorf("%w: its source has returned more than %d items, the limit; create a new watcher with narrower conditions", ErrPermanent, maxKeys)
 	}
 	return nil
 }

@@ -12,12 +12,11 @@ import (
 	"hob/platform/provenance"
 )
 
-// ErrNotFound is wrapped when there is no watcher with an id or such words.
-var ErrNotFound = errors.New("no such watcher")
+// ErrNotFound is wrapped if no watcher matches an id or words.
+var ErrNotFound = errors.New("watcher not found")
 
-// tables is the schema of the manager. next_at is the next nominal time that
-// has not been handled, last_at the newest that was; both only for kinds that
-// fire at a time.
+// tables is the schema of the manager. next_at is the next nominal time that has not been
+// handled, last_at the newest that was; timed kinds only.
 const tables = `CREATE TABLE watchers (
 	id TEXT PRIMARY KEY,
 	kind TEXT NOT NULL,
@@ -38,25 +37,24 @@ const tables = `CREATE TABLE watchers (
 ) WITHOUT ROWID;
 CREATE INDEX watchers_next ON watchers (state, next_at);`
 
-// makers says who set a watcher up.
+// makers stores which agent set a watcher up.
 const makers = `ALTER TABLE watchers ADD COLUMN agent TEXT NOT NULL DEFAULT ''`
 
-// sources says where it comes from, see Spec.Source.
+// sources stores the origin of a watcher, see Spec.Source.
 const sources = `ALTER TABLE watchers ADD COLUMN source TEXT NOT NULL DEFAULT ''`
 
-// zones says in which zone next_at and last_at were computed; "" is the one of
-// now.
+// zones stores the zone in which next_at and last_at were computed; "" means the current zone.
 const zones = `ALTER TABLE watchers ADD COLUMN zone TEXT NOT NULL DEFAULT ''`
 
 const columns = "id, kind, title, config, mode, action, report, missed, provenance, state, created_at, fired_at, fired, next_at, last_at, last_error, agent, every, active_hours, per_day, source, zone"
 
-// row is a Spec with what only the manager needs.
+// row is a Spec with internal fields of the manager.
 type row struct {
 	Spec
 	lastAt time.Time
 }
 
-// Filter chooses watchers; an empty field admits everything.
+// Filter selects watchers; an empty field matches all.
 type Filter struct {
 	Kinds  []string
 	Modes  []Mode
@@ -138,11 +136,11 @@ func insertRow(tx *store.Tx, s Spec) error {
 	return nil
 }
 
-// errGone: the watcher was cancelled, paused or changed while it was firing.
-// Nothing of that firing is kept.
-var errGone = errors.New("the watcher was cancelled or paused meanwhile")
+// errGone is returned if the watcher was cancelled, paused or changed while it fired. The
+// firing is rolled back.
+var errGone = errors.New("the watcher was cancelled or paused in the meantime")
 
-// one turns an update that found no row into errGone.
+// one returns errGone for an update that matched no row.
 func one(r sql.Result, err error) error {
 	if err != nil {
 		return fmt.Errorf("watchers: store: %w", err)
@@ -153,5 +151,5 @@ func one(r sql.Result, err error) error {
 	return nil
 }
 
-// sourceOf is the source of a text that the manager made from a spec.
+// sourceOf returns the provenance of a text that the manager built from a spec.
 func sourceOf(s Spec) provenance.Source { return provenance.Worst(provenance.Hob, s.Provenance) }

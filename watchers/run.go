@@ -15,25 +15,25 @@ import (
 // keepDone is how long a finished watcher stays in the list.
 const keepDone = 90 * 24 * time.Hour
 
-// loop is one Run: its goroutine owns the clock and starts and stops the
-// event-driven watchers, each of which has a goroutine of its own.
+// loop is the state of one Run. Its goroutine owns the clock, and it starts and stops the
+// event-driven watchers, each in a separate goroutine.
 type loop struct {
 	m       *Manager
 	clock   *clock
 	running map[string]*runner
 	wg      sync.WaitGroup
 	zone    *time.Location
-	looked  time.Time // when the clock was last compared
+	looked  time.Time // time of the last clock comparison
 	told    map[string]*told
 	poller  *poller
-	held    map[string]hours // watchers that hold something, and when they may tell it
+	held    map[string]hours // active hours of the watchers with deferred signals
 }
 
-// Run makes the watchers work until ctx ends; it returns when all have ended.
-// One Run at a time.
+// Run runs the watchers until ctx ends and returns when all have ended. Only one Run at a time
+// is allowed.
 func (m *Manager) Run(ctx context.Context) error {
 	if m.opt.Sink == nil {
-		return errors.New("watchers: run without a sink")
+		return errors.New("watchers: run: sink is missing")
 	}
 	m.mu.Lock()
 	if m.running {
@@ -56,7 +56,7 @@ func (m *Manager) Run(ctx context.Context) error {
 		m.mu.Unlock()
 	}()
 	if err := l.load(ctx); err != nil {
-		if ctx.Err() != nil { // told to end before it began
+		if ctx.Err() != nil { // cancelled before the start
 			return nil
 		}
 		return err
@@ -115,8 +115,8 @@ func (l *loop) prune(ctx context.Context) error {
 	})
 }
 
-// apply looks at the rows that changed. It returns how long to wait before
-// another look when the database could not be read, 0 when all is well.
+// apply processes changed rows. It returns how long to wait before a retry if the database
+// could not be read, and 0 on success.
 func (l *loop) apply(ctx context.Context) time.Duration {
 	l.m.mu.Lock()
 	ids := maps.Clone(l.m.dirty)
@@ -149,7 +149,7 @@ func (l *loop) apply(ctx context.Context) time.Duration {
 			l.drop(id)
 			delete(l.told, id)
 		case ctx.Err() == nil:
-			l.m.opt.Log.Error("watcher not read, trying again", "watcher", id, "err", err)
+			l.m.opt.Log.Error("watcher not read, retrying", "watcher", id, "err", err)
 			l.m.mark(id, restart)
 			again = time.Second
 		}
@@ -177,21 +177,20 @@ func (l *loop) place(ctx context.Context, r row) {
 		return
 	}
 	if _, ok := made.(Hearer); ok && err == nil {
-		return // it works when there is a message
+		return // message watchers run when a message arrives
 	}
 	if polled, ok := made.(Polled); ok && err == nil {
 		l.poll(ctx, r, polled)
 		return
 	}
 	if _, timed := made.(Timed); !timed && r.NextAt.IsZero() && !errors.Is(err, ErrPermanent) {
-		l.start(ctx, r.Spec) // also when New failed: it is tried again there
+		l.start(ctx, r.Spec) // also after a failed New: start retries it
 		return
 	}
 	l.m.breakDown(ctx, r.Spec, err)
 }
 
-// poll hands a watcher to the poller. One that has no baseline yet is asked at
-// once.
+// poll passes a watcher to the poller. A watcher without a baseline is polled immediately.
 func (l *loop) poll(ctx context.Context, r row, made Polled) {
 	p, err := selectPoll(l.m.opt.Store.Reader(ctx), r.ID)
 	checked, perr := r.Pace.parse()
@@ -201,12 +200,12 @@ func (l *loop) poll(ctx context.Context, r row, made Polled) {
 	}
 	due := time.Now().Round(0)
 	switch {
-	case err != nil: // it is read again then
+	case err != nil: // the row is read again at that time
 		due = due.Add(firstRetry)
 	case p.based || p.fails > 0:
 		due = l.poller.spread(l.m.everyOf(made, r.Spec)).Round(0)
 	}
-	if most := time.Now().Add(longestWish); p.notBefore.Before(most) { // else the clock was wrong then
+	if most := time.Now().Add(longestWish); p.notBefore.Before(most) { // a later time was computed by a wrong clock
 		due = later(due, p.notBefore)
 	}
 	group := ""
@@ -216,8 +215,7 @@ func (l *loop) poll(ctx context.Context, r row, made Polled) {
 	l.poller.set(r.ID, checked.hours, group, due, l.told[r.ID])
 }
 
-// tick fires what is due and returns how long to sleep, -1 for as long as
-// nothing changes.
+// tick fires the due watchers and returns how long to sleep, or -1 until a row changes.
 func (l *loop) tick(ctx context.Context) time.Duration {
 	now := time.Now()
 	jump := jumped(l.looked, now)
@@ -226,8 +224,8 @@ func (l *loop) tick(ctx context.Context) time.Duration {
 	return l.clock.wait(time.Now())
 }
 
-// at does what is to be done at now, when the wall clock moved by jump more than
-// time passed since the last look.
+// at runs the due work at now. jump is how far the wall clock moved beyond the elapsed time
+// since the last check.
 func (l *loop) at(ctx context.Context, now time.Time, jump time.Duration) {
 	l.compare(ctx, now, jump)
 	for t := l.clock.first(now); t != nil && ctx.Err() == nil; t = l.clock.first(now) {
@@ -235,7 +233,7 @@ func (l *loop) at(ctx context.Context, now time.Time, jump time.Duration) {
 	}
 }
 
-// compare notices a wall clock that jumped and a zone that changed.
+// compare detects a jump of the wall clock and a change of the zone.
 func (l *loop) compare(ctx context.Context, now time.Time, jump time.Duration) {
 	if jump > smallJump || jump < -smallJump {
 		l.m.opt.Log.Info("wall clock jumped", "by", jump.Round(time.Second).String())
@@ -262,7 +260,7 @@ func (l *loop) rebase(ctx context.Context, now time.Time) {
 	}
 }
 
-// fire handles what one timed watcher has due at now.
+// fire runs the due occurrences of one timed watcher.
 func (l *loop) fire(ctx context.Context, t *timer, now time.Time) {
 	var b batch
 	zone := l.m.inOneZone(func() { b = plan(t.timed, t.spec.Missed, t.next, now) })
@@ -275,7 +273,7 @@ func (l *loop) fire(ctx context.Context, t *timer, now time.Time) {
 	var err error
 	if signals := b.signals(l.m.label(t.spec), t.spec, now, zone); len(signals) > 0 {
 		err = l.m.opt.Sink.Fire(ctx, t.spec.ID, signals, save)
-	} else { // the time was left out
+	} else { // the occurrence was excluded
 		err = l.m.opt.Store.Write(ctx, save)
 	}
 	id := t.spec.ID
@@ -300,7 +298,7 @@ func (l *loop) fire(ctx context.Context, t *timer, now time.Time) {
 	l.clock.moved(t)
 }
 
-// save records in the transaction of the signals what the batch handled.
+// save records what the batch handled, in the transaction of the signals.
 func (b batch) save(tx *store.Tx, t *timer, now time.Time, zone *time.Location) error {
 	state, firedAt := Active, store.Millis(t.spec.FiredAt)
 	if b.next.IsZero() {

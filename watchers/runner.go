@@ -13,16 +13,16 @@ import (
 	"hob/knowledge/store"
 )
 
-// The pace of restarts.
+// Intervals of restarts.
 const (
 	firstBackoff = time.Second
 	maxBackoff   = 5 * time.Minute
-	// healthyAfter is how long a restarted watcher must work before its last
-	// error counts as over.
+	// healthyAfter is how long a restarted watcher must run before its last error counts as
+	// resolved.
 	healthyAfter = time.Minute
 )
 
-// backoff is the wait before try n+1: doubling, with half of it random.
+// backoff returns the wait before attempt n+1. It doubles, and half of it is random.
 func backoff(n int) time.Duration {
 	d := maxBackoff
 	if n < 10 {
@@ -31,7 +31,7 @@ func backoff(n int) time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
-// runner is one event-driven watcher at work.
+// runner is one running event-driven watcher.
 type runner struct {
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -46,7 +46,7 @@ func (r *runner) ended() bool {
 	}
 }
 
-// start runs a watcher in its own goroutine, after the one it replaces ended.
+// start runs a watcher in its own goroutine after the watcher it replaces has ended.
 func (l *loop) start(ctx context.Context, spec Spec) {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &runner{cancel: cancel, done: make(chan struct{})}
@@ -62,7 +62,7 @@ func (l *loop) start(ctx context.Context, spec Spec) {
 	})
 }
 
-// supervise runs a watcher again and again until ctx ends or it is broken.
+// supervise restarts a watcher until ctx ends or the watcher is broken.
 func (m *Manager) supervise(ctx context.Context, spec Spec, told *told) {
 	for fails := 0; ctx.Err() == nil; {
 		started := time.Now()
@@ -74,7 +74,7 @@ func (m *Manager) supervise(ctx context.Context, spec Spec, told *told) {
 			m.breakDown(ctx, spec, err)
 			return
 		case err == nil:
-			err = fmt.Errorf("the %s watcher stopped without saying why", spec.Kind)
+			err = fmt.Errorf("the %s watcher stopped without an error", spec.Kind)
 		}
 		if time.Since(started) >= healthyAfter {
 			fails = 0
@@ -90,7 +90,7 @@ func (m *Manager) supervise(ctx context.Context, spec Spec, told *told) {
 	}
 }
 
-// attempt is one life of a watcher. A panic in a driver is an error of it.
+// attempt runs a watcher once. It returns a panic of the driver as an error.
 func (m *Manager) attempt(ctx context.Context, spec Spec, told *told, failed bool) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -107,7 +107,7 @@ func (m *Manager) attempt(ctx context.Context, spec Spec, told *told, failed boo
 		defer well.Stop()
 	}
 	w, ok := made.(Watcher)
-	if !ok { // it could not be made at first, and is of another nature
+	if !ok { // New failed at first, and the kind is not event-driven
 		m.mark(spec.ID, true)
 		return errGone
 	}
@@ -116,7 +116,7 @@ func (m *Manager) attempt(ctx context.Context, spec Spec, told *told, failed boo
 	})
 }
 
-// reporter is what a watcher calls that goes on, but not with everything.
+// reporter returns the function with which a watcher reports that it works only in part.
 func (m *Manager) reporter(told *told) func(context.Context, string, error) {
 	return func(ctx context.Context, id string, err error) {
 		if err == nil {
@@ -130,8 +130,8 @@ func (m *Manager) reporter(told *told) func(context.Context, string, error) {
 	}
 }
 
-// commit saves a watcher's progress with its signals, of which it keeps what may
-// still fire today, unless it was cancelled or paused meanwhile.
+// commit stores a watcher's progress with the signals that may still fire today, unless the
+// watcher was cancelled or paused in the meantime.
 func (m *Manager) commit(ctx context.Context, spec Spec, signals []Signal, save func(*store.Tx) error) error {
 	p, err := selectPoll(m.opt.Store.Reader(ctx), spec.ID)
 	if err != nil && !errors.Is(err, ErrNotFound) {
@@ -160,7 +160,7 @@ func (m *Manager) commit(ctx context.Context, spec Spec, signals []Signal, save 
 	return err
 }
 
-// recovered makes the loop forget a watcher's last error.
+// recovered makes the loop clear a watcher's last error.
 func (m *Manager) recovered(id string, told *told) {
 	if !told.reset() {
 		return
@@ -173,12 +173,12 @@ func (m *Manager) recovered(id string, told *told) {
 	m.nudge()
 }
 
-// trouble logs an error and tells the owner once per kind of error.
+// trouble logs an error and notifies the user once per kind of error.
 func (m *Manager) trouble(ctx context.Context, told *told, id string, err error) {
 	if ctx.Err() != nil {
 		return
 	}
-	m.opt.Log.Warn("watcher in trouble", "watcher", id, "err", err)
+	m.opt.Log.Warn("watcher failed", "watcher", id, "err", err)
 	if !told.first(err) {
 		return
 	}
@@ -186,10 +186,10 @@ func (m *Manager) trouble(ctx context.Context, told *told, id string, err error)
 	m.opt.Sink.Trouble(ctx, id, err)
 }
 
-// breakDown stops a watcher for good.
+// breakDown stops a watcher permanently, until the user resumes it.
 func (m *Manager) breakDown(ctx context.Context, spec Spec, cause error) {
 	if cause == nil {
-		cause = fmt.Errorf("%w: its stored form does not fit its kind", ErrPermanent)
+		cause = fmt.Errorf("%w: the stored watcher does not fit its kind", ErrPermanent)
 	}
 	m.opt.Log.Error("watcher broken", "watcher", spec.ID, "err", cause)
 	err := m.opt.Store.Write(ctx, func(tx *store.Tx) error {
@@ -198,7 +198,7 @@ func (m *Manager) breakDown(ctx context.Context, spec Spec, cause error) {
 	})
 	if err != nil {
 		if ctx.Err() == nil && !errors.Is(err, errGone) {
-			m.opt.Log.Error("broken watcher not recorded", "watcher", spec.ID, "err", err)
+			m.opt.Log.Error("broken state not recorded", "watcher", spec.ID, "err", err)
 		}
 		return
 	}
@@ -211,22 +211,22 @@ func (m *Manager) setError(ctx context.Context, id, text string) {
 		return err
 	})
 	if err != nil && ctx.Err() == nil {
-		m.opt.Log.Error("state of watcher not recorded", "watcher", id, "err", err)
+		m.opt.Log.Error("watcher state not recorded", "watcher", id, "err", err)
 	}
 }
 
-// told remembers which kinds of errors of one watcher the owner knows.
+// told remembers which kinds of errors of one watcher were reported to the user.
 type told struct {
 	mu      sync.Mutex
 	kinds   map[string]bool
-	stored  string // error of an earlier process, which was told then
-	partial bool   // something does not work although the watcher runs
-	lost    int    // how often in a row what was found could not be kept
+	stored  string // error that an earlier process reported
+	partial bool   // the watcher runs, but only in part
+	lost    int    // consecutive failures to store results
 }
 
 func newTold(stored string) *told { return &told{kinds: map[string]bool{}, stored: stored} }
 
-// first reports whether an error is of a kind that was not told yet.
+// first reports whether an error is of a kind that was not reported yet, and records it.
 func (t *told) first(err error) bool {
 	kind := kindOf(err)
 	t.mu.Lock()
@@ -248,7 +248,7 @@ func (t *told) keep() {
 	t.mu.Unlock()
 }
 
-// unkept counts what could not be kept, kept ends the row.
+// unkept counts a failure to store results; kept resets the count.
 func (t *told) unkept() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -262,7 +262,7 @@ func (t *told) kept() {
 	t.mu.Unlock()
 }
 
-// reset forgets the errors, unless something still does not work.
+// reset forgets the errors, unless the watcher still works only in part.
 func (t *told) reset() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -274,7 +274,7 @@ func (t *told) reset() bool {
 	return true
 }
 
-// mended notes that everything works again, and reports whether that is news.
+// mended records that everything works again. It reports whether an error had been reported.
 func (t *told) mended() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -282,8 +282,7 @@ func (t *told) mended() bool {
 	return len(t.kinds) > 0 || t.stored != ""
 }
 
-// kindOf names the root of an error without what changes from one to the next,
-// such as a path.
+// kindOf returns the root of an error without varying parts such as a path.
 func kindOf(err error) string {
 	if n, ok := errors.AsType[syscall.Errno](err); ok {
 		return n.Error()

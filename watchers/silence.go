@@ -11,76 +11,75 @@ import (
 	"hob/platform/phrase"
 )
 
-// The bounds of what is kept about silences.
+// Limits of the stored silences.
 const (
-	// KeepPassed is how many things that were not told are kept of each watcher.
+	// KeepPassed is the number of suppressed items stored per watcher.
 	KeepPassed = 20
-	maxPassed  = 300 // characters of one
+	maxPassed  = 300 // characters per item
 )
 
-// Rule names what held something back.
+// Rule names the rule that suppressed an item.
 type Rule string
 
-// The rules that hold back what a watcher saw.
+// Rules that suppress an item.
 const (
-	RuleBaseline  Rule = "baseline"  // it was there when the watcher began
-	RuleCondition Rule = "condition" // it is none of those that were asked for
-	RuleOld       Rule = "old"       // it is from before the watcher began
-	RulePerDay    Rule = "per_day"   // as many as may have fired on that day
+	RuleBaseline  Rule = "baseline"  // it existed when the watcher began
+	RuleCondition Rule = "condition" // it does not match the conditions
+	RuleOld       Rule = "old"       // it is older than the watcher
+	RulePerDay    Rule = "per_day"   // the daily limit was reached
 )
 
-// The rules that hold a whole watcher.
+// Rules that silence a whole watcher.
 const (
 	RulePaused  Rule = "paused"
 	RuleBroken  Rule = "broken"
 	RuleDone    Rule = "done"
-	RuleFailing Rule = "failing"      // its source does not answer, it waits before it asks again
-	RuleHours   Rule = "active_hours" // it is not asked at this time
-	RuleKnown   Rule = "known"        // all it saw was told before, or was there when it began
-	RuleNothing Rule = "nothing"      // its source had nothing
-	RuleUnasked Rule = "not_asked"    // it was not asked yet since Hob started
+	RuleFailing Rule = "failing"      // its source does not answer and it waits before the next attempt
+	RuleHours   Rule = "active_hours" // outside of its active hours
+	RuleKnown   Rule = "known"        // all items were reported before or existed when it began
+	RuleNothing Rule = "nothing"      // its source had no items
+	RuleUnasked Rule = "not_asked"    // not polled since Hob started
 	RuleNotDue  Rule = "not_due"
 )
 
-// Passed is one thing that a watcher saw and told nobody.
+// Passed is an item that a watcher found and suppressed.
 type Passed struct {
 	Watcher string `json:"watcher"`
 	Rule    Rule   `json:"rule"`
-	// Key names it within the watcher, as a signal's does.
+	// Key identifies the item within the watcher, like the key of a signal.
 	Key string `json:"-"`
-	// Text is what it was, in the words of others; Why what did not fit, in the
-	// owner's.
+	// Text is the untrusted text of the item. Why explains the mismatch in the user's terms.
 	Text string    `json:"text"`
 	Why  string    `json:"why,omitempty"`
 	At   time.Time `json:"at"` // when it was seen
 }
 
-// Pass notes what a watcher saw and did not tell. It does no I/O: what is noted
-// is kept with the next thing that the watcher commits.
+// Pass records an item that a watcher found and suppressed. It does no I/O: the watcher's next
+// commit writes it.
 func (d Deps) Pass(p Passed) {
 	if d.passed != nil {
 		d.passed(p)
 	}
 }
 
-// silences holds what was not told until a transaction takes it along, and how
-// the last look of each polled watcher went.
+// silences buffers suppressed items until a transaction writes them, and the result of the last
+// poll of each watcher.
 type silences struct {
 	mu    sync.Mutex
 	wait  map[string][]Passed
 	looks map[string]look
 }
 
-// look is one poll that succeeded.
+// look is the result of one successful poll.
 type look struct {
 	at   time.Time
-	seen int // things that would have been told
-	new  int // of them not known before
+	seen int // items that match the conditions
+	new  int // items among them that were not known
 }
 
 func newSilences() *silences { return &silences{wait: map[string][]Passed{}, looks: map[string]look{}} }
 
-// note adds what was not told, the oldest first; of too much the newest stays.
+// note adds suppressed items, oldest first. Above the limit it keeps the newest.
 func (s *silences) note(list ...Passed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,8 +105,8 @@ func (s *silences) looked(id string, l look) {
 	s.mu.Unlock()
 }
 
-// take gives what waits for a transaction, of one watcher or ("") of all. Should
-// the transaction fail its watcher looks again, and notes it again.
+// take removes and returns the buffered items of one watcher, or of all ("" as id). If the
+// transaction fails, the watcher polls and records them again.
 func (s *silences) take(id string) []Passed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,13 +150,13 @@ func (s *silences) lookOf(id string) (look, bool) {
 	return l, ok
 }
 
-// notePoll notes what a poll saw and did not give: what the driver held back, and
-// what was there at the baseline. Only the newest can be kept.
+// notePoll records the items that a poll found and did not return as signals: those the driver
+// suppressed and those at the baseline. Only the newest can be kept.
 func (m *Manager) notePoll(ctx context.Context, spec Spec, p poll, found Found, fresh []Signal, now time.Time) {
 	m.silent.looked(spec.ID, look{at: now, seen: len(found.Signals) + len(found.Passed), new: len(fresh)})
 	passed := found.Passed
 	if !p.based {
-		why := fmt.Sprintf("it was there when the watcher began, as one of %d", len(fresh))
+		why := fmt.Sprintf("it existed when the watcher began, as one of %d", len(fresh))
 		for _, s := range fresh {
 			if !s.At.After(p.begun) || s.At.After(now.Add(ahead)) {
 				passed = append(passed, Passed{Key: s.Key, Rule: RuleBaseline, Text: s.Text, At: s.At, Why: why})
@@ -171,7 +170,7 @@ func (m *Manager) notePoll(ctx context.Context, spec Spec, p poll, found Found, 
 	passed = passed[max(0, len(passed)-KeepPassed):]
 	known, err := passedKeys(m.opt.Store.Reader(ctx), spec.ID)
 	if err != nil {
-		m.opt.Log.Warn("what was held back before cannot be read", "watcher", spec.ID, "err", err)
+		m.opt.Log.Warn("suppressed items not read", "watcher", spec.ID, "err", err)
 	}
 	for _, s := range passed {
 		if s.Watcher, s.At = spec.ID, now; !known[string(digest(s.Key))] {
@@ -180,17 +179,17 @@ func (m *Manager) notePoll(ctx context.Context, spec Spec, p poll, found Found, 
 	}
 }
 
-// held notes the signals that a limit left out.
+// held records the signals above the daily limit.
 func (m *Manager) held(spec Spec, rest []Signal, most int, now time.Time) {
 	for _, s := range rest[max(0, len(rest)-KeepPassed):] {
 		m.silent.note(Passed{
 			Watcher: spec.ID, Rule: RulePerDay, Key: s.Key, Text: s.Text, At: now,
-			Why: fmt.Sprintf("the watcher had fired %d times on that day, which is its limit (per_day)", most),
+			Why: fmt.Sprintf("the watcher had fired %d times on that day, its limit (per_day)", most),
 		})
 	}
 }
 
-// keepSilences writes what waits, within a transaction that there is anyway.
+// keepSilences writes the buffered items in the transaction of the caller.
 func (m *Manager) keepSilences(tx *store.Tx, id string) error {
 	list := m.silent.take(id)
 	ids := map[string]bool{}
@@ -199,7 +198,7 @@ func (m *Manager) keepSilences(tx *store.Tx, id string) error {
 		r, err := tx.Exec(`INSERT INTO watcher_passed (watcher, key, rule, text, why, at) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (watcher, key) DO NOTHING`,
 			p.Watcher, digest(p.Key), string(p.Rule), p.Text, p.Why, store.Millis(p.At))
 		if err != nil {
-			return fmt.Errorf("watchers: keep what was not told: %w", err)
+			return fmt.Errorf("watchers: store suppressed items: %w", err)
 		}
 		if n, err := r.RowsAffected(); err != nil || n == 0 {
 			continue
@@ -207,19 +206,19 @@ func (m *Manager) keepSilences(tx *store.Tx, id string) error {
 		_, err = tx.Exec(`INSERT INTO watcher_silences (watcher, rule, count, first_at, last_at) VALUES (?, ?, 1, ?, ?)
 			ON CONFLICT (watcher, rule) DO UPDATE SET count = count + 1, last_at = excluded.last_at`, p.Watcher, string(p.Rule), store.Millis(p.At), store.Millis(p.At))
 		if err != nil {
-			return fmt.Errorf("watchers: count what was not told: %w", err)
+			return fmt.Errorf("watchers: count suppressed items: %w", err)
 		}
 	}
 	for id := range ids {
 		_, err := tx.Exec(`DELETE FROM watcher_passed WHERE watcher = ?1 AND n <= (SELECT n FROM watcher_passed WHERE watcher = ?1 ORDER BY n DESC LIMIT 1 OFFSET ?2)`, id, KeepPassed)
 		if err != nil {
-			return fmt.Errorf("watchers: keep what was not told: %w", err)
+			return fmt.Errorf("watchers: store suppressed items: %w", err)
 		}
 	}
 	return nil
 }
 
-// flush writes what still waits when the watchers stop.
+// flush writes the buffered items when the watchers stop.
 func (m *Manager) flush(ctx context.Context) {
 	if len(m.silent.waiting("")) == 0 {
 		return
@@ -227,12 +226,11 @@ func (m *Manager) flush(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	if err := m.opt.Store.Write(ctx, func(tx *store.Tx) error { return m.keepSilences(tx, "") }); err != nil {
-		m.opt.Log.Warn("what watchers held back last is not kept", "err", err)
+		m.opt.Log.Warn("suppressed items not stored", "err", err)
 	}
 }
 
-// silenceTables keep what watchers saw and did not tell: the newest of each, and
-// how many there were.
+// silenceTables stores the newest suppressed items of each watcher, and how many there were.
 const silenceTables = `CREATE TABLE watcher_passed (
 	n INTEGER PRIMARY KEY AUTOINCREMENT,
 	watcher TEXT NOT NULL,
@@ -255,14 +253,14 @@ CREATE TABLE watcher_silences (
 func passedKeys(q store.Querier, id string) (map[string]bool, error) {
 	rows, err := q.Query("SELECT key FROM watcher_passed WHERE watcher = ?", id)
 	if err != nil {
-		return nil, fmt.Errorf("watchers: read what was not told: %w", err)
+		return nil, fmt.Errorf("watchers: read suppressed items: %w", err)
 	}
 	defer rows.Close()
 	out := map[string]bool{}
 	for rows.Next() {
 		var key []byte
 		if err := rows.Scan(&key); err != nil {
-			return nil, fmt.Errorf("watchers: read what was not told: %w", err)
+			return nil, fmt.Errorf("watchers: read suppressed items: %w", err)
 		}
 		out[string(key)] = true
 	}
@@ -272,7 +270,7 @@ func passedKeys(q store.Querier, id string) (map[string]bool, error) {
 func selectPassed(q store.Querier, tail string, args ...any) ([]Passed, error) {
 	rows, err := q.Query("SELECT watcher, rule, text, why, at, hex(key) FROM watcher_passed "+tail, args...)
 	if err != nil {
-		return nil, fmt.Errorf("watchers: read what was not told: %w", err)
+		return nil, fmt.Errorf("watchers: read suppressed items: %w", err)
 	}
 	defer rows.Close()
 	out := []Passed{}
@@ -280,7 +278,7 @@ func selectPassed(q store.Querier, tail string, args ...any) ([]Passed, error) {
 		var p Passed
 		var at int64
 		if err := rows.Scan(&p.Watcher, &p.Rule, &p.Text, &p.Why, &at, &p.Key); err != nil {
-			return nil, fmt.Errorf("watchers: read what was not told: %w", err)
+			return nil, fmt.Errorf("watchers: read suppressed items: %w", err)
 		}
 		p.At = store.Time(at)
 		out = append(out, p)

@@ -12,8 +12,7 @@ import (
 	"hob/watchers"
 )
 
-// rulesOf are the rules that hold a watcher, and the texts that it held back by
-// each rule.
+// rulesOf returns the rules that silence a watcher, and the texts suppressed by each rule.
 func (h *house) rulesOf(id string) (holds []watchers.Rule, passed map[watchers.Rule][]string) {
 	h.t.Helper()
 	s, err := h.m.Silence(h.t.Context(), id)
@@ -38,7 +37,7 @@ func (h *house) wantHold(id string, want watchers.Rule) {
 	}
 }
 
-// Whoever asks why a watcher says nothing is told the rule, whatever it is.
+// Silence names the rule that silences a watcher, for each rule.
 func TestWhyAWatcherSaysNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{}
@@ -66,13 +65,13 @@ func TestWhyAWatcherSaysNothing(t *testing.T) {
 		}
 		h.stop()
 
-		h.start() // a new process knows it, too
+		h.start() // the silences survive a restart
 		if _, again := h.rulesOf(spec.ID); len(again[watchers.RulePerDay]) != 1 || len(again[watchers.RuleCondition]) != 1 || len(again[watchers.RuleBaseline]) != 1 {
-			t.Errorf("a new process does not know what was held back: %v", again)
+			t.Errorf("suppressed items after a restart: %v", again)
 		}
 		found, err := h.m.Passed(t.Context(), []string{"SECOND"}, time.Time{}, 10)
 		if err != nil || len(found) != 1 || found[0].Watcher != spec.ID {
-			t.Errorf("what was held back is not found by its words: %v %v", found, err)
+			t.Errorf("suppressed item not found by its words: %v %v", found, err)
 		}
 		src.fail(errors.New("no answer"))
 		time.Sleep(24 * time.Hour)
@@ -84,8 +83,8 @@ func TestWhyAWatcherSaysNothing(t *testing.T) {
 	})
 }
 
-// What is kept of silences is bounded, the same thing counts once, and it is
-// forgotten with its watcher and with its words.
+// Stored silences are bounded and without duplicates, and are erased with their watcher and by
+// phrase.
 func TestSilencesAreBoundedAndForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{}
@@ -108,7 +107,7 @@ func TestSilencesAreBoundedAndForgotten(t *testing.T) {
 			t.Errorf("kept %d, counted %+v; want %d of %d", len(s.Passed), s.Counts, watchers.KeepPassed, 3*watchers.KeepPassed)
 		}
 		if text := s.Text(func(at time.Time) string { return at.Format(time.TimeOnly) }); !strings.Contains(text, "kestrel") || !strings.Contains(text, "[condition]") {
-			t.Errorf("the text does not say what was held back: %s", text)
+			t.Errorf("suppressed item missing in the text: %s", text)
 		}
 		e, scrub := &erase.Erasure{}, erase.NewScrubber("kestrel")
 		if err := h.write(func(tx *store.Tx) error { _, err := h.m.Eraser().EraseTx(tx, e, scrub); return err }); err != nil {

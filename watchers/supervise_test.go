@@ -97,7 +97,7 @@ func TestSupervision(t *testing.T) {
 			"stops without an error", func(context.Context, int) error { return nil },
 			time.Minute,
 			[2]int{3, 12},
-			1, watchers.Active, "without saying why",
+			1, watchers.Active, "stopped without an error",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -112,7 +112,7 @@ func TestSupervision(t *testing.T) {
 					t.Errorf("%d lives, want %v", n, c.lives)
 				}
 				if n := len(h.sink.Troubles()); n != c.troubles {
-					t.Errorf("told %d times, want %d: %v", n, c.troubles, h.sink.Troubles())
+					t.Errorf("reported %d times, want %d: %v", n, c.troubles, h.sink.Troubles())
 				}
 				got := h.get(s.ID)
 				if got.State != c.state || (c.lastErr == "") != (got.LastError == "") && c.troubles < 2 || !strings.Contains(got.LastError, c.lastErr) && c.troubles < 2 {
@@ -138,7 +138,7 @@ func TestBrokenIsResumed(t *testing.T) {
 		s := h.create("scripted", `{}`)
 		synctest.Wait()
 		h.stop()
-		h.start() // a restart leaves it alone
+		h.start() // a restart does not retry it
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if d.count() != 1 {
@@ -200,7 +200,7 @@ func TestPartialTrouble(t *testing.T) {
 			t.Errorf("%+v, told %d times", got, len(h.sink.Troubles()))
 		}
 		h.stop()
-		h.start() // the owner knows
+		h.start() // the user was already notified
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if len(h.sink.Troubles()) != 1 {
@@ -210,7 +210,7 @@ func TestPartialTrouble(t *testing.T) {
 	})
 }
 
-// What a watcher notices while it is being cancelled is not kept.
+// Signals of a watcher that is being cancelled are dropped.
 func TestFiresIntoCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cancelled := make(chan struct{})
@@ -229,7 +229,7 @@ func TestFiresIntoCancel(t *testing.T) {
 		close(cancelled)
 		synctest.Wait()
 		if fired == nil || saved == nil || len(h.keys()) != 0 || len(h.sink.Troubles()) != 0 {
-			t.Errorf("fired: %v, saved: %v, kept %v, told %v", fired, saved, h.keys(), h.sink.Troubles())
+			t.Errorf("fired: %v, saved: %v, stored %v, reported %v", fired, saved, h.keys(), h.sink.Troubles())
 		}
 		h.stop()
 	})
@@ -255,7 +255,7 @@ func TestFiresAndCounts(t *testing.T) {
 	})
 }
 
-// What a watcher says of itself stays its error until it says that it is over.
+// A reported error stays the watcher's error until the watcher reports recovery.
 func TestTroubleUntilItIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var id string
@@ -290,7 +290,7 @@ func TestTroubleUntilItIsOver(t *testing.T) {
 	})
 }
 
-// A flood of what anybody can send makes no flood of turns, over restarts too.
+// The daily limit applies to events that anyone can send, also across restarts.
 func TestEventsHaveALimitADay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		next := 0
@@ -316,7 +316,7 @@ func TestEventsHaveALimitADay(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if got := h.get(s.ID); len(h.keys()) != 5 || got.Fired != 5 || len(h.sink.Notices()) != 1 {
-			t.Errorf("fired %v, %d times, and told %v", h.keys(), got.Fired, h.sink.Notices())
+			t.Errorf("fired %v, %d times, and reported %v", h.keys(), got.Fired, h.sink.Notices())
 		}
 		time.Sleep(24 * time.Hour)
 		h.stop()

@@ -77,7 +77,7 @@ func TestMissed(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHouse(t)
-				c.create(h, c.policy) // nothing runs yet
+				c.create(h, c.policy) // no manager runs yet
 				time.Sleep(2*24*time.Hour + 10*time.Hour)
 				h.start()
 				time.Sleep(23 * time.Hour)
@@ -91,7 +91,7 @@ func TestMissed(t *testing.T) {
 	}
 }
 
-// TestADayThatBecomesADayOff: the next time was computed before that.
+// TestADayThatBecomesADayOff: the next time was computed before the day was marked as off.
 func TestADayThatBecomesADayOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // it is Saturday, 1 January 2000
 		h := newHouse(t)
@@ -112,8 +112,8 @@ func TestADayThatBecomesADayOff(t *testing.T) {
 	})
 }
 
-// Over the weeks of a change of the clocks, with the process killed and started
-// at random instants, each occurrence fires exactly once.
+// Over the weeks around a clock change, with the process killed and started at random times,
+// each occurrence fires exactly once.
 func TestRestartsAtRandomInstants(t *testing.T) {
 	loc := zone(t, "Europe/Vilnius")
 	for _, begin := range []time.Time{
@@ -146,7 +146,7 @@ func TestRestartsAtRandomInstants(t *testing.T) {
 	}
 }
 
-// expected are the keys of all occurrences from begin until now.
+// expected returns the keys of all occurrences from begin until now.
 func expected(t *testing.T, h *house, s watchers.Spec, begin time.Time) []string {
 	t.Helper()
 	made, err := h.drivers[0].New(s, watchers.Deps{Zone: h.zone})
@@ -158,7 +158,7 @@ func expected(t *testing.T, h *house, s watchers.Spec, begin time.Time) []string
 		out = append(out, s.ID+"@"+at.UTC().Format(time.RFC3339))
 	}
 	if len(out) == 0 {
-		t.Fatal("nothing was to be expected")
+		t.Fatal("no occurrence is expected; the test checks nothing")
 	}
 	return out
 }
@@ -177,7 +177,7 @@ func TestZoneChangesWhileRunning(t *testing.T) {
 			t.Errorf("in New York next is %s, want %s", got, want)
 		}
 		if got, want := h.get(fixed.ID).NextAt, time.Date(2000, 1, 2, 8, 0, 0, 0, time.UTC); !got.Equal(want) {
-			t.Errorf("with a zone of its own next is %s, want %s", got, want)
+			t.Errorf("with a fixed zone next is %s, want %s", got, want)
 		}
 		time.Sleep(30 * time.Hour)
 		synctest.Wait()
@@ -261,7 +261,7 @@ func TestUpcoming(t *testing.T) {
 	})
 }
 
-// BenchmarkThousandTimed fires 1,000 watchers that are due at once.
+// BenchmarkThousandTimed fires 1,000 watchers that are due at the same time.
 func BenchmarkThousandTimed(b *testing.B) {
 	h := newHouse(b)
 	const n = 1000

@@ -12,33 +12,32 @@ import (
 	"hob/platform/when"
 )
 
-// Carrier is a Timed whose times are those of the clock on the owner's wall.
+// Carrier is a Timed watcher that follows the user's time zone.
 type Carrier interface {
-	// Carry returns when the occurrence that was at in the zone from is in the
-	// zone to: at itself for one with a zone of its own. It returns false for
-	// what is about a pace and not about certain times of the day, which goes on
-	// from now.
+	// Carry converts the occurrence at in the zone from to the zone to. It returns at itself
+	// for a watcher with a fixed zone. It returns false for intervals that are not tied to a
+	// time of day; these continue from now.
 	Carry(at time.Time, from, to *time.Location) (time.Time, bool)
 }
 
-// Move tells of a change of the owner's zone.
+// Move describes a change of the user's zone.
 type Move struct {
 	From, To string
-	// Text is the same in one line for the owner, and Key identifies it.
+	// Text describes the change in one line for the user, and Key identifies it.
 	Text, Key string
-	Source    provenance.Source // of Text
+	Source    provenance.Source // provenance of Text
 }
 
-// Mover is a Sink that takes note when the owner's zone changed and schedules
-// followed it. As with Fire, save runs in the transaction that keeps the note.
+// Mover is a Sink that records changes of the user's zone and the schedules that followed. As
+// with Fire, save runs in the transaction of the record.
 type Mover interface {
 	Moved(ctx context.Context, move Move, save func(*store.Tx) error) error
 }
 
-// travel takes what follows the owner's clock along to the zone of now. Each day
-// of the calendar keeps its one occurrence: what fired on it already does not
-// come again, and what the clocks jumped over is due at once, as missed. It
-// returns the timers whose times changed and those that go by the wall.
+// travel converts the timers that follow the user's clock to the current zone. Each calendar
+// day keeps its one occurrence: an occurrence that fired on that day does not repeat, and an
+// occurrence that the change skipped is due immediately, as missed. It returns the timers whose
+// times changed and those that follow the wall clock.
 func (c *clock) travel(zone *time.Location, now time.Time) (changed, carried []*timer) {
 	for _, t := range c.byID {
 		if t.zone == nil || sameZone(t.zone, zone) {
@@ -68,7 +67,7 @@ func (c *clock) travel(zone *time.Location, now time.Time) (changed, carried []*
 	return changed, carried
 }
 
-// travel does the same for the loop, durably, and tells the owner once.
+// travel converts the timers, stores the new times and notifies the user once.
 func (l *loop) travel(ctx context.Context, now time.Time) {
 	from := l.before()
 	changed, carried := l.clock.travel(l.zone, now)
@@ -88,8 +87,7 @@ func (l *loop) travel(ctx context.Context, now time.Time) {
 	}
 }
 
-// before is a zone that the clock still goes by and that is no longer the
-// owner's.
+// before returns a former zone of the user that some timer still uses.
 func (l *loop) before() *time.Location {
 	for _, t := range l.clock.byID {
 		if t.zone != nil && !sameZone(t.zone, l.zone) {
@@ -99,9 +97,9 @@ func (l *loop) before() *time.Location {
 	return l.zone
 }
 
-// moved words a change of zone.
+// moved describes a change of zone.
 func (m *Manager) moved(from, to *time.Location, carried []*timer, now time.Time) Move {
-	what := "What you scheduled follows"
+	what := "Your schedule follows"
 	if len(carried) > 1 {
 		what = fmt.Sprintf("%d schedules and reminders follow", len(carried))
 	}
@@ -130,8 +128,8 @@ func saveTimes(tx *store.Tx, timers []*timer) error {
 	return nil
 }
 
-// inOneZone runs compute within one zone of the owner, again when it changed
-// meanwhile, and returns the zone.
+// inOneZone runs compute within one zone of the user, again if the zone changed in the
+// meantime, and returns the zone.
 func (m *Manager) inOneZone(compute func()) *time.Location {
 	for {
 		zone := m.opt.Zone()
@@ -142,7 +140,7 @@ func (m *Manager) inOneZone(compute func()) *time.Location {
 	}
 }
 
-// zoneOf is the zone in which the times of a row were computed.
+// zoneOf returns the zone in which the times of a row were computed.
 func (l *loop) zoneOf(r row) *time.Location {
 	if r.Zone == "" || r.Zone == l.zone.String() || r.Zone == "Local" {
 		return l.zone
@@ -154,13 +152,13 @@ func (l *loop) zoneOf(r row) *time.Location {
 	return loc
 }
 
-// sameZone reports whether two zones are one. A zone without a name is another
-// one when the machine's clock was set to another.
+// sameZone reports whether two zones are equal. A zone without a name always counts as changed,
+// since the machine's clock may have been set to another zone.
 func sameZone(a, b *time.Location) bool {
 	return a == b || a.String() == b.String() && a.String() != "Local"
 }
 
-// exact is a time in the precision of the database.
+// exact truncates a time to the precision of the database (1 ms).
 func exact(t time.Time) time.Time {
 	if t.IsZero() {
 		return t

@@ -14,14 +14,14 @@ import (
 	"hob/watchers"
 )
 
-// A journey: the owner's clocks are set to another zone while Hob runs, or while
-// it is off. Each day of the calendar has its schedule once.
+// The user's zone changes while Hob runs, or while it is off. The schedule fires once on each
+// calendar day.
 func TestTravel(t *testing.T) {
 	for _, c := range []struct {
 		name, config  string
 		policy        watchers.Missed
 		from, to      string
-		leave, arrive string // UTC; the machine is off in between when they differ
+		leave, arrive string // UTC; the machine is off in between if they differ
 		want          []string
 		moves         int
 	}{
@@ -46,12 +46,12 @@ func TestTravel(t *testing.T) {
 			1,
 		},
 		{
-			"over the date line, off on the way", `{"cron":"0 8 * * *"}`, watchers.RunAll, "America/Los_Angeles", "Asia/Tokyo", "2026-06-09T20:00:00Z", "2026-06-10T20:00:00Z",
+			"over the date line, off during the journey", `{"cron":"0 8 * * *"}`, watchers.RunAll, "America/Los_Angeles", "Asia/Tokyo", "2026-06-09T20:00:00Z", "2026-06-10T20:00:00Z",
 			[]string{"09 08:00 Los_Angeles", "10 08:00 Tokyo late", "11 08:00 Tokyo", "12 08:00 Tokyo"},
 			1,
 		},
 		{
-			"back over the date line, off on the way", `{"cron":"0 8 * * *"}`, watchers.RunAll, "Asia/Tokyo", "America/Los_Angeles", "2026-06-10T08:00:00Z", "2026-06-10T18:00:00Z",
+			"back over the date line, off during the journey", `{"cron":"0 8 * * *"}`, watchers.RunAll, "Asia/Tokyo", "America/Los_Angeles", "2026-06-10T08:00:00Z", "2026-06-10T18:00:00Z",
 			[]string{"09 08:00 Tokyo", "10 08:00 Tokyo", "11 08:00 Los_Angeles", "12 08:00 Los_Angeles"},
 			1,
 		},
@@ -61,7 +61,7 @@ func TestTravel(t *testing.T) {
 			1,
 		},
 		{
-			"with a zone of its own", `{"cron":"0 8 * * *","tz":"Europe/Berlin"}`, watchers.RunOnce, "Europe/Berlin", "America/New_York", "2026-06-10T10:00:00Z", "2026-06-10T10:00:00Z",
+			"with a fixed zone", `{"cron":"0 8 * * *","tz":"Europe/Berlin"}`, watchers.RunOnce, "Europe/Berlin", "America/New_York", "2026-06-10T10:00:00Z", "2026-06-10T10:00:00Z",
 			[]string{"09 08:00 Berlin", "10 08:00 Berlin", "11 02:00 New_York", "12 02:00 New_York"},
 			0,
 		},
@@ -71,7 +71,7 @@ func TestTravel(t *testing.T) {
 			0,
 		},
 		{
-			"a zone alike is no news", `{"cron":"0 8 * * *"}`, watchers.RunOnce, "Europe/Berlin", "Europe/Rome", "2026-06-10T10:00:00Z", "2026-06-10T10:00:00Z",
+			"an equal zone changes nothing", `{"cron":"0 8 * * *"}`, watchers.RunOnce, "Europe/Berlin", "Europe/Rome", "2026-06-10T10:00:00Z", "2026-06-10T10:00:00Z",
 			[]string{"09 08:00 Berlin", "10 08:00 Berlin", "11 08:00 Rome", "12 08:00 Rome"},
 			0,
 		},
@@ -96,7 +96,7 @@ func TestTravel(t *testing.T) {
 					h.start()
 				}
 				time.Sleep(time.Minute)
-				h.stop() // and again in the new zone, which is no news
+				h.stop() // and again in the new zone, without another notice
 				h.start()
 				time.Sleep(time.Until(time.Date(2026, 6, 12, 20, 0, 0, 0, h.zone())))
 				synctest.Wait()
@@ -116,7 +116,7 @@ func TestTravel(t *testing.T) {
 	}
 }
 
-// said is a signal by the wall it was told by.
+// said formats a signal with the wall-clock time at which it fired.
 func said(s watchers.Signal, from, to string, leave time.Time) string {
 	var p struct{ Due, Last string }
 	_ = json.Unmarshal(s.Payload, &p)
@@ -145,7 +145,7 @@ func utc(t *testing.T, s string) time.Time {
 	return at
 }
 
-// The owner is told in one line, with what comes next.
+// The user gets one line that names the next occurrence.
 func TestTravelIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
@@ -170,8 +170,8 @@ func TestTravelIsTold(t *testing.T) {
 	})
 }
 
-// Two months on the road, with the machine off now and then: a time of the day
-// comes once on each day of the calendar.
+// Two months of travel, with the machine off sometimes: a time of day occurs once on each
+// calendar day.
 func TestTravelAtRandom(t *testing.T) {
 	places := []string{"Europe/Berlin", "America/Los_Angeles", "Asia/Kolkata", "Pacific/Kiritimati", "Pacific/Pago_Pago", "America/Havana", "Australia/Lord_Howe"}
 	for seed := range uint64(6) {
@@ -216,14 +216,14 @@ func TestTravelAtRandom(t *testing.T) {
 	}
 }
 
-// The wall clock jumps: over a sleep of the machine, and when somebody sets it.
+// The wall clock jumps after a suspend and when a user sets it.
 func TestWallClockJumps(t *testing.T) {
 	noon := time.Date(2026, 6, 10, 12, 0, 30, 0, time.UTC)
 	const look = 30 * time.Second
 	for _, c := range []struct {
 		name   string
 		policy watchers.Missed
-		to     []time.Duration // where the wall clock is found at each look, from noon
+		to     []time.Duration // wall-clock times of the checks, relative to noon
 		want   []string
 	}{
 		{"time passes", watchers.RunOnce, []time.Duration{look, 2 * look, time.Hour, time.Hour + look}, []string{"13:00"}},
@@ -255,7 +255,7 @@ func TestWallClockJumps(t *testing.T) {
 				switch {
 				case p.Skipped > 0:
 					text = fmt.Sprint("skipped ", p.Skipped)
-				case p.Missed >= 10000: // they are not counted any further
+				case p.Missed >= 10000: // the count stops there
 					text += " for more than 10000"
 				case p.Missed > 0:
 					text += fmt.Sprint(" for ", p.Missed)

@@ -11,8 +11,8 @@ import (
 	"hob/watchers/message"
 )
 
-// A message that is for no watcher is accounted for: the owner can ask why he was not
-// told of it. What he wrote himself and what nobody answers is not.
+// Messages that match no watcher are recorded with the reason. The user's own messages and
+// those that Hob does not answer are not.
 func TestUnheardMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, message.New())
@@ -48,8 +48,8 @@ func TestUnheardMessages(t *testing.T) {
 		}
 		check := func() {
 			t.Helper()
-			want("lunch", `it has none of the words you asked for: "launch"`)
-			want("off", `somebody else wrote it than "Ada"`)
+			want("lunch", `it contains none of the requested words: "launch"`)
+			want("off", `the sender is not "Ada"`)
 			for _, words := range []string{"own", "stranger", "looked"} {
 				want(words, "")
 			}
@@ -62,7 +62,7 @@ func TestUnheardMessages(t *testing.T) {
 		if heard != 1 {
 			t.Errorf("%d were told, want 1", heard)
 		}
-		// A message that is forgotten as a whole is, here too.
+		// Erasing a message also erases its record here.
 		err := h.write(func(tx *store.Tx) error {
 			_, err := h.m.Eraser().EraseTx(tx, &erase.Erasure{Events: []string{"m3"}}, erase.NewScrubber())
 			return err

@@ -1,12 +1,11 @@
-// Package watchers is the contract of everything that notices things by itself
-// (Watcher, Driver, Signal) and the Manager that runs them: the table of
-// watchers and schedules, their durable cursors, limits, supervision and the
-// clock for those that fire at a time.
+// Package watchers defines the contract of everything that detects events (Watcher, Driver,
+// Signal) and the Manager that runs them: the table of watchers and schedules, their durable
+// cursors, limits, supervision, and the clock of the timed kinds.
 //
-// A watcher has a kind with its own configuration, an action in plain words and
-// a session to report to. A reminder is a oneshot or cron watcher whose action
-// is Remind. What fires goes through a Sink, in one transaction with the
-// watcher's cursor, so that nothing is lost or told twice over a crash.
+// A watcher has a kind with its own configuration, an action in plain words and a session to
+// report to. A reminder is a oneshot or cron watcher with the mode Remind. Signals go to a
+// Sink, in one transaction with the watcher's cursor, so that a crash neither loses nor repeats
+// one.
 package watchers
 
 import (
@@ -22,35 +21,35 @@ import (
 	"hob/platform/safehttp"
 )
 
-// Mode says what happens when a watcher fires.
+// Mode selects what happens when a watcher fires.
 type Mode string
 
-// The modes.
+// Values of Mode.
 const (
-	Notify Mode = "notify" // tell the owner, without any model call
-	Remind Mode = "remind" // tell the owner the text they asked for
-	Do     Mode = "do"     // run Action as a turn in a session of its own
+	Notify Mode = "notify" // notify the user, without a model call
+	Remind Mode = "remind" // send the user the text they asked for
+	Do     Mode = "do"     // run Action as a turn in a separate session
 )
 
-// State of a watcher.
+// State is the state of a watcher.
 type State string
 
-// The states.
+// Values of State.
 const (
 	Active State = "active"
 	Paused State = "paused"
 	Done   State = "done"   // a oneshot that fired, or a spent schedule
-	Broken State = "broken" // stopped with LastError; the owner was told
+	Broken State = "broken" // stopped with LastError; the user was notified
 )
 
-// Missed says what happens to occurrences that passed while Hob was not there.
+// Missed is the policy for occurrences that passed while Hob was not running.
 type Missed string
 
-// The policies for missed occurrences.
+// Values of Missed.
 const (
 	RunOnce Missed = "run_once" // one late run for all of them (default)
-	Skip    Missed = "skip"     // none, and the owner is told
-	RunAll  Missed = "run_all"  // each, oldest first
+	Skip    Missed = "skip"     // no run; the user is notified
+	RunAll  Missed = "run_all"  // a run for each, oldest first
 )
 
 // Spec is a stored watcher.
@@ -58,122 +57,117 @@ type Spec struct {
 	ID     string          `json:"id"`
 	Kind   string          `json:"kind"` // file, cron, oneshot, ...
 	Title  string          `json:"title"`
-	Config json.RawMessage `json:"config"` // the kind's own, see its package
+	Config json.RawMessage `json:"config"` // defined by the kind, see its package
 	Mode   Mode            `json:"mode"`
-	// Action is what to do (Do) or say (Remind), in the owner's plain words.
+	// Action is the task (Do) or the text (Remind) in the user's words.
 	Action string `json:"action,omitempty"`
-	// Report is the session in which the owner is told.
+	// Report is the session that receives the notices.
 	Report string `json:"report"`
-	// Agent is who set it up and runs it, "" for the default one.
+	// Agent is the agent that set it up and runs it, "" for the default one.
 	Agent string `json:"agent,omitempty"`
-	// Source says what set it up when nobody asked for it by itself, such as
+	// Source is the origin of a watcher that the user did not request directly, such as
 	// "template:housekeeper".
 	Source string `json:"source,omitempty"`
 	Missed Missed `json:"missed,omitempty"`
-	// Provenance is Outside when outside text had a part in its making.
+	// Provenance is Outside if untrusted text influenced its creation.
 	Provenance provenance.Source `json:"provenance"`
 	State      State             `json:"state"`
 	Pace
 	CreatedAt time.Time `json:"created_at"`
 	FiredAt   time.Time `json:"fired_at,omitzero"` // last time
 	Fired     int       `json:"fired"`
-	NextAt    time.Time `json:"next_at,omitzero"` // for those that fire at a time
-	// Zone is the owner's zone in which NextAt was computed; "" is the one of now.
+	NextAt    time.Time `json:"next_at,omitzero"` // timed kinds only
+	// Zone is the user's zone in which NextAt was computed; "" means the current zone.
 	Zone      string `json:"zone,omitempty"`
 	LastError string `json:"last_error,omitempty"`
 }
 
-// Signal is one thing a watcher noticed.
+// Signal is one event that a watcher detected.
 type Signal struct {
-	// Key identifies the occurrence for ever: the same key fires once.
+	// Key identifies the occurrence permanently: the same key fires once.
 	Key string
-	// Text says what happened in one line for the owner.
+	// Text describes the event in one line for the user.
 	Text string
-	// Payload is the same for programs.
+	// Payload is the event as JSON, for programs.
 	Payload json.RawMessage
-	// Source is Outside when Text or Payload hold text that Hob did not write,
-	// such as a file's name or a mail's subject.
+	// Source is Outside if Text or Payload contain text that Hob did not write, such as a
+	// file's name or a mail's subject.
 	Source provenance.Source
-	// At is when it happened or was due. A Polled leaves it zero when its source
-	// does not say.
+	// At is when the event happened or was due. A Polled leaves it zero if its source has no
+	// time.
 	At time.Time
-	// Late is how long after its time it fires; 0 when on time.
+	// Late is the delay after the nominal time; 0 if on time.
 	Late time.Duration
-	// Note says in words how it is not on time, such as "ran late, was due at
-	// 08:00"; Text holds it too.
+	// Note describes the delay in words, such as "ran late, was due at 08:00". Text contains it
+	// too.
 	Note string
-	// Skipped is how many occurrences the policy Skip (or the bound of RunAll)
-	// dropped. When it is not 0 the action must not run: the owner is only
-	// told Text.
+	// Skipped is the number of occurrences that the policy Skip (or the limit of RunAll)
+	// dropped. If it is not 0, the action must not run: the user only gets Text.
 	Skipped int
-	// Notice says that this is about the watcher itself, such as a source that
-	// does not answer: the action must not run, the owner is only told Text.
+	// Notice marks a signal about the watcher itself, such as a source that does not answer:
+	// the action must not run, the user only gets Text.
 	Notice bool
 }
 
-// Sink takes signals. With each batch the watcher's own progress is committed:
-// save runs in the same transaction, and the call returns when both are
-// durable. On an error neither is: an error of save must come back wrapped. A
-// signal whose key is already known is dropped, and save still runs. There is
-// at least one signal in a batch.
+// Sink receives signals. Each batch is committed together with the watcher's progress: save
+// runs in the same transaction, and the call returns when both are durable. After an error
+// neither is stored; an error of save must be returned wrapped. A signal with a known key is
+// dropped, but save still runs. A batch contains at least one signal.
 type Sink interface {
 	Fire(ctx context.Context, watcher string, signals []Signal, save func(*store.Tx) error) error
-	// Trouble tells that a watcher stopped working (once per kind of error).
+	// Trouble reports that a watcher stopped working (once per kind of error).
 	Trouble(ctx context.Context, watcher string, err error)
 }
 
-// ErrPermanent is wrapped by an error of Watcher.Run or Driver.New that only
-// the owner can mend: the watcher becomes Broken and is not tried again until
-// it is resumed.
-var ErrPermanent = errors.New("this watcher cannot work as it is set up")
+// ErrPermanent is wrapped by errors of Watcher.Run or Driver.New that only the user can fix.
+// The watcher becomes Broken and is not retried until it is resumed.
+var ErrPermanent = errors.New("this watcher cannot work with its configuration")
 
-// Watcher is one running watcher of an event-driven kind. Run starts from its
-// stored progress (nothing stored: takes a baseline, fires nothing), watches
-// until ctx ends, and returns nil then; another error means it cannot go on
-// now, and the manager tries again later (see ErrPermanent). fire may be called
-// without signals to commit progress alone. After an error of fire Run returns
-// it; what was not committed is found again by the next Run.
+// Watcher is a running watcher of an event-driven kind. Run starts at its stored progress
+// (without any it takes a baseline and fires nothing), watches until ctx ends, and then returns
+// nil. After any other error the manager retries later (see ErrPermanent). fire may be called
+// without signals to commit only progress. After an error of fire, Run returns it; the next Run
+// finds again what was not committed.
 type Watcher interface {
 	Run(ctx context.Context, fire func(ctx context.Context, s []Signal, save func(*store.Tx) error) error) error
 }
 
-// Timed is a watcher that fires at computed times; the manager keeps the clock.
+// Timed is a watcher that fires at computed times; the manager provides the clock.
 type Timed interface {
-	// Next returns the first nominal occurrence after t, in the owner's zone,
-	// and false when there is none.
+	// Next returns the first nominal occurrence after t, in the user's zone, and false if there
+	// is none.
 	Next(t time.Time) (time.Time, bool)
 }
 
-// Sparing is a Timed that may leave out a time which it gave before: what it leaves
-// out can change meanwhile.
+// Sparing is a Timed that may exclude a time that it returned before, because its exceptions
+// can change.
 type Sparing interface {
 	Timed
 	Spares(at time.Time) bool
 }
 
-// Deps is what a driver may use.
+// Deps holds what a driver may use.
 type Deps struct {
 	Store *store.Store
 	Log   *slog.Logger
-	// Zone returns the owner's current zone; it may change while running.
+	// Zone returns the user's current zone; it may change while the watcher runs.
 	Zone func() *time.Location
-	// AllowedRead reports whether the owner let Hob look at this folder, by
-	// configuration or by naming it; the error says how to allow it.
+	// AllowedRead returns an error unless the user allowed Hob to read this folder, by
+	// configuration or by naming it. The error explains how to allow it.
 	AllowedRead func(path string) error
-	// Account finds one of the owner's accounts that has a server ("imap",
-	// "caldav"); the name "" is the only one that has. The error says which
-	// there are, or how to add one.
+	// Account finds one of the user's accounts with a server ("imap", "caldav"); the name ""
+	// selects the only one. The error lists the accounts or explains how to add one.
 	Account func(name, server string) (pim.Account, error)
-	// Trouble tells that the watcher goes on, but not with everything ("cannot
-	// look into ~/x: permission denied"). Told once per kind of error, which
-	// stays the watcher's error until nil says that everything works again.
+	// Trouble reports that the watcher continues but works only in part ("cannot look into ~/x:
+	// permission denied"). The user is notified once per kind of error. The error stays the
+	// watcher's LastError until Trouble is called with nil.
 	Trouble func(ctx context.Context, watcher string, err error)
-	// DayOff reports whether the owner has a day off; nil when that is not known.
+	// DayOff reports whether the user has a day off; nil if unknown.
 	DayOff func(day time.Time) bool
-	// Messages and Called are those of Options.
+	// Messages and Called are described at Options.
 	Messages func(ctx context.Context, since time.Time, each func(Message) error) error
 	Called   func(q store.Querier, name string) []string
-	// Network is the way out to what a watcher asks; nil when there is none.
+	// Network is the HTTP client for sources; nil without network access.
 	Network *safehttp.Client
 	// Secret resolves a reference to a secret, such as "keychain:github".
 	Secret func(ref string) (string, error)
@@ -181,31 +175,29 @@ type Deps struct {
 	passed func(Passed) // see Pass
 }
 
-// Driver makes watchers of one kind. New checks the configuration strictly
-// (unknown keys are errors) and returns a Watcher, a Timed, a Polled or a Hearer; it does
-// no I/O beyond looking whether what it should watch exists.
+// Driver creates watchers of one kind. New checks the configuration strictly (unknown keys are
+// errors) and returns a Watcher, a Timed, a Polled or a Hearer. Its only I/O is to check that
+// the watched item exists.
 type Driver interface {
 	Kind() string
-	// Describe says in plain words what a configuration watches: "new PDF
-	// files in ~/Downloads", "every weekday at 08:00".
+	// Describe returns in plain words what a configuration watches: "new PDF files in
+	// ~/Downloads", "every weekday at 08:00".
 	Describe(config json.RawMessage) string
 	New(spec Spec, deps Deps) (any, error)
-	// Migrations are the driver's own tables, nil when it has none.
+	// Migrations returns the driver's own tables, nil if it has none.
 	Migrations() []store.Set
 }
 
-// Keeper is a Driver with progress of its own in the database.
+// Keeper is a Driver that stores progress in its own tables.
 type Keeper interface {
-	// Begin runs in the transaction that creates, restores or resumes the
-	// watcher: from this instant on things count as new. What was stored for
-	// the watcher before is replaced.
+	// Begin runs in the transaction that creates, restores or resumes the watcher: events from
+	// this moment on are new. It replaces the stored progress of the watcher.
 	Begin(tx *store.Tx, spec Spec) error
-	// Forget removes what is stored for the watcher.
+	// Forget removes the stored progress of the watcher.
 	Forget(tx *store.Tx, watcher string) error
 }
 
-// Placer is a Driver whose descriptions contain times: DescribeIn gives them in
-// the zone loc.
+// Placer is a Driver whose descriptions contain times. DescribeIn formats them in the zone loc.
 type Placer interface {
 	DescribeIn(config json.RawMessage, loc *time.Location) string
 }

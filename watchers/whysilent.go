@@ -13,28 +13,28 @@ import (
 	"hob/platform/phrase"
 )
 
-// Silence is why a watcher says nothing.
+// Silence explains why a watcher sends no notices.
 type Silence struct {
 	Watcher     Spec   `json:"watcher"`
 	Description string `json:"description"`
-	// Holds are the rules by which it says nothing now, the weightiest first.
+	// Holds lists the rules that silence the watcher now, most important first.
 	Holds []Hold `json:"holds"`
-	// Counts are how much each rule held back, Passed the newest of it.
+	// Counts is the number of items each rule suppressed. Passed lists the newest of them.
 	Counts []Count  `json:"counts"`
 	Passed []Passed `json:"passed"`
 }
 
-// Hold is a rule that holds a whole watcher now.
+// Hold is a rule that silences a whole watcher now.
 type Hold struct {
 	Rule Rule `json:"rule"`
-	// Text says it in words; Error is what its source or its setup says, in the
-	// words of others.
+	// Text explains the rule. Error is the error of its source or configuration, as untrusted
+	// text.
 	Text  string    `json:"text"`
 	Error string    `json:"error,omitempty"`
 	Until time.Time `json:"until,omitzero"`
 }
 
-// Count is how much a rule held back of what a watcher saw.
+// Count is the number of items of a watcher that a rule suppressed.
 type Count struct {
 	Rule  Rule      `json:"rule"`
 	Count int       `json:"count"`
@@ -42,7 +42,7 @@ type Count struct {
 	Last  time.Time `json:"last"`
 }
 
-// Silence explains why a watcher says nothing.
+// Silence explains why a watcher sends no notices.
 func (m *Manager) Silence(ctx context.Context, id string) (Silence, error) {
 	q := m.opt.Store.Reader(ctx)
 	r, err := selectRow(q, id)
@@ -68,8 +68,7 @@ func (m *Manager) Silence(ctx context.Context, id string) (Silence, error) {
 	return s, err
 }
 
-// Passed finds what watchers saw and did not tell, the newest first: with all of
-// the words in it, since a time.
+// Passed finds suppressed items since a time that contain all of the words, newest first.
 func (m *Manager) Passed(ctx context.Context, words []string, since time.Time, limit int) ([]Passed, error) {
 	return m.passed(m.opt.Store.Reader(ctx), "", words, since, limit)
 }
@@ -88,7 +87,7 @@ func (m *Manager) passed(q store.Querier, id string, words []string, since time.
 func counts(q store.Querier, id string) ([]Count, error) {
 	rows, err := q.Query("SELECT rule, count, first_at, last_at FROM watcher_silences WHERE watcher = ? ORDER BY last_at DESC", id)
 	if err != nil {
-		return nil, fmt.Errorf("watchers: read what was not told: %w", err)
+		return nil, fmt.Errorf("watchers: read suppressed items: %w", err)
 	}
 	defer rows.Close()
 	out := []Count{}
@@ -96,7 +95,7 @@ func counts(q store.Querier, id string) ([]Count, error) {
 		var c Count
 		var first, last int64
 		if err := rows.Scan(&c.Rule, &c.Count, &first, &last); err != nil {
-			return nil, fmt.Errorf("watchers: read what was not told: %w", err)
+			return nil, fmt.Errorf("watchers: read suppressed items: %w", err)
 		}
 		c.First, c.Last = store.Time(first), store.Time(last)
 		out = append(out, c)
@@ -104,15 +103,15 @@ func counts(q store.Querier, id string) ([]Count, error) {
 	return out, rows.Err()
 }
 
-// holds are the rules that hold a watcher now.
+// holds returns the rules that silence a watcher now.
 func (m *Manager) holds(s Spec, p poll, now time.Time) []Hold {
 	switch s.State {
 	case Paused:
-		return []Hold{{Rule: RulePaused, Text: "it is paused; `hob watch resume " + s.ID + "` sets it going again"}}
+		return []Hold{{Rule: RulePaused, Text: "it is paused; `hob watch resume " + s.ID + "` resumes it"}}
 	case Broken:
-		return []Hold{{Rule: RuleBroken, Text: "it stopped, since it cannot work as it is set up", Error: s.LastError}}
+		return []Hold{{Rule: RuleBroken, Text: "it stopped because it cannot work with its configuration", Error: s.LastError}}
 	case Done:
-		return []Hold{{Rule: RuleDone, Text: "it is over: it fired for the last time " + clockTime(s.FiredAt, now, m.opt.Zone())}}
+		return []Hold{{Rule: RuleDone, Text: "it is finished: it fired for the last time " + clockTime(s.FiredAt, now, m.opt.Zone())}}
 	}
 	made, err := m.build(s)
 	if err != nil {
@@ -120,7 +119,7 @@ func (m *Manager) holds(s Spec, p poll, now time.Time) []Hold {
 	}
 	out := []Hold{}
 	if p.left > 0 && p.day == now.In(m.opt.Zone()).Format(time.DateOnly) {
-		out = append(out, Hold{Rule: RulePerDay, Text: fmt.Sprintf("it has fired %d times today, which is its limit (per_day = %d)", p.fired, cmp.Or(s.PerDay, m.opt.PerDay))})
+		out = append(out, Hold{Rule: RulePerDay, Text: fmt.Sprintf("it has fired %d times today, its limit (per_day = %d)", p.fired, cmp.Or(s.PerDay, m.opt.PerDay))})
 	}
 	switch made.(type) {
 	case Timed:
@@ -130,34 +129,34 @@ func (m *Manager) holds(s Spec, p poll, now time.Time) []Hold {
 	}
 	out = append(out, m.outside(s, now)...)
 	if s.LastError != "" {
-		out = append(out, Hold{Rule: RuleFailing, Text: "it does not work, or not wholly, and goes on trying", Error: s.LastError})
+		out = append(out, Hold{Rule: RuleFailing, Text: "it works only in part or not at all, and keeps trying", Error: s.LastError})
 	}
 	return out
 }
 
-// pollHolds are those of a watcher that is asked again and again.
+// pollHolds returns the rules that silence a polled watcher now.
 func (m *Manager) pollHolds(s Spec, p poll, now time.Time) (out []Hold) {
 	zone := m.opt.Zone()
 	if p.fails > 0 {
 		out = append(out, Hold{
 			Rule: RuleFailing, Until: p.notBefore, Error: s.LastError,
-			Text: fmt.Sprintf("its source does not answer (%d times in a row, since %s); it is asked again %s", p.fails, clockTime(p.since, now, zone), comes(p.notBefore, now, zone)),
+			Text: fmt.Sprintf("its source does not answer (%d times in a row, since %s); the next attempt is %s", p.fails, clockTime(p.since, now, zone), comes(p.notBefore, now, zone)),
 		})
 	}
 	out = append(out, m.outside(s, now)...)
 	l, ok := m.silent.lookOf(s.ID)
 	switch {
 	case !ok && p.fails == 0:
-		out = append(out, Hold{Rule: RuleUnasked, Text: "it was not asked yet since I started"})
+		out = append(out, Hold{Rule: RuleUnasked, Text: "it was not polled yet since Hob started"})
 	case ok && l.seen == 0:
-		out = append(out, Hold{Rule: RuleNothing, Text: "its source was asked " + clockTime(l.at, now, zone) + " and had nothing new"})
+		out = append(out, Hold{Rule: RuleNothing, Text: "its source was checked " + clockTime(l.at, now, zone) + " and had no items"})
 	case ok && l.new == 0:
-		out = append(out, Hold{Rule: RuleKnown, Text: fmt.Sprintf("its source was asked %s: of the %d things there none is new (each was told before, was there when the watcher began, or is not asked for)", clockTime(l.at, now, zone), l.seen)})
+		out = append(out, Hold{Rule: RuleKnown, Text: fmt.Sprintf("its source was checked %s: none of its %d items is new (each was reported before, existed when the watcher began, or does not match the conditions)", clockTime(l.at, now, zone), l.seen)})
 	}
 	return out
 }
 
-// outside is the hold of a watcher outside of its active hours.
+// outside returns the hold of a watcher outside of its active hours.
 func (m *Manager) outside(s Spec, now time.Time) []Hold {
 	zone := m.opt.Zone()
 	checked, err := s.Pace.parse()
@@ -165,14 +164,14 @@ func (m *Manager) outside(s Spec, now time.Time) []Hold {
 		return nil
 	}
 	opens := checked.hours.opens(now.In(zone))
-	text := "it works only " + s.Hours + " (active_hours); what happens meanwhile is told " + comes(opens, now, zone)
+	text := "it works only " + s.Hours + " (active_hours); what happens until then is reported " + comes(opens, now, zone)
 	if s.Missed == Skip {
-		text = "it works only " + s.Hours + " (active_hours), again " + comes(opens, now, zone) + "; what happens meanwhile is skipped"
+		text = "it works only " + s.Hours + " (active_hours), again " + comes(opens, now, zone) + "; what happens until then is skipped"
 	}
 	return []Hold{{Rule: RuleHours, Text: text, Until: opens}}
 }
 
-// comes words a time that comes.
+// comes formats a future time.
 func comes(at, now time.Time, zone *time.Location) string {
 	if at.IsZero() || !at.After(now) {
 		return "in a moment"
@@ -180,7 +179,7 @@ func comes(at, now time.Time, zone *time.Location) string {
 	return clockTime(at, now, zone)
 }
 
-// Text tells it in words.
+// Text formats the explanation for the user.
 func (s Silence) Text(at func(time.Time) string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s, %s)\n", phrase.Cut(s.Description, 200), s.Watcher.ID, s.Watcher.State)
@@ -195,7 +194,7 @@ func (s Silence) Text(at func(time.Time) string) string {
 		fmt.Fprintf(&b, "    It fired %d time(s), the last at %s.\n", s.Watcher.Fired, at(s.Watcher.FiredAt))
 	}
 	for _, c := range s.Counts {
-		fmt.Fprintf(&b, "    [%s] held back at least %d thing(s), the last at %s\n", c.Rule, c.Count, at(c.Last))
+		fmt.Fprintf(&b, "    [%s] suppressed at least %d item(s), the last at %s\n", c.Rule, c.Count, at(c.Last))
 	}
 	for _, p := range s.Passed {
 		fmt.Fprintf(&b, "    %s\n", p.Line(at))
@@ -203,7 +202,7 @@ func (s Silence) Text(at func(time.Time) string) string {
 	return b.String()
 }
 
-// Line tells in one line what was seen and by which rule it was not told.
+// Line describes in one line what the watcher saw and which rule suppressed it.
 func (p Passed) Line(at func(time.Time) string) string {
 	line := fmt.Sprintf("%s  [%s] %q", at(p.At), p.Rule, p.Text)
 	if p.Why != "" {

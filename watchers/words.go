@@ -10,20 +10,19 @@ import (
 	"hob/platform/when"
 )
 
-// The kinds that fire at a time. Their drivers have packages of these names.
+// Kinds that fire at a time. Their drivers are in packages of these names.
 const (
 	KindCron    = "cron"
 	KindOneshot = "oneshot"
 )
 
-// morning is the hour of a day that was named without one.
+// morning is the hour of a day that was given without a time.
 const morning = 9
 
-// InWords gives the kind and the configuration of a watcher that fires at a
-// moment (at: "tomorrow at 9", RFC 3339) or again and again (every: "weekday at
-// 8:30", a cron line); exactly one of them is given. A day without a time of
-// day means nine o'clock. Errors wrap ErrInvalid, and *when.AmbiguousError when
-// the words have two readings.
+// InWords returns the kind and the configuration of a watcher that fires once (at: "tomorrow at
+// 9", RFC 3339) or repeatedly (every: "weekday at 8:30", a cron line). Exactly one of them must
+// be set. A day without a time means 9:00. Errors wrap ErrInvalid, and *when.AmbiguousError if
+// the text has two readings.
 func InWords(at, every string, now time.Time) (kind string, config json.RawMessage, err error) {
 	at, every = strings.TrimSpace(at), strings.TrimSpace(every)
 	if (at == "") == (every == "") {
@@ -31,7 +30,7 @@ func InWords(at, every string, now time.Time) (kind string, config json.RawMessa
 	}
 	if every != "" {
 		kind, config, err = recurring(every, now)
-		if at = every; err == nil || !isMoment(at, now) { // "every: tomorrow at 9" is once
+		if at = every; err == nil || !isMoment(at, now) { // "every: tomorrow at 9" is a single time
 			return kind, config, err
 		}
 	}
@@ -86,7 +85,7 @@ func moment(at string, now time.Time) (time.Time, error) {
 		t = time.Date(t.Year(), t.Month(), t.Day(), morning, 0, 0, 0, t.Location())
 	}
 	if !t.After(now.Add(-justPassed)) {
-		return time.Time{}, fmt.Errorf("%w: %s is over; name a later time", ErrInvalid, when.Format(t, now))
+		return time.Time{}, fmt.Errorf("%w: %s has passed; name a later time", ErrInvalid, when.Format(t, now))
 	}
 	return t, nil
 }

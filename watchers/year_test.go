@@ -14,7 +14,7 @@ import (
 	"hob/watchers"
 )
 
-// The years in which the zones of the virtual year do what is odd about them.
+// The years with unusual clock changes in the zones of the virtual year.
 var virtualYears = []struct {
 	year  int
 	zones []string
@@ -28,10 +28,10 @@ var virtualYears = []struct {
 	}},
 }
 
-// A year of schedules in many zones, on a machine that sleeps and is restarted at
-// random: each occurrence fires once, or is accounted for as its policy says, and
-// nothing is late that came while Hob ran. HOB_TEST_LONG=1 plays all years with 20 seeds,
-// otherwise two years with some of the zones; HOB_TEST_SEEDS sets the number of seeds.
+// A year of schedules in many zones, on a machine that sleeps and restarts at random: each
+// occurrence fires once, or is accounted for as its policy requires, and no occurrence is late
+// while Hob runs. HOB_TEST_LONG=1 plays all years with 20 seeds, otherwise two years with some
+// of the zones; HOB_TEST_SEEDS sets the number of seeds.
 func TestVirtualYear(t *testing.T) {
 	if raceDetector {
 		t.Skip("a year in a bubble now and then ends the race detector itself (golang/go#78156); make test plays it without")
@@ -54,10 +54,10 @@ func TestVirtualYear(t *testing.T) {
 	}
 }
 
-// span is a time in which the machine was on.
+// span is a period in which the machine was on.
 type span struct{ from, to time.Time }
 
-// tracked is a schedule with the occurrences that an independent reading expects.
+// tracked is a schedule with the occurrences expected by an independent calculation.
 type tracked struct {
 	spec watchers.Spec
 	name string
@@ -77,7 +77,7 @@ func liveAYear(t *testing.T, year int, zones []string, seed uint64) {
 		r := readZone(zone(t, name), begin, end)
 		changes = append(changes, r.changes()...)
 		tz := name
-		if i == 0 { // the owner's: their schedules name no zone
+		if i == 0 { // the user's zone: their schedules name no zone
 			h.travel(r.loc)
 			tz = ""
 		}
@@ -126,8 +126,8 @@ func liveAYear(t *testing.T, year int, zones []string, seed uint64) {
 	}
 }
 
-// account goes through what fired and strikes off the occurrences it stands for,
-// in order; "" means that all of them are accounted for.
+// account strikes off the occurrences that each signal covers, in order; "" means that all of
+// them are accounted for.
 func account(w tracked, signals []watchers.Signal, on []span) string {
 	left := w.want
 	for _, s := range signals {
@@ -140,7 +140,7 @@ func account(w tracked, signals []watchers.Signal, on []span) string {
 			n = s.Skipped
 		}
 		if n > len(left) || !left[n-1].Equal(s.At) {
-			return fmt.Sprintf("%q of %s stands for %d, but what is due then is %v", s.Text, s.At, n, left[:min(n, 3, len(left))])
+			return fmt.Sprintf("%q of %s covers %d, but the due occurrences are %v", s.Text, s.At, n, left[:min(n, 3, len(left))])
 		}
 		switch {
 		case s.Skipped > 0 && w.spec.Missed == watchers.RunOnce,
@@ -162,7 +162,7 @@ func account(w tracked, signals []watchers.Signal, on []span) string {
 	return ""
 }
 
-// entry is a cron text with an independent reading of it.
+// entry is a cron expression with an independent calculation of it.
 type entry struct {
 	cron string
 	h, m int // h < 0: each hour
@@ -187,13 +187,13 @@ var almanac = []entry{
 	{"0 9 29 2 *", 9, 0, func(d time.Time) bool { return d.Day() == 29 && d.Month() == time.February }},
 }
 
-// segment is a time in which the clocks of a zone do not change.
+// segment is a period without clock changes in a zone.
 type segment struct {
 	from, to time.Time
 	offset   time.Duration
 }
 
-// zoneRead is a zone as its clocks show it, found out without its rules.
+// zoneRead is a zone as its clocks show it, determined without its rules.
 type zoneRead struct {
 	loc  *time.Location
 	segs []segment
@@ -252,7 +252,7 @@ func (r zoneRead) expect(e entry, begin, end time.Time) []time.Time {
 	return slices.DeleteFunc(out, func(t time.Time) bool { return !t.After(begin) || t.After(end) })
 }
 
-// first is when the clocks show wall for the first time, or are set past it.
+// first returns when the clocks show wall for the first time, or are set past it.
 func (r zoneRead) first(wall time.Time) time.Time {
 	for _, s := range r.segs {
 		if at := wall.Add(-s.offset); at.Before(s.to) {
@@ -265,8 +265,7 @@ func (r zoneRead) first(wall time.Time) time.Time {
 	return time.Time{}
 }
 
-// each is whenever the clocks show wall, and when they would have if they had
-// not been set past it.
+// each returns all times at which the clocks show wall, and the time at which they skip it.
 func (r zoneRead) each(wall time.Time) []time.Time {
 	var out []time.Time
 	for i, s := range r.segs {

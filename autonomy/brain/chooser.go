@@ -11,8 +11,8 @@ import (
 	"hob/knowledge/store"
 )
 
-// Migrations of the package's tables: which model answered which turn and why,
-// and which model the owner chose for a conversation.
+// Migrations returns the package's tables: the model and reason of each turn, and the model
+// that the user chose for a conversation.
 func Migrations() store.Set {
 	return store.Set{Owner: "brain", Steps: []string{`
 CREATE TABLE turn_models (event TEXT PRIMARY KEY, model TEXT NOT NULL, reason TEXT NOT NULL) WITHOUT ROWID;
@@ -20,34 +20,33 @@ CREATE TABLE session_models (session TEXT PRIMARY KEY, model TEXT NOT NULL, chos
 `}}
 }
 
-// Options of New; Store, Pins, Standing and Named are required.
+// Options holds the settings of a Chooser; Store, Pins, Standing and Named are required.
 type Options struct {
 	Store *store.Store
-	// Pins are the owner's choices, shared by all choosers.
+	// Pins holds the user's choices, shared by all choosers.
 	Pins *Pins
-	// Standing is the model of every turn for which nothing else is decided.
+	// Standing returns the default model.
 	Standing func(ctx context.Context) (m llm.Model, reason string, err error)
-	// Named is the model of a name, with what it falls back on.
+	// Named returns the model of a name, with its fallbacks.
 	Named func(name string) (llm.Model, error)
 	// Small names the model for plain messages, "" for none.
 	Small string
 }
 
-// Chooser decides which model answers a turn. Its methods may be called
-// concurrently.
+// Chooser selects the model of each turn. Its methods may be called concurrently.
 type Chooser struct{ o Options }
 
-// New makes a chooser over a store opened with Migrations. It reads nothing.
+// New creates a Chooser over a store opened with Migrations. It does no I/O.
 func New(o Options) (*Chooser, error) {
 	if o.Store == nil || o.Pins == nil || o.Standing == nil || o.Named == nil {
-		return nil, errors.New("brain: an option is missing")
+		return nil, errors.New("brain: a required option is missing")
 	}
 	return &Chooser{o: o}, nil
 }
 
-// Choose decides on the model of a turn: what is recorded for a turn that goes
-// on, else the owner's choice for the conversation, else the small model for a
-// plain message, else the standing one.
+// Choose returns the model of a turn: the recorded one for a resumed turn, otherwise the user's
+// choice for the conversation, otherwise the small model for a plain message, otherwise the
+// default.
 func (c *Chooser) Choose(ctx context.Context, ask Ask) (Choice, error) {
 	if ask.Resumed {
 		if got, ok, err := c.recorded(ctx, ask.Event); err != nil || ok {
@@ -77,7 +76,7 @@ func (c *Chooser) decide(ctx context.Context, ask Ask) (Choice, error) {
 	if pinned != "" {
 		m, err := c.o.Named(pinned)
 		if err != nil {
-			return Choice{}, fmt.Errorf("the model chosen for this conversation cannot be used: %w; /model auto goes back to the standing one", err)
+			return Choice{}, fmt.Errorf("the model chosen for this conversation cannot be used: %w; /model auto returns to the default model", err)
 		}
 		return Choice{Model: m, Reason: "you chose it for this conversation"}, nil
 	}
@@ -95,22 +94,22 @@ func (c *Chooser) decide(ctx context.Context, ask Ask) (Choice, error) {
 	return Choice{Model: llm.Fallback(small, m), Reason: "the message is short and plain, so the small model answers"}, nil
 }
 
-// against says why the small model is not for this turn, "" when it is.
+// against returns why the small model is not suitable for this turn, "" if it is.
 func (c *Chooser) against(ask Ask) string {
 	switch {
 	case !ask.Attended:
-		return "nobody wrote this message"
+		return "no user sent this message"
 	case !ask.Bare:
-		return "something came along with the words"
+		return "the message has an attachment or other text"
 	case ask.Chain:
-		return "the turn before used tools, and the words may mean their results"
+		return "the previous turn used tools, and the message may refer to their results"
 	}
 	_, why := Plain(ask.Text)
 	return why
 }
 
-// recorded is the model that began a turn. One that is no longer there gives
-// way to the standing one.
+// recorded returns the model that started a turn. If it no longer exists, the default model
+// continues.
 func (c *Chooser) recorded(ctx context.Context, event string) (Choice, bool, error) {
 	name, reason, ok, err := c.Of(ctx, event)
 	if err != nil || !ok {
@@ -127,10 +126,10 @@ func (c *Chooser) recorded(ctx context.Context, event string) (Choice, bool, err
 	case err != nil:
 		return Choice{}, false, err
 	}
-	return Choice{Model: standing, Reason: fmt.Sprintf("%s, which began the turn, is no longer there", name)}, true, nil
+	return Choice{Model: standing, Reason: fmt.Sprintf("%s, which started the turn, no longer exists", name)}, true, nil
 }
 
-// Of reads which model was chosen for a turn, and why.
+// Of returns which model was chosen for a turn, and why.
 func (c *Chooser) Of(ctx context.Context, event string) (model, reason string, ok bool, err error) {
 	err = c.o.Store.Read().QueryRowContext(ctx, `SELECT model, reason FROM turn_models WHERE event = ?`, event).Scan(&model, &reason)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -142,8 +141,8 @@ func (c *Chooser) Of(ctx context.Context, event string) (model, reason string, o
 	return model, reason, true, nil
 }
 
-// Pin makes a model answer a conversation from its next turn on, also after a
-// restart; "" ends that. A name that means no model is refused.
+// Pin selects the model of a conversation from its next turn on, also after a restart; ""
+// removes the choice. It rejects unknown names.
 func (c *Chooser) Pin(ctx context.Context, session, model string) error {
 	model = strings.TrimSpace(model)
 	if model != "" {

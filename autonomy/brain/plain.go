@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of a plain message.
+// Limits of a plain message.
 const (
 	maxRunes    = 160
 	maxWords    = 28
@@ -19,7 +19,7 @@ const (
 //go:embed keywords.txt
 var keywordText string
 
-// keywords are the words of work that wants the better model.
+// keywords are words of tasks that need the better model.
 var keywords = sync.OnceValue(func() map[string]bool {
 	out := map[string]bool{}
 	for w := range strings.FieldsSeq(keywordText) {
@@ -28,9 +28,8 @@ var keywords = sync.OnceValue(func() map[string]bool {
 	return out
 })
 
-// Plain reports whether a small model will do for a message: it is short, one
-// thought, no code, no address, nothing that sounds like work. why names what
-// speaks against it.
+// Plain reports whether a small model suffices for a message: it is short, has one sentence, no
+// code, no address, and no word of a demanding task. why names the reason against it.
 func Plain(text string) (plain bool, why string) {
 	text = strings.TrimSpace(text)
 	words := strings.Fields(text)
@@ -43,14 +42,14 @@ func Plain(text string) (plain bool, why string) {
 	case strings.Count(text, "\n") > maxNewlines:
 		return false, "it has several lines"
 	case strings.Contains(text, "`"):
-		return false, "it holds code"
+		return false, "it contains code"
 	case strings.Contains(lower, "://") || strings.Contains(lower, "www."):
-		return false, "it holds an address"
+		return false, "it contains an address"
 	}
 	known := keywords()
 	parts := strings.FieldsFunc(lower, func(r rune) bool { return !unicode.IsLetter(r) })
 	if i := slices.IndexFunc(parts, func(w string) bool { return known[w] }); i >= 0 {
-		return false, `it says "` + parts[i] + `"`
+		return false, `it contains the word "` + parts[i] + `"`
 	}
 	return true, ""
 }

@@ -13,7 +13,7 @@ import (
 	"hob/tools"
 )
 
-// progress is one task as agent_status shows it.
+// progress is one task in the result of agent_status.
 type progress struct {
 	Task
 	Calls   int    `json:"tool_calls"`
@@ -21,8 +21,7 @@ type progress struct {
 	Waiting bool   `json:"waiting_for_owner,omitempty"`
 }
 
-// StatusTx tells how far the tasks of a conversation are: one of them, or all that
-// are under way.
+// StatusTx reports the progress of the tasks of a conversation: one of them, or all open ones.
 func (c *Crew) StatusTx(ctx context.Context, tx *store.Tx, call tools.Call, id string) (tools.Result, error) {
 	list, err := tasksTx(tx, `session = ? AND (id = ? OR ? = '' AND state IN ('queued', 'open')) ORDER BY created_at DESC, n LIMIT 50`, call.Session, id, id)
 	if err != nil {
@@ -49,7 +48,7 @@ func (c *Crew) StatusTx(ctx context.Context, tx *store.Tx, call tools.Call, id s
 		if err != nil {
 			return tools.Result{}, err
 		}
-		sources = append(sources, ev.Provenance) // its words may be those of outside text
+		sources = append(sources, ev.Provenance) // its text may be untrusted
 	}
 	return tools.Result{Text: strings.TrimSpace(b.String()), Data: map[string]any{"tasks": data}, Source: provenance.Worst(sources...)}, nil
 }
@@ -68,7 +67,7 @@ func (c *Crew) progressTx(ctx context.Context, tx *store.Tx, t Task) (progress, 
 	return p, err
 }
 
-// words is where a task stands, in one line.
+// words describes the state of a task in one line.
 func (p progress) words(now time.Time) string {
 	s := fmt.Sprintf("%s (%s) %q: ", p.ID, p.Agent, phrase.Cut(p.Task.Task, 100))
 	switch {
@@ -90,7 +89,7 @@ func (p progress) words(now time.Time) string {
 	return s
 }
 
-// StopTx ends a task of the conversation and those below it.
+// StopTx ends a task of the conversation and its subtasks.
 func (c *Crew) StopTx(_ context.Context, tx *store.Tx, call tools.Call, id string) (tools.Result, error) {
 	t, ok, err := taskTx(tx, `id = ?`, id)
 	switch {
@@ -107,7 +106,7 @@ func (c *Crew) StopTx(_ context.Context, tx *store.Tx, call tools.Call, id strin
 	return tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("Ended the task %s.", t.ID), Data: map[string]string{"id": t.ID, "state": string(Cancelled)}}, nil
 }
 
-// watchBackground makes the next look at what takes too long read it anew.
+// watchBackground makes the next call of Due read the table again.
 func (c *Crew) watchBackground(tx *store.Tx) {
 	tx.AfterCommit(func() {
 		c.mu.Lock()
@@ -117,12 +116,12 @@ func (c *Crew) watchBackground(tx *store.Tx) {
 	})
 }
 
-// Due gives up tasks in the background that take too long, and returns when the
-// next of them would. Where none is there it costs nothing.
+// Due ends background tasks that exceed the time limit, and returns when the next one would. It
+// reads the table only after a change or when a task is due.
 func (c *Crew) Due(ctx context.Context, now time.Time) (time.Time, error) {
 	c.mu.Lock()
 	next, known := c.next, c.looked
-	c.looked = true // what begins from here on is seen the next time
+	c.looked = true // a later change is read by the next call
 	c.mu.Unlock()
 	if known && (next.IsZero() || next.After(now)) {
 		return next, nil
@@ -156,13 +155,13 @@ func (c *Crew) giveUp(ctx context.Context, now time.Time) (next time.Time, err e
 			continue
 		}
 		if err := c.o.Store.Write(ctx, func(tx *store.Tx) error { return c.giveUpTx(tx, t.ID) }); err != nil {
-			return next, fmt.Errorf("crew: give up: %w", err)
+			return next, fmt.Errorf("crew: end overdue tasks: %w", err)
 		}
 	}
 	return next, nil
 }
 
-// giveUpTx ends one that took too long, and tells whoever is told of its end.
+// giveUpTx ends an overdue task and sends the notice of its end.
 func (c *Crew) giveUpTx(tx *store.Tx, id string) error {
 	t, ok, err := taskTx(tx, `id = ?`, id)
 	if err != nil || !ok || t.State.Ended() {

@@ -12,8 +12,8 @@ import (
 	"hob/tools"
 )
 
-// Stop ends every open task of a conversation and those below them, and reports
-// whether there was one. Turns that wait for them end with them.
+// Stop ends every open task of a conversation and its subtasks, and reports whether there was
+// one. Turns that wait for them end with them.
 func (c *Crew) Stop(ctx context.Context, session string) (stopped bool, err error) {
 	err = c.o.Store.Write(ctx, func(tx *store.Tx) error {
 		list, err := tasksTx(tx, `session = ? AND state IN ('queued', 'open') ORDER BY call, n DESC`, session)
@@ -31,7 +31,7 @@ func (c *Crew) Stop(ctx context.Context, session string) (stopped bool, err erro
 	return stopped, err
 }
 
-// Abandon ends the tasks of a turn that failed while they were under way.
+// Abandon ends the open tasks of a failed turn.
 func (c *Crew) Abandon(ctx context.Context, parent string) error {
 	open, err := c.Children(ctx, parent)
 	if err != nil || len(open) == 0 {
@@ -50,7 +50,7 @@ func (c *Crew) Abandon(ctx context.Context, parent string) error {
 	})
 }
 
-// Cancel ends one task and those below it. It is a Conflict when it has ended.
+// Cancel ends one task and its subtasks. It returns a Conflict if the task has ended.
 func (c *Crew) Cancel(ctx context.Context, id string) (t Task, err error) {
 	err = c.o.Store.Write(ctx, func(tx *store.Tx) error {
 		var ok bool
@@ -61,7 +61,7 @@ func (c *Crew) Cancel(ctx context.Context, id string) (t Task, err error) {
 		case !ok:
 			return fmt.Errorf("task %q: %w; list them with: hob agent tasks", id, bus.ErrNotFound)
 		case t.State.Ended():
-			return tools.Errorf(tools.Conflict, "the task %s has ended: %s", tools.Clean(id), tools.Clean(t.State))
+			return tools.Errorf(tools.Conflict, "task %s has already ended: %s", tools.Clean(id), tools.Clean(t.State))
 		}
 		if err := c.cutTx(tx, t, Cancelled, "cancelled by the owner"); err != nil {
 			return err
@@ -72,8 +72,8 @@ func (c *Crew) Cancel(ctx context.Context, id string) (t Task, err error) {
 	return t, err
 }
 
-// cutTx ends an open task and, before it, those that it has handed on. A turn
-// in progress is told once this is durable.
+// cutTx ends an open task after its subtasks. A turn in progress is cancelled once this is
+// durable.
 func (c *Crew) cutTx(tx *store.Tx, t Task, state State, why string) error {
 	below, err := tasksTx(tx, `parent = ? AND state IN ('queued', 'open') ORDER BY call, n DESC`, t.Event)
 	if err != nil {
@@ -84,7 +84,7 @@ func (c *Crew) cutTx(tx *store.Tx, t Task, state State, why string) error {
 			return err
 		}
 	}
-	// Ended first, so that its own end resumes no parent twice.
+	// Ended first, so that its own end does not resume a parent twice.
 	if err := c.closeTx(tx, t, End{State: state, Answer: why, Source: provenance.Hob}); err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 	"hob/tools"
 )
 
-// Default is the name of the agent that is always there.
+// Default is the name of the agent that always exists.
 const Default = "hob"
 
 // Member is one agent.
@@ -26,45 +26,43 @@ type Member struct {
 	Name  string
 	About string
 	Agent *agent.Agent
-	// Options are what Agent was made of: sub-agents get narrower copies.
+	// Options are the agent's own; sub-agents get restricted copies.
 	Options agent.Options
-	// Prompt makes the builder of requests of one with fewer tools.
+	// Prompt creates the prompt builder for a reduced set of tools.
 	Prompt func(*tools.Catalogue) (*prompt.Builder, error)
-	// Delegates are the agents to which it may hand tasks beside itself; "*"
-	// stands for all.
+	// Delegates lists the agents to which it may delegate in addition to itself; "*" means all.
 	Delegates []string
-	// Isolated: its tools for files run in a container. It may hand tasks only to
-	// agents that are kept apart as well.
+	// Isolated: its file tools run in a container. It may delegate only to isolated agents.
 	Isolated bool
-	// Refused says why the agent cannot work now, such as a container engine
-	// that does not run; nil when it can.
+	// Refused returns why the agent cannot work now, such as a stopped container engine; nil if
+	// it can.
 	Refused func(ctx context.Context) error
 }
 
-// Options of New. Store, Bus, Guard, Sessions and Members are required.
+// Options holds the settings of a Crew. Store, Bus, Guard, Sessions and Members are required.
 type Options struct {
 	Store    *store.Store
 	Bus      *bus.Bus
 	Guard    *guard.Guard
 	Sessions *session.Sessions
-	// Members, of which the one named Default must be one.
+	// Members must include the one named Default.
 	Members []Member
 	Routes  []Route
-	// Otherwise is who answers where no route fits; "" is nobody.
+	// Otherwise is the agent used if no route matches; "" means none.
 	Otherwise string
-	// Parallel is how many tasks of one call run at a time (default 3).
+	// Parallel is the number of concurrent tasks per call (default 3).
 	Parallel int
-	// Depth is how deep tasks may be handed on (default 1).
+	// Depth is the maximum depth of delegation (default 1).
 	Depth int
-	// Timeout is how long a turn waits for its tasks (default 10 minutes), Longest
-	// how long one may take for which nobody waits (default 2 hours).
+	// Timeout is how long a turn waits for its tasks (default 10 minutes). Longest is the time
+	// limit of background tasks (default 2 hours).
 	Timeout time.Duration
 	Longest time.Duration
 	Log     *slog.Logger
 }
 
-// Crew is the agents, who answers where, and the tasks among them. Its methods
-// may be called concurrently.
+// Crew holds the agents, their routes, and the tasks they delegate. Its methods may be called
+// concurrently.
 type Crew struct {
 	o       Options
 	members map[string]Member
@@ -72,14 +70,14 @@ type Crew struct {
 	mu      sync.Mutex
 	owners  map[string]owner // by session; nil until they were read
 	running map[string]func(error)
-	next    time.Time // when the next task in the background takes too long
-	looked  bool      // next has been read
+	next    time.Time // when the next background task exceeds its time limit
+	looked  bool      // next is current
 }
 
 // New checks the options.
 func New(o Options) (*Crew, error) {
 	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Sessions == nil {
-		return nil, errors.New("crew: an option is missing")
+		return nil, errors.New("crew: a required option is missing")
 	}
 	if o.Parallel <= 0 {
 		o.Parallel = 3
@@ -99,7 +97,7 @@ func New(o Options) (*Crew, error) {
 	c := &Crew{o: o, members: map[string]Member{}, running: map[string]func(error){}}
 	for _, m := range o.Members {
 		if m.Agent == nil {
-			return nil, fmt.Errorf("crew: agent %q is not made", m.Name)
+			return nil, fmt.Errorf("crew: agent %q has not been created", m.Name)
 		}
 		if m.Refused == nil {
 			m.Refused = func(context.Context) error { return nil }
@@ -107,11 +105,11 @@ func New(o Options) (*Crew, error) {
 		c.members[m.Name] = m
 	}
 	if _, ok := c.members[Default]; !ok {
-		return nil, fmt.Errorf("crew: there is no agent %q", Default)
+		return nil, fmt.Errorf("crew: agent %q not found", Default)
 	}
 	for _, r := range o.Routes {
 		if _, ok := c.members[r.Agent]; !ok {
-			return nil, fmt.Errorf("crew: a route names the agent %q, which is not there", r.Agent)
+			return nil, fmt.Errorf("crew: a route names the unknown agent %q", r.Agent)
 		}
 	}
 	return c, nil
@@ -146,7 +144,7 @@ func (c *Crew) Members() []Member {
 // Routes lists the routes in the order of the configuration.
 func (c *Crew) Routes() []Route { return slices.Clone(c.o.Routes) }
 
-// mayHand reports whether an agent may hand tasks to another one.
+// mayHand reports whether an agent may delegate to another one.
 func (m Member) mayHand(to string) bool {
 	return to == m.Name || slices.Contains(m.Delegates, to) || slices.Contains(m.Delegates, "*")
 }

@@ -18,38 +18,38 @@ import (
 	"hob/tools"
 )
 
-// Bounds of what may be handed on.
+// Limits of delegation.
 const (
-	maxTasks = 16      // of one call
-	maxOpen  = 64      // in all
+	maxTasks = 16      // per call
+	maxOpen  = 64      // in total
 	maxTask  = 100_000 // bytes of one task with its input
 )
 
-// delegating and spawning are the tools that hand tasks on: whoever may not go
-// deeper does not have them.
+// delegating and spawning are the tools that delegate tasks. Agents at the maximum depth do not
+// have them.
 const (
 	delegating = "delegate_tasks"
 	spawning   = "spawn_background_task"
 )
 
-// standing is the category of tools that make standing orders.
+// standing is the category of tools that create schedules and watchers.
 const standing = "watch"
 
-// never is when a queued task is due.
+// never is the due time of a queued task.
 var never = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant that Go cannot write as one
 
-// Wish is one task as it is asked for.
+// Wish is one requested task.
 type Wish struct {
-	Agent      string   // "" is the one that asks
-	Task       string   // what to do, in plain words
-	Input      string   // material for it
+	Agent      string   // "" is the calling agent
+	Task       string   // what to do, as text
+	Input      string   // input data
 	Tools      []string // names and patterns; empty: all that both agents have
 	Background bool
-	FollowUp   bool // for those in the background: begin a turn with the result
+	FollowUp   bool // for background tasks: start a turn with the result
 }
 
-// BeginTx makes the tasks of a call durable and sets them going. Its errors are
-// *tools.Error when the one who asks can mend them.
+// BeginTx stores the tasks of a call and starts them. Its errors are *tools.Error if the caller
+// can correct the request.
 func (c *Crew) BeginTx(ctx context.Context, tx *store.Tx, call tools.Call, wishes []Wish) error {
 	who, ok := agent.CallerOf(ctx)
 	if !ok {
@@ -82,14 +82,14 @@ func (c *Crew) BeginTx(ctx context.Context, tx *store.Tx, call tools.Call, wishe
 		_, err = tx.Exec(`INSERT INTO crew_tasks (id, call, n, parent, session, event, agent, task, background, state, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?)`,
 			o.ID, call.ID, n, who.Turn.Event.ID, who.Turn.Event.Session, ev.ID, o.Agent, w.Task, w.Background, state, time.Now().UnixMilli())
 		if err != nil {
-			return fmt.Errorf("crew: hand on: %w", err)
+			return fmt.Errorf("crew: delegate: %w", err)
 		}
 		c.feed(tx, Task{ID: o.ID, Parent: who.Turn.Event.ID, Session: who.Turn.Event.Session, Agent: o.Agent, State: state})
 	}
 	return nil
 }
 
-// room refuses what is too much or too deep.
+// room rejects requests above the limits of number and depth.
 func (c *Crew) room(tx *store.Tx, who agent.Caller, n int) error {
 	switch {
 	case who.Turn.Depth >= c.o.Depth:
@@ -109,7 +109,7 @@ func (c *Crew) room(tx *store.Tx, who agent.Caller, n int) error {
 	return nil
 }
 
-// order settles the rights of a task: never more than who asks has.
+// order computes the rights of a task: never more than the caller's.
 func (c *Crew) order(who agent.Caller, w Wish, n int) (order, error) {
 	asks := cmp.Or(who.Agent, Default)
 	name := cmp.Or(w.Agent, asks)
@@ -132,7 +132,7 @@ func (c *Crew) order(who agent.Caller, w Wish, n int) (order, error) {
 	t := who.Turn
 	return order{
 		ID: shortid.New("t"), Agent: name, Tools: names, Level: who.Level.Narrower(m.Options.Level), Depth: depth,
-		// One share stays with the parent.
+		// One share remains for the parent.
 		Rounds: max(1, who.Rounds/(n+1)), Tokens: max(256, who.Tokens/(n+1)),
 		Attended: t.Attended && !w.Background, // nobody waits for what goes on by itself
 		Guest:    t.Guest, Origin: t.Origin, Person: t.Person, Report: t.Report, Channel: t.Channel, Chat: t.Chat,
@@ -140,10 +140,10 @@ func (c *Crew) order(who agent.Caller, w Wish, n int) (order, error) {
 	}, nil
 }
 
-// maxWords bounds the owner's words that go with a task, in bytes.
+// maxWords limits the owner's words that accompany a task, in bytes.
 const maxWords = 8000
 
-// bounded leaves out what is too long to go along.
+// bounded drops texts that exceed the limit.
 func bounded(words []string) (out []string) {
 	room := maxWords
 	for _, w := range words {
@@ -154,19 +154,20 @@ func bounded(words []string) (out []string) {
 	return out
 }
 
-// reach lists the agents to which one may hand tasks.
+// reach lists the agents to which an agent may delegate.
 func (c *Crew) reach(from Member) []string {
 	return slices.DeleteFunc(c.names(), func(n string) bool { return !from.mayHand(n) })
 }
 
-// tools are the names that the agent, its parent and the wish have in common.
+// tools returns the names of the tools that the agent, its parent and the request have in
+// common.
 func (c *Crew) tools(who agent.Caller, m Member, patterns []string, depth int) ([]string, error) {
 	var both []tools.Tool
 	for _, t := range m.Options.Catalogue.All() {
 		name := t.Spec().Name
 		switch {
 		case !slices.Contains(who.Tools, name), (name == delegating || name == spawning) && depth >= c.o.Depth:
-		case t.Spec().Category == standing: // such an order would outlive the task and its narrower rights
+		case t.Spec().Category == standing: // a schedule or watcher would outlive the task and its reduced rights
 		default:
 			both = append(both, t)
 		}
@@ -182,7 +183,7 @@ func (c *Crew) tools(who agent.Caller, m Member, patterns []string, depth int) (
 	return names, nil
 }
 
-// event is the inbox row of a task.
+// event creates the inbox event of a task.
 func (c *Crew) event(who agent.Caller, w Wish, o order) (bus.Event, error) {
 	text := strings.TrimSpace(w.Task)
 	if text == "" {
@@ -208,7 +209,7 @@ func (c *Crew) event(who agent.Caller, w Wish, o order) (bus.Event, error) {
 	}, nil
 }
 
-// feed shows where a task stands to those who watch the parent's turn.
+// feed shows the state of a task to viewers of the parent's turn.
 func (c *Crew) feed(tx *store.Tx, t Task) {
 	tx.AfterCommit(func() {
 		c.o.Bus.Feed.Publish("status", t.Parent, t.Session, map[string]string{"task": t.ID, "agent": t.Agent, "state": string(t.State)})

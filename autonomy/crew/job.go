@@ -10,19 +10,19 @@ import (
 	"hob/tools"
 )
 
-// Job is what an event of this package asks for.
+// Job is the work of an event of this package.
 type Job struct {
 	Agent *agent.Agent
 	Turn  agent.Turn
-	// Notice, when not "", is all there is to do: no turn, just words.
+	// Notice, if not "", is a text to send; no turn runs.
 	Notice string
-	// Report, Channel and Chat are where the owner is told.
+	// Report, Channel and Chat are the target of notices.
 	Report, Channel, Chat string
-	// Follow: it is the turn that follows a task.
+	// Follow marks the follow-up turn of a task.
 	Follow bool
 }
 
-// Job says what to run for an event of this package.
+// Job returns the work of an event of this package.
 func (c *Crew) Job(ctx context.Context, ev bus.Event) (Job, error) {
 	o, err := orderOf(ev)
 	if err != nil {
@@ -34,7 +34,7 @@ func (c *Crew) Job(ctx context.Context, ev bus.Event) (Job, error) {
 		return c.follow(ctx, ev, o, j)
 	}
 	if !ok {
-		return j, fmt.Errorf("the agent %q, to which this task was handed, is not there any more", o.Agent)
+		return j, fmt.Errorf("agent %q no longer exists; add it again or cancel the task", o.Agent)
 	}
 	if err := m.Refused(ctx); err != nil {
 		return j, fmt.Errorf("the agent %s cannot work now: %w", o.Agent, err)
@@ -53,8 +53,8 @@ func (c *Crew) Job(ctx context.Context, ev bus.Event) (Job, error) {
 	return j, nil
 }
 
-// follow is the turn that begins with what a task came to, in the parent's
-// conversation, unless that belongs to another agent by now.
+// follow returns the follow-up turn of a task in the parent's conversation, unless that belongs
+// to another agent now.
 func (c *Crew) follow(ctx context.Context, ev bus.Event, o order, j Job) (Job, error) {
 	t, err := c.Task(ctx, o.Follow)
 	if err != nil {
@@ -71,15 +71,15 @@ func (c *Crew) follow(ctx context.Context, ev bus.Event, o order, j Job) (Job, e
 	j.Agent = m.Agent
 	j.Turn = agent.Turn{
 		Event: ev, Text: ev.Text, Source: ev.Provenance, Origins: o.Origins, Guest: o.Guest, Origin: "task", Person: o.Person, Level: o.Level, Report: o.Report, Channel: o.Channel, Chat: o.Chat,
-		Depth: c.o.Depth, // it hands nothing on, or this would never end
+		Depth: c.o.Depth, // it may not delegate, to avoid an endless chain
 	}
 	return j, nil
 }
 
-// narrowed makes the agent of one task.
+// narrowed creates the agent of one task.
 func narrowed(m Member, o order) (*agent.Agent, error) {
 	opt := m.Options
-	if opt.Whole == nil { // what it has no more is denied by its name
+	if opt.Whole == nil { // tools it no longer has are denied by name
 		opt.Whole = opt.Catalogue
 	}
 	var some []tools.Tool
@@ -103,7 +103,7 @@ func narrowed(m Member, o order) (*agent.Agent, error) {
 	return agent.New(opt)
 }
 
-// least is the smaller of two limits, of which 0 is none.
+// least returns the smaller of two limits; 0 means no limit.
 func least(a, b int) int {
 	if a == 0 || (b > 0 && b < a) {
 		return b
@@ -111,8 +111,8 @@ func least(a, b int) int {
 	return a
 }
 
-// Begin marks a task's turn as running, so that it can be cancelled, and tells
-// it when it was cancelled before that. end must be called.
+// Begin marks a task's turn as running, so that it can be cancelled, and cancels the context if
+// it already was. end must be called.
 func (c *Crew) Begin(ctx context.Context, j *Job) (_ context.Context, end func(), err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	id := j.Turn.Event.ID

@@ -9,21 +9,21 @@ import (
 	"hob/knowledge/store"
 )
 
-// ErrNobody says that no agent answers in a conversation.
-var ErrNobody = errors.New("no agent is responsible for this conversation; add a [[routes]] entry for it, set crew.default, or choose one with /agent NAME")
+// ErrNobody is returned if no agent is assigned to a conversation.
+var ErrNobody = errors.New("no agent is assigned to this conversation; add a [[routes]] entry for it, set crew.default, or choose one with /agent NAME")
 
-// ErrUnknown says that there is no such agent.
-var ErrUnknown = errors.New("there is no such agent")
+// ErrUnknown is returned if an agent does not exist.
+var ErrUnknown = errors.New("agent not found")
 
-// owner is to whom a conversation belongs.
+// owner is the agent of a conversation.
 type owner struct {
-	agent  string // whose window it is
-	chosen string // by /agent; "" leaves it to the routes
-	since  string // the event of that choice; what was taken before goes by before
+	agent  string // agent of the current window
+	chosen string // by /agent; "" follows the routes
+	since  string // event of that choice; earlier events keep the former agent
 	before string
 }
 
-// Migrations of the package's tables.
+// Migrations returns the package's tables.
 func Migrations() store.Set {
 	return store.Set{Owner: "crew", Steps: []string{`
 CREATE TABLE crew_sessions (
@@ -32,8 +32,8 @@ CREATE TABLE crew_sessions (
 ` + taskTable}}
 }
 
-// load reads the owners once. There are rows only for conversations in which
-// another agent than the default one has ever been.
+// load reads the owners once. Only conversations that ever had another agent than the default
+// one have rows.
 func (c *Crew) load(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,9 +71,8 @@ func (c *Crew) ownerOf(session string) owner {
 	return o
 }
 
-// Pick returns the agent that answers an event in its conversation, and gives
-// it the conversation when it was another one's. It is ErrNobody when no route
-// fits and there is no default.
+// Pick returns the agent that answers an event, and assigns the conversation to it. It returns
+// ErrNobody if no route matches and there is no default.
 func (c *Crew) Pick(ctx context.Context, event string, at Place) (Member, error) {
 	if err := c.load(ctx); err != nil {
 		return Member{}, err
@@ -85,7 +84,7 @@ func (c *Crew) Pick(ctx context.Context, event string, at Place) (Member, error)
 	return m, c.handOver(ctx, at.Session, m.Name)
 }
 
-// Whose is Pick without a change, for those who only ask.
+// Whose is Pick without the assignment, for read-only callers.
 func (c *Crew) Whose(ctx context.Context, at Place) (Member, error) {
 	if err := c.load(ctx); err != nil {
 		return Member{}, err
@@ -103,7 +102,7 @@ func (c *Crew) responsible(event string, at Place) (Member, error) {
 		return m, nil
 	}
 	if name != "" {
-		c.o.Log.Warn("the agent chosen for a conversation is not there any more; the routes decide", "session", at.Session, "agent", name)
+		c.o.Log.Warn("chosen agent no longer exists; using the routes", "session", at.Session, "agent", name)
 	}
 	name, ok := routed(c.o.Routes, at)
 	if !ok {
@@ -116,7 +115,7 @@ func (c *Crew) responsible(event string, at Place) (Member, error) {
 	return m, nil
 }
 
-// handOver gives a conversation to another agent: its window begins afresh.
+// handOver assigns a conversation to another agent and resets its window.
 func (c *Crew) handOver(ctx context.Context, session, name string) error {
 	err := c.o.Store.Write(ctx, func(tx *store.Tx) error {
 		if err := c.o.Sessions.ResetTx(tx, session); err != nil {
@@ -128,13 +127,13 @@ func (c *Crew) handOver(ctx context.Context, session, name string) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("crew: hand over: %w", err)
+		return fmt.Errorf("crew: change agent: %w", err)
 	}
-	c.o.Log.Info("a conversation changed its agent", "session", session, "agent", name)
+	c.o.Log.Info("conversation changed its agent", "session", session, "agent", name)
 	return nil
 }
 
-// rememberTx changes what is known of a conversation once that is durable.
+// rememberTx updates the cached owner once the change is durable.
 func (c *Crew) rememberTx(tx *store.Tx, session string, change func(*owner)) {
 	tx.AfterCommit(func() {
 		c.mu.Lock()
@@ -148,11 +147,10 @@ func (c *Crew) rememberTx(tx *store.Tx, session string, change func(*owner)) {
 	})
 }
 
-// Choose lets the named agent answer in a conversation from the event on; ""
-// leaves it to the routes again.
+// Choose assigns the named agent to a conversation from the event on; "" returns to the routes.
 func (c *Crew) Choose(ctx context.Context, event, session, name string) error {
 	if _, ok := c.members[name]; !ok && name != "" {
-		return fmt.Errorf("%w: %q; the agents are %s", ErrUnknown, name, strings.Join(c.names(), ", "))
+		return fmt.Errorf("%w: %q; choose one of %s", ErrUnknown, name, strings.Join(c.names(), ", "))
 	}
 	if err := c.load(ctx); err != nil {
 		return err

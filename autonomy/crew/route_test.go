@@ -23,7 +23,7 @@ func TestTheMostExactRouteWins(t *testing.T) {
 		{"the first of two names", Place{Channel: "irc", Chat: "1", Name: "work-x"}, "name"},
 		{"server before channel", Place{Channel: "slack", Chat: "C1", Name: "fun", Server: "T1"}, "server"},
 		{"channel", Place{Channel: "slack", Chat: "C1", Name: "fun", Server: "T2"}, "channel"},
-		{"all that is set must fit", Place{Channel: "slack", Chat: "C1", Name: "team", Server: "T2"}, "channel"},
+		{"all set fields must match", Place{Channel: "slack", Chat: "C1", Name: "team", Server: "T2"}, "channel"},
 		{"a narrowed name", Place{Channel: "discord", Chat: "C1", Name: "team-1"}, "narrow"},
 		{"no name: the session's", Place{Session: "work-1", Channel: "web", Chat: "work-1"}, "name"},
 		{"a pattern does not cross a slash", Place{Session: "work-1/t-1", Channel: "web"}, ""},

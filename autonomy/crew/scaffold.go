@@ -11,11 +11,11 @@ import (
 	"hob/platform/wording"
 )
 
-// Scaffold makes an agent's folder (0700) with SOUL.md, USER.md and MEMORY.md
-// (0600), and returns the files that it made: what is there stays as it is.
+// Scaffold creates an agent's folder (0700) with SOUL.md, USER.md and MEMORY.md (0600), and
+// returns the created files. It does not change existing files.
 func Scaffold(dir, name, about string) (made []string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the agent's folder: %w", err)
+		return nil, fmt.Errorf("create the agent's folder: %w", err)
 	}
 	t, err := wording.Parse(soulText)
 	if err != nil {
@@ -30,7 +30,7 @@ func Scaffold(dir, name, about string) (made []string, err error) {
 		switch err := create(path, f[1]); {
 		case errors.Is(err, fs.ErrExist):
 		case err != nil:
-			return made, fmt.Errorf("make the agent's folder: %w", err)
+			return made, fmt.Errorf("create the agent's folder: %w", err)
 		default:
 			made = append(made, path)
 		}

@@ -12,7 +12,7 @@ import (
 	"hob/platform/erase"
 )
 
-// slow is a model while which answers something happens.
+// slow is a model that runs a function while it answers.
 type slow struct {
 	llm.Model
 	meanwhile func()
@@ -23,8 +23,8 @@ func (s slow) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, er
 	return s.Model.Stream(ctx, r)
 }
 
-// What is forgotten while a model reads it is not written again, and what else
-// was said in the same turns is read once more, without it.
+// Text erased while a model reads it is not stored, and the rest of the same turns is read
+// again without it.
 func TestForgottenMeanwhile(t *testing.T) {
 	h := open(t)
 	st, base, b := h.st, h.base, h.bus
@@ -71,7 +71,7 @@ func TestForgottenMeanwhile(t *testing.T) {
 		t.Fatalf("%d turns were read, forgotten: %v", n, forgot)
 	}
 	if all, err := base.Facts(t.Context(), 10, true); err != nil || len(all) != 0 {
-		t.Errorf("kept of what was read before it was forgotten: %+v %v", all, err)
+		t.Errorf("stored from before the erasure: %+v %v", all, err)
 	}
 	if n := read(); n != 2 {
 		t.Errorf("%d turns are read again, want 2", n)

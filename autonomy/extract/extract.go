@@ -1,14 +1,11 @@
-// Package extract keeps what the owner says in passing: who somebody is, where
-// they live and work, what the owner likes. It reads the owner's literal words
-// alone, never what came from outside, once a turn has ended and off its path:
-// first by rules, and then, where there is a model, by one call for several
-// turns, of whose answer only what quotes the owner is kept.
+// Package extract stores facts that the owner mentions: who people are, where they live and
+// work, what the owner likes. It reads only the owner's literal words, never untrusted text,
+// after a turn has ended and in the background: first by rules, then, if a model is available,
+// by one call for several turns. Of the model's answer it keeps only what quotes the owner.
 //
-// Which turns are still to be read is a row that rides along in the transaction
-// that ends a turn and goes in the one that keeps what was found, so nothing is
-// lost and nothing is kept twice. Lessons, and how the owner wants to be served,
-// are the business of package learn. What is a correction of what is decided by
-// package knowledge.
+// A row in the transaction that ends a turn marks the turn as pending; the transaction that
+// stores the facts deletes the row, so that nothing is lost or stored twice. Lessons and
+// preferences belong to package learn. Package knowledge decides which facts correct others.
 package extract
 
 import (
@@ -28,33 +25,33 @@ import (
 	say "hob/platform/statement"
 )
 
-// The modes of [knowledge] extraction.
+// Values of [knowledge] extraction.
 const (
-	Auto  = "auto"  // by rules, and by a model when there is one
-	Rules = "rules" // by rules alone
-	Model = "model" // by a model alone
+	Auto  = "auto"  // by rules, and by a model if there is one
+	Rules = "rules" // only by rules
+	Model = "model" // only by a model
 	Off   = "off"
 )
 
-// Options of New; Store, Bus and Base are required.
+// Options holds the settings of an Extractor; Store, Bus and Base are required.
 type Options struct {
 	Store *store.Store
 	Bus   *bus.Bus
 	Base  *knowledge.Base
-	// Linker keeps relations that the model finds; nil: they are left out.
+	// Linker stores relations that the model finds; nil: they are dropped.
 	Linker knowledge.Linker
-	// Model is the one to ask; nil, or one that is nil or built in, is none.
+	// Model returns the model to use; nil, or a nil or built-in model, means none.
 	Model func(ctx context.Context) (llm.Model, error)
 	Mode  string // default Auto
-	// Turns is how many turns are given to the model at once (default 8), Wait how
-	// long fewer are waited for (default 2 minutes).
+	// Turns is the number of turns per model call (default 8). Wait is how long fewer turns
+	// wait (default 2 minutes).
 	Turns int
 	Wait  time.Duration
-	Zone  func() *time.Location // the owner's; default UTC
+	Zone  func() *time.Location // the owner's zone; default UTC
 	Log   *slog.Logger
 }
 
-// Extractor reads turns that have ended. Its methods may be called concurrently.
+// Extractor reads ended turns. Its methods may be called concurrently.
 type Extractor struct {
 	o    Options
 	wake chan struct{}
@@ -63,7 +60,7 @@ type Extractor struct {
 // New checks the options.
 func New(o Options) (*Extractor, error) {
 	if o.Store == nil || o.Bus == nil || o.Base == nil {
-		return nil, errors.New("extract: an option is missing")
+		return nil, errors.New("extract: a required option is missing")
 	}
 	o.Mode = cmp.Or(o.Mode, Auto)
 	o.Turns = cmp.Or(o.Turns, 8)
@@ -77,7 +74,7 @@ func New(o Options) (*Extractor, error) {
 	return &Extractor{o: o, wake: make(chan struct{}, 1)}, nil
 }
 
-// Migrations of the package's table. It holds no words: those stay in the inbox.
+// Migrations returns the package's table. It contains no text: the inbox does.
 func Migrations() store.Set {
 	return store.Set{Owner: "extract", Steps: []string{`
 CREATE TABLE extractions (
@@ -86,13 +83,13 @@ CREATE TABLE extractions (
 CREATE INDEX extractions_due ON extractions (ruled, at);`}}
 }
 
-// Eraser takes turns that are to be forgotten out of what is still to be read.
+// Eraser returns the eraser that removes erased turns from the pending ones.
 func (x *Extractor) Eraser() erase.Eraser {
 	return erase.Owned{List: []erase.Table{{Name: "extractions", Key: []string{"event"}, Event: "event"}}}
 }
 
-// Study notes that a turn is to be read. What it returns rides along in the
-// transaction that ends the turn.
+// Study marks a turn as pending. The returned function runs in the transaction that ends the
+// turn.
 func (x *Extractor) Study(t learn.Turn) func(tx *store.Tx) {
 	if x.o.Mode == Off || !t.Owner || !say.Tells(own(t.Text)) {
 		return func(*store.Tx) {}
@@ -100,7 +97,7 @@ func (x *Extractor) Study(t learn.Turn) func(tx *store.Tx) {
 	return func(tx *store.Tx) {
 		_, err := tx.Exec(`INSERT OR IGNORE INTO extractions (event, realm, tainted, at, ruled) VALUES (?, ?, ?, ?, ?)`, t.Event, t.Realm, t.Tainted, store.Millis(t.At), x.o.Mode == Model)
 		if err != nil {
-			x.o.Log.Warn("a turn will not be read for facts", "event", t.Event, "err", err)
+			x.o.Log.Warn("turn not marked for fact extraction", "event", t.Event, "err", err)
 			return
 		}
 		tx.AfterCommit(x.poke)
@@ -114,13 +111,13 @@ func (x *Extractor) poke() {
 	}
 }
 
-// turn is one that is to be read.
+// turn is a pending turn.
 type turn struct {
 	event, realm string
 	tainted      bool
 	at           time.Time
 	tries        int
-	words        string // the owner's own
+	words        string // the owner's own words
 }
 
 // Run reads turns until ctx ends.
@@ -128,7 +125,7 @@ func (x *Extractor) Run(ctx context.Context) error {
 	for {
 		wait, err := x.step(ctx)
 		if err != nil && ctx.Err() == nil {
-			x.o.Log.Warn("turns cannot be read for facts; tried again later", "err", err)
+			x.o.Log.Warn("fact extraction failed; retrying later", "err", err)
 			wait = time.Minute
 		}
 		t := time.NewTimer(max(wait, 0))
@@ -143,11 +140,11 @@ func (x *Extractor) Run(ctx context.Context) error {
 	}
 }
 
-// RunRules is Run without a model: what waits for one is left to the next start.
+// RunRules is Run without a model: turns for a model wait for the next start.
 func (x *Extractor) RunRules(ctx context.Context) error {
 	for {
 		if err := x.Rule(ctx); err != nil && ctx.Err() == nil {
-			x.o.Log.Warn("turns cannot be read for facts; they are at the next start", "err", err)
+			x.o.Log.Warn("fact extraction failed; retrying at the next start", "err", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -157,11 +154,11 @@ func (x *Extractor) RunRules(ctx context.Context) error {
 	}
 }
 
-// idle is how long there is nothing to wait for.
+// idle is the wait without pending turns.
 const idle = 24 * time.Hour
 
-// step reads what is there by rules, and by the model when enough has gathered
-// or has waited long enough. It returns when to look again.
+// step processes pending turns by rules, and by the model if enough have gathered or waited
+// long enough. It returns the time until the next call.
 func (x *Extractor) step(ctx context.Context) (time.Duration, error) {
 	if err := x.Rule(ctx); err != nil {
 		return 0, err
@@ -183,7 +180,7 @@ func (x *Extractor) step(ctx context.Context) (time.Duration, error) {
 	return time.Until(due), nil
 }
 
-// postponed is how long the next turn that was put off is to wait.
+// postponed returns the wait until the next postponed turn.
 func (x *Extractor) postponed(ctx context.Context) (time.Duration, error) {
 	var next int64
 	if err := x.o.Store.Reader(ctx).QueryRow(`SELECT coalesce(min(not_before), 0) FROM extractions WHERE ruled = 1`).Scan(&next); err != nil {
@@ -195,7 +192,7 @@ func (x *Extractor) postponed(ctx context.Context) (time.Duration, error) {
 	return min(idle, time.Until(store.Time(next))), nil
 }
 
-// pending lists turns that wait: for the rules (0) or for the model (1).
+// pending lists waiting turns: for the rules (0) or for the model (1).
 func (x *Extractor) pending(ctx context.Context, ruled, limit int) ([]turn, error) {
 	rows, err := x.o.Store.Reader(ctx).Query(`SELECT event, realm, tainted, at, tries FROM extractions WHERE ruled = ? AND not_before <= ? ORDER BY at, event LIMIT ?`,
 		ruled, time.Now().UnixMilli(), limit)
@@ -216,8 +213,8 @@ func (x *Extractor) pending(ctx context.Context, ruled, limit int) ([]turn, erro
 	return out, rows.Err()
 }
 
-// fill reads the words of a turn. There are none when the event is gone, or the
-// owner took back what was remembered in it.
+// fill reads the owner's words of a turn. They are empty if the event was erased, or if the
+// owner undid what was remembered from it.
 func (x *Extractor) fill(ctx context.Context, t *turn) error {
 	ev, err := x.o.Bus.Event(ctx, t.event)
 	if errors.Is(err, bus.ErrNotFound) {
@@ -239,7 +236,7 @@ func (x *Extractor) fill(ctx context.Context, t *turn) error {
 	return nil
 }
 
-// Rule reads by rules every turn that waits for them.
+// Rule processes all turns that wait for the rules.
 func (x *Extractor) Rule(ctx context.Context) error {
 	for {
 		list, err := x.pending(ctx, 0, 50)
@@ -261,8 +258,7 @@ func (x *Extractor) Rule(ctx context.Context) error {
 	}
 }
 
-// ruleTx reads one turn, unless something was forgotten since mark: then it is
-// read again.
+// ruleTx processes one turn, unless data was erased since mark: then the turn is read again.
 func (x *Extractor) ruleTx(tx *store.Tx, mark string, t turn) error {
 	if now, err := knowledge.ErasedMark(tx); err != nil || now != mark {
 		return err

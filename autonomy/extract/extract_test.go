@@ -59,13 +59,13 @@ func TestChecked(t *testing.T) {
 		{"in the owner's words", item{Quote: "Uwe next door does our roofs", Text: "Uwe next door does our roofs"}, false, "Uwe next door does our roofs"},
 		{"words of its own", item{Quote: "Uwe next door does our roofs", Text: "Uwe is a criminal"}, false, "Uwe next door does our roofs"},
 		{"no quote", item{Text: "Uwe does roofs"}, false, ""},
-		{"a quote that does not stand there", item{Quote: "Uwe does roofs", Text: "Uwe does roofs"}, false, ""},
+		{"a quote that does not occur there", item{Quote: "Uwe does roofs", Text: "Uwe does roofs"}, false, ""},
 		{"what the mail says", item{Quote: "my bank account is 666", Text: "my bank account is 666"}, false, ""},
 		{"what was asked", item{Quote: "Lea my niece", Text: "Lea my niece"}, false, ""},
 		{"a secret", item{Quote: "Uwe next door", Text: "Uwe knows my password"}, false, ""},
 		{"too long", item{Quote: "Uwe next door does our roofs", Text: strings.Repeat("Uwe ", 100)}, false, ""},
 		{"concluded", item{Quote: "Uwe next door does our roofs", Text: "Uwe likes roofs", Kind: "observation"}, false, "Uwe likes roofs"},
-		{"concluded beside outside text", item{Quote: "Uwe next door does our roofs", Text: "Uwe likes roofs", Kind: "observation"}, true, ""},
+		{"inferred next to untrusted text", item{Quote: "Uwe next door does our roofs", Text: "Uwe likes roofs", Kind: "observation"}, true, ""},
 		{"concluded out of nothing", item{Quote: "Uwe next door", Text: "the evil bank is at Mallory", Kind: "observation"}, false, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -77,8 +77,7 @@ func TestChecked(t *testing.T) {
 	}
 }
 
-// Whatever a model answers, what is kept as the owner's has the owner's words
-// alone.
+// Whatever a model answers, stored facts contain only the owner's words.
 func FuzzAnswer(f *testing.F) {
 	f.Add(`{"items":[{"turn":1,"quote":"I live in Rome","text":"I live in Rome","kind":"fact","from":"me","relation":"lives_in","to":"Rome"}]}`, "I live in Rome")
 	f.Add(`x {"items":[]} y`, "")

@@ -24,20 +24,20 @@ var systemText string
 //go:embed extract.json
 var schema []byte
 
-// Bounds of what a model is asked, and of what is taken of its answer.
+// Limits of the request to a model and of its answer.
 const (
 	patience  = 60 * time.Second
 	maxAnswer = 1500 // tokens
 	maxItems  = 24
-	maxItem   = 200 // bytes of a text
+	maxItem   = 200 // bytes per text
 	maxTries  = 4
 	again     = 10 * time.Minute
 )
 
-// errAnswer says that an answer is not what was asked for.
-var errAnswer = errors.New("the answer is not the JSON object that was asked for")
+// errAnswer reports an answer of the wrong form.
+var errAnswer = errors.New("the answer is not the requested JSON object")
 
-// item is one thing a model found.
+// item is one fact or relation that a model found.
 type item struct {
 	Turn     int    `json:"turn"`
 	Quote    string `json:"quote"`
@@ -48,8 +48,8 @@ type item struct {
 	To       string `json:"to"`
 }
 
-// ask gives turns to the model and keeps what it finds. A call that fails is
-// made again later, a few times; turns are not kept waiting for a model for ever.
+// ask passes turns to the model and stores its results. A failed call is retried later, a
+// limited number of times.
 func (x *Extractor) ask(ctx context.Context, list []turn) error {
 	m, err := x.o.Model(ctx)
 	if err != nil {
@@ -82,7 +82,7 @@ func (x *Extractor) ask(ctx context.Context, list []turn) error {
 	return x.o.Store.Write(ctx, func(tx *store.Tx) error { return x.keepTx(tx, mark, list, read, items) })
 }
 
-// call asks once. Only the owner's words are sent.
+// call calls the model once. It sends only the owner's words.
 func (x *Extractor) call(ctx context.Context, m llm.Model, list []turn) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -110,7 +110,7 @@ func (x *Extractor) call(ctx context.Context, m llm.Model, list []turn) (string,
 	return resp.Text(), nil
 }
 
-// Parse reads a model's answer: one JSON object, perhaps within other words.
+// Parse parses a model's answer: one JSON object, optionally with text around it.
 func Parse(answer string) ([]item, error) {
 	from, to := strings.IndexByte(answer, '{'), strings.LastIndexByte(answer, '}')
 	if from < 0 || to < from {
@@ -128,8 +128,8 @@ func Parse(answer string) ([]item, error) {
 	return (*out.Items)[:min(len(*out.Items), maxItems)], nil
 }
 
-// keepTx keeps what was found, unless something was forgotten since mark: what
-// the model was given may hold it. Then the turns are read again.
+// keepTx stores the results, unless data was erased since mark: the model's input may have
+// contained it. Then the turns are read again.
 func (x *Extractor) keepTx(tx *store.Tx, mark string, list, read []turn, items []item) error {
 	if now, err := knowledge.ErasedMark(tx); err != nil || now != mark {
 		return err
@@ -140,7 +140,7 @@ func (x *Extractor) keepTx(tx *store.Tx, mark string, list, read []turn, items [
 		if err := tx.QueryRow(`SELECT count(*) FROM extractions WHERE event = ?`, t.event).Scan(&there); err != nil {
 			return fmt.Errorf("extract: %w", err)
 		}
-		gone[i] = there == 0 // it was to be forgotten meanwhile
+		gone[i] = there == 0 // erased in the meantime
 	}
 	for _, it := range items {
 		if it.Turn < 1 || it.Turn > len(read) || gone[it.Turn-1] {
@@ -160,7 +160,7 @@ func (x *Extractor) itemTx(tx *store.Tx, t turn, it item) error {
 	}
 	f.CreatedAt, f.Realm, f.Event, f.Source = t.at.In(x.o.Zone()), t.realm, t.event, "event:"+t.event
 	r, err := x.o.Base.LearnTx(tx, f)
-	if err != nil || r.Fact.ID == "" { // it was left out
+	if err != nil || r.Fact.ID == "" { // not stored
 		return err
 	}
 	if x.o.Linker == nil || f.Kind == knowledge.KindObservation || it.From == "" || it.To == "" || !related(it.Relation) || !stands(t.words, it.From) || !stands(t.words, it.To) {
@@ -175,9 +175,9 @@ func (x *Extractor) itemTx(tx *store.Tx, t turn, it item) error {
 	return err
 }
 
-// checked makes a fact of an item whose quote stands in the owner's words. Of
-// its text only words of the owner are taken: what a model adds is not kept as
-// the owner's.
+// checked converts an item to a fact if its quote occurs in the owner's words. The text of the
+// fact may contain only the owner's words, so that additions of the model are not attributed to
+// the owner.
 func checked(t turn, it item) (knowledge.Fact, bool) {
 	quote := phrase.Split(it.Quote)
 	if len(quote) < 2 || len(it.Quote) > 400 || !within(phrase.Split(t.words), quote) || foreign(t.words, it.Quote) {
@@ -205,13 +205,13 @@ func checked(t turn, it item) (knowledge.Fact, bool) {
 	return f, true
 }
 
-// within reports whether words stand in a text one after the other.
+// within reports whether words occur consecutively in text.
 func within(text, words []string) bool {
 	return strings.Contains(" "+strings.Join(text, " ")+" ", " "+strings.Join(words, " ")+" ")
 }
 
-// foreign reports whether the sentence in which a quote stands is somebody
-// else's word, or a question.
+// foreign reports whether the sentence with a quote is another person's statement, or a
+// question.
 func foreign(words, quote string) bool {
 	for _, s := range sentence.FindAllString(words, -1) {
 		if within(phrase.Split(s), phrase.Split(quote)) {
@@ -221,8 +221,8 @@ func foreign(words, quote string) bool {
 	return say.Reported(quote)
 }
 
-// owned is the share of a text's words that the owner said, and whether all of
-// them are his, or words that only join.
+// owned returns the share of a text's words that the owner used, and whether all others are
+// only function words.
 func owned(words, text string) (share float64, all bool) {
 	said := phrase.Split(words)
 	n, his := 0, 0
@@ -243,13 +243,13 @@ func owned(words, text string) (share float64, all bool) {
 	return float64(his) / float64(n), his == n
 }
 
-// stands reports whether a name stands in the owner's words, or is the owner.
+// stands reports whether a name occurs in the owner's words, or means the owner.
 func stands(words, name string) bool {
 	w := phrase.Split(name)
 	return len(w) > 0 && (len(w) == 1 && (w[0] == "me" || w[0] == "owner") || within(phrase.Split(words), w))
 }
 
-// related are relations that may come from a model.
+// related reports whether a model may add a relation of this name.
 func related(name string) bool {
 	return slices.Contains([]string{
 		"works_at", "lives_in", "sibling_of", "married_to", "engaged_to", "partner_of", "parent_of", "child_of", "friend_of", "works_with", "manager_of", "reports_to",
@@ -257,7 +257,7 @@ func related(name string) bool {
 	}, name)
 }
 
-// drop says that turns need not be read by a model.
+// drop marks turns as not needing a model.
 func (x *Extractor) drop(ctx context.Context, list []turn) error {
 	return x.o.Store.Write(ctx, func(tx *store.Tx) error { return dropTx(tx, list) })
 }
@@ -271,12 +271,12 @@ func dropTx(tx *store.Tx, list []turn) error {
 	return nil
 }
 
-// later puts turns off, and gives those up that failed too often.
+// later postpones turns, and drops those that failed too often.
 func (x *Extractor) later(ctx context.Context, list []turn, cause error) error {
-	if ctx.Err() != nil { // it is the next start's
+	if ctx.Err() != nil { // the next start retries them
 		return ctx.Err()
 	}
-	x.o.Log.Info("the model could not be asked what is worth keeping; tried again later", "err", cause)
+	x.o.Log.Info("model call for fact extraction failed; retrying later", "err", cause)
 	return x.o.Store.Write(ctx, func(tx *store.Tx) error {
 		for _, t := range list {
 			wait := again * time.Duration(1<<t.tries)

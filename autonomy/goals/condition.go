@@ -13,10 +13,10 @@ import (
 	"hob/platform/when"
 )
 
-// errNotThis says that the words are none of the form that was tried.
+// errNotThis means that a text does not have the tried form.
 var errNotThis = errors.New("not of this form")
 
-// these picks tasks and words them.
+// these selects tasks and returns their titles.
 func these(list []Task, keep func(Task) bool) (titles []string, seen string, from provenance.Source) {
 	var ids []string
 	from = provenance.Hob
@@ -45,8 +45,7 @@ func anyOverdue(ctx context.Context, _ []string, l *looking) (held, error) {
 	return held{yes: true, seen: seen, what: "overdue: " + strings.Join(titles, ", "), from: from}, nil
 }
 
-// counted is "more than 3 tasks are open", "no tasks are left", "all tasks are
-// done".
+// counted evaluates "more than 3 tasks are open", "no tasks are left", "all tasks are done".
 func counted(ctx context.Context, m []string, l *looking) (held, error) {
 	list, err := l.facts.Tasks(ctx)
 	if err != nil {
@@ -95,7 +94,7 @@ func counted(ctx context.Context, m []string, l *looking) (held, error) {
 	return held{yes: yes, seen: "n " + seen, what: what, from: from}, nil
 }
 
-// named is "the task pay the rent is done".
+// named evaluates "the task pay the rent is done".
 func named(ctx context.Context, m []string, l *looking) (held, error) {
 	list, err := l.facts.Tasks(ctx)
 	if err != nil {
@@ -120,7 +119,7 @@ func named(ctx context.Context, m []string, l *looking) (held, error) {
 	return held{}, nil
 }
 
-// has reports whether a text holds all of the words.
+// has reports whether a text contains all of the words.
 func has(text, words string) bool {
 	in := map[string]bool{}
 	for _, w := range phrase.Split(text) {
@@ -135,23 +134,23 @@ func has(text, words string) bool {
 	return len(want) > 0
 }
 
-// fired is "the watcher on ~/Downloads fires": it counts from when the goal was
-// made.
+// fired evaluates "the watcher on ~/Downloads fires". Firings count from the creation of the
+// goal.
 func fired(ctx context.Context, m []string, l *looking) (held, error) {
 	f, ok, err := l.facts.Fired(ctx, m[1])
 	if err != nil {
 		return held{}, err
 	}
 	if !ok {
-		return held{}, errNotThis // nothing watches there
+		return held{}, errNotThis // no such watcher
 	}
 	if !f.At.After(l.goal.CreatedAt) {
 		return held{}, nil
 	}
-	return held{yes: true, seen: f.ID + " " + f.At.UTC().Format("20060102T150405.000"), what: fmt.Sprintf("%s: noticed something at %s", f.Title, f.At.In(l.now.Location()).Format("15:04")), from: f.Source}, nil
+	return held{yes: true, seen: f.ID + " " + f.At.UTC().Format("20060102T150405.000"), what: fmt.Sprintf("%s: fired at %s", f.Title, f.At.In(l.now.Location()).Format("15:04")), from: f.Source}, nil
 }
 
-// known is "you know that the invoice is paid".
+// known evaluates "you know that the invoice is paid".
 func known(ctx context.Context, m []string, l *looking) (held, error) {
 	f, ok, err := l.facts.Known(ctx, m[1])
 	if err != nil || !ok {
@@ -160,7 +159,7 @@ func known(ctx context.Context, m []string, l *looking) (held, error) {
 	return held{yes: true, seen: f.ID, what: "I know: " + phrase.Cut(f.Text, 200), from: f.Source}, nil
 }
 
-// passed is a moment, as seen from when the goal was made.
+// passed evaluates a moment, relative to the creation of the goal.
 func passed(_ context.Context, m []string, l *looking) (held, error) {
 	at, err := when.Parse(m[1], l.goal.CreatedAt.In(l.now.Location()))
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"hob/tools"
 )
 
-// Verdict is what a review says is to be done.
+// Verdict is the result of a review.
 type Verdict string
 
-// The verdicts.
+// Values of Verdict.
 const (
 	DoIt        Verdict = "act"
 	Defer       Verdict = "defer"
@@ -25,10 +25,10 @@ const (
 	Abandon     Verdict = "abandon"
 )
 
-// Risk of an action: what it may cause at worst.
+// Risk is the worst effect of an action.
 type Risk string
 
-// The risks, the least first.
+// Values of Risk, in ascending order.
 const (
 	RiskRead    Risk = "read"
 	RiskWrite   Risk = "write"
@@ -36,8 +36,7 @@ const (
 	RiskDestroy Risk = "destroy"
 )
 
-// RiskOf is the risk of a call with these effects. What is not known is as bad as
-// can be.
+// RiskOf returns the risk of a call with these effects. Unknown effects have the highest risk.
 func RiskOf(e tools.Effects) Risk {
 	const known = tools.Read | tools.Write | tools.Send | tools.Egress
 	switch {
@@ -51,10 +50,10 @@ func RiskOf(e tools.Effects) Risk {
 	return RiskRead
 }
 
-// Bars are how sure one must be to do something of a risk without asking.
+// Bars are the confidence thresholds for acting without approval, per risk.
 type Bars struct{ Read, Write, Send, Destroy float64 }
 
-// filled has the defaults where nothing is set.
+// filled returns the thresholds with defaults for zero values.
 func (b Bars) filled() Bars {
 	if b == (Bars{}) {
 		return Bars{Read: 0.3, Write: 0.5, Send: 0.7, Destroy: 0.9}
@@ -62,7 +61,7 @@ func (b Bars) filled() Bars {
 	return b
 }
 
-// Of is the bar of a risk; that of one that is not known is the highest.
+// Of returns the threshold of a risk; an unknown risk has the highest.
 func (b Bars) Of(r Risk) float64 {
 	switch r {
 	case RiskRead:
@@ -75,27 +74,27 @@ func (b Bars) Of(r Risk) float64 {
 	return max(b.Read, b.Write, b.Send, b.Destroy)
 }
 
-// Decision is what a review came to.
+// Decision is the outcome of a review.
 type Decision struct {
 	Verdict    Verdict `json:"decision"`
 	Confidence float64 `json:"confidence"` // 0 to 1
 	Reason     string  `json:"reason"`
-	// Action is what to do, in plain words: to act, or what to find out.
+	// Action describes what to do or to investigate, in plain words.
 	Action string `json:"action,omitempty"`
-	// Risk is the decider's own word; each call is measured by what it really
-	// does.
+	// Risk is the decider's claim; each call is rated by its real effects.
 	Risk Risk `json:"risk,omitempty"`
-	// Next is when to look again; zero leaves it to the goal.
+	// Next is the time of the next review; zero uses the goal's interval.
 	Next time.Time `json:"next_review,omitzero"`
 
-	// Told is what the owner is told at once, and nothing else is done.
+	// Told is a text that is sent to the user immediately, without any other action.
 	Told string `json:"told,omitempty"`
-	// Seen is what a rule saw; see Goal. Source is that of the texts it quotes.
+	// Seen is the state that a rule evaluated; see Goal. Source is the provenance of the texts
+	// it quotes.
 	Seen   string            `json:"seen,omitempty"`
 	Source provenance.Source `json:"-"`
 }
 
-// answer is the form in which a model gives its decision.
+// answer is the JSON form of a model's decision.
 type answer struct {
 	Decision   *Verdict `json:"decision"`
 	Confidence *float64 `json:"confidence"`
@@ -105,25 +104,24 @@ type answer struct {
 	Next       string   `json:"next_review"`
 }
 
-// Bounds of a decision's texts, in characters, and of the time to the next review.
+// Limits of a decision's texts, in characters, and of the time to the next review.
 const (
 	maxReason = 500
 	maxAction = 4000
 	furthest  = 92 * 24 * time.Hour
 )
 
-// Parse reads a model's decision: one JSON object of exactly the form that it was
-// asked for, alone or in a fence. An error says what is wrong with it; whoever
-// reads it defers.
+// Parse parses a model's decision: one JSON object of the requested form, alone or in a fence.
+// After an error, which describes the mistake, callers defer the goal.
 func Parse(text string, now time.Time) (Decision, error) {
 	var a answer
 	dec := json.NewDecoder(strings.NewReader(unfenced(text)))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&a); err != nil {
-		return Decision{}, fmt.Errorf("the answer is not the one JSON object that was asked for: %w", err)
+		return Decision{}, fmt.Errorf("the answer is not the one requested JSON object: %w", err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return Decision{}, errors.New("the answer holds more than the one JSON object that was asked for")
+		return Decision{}, errors.New("the answer contains more than the one requested JSON object")
 	}
 	if a.Decision == nil || a.Confidence == nil || a.Reason == nil {
 		return Decision{}, errors.New(`the answer lacks one of "decision", "confidence" and "reason"`)
@@ -134,7 +132,7 @@ func Parse(text string, now time.Time) (Decision, error) {
 	switch d.Verdict {
 	case DoIt, Investigate:
 		if d.Action == "" {
-			return Decision{}, fmt.Errorf("%q says nothing in \"action\"", d.Verdict)
+			return Decision{}, fmt.Errorf("%q requires \"action\"", d.Verdict)
 		}
 		if len(d.Action) > maxAction {
 			return Decision{}, fmt.Errorf("\"action\" is longer than %d characters", maxAction)
@@ -142,22 +140,22 @@ func Parse(text string, now time.Time) (Decision, error) {
 	case Defer, Complete, Abandon:
 		d.Action = ""
 	default:
-		return Decision{}, fmt.Errorf("%q is no decision", phrase.Cut(string(d.Verdict), 40))
+		return Decision{}, fmt.Errorf("%q is not a decision", phrase.Cut(string(d.Verdict), 40))
 	}
 	switch d.Risk {
 	case RiskRead, RiskWrite, RiskSend, RiskDestroy, "":
 	default:
-		return Decision{}, fmt.Errorf("%q is no risk", phrase.Cut(string(d.Risk), 40))
+		return Decision{}, fmt.Errorf("%q is not a risk", phrase.Cut(string(d.Risk), 40))
 	}
 	if !(d.Confidence >= 0 && d.Confidence <= 1) {
-		return Decision{}, fmt.Errorf("a confidence of %v does not lie between 0 and 1", d.Confidence)
+		return Decision{}, fmt.Errorf("a confidence of %v is not between 0 and 1", d.Confidence)
 	}
 	var err error
 	d.Next, err = nextOf(a.Next, now)
 	return d, err
 }
 
-// unfenced takes a ``` fence off.
+// unfenced removes a ``` fence.
 func unfenced(text string) string {
 	s := strings.TrimSpace(text)
 	inner, ok := strings.CutPrefix(s, "```")
@@ -171,7 +169,7 @@ func unfenced(text string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(inner, "json"), "JSON")
 }
 
-// nextOf reads when to look again: a moment or a length of time.
+// nextOf parses the time of the next review: a time or a duration.
 func nextOf(s string, now time.Time) (time.Time, error) {
 	s = strings.TrimSpace(s)
 	if s == "" {
@@ -181,7 +179,7 @@ func nextOf(s string, now time.Time) (time.Time, error) {
 	if err != nil {
 		d, derr := time.ParseDuration(s)
 		if derr != nil {
-			return time.Time{}, fmt.Errorf("\"next_review\" is %q, and neither a time (RFC 3339) nor a duration such as \"6h\"", phrase.Cut(s, 40))
+			return time.Time{}, fmt.Errorf("\"next_review\" is %q, which is neither a time (RFC 3339) nor a duration such as \"6h\"", phrase.Cut(s, 40))
 		}
 		at = now.Add(d)
 	}

@@ -11,7 +11,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// shelf is a keeper over a store that outlives it.
+// shelf returns a store and a function that opens Goals over it, to simulate restarts.
 func shelf(t *testing.T) (*store.Store, func() *Goals) {
 	t.Helper()
 	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.Set{bus.Migrations(), origins.Migrations(), Migrations()}, store.Options{})
@@ -48,7 +48,7 @@ func count(t *testing.T, st *store.Store) (n int) {
 	return n
 }
 
-// Each time that a goal is due makes one event, whoever looks and however often.
+// Each due time of a goal creates one event, regardless of how often Due is called.
 func TestDueOnce(t *testing.T) {
 	st, open := shelf(t)
 	g := open()
@@ -64,7 +64,7 @@ func TestDueOnce(t *testing.T) {
 	}{
 		{"at once", 0, false, 1},
 		{"again at the same time", 0, false, 1},
-		{"while it is under way", 2 * time.Hour, false, 1},
+		{"while it is in progress", 2 * time.Hour, false, 1},
 		{"when it has ended", 4 * time.Hour, true, 2},
 		{"after a long sleep, once", 500 * time.Hour, true, 3},
 	} {
@@ -75,7 +75,7 @@ func TestDueOnce(t *testing.T) {
 			})
 		}
 		if i%2 == 1 {
-			g = open() // Hob was started anew
+			g = open() // Hob was restarted
 		}
 		next, err := g.Due(t.Context(), now.Add(tc.at))
 		if err != nil || count(t, st) != tc.want || !next.After(now.Add(tc.at)) {
@@ -115,8 +115,7 @@ func reviewedAs(t *testing.T, st *store.Store, g *Goals, goal Goal, now time.Tim
 	})
 }
 
-// While nothing changes a goal is looked at more and more seldom; a change of it
-// ends that.
+// Without changes the review interval grows; a change of the goal resets it.
 func TestBackoff(t *testing.T) {
 	st, open := shelf(t)
 	g := open()
@@ -153,12 +152,12 @@ func TestBackoff(t *testing.T) {
 	}
 	for range 5 {
 		if got := waited(Decision{Verdict: Defer, Confidence: 1}, Rule); got != 1 {
-			t.Errorf("a rule costs nothing, and is looked at every hour, not after %d h", got)
+			t.Errorf("a rule is cheap and must be reviewed every hour, not after %d h", got)
 		}
 	}
 }
 
-// There may be so many goals, and what outside text made stays outside.
+// The number of goals is limited, and goals created from untrusted text stay untrusted.
 func TestRoomAndProvenance(t *testing.T) {
 	st, open := shelf(t)
 	g := open()
@@ -185,8 +184,7 @@ func TestRoomAndProvenance(t *testing.T) {
 	}
 }
 
-// What is taken back does not leave a goal waiting for an answer that nobody is
-// asked for any more.
+// After an undo a goal does not wait for the answer of a question that no longer exists.
 func TestPutBackOneThatWaited(t *testing.T) {
 	for state, want := range map[bus.State]Status{bus.Pending: Waiting, bus.Done: Active} {
 		t.Run(string(state), func(t *testing.T) {

@@ -1,15 +1,14 @@
-// Package goals keeps what the owner wants to come about in time: goals, with a
-// priority, success criteria and how often each is looked at again.
+// Package goals stores the user's goals, with a priority, success criteria and a review
+// interval.
 //
-// A goal that is due becomes an event of kind goal in the inbox, once for each
-// time (its dedupe key is the goal and the time), so that it passes the same
-// loop, guard and budget as anything else. Its review is answered by a decision
-// (act, defer, investigate, complete, abandon) of the model, or, where there is
-// none, of the goal's own rule ("when a task is overdue then tell me, until
-// Friday"); how sure the decider must be depends on the risk of what is to be
-// done. What this package keeps of each review is what `hob why` tells.
+// A due goal becomes an event of kind goal in the inbox, once per due time (its dedupe key is
+// the goal and the time), so that it passes the same loop, guard and budget as other events.
+// The model answers the review with a decision (act, defer, investigate, complete, abandon);
+// without a model the goal's rule decides ("when a task is overdue then tell me, until
+// Friday"). The required confidence depends on the risk of the action. `hob why` shows the
+// stored reviews.
 //
-// It runs no turn, asks no model and delivers nothing: the loop does.
+// The package runs no turn, calls no model and sends nothing: the loop does.
 package goals
 
 import (
@@ -26,93 +25,93 @@ import (
 	"hob/platform/shortid"
 )
 
-// Status of a goal.
+// Status is the status of a goal.
 type Status string
 
-// The statuses.
+// Values of Status.
 const (
 	Active    Status = "active"
 	Paused    Status = "paused"
-	Waiting   Status = "waiting" // for the owner's answer to a question
+	Waiting   Status = "waiting" // for the user's answer to a question
 	Done      Status = "done"
 	Abandoned Status = "abandoned"
 )
 
-// Living reports whether the goal is one that Hob still has.
+// Living reports whether Hob still pursues the goal.
 func (s Status) Living() bool { return s == Active || s == Paused || s == Waiting }
 
-// Bounds and defaults of a goal.
+// Limits and defaults of a goal.
 const (
 	DefaultEvery = time.Hour
 	MinEvery     = time.Minute
 	MaxEvery     = 366 * 24 * time.Hour
-	maxText      = 4000 // bytes of a description or of criteria
+	maxText      = 4000 // bytes per description or criteria
 	normal       = 3    // priority
 )
 
-// Goal is one thing that is to come about.
+// Goal is a result that the user wants.
 type Goal struct {
 	ID          string            `json:"id"`
 	Description string            `json:"description"`
 	Priority    int               `json:"priority"` // 1 (least) to 5
-	Success     string            `json:"success"`  // when it is reached, in plain words
+	Success     string            `json:"success"`  // when it is reached, as text
 	Every       int64             `json:"check_every_seconds"`
 	NextAt      time.Time         `json:"next_review,omitzero"`
 	Status      string            `json:"status"`
 	Source      string            `json:"source"` // chat, tool, cli, api or template:NAME
 	Provenance  provenance.Source `json:"provenance"`
-	Report      string            `json:"report"` // the session in which the owner is told
+	Report      string            `json:"report"` // session that receives its notices
 	Agent       string            `json:"agent,omitempty"`
-	// Quiet counts the reviews in a row after which nothing had changed; the next
-	// one comes the later for it. Looked counts investigations in a row.
+	// Quiet counts consecutive reviews without a change; it delays the next review. Looked
+	// counts consecutive investigations.
 	Quiet  int `json:"quiet"`
 	Looked int `json:"looked"`
-	// Seen is what its rule saw last, so that one thing is acted on once.
+	// Seen is the state that its rule saw last, so that it acts on each state once.
 	Seen     string    `json:"seen,omitempty"`
 	Reviewed int       `json:"reviewed"`
 	LastAt   time.Time `json:"last_review,omitzero"`
 	Last     string    `json:"last_decision,omitempty"`
 	Reason   string    `json:"last_reason,omitempty"`
-	// ReasonFrom is the source of what Reason says, which may be outside text.
+	// ReasonFrom is the provenance of Reason, which may be untrusted.
 	ReasonFrom provenance.Source `json:"last_reason_source,omitempty"`
-	Event      string            `json:"event,omitempty"` // of the review that is under way, or the last one
+	Event      string            `json:"event,omitempty"` // the review in progress, or the last one
 	CreatedAt  time.Time         `json:"created_at"`
 	UpdatedAt  time.Time         `json:"updated_at"`
 }
 
-// ErrInvalid is wrapped by errors that only other words of the owner mend;
-// ErrNotFound by those about a goal that is not there.
+// ErrInvalid is wrapped if the user has to change the request, ErrNotFound if a goal does not
+// exist.
 var (
-	ErrInvalid  = errors.New("this cannot be a goal")
-	ErrNotFound = errors.New("there is no such goal")
+	ErrInvalid  = errors.New("invalid goal")
+	ErrNotFound = errors.New("goal not found")
 )
 
-// Options of New; Store and Bus are required.
+// Options holds the settings of Goals; Store and Bus are required.
 type Options struct {
 	Store *store.Store
 	Bus   *bus.Bus
-	// Max is how many goals there may be at a time (default 50).
+	// Max is the maximum number of goals (default 50).
 	Max int
-	// Backoff is the most by which the time between reviews grows while nothing
-	// changes (default 8 times).
+	// Backoff is the largest factor by which the review interval grows without changes (default
+	// 8).
 	Backoff int
-	// Bars are how sure one must be; see Bars.
+	// Bars are the confidence thresholds.
 	Bars Bars
 }
 
-// Goals keeps the goals. Its methods may be called concurrently.
+// Goals stores the goals. Its methods may be called concurrently.
 type Goals struct {
 	o Options
 
 	mu   sync.Mutex
-	next time.Time // when the next one is due; zero: none
-	read bool      // next has been read
+	next time.Time // time of the next review; zero: none
+	read bool      // next is current
 }
 
-// New makes the keeper over a store opened with Migrations. It reads nothing.
+// New creates Goals over a store opened with Migrations. It does no I/O.
 func New(o Options) (*Goals, error) {
 	if o.Store == nil || o.Bus == nil {
-		return nil, errors.New("goals: an option is missing")
+		return nil, errors.New("goals: a required option is missing")
 	}
 	if o.Max <= 0 {
 		o.Max = 50
@@ -124,9 +123,8 @@ func New(o Options) (*Goals, error) {
 	return &Goals{o: o}, nil
 }
 
-// CreateTx checks a goal and stores it; what is left open is filled in. It is
-// looked at for the first time at once, unless NextAt says when. Errors wrap
-// ErrInvalid when the owner has to ask for something else.
+// CreateTx checks a goal, fills in defaults and stores it. Its first review is immediate,
+// unless NextAt is set. Errors wrap ErrInvalid if the user has to change the request.
 func (g *Goals) CreateTx(tx *store.Tx, goal Goal) (Goal, error) {
 	if goal.CreatedAt.IsZero() {
 		goal.CreatedAt = time.Now()
@@ -160,19 +158,19 @@ func (g *Goals) CreateTx(tx *store.Tx, goal Goal) (Goal, error) {
 	return goal, g.insert(tx, goal)
 }
 
-// check refuses what can be no goal.
+// check rejects invalid goals.
 func check(g *Goal) error {
 	g.Description, g.Success = clean(g.Description), clean(g.Success)
 	every := time.Duration(g.Every) * time.Second
 	switch {
 	case g.Description == "":
-		return fmt.Errorf("%w: say what is to come about", ErrInvalid)
+		return fmt.Errorf("%w: description is empty; describe the goal", ErrInvalid)
 	case len(g.Description) > maxText, len(g.Success) > maxText:
-		return fmt.Errorf("%w: its description and its success criteria may have %d KB each", ErrInvalid, maxText/1000)
+		return fmt.Errorf("%w: description and success criteria may have %d KB each", ErrInvalid, maxText/1000)
 	case g.Priority < 1 || g.Priority > 5:
-		return fmt.Errorf("%w: its priority is a number from 1 (least) to 5, not %d", ErrInvalid, g.Priority)
+		return fmt.Errorf("%w: priority must be a number from 1 (least) to 5, not %d", ErrInvalid, g.Priority)
 	case every < MinEvery || every > MaxEvery:
-		return fmt.Errorf("%w: it can be looked at every minute at most and once a year at least, not every %s", ErrInvalid, every)
+		return fmt.Errorf("%w: the review interval must be between one minute and one year, not %s", ErrInvalid, every)
 	}
 	return nil
 }
@@ -181,21 +179,20 @@ func clean(s string) string {
 	return strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\uFFFD"))
 }
 
-// room enforces the most goals that there may be.
+// room enforces the maximum number of goals.
 func (g *Goals) room(q store.Querier) error {
 	var n int
 	if err := q.QueryRow(`SELECT count(*) FROM goals WHERE status IN ('active', 'paused', 'waiting')`).Scan(&n); err != nil {
 		return fmt.Errorf("goals: count: %w", err)
 	}
 	if n >= g.o.Max {
-		return fmt.Errorf("%w: there are %d goals, which is the limit ([autonomy] max_goals); complete or remove some first: hob goal list", ErrInvalid, n)
+		return fmt.Errorf("%w: the limit of %d goals is reached ([autonomy] max_goals); complete or remove some first: hob goal list", ErrInvalid, n)
 	}
 	return nil
 }
 
-// ChangeTx stores a changed goal in place of the one of its id and returns it. It
-// is taken up afresh: the backoff ends, and a goal that has become active again is
-// looked at at once.
+// ChangeTx replaces a stored goal and returns it. The change ends the backoff, and a goal that
+// became active again is reviewed immediately.
 func (g *Goals) ChangeTx(tx *store.Tx, goal Goal, now time.Time) (Goal, error) {
 	old, err := Get(tx, goal.ID)
 	if err != nil {
@@ -221,18 +218,18 @@ func (g *Goals) ChangeTx(tx *store.Tx, goal Goal, now time.Time) (Goal, error) {
 		goal.Seen = ""
 	}
 	if !worked(goal.Status) && worked(old.Status) {
-		if err := g.o.Bus.ResumeTx(tx, goal.Event); err != nil { // a question that waits waits in vain
+		if err := g.o.Bus.ResumeTx(tx, goal.Event); err != nil { // an open question would wait in vain
 			return Goal{}, err
 		}
 	}
 	return goal, g.update(tx, goal)
 }
 
-// worked reports whether a goal of this status is worked on.
+// worked reports whether Hob works on a goal of this status.
 func worked(status string) bool { return status == string(Active) || status == string(Waiting) }
 
-// PutTx stores a goal as it is given, to take a change back. One that waited for an
-// answer goes on by itself when its question is gone.
+// PutTx stores a goal as given, to undo a change. A goal that waits for an answer becomes
+// active again if its question no longer exists.
 func (g *Goals) PutTx(tx *store.Tx, goal Goal) error {
 	if goal.Status == string(Waiting) && !g.asked(tx, goal) {
 		goal.Status = string(Active)
@@ -262,8 +259,7 @@ func (g *Goals) asked(tx *store.Tx, goal Goal) bool {
 	return err == nil && o.Phase == Ask
 }
 
-// DropTx removes a goal and returns it as it was, for PutTx. A review of it that
-// is open comes to nothing.
+// DropTx deletes a goal and returns it for PutTx. An open review of it has no effect.
 func (g *Goals) DropTx(tx *store.Tx, id string) (Goal, error) {
 	goal, err := Get(tx, id)
 	if err != nil {
@@ -279,8 +275,8 @@ func (g *Goals) DropTx(tx *store.Tx, id string) (Goal, error) {
 	return goal, nil
 }
 
-// Name is a goal in one line.
+// Name returns the description in one line.
 func (g Goal) Name() string { return phrase.Cut(strings.Join(strings.Fields(g.Description), " "), 80) }
 
-// EveryDuration is the time between reviews.
+// EveryDuration returns the time between reviews.
 func (g Goal) EveryDuration() time.Duration { return time.Duration(g.Every) * time.Second }

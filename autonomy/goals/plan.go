@@ -26,45 +26,44 @@ const PlanSource = "plan"
 // Clock is a time of day.
 type Clock struct{ Hour, Minute int }
 
-// ParseClock reads "07:00".
+// ParseClock parses "07:00".
 func ParseClock(s string) (Clock, error) {
 	t, err := time.Parse("15:04", strings.TrimSpace(s))
 	if err != nil {
-		return Clock{}, fmt.Errorf("%q is no time of day such as \"07:00\"", s)
+		return Clock{}, fmt.Errorf("%q is not a time of day such as \"07:00\"", s)
 	}
 	return Clock{t.Hour(), t.Minute()}, nil
 }
 
-// PlanOptions of NewPlan; Store, Bus and Zone are required.
+// PlanOptions holds the settings of a Plan; Store, Bus and Zone are required.
 type PlanOptions struct {
 	Store *store.Store
 	Bus   *bus.Bus
 	At    Clock
-	// Late is how long after its time a plan is still told (default 6 hours).
+	// Late is how long after its time a plan is still sent (default 6 hours).
 	Late time.Duration
-	// Zone is the owner's; it may change while Hob runs.
+	// Zone is the user's zone; it may change while Hob runs.
 	Zone func() *time.Location
-	// Sections are the parts of the plan, in order: those that have nothing to say
-	// are left out.
+	// Sections are the parts of the plan, in order; empty ones are skipped.
 	Sections []tools.BriefSource
 	Log      *slog.Logger
 }
 
-// Plan is the plan of the day: what is on, told once a day at a set time. The day
-// is the one on the owner's calendar, whatever the zone, the clock and restarts do.
-// Its methods may be called concurrently.
+// Plan is the plan of the day, sent once a day at a set time. The day is the user's calendar
+// day, regardless of zone changes, clock changes and restarts. Its methods may be called
+// concurrently.
 type Plan struct {
 	o PlanOptions
 
 	mu    sync.Mutex
-	begun bool   // there is a first row
-	last  string // the last day that is settled
+	begun bool   // the table has a row
+	last  string // the last completed day
 }
 
 // NewPlan checks the options.
 func NewPlan(o PlanOptions) (*Plan, error) {
 	if o.Store == nil || o.Bus == nil || o.Zone == nil {
-		return nil, errors.New("goals: an option of the plan is missing")
+		return nil, errors.New("goals: a required option of the plan is missing")
 	}
 	if o.Late <= 0 {
 		o.Late = 6 * time.Hour
@@ -75,9 +74,8 @@ func NewPlan(o PlanOptions) (*Plan, error) {
 	return &Plan{o: o}, nil
 }
 
-// on is the time of the plan on the day that lies so many days after the one of
-// local. Of a time that is there twice it is the first, and where the clocks skip
-// it the next instant that there is.
+// on returns the time of the plan, days days after the day of local. If the time occurs twice
+// it is the first instant, and if a clock change skips it, the next one.
 func (p *Plan) on(local time.Time, days int) time.Time {
 	y, m, d := local.Date()
 	wall := time.Date(y, m, d+days, p.o.At.Hour, p.o.At.Minute, 0, 0, time.UTC)
@@ -97,8 +95,8 @@ func (p *Plan) on(local time.Time, days int) time.Time {
 	return early
 }
 
-// Due puts the plan of the day into the inbox once its time has come, and returns
-// when the next one is due.
+// Due puts the plan of the day into the inbox at its time, and returns the time of the next
+// one.
 func (p *Plan) Due(ctx context.Context, now time.Time) (time.Time, error) {
 	local := now.In(p.o.Zone())
 	day, at := local.Format(time.DateOnly), p.on(local, 0)
@@ -115,7 +113,7 @@ func (p *Plan) Due(ctx context.Context, now time.Time) (time.Time, error) {
 		}
 		p.begun = p.last != ""
 	}
-	if p.begun && (local.Before(at) || p.last >= day) { // ISO days sort by time
+	if p.begun && (local.Before(at) || p.last >= day) { // ISO dates sort by time
 		return next, nil
 	}
 	err := p.o.Store.Write(ctx, func(tx *store.Tx) error { return p.settleTx(tx, local, at) })
@@ -129,8 +127,8 @@ func (p *Plan) Due(ctx context.Context, now time.Time) (time.Time, error) {
 	return next, nil
 }
 
-// settleTx settles a day: its plan is put into the inbox, or the reason why there is
-// none is noted. Days that are past are not made up for.
+// settleTx completes a day: it puts the plan into the inbox, or records why there is none.
+// Plans of past days are not sent later.
 func (p *Plan) settleTx(tx *store.Tx, local, at time.Time) error {
 	var newest string
 	if err := tx.QueryRow(`SELECT coalesce(max(day), '') FROM plans`).Scan(&newest); err != nil {
@@ -142,11 +140,11 @@ func (p *Plan) settleTx(tx *store.Tx, local, at time.Time) error {
 		return err
 	}
 	switch {
-	case newest == "" && local.Before(at): // the first day: its plan is still to come
+	case newest == "" && local.Before(at): // the first day, before its plan
 		return note(local.AddDate(0, 0, -1).Format(time.DateOnly), "before the first day", "")
 	case newest == "":
-		return note(day, "Hob began in the middle of it", "")
-	case local.Before(at), newest >= day: // also when the owner has travelled back over midnight
+		return note(day, "Hob was installed during the day", "")
+	case local.Before(at), newest >= day: // also if the user has travelled back over midnight
 		return nil
 	case local.Sub(at) > p.o.Late:
 		return note(day, "Hob was off at its time", "")
@@ -164,13 +162,12 @@ func (p *Plan) settleTx(tx *store.Tx, local, at time.Time) error {
 	return note(day, "told", acc.Event)
 }
 
-// planOf is the payload of the event of a plan.
+// planOf is the payload of a plan's event.
 type planOf struct {
 	Day string `json:"day"`
 }
 
-// Over reports whether the day of a plan has passed: what is on the next one is
-// told by its own.
+// Over reports whether the day of a plan has passed; the next day has its own plan.
 func (p *Plan) Over(ev bus.Event, now time.Time) bool {
 	var of planOf
 	return json.Unmarshal(ev.Payload, &of) == nil && of.Day != "" && of.Day < now.In(p.o.Zone()).Format(time.DateOnly)
@@ -179,13 +176,13 @@ func (p *Plan) Over(ev bus.Event, now time.Time) bool {
 //go:embed text/plan.tmpl
 var planText string
 
-// planSection is a part of the plan as its template sees it.
+// planSection is a part of the plan in its template.
 type planSection struct {
 	Title string
 	Lines []string
 }
 
-// Today is what is on: the sections of today that have something to say.
+// Today returns the non-empty sections of today.
 func (p *Plan) Today(ctx context.Context, now time.Time) ([]tools.BriefSection, provenance.Source) {
 	local := now.In(p.o.Zone())
 	from := time.Date(local.Year(), local.Month(), local.Day(), 0, 0, 0, 0, local.Location())
@@ -193,7 +190,7 @@ func (p *Plan) Today(ctx context.Context, now time.Time) ([]tools.BriefSection, 
 	return slices.DeleteFunc(all, func(s tools.BriefSection) bool { return len(s.Items) == 0 && s.Error == "" }), src
 }
 
-// Text words the plan of today; it is "" when there is nothing to say.
+// Text returns the plan of today, or "" if it is empty.
 func (p *Plan) Text(ctx context.Context, now time.Time) (string, provenance.Source, error) {
 	local := now.In(p.o.Zone())
 	view := struct {
@@ -204,8 +201,8 @@ func (p *Plan) Text(ctx context.Context, now time.Time) (string, provenance.Sour
 	worth := false
 	for _, s := range sections {
 		sec := planSection{Title: s.Title}
-		if s.Error != "" { // what cannot be read does not look empty
-			p.o.Log.WarnContext(ctx, "a part of the plan of the day cannot be read", "part", s.Title, "err", s.Error)
+		if s.Error != "" { // an error must not look like an empty section
+			p.o.Log.WarnContext(ctx, "section of the plan not read", "part", s.Title, "err", s.Error)
 			sec.Lines = append(sec.Lines, "could not be read: "+s.Error)
 			worth = true
 		}
@@ -236,14 +233,14 @@ func (p *Plan) Text(ctx context.Context, now time.Time) (string, provenance.Sour
 	return strings.TrimSpace(b.String()), src, nil
 }
 
-// Brief contributes the goals to a briefing: those that wait for the owner, and
-// those that are looked at that day.
+// Brief adds the goals to a briefing: those that wait for the user, and those with a review on
+// that day.
 type Brief struct{ Store *store.Store }
 
 // BriefTitle implements tools.BriefSource.
 func (Brief) BriefTitle() string { return "Goals" }
 
-// most is how many goals a briefing names.
+// most is the maximum number of goals in a briefing.
 const most = 10
 
 // Brief implements tools.BriefSource.

@@ -56,15 +56,15 @@ func zone(t *testing.T, name string) *time.Location {
 	return loc
 }
 
-// A whole year in zones with all kinds of clock changes: one plan a day, at its
-// time, though Hob is started anew again and again.
+// A year in zones with various clock changes: one plan a day, at its time, across repeated
+// restarts.
 func TestPlanOnceADay(t *testing.T) {
 	for _, tc := range []struct {
 		zone string
 		at   Clock
 	}{
 		{"Europe/Vilnius", Clock{7, 0}},
-		{"Europe/Vilnius", Clock{3, 30}},      // does not exist on one day, is there twice on another
+		{"Europe/Vilnius", Clock{3, 30}},      // does not exist on one day, occurs twice on another
 		{"America/Santiago", Clock{0, 0}},     // midnight does not exist on one day
 		{"Australia/Lord_Howe", Clock{2, 15}}, // half an hour
 		{"Pacific/Apia", Clock{23, 59}},
@@ -107,8 +107,7 @@ func TestPlanOnceADay(t *testing.T) {
 	}
 }
 
-// What happens around a day: a late start, a start in its middle, travelling both
-// ways, a clock that was wrong.
+// Unusual days: a late start, a start during the day, travel in both directions, a wrong clock.
 func TestPlanDays(t *testing.T) {
 	at := func(loc *time.Location, day, hour int) time.Time {
 		return time.Date(2026, 3, day, hour, 0, 0, 0, loc)
@@ -165,13 +164,13 @@ func TestPlanText(t *testing.T) {
 		tainted  bool
 	}{
 		{"nothing is on", []tools.BriefSource{part{title: "Tasks"}, part{title: "Reminders"}}, "", false},
-		{"empty sections are left out", []tools.BriefSource{
+		{"empty sections are skipped", []tools.BriefSource{
 			part{title: "Calendar"},
 			part{title: "Tasks", items: []tools.BriefItem{{Text: "pay the rent", Source: provenance.Owner}, {Text: "call Ada", At: now.Add(2 * time.Hour), Source: provenance.Owner}}},
 		}, "Your plan for Tuesday 10 March:\n\nTasks\n- 09:00 call Ada\n- pay the rent", false},
 		{"what cannot be read does not look empty", []tools.BriefSource{part{title: "Mail", err: errors.New("no connection")}}, "Mail\n- could not be read: no connection", true},
 		{"Hob's own words about it are clean", []tools.BriefSource{part{title: "Mail", err: tools.Errorf(tools.Failed, "no connection")}}, "Mail\n- could not be read: no connection", false},
-		{"outside text stays outside", []tools.BriefSource{part{title: "Mail", items: []tools.BriefItem{{Text: "buy now", Source: provenance.Outside}}}}, "- buy now", true},
+		{"untrusted text stays untrusted", []tools.BriefSource{part{title: "Mail", items: []tools.BriefItem{{Text: "buy now", Source: provenance.Outside}}}}, "- buy now", true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			st, _ := shelf(t)
@@ -187,7 +186,7 @@ func TestPlanText(t *testing.T) {
 	}
 }
 
-// A plan that is told only when its day is over is not told: the next day has its own.
+// A plan that would be sent after its day is not sent: the next day has its own.
 func TestPlanOfADayThatIsOver(t *testing.T) {
 	st, _ := shelf(t)
 	b := bus.New(st, bus.Options{})

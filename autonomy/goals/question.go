@@ -11,8 +11,8 @@ import (
 	"hob/tools"
 )
 
-// QuestionTool is the tool with which a decision that is not sure enough is put
-// before the owner: a call that runs once he said yes. No model has it.
+// QuestionTool is the tool that requests approval for a decision below the threshold: the call
+// runs after approval. It is not offered to models.
 const QuestionTool = "go_on_with_goal"
 
 type questionIn struct {
@@ -23,10 +23,10 @@ type questionIn struct {
 	Confidence float64 `json:"confidence"`
 }
 
-// Agreed is what the call returns once the owner has said yes.
+// Agreed is the result of the call after approval.
 const Agreed = "Going on with it."
 
-// Question makes the tool.
+// Question creates the tool.
 func Question() tools.Tool {
 	return tools.New(tools.Def[questionIn]{
 		Spec: tools.Spec{Name: QuestionTool, Category: "watch", Effects: tools.Write, Description: "Go on with a goal as its review says."},
@@ -36,7 +36,7 @@ func Question() tools.Tool {
 			case Complete:
 				what = "mark it as reached"
 			case Abandon:
-				what = "give it up"
+				what = "abandon it"
 			case Investigate:
 				what = "look into it: " + shown(in.Action)
 			default:
@@ -54,10 +54,10 @@ func Question() tools.Tool {
 	})
 }
 
-// shown is as much of an action as the owner is asked about.
+// shown shortens an action to the text that the approval request shows.
 func shown(action string) string { return phrase.Cut(action, 300) }
 
-// QuestionArgs are the arguments of the call for a decision.
+// QuestionArgs returns the arguments of the call for a decision.
 func QuestionArgs(goal Goal, d Decision) (json.RawMessage, error) {
 	b, err := json.Marshal(questionIn{Goal: goal.Name(), Decision: string(d.Verdict), Action: d.Action, Reason: d.Reason, Confidence: d.Confidence})
 	if err != nil {

@@ -15,50 +15,50 @@ import (
 	"hob/platform/provenance"
 )
 
-// maxLooks is how many investigations may follow one another; then the goal waits
-// for its time like any other.
+// maxLooks is the maximum number of consecutive investigations; after that the goal waits for
+// its normal review.
 const maxLooks = 3
 
-// Stopped is why something was not done that the owner stopped.
+// Stopped is the reason recorded for an action that the user stopped.
 const Stopped = "stopped by the owner"
 
-// Ended is how an event of a goal ended.
+// Ended describes how an event of a goal ended.
 type Ended struct {
 	Order Order
-	// As is the goal as it was when this began.
+	// As is the goal at the start of the event.
 	As Goal
-	// Decision and Err are those of a review: an answer that could not be read is
-	// a deferral with its error.
+	// Decision and Err are the result of a review: an unreadable answer is a deferral with an
+	// error.
 	Decision Decision
 	Err      error
 	By       string            // the model, or "rule"
-	Source   provenance.Source // outside text had a part in it
-	// Failed: what was to be done was not.
+	Source   provenance.Source // untrusted if untrusted text influenced it
+	// Failed: the reason if the action was not done.
 	Failed string
-	// Agreed: the owner said yes to what was put before him.
+	// Agreed: the user approved the shown text.
 	Agreed bool
 	Now    time.Time
 }
 
-// Outcome is what follows, for the owner.
+// Outcome is the result for the user.
 type Outcome struct {
 	Told string // "" for nothing
 }
 
-// Measured is what a decision comes to once the bars have been looked at.
+// Measured is a decision after the thresholds were applied.
 type Measured struct {
-	Follow Phase   // the event that comes next, "" for none
-	Bar    float64 // the bar it was measured by
+	Follow Phase   // phase of the following event, "" for none
+	Bar    float64 // the threshold that applied
 	Below  bool
 }
 
-// Weigh measures a decision by the bars.
+// Weigh applies the thresholds to a decision.
 func (g *Goals) Weigh(goal Goal, d Decision) Measured {
 	p := Measured{}
 	switch d.Verdict {
 	case DoIt:
 		risk := d.Risk
-		if risk == "" { // whoever does not say is held to the bar of what leaves
+		if risk == "" { // without a claim the threshold of sending applies
 			risk = RiskSend
 		}
 		p.Bar, p.Follow = g.o.Bars.Of(risk), Act
@@ -81,20 +81,19 @@ func (g *Goals) Weigh(goal Goal, d Decision) Measured {
 	return p
 }
 
-// Doubt says why the owner has to be asked before a call with these effects, ""
-// when the one who decided was sure enough.
+// Doubt returns why a call of this risk needs approval, or "" if the confidence suffices.
 func (g *Goals) Doubt(d Decision, risk Risk) string {
 	if bar := g.o.Bars.Of(risk); d.Confidence < bar {
-		return fmt.Sprintf("Hob is only %.0f %% sure that this helps the goal, and for something of this kind (%s) it must be %.0f %% ([autonomy.confidence])", 100*d.Confidence, risk, 100*bar)
+		return fmt.Sprintf("Hob is only %.0f %% sure that this helps the goal, and a call of this kind (%s) requires %.0f %% ([autonomy.confidence])", 100*d.Confidence, risk, 100*bar)
 	}
 	return ""
 }
 
-// EndTx records the end of a goal's event in the transaction that finishes it:
-// what was decided, when the goal is looked at again, and the event that follows.
+// EndTx records the end of a goal's event in the transaction that finishes it: the decision,
+// the time of the next review, and the following event.
 func (g *Goals) EndTx(tx *store.Tx, ev bus.Event, e Ended) (Outcome, error) {
 	goal, err := Get(tx, e.Order.Goal)
-	if errors.Is(err, ErrNotFound) { // removed meanwhile
+	if errors.Is(err, ErrNotFound) { // deleted in the meantime
 		return Outcome{}, nil
 	}
 	if err != nil {
@@ -106,27 +105,27 @@ func (g *Goals) EndTx(tx *store.Tx, ev bus.Event, e Ended) (Outcome, error) {
 	return g.followed(tx, ev, goal, e)
 }
 
-// reviewed takes up a decision.
+// reviewed processes a decision.
 func (g *Goals) reviewed(tx *store.Tx, ev bus.Event, goal Goal, e Ended) (Outcome, error) {
-	if goal.Status != string(Active) { // paused or completed meanwhile
+	if goal.Status != string(Active) { // paused or completed in the meantime
 		return Outcome{}, g.noteTx(tx, ev, goal, e, Measured{}, "", "the goal is "+goal.Status)
 	}
-	if as := e.As; as.ID != "" && !as.UpdatedAt.Equal(goal.UpdatedAt) { // decided about what it said before
+	if as := e.As; as.ID != "" && !as.UpdatedAt.Equal(goal.UpdatedAt) { // the decision was about the former text
 		if as.Description != goal.Description || as.Success != goal.Success {
 			goal.NextAt = e.Now
 		}
 		if err := g.update(tx, goal); err != nil {
 			return Outcome{}, err
 		}
-		return Outcome{}, g.noteTx(tx, ev, goal, e, Measured{}, "", "the goal was changed meanwhile")
+		return Outcome{}, g.noteTx(tx, ev, goal, e, Measured{}, "", "the goal was changed in the meantime")
 	}
 	d := e.Decision
 	var out Outcome
 	why := ""
 	if e.Err != nil {
-		d = Decision{Verdict: Defer, Reason: "the answer of the review could not be read"}
+		d = Decision{Verdict: Defer, Reason: "the answer of the review could not be parsed"}
 		if e.Failed != "" {
-			d.Reason = "the review did not come to its end"
+			d.Reason = "the review did not finish"
 		}
 		why = phrase.Cut(e.Err.Error(), maxReason)
 	}
@@ -169,10 +168,10 @@ func (g *Goals) reviewed(tx *store.Tx, ev bus.Event, goal Goal, e Ended) (Outcom
 			goal.Status = string(Waiting)
 		}
 	case d.Verdict == Complete:
-		out.Told = fmt.Sprintf("The goal %q is reached: %s (Not so? hob goal resume %s)", goal.Name(), d.Reason, goal.ID)
+		out.Told = fmt.Sprintf("The goal %q is reached: %s (Not true? hob goal resume %s)", goal.Name(), d.Reason, goal.ID)
 		goal.Status = string(Done)
 	case d.Verdict == Abandon:
-		out.Told = fmt.Sprintf("I give up the goal %q: %s (To go on after all: hob goal resume %s)", goal.Name(), d.Reason, goal.ID)
+		out.Told = fmt.Sprintf("I abandon the goal %q: %s (To continue: hob goal resume %s)", goal.Name(), d.Reason, goal.ID)
 		goal.Status = string(Abandoned)
 	case d.Told != "":
 		out.Told = d.Told
@@ -184,7 +183,7 @@ func (g *Goals) reviewed(tx *store.Tx, ev bus.Event, goal Goal, e Ended) (Outcom
 	return out, g.noteTx(tx, ev, goal, e, p, then, why)
 }
 
-// followed takes up what came of an action, an investigation or a question.
+// followed processes the result of an action, an investigation or a question.
 func (g *Goals) followed(tx *store.Tx, ev bus.Event, goal Goal, e Ended) (Outcome, error) {
 	var out Outcome
 	then := ""
@@ -205,7 +204,7 @@ func (g *Goals) followed(tx *store.Tx, ev bus.Event, goal Goal, e Ended) (Outcom
 				phase = Look
 			}
 			whole := shown(d.Action) == phrase.Cut(d.Action, maxAction)
-			if whole { // his yes is to what he was shown
+			if whole { // the approval covers only the shown text
 				d.Confidence = 1
 			}
 			follow, err := event(goal, Order{Phase: phase, Goal: goal.ID, Review: e.Order.Review, Decision: d, Agreed: whole}, words(phase, goal))
@@ -221,9 +220,9 @@ func (g *Goals) followed(tx *store.Tx, ev bus.Event, goal Goal, e Ended) (Outcom
 			then, goal.Event = acc.Event, acc.Event
 		}
 	case e.Order.Phase == Look && living && e.Failed == "":
-		goal.NextAt = e.Now // decide with what was found
+		goal.NextAt = e.Now // decide with the findings
 	case e.Failed != "":
-		if e.Order.Rule && e.Order.Phase == Act && e.Failed != Stopped { // what it saw is still to be acted on
+		if e.Order.Rule && e.Order.Phase == Act && e.Failed != Stopped { // the rule's state still needs the action
 			goal.Seen = ""
 		}
 		goal.Quiet++
@@ -239,7 +238,7 @@ func (g *Goals) followed(tx *store.Tx, ev bus.Event, goal Goal, e Ended) (Outcom
 	return out, g.noteTx(tx, ev, goal, e, Measured{}, then, e.Failed)
 }
 
-// words is what an event of a phase is called.
+// words returns the title of an event in a phase.
 func words(p Phase, goal Goal) string {
 	switch p {
 	case Act:
@@ -252,8 +251,8 @@ func words(p Phase, goal Goal) string {
 	return `Review of the goal "` + goal.Name() + `"`
 }
 
-// nextReview is when a goal is looked at again: when the decision says so, but no
-// sooner than the backoff wants where nothing has changed.
+// nextReview returns the time of the next review: as decided, but without changes not before
+// the backoff ends.
 func (g *Goals) nextReview(goal Goal, d Decision, e Ended) time.Time {
 	own := g.later(goal, e.Now)
 	switch {
@@ -265,7 +264,8 @@ func (g *Goals) nextReview(goal Goal, d Decision, e Ended) time.Time {
 	return d.Next
 }
 
-// later is the time of the next review: the longer nothing has changed, the later.
+// later returns the time of the next review by the interval, which grows with each review
+// without a change.
 func (g *Goals) later(goal Goal, now time.Time) time.Time {
 	every, factor := goal.EveryDuration(), 1
 	for range max(0, goal.Quiet-1) {
@@ -277,10 +277,10 @@ func (g *Goals) later(goal Goal, now time.Time) time.Time {
 	return now.Add(min(every*time.Duration(factor), max(every, furthest)))
 }
 
-// Rule is who decided where there is no model.
+// Rule names the decider if no model is used.
 const Rule = "rule"
 
-// Reviewed is what is known of one event of a goal.
+// Reviewed is the stored record of one event of a goal.
 type Reviewed struct {
 	Event      string    `json:"event"`
 	Goal       string    `json:"goal"`
@@ -296,7 +296,7 @@ type Reviewed struct {
 	Action     string    `json:"action,omitempty"`
 	NextAt     time.Time `json:"next_review,omitzero"`
 	Error      string    `json:"error,omitempty"`
-	Then       string    `json:"then,omitempty"` // the event that follows
+	Then       string    `json:"then,omitempty"` // the following event
 }
 
 func (g *Goals) noteTx(tx *store.Tx, ev bus.Event, goal Goal, e Ended, p Measured, then, problem string) error {
@@ -324,7 +324,7 @@ func scanReview(row interface{ Scan(...any) error }) (r Reviewed, err error) {
 	return r, err
 }
 
-// Trace reads what became of an event of a goal; nil when it has not ended.
+// Trace returns the record of an event of a goal; nil if it has not ended.
 func (g *Goals) Trace(ctx context.Context, event string) (*Reviewed, error) {
 	r, err := scanReview(g.o.Store.Read().QueryRowContext(ctx, `SELECT `+reviewColumns+` FROM goal_reviews WHERE event = ?`, event))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -336,7 +336,7 @@ func (g *Goals) Trace(ctx context.Context, event string) (*Reviewed, error) {
 	return &r, nil
 }
 
-// Reviews lists what was done about a goal, newest first.
+// Reviews lists the records of a goal, newest first.
 func (g *Goals) Reviews(ctx context.Context, goal string, limit int) (out []Reviewed, err error) {
 	rows, err := g.o.Store.Read().QueryContext(ctx, `SELECT `+reviewColumns+` FROM goal_reviews WHERE goal = ? ORDER BY at DESC, event DESC LIMIT ?`, goal, limit)
 	if err != nil {
@@ -354,7 +354,7 @@ func (g *Goals) Reviews(ctx context.Context, goal string, limit int) (out []Revi
 	return out, rows.Err()
 }
 
-// Text tells in words what became of an event of a goal.
+// Text describes the outcome of an event of a goal.
 func (r Reviewed) Text(at func(time.Time) string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  goal %s, %s", at(r.At), r.Goal, r.Phase)
@@ -366,7 +366,7 @@ func (r Reviewed) Text(at func(time.Time) string) string {
 		if r.By != Rule && r.Error == "" {
 			fmt.Fprintf(&b, ", %.0f %% sure", 100*r.Confidence)
 			if r.Bar > 0 {
-				fmt.Fprintf(&b, " (the bar is %.0f %%)", 100*r.Bar)
+				fmt.Fprintf(&b, " (%.0f %% are required)", 100*r.Bar)
 			}
 		}
 		if r.Reason != "" {
@@ -374,7 +374,7 @@ func (r Reviewed) Text(at func(time.Time) string) string {
 		}
 	}
 	b.WriteString("\n")
-	for _, line := range []struct{ head, text string }{{"to do", r.Action}, {"problem", r.Error}, {"went on as", r.Then}} {
+	for _, line := range []struct{ head, text string }{{"to do", r.Action}, {"problem", r.Error}, {"continued as", r.Then}} {
 		if line.text != "" {
 			fmt.Fprintf(&b, "    %s: %s\n", line.head, phrase.Cut(line.text, 300))
 		}

@@ -10,7 +10,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// made keeps a goal of the owner's; it is reviewed at now.
+// made stores a goal of the user that is due for review at now.
 func made(t *testing.T, now time.Time) (*store.Store, *Goals, Goal) {
 	t.Helper()
 	st, open := shelf(t)
@@ -31,8 +31,8 @@ func ended(t *testing.T, st *store.Store, g *Goals, event string, e Ended) Goal 
 	})
 }
 
-// What is decided about the words that a goal had before is not done for those that
-// it has now: they are reviewed instead.
+// A decision about a former text of a goal is not executed for its new text: the goal is
+// reviewed instead.
 func TestAGoalThatIsChangedDuringItsReview(t *testing.T) {
 	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 	st, g, as := made(t, now)
@@ -44,12 +44,12 @@ func TestAGoalThatIsChangedDuringItsReview(t *testing.T) {
 	if got.Status != string(Active) || got.Description != "be rich" || got.Reviewed != 0 || got.NextAt.After(later) {
 		t.Errorf("%+v", got)
 	}
-	if r, err := g.Trace(t.Context(), "e1"); err != nil || !strings.Contains(r.Error, "changed meanwhile") {
+	if r, err := g.Trace(t.Context(), "e1"); err != nil || !strings.Contains(r.Error, "changed in the meantime") {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
 
-// A rule's action that failed is done at the next review, unless the owner stopped it.
+// A failed action of a rule is retried at the next review, unless the user stopped it.
 func TestARuleWhoseActionFailed(t *testing.T) {
 	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 	for failed, want := range map[string]string{"": "t1", Stopped: "t1", "no connection": ""} {
@@ -62,8 +62,8 @@ func TestARuleWhoseActionFailed(t *testing.T) {
 	}
 }
 
-// Investigations do not follow one another without end, but a goal that has had its
-// share is looked into again when its time comes.
+// Consecutive investigations are limited, but a goal at the limit is investigated again at its
+// next regular review.
 func TestInvestigations(t *testing.T) {
 	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 	st, g, goal := made(t, now)
@@ -80,7 +80,7 @@ func TestInvestigations(t *testing.T) {
 	}
 }
 
-// The owner's yes covers what he was shown.
+// An approval covers only the text that was shown.
 func TestAgreedToWhatWasShown(t *testing.T) {
 	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 	for _, tc := range []struct {

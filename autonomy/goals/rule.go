@@ -14,43 +14,42 @@ import (
 	"hob/platform/provenance"
 )
 
-// Facts are what a rule can look at: what Hob has stored, and what its watchers
-// and schedules have noticed.
+// Facts gives rules read access to stored data and to the firings of watchers and schedules.
 type Facts interface {
 	Tasks(ctx context.Context) ([]Task, error)
-	// Fired finds a watcher, schedule or reminder by words and says when it last
-	// fired; ok is false when there is none.
+	// Fired finds a watcher, schedule or reminder by words and returns its last firing; ok is
+	// false if none matches.
 	Fired(ctx context.Context, words string) (f Firing, ok bool, err error)
-	// Known finds a fact that has all the words.
+	// Known finds a fact that contains all the words.
 	Known(ctx context.Context, words string) (f Fact, ok bool, err error)
-	// Understands reports whether the built-in brain could do what the words say.
+	// Understands reports whether the built-in brain could execute the text.
 	Understands(words string) bool
 }
 
-// Task is one of the owner's.
+// Task is a task of the user.
 type Task struct {
 	ID, Title     string
 	Done, Overdue bool
 	Source        provenance.Source
 }
 
-// Firing is when a watcher or a schedule last fired.
+// Firing is the last firing of a watcher or a schedule.
 type Firing struct {
 	ID, Title string
 	At        time.Time
 	Source    provenance.Source
 }
 
-// Fact is one that Hob remembers.
+// Fact is a remembered fact.
 type Fact struct {
 	ID, Text string
 	Source   provenance.Source
 }
 
-// rule is a goal that can be worked on without a model: when a condition holds, do
-// something, until another one does.
+// rule is a goal that needs no model: when a condition holds, do something, until another one
+// holds.
 type rule struct {
-	when  string // "" holds at each review
+	when  string // "" always holds
 	do    string
 	until string
 }
@@ -61,7 +60,7 @@ var forms = sync.OnceValue(func() (f struct{ rule, always *regexp.Regexp }) {
 	return f
 })
 
-// ruleOf reads a description as a rule.
+// ruleOf parses a description as a rule.
 func ruleOf(description string) rule {
 	text := strings.Join(strings.Fields(description), " ")
 	if m := forms().rule.FindStringSubmatch(text); m != nil {
@@ -74,7 +73,7 @@ func ruleOf(description string) rule {
 	return rule{do: m[1], until: m[2]}
 }
 
-// telling are ways of saying that the owner just wants to be told.
+// telling reports whether the action is only to notify the user.
 func telling(do string) bool {
 	do = strings.TrimSuffix(strings.TrimPrefix(strings.ToLower(do), "please "), ".")
 	for _, head := range []string{"tell me", "let me know", "notify me", "alert me", "warn me", "inform me", "say so", "remind me"} {
@@ -85,16 +84,16 @@ func telling(do string) bool {
 	return false
 }
 
-// held is what looking at a condition came to.
+// held is the result of a condition.
 type held struct {
 	yes  bool
-	seen string            // identifies what holds, so that it is acted on once
-	what string            // in words
-	from provenance.Source // of what the words quote
+	seen string            // identifies the state, so that it is acted on once
+	what string            // as text
+	from provenance.Source // provenance of the quoted texts
 	next time.Time
 }
 
-// Follow decides on a goal by its rule, without a model.
+// Follow decides about a goal by its rule, without a model.
 func Follow(ctx context.Context, goal Goal, facts Facts, now time.Time) (Decision, error) {
 	r := ruleOf(goal.Description)
 	sure := Decision{Confidence: 1, Risk: RiskRead, Source: provenance.Hob}
@@ -127,14 +126,14 @@ func Follow(ctx context.Context, goal Goal, facts Facts, now time.Time) (Decisio
 	}
 	switch {
 	case r.when == "":
-		sure.Verdict, sure.Reason, sure.Action = DoIt, "it is to be done at each review", r.do
+		sure.Verdict, sure.Reason, sure.Action = DoIt, "the rule applies at each review", r.do
 	case !h.yes:
-		sure.Verdict, sure.Reason = Defer, "not so yet: "+r.when
+		sure.Verdict, sure.Reason = Defer, "the condition does not hold: "+r.when
 		if sure.Next.IsZero() && h.next.After(now) && h.next.Before(now.Add(goal.EveryDuration())) {
 			sure.Next = h.next
 		}
 	case h.seen == goal.Seen:
-		sure.Verdict, sure.Reason, sure.Seen = Defer, "done about this already: "+h.what, h.seen
+		sure.Verdict, sure.Reason, sure.Seen = Defer, "already done for this state: "+h.what, h.seen
 	case tell:
 		sure.Verdict, sure.Reason, sure.Seen = DoIt, h.what, h.seen
 		sure.Told = fmt.Sprintf("About the goal %q: %s.", goal.Name(), h.what)
@@ -144,30 +143,30 @@ func Follow(ctx context.Context, goal Goal, facts Facts, now time.Time) (Decisio
 	return sure, nil
 }
 
-// unable is what the goal's Seen says once the owner knows that nobody works on it.
+// unable is the value of Seen once the user was notified that the goal needs a model.
 const unable = "told"
 
-// beyond is for a goal that needs a model: the owner is told once, plainly.
+// beyond returns the decision for a goal that needs a model: the user is notified once.
 func beyond(goal Goal, r rule, whenOK bool, d Decision) Decision {
-	part := "I do not understand " + strconv.Quote(phrase.Cut(r.do, 120)) + " as something that I can do by myself"
+	part := "I do not understand " + strconv.Quote(phrase.Cut(r.do, 120)) + " as an action that I can do"
 	if !whenOK {
-		part = "I cannot tell whether " + strconv.Quote(phrase.Cut(r.when, 120)) + " is so"
+		part = "I cannot check whether " + strconv.Quote(phrase.Cut(r.when, 120))
 	}
 	d.Verdict, d.Reason, d.Confidence = Defer, "without a model "+part, 1
 	d.Seen = unable
 	if goal.Seen != unable {
-		d.Told = fmt.Sprintf("I keep the goal %q, but work on it only once there is a model: without one %s. What I can follow by myself looks like \"when a task is overdue then tell me, until Friday\".", goal.Name(), part)
+		d.Told = fmt.Sprintf("I keep the goal %q, but work on it only with a language model: without one %s. Without a model I can follow rules such as \"when a task is overdue then tell me, until Friday\".", goal.Name(), part)
 	}
 	return d
 }
 
-// condition is one form of words that can be looked at.
+// condition is one form of text that can be evaluated.
 type condition struct {
 	form *regexp.Regexp
 	look func(ctx context.Context, m []string, l *looking) (held, error)
 }
 
-// looking is what the forms have at hand.
+// looking holds the inputs of a condition.
 type looking struct {
 	goal  Goal
 	facts Facts
@@ -190,7 +189,7 @@ var conditions = sync.OnceValue(func() []condition {
 	}
 })
 
-// look judges a condition; ok is false when its words are not understood.
+// look evaluates a condition; ok is false if its text is not understood.
 func look(ctx context.Context, words string, goal Goal, facts Facts, now time.Time) (h held, ok bool, err error) {
 	words = strings.Trim(strings.TrimSpace(words), `."`)
 	if words == "" {
@@ -212,7 +211,7 @@ func look(ctx context.Context, words string, goal Goal, facts Facts, now time.Ti
 	return held{}, false, nil
 }
 
-// Followable reports whether a goal can be worked on without a model.
+// Followable reports whether a goal can be pursued without a model.
 func Followable(ctx context.Context, goal Goal, facts Facts, now time.Time) bool {
 	d, err := Follow(ctx, goal, facts, now)
 	return err != nil || d.Seen != unable

@@ -9,7 +9,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// world is what the rules look at.
+// world is the test data that the rules read.
 type world struct {
 	tasks []Task
 	fired time.Time
@@ -38,27 +38,27 @@ func TestFollow(t *testing.T) {
 		seen                string
 		after               time.Duration
 		want                Verdict
-		text                string // part of what is told, done or given as the reason
+		text                string // part of the text that is sent, done or given as the reason
 	}{
 		{"holds, tell", "when a task is overdue then tell me", "", late, "", 0, DoIt, `overdue: "pay the rent"`},
 		{"holds, do", "Whenever a task is overdue, list my tasks", "", late, "", 0, DoIt, "list my tasks"},
 		{"told already", "when a task is overdue then tell me", "", late, "t1", 0, Defer, "already"},
-		{"does not hold", "if a task is overdue, tell me", "", none, "", 0, Defer, "not so yet"},
+		{"does not hold", "if a task is overdue, tell me", "", none, "", 0, Defer, "the condition does not hold"},
 		{"more than", "when more than 1 task is open then list my tasks", "", late, "", 0, DoIt, "list"},
-		{"not more than", "when more than 2 tasks are open then list my tasks", "", late, "", 0, Defer, "not so yet"},
+		{"not more than", "when more than 2 tasks are open then list my tasks", "", late, "", 0, Defer, "the condition does not hold"},
 		{"none left", "as soon as no tasks are left, tell me", "", none, "", 0, DoIt, "no open task"},
 		{"named task", "once the task pay the rent is done then tell me", "", world{tasks: []Task{{ID: "t1", Title: "pay the rent", Done: true}}}, "", 0, DoIt, "pay the rent"},
 		{"watcher fired since", "when the watcher on ~/Downloads fires then list my files", "", world{fired: made.Add(time.Minute)}, "", time.Hour, DoIt, "list my files"},
-		{"watcher fired before", "when the watcher on ~/Downloads fires then list my files", "", world{fired: made.Add(-time.Minute)}, "", time.Hour, Defer, "not so yet"},
+		{"watcher fired before", "when the watcher on ~/Downloads fires then list my files", "", world{fired: made.Add(-time.Minute)}, "", time.Hour, Defer, "the condition does not hold"},
 		{"fact", "when you know that the invoice is paid then tell me", "", world{known: "the invoice of March is paid"}, "", 0, DoIt, "I know: the invoice"},
-		{"no fact", "when you know that the invoice is paid then tell me", "", none, "", 0, Defer, "not so yet"},
+		{"no fact", "when you know that the invoice is paid then tell me", "", none, "", 0, Defer, "the condition does not hold"},
 		{"each review", "list my tasks", "", none, "", 0, DoIt, "list my tasks"},
 		{"until a day, before", "list my tasks until Friday", "", none, "", time.Hour, DoIt, "list my tasks"},
 		{"until a day, after", "list my tasks until Friday", "", none, "", 7 * 24 * time.Hour, Complete, "past Friday"},
 		{"until a condition", "when a task is overdue then tell me, until no tasks are left", "", none, "", 0, Complete, "no open task"},
 		{"success", "list my tasks", "all tasks are done", none, "", 0, Complete, "all tasks are done"},
-		{"success in words that nobody can check", "list my tasks", "I am happy", none, "", 0, DoIt, "list"},
-		{"beyond the condition", "when the moon is blue then tell me", "", none, "", 0, Defer, "cannot tell whether"},
+		{"success in unsupported words", "list my tasks", "I am happy", none, "", 0, DoIt, "list"},
+		{"beyond the condition", "when the moon is blue then tell me", "", none, "", 0, Defer, "cannot check whether"},
 		{"beyond the action", "find a cheaper phone contract", "", none, "", 0, Defer, "do not understand"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -69,10 +69,10 @@ func TestFollow(t *testing.T) {
 			}
 		})
 	}
-	t.Run("the owner is told once what is beyond it", func(t *testing.T) {
+	t.Run("the user is notified once of an unsupported goal", func(t *testing.T) {
 		g := Goal{Description: "find a cheaper phone contract", Every: 3600, CreatedAt: made}
 		first, err := Follow(t.Context(), g, none, made)
-		if err != nil || !strings.Contains(first.Told, "only once there is a model") {
+		if err != nil || !strings.Contains(first.Told, "only with a language model") {
 			t.Fatalf("%+v, %v", first, err)
 		}
 		g.Seen = first.Seen

@@ -1,13 +1,12 @@
-// Package learn keeps what Hob learned about working for its owner: lessons
-// from tool calls that went wrong and from the owner's corrections, and a model
-// of the owner (active hours, channels, language, preferences).
+// Package learn stores what Hob learned about working for its owner: lessons from failed tool
+// calls and from the owner's corrections, and a profile of the owner (active hours, channels,
+// language, preferences).
 //
-// It learns in the transaction that ends a turn, with a few rows that ride
-// along, so that a turn costs no transaction more and the next one knows. What
-// goes wrong here is logged and never in the way of a message. Nothing is made
-// from outside text: in a tainted turn only the owner's literal words count. It
-// never calls a model, and does not decide what rides in a request: package
-// prompt asks it.
+// It learns in the transaction that ends a turn with a few extra rows, so that no further
+// transaction is needed and the next turn can use them. Its errors are logged and never block a
+// message. It stores no untrusted text: in a tainted turn only the owner's literal words count.
+// It never calls a model, and does not choose the lessons of a request: package prompt queries
+// it.
 package learn
 
 import (
@@ -21,18 +20,18 @@ import (
 	"hob/knowledge/store"
 )
 
-// ErrNotFound says that there is no such lesson or entry.
-var ErrNotFound = errors.New("there is no such entry")
+// ErrNotFound is returned if a lesson or entry does not exist.
+var ErrNotFound = errors.New("entry not found")
 
-// Options of New; Store and Bus are required.
+// Options holds the settings of a Learner; Store and Bus are required.
 type Options struct {
 	Store *store.Store
 	Bus   *bus.Bus
-	Zone  func() *time.Location // the owner's; default UTC
+	Zone  func() *time.Location // the owner's zone; default UTC
 	Log   *slog.Logger
 }
 
-// Learner learns and is asked. Its methods may be called concurrently.
+// Learner stores and finds lessons. Its methods may be called concurrently.
 type Learner struct {
 	o           Options
 	corrections patterns
@@ -40,8 +39,8 @@ type Learner struct {
 	languages   map[string]map[string]bool
 
 	mu      sync.Mutex
-	version int      // of what the tables hold
-	lessons []Lesson // all that are not retired, nil when they are to be read again
+	version int      // version of the tables
+	lessons []Lesson // all lessons that are not retired, nil if they must be read again
 	wishes  []Preference
 	loaded  bool
 }
@@ -49,7 +48,7 @@ type Learner struct {
 // New checks the options.
 func New(o Options) (*Learner, error) {
 	if o.Store == nil || o.Bus == nil {
-		return nil, errors.New("learn: an option is missing")
+		return nil, errors.New("learn: a required option is missing")
 	}
 	if o.Zone == nil {
 		o.Zone = func() *time.Location { return time.UTC }
@@ -62,7 +61,7 @@ func New(o Options) (*Learner, error) {
 	}, nil
 }
 
-// Migrations of the package's tables.
+// Migrations returns the package's tables.
 func Migrations() store.Set {
 	return store.Set{Owner: "learn", Steps: []string{`
 CREATE TABLE lessons (
@@ -78,22 +77,21 @@ CREATE TABLE user_preferences (
 `}}
 }
 
-// Turn is one that has ended.
+// Turn is a turn that has ended.
 type Turn struct {
 	Event, Session, Channel string
 	Realm                   string
-	// Text is what was said, Owner that these are the owner's literal words.
+	// Text is the message; Owner reports that these are the owner's literal words.
 	Text  string
 	Owner bool
-	// Tainted: outside text was in its context.
+	// Tainted: its context contained untrusted text.
 	Tainted bool
-	At      time.Time // when it was said
+	At      time.Time // time of the message
 	Calls   bool      // it used tools
 }
 
-// Study reads what was said. The function that it returns keeps what there is
-// to learn, in the transaction that ends the turn; nothing but that is done
-// while others wait to write.
+// Study analyzes a message. The returned function stores the lessons in the transaction that
+// ends the turn; it does no other work while others wait to write.
 func (l *Learner) Study(t Turn) func(tx *store.Tx) {
 	r := reading{Turn: t}
 	if t.Owner {
@@ -110,13 +108,13 @@ func (l *Learner) Study(t Turn) func(tx *store.Tx) {
 	return func(tx *store.Tx) {
 		for _, step := range []func(*store.Tx, reading) error{l.countTx, l.correctTx, l.preferTx, l.mistakesTx} {
 			if err := step(tx, r); err != nil {
-				l.o.Log.Warn("nothing was learned from a turn", "event", t.Event, "err", err)
+				l.o.Log.Warn("turn not stored as lesson", "event", t.Event, "err", err)
 			}
 		}
 	}
 }
 
-// reading is a turn and what its words say.
+// reading is a turn with its analyzed sentences.
 type reading struct {
 	Turn
 
@@ -124,10 +122,10 @@ type reading struct {
 	corrections, preferences []said
 }
 
-// said is a sentence and what it means.
+// said is a sentence and its meaning.
 type said struct{ means, text string }
 
-// changedTx drops what is held in memory once the transaction has ended.
+// changedTx clears the cache once the transaction has ended.
 func (l *Learner) changedTx(tx *store.Tx) {
 	tx.AfterCommit(func() {
 		l.mu.Lock()
@@ -137,7 +135,7 @@ func (l *Learner) changedTx(tx *store.Tx) {
 	})
 }
 
-// known returns the lessons in force and the preferences.
+// known returns the active lessons and the preferences.
 func (l *Learner) known(ctx context.Context) ([]Lesson, []Preference, error) {
 	l.mu.Lock()
 	lessons, wishes, loaded, version := l.lessons, l.wishes, l.loaded, l.version

@@ -41,7 +41,7 @@ func open(t testing.TB) *world {
 	return w
 }
 
-// turn puts an event of the owner's with calls, and learns from it.
+// turn stores an event of the owner with calls, and learns from it.
 func (w *world) turn(t Turn, calls ...bus.Entry) {
 	w.t.Helper()
 	w.n++
@@ -247,9 +247,9 @@ func TestAMistakeIsLearned(t *testing.T) {
 		t.Fatalf("after two errors: %q", got)
 	}
 	if got := w.holding("what is the capital of France"); len(got) != 0 {
-		t.Errorf("it comes up for anything: %q", got)
+		t.Errorf("it applies to any text: %q", got)
 	}
-	// It works after all: the lesson was wrong.
+	// The call works after all: the lesson was wrong.
 	for range 2 {
 		w.turn(remind, done("create_reminder", `{"text":"x","at":"later"}`))
 	}
@@ -297,7 +297,7 @@ func TestNothingIsLearnedFromOutsideText(t *testing.T) {
 	w := open(t)
 	w.turn(Turn{Text: "Always be brief", Owner: true, Tainted: true}, bad...)
 	if l := w.lessons(true); len(l) != 1 || l[0].Text != "Always be brief" {
-		t.Errorf("the owner's own words in a tainted turn: %+v", l)
+		t.Errorf("the owner's words in a tainted turn: %+v", l)
 	}
 }
 
@@ -331,8 +331,8 @@ func TestAgeing(t *testing.T) {
 	}
 }
 
-// What is not needed for a month comes up only where its words do, and after
-// three months no more; use keeps it young.
+// A lesson unused for a month applies only if its keywords match, and after three months not at
+// all; use resets its age.
 func TestAgeingInUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t)
@@ -478,7 +478,7 @@ func TestTheOwner(t *testing.T) {
 		t.Errorf("%+v %v", left, err)
 	}
 	if _, err := w.l.ChangeUser(t.Context(), "language:xx", Change{Delete: true}); err == nil {
-		t.Error("what is not there was deleted")
+		t.Error("a missing entry was deleted")
 	}
 }
 
@@ -534,7 +534,7 @@ func BenchmarkRecord(b *testing.B) {
 	}
 }
 
-// Each of the built-in patterns can be compiled, which is done late.
+// Each of the built-in patterns compiles; they are compiled lazily.
 func TestPatternsCompile(t *testing.T) {
 	for _, text := range []string{correctionsText, preferencesText} {
 		list := readPatterns(text).list

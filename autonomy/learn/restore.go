@@ -12,7 +12,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// kept is a lesson with what its list does not show.
+// kept is the export form of a lesson with its hidden fields.
 type kept struct {
 	Lesson
 
@@ -21,7 +21,7 @@ type kept struct {
 	Failed string   `json:"failed,omitempty"`
 }
 
-// wish is a preference as it is exported.
+// wish is the export form of a preference.
 type wish struct {
 	ID   string    `json:"id"`
 	What string    `json:"what"`
@@ -30,10 +30,10 @@ type wish struct {
 	At   time.Time `json:"at"`
 }
 
-// ErrNotLearned says that something is neither a lesson nor a preference.
-var ErrNotLearned = errors.New("this is nothing that was learned")
+// ErrNotLearned reports data that is neither a lesson nor a preference.
+var ErrNotLearned = errors.New("not a lesson or preference")
 
-// Each calls fn for every lesson and preference, for export.
+// Each calls the functions for every lesson and preference, for export.
 func (l *Learner) Each(ctx context.Context, lesson, preference func(json.RawMessage) error) error {
 	q := l.o.Store.Reader(ctx)
 	lessons, err := lessonsOf(q, "")
@@ -66,8 +66,8 @@ func hand(to func(json.RawMessage) error, v any) error {
 	return to(b)
 }
 
-// RestoreLessonTx keeps a lesson of Each. One that is there is left as it is; it
-// reports whether it was added. Nothing is learned from outside text.
+// RestoreLessonTx stores a lesson exported by Each and reports whether it was added. It keeps
+// an existing lesson and rejects untrusted text.
 func (l *Learner) RestoreLessonTx(tx *store.Tx, raw json.RawMessage) (bool, error) {
 	var k kept
 	if err := json.Unmarshal(raw, &k); err != nil {
@@ -101,7 +101,7 @@ func (l *Learner) RestorePreferenceTx(tx *store.Tx, raw json.RawMessage) (bool, 
 	p := Preference{ID: w.ID, Key: w.What, Text: w.Text, SaidBy: w.By, At: w.At, cue: strings.Join(cues(w.Text), " ")}
 	for _, o := range list {
 		if o.ID == p.ID || o.Key == p.Key && o.Text == p.Text || p.single() && o.Key == p.Key && !o.At.Before(p.At) {
-			return false, nil // a newer word stands
+			return false, nil // a newer statement exists
 		}
 	}
 	return true, l.wishTx(tx, p)

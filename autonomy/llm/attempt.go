@@ -6,18 +6,17 @@ import (
 	"strings"
 )
 
-// outcome is how one attempt of a model call ended.
+// outcome is the result of one attempt of a model call.
 type outcome struct {
-	err   *Error // nil when the stream ended well or the consumer left
+	err   *Error // nil if the stream ended normally or the consumer stopped
 	left  bool   // the consumer broke out of the loop
-	shown bool   // something was passed on that cannot be taken back
+	shown bool   // visible output was passed to the consumer
 }
 
-// attempt streams one call and holds back everything that must not reach the
-// consumer twice (finished calls and thinking blocks) until there is no way
-// back: the first visible text or picture, or the end. Reasoning deltas pass at once; they
-// are never part of an answer. So a broken stream can be tried again for as
-// long as the owner has not seen a word.
+// attempt streams one call. It buffers everything that the consumer must not receive twice
+// (finished calls and thinking blocks) until the attempt is final: at the first visible text or
+// picture, or at the end. It passes reasoning deltas immediately; they are not part of an
+// answer. Thus a broken stream can be retried until the user has seen text.
 func attempt(ctx context.Context, m Model, r Request, yield func(Event, error) bool) outcome {
 	var held []Event
 	var o outcome
@@ -34,7 +33,7 @@ func attempt(ctx context.Context, m Model, r Request, yield func(Event, error) b
 		if err != nil {
 			o.err = asError(m, err)
 			o.err.Visible = o.shown
-			o.shown = o.shown || o.err.Acted // there is no way back from what was done
+			o.shown = o.shown || o.err.Acted // executed actions cannot be repeated
 			return o
 		}
 		switch {
@@ -60,11 +59,11 @@ func attempt(ctx context.Context, m Model, r Request, yield func(Event, error) b
 			return o
 		}
 	}
-	o.err = &Error{Kind: Garbled, Provider: m.Info().Provider, Message: "the stream ended without an end", Visible: o.shown}
+	o.err = &Error{Kind: Garbled, Provider: m.Info().Provider, Message: "the stream ended without a final event", Visible: o.shown}
 	return o
 }
 
-// asError copies the error, so that a decorator may add to it.
+// asError copies the error, so that a decorator may change it.
 func asError(m Model, err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		c := *e
@@ -74,5 +73,5 @@ func asError(m Model, err error) *Error {
 }
 
 func interrupted(ctx context.Context, m Model) *Error {
-	return &Error{Kind: Interrupted, Provider: m.Info().Provider, Message: "the model call was stopped", Err: context.Cause(ctx)}
+	return &Error{Kind: Interrupted, Provider: m.Info().Provider, Message: "the model call was cancelled", Err: context.Cause(ctx)}
 }

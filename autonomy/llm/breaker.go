@@ -8,20 +8,19 @@ import (
 	"time"
 )
 
-// ErrOpen is wrapped by the error of a call that a Breaker did not make.
-var ErrOpen = errors.New("the model is resting after repeated failures")
+// ErrOpen is wrapped by the error of a call that a Breaker refused.
+var ErrOpen = errors.New("the model is paused after repeated failures")
 
-// BreakerOptions tune Breaker; the zero value is Hob's default.
+// BreakerOptions holds the settings of Breaker; the zero value is Hob's default.
 type BreakerOptions struct {
-	Failures int           // failed calls in a row that open it, 0 = 5
-	Rest     time.Duration // how long it then stays open, 0 = 60 s
+	Failures int           // consecutive failures that open it, 0 = 5
+	Rest     time.Duration // how long it stays open, 0 = 60 s
 }
 
-// Breaker returns a model that, after repeated failures in a row, is left alone
-// for a while: calls fail at once with the last error, which wraps ErrOpen.
-// After the rest one trial call goes through; its success closes the breaker,
-// its failure opens it again. A call that the owner stopped counts neither way,
-// nor does one that Hob itself refused.
+// Breaker returns a model that is paused after repeated consecutive failures: calls then fail
+// immediately with the last error, which wraps ErrOpen. After the pause one trial call is made;
+// its success closes the breaker, its failure opens it again. Calls cancelled by the user, or
+// refused by Hob itself, do not count.
 func Breaker(m Model, o BreakerOptions) Model { return newBreaker(m, o) }
 
 func newBreaker(m Model, o BreakerOptions) *breaker {
@@ -40,8 +39,8 @@ type breaker struct {
 
 	mu       sync.Mutex
 	failures int
-	until    time.Time // resting until then, when failures >= o.Failures
-	trial    bool      // the one trial call is under way
+	until    time.Time // open until then, if failures >= o.Failures
+	trial    bool      // the trial call is in progress
 	last     *Error
 }
 
@@ -75,12 +74,12 @@ func (b *breaker) Stream(ctx context.Context, r Request) iter.Seq2[Event, error]
 type verdict uint8
 
 const (
-	unknown verdict = iota // stopped, or not the provider's doing
+	unknown verdict = iota // cancelled, or not caused by the provider
 	well
 	failing
 )
 
-// judge tells failures of the provider from errors that prove it alive.
+// judge distinguishes failures of the provider from errors that show it is working.
 func judge(e *Error) verdict {
 	switch e.Kind {
 	case Interrupted, Budget:
@@ -103,7 +102,7 @@ func (b *breaker) enter() (trial bool, refused *Error) {
 		return true, nil
 	}
 	e := *b.last
-	e.Message = "not asked, because the last calls failed: " + e.Message
+	e.Message = "not called, because the last calls failed: " + e.Message
 	e.RetryAfter = max(left, 0)
 	e.Visible = false
 	e.Err = ErrOpen

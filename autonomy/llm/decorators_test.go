@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// steps is a model that plays one step for each call.
+// steps is a model that runs one step per call.
 type steps struct {
 	name string
 
@@ -90,8 +90,8 @@ func TestRetry(t *testing.T) {
 		list  []step
 		kind  llm.ErrorKind // of the final error, "" for success
 		calls int
-		after time.Duration // at least so long
-		until time.Duration // at most so long
+		after time.Duration // minimum duration
+		until time.Duration // maximum duration
 	}{
 		{"well at once", []step{good()}, "", 1, 0, 0},
 		{"well at the third try", []step{bad(llm.Unavailable), bad(llm.Network), good()}, "", 3, 0, 3 * time.Second},
@@ -118,7 +118,7 @@ func TestRetry(t *testing.T) {
 					t.Fatalf("error %v, want kind %q", err, c.kind)
 				}
 				if c.kind == "" && (r.Text() != "hi" || len(r.Parts) != 1) {
-					t.Errorf("parts %+v, want only those of the last try", r.Parts)
+					t.Errorf("parts %+v, want only those of the last attempt", r.Parts)
 				}
 				if m.calls != c.calls {
 					t.Errorf("%d calls, want %d", m.calls, c.calls)
@@ -215,8 +215,8 @@ func TestFallback(t *testing.T) {
 		name          string
 		first, second step
 		kind          llm.ErrorKind
-		model         string // that answered
-		calls         int    // of the second
+		model         string // the model that answered
+		calls         int    // calls of the second model
 	}{
 		{"first answers", good(), good(), "", "a/m", 0},
 		{"unavailable", bad(llm.Unavailable), good(), "", "b/m", 1},
@@ -228,7 +228,7 @@ func TestFallback(t *testing.T) {
 		{"model gone", bad(llm.NotFound), good(), "", "b/m", 1},
 		{"bad request", bad(llm.BadRequest), good(), llm.BadRequest, "", 0},
 		{"overflow", bad(llm.Overflow), good(), llm.Overflow, "", 0},
-		{"budget", bad(llm.Budget), good(), "", "b/m", 1}, // the next may cost nothing
+		{"budget", bad(llm.Budget), good(), "", "b/m", 1}, // the next model may be free
 		{"stopped", bad(llm.Interrupted), good(), llm.Interrupted, "", 0},
 		{"text was visible", step{events: []llm.Event{say("Go")}, err: fail(llm.Network, 0)}, good(), llm.Network, "", 0},
 		{"both fail", bad(llm.Payment), bad(llm.Network), llm.Payment, "", 1},
@@ -261,7 +261,7 @@ func TestFallback(t *testing.T) {
 	})
 }
 
-// TestTogether puts the decorators together as the daemon does.
+// TestTogether combines the decorators as the daemon does.
 func TestTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := &steps{name: "a", list: []step{bad(llm.Unavailable)}}, &steps{name: "b", list: []step{good()}}

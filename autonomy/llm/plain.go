@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// plain unpacks what a server or a proxy compressed although nobody asked for it.
+// plain decompresses responses that a server or a proxy compressed without a request for it.
 type plain struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -22,10 +22,10 @@ func (p plain) RoundTrip(r *http.Request) (*http.Response, error) {
 	case "", "identity":
 	case "gzip", "x-gzip":
 		resp.Body = &unpacked{packed: resp.Body}
-		resp.Header.Del("Content-Encoding") // a client made of this one must not unpack it again
+		resp.Header.Del("Content-Encoding") // a client derived from this one must not decompress it again
 		resp.ContentLength, resp.Uncompressed = -1, true
 	default:
-		_ = resp.Body.Close() // nothing was written
+		_ = resp.Body.Close() // only read, so Close cannot lose data
 		resp.Body = io.NopCloser(unreadable{fmt.Errorf("%w (%.20q)", errPacked, coding)})
 	}
 	return resp, nil
@@ -38,15 +38,15 @@ func (p plain) CloseIdleConnections() {
 	}
 }
 
-// errPacked is the read error of a body that is packed in a way Hob does not know.
-var errPacked = errors.New("the server packed its answer although nobody asked for it")
+// errPacked is the read error of a body with an unsupported compression.
+var errPacked = errors.New("unexpected compressed response: the request did not accept one")
 
 type unreadable struct{ err error }
 
 func (u unreadable) Read([]byte) (int, error) { return 0, u.err }
 
-// unpacked unpacks a body as it is read. The ceiling of LimitBody counts what
-// comes out.
+// unpacked decompresses a body as it is read. The limit of LimitBody applies to the
+// decompressed data.
 type unpacked struct {
 	packed io.ReadCloser
 	gzip   *gzip.Reader
@@ -62,7 +62,7 @@ func (u *unpacked) Read(p []byte) (n int, err error) {
 	return n, u.what(err)
 }
 
-// what tells a body that is not gzip from one that broke.
+// what distinguishes a body that is not gzip from a broken one.
 func (u *unpacked) what(err error) error {
 	if errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) {
 		return errPacked

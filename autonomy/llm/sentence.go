@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Sentence says to the owner, in one sentence, what went wrong and what to do
-// about it. It never repeats JSON or a web page.
+// Sentence describes the failure and the remedy for users in one sentence. It never repeats
+// JSON or a web page.
 func (e *Error) Sentence() string {
 	s := e.cause()
 	if e.Kind == RateLimited && e.RetryAfter >= time.Second {
@@ -25,21 +25,21 @@ func (e *Error) Sentence() string {
 	return strings.TrimRight(s, ". ") + "."
 }
 
-// cause is the first half of a sentence: what the kind means, then what the
-// provider itself said.
+// cause returns the first half of the sentence: the meaning of the kind, then the provider's
+// message.
 func (e *Error) cause() string {
 	said := strings.TrimRight(e.Message, ". ")
 	lead := map[ErrorKind]string{
-		RateLimited:  "%s takes no more requests for now",
-		Unavailable:  "%s is in trouble at the moment",
+		RateLimited:  "%s limits the request rate at the moment",
+		Unavailable:  "%s reports a temporary error",
 		Network:      "%s cannot be reached",
-		Stalled:      "%s went silent",
-		Unauthorized: "%s does not accept the key",
-		Payment:      "%s wants to be paid first",
+		Stalled:      "%s stopped sending data",
+		Unauthorized: "%s rejected the key",
+		Payment:      "%s requires a payment first",
 		NotFound:     "%s does not know the model or the address",
 		BadRequest:   "%s refused the request",
 		Overflow:     "the conversation is longer than %s can read",
-		Garbled:      "%s gave an answer that cannot be understood",
+		Garbled:      "%s sent an answer that cannot be parsed",
 	}[e.Kind]
 	switch {
 	case e.Whole:
@@ -59,8 +59,8 @@ func (e *Error) name() string {
 	return e.Provider
 }
 
-// Sentence is what to tell the owner about an error of any type: the sentence
-// of an *Error, and else the error as it is.
+// Sentence describes an error of any type for users: the sentence of an *Error, otherwise the
+// error unchanged.
 func Sentence(err error) string {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Sentence()
@@ -68,12 +68,12 @@ func Sentence(err error) string {
 	return err.Error()
 }
 
-// remedyOf is what the owner can do about an error of a kind.
+// remedyOf returns what the user can do about an error of a kind.
 func remedyOf(k ErrorKind, provider string, local bool) string {
 	section := "[providers." + provider + "]"
 	switch k {
 	case RateLimited, Unavailable:
-		return "wait a little, or name a model to fall back on: hob config set agent.fallback '[\"provider/model\"]'"
+		return "wait a little, or set a fallback model: hob config set agent.fallback '[\"provider/model\"]'"
 	case Network, Stalled:
 		if local {
 			return "start the local model server, or correct base_url of " + section
@@ -86,11 +86,11 @@ func remedyOf(k ErrorKind, provider string, local bool) string {
 	case NotFound:
 		return "check the model's name and base_url of " + section + ": hob provider test"
 	case BadRequest:
-		return "ask in other words, or choose another model: hob config set agent.model \"provider/model\""
+		return "rephrase the message, or choose another model: hob config set agent.model \"provider/model\""
 	case Overflow:
-		return "shorten the message, or begin a new conversation: /new"
+		return "shorten the message, or start a new conversation: /new"
 	case Garbled:
-		return "ask again; if it stays so, check that base_url of " + section + " is the address of a model API, or choose another model"
+		return "try again; if the error persists, check that base_url of " + section + " is the address of a model API, or choose another model"
 	case Budget:
 		return "raise the cap: hob config set budget.daily_usd"
 	case Interrupted:
@@ -99,8 +99,8 @@ func remedyOf(k ErrorKind, provider string, local bool) string {
 	return ""
 }
 
-// legible keeps of a foreign error message what people can read: the message
-// within JSON instead of the JSON, and nothing of a web page.
+// legible extracts the readable part of a foreign error message: the message within JSON, and
+// nothing of a web page.
 func legible(s string) string {
 	s = strings.TrimSpace(s)
 	if strings.HasPrefix(s, "<") {
@@ -125,7 +125,7 @@ func legible(s string) string {
 	return before + ": " + inner
 }
 
-// jsonish tells JSON from words in brackets.
+// jsonish distinguishes JSON from words in brackets.
 func jsonish(s string) bool {
 	rest := strings.TrimSpace(s[1:])
 	if s[0] == '[' {
@@ -134,7 +134,7 @@ func jsonish(s string) bool {
 	return strings.HasPrefix(rest, "\"") || strings.HasPrefix(rest, "}")
 }
 
-// within finds the text in the usual shapes of an error.
+// within finds the text in the usual forms of an error.
 func within(v any, depth int) string {
 	if depth > 5 {
 		return ""

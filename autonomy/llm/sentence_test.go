@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Every kind is one sentence which names the provider and a remedy.
+// Each kind becomes one sentence with the provider and a remedy.
 func TestEveryKindIsASentence(t *testing.T) {
 	w := Wire{Provider: "work", BaseURL: "https://api.example/v1", Key: "sk-secret"}
 	for _, tt := range []struct {
@@ -16,18 +16,18 @@ func TestEveryKindIsASentence(t *testing.T) {
 		err  error
 		want []string
 	}{
-		{"rate limit", w.StatusError(429, http.Header{"Retry-After": {"20"}}, "", "slow down"), []string{"work takes no more requests", "slow down (429)", "wait 20s", "agent.fallback"}},
-		{"overloaded", w.StatusError(529, nil, "overloaded_error", ""), []string{"in trouble", "529", "agent.fallback"}},
+		{"rate limit", w.StatusError(429, http.Header{"Retry-After": {"20"}}, "", "slow down"), []string{"work limits the request rate", "slow down (429)", "wait 20s", "agent.fallback"}},
+		{"overloaded", w.StatusError(529, nil, "overloaded_error", ""), []string{"temporary error", "529", "agent.fallback"}},
 		{"no network", w.Errorf(Network, "nothing answers at api.example"), []string{"cannot be reached", "nothing answers", "internet connection", "[providers.work]"}},
 		{"local server", Wire{Provider: "ollama", BaseURL: "http://127.0.0.1:11434/v1"}.Errorf(Network, "nothing answers"), []string{"start the local model server"}},
-		{"stall", w.Errorf(Stalled, "the model said nothing for too long"), []string{"went silent", "base_url"}},
-		{"key", w.StatusError(401, nil, "", "bad key sk-secret"), []string{"does not accept the key", "[redacted]", "hob setup"}},
-		{"credit", w.StatusError(402, nil, "", "Insufficient credits."), []string{"wants to be paid", "Insufficient credits", "add credit"}},
+		{"stall", w.Errorf(Stalled, "the model was silent for too long"), []string{"stopped sending data", "base_url"}},
+		{"key", w.StatusError(401, nil, "", "bad key sk-secret"), []string{"rejected the key", "[redacted]", "hob setup"}},
+		{"credit", w.StatusError(402, nil, "", "Insufficient credits."), []string{"requires a payment", "Insufficient credits", "add credit"}},
 		{"unknown model", w.StatusError(404, nil, "", "no such model"), []string{"does not know the model", "hob provider test"}},
-		{"refused", w.StatusError(400, nil, "", "bad schema"), []string{"refused", "bad schema", "other words"}},
+		{"refused", w.StatusError(400, nil, "", "bad schema"), []string{"refused", "bad schema", "rephrase"}},
 		{"too long", w.StatusError(413, nil, "", ""), []string{"longer than work can read", "/new"}},
-		{"garbled", w.Errorf(Garbled, "the server answered with a web page"), []string{"cannot be understood", "web page", "base_url"}},
-		{"stopped", &Error{Kind: Interrupted, Provider: "work", Message: "the model call was stopped"}, []string{"stopped", "ask again"}},
+		{"garbled", w.Errorf(Garbled, "the server answered with a web page"), []string{"cannot be parsed", "web page", "base_url"}},
+		{"stopped", &Error{Kind: Interrupted, Provider: "work", Message: "the model call was cancelled"}, []string{"cancelled", "ask again"}},
 		{"cap", &Error{Kind: Budget, Provider: "work", Message: "today's cap is reached", Remedy: "raise it"}, []string{"today's cap is reached; raise it."}},
 		{"any other error", errors.New("something else"), []string{"something else"}},
 	} {
@@ -45,7 +45,7 @@ func TestEveryKindIsASentence(t *testing.T) {
 	}
 }
 
-// Whatever a server puts into its message, the owner reads no JSON.
+// Whatever a server puts into its message, the user sees no JSON.
 func TestLegible(t *testing.T) {
 	for _, tt := range []struct{ name, in, want string }{
 		{"plain", "no such model: x", "no such model: x"},
@@ -55,7 +55,7 @@ func TestLegible(t *testing.T) {
 		{"a list", `[{"error":{"code":400,"message":"API key not valid","status":"INVALID"}}]`, "API key not valid"},
 		{"validation", `{"detail":[{"loc":["body"],"msg":"field required"}]}`, "field required"},
 		{"half an object", `upstream said {"error":{"mess`, "upstream said"},
-		{"nothing but an object", `{"a":1}`, ""},
+		{"only an object", `{"a":1}`, ""},
 		{"a web page", "<!DOCTYPE html><title>502</title>", ""},
 		{"words in brackets", "tools[0] {name} is missing", "tools[0] {name} is missing"},
 		{"empty", "", ""},

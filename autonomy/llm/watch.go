@@ -9,17 +9,15 @@ import (
 	"time"
 )
 
-// DefaultStall is how long a model may say nothing before a call is given up.
+// DefaultStall is how long a model may be silent before a call is cancelled.
 const DefaultStall = 2 * time.Minute
 
-// LocalFirst is how long a server on this machine, or one that does not stream,
-// may take to its first word, unless the owner says otherwise: it may have to
-// load the model and to read a long conversation without a graphics card.
+// LocalFirst is the default time limit for the first output of a local server, or one that does
+// not stream: it may have to load the model and read a long conversation without a GPU.
 const LocalFirst = 10 * time.Minute
 
-// FirstLimit is how long the server may take to its first word, given the
-// owner's limit (0 = none given). An answer in one piece has no word before its
-// last.
+// FirstLimit returns the time limit for the server's first output, given the user's limit (0 =
+// none). An answer in one piece has no output before its end.
 func (w Wire) FirstLimit(stall time.Duration, whole bool) time.Duration {
 	if stall <= 0 && (whole || w.Local()) {
 		return LocalFirst
@@ -27,21 +25,20 @@ func (w Wire) FirstLimit(stall time.Duration, whole bool) time.Duration {
 	return stall
 }
 
-// ErrStalled is the cause of a context that a Watch ended.
-var ErrStalled = errors.New("no word from the model server")
+// ErrStalled is the cause of a context that a Watch cancelled.
+var ErrStalled = errors.New("the model server stopped sending data")
 
-// Watch ends a call whose server says nothing for too long. It runs only
-// between Arm and Disarm, so that a slow reader of a stream is not taken for a
-// silent server. Its methods belong to one goroutine.
+// Watch cancels a call whose server is silent for too long. It runs only between Arm and
+// Disarm, so that a slow reader of a stream is not mistaken for a silent server. It must be
+// used by one goroutine only.
 type Watch struct {
 	limit  time.Duration
 	timer  *time.Timer
 	cancel context.CancelCauseFunc
 }
 
-// NewWatch derives a context that ends with ErrStalled when the armed watch is
-// neither armed again nor disarmed for limit (0 means DefaultStall). The caller
-// must Stop it.
+// NewWatch derives a context that is cancelled with ErrStalled if the armed watch is neither
+// armed again nor disarmed for limit (0 means DefaultStall). The caller must Stop it.
 func NewWatch(ctx context.Context, limit time.Duration) (context.Context, *Watch) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	w := &Watch{cancel: cancel}
@@ -50,11 +47,10 @@ func NewWatch(ctx context.Context, limit time.Duration) (context.Context, *Watch
 	return ctx, w
 }
 
-// Arm starts the time anew.
+// Arm restarts the timer.
 func (w *Watch) Arm() { w.timer.Reset(w.limit) }
 
-// Limit changes how long the server may be silent, from the next Arm on; 0
-// means DefaultStall.
+// Limit changes the allowed silence, from the next Arm on; 0 means DefaultStall.
 func (w *Watch) Limit(d time.Duration) {
 	if d <= 0 {
 		d = DefaultStall
@@ -62,18 +58,18 @@ func (w *Watch) Limit(d time.Duration) {
 	w.limit = d
 }
 
-// Disarm stops the time until the next Arm.
+// Disarm stops the timer until the next Arm.
 func (w *Watch) Disarm() { w.timer.Stop() }
 
-// Stop ends the watch and its context.
+// Stop ends the watch and cancels its context.
 func (w *Watch) Stop() {
 	w.timer.Stop()
 	w.cancel(context.Canceled)
 }
 
-// Client returns the HTTP client of a driver: a copy of base, or a new one
-// without a total timeout (streams are long; Watch guards them). It follows no
-// redirect: a key in a header must not travel to another host.
+// Client returns the HTTP client of a driver: a copy of base, or a new one without a total
+// timeout (streams are long; Watch limits them). It follows no redirects, since a key in a
+// header must not be sent to another host.
 func Client(base *http.Client) *http.Client {
 	var c http.Client
 	if base != nil {
@@ -88,7 +84,7 @@ func Client(base *http.Client) *http.Client {
 			IdleConnTimeout:       90 * time.Second,
 			TLSHandshakeTimeout:   10 * time.Second,
 			ExpectContinueTimeout: time.Second,
-			DisableCompression:    true, // a compressed stream is a delayed stream; see plain
+			DisableCompression:    true, // a compressed stream is delayed; see plain
 		}
 	}
 	c.Transport = plain{c.Transport}
@@ -96,11 +92,11 @@ func Client(base *http.Client) *http.Client {
 	return &c
 }
 
-// ErrTooLong is the read error of a body that exceeds its ceiling.
-var ErrTooLong = errors.New("the answer exceeds every sensible size")
+// ErrTooLong is the read error of a body that exceeds its limit.
+var ErrTooLong = errors.New("the answer exceeds the size limit")
 
-// LimitBody bounds a response body: reading more than n bytes fails with
-// ErrTooLong. Closing it closes the body.
+// LimitBody limits a response body: reading more than n bytes fails with ErrTooLong. Closing it
+// closes the body.
 func LimitBody(body io.ReadCloser, n int64) io.ReadCloser {
 	return &limitedBody{body: body, left: n}
 }

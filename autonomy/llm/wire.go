@@ -14,21 +14,20 @@ import (
 	"time"
 )
 
-// Wire names the far end of a driver that speaks HTTP. Its methods turn what
-// went wrong there into an *Error whose texts never contain Key.
+// Wire is the HTTP endpoint of a driver. Its methods convert failures to an *Error whose texts
+// never contain Key.
 type Wire struct {
 	Provider string // section name in [providers]
 	BaseURL  string
 	Key      string
 }
 
-// NewWire checks what the owner configured. An empty baseURL means standard; an
-// address without a scheme gets http on this machine and https elsewhere. The
-// URL has no trailing slash.
+// NewWire checks the configuration. An empty baseURL means standard; an address without a
+// scheme gets http on this machine and https elsewhere. The URL has no trailing slash.
 func NewWire(provider, baseURL, standard, key string) (Wire, *url.URL, error) {
 	key = strings.TrimSpace(key)
 	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return Wire{}, nil, fmt.Errorf("the API key of [providers.%s] contains spaces or other characters that no key has; copy it again", provider)
+		return Wire{}, nil, fmt.Errorf("the API key of [providers.%s] contains invalid characters such as spaces; copy it again", provider)
 	}
 	s := strings.TrimSpace(baseURL)
 	if s == "" {
@@ -63,8 +62,7 @@ func (w Wire) Local() bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// Clean makes foreign text fit for the owner's eyes: one line, at most 400
-// characters, without the key.
+// Clean sanitizes foreign text for users: one line, at most 400 characters, without the key.
 func (w Wire) Clean(s string) string {
 	if w.Key != "" {
 		s = strings.ReplaceAll(s, w.Key, "[redacted]")
@@ -81,7 +79,7 @@ func (w Wire) Clean(s string) string {
 	return s
 }
 
-// Errorf makes an error of the given kind with the usual remedy.
+// Errorf returns an error of the given kind with the usual remedy.
 func (w Wire) Errorf(kind ErrorKind, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	return &Error{
@@ -90,9 +88,9 @@ func (w Wire) Errorf(kind ErrorKind, format string, args ...any) *Error {
 	}
 }
 
-// StatusError is an error that the server reported: by its HTTP status, or (with
-// status 0) in the middle of a stream. Code is the machine-readable word next to
-// the message, if any ("insufficient_quota", "overloaded_error").
+// StatusError returns the error that the server reported: by its HTTP status, or (with status
+// 0) within a stream. code is the machine-readable code of the message, if any
+// ("insufficient_quota", "overloaded_error").
 func (w Wire) StatusError(status int, h http.Header, code, message string) *Error {
 	e := &Error{
 		Kind: Classify(status, code, message), Provider: w.Provider, Status: status,
@@ -102,7 +100,7 @@ func (w Wire) StatusError(status int, h http.Header, code, message string) *Erro
 	text := w.Clean(legible(message))
 	switch {
 	case text == "" && status == 0:
-		text = "the server reported an error without a reason"
+		text = "the server reported an error without a message"
 	case text == "":
 		text = fmt.Sprintf("the server answered %d %s", status, http.StatusText(status))
 	case status != 0:
@@ -110,21 +108,21 @@ func (w Wire) StatusError(status int, h http.Header, code, message string) *Erro
 	}
 	e.Message = text
 	if status >= 300 && status < 400 {
-		e.Message = fmt.Sprintf("the server redirects (%d) to %s; Hob does not follow, because the key would go along",
+		e.Message = fmt.Sprintf("the server redirects (%d) to %s; Hob does not follow, because it would send the key there",
 			status, w.Clean(h.Get("Location")))
 		e.Remedy = fmt.Sprintf("set base_url of [providers.%s] to the final address", w.Provider)
 	}
 	return e
 }
 
-// BodyError is StatusError of an error response's body.
+// BodyError returns the StatusError of an error response's body.
 func (w Wire) BodyError(status int, h http.Header, b ErrorBody) *Error {
 	e := w.StatusError(status, h, b.Code, b.Message)
 	e.RetryAfter = max(e.RetryAfter, b.Retry)
 	return e
 }
 
-// ReadError is an error while the body of an answer was read.
+// ReadError converts an error while reading the body of an answer.
 func (w Wire) ReadError(ctx context.Context, err error) *Error {
 	if (errors.Is(err, ErrTooLong) || errors.Is(err, errPacked)) && ctx.Err() == nil {
 		return w.Errorf(Garbled, "%w", err)
@@ -132,16 +130,15 @@ func (w Wire) ReadError(ctx context.Context, err error) *Error {
 	return w.TransportError(ctx, err)
 }
 
-// TransportError is a call that broke below HTTP. ctx is the call's context as
-// made by NewWatch: its cause tells a stall and the owner's stop from a broken
-// connection.
+// TransportError converts a failure below HTTP. ctx is the call's context from NewWatch: its
+// cause distinguishes a stall and a cancellation by the user from a broken connection.
 func (w Wire) TransportError(ctx context.Context, err error) *Error {
 	cause := context.Cause(ctx)
 	switch {
 	case errors.Is(cause, ErrStalled):
-		return w.Errorf(Stalled, "the model said nothing for too long: %w", ErrStalled)
+		return w.Errorf(Stalled, "the model was silent for too long: %w", ErrStalled)
 	case cause != nil:
-		return &Error{Kind: Interrupted, Provider: w.Provider, Message: "the model call was stopped", Err: cause}
+		return &Error{Kind: Interrupted, Provider: w.Provider, Message: "the model call was cancelled", Err: cause}
 	}
 	err = bare(err)
 	var dns *net.DNSError
@@ -150,9 +147,9 @@ func (w Wire) TransportError(ctx context.Context, err error) *Error {
 	host := w.host()
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return w.Errorf(Network, "nothing answers at %s: %w", host, syscall.ECONNREFUSED)
+		return w.Errorf(Network, "cannot connect to %s: %w", host, syscall.ECONNREFUSED)
 	case errors.As(err, &dns):
-		e := w.Errorf(Network, "the name %s cannot be resolved (%s)", host, dns.Err) // the rest of dns names this machine's network
+		e := w.Errorf(Network, "cannot resolve the name %s (%s)", host, dns.Err) // the rest of dns names this machine's network
 		e.Err = w.cause(err)
 		return e
 	case errors.As(err, &unknownCA), errors.As(err, &verify):
@@ -160,7 +157,7 @@ func (w Wire) TransportError(ctx context.Context, err error) *Error {
 		e.Remedy = "check base_url and this machine's clock"
 		return e
 	}
-	return w.Errorf(Network, "the connection to %s broke: %w", host, err)
+	return w.Errorf(Network, "the connection to %s failed: %w", host, err)
 }
 
 func (w Wire) host() string {
@@ -170,8 +167,8 @@ func (w Wire) host() string {
 	return "the server"
 }
 
-// bare drops the wrapping that repeats the URL, which may hold a secret and says
-// nothing to the owner.
+// bare removes the wrapping that repeats the URL, which may contain a secret and does not help
+// users.
 func bare(err error) error {
 	for {
 		u, ok := errors.AsType[*url.Error](err)

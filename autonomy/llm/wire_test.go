@@ -121,12 +121,12 @@ func TestTransportError(t *testing.T) {
 		text string
 	}{
 		{"refused", context.Background(), wrapped(syscall.ECONNREFUSED), llm.Network, "start the local model server"},
-		{"name", context.Background(), wrapped(&net.DNSError{Name: "h"}), llm.Network, "cannot be resolved"},
+		{"name", context.Background(), wrapped(&net.DNSError{Name: "h"}), llm.Network, "cannot resolve"},
 		{"certificate", context.Background(), wrapped(x509.UnknownAuthorityError{}), llm.BadRequest, "clock"},
-		{"reset", context.Background(), wrapped(io.ErrUnexpectedEOF), llm.Network, "broke"},
+		{"reset", context.Background(), wrapped(io.ErrUnexpectedEOF), llm.Network, "failed"},
 		{"key in the cause", context.Background(), fmt.Errorf("x sekret y"), llm.Network, "[redacted]"},
-		{"stopped", stopped, wrapped(context.Canceled), llm.Interrupted, "stopped"},
-		{"stalled", stalled, wrapped(context.Canceled), llm.Stalled, "nothing for too long"},
+		{"stopped", stopped, wrapped(context.Canceled), llm.Interrupted, "cancelled"},
+		{"stalled", stalled, wrapped(context.Canceled), llm.Stalled, "silent for too long"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := w.TransportError(c.ctx, c.err)

@@ -13,16 +13,16 @@ import (
 	"hob/platform/when"
 )
 
-// Errors of what the owner asks for.
+// Errors of the user's requests.
 var (
-	ErrNotFound = errors.New("there is no such notice")
-	ErrTime     = errors.New(`say for how long or until when: "1h", "30m", "tomorrow at 9"`)
+	ErrNotFound = errors.New("notice not found")
+	ErrTime     = errors.New(`name a duration or a time: "1h", "30m", "tomorrow at 9"`)
 )
 
-// farthest is how long something can be put off.
+// farthest is the longest delay of a notice.
 const farthest = 31 * 24 * time.Hour
 
-// ParseUntil reads "1h", "2d", "tomorrow at 9" or "until 14:00" as an instant.
+// ParseUntil parses "1h", "2d", "tomorrow at 9" or "until 14:00" as an instant.
 func ParseUntil(text string, now time.Time) (time.Time, error) {
 	s := strings.TrimSpace(strings.ToLower(text))
 	for _, word := range []string{"until ", "till ", "for "} {
@@ -44,13 +44,13 @@ func ParseUntil(text string, now time.Time) (time.Time, error) {
 		return at, fmt.Errorf("%q: %w", text, ErrTime)
 	}
 	if !at.After(now) || at.Sub(now) > farthest {
-		return at, fmt.Errorf("%q lies in the past, or more than a month ahead: %w", text, ErrTime)
+		return at, fmt.Errorf("%q is in the past or more than a month ahead: %w", text, ErrTime)
 	}
 	return at, nil
 }
 
-// mode is what the owner said last about quiet: held until then, or not held until
-// then in spite of quiet hours.
+// mode returns the user's last mute setting: muted until then, or not muted until then despite
+// quiet hours.
 func mode(q store.Querier) (held bool, until time.Time, err error) {
 	var ms int64
 	err = q.QueryRow(`SELECT held, until FROM quiet_mode`).Scan(&held, &ms)
@@ -60,7 +60,7 @@ func mode(q store.Querier) (held bool, until time.Time, err error) {
 	return held, store.Time(ms), wrap(err)
 }
 
-// Hush keeps quiet until then, as quiet hours do. It returns when that ends.
+// Hush mutes notices until then, like quiet hours. It returns the end of the muting.
 func (n *Notifier) Hush(ctx context.Context, until time.Time) (time.Time, error) {
 	err := n.o.Store.Write(ctx, func(tx *store.Tx) error {
 		if err := setMode(tx, true, until); err != nil {
@@ -77,8 +77,8 @@ func (n *Notifier) Hush(ctx context.Context, until time.Time) (time.Time, error)
 	return until, err
 }
 
-// Unhush ends the quiet, that of quiet hours too until they end; what was held is
-// told. It returns whether it was quiet.
+// Unhush ends the muting, and also the current quiet hours; deferred notices are delivered. It
+// reports whether notices were muted.
 func (n *Notifier) Unhush(ctx context.Context) (was bool, err error) {
 	err = n.o.Store.Write(ctx, func(tx *store.Tx) error {
 		now := time.Now()
@@ -100,13 +100,13 @@ func setMode(tx *store.Tx, held bool, until time.Time) error {
 	return wrap(err)
 }
 
-// Quiet reports whether it is quiet now, until when and why.
+// Quiet reports whether notices are muted now, until when and why.
 func (n *Notifier) Quiet(ctx context.Context) (until time.Time, why string, on bool, err error) {
 	return n.quietAt(n.o.Store.Reader(ctx), time.Now())
 }
 
-// Release tells what is held now, whatever holds it: one notice, or ("") all. It
-// returns how many there are.
+// Release delivers deferred notices now, regardless of the reason: one notice, or all if id is
+// "". It returns their number.
 func (n *Notifier) Release(ctx context.Context, id string) (k int, err error) {
 	err = n.o.Store.Write(ctx, func(tx *store.Tx) error {
 		res, err := tx.Exec(`UPDATE notices SET held_by = 'asked', until = ?1 WHERE state = 'held' AND (?2 = '' OR id = ?2)`, time.Now().UnixMilli(), id)
@@ -115,7 +115,7 @@ func (n *Notifier) Release(ctx context.Context, id string) (k int, err error) {
 		}
 		went, err := res.RowsAffected()
 		if k = int(went); err == nil && k == 0 && id != "" {
-			return fmt.Errorf("%s is not held: %w", id, ErrNotFound)
+			return fmt.Errorf("%s is not deferred: %w", id, ErrNotFound)
 		}
 		n.changed(tx)
 		return wrap(err)

@@ -8,23 +8,23 @@ import (
 // Clock is a time of day in minutes, up to 24:00.
 type Clock int
 
-// ParseClock reads "07:00" or "24:00".
+// ParseClock parses "07:00" or "24:00".
 func ParseClock(s string) (Clock, error) {
 	if s == "24:00" {
 		return 24 * 60, nil
 	}
 	t, err := time.Parse("15:04", s)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no time of day such as \"07:00\"", s)
+		return 0, fmt.Errorf("%q is not a time of day such as \"07:00\"", s)
 	}
 	return Clock(t.Hour()*60 + t.Minute()), nil
 }
 
 func (c Clock) String() string { return fmt.Sprintf("%02d:%02d", int(c)/60, int(c)%60) }
 
-// on is the instant at which a clock on the wall shows c on the day that lies so
-// many days after the one of local. Of a time that is there twice it is the first
-// or the last; where the clocks skip it, the instant at which they do.
+// on returns the instant of time of day c, days days after the day of local. If the time occurs
+// twice, last selects the second instant. If a clock change skips it, on returns the instant of
+// the change.
 func (c Clock) on(local time.Time, days int, last bool) time.Time {
 	loc := local.Location()
 	y, m, d := local.Date()
@@ -44,7 +44,7 @@ func (c Clock) on(local time.Time, days int, last bool) time.Time {
 	case shows(second):
 		return second
 	}
-	// Skipped: with the offset from before, the later instant lies behind the change.
+	// Skipped: with the earlier offset, the later instant is after the change.
 	if start, _ := second.ZoneBounds(); !start.IsZero() {
 		return start.In(loc)
 	}

@@ -12,23 +12,23 @@ import (
 	"hob/platform/wording"
 )
 
-// Bounds of a digest. What is beyond the lines is told by the next one; what is cut
-// is named.
+// Limits of a digest. Notices above the line limit go into the next digest; shortened notices
+// are named.
 const (
 	mostLines = 50
-	mostChars = 400 // of one notice
+	mostChars = 400 // per notice
 )
 
 //go:embed text/digest.tmpl
 var digestText string
 
-// line is one notice as the template of a digest sees it.
+// line is one notice in the template of a digest.
 type line struct {
 	At, Text string
-	Like     int // further ones
+	Like     int // number of similar ones
 }
 
-// fitting are the notices of one digest, and those for which it has no line.
+// fitting returns the notices for one digest, and those that do not fit.
 func fitting(rows []Notice) (told, rest []Notice) {
 	lines, has := 0, map[string]bool{}
 	for _, r := range rows {
@@ -45,15 +45,15 @@ func fitting(rows []Notice) (told, rest []Notice) {
 	return told, rest
 }
 
-// worded is the text of a digest after which more follow; one notice alone stays as
-// it is.
+// worded returns the text of a digest; more is the number of notices that follow in another
+// one. A single notice stays unchanged.
 func (n *Notifier) worded(rows []Notice, more int) (string, error) {
 	if len(rows) == 0 {
 		return "", nil
 	}
 	at := func(r Notice) string { return n.day(r.CreatedAt) }
 	if len(rows) == 1 {
-		return fmt.Sprintf("%s\n(from %s, held: %s)", rows[0].Text, at(rows[0]), rows[0].Why), nil
+		return fmt.Sprintf("%s\n(from %s, delayed: %s)", rows[0].Text, at(rows[0]), rows[0].Why), nil
 	}
 	view := struct {
 		Count int
@@ -62,7 +62,7 @@ func (n *Notifier) worded(rows []Notice, more int) (string, error) {
 		Cut   bool
 		More  int
 	}{Count: len(rows), More: more}
-	like := map[string]int{} // where in Lines
+	like := map[string]int{} // index in Lines
 	for _, r := range rows {
 		if !slices.Contains(view.Why, r.Why) && len(view.Why) < 5 {
 			view.Why = append(view.Why, r.Why)
@@ -89,7 +89,7 @@ func (n *Notifier) worded(rows []Notice, more int) (string, error) {
 	return strings.TrimSpace(b.String()), nil
 }
 
-// day words an instant of the past as short as it is clear.
+// day formats a past instant as briefly as is unambiguous.
 func (n *Notifier) day(t time.Time) string {
 	t, now := t.In(n.o.Zone()), time.Now().In(n.o.Zone())
 	switch {

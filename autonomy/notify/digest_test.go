@@ -9,8 +9,8 @@ import (
 	"hob/knowledge/store"
 )
 
-// Each of many notices is told, once and in order, though one digest does not hold
-// them, and whatever restarts.
+// Each of many notices is sent, once and in order, though one digest does not hold them, and
+// across restarts.
 func TestManyLines(t *testing.T) {
 	bubble(t, Options{Quiet: []Quiet{night(nil)}}, func(t *testing.T, h *house) {
 		time.Sleep(11 * time.Hour)
@@ -26,7 +26,7 @@ func TestManyLines(t *testing.T) {
 			h.restart()
 		}
 		all := h.texts()
-		if len(all) != 3 || !strings.HasSuffix(all[0], "\n70 more follow.") || !strings.HasSuffix(all[1], "\n20 more follow.") || strings.Contains(all[2], "follow") {
+		if len(all) != 3 || !strings.HasSuffix(all[0], "\n70 more will follow.") || !strings.HasSuffix(all[1], "\n20 more will follow.") || strings.Contains(all[2], "follow") {
 			t.Fatalf("%q", all)
 		}
 		told := strings.Join(all, "\n")
@@ -36,7 +36,7 @@ func TestManyLines(t *testing.T) {
 				t.Errorf("%q was told %d times", text, k)
 			}
 			if i := strings.Index(told, " "+text); i < at {
-				t.Errorf("%q was told too early", text)
+				t.Errorf("%q was sent too early", text)
 			} else {
 				at = i
 			}
@@ -44,8 +44,8 @@ func TestManyLines(t *testing.T) {
 	})
 }
 
-// The lines beyond the first digest wait when it gets quiet in between, and what is
-// like a line of it takes none.
+// Lines beyond the first digest wait if quiet hours begin in between, and notices similar to a
+// line need no line.
 func TestManyLinesAtNight(t *testing.T) {
 	bubble(t, Options{Quiet: []Quiet{night(nil)}}, func(t *testing.T, h *house) {
 		time.Sleep(11 * time.Hour)
@@ -62,19 +62,19 @@ func TestManyLinesAtNight(t *testing.T) {
 		_, err := h.n.Hush(t.Context(), time.Now().Add(time.Hour))
 		fatal(t, err)
 		h.due()
-		if got := h.texts(); len(got) != 1 || !strings.HasSuffix(got[0], "\n15 more follow.") {
+		if got := h.texts(); len(got) != 1 || !strings.HasSuffix(got[0], "\n15 more will follow.") {
 			t.Fatalf("%q", got)
 		}
 		time.Sleep(time.Hour)
 		h.due()
 		got := h.texts()
-		if len(got) != 2 || !strings.HasPrefix(got[1], "15 things") || !strings.HasSuffix(got[1], "thing x 0 … and 4 more like it") {
+		if len(got) != 2 || !strings.HasPrefix(got[1], "15 notifications") || !strings.HasSuffix(got[1], "thing x 0 … and 4 more") {
 			t.Errorf("%q", got)
 		}
 	})
 }
 
-// What is cut in a digest can be had whole.
+// The full text of a notice that a digest shortens is available.
 func TestCut(t *testing.T) {
 	bubble(t, Options{Quiet: []Quiet{night(nil)}}, func(t *testing.T, h *house) {
 		time.Sleep(11 * time.Hour)
@@ -95,8 +95,7 @@ func TestCut(t *testing.T) {
 	})
 }
 
-// A digest that is given up takes nothing with it: the next start tells what it was
-// to tell, unless it is quiet then.
+// A failed digest loses no notices: the next start sends them, unless quiet hours apply then.
 func TestDigestGivenUp(t *testing.T) {
 	bubble(t, Options{Quiet: []Quiet{night(nil)}}, func(t *testing.T, h *house) {
 		time.Sleep(11 * time.Hour)
@@ -118,7 +117,7 @@ func TestDigestGivenUp(t *testing.T) {
 		time.Sleep(9 * time.Hour)
 		giveUp()
 		for range 3 {
-			h.due() // it is not tried without end
+			h.due() // it is not retried endlessly
 		}
 		if got := h.texts(); len(got) > 0 {
 			t.Fatal(got)

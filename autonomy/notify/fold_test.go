@@ -14,7 +14,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// mail is what a watcher of mail tells.
+// mail returns the notice of a mail watcher.
 func mail(id string) event {
 	return event{kind: bus.Watcher, source: "watcher:w1", payload: map[string]any{"watcher": "w1", "title": "Mail", "data": map[string]any{"message_id": id, "received": time.Now()}}}
 }
@@ -29,7 +29,7 @@ func bubble(t *testing.T, o Options, f func(t *testing.T, h *house)) {
 	})
 }
 
-// states are what became of the notices, oldest first.
+// states returns the states of the notices, oldest first.
 func (h *house) states() (out []string) {
 	h.t.Helper()
 	rows, err := h.n.List(h.t.Context(), "", "", 1000)
@@ -51,7 +51,7 @@ func TestSameFact(t *testing.T) {
 		second := mail("a")
 		second.payload["watcher"] = "w2"
 		h.tell(second, "Mail  from Ada: lunch ")  // seen by a second watcher
-		h.tell(mail("a"), "Mail from Ada: lunch") // the first one has its reasons
+		h.tell(mail("a"), "Mail from Ada: lunch") // a second signal of the same watcher counts as new
 		h.tell(mail("b"), "Mail from Ada: lunch") // another mail
 		h.tell(trouble, "cannot connect")
 		h.restart()
@@ -71,14 +71,14 @@ func TestSameFact(t *testing.T) {
 		}
 		rows, err := h.n.List(t.Context(), "repeated", "", 1)
 		fatal(t, err)
-		if s := rows[0].Line(func(t time.Time) string { return t.Format("15:04") }); !strings.Contains(s, "not told: it is what n-") {
+		if s := rows[0].Line(func(t time.Time) string { return t.Format("15:04") }); !strings.Contains(s, "not sent: it repeats n-") {
 			t.Error(s)
 		}
 	})
 }
 
-// "All is well" of two sources is about two things, however alike it sounds; what is
-// broken is told once, whoever found it.
+// "All is well" from two sources counts as two facts despite the same text; an error is
+// reported once, whoever found it.
 func TestSameWordsOfTwoSources(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -114,8 +114,8 @@ func TestSameWordsOfTwoSources(t *testing.T) {
 	}
 }
 
-// What is high does not wait with what was not, and what it overtakes is not told
-// again by the digest.
+// A notice of high urgency does not wait with a less urgent one, and the digest does not repeat
+// what it replaces.
 func TestHighOvertakesWhatIsHeld(t *testing.T) {
 	o := Options{Digests: []Clock{18 * 60}, Rules: []Rule{{Watchers: []string{"w1"}, Urgency: Low}, {Watchers: []string{"w2"}, Urgency: High}}}
 	bubble(t, o, func(t *testing.T, h *house) {
@@ -134,7 +134,7 @@ func TestHighOvertakesWhatIsHeld(t *testing.T) {
 	})
 }
 
-// The same again names the day when it was another one.
+// A repetition of another day names the day.
 func TestSameAgainNamesTheDay(t *testing.T) {
 	for after, want := range map[time.Duration]string{time.Hour: "since 12:00", 3 * 24 * time.Hour: "since Sat 12:00", 40 * 24 * time.Hour: "since 1 Jan 12:00", 400 * 24 * time.Hour: "since 1 Jan 2000 12:00"} {
 		bubble(t, Options{}, func(t *testing.T, h *house) {
@@ -150,7 +150,7 @@ func TestSameAgainNamesTheDay(t *testing.T) {
 	}
 }
 
-// What the owner timed himself comes as often as he said, and what is critical too.
+// Notices timed by the user repeat as scheduled, and critical ones repeat too.
 func TestSameFactOfTheOwner(t *testing.T) {
 	bubble(t, Options{PerHour: 1, Rules: []Rule{{Words: []string{"ring"}, Urgency: Critical}}}, func(t *testing.T, h *house) {
 		remind := event{kind: bus.Schedule, payload: map[string]any{"mode": "remind", "made": "owner", "watcher": "c1"}}
@@ -179,7 +179,7 @@ func TestLikeEachOther(t *testing.T) {
 		time.Sleep(time.Until(next))
 		h.due()
 		got := h.texts()
-		if s := got[len(got)-1]; len(got) != 5 || !strings.Contains(s, "12:00 timeout after 33 s … and 14 more like it\n") && !strings.HasSuffix(s, "… and 14 more like it") {
+		if s := got[len(got)-1]; len(got) != 5 || !strings.Contains(s, "12:00 timeout after 33 s … and 14 more\n") && !strings.HasSuffix(s, "… and 14 more") {
 			t.Errorf("%q", got)
 		}
 	})
@@ -199,14 +199,14 @@ func TestCap(t *testing.T) {
 		time.Sleep(time.Hour)
 		h.due()
 		got := h.texts()
-		if s := got[len(got)-1]; len(got) != 7 || !strings.HasPrefix(s, "3 things that I held (5 notices were told within an hour (notify.per_hour))") || !strings.Contains(s, "Mail from hal") {
+		if s := got[len(got)-1]; len(got) != 7 || !strings.HasPrefix(s, "3 notifications held back (5 notices were sent within an hour (notify.per_hour))") || !strings.Contains(s, "Mail from hal") {
 			t.Errorf("%q", got)
 		}
 	})
 }
 
-// Things of low urgency are told twice a day, once each, and on days with nothing
-// to tell nothing is told. Quiet hours come first.
+// Notices of low urgency are sent twice a day, once each, and without notices no digest is
+// sent. Quiet hours come first.
 func TestDigests(t *testing.T) {
 	o := Options{Digests: []Clock{8 * 60, 18 * 60}, Quiet: []Quiet{{Start: 22 * 60, End: 9 * 60}}, Rules: []Rule{{Words: []string{"small"}, Urgency: Low}}}
 	bubble(t, o, func(t *testing.T, h *house) {
@@ -227,7 +227,7 @@ func TestDigests(t *testing.T) {
 			}
 			time.Sleep(time.Hour)
 		}
-		want := []string{"1 18:00 2 things that I held", "2 09:00 small u", "2 18:00 small y"}
+		want := []string{"1 18:00 2 notifications held back", "2 09:00 small u", "2 18:00 small y"}
 		for i := range got {
 			got[i], _, _ = strings.Cut(got[i], "\n")
 		}
@@ -267,7 +267,7 @@ func TestHush(t *testing.T) {
 		if len(got) != 3 || !strings.HasPrefix(got[1], "two") || got[2] != "three" {
 			t.Errorf("%q", got)
 		}
-		until, err = h.n.Hush(ctx, time.Now().Add(time.Hour)) // it goes on in the night
+		until, err = h.n.Hush(ctx, time.Now().Add(time.Hour)) // the muting continues in the night
 		fatal(t, err)
 		if until.Format("15:04") != "07:30" {
 			t.Error(until)
@@ -279,7 +279,7 @@ func TestSnooze(t *testing.T) {
 	bubble(t, Options{Quiet: []Quiet{night(nil)}}, func(t *testing.T, h *house) {
 		ctx := t.Context()
 		h.tell(seen1("the tax"), "the tax")
-		first, err := h.n.Snooze(ctx, "", "main", time.Now().Add(11*time.Hour)) // 23:00, at night: as asked for
+		first, err := h.n.Snooze(ctx, "", "main", time.Now().Add(11*time.Hour)) // 23:00, at night: sent as requested
 		fatal(t, err)
 		h.restart()
 		h.due()
@@ -310,7 +310,7 @@ func TestSnooze(t *testing.T) {
 	})
 }
 
-// Whoever corrects the time is told once.
+// A second snooze changes the time; the notice is sent once.
 func TestSnoozeAgain(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, h *house) {
 		h.tell(seen1("the tax"), "the tax")
@@ -351,8 +351,8 @@ func TestParseUntil(t *testing.T) {
 	}
 }
 
-// What became of notices is kept for a time; what is held, or waits for its channel,
-// stays however old it is.
+// Records of notices are kept for a limited time; deferred ones, and those that wait for their
+// channel, stay.
 func TestPrune(t *testing.T) {
 	o := Options{Digests: []Clock{18 * 60}, Rules: []Rule{{Words: []string{"small"}, Urgency: Low}}}
 	bubble(t, o, func(t *testing.T, h *house) {

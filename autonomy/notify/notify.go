@@ -1,11 +1,11 @@
-// Package notify decides what reaches the owner, and when: how urgent a notice is,
-// what is held while he wants quiet and told as one digest afterwards, and what is
-// kept of each so that he can ask why he was told, or was not.
+// Package notify decides which notices reach the user, and when: how urgent a notice is, what
+// is deferred during quiet hours and sent as one digest afterwards, and what is recorded so
+// that the user can ask why a notice was sent or not.
 //
-// The bus asks Gate about each notice and question, in the transaction that ends
-// their event: a notice is either in the outbox or held in a row of this package,
-// whatever crashes. What was held is told by an event of its own (Due, DigestTx).
-// It words and sends nothing by itself and knows no channel.
+// The bus calls Gate for each notice and question, in the transaction that ends their event: a
+// notice is either in the outbox or deferred in a row of this package, even after a crash.
+// Deferred notices are delivered by a separate event (Due, DigestTx). The package sends nothing
+// itself and does not depend on channels.
 package notify
 
 import (
@@ -24,43 +24,42 @@ import (
 	"hob/knowledge/store"
 )
 
-// Options of New; Store, Bus and Zone are required.
+// Options holds the settings of a Notifier; Store, Bus and Zone are required.
 type Options struct {
 	Store *store.Store
 	Bus   *bus.Bus
-	// Zone is the owner's; it may change while Hob runs.
+	// Zone is the user's zone; it may change while Hob runs.
 	Zone  func() *time.Location
 	Rules []Rule
 	Quiet []Quiet
-	// SameWithin is how long a fact is not told again, and things that are like each
-	// other are told together (default 30 minutes).
+	// SameWithin is the window in which a fact is not repeated and similar notices are combined
+	// (default 30 minutes).
 	SameWithin time.Duration
-	// PerHour is how many notices that are not urgent are told one by one within an
-	// hour; 0: any number, and only what does not work is told together.
+	// PerHour limits the non-urgent notices sent individually per hour; 0: no limit, and only
+	// errors are combined.
 	PerHour int
-	// Digests are the times of day at which things of low urgency are told; none:
-	// they are told at once.
+	// Digests are the times of day at which notices of low urgency are sent; without them they
+	// are sent immediately.
 	Digests []Clock
-	// Channel is the owner's preferred one, "" or "origin" for none; Fallback are
-	// those that are tried in its place, in order, when a text cannot be delivered or
-	// has waited for Unreachable. Usable reports whether a channel may be tried; nil:
-	// each may.
+	// Channel is the user's preferred channel, "" or "origin" for none. Fallback lists the
+	// channels used in order if a text cannot be delivered or has waited for Unreachable.
+	// Usable reports whether a channel may be used; nil: all may.
 	Channel     string
 	Fallback    []string
 	Unreachable time.Duration
 	Usable      func(channel string) bool
-	// Pushes reports whether a channel reaches the owner by itself: he is not looked
-	// for where he would have to come and fetch what is said. nil: each does.
+	// Pushes reports whether a channel actively notifies the user; channels that the user must
+	// open are not searched. nil: all push.
 	Pushes func(channel string) bool
-	// Recent is how long after he wrote on a channel the owner counts as there; 0:
+	// Recent is how long after a message on a channel the user counts as present there; 0:
 	// never.
 	Recent time.Duration
 	// Waiting lists the approvals of an event that a text asks for and that still wait for
 	// an answer; nil: one does.
 	Waiting func(q store.Querier, event, text string) (asks []string, err error)
-	// Model is asked by Weigh how urgent a notice is; nil: none is. Wait is how long
-	// (default 5 seconds), Room whether a call for which nobody waits may be made now,
-	// Redact takes credentials out of what is sent and kept.
+	// Model returns the model that Weigh calls to rate a notice; nil: no model. Wait is its
+	// timeout (default 5 seconds). Room reports whether a background call is within the budget.
+	// Redact removes credentials from the texts that are sent and stored.
 	Model  func(ctx context.Context) (llm.Model, error)
 	Wait   time.Duration
 	Room   func(now time.Time) (ok bool, at time.Time)
@@ -73,16 +72,16 @@ type Notifier struct {
 	o Options
 
 	mu   sync.Mutex
-	read bool // next is what the table says
+	read bool // next is current
 	next time.Time
-	zone string    // for which the held ones were looked at
-	rest time.Time // until then no model is asked
+	zone string    // zone at the last check of deferred notices
+	rest time.Time // no model call before this time
 }
 
 // New checks the options.
 func New(o Options) (*Notifier, error) {
 	if o.Store == nil || o.Bus == nil || o.Zone == nil {
-		return nil, errors.New("notify: an option is missing")
+		return nil, errors.New("notify: a required option is missing")
 	}
 	if o.Waiting == nil {
 		o.Waiting = func(store.Querier, string, string) ([]string, error) { return []string{"?"}, nil }
@@ -111,8 +110,8 @@ func New(o Options) (*Notifier, error) {
 	return &Notifier{o: o}, nil
 }
 
-// Gate implements bus.Gate: false keeps a text out of the outbox, and its row here
-// says what becomes of it.
+// Gate implements bus.Gate. It returns false to keep a text out of the outbox; the row of the
+// notice then records the decision.
 func (n *Notifier) Gate(tx *store.Tx, event string, o bus.Out) (bus.Out, bool, error) {
 	if o.Kind != channels.Notice && o.Kind != channels.Question {
 		return o, true, nil
@@ -151,7 +150,7 @@ func (n *Notifier) Gate(tx *store.Tx, event string, o bus.Out) (bus.Out, bool, e
 			return o, false, err
 		}
 		row.Channel, row.Chat = o.Channel, o.Chat
-		if len(n.o.Fallback) > 0 { // it may have to go elsewhere
+		if len(n.o.Fallback) > 0 { // it may need another channel later
 			n.changed(tx)
 		}
 		if row.Fact != "" {
@@ -165,7 +164,7 @@ func (n *Notifier) Gate(tx *store.Tx, event string, o bus.Out) (bus.Out, bool, e
 	return o, v.state == Told, insertTx(tx, row)
 }
 
-// changed makes sure that the next look at what is due reads it anew.
+// changed makes the next call of Due read the table again.
 func (n *Notifier) changed(tx *store.Tx) {
 	tx.AfterCommit(func() {
 		n.mu.Lock()
@@ -175,10 +174,10 @@ func (n *Notifier) changed(tx *store.Tx) {
 	})
 }
 
-// newID names a notice, short enough to be typed.
+// newID returns a notice id that is short enough to type.
 func newID() string { return "n-" + strings.ToLower(rand.Text()[:8]) }
 
-// wrap says whose error it is.
+// wrap adds the package name to an error.
 func wrap(err error) error {
 	if err == nil {
 		return nil

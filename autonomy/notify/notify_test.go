@@ -20,8 +20,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// house is a notifier over a real store and bus, of which the loop's part is played
-// by the test.
+// house is a notifier over a real store and bus; the test plays the part of the loop.
 type house struct {
 	t    *testing.T
 	dir  string
@@ -58,7 +57,7 @@ func (h *house) start() {
 	fatal(h.t, err)
 }
 
-// restart is what a kill leaves: only the database.
+// restart simulates a kill: only the database remains.
 func (h *house) restart() {
 	h.t.Helper()
 	fatal(h.t, h.db.Close())
@@ -72,7 +71,7 @@ func fatal(t *testing.T, err error) {
 	}
 }
 
-// event is one that a notice belongs to.
+// event describes the event of a notice.
 type event struct {
 	kind    bus.Kind
 	source  string
@@ -110,7 +109,7 @@ func (h *house) say(ev event, out bus.Out) string {
 	return id
 }
 
-// due looks at what is due and plays the loop's part of a digest.
+// due runs the due work and plays the loop's part of a digest.
 func (h *house) due() time.Time {
 	h.t.Helper()
 	ctx := h.t.Context()
@@ -141,7 +140,7 @@ func (h *house) digests() {
 	}
 }
 
-// told lists what the owner was told, oldest first.
+// told lists the sent notices, oldest first.
 func (h *house) told() (out []bus.Delivery) {
 	h.t.Helper()
 	list, err := h.bus.Deliveries(h.t.Context(), "", "", "", 100_000)
@@ -166,8 +165,8 @@ func zone(t *testing.T, name string) *time.Location {
 	return loc
 }
 
-// A week around the change of the clocks: each notice is told once, at once by day
-// and in one digest when the night is over, whatever restarts.
+// A week around a clock change: each notice is sent once, immediately by day and in one digest
+// after the night, across restarts.
 func TestQuietWeek(t *testing.T) {
 	for _, tc := range []struct {
 		zone       string
@@ -175,8 +174,8 @@ func TestQuietWeek(t *testing.T) {
 		start, end string
 	}{
 		{"Europe/Vilnius", time.Date(2000, 3, 23, 12, 0, 0, 0, time.UTC), "22:30", "07:30"},
-		{"Europe/Vilnius", time.Date(2000, 10, 26, 12, 0, 0, 0, time.UTC), "22:30", "03:30"},   // which is there twice
-		{"America/New_York", time.Date(2000, 3, 30, 12, 0, 0, 0, time.UTC), "23:00", "02:30"},  // which is not there
+		{"Europe/Vilnius", time.Date(2000, 10, 26, 12, 0, 0, 0, time.UTC), "22:30", "03:30"},   // which occurs twice
+		{"America/New_York", time.Date(2000, 3, 30, 12, 0, 0, 0, time.UTC), "23:00", "02:30"},  // which does not exist
 		{"America/New_York", time.Date(2000, 10, 26, 12, 0, 0, 0, time.UTC), "00:00", "06:00"}, // not over midnight
 		{"Australia/Lord_Howe", time.Date(2000, 3, 23, 12, 0, 0, 0, time.UTC), "21:00", "01:45"},
 	} {
@@ -208,7 +207,7 @@ func TestQuietWeek(t *testing.T) {
 					case quiet:
 						night++
 					case night > 0:
-						want = append(want, fmt.Sprintf("%d things", night), text)
+						want = append(want, fmt.Sprintf("%d notifications", night), text)
 						night = 0
 					default:
 						want = append(want, text)
@@ -217,7 +216,7 @@ func TestQuietWeek(t *testing.T) {
 				}
 				var got []string
 				for _, s := range h.texts() {
-					if head, _, digest := strings.Cut(s, " that I held"); digest {
+					if head, _, digest := strings.Cut(s, " held back ("); digest {
 						s = head
 					}
 					got = append(got, s)
@@ -231,7 +230,7 @@ func TestQuietWeek(t *testing.T) {
 	}
 }
 
-// What is held and what never is.
+// Which notices are deferred and which never are.
 func TestHeld(t *testing.T) {
 	owner := map[string]any{"made": "owner", "watcher": "c1", "title": "Backup"}
 	with := func(more map[string]any) map[string]any {
@@ -259,26 +258,26 @@ func TestHeld(t *testing.T) {
 		why  string
 	}{
 		{"a watcher", seen1("x"), "x", true, "quiet hours 22:30-07:30"},
-		{"an answer", event{kind: bus.Message, from: provenance.Owner}, "x", false, "never held"},
+		{"an answer", event{kind: bus.Message, from: provenance.Owner}, "x", false, "never deferred"},
 		{"somebody else's message", event{kind: bus.Message, sender: "7"}, "x", true, "quiet hours"},
-		{"a reminder of the owner's", event{kind: bus.Schedule, payload: with(map[string]any{"mode": "remind"})}, "x", false, "you chose this time"},
-		{"a schedule of the owner's", event{kind: bus.Schedule, payload: owner}, "x", false, "you chose this time"},
-		{"a schedule that outside text had a part in", event{kind: bus.Schedule, payload: map[string]any{"made": "outside", "mode": "remind"}}, "x", true, "quiet hours"},
-		{"a schedule of the owner's that a rule names", event{kind: bus.Schedule, payload: with(map[string]any{"title": "nightly"})}, "x", true, "quiet hours"},
-		{"a schedule of the owner's that comes late", event{kind: bus.Schedule, payload: with(map[string]any{"late": 9 * time.Hour})}, "x", true, "quiet hours"},
-		{"a reminder of the owner's that comes late", event{kind: bus.Schedule, payload: with(map[string]any{"mode": "remind", "late": 9 * time.Hour})}, "x", true, "quiet hours"},
-		{"a late one whose time lay in this night", event{kind: bus.Schedule, payload: with(map[string]any{"late": 20 * time.Minute})}, "x", false, "you chose this time"},
-		{"a late one whose time lay in the night before", event{kind: bus.Schedule, payload: with(map[string]any{"late": 20 * time.Hour})}, "x", true, "quiet hours"},
-		{"a schedule of the owner's that was skipped", event{kind: bus.Schedule, payload: with(map[string]any{"data": map[string]any{"skipped": 2}})}, "x", true, "quiet hours"},
+		{"a reminder of the user", event{kind: bus.Schedule, payload: with(map[string]any{"mode": "remind"})}, "x", false, "you chose this time"},
+		{"a schedule of the user", event{kind: bus.Schedule, payload: owner}, "x", false, "you chose this time"},
+		{"a schedule influenced by untrusted text", event{kind: bus.Schedule, payload: map[string]any{"made": "outside", "mode": "remind"}}, "x", true, "quiet hours"},
+		{"a schedule of the user named by a rule", event{kind: bus.Schedule, payload: with(map[string]any{"title": "nightly"})}, "x", true, "quiet hours"},
+		{"a late schedule of the user", event{kind: bus.Schedule, payload: with(map[string]any{"late": 9 * time.Hour})}, "x", true, "quiet hours"},
+		{"a late reminder of the user", event{kind: bus.Schedule, payload: with(map[string]any{"mode": "remind", "late": 9 * time.Hour})}, "x", true, "quiet hours"},
+		{"a late one whose time was in this night", event{kind: bus.Schedule, payload: with(map[string]any{"late": 20 * time.Minute})}, "x", false, "you chose this time"},
+		{"a late one whose time was in the night before", event{kind: bus.Schedule, payload: with(map[string]any{"late": 20 * time.Hour})}, "x", true, "quiet hours"},
+		{"a skipped schedule of the user", event{kind: bus.Schedule, payload: with(map[string]any{"data": map[string]any{"skipped": 2}})}, "x", true, "quiet hours"},
 		{"the plan of the day", event{kind: bus.System, source: "plan"}, "x", false, "you chose this time"},
-		{"an alarm of Hob's own", event{kind: bus.System, source: "hob", payload: map[string]any{"urgency": "critical"}}, "x", false, "critical"},
+		{"an alarm of Hob", event{kind: bus.System, source: "hob", payload: map[string]any{"urgency": "critical"}}, "x", false, "critical"},
 		{"news of Hob's own", event{kind: bus.System, source: "hob"}, "x", true, "quiet hours"},
-		{"an outside text that says it is critical", event{kind: bus.Watcher, payload: map[string]any{"urgency": "critical"}}, "x", true, "quiet hours"},
+		{"an untrusted text that claims to be critical", event{kind: bus.Watcher, payload: map[string]any{"urgency": "critical"}}, "x", true, "quiet hours"},
 		{"a webhook that says it is the plan", event{kind: bus.Webhook, source: "trigger:plan"}, "x", true, "quiet hours"},
-		{"a task the owner handed on", event{kind: bus.Task, source: "crew", payload: map[string]any{"attended": true}}, "x", false, "never held"},
+		{"a task the user delegated", event{kind: bus.Task, source: "crew", payload: map[string]any{"attended": true}}, "x", false, "never deferred"},
 		{"a task of a watcher", event{kind: bus.Task, source: "crew"}, "x", true, "quiet hours"},
 		{"mail of a person in a rule", mail("ada@example.org"), "x", false, "critical"},
-		{"mail of one who only uses the name", mail("eve@example.net"), "x", true, "quiet hours"},
+		{"mail of a sender who only uses the name", mail("eve@example.net"), "x", true, "quiet hours"},
 		{"words of a rule", event{kind: bus.Webhook}, "the Server Down again", false, "critical"},
 		{"the words with another cause", seen1("x"), "the server down again", true, "quiet hours"},
 		{"the words within others", event{kind: bus.Webhook}, "observer downtown", true, "quiet hours"},
@@ -304,8 +303,8 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-// What was held is told once, whatever moment Hob is killed in, and also when it
-// was off at the end of the quiet hours.
+// Deferred notices are sent once, at whatever moment Hob is killed, and also if it was off at
+// the end of the quiet hours.
 func TestReleaseOnce(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -356,8 +355,8 @@ func TestReleaseOnce(t *testing.T) {
 	}
 }
 
-// A digest that becomes due while Hob is off, and is told in the next night only,
-// waits for that to end.
+// A digest that becomes due while Hob is off, and runs only in the next night, waits for the
+// end of that night.
 func TestDigestInTheNextNight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(23 * time.Hour)
@@ -381,7 +380,7 @@ func TestDigestInTheNextNight(t *testing.T) {
 	})
 }
 
-// A night shorter than it was, or another zone: what is held follows.
+// After a change of the quiet hours or the zone, deferred notices follow.
 func TestHoursChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(23 * time.Hour)
@@ -398,7 +397,7 @@ func TestHoursChange(t *testing.T) {
 	})
 }
 
-// A question is held as it is; one that was answered meanwhile is not asked.
+// A question is deferred unchanged; if it was answered in the meantime it is not sent.
 func TestQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(23 * time.Hour)
@@ -423,15 +422,15 @@ func TestQuestions(t *testing.T) {
 		}
 		rows, err := h.n.Why(t.Context(), gone)
 		fatal(t, err)
-		if s := rows[0].Line(time.Time.String); !strings.HasSuffix(s, "and not told: nobody waits for it any more") {
+		if s := rows[0].Line(time.Time.String); !strings.HasSuffix(s, "and not sent: no longer needed") {
 			t.Error(s)
 		}
 		h.db.Close()
 	})
 }
 
-// What is held is forgotten like everything else, and a digest has no better
-// provenance than what it quotes.
+// Deferred notices are erased like other texts, and a digest has no better provenance than the
+// texts it quotes.
 func TestForgetHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(23 * time.Hour)

@@ -11,20 +11,20 @@ import (
 	"hob/platform/provenance"
 )
 
-// Due puts the event that tells what was held into the inbox once its time has
-// come, and returns when the next one is due (zero: none). It costs nothing while
-// none is and nothing has changed.
+// Due puts the event that delivers deferred notices into the inbox at its time, and returns the
+// time of the next one (zero: none). It reads the table only after a change or when a notice is
+// due.
 func (n *Notifier) Due(ctx context.Context, now time.Time) (time.Time, error) {
 	zone := n.o.Zone().String()
 	n.mu.Lock()
 	next, known, moved := n.next, n.read, n.zone != zone
-	n.read = true // a change from here on is seen the next time
+	n.read = true // a later change is read by the next call
 	n.mu.Unlock()
 	if known && !moved && (next.IsZero() || now.Before(next)) {
 		return next, nil
 	}
 	err := n.o.Store.Write(ctx, func(tx *store.Tx) error {
-		if moved { // also at the start: the hours may be others than those they were held for
+		if moved { // also at the start: the quiet hours may have changed
 			if err := orphansTx(tx, now); err != nil {
 				return err
 			}
@@ -54,15 +54,15 @@ func (n *Notifier) Due(ctx context.Context, now time.Time) (time.Time, error) {
 	return next, nil
 }
 
-// orphansTx holds anew what a digest was to tell that was given up. This is done at
-// a start, rather than at once: what made it fail may be there still.
+// orphansTx defers the notices of a failed digest again. It runs at a start instead of
+// immediately, because the cause of the failure may persist.
 func orphansTx(tx *store.Tx, now time.Time) error {
 	_, err := tx.Exec(`UPDATE notices SET state = 'held', digest = '', until = ? WHERE state = 'due' AND digest <> ''
 		AND NOT EXISTS (SELECT 1 FROM inbox WHERE id = notices.digest AND state IN ('pending', 'claimed'))`, now.UnixMilli())
 	return wrap(err)
 }
 
-// againTx finds anew how long things are held by quiet hours and for a digest.
+// againTx recomputes how long quiet hours and digests defer notices.
 func (n *Notifier) againTx(tx *store.Tx, now time.Time) error {
 	until, _, on, err := n.quietAt(tx, now)
 	if err != nil {
@@ -82,10 +82,10 @@ func (n *Notifier) againTx(tx *store.Tx, now time.Time) error {
 	return wrap(err)
 }
 
-// own are those whose time the owner chose: quiet hours do not hold them.
+// own matches notices whose time the user chose: quiet hours do not defer them.
 const own = `held_by IN ('snooze', 'asked')`
 
-// dueTx gives what is due to the event of a digest, or goes on holding it.
+// dueTx assigns the due notices to the event of a digest, or defers them further.
 func (n *Notifier) dueTx(tx *store.Tx, now time.Time) error {
 	until, _, on, err := n.quietAt(tx, now)
 	if err != nil {
@@ -105,15 +105,15 @@ func (n *Notifier) dueTx(tx *store.Tx, now time.Time) error {
 		return wrap(err)
 	}
 	_, err = n.o.Bus.PutTx(tx, bus.Event{
-		ID: id, Kind: bus.System, Source: Source, Session: Source, Text: "What was held", Provenance: provenance.Hob, Key: "digest:" + id,
+		ID: id, Kind: bus.System, Source: Source, Session: Source, Text: "Deferred notices", Provenance: provenance.Hob, Key: "digest:" + id,
 	})
 	return wrap(err)
 }
 
-// Place is where a text goes.
+// Place is the target of a text.
 type Place struct{ Session, Channel, Chat string }
 
-// Home is the place of the notices of a digest when they have one in common.
+// Home returns the common target of the notices of a digest, if they have one.
 func (n *Notifier) Home(ctx context.Context, event string) (p Place, one bool, err error) {
 	rows, err := list(n.o.Store.Reader(ctx), `WHERE digest = ? AND state = 'due' ORDER BY seq`, event)
 	for i, r := range rows {
@@ -126,9 +126,9 @@ func (n *Notifier) Home(ctx context.Context, event string) (p Place, one bool, e
 	return p, len(rows) > 0, err
 }
 
-// DigestTx tells what the event of a digest has to tell: it returns the text, ""
-// for none, and puts the questions that still wait before the owner as they are.
-// What does not fit is told by a digest right after this one. It belongs into the transaction that ends the event.
+// DigestTx returns the text of a digest, "" for none, and sends the deferred questions that
+// still wait for an answer unchanged. Notices that do not fit go into another digest right
+// after this one. Call it in the transaction that ends the event.
 func (n *Notifier) DigestTx(tx *store.Tx, event string) (string, provenance.Source, error) {
 	rows, err := list(tx, `WHERE digest = ? AND state = 'due' ORDER BY seq`, event)
 	if err != nil || len(rows) == 0 {
@@ -139,7 +139,7 @@ func (n *Notifier) DigestTx(tx *store.Tx, event string) (string, provenance.Sour
 	if err != nil {
 		return "", "", err
 	}
-	if on { // Hob was off when they ended
+	if on { // Hob was not running when they ended
 		if _, err := tx.Exec(`UPDATE notices SET state = 'held', digest = '', until = ? WHERE digest = ? AND state = 'due' AND NOT `+own, store.Millis(until), event); err != nil {
 			return "", "", wrap(err)
 		}
@@ -175,7 +175,7 @@ func (n *Notifier) DigestTx(tx *store.Tx, event string) (string, provenance.Sour
 	return text, src, err
 }
 
-// askTx puts a question that was held before the owner, unless it was answered.
+// askTx sends a deferred question unless it has been answered.
 func (n *Notifier) askTx(tx *store.Tx, r Notice) (State, error) {
 	asks, err := n.o.Waiting(tx, r.Event, r.Text)
 	if err != nil || len(asks) == 0 {
@@ -185,7 +185,7 @@ func (n *Notifier) askTx(tx *store.Tx, r Notice) (State, error) {
 	if err != nil {
 		return Held, err
 	}
-	if _, err := tx.Exec(`UPDATE notices SET delivery = ? WHERE id = ?`, id, r.ID); err != nil { // what becomes of it is followed
+	if _, err := tx.Exec(`UPDATE notices SET delivery = ? WHERE id = ?`, id, r.ID); err != nil { // to track its delivery
 		return Held, wrap(err)
 	}
 	return Released, n.o.Bus.SayTx(tx, r.Event, bus.Out{Provenance: r.Provenance, Judged: true, Asks: asks, Delivery: channels.Delivery{

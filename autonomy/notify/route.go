@@ -15,8 +15,8 @@ import (
 	"hob/platform/provenance"
 )
 
-// Nearby is where the owner is now, when that is another channel than the one he
-// would be told on: where he wrote last.
+// Nearby returns the channel and chat where the user wrote last, if that is recent and not the
+// channel of the notice.
 func (n *Notifier) Nearby(ctx context.Context, channel string) (p Place, elsewhere bool, err error) {
 	if n.o.Recent <= 0 {
 		return p, false, nil
@@ -28,8 +28,8 @@ func (n *Notifier) Nearby(ctx context.Context, channel string) (p Place, elsewhe
 	return Place{session, at, chat}, true, nil
 }
 
-// pickTx sends a notice elsewhere when its channel cannot be used, and says why it
-// goes where it goes.
+// pickTx redirects a notice if its channel cannot be used, and explains the choice of the
+// channel.
 func (n *Notifier) pickTx(tx *store.Tx, o bus.Out, a about) (bus.Out, string, error) {
 	if !n.o.Usable(o.Channel) {
 		next, ok, err := n.nextTx(tx, []string{o.Channel})
@@ -44,16 +44,16 @@ func (n *Notifier) pickTx(tx *store.Tx, o bus.Out, a about) (bus.Out, string, er
 	}
 	switch {
 	case a.Cause == Answer:
-		return o, "it belongs to what you wrote", nil
+		return o, "it answers your message", nil
 	case n.o.Channel != "" && n.o.Channel != "origin":
 		return o, "notify.channel", nil
 	case a.Report != "" && a.Report == o.Session:
-		return o, "its cause was made there", nil
+		return o, "its cause was created there", nil
 	}
 	return o, "you are there, or were last", nil
 }
 
-// nextTx finds the first fallback that can be used and is not among those tried.
+// nextTx finds the first usable fallback that has not been tried.
 func (n *Notifier) nextTx(q store.Querier, tried []string) (Place, bool, error) {
 	for _, name := range n.o.Fallback {
 		if slices.Contains(tried, name) || !n.o.Usable(name) {
@@ -65,8 +65,8 @@ func (n *Notifier) nextTx(q store.Querier, tried []string) (Place, bool, error) 
 	return Place{}, false, nil
 }
 
-// Undelivered implements bus.Options.Lost: a notice that cannot be delivered goes
-// to the next channel.
+// Undelivered implements bus.Options.Lost: it sends an undeliverable notice to the next
+// channel.
 func (n *Notifier) Undelivered(tx *store.Tx, d bus.Delivery) (bool, error) {
 	rows, err := list(tx, `WHERE delivery = ? AND delivery <> ''`, d.ID)
 	if err != nil || len(rows) == 0 {
@@ -75,7 +75,7 @@ func (n *Notifier) Undelivered(tx *store.Tx, d bus.Delivery) (bool, error) {
 	return n.elsewhereTx(tx, rows[0], d.Channel+" could not deliver it: "+d.Error)
 }
 
-// elsewhereTx tells a notice on the next channel; false when there is none.
+// elsewhereTx sends a notice on the next channel; false if there is none.
 func (n *Notifier) elsewhereTx(tx *store.Tx, r Notice, why string) (bool, error) {
 	tried := append(strings.Fields(r.Tried), r.Channel)
 	next, ok, err := n.nextTx(tx, tried)
@@ -111,8 +111,8 @@ func (n *Notifier) elsewhereTx(tx *store.Tx, r Notice, why string) (bool, error)
 	}})
 }
 
-// strandedTx tells elsewhere what has waited for its channel too long, and returns
-// when the next of what waits has.
+// strandedTx redirects notices that have waited too long for their channel, and returns the
+// time of the next check.
 func (n *Notifier) strandedTx(tx *store.Tx, now time.Time) (next time.Time, err error) {
 	if len(n.o.Fallback) == 0 || n.o.Unreachable <= 0 {
 		return next, nil
@@ -123,7 +123,7 @@ func (n *Notifier) strandedTx(tx *store.Tx, now time.Time) (next time.Time, err 
 	}
 	for _, d := range waiting {
 		at := d.CreatedAt.Add(n.o.Unreachable)
-		if d.State == channels.Sending && !now.Before(at) { // it may be arriving right now
+		if d.State == channels.Sending && !now.Before(at) { // it may be arriving at this moment
 			at = now.Add(time.Minute)
 		}
 		if now.Before(at) {
@@ -144,8 +144,8 @@ func (n *Notifier) strandedTx(tx *store.Tx, now time.Time) (next time.Time, err 
 		case err != nil:
 			return next, err
 		case went:
-			err = n.o.Bus.WithdrawTx(tx, d.ID, "told on another channel instead")
-		default: // nowhere else to go: it waits for its channel
+			err = n.o.Bus.WithdrawTx(tx, d.ID, "sent on another channel")
+		default: // no other channel: it waits for its own
 			_, err = tx.Exec(`UPDATE notices SET stuck = 1 WHERE id = ?`, rows[0].ID)
 		}
 		if err != nil {

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// Rule of the owner's says how urgent a notice is. The fields that are set must
-// all fit; the first rule that fits decides.
+// Rule is a rule of the user that sets the urgency of a notice. All fields that are set must
+// match; the first matching rule decides.
 type Rule struct {
 	Causes, People, Words, Channels, Watchers []string
 	Within                                    time.Duration
@@ -30,9 +30,9 @@ func (r Rule) fits(a about, now time.Time) bool {
 		(r.Within == 0 || !a.At.IsZero() && !a.At.Before(now.Add(-time.Minute)) && a.At.Sub(now) <= r.Within)
 }
 
-// person reports whether one of those a notice is about is the one of a rule. What
-// is written as an address or an id must be one, as a whole: whoever calls himself
-// by it is somebody else. A name is looked for in both.
+// person reports whether a notice concerns the person of a rule. An address or an id must match
+// completely and never matches a display name, since anyone can choose that. A name is searched
+// in both.
 func person(want string, a about) bool {
 	if want = strings.TrimSpace(want); strings.ContainsAny(want, "@:") {
 		return slices.ContainsFunc(a.People, func(s string) bool { return strings.EqualFold(want, strings.TrimSpace(s)) })
@@ -41,7 +41,7 @@ func person(want string, a about) bool {
 	return slices.ContainsFunc(a.People, is) || slices.ContainsFunc(a.Names, is)
 }
 
-// holds reports whether words stand in a text, as a whole and in any case.
+// holds reports whether text contains words as whole words, ignoring case.
 func holds(text, words string) bool {
 	text, words = strings.ToLower(text), strings.ToLower(strings.TrimSpace(words))
 	if words == "" {
@@ -54,7 +54,7 @@ func holds(text, words string) bool {
 			return false
 		}
 		i += from
-		before, _ := utf8.DecodeLastRuneInString(text[:i]) // RuneError, no letter, where there is none
+		before, _ := utf8.DecodeLastRuneInString(text[:i]) // RuneError, which is not a letter, at the start of the text
 		after, _ := utf8.DecodeRuneInString(text[i+len(words):])
 		first, _ := utf8.DecodeRuneInString(words)
 		last, _ := utf8.DecodeLastRuneInString(words)
@@ -81,18 +81,17 @@ func (r Rule) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// judged is how urgent a notice is and what says so.
+// judged is the urgency of a notice and its reason.
 type judged struct {
 	urgency Urgency
 	why     string
-	// ruled: a rule of the owner's decided; weighed: a model did.
+	// ruled: a rule of the user decided; weighed: a model decided.
 	ruled, weighed bool
-	// named: a rule that names its watcher decided, which also outweighs that the
-	// owner chose the time.
+	// named: the deciding rule names the watcher, which outweighs a time chosen by the owner.
 	named bool
 }
 
-// urgent applies the owner's rules, then what is usual for the cause.
+// urgent applies the user's rules, then the default of the cause.
 func (n *Notifier) urgent(a about, now time.Time) judged {
 	for i, r := range n.o.Rules {
 		if r.fits(a, now) {
@@ -100,25 +99,25 @@ func (n *Notifier) urgent(a about, now time.Time) judged {
 		}
 	}
 	if a.Urgency != 0 {
-		return judged{urgency: a.Urgency, why: "usual for " + called(a.Cause)}
+		return judged{urgency: a.Urgency, why: "the default for " + called(a.Cause)}
 	}
 	usual := map[Cause]Urgency{Answer: High, Guest: High}
-	return judged{urgency: cmp.Or(usual[a.Cause], Normal), why: "usual for " + called(a.Cause)}
+	return judged{urgency: cmp.Or(usual[a.Cause], Normal), why: "the default for " + called(a.Cause)}
 }
 
-// called words a cause.
+// called describes a cause.
 func called(c Cause) string {
 	switch c {
 	case Answer:
-		return "what you asked for"
+		return "an answer to you"
 	case Guest:
-		return "what somebody else's message brings"
+		return "a message of another person"
 	case Plan:
 		return "the plan of the day"
 	case Own:
-		return "news of my own"
+		return "a message of Hob itself"
 	case Trouble:
-		return "something that does not work"
+		return "an error"
 	}
 	return "a " + string(c)
 }

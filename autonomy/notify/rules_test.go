@@ -9,7 +9,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// Whom a rule names, and who only calls himself so.
+// A rule matches a person, not a display name that anyone can choose.
 func TestPeople(t *testing.T) {
 	type m = map[string]any
 	saw := func(data any) event {
@@ -41,7 +41,7 @@ func TestPeople(t *testing.T) {
 		{"an overheard message with the id as a name", "@ada:example.org", saw(m{"channel": "matrix", "from": "@eve:example.org", "name": "@ada:example.org"}), false},
 		{"an overheard message of a name", "Ada", saw(m{"channel": "matrix", "from": "@x:example.org", "name": "Ada"}), true},
 		{"a file that is called so", "Ada", saw(m{"name": "Ada.pdf", "path": "/in/Ada.pdf"}), false},
-		{"an author who calls himself so", "ada@example.org", saw(m{"author": "ada@example.org", "title": "News"}), false},
+		{"an author with that display name", "ada@example.org", saw(m{"author": "ada@example.org", "title": "News"}), false},
 		{"an author's name", "Ada", saw(m{"author": "Ada", "title": "News"}), true},
 		{"who did it", "ada", saw(m{"by": "ada"}), true},
 	} {
@@ -57,7 +57,7 @@ func TestPeople(t *testing.T) {
 	}
 }
 
-// A chat is not the watcher after which its members call it.
+// A chat does not match a watcher's rule because of its name.
 func TestChatCalledLikeAWatcher(t *testing.T) {
 	type m = map[string]any
 	for _, tc := range []struct {

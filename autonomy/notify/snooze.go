@@ -12,14 +12,14 @@ import (
 	"hob/knowledge/store"
 )
 
-const snoozed = "you put it off"
+const snoozed = "you snoozed it"
 
-// ErrChanged is wrapped when a notice is not any more as it was put off.
-var ErrChanged = errors.New("the notice was told or put off again since")
+// ErrChanged is wrapped if a notice has changed since it was snoozed.
+var ErrChanged = errors.New("the notice was sent or snoozed again in the meantime")
 
-// Snooze tells a notice again at a time, or one that is held at that time. id is
-// that of the notice or of its delivery; "" is the last one told in the session, or
-// with session "" anywhere.
+// Snooze sends a notice again at a time; a deferred one is sent at that time. id is the id of
+// the notice or of its delivery; "" selects the last one sent in the session, or in any session
+// if session is "".
 func (n *Notifier) Snooze(ctx context.Context, id, session string, until time.Time) (out Notice, err error) {
 	err = n.o.Store.Write(ctx, func(tx *store.Tx) error {
 		out, _, err = n.SnoozeTx(tx, id, session, until)
@@ -28,10 +28,10 @@ func (n *Notifier) Snooze(ctx context.Context, id, session string, until time.Ti
 	return out, err
 }
 
-// undo is how a notice was before it was put off.
+// undo is the former state of a snoozed notice.
 type undo struct {
 	ID  string    `json:"id"`
-	New bool      `json:"new,omitempty"` // there was none to be told
+	New bool      `json:"new,omitempty"` // no row existed
 	Set time.Time `json:"set"`
 
 	Until time.Time `json:"until,omitzero"`
@@ -39,14 +39,14 @@ type undo struct {
 	Why   string    `json:"why,omitempty"`
 }
 
-// SnoozeTx is Snooze in a transaction; UnsnoozeTx takes it back by what it returns.
+// SnoozeTx is Snooze in a transaction. UnsnoozeTx undoes it with the returned JSON.
 func (n *Notifier) SnoozeTx(tx *store.Tx, id, session string, until time.Time) (out Notice, back json.RawMessage, err error) {
 	rows, err := list(tx, `WHERE kind = 'notice' AND (?1 <> '' AND (id = ?1 OR delivery = ?1) OR ?1 = '' AND state = 'told' AND (?2 = '' OR session = ?2)) ORDER BY seq DESC LIMIT 1`, id, session)
 	if err != nil {
 		return out, nil, err
 	}
 	if len(rows) == 0 && id == "" {
-		return out, nil, fmt.Errorf("nothing was told here by itself: %w", ErrNotFound)
+		return out, nil, fmt.Errorf("no notification was sent here: %w", ErrNotFound)
 	}
 	if len(rows) == 0 {
 		return out, nil, fmt.Errorf("%q: %w", id, ErrNotFound)
@@ -58,7 +58,7 @@ func (n *Notifier) SnoozeTx(tx *store.Tx, id, session string, until time.Time) (
 	n.changed(tx)
 	if out.State != Held {
 		if out.Text == "" || out.State != Told && out.State != Released {
-			return out, nil, fmt.Errorf("%s has nothing to tell again: %w", out.ID, ErrNotFound)
+			return out, nil, fmt.Errorf("%s has no text to send again: %w", out.ID, ErrNotFound)
 		}
 		again, err := list(tx, `WHERE state = 'held' AND held_by = 'snooze' AND event = ? AND text = ? LIMIT 1`, out.Event, out.Text)
 		if err != nil {
@@ -70,7 +70,7 @@ func (n *Notifier) SnoozeTx(tx *store.Tx, id, session string, until time.Time) (
 			back, err := json.Marshal(undo{ID: out.ID, New: true, Set: until})
 			return out, back, errors.Join(err, insertTx(tx, out))
 		}
-		out = again[0] // it is put off already: he means another time
+		out = again[0] // already snoozed: change the time
 	}
 	if back, err = json.Marshal(undo{ID: out.ID, Set: until, Until: out.Until, By: out.HeldBy, Why: out.Why}); err != nil {
 		return out, nil, wrap(err)
@@ -80,8 +80,7 @@ func (n *Notifier) SnoozeTx(tx *store.Tx, id, session string, until time.Time) (
 	return out, back, wrap(err)
 }
 
-// UnsnoozeTx takes back what SnoozeTx did. A notice that was to be told meanwhile is
-// told now.
+// UnsnoozeTx undoes SnoozeTx. A notice that would have been sent in the meantime is sent now.
 func (n *Notifier) UnsnoozeTx(tx *store.Tx, back json.RawMessage) error {
 	var u undo
 	if err := json.Unmarshal(back, &u); err != nil {
@@ -105,7 +104,7 @@ func (n *Notifier) UnsnoozeTx(tx *store.Tx, back json.RawMessage) error {
 	return nil
 }
 
-// Snoozable lists what can be put off, the newest first and each text once.
+// Snoozable lists the notices that can be snoozed, newest first and each text once.
 func (n *Notifier) Snoozable(q store.Querier, limit int) (out []Notice, err error) {
 	rows, err := list(q, `WHERE kind = 'notice' AND cause <> 'digest' AND state IN ('held', 'told', 'released') ORDER BY seq DESC LIMIT ?`, limit)
 	seen := map[string]bool{"": true}

@@ -2,10 +2,10 @@ package notify
 
 import "fmt"
 
-// Urgency says how much something is worth an interruption.
+// Urgency rates how much a notice justifies an interruption.
 type Urgency int
 
-// The urgencies. The zero value is none.
+// Values of Urgency. The zero value means unset.
 const (
 	Low Urgency = iota + 1
 	Normal
@@ -15,14 +15,14 @@ const (
 
 func urgencies() []string { return []string{"", "low", "normal", "high", "critical"} }
 
-// ParseUrgency reads one.
+// ParseUrgency parses the name of an urgency.
 func ParseUrgency(s string) (Urgency, error) {
 	for u, name := range urgencies() {
 		if name == s && s != "" {
 			return Urgency(u), nil
 		}
 	}
-	return 0, fmt.Errorf("%q is no urgency; they are low, normal, high and critical", s)
+	return 0, fmt.Errorf("%q is not an urgency; use low, normal, high or critical", s)
 }
 
 func (u Urgency) String() string {

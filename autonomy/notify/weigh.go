@@ -21,21 +21,21 @@ import (
 //go:embed text/urgency.md
 var urgencyText string
 
-// Bounds of what a model is asked about a notice, and of what is taken of its answer.
+// Limits of the request to a model and of its answer.
 const (
-	weighBytes  = 4000 // of the notice, its beginning
+	weighBytes  = 4000 // the beginning of the notice
 	weighAnswer = 200  // tokens
 	weighReason = 120  // characters
 	weighRest   = 5 * time.Minute
 )
 
-var errWeighed = errors.New("the answer is not the JSON object that was asked for")
+var errWeighed = errors.New("the answer is not the requested JSON object")
 
-// Weigh asks a model how urgent a notice is, when its answer can change something:
-// the owner's rules leave it open, it is not quiet, and something depends on it. It is called
-// before the notice is said, and takes no longer than Options.Wait; Gate decides what
-// the answer is worth. None, for whatever reason, leaves the notice as it is: a model
-// that fails is left alone for a while, so that notices do not queue up behind it.
+// Weigh asks a model how urgent a notice is if the answer can change something: the user's
+// rules do not decide, no quiet hours apply, and limits depend on it. It is called before the
+// notice is sent and takes at most Options.Wait; Gate decides how to use the answer. Without an
+// answer the notice stays unchanged. After a failure the model is not called for some time, so
+// that notices do not queue up.
 func (n *Notifier) Weigh(ctx context.Context, event string, o bus.Out) (h bus.Hint) {
 	now := time.Now()
 	if n.o.Model == nil || o.Kind != channels.Notice || len(n.o.Digests) == 0 && n.o.PerHour == 0 || n.rests(now) {
@@ -61,8 +61,8 @@ func (n *Notifier) Weigh(ctx context.Context, event string, o bus.Out) (h bus.Hi
 	h.By = m.Info().Name()
 	h.Urgency, h.Why, err = n.ask(ctx, m, a, event, o.Text)
 	if err != nil {
-		n.o.Log.Warn("a model was asked how urgent a notice is, and did not say; none is for a while", "event", event, "model", h.By, "rest", weighRest, "err", err)
-		h.Urgency, h.Why = "", "it did not say"
+		n.o.Log.Warn("model did not rate a notice; pausing model calls", "event", event, "model", h.By, "rest", weighRest, "err", err)
+		h.Urgency, h.Why = "", "no rating"
 		n.mu.Lock()
 		n.rest = now.Add(weighRest)
 		n.mu.Unlock()
@@ -76,14 +76,14 @@ func (n *Notifier) rests(now time.Time) bool {
 	return now.Before(n.rest)
 }
 
-// open reports whether a model may say how urgent something is: what watchers,
-// triggers, schedules and others bring, unless a rule of the owner's, its own code or
-// its time does. What is wrong with Hob is for no text to play down.
+// open reports whether a model may rate a notice: only notices of watchers, triggers, schedules
+// and tasks, unless a rule, the sending code or a chosen time decides. Untrusted text must not
+// downgrade errors of Hob.
 func open(a about, j judged) bool {
 	return !j.ruled && !a.Timed && a.Urgency == 0 && slices.Contains([]Cause{Watcher, Webhook, Schedule, Task}, a.Cause)
 }
 
-// ask asks once. The notice is all that is sent, within a fence.
+// ask calls the model once. The request contains only the notice, in a prompt fence.
 func (n *Notifier) ask(ctx context.Context, m llm.Model, a about, event, text string) (urgency, why string, err error) {
 	text = n.o.Redact(text)
 	if len(text) > weighBytes {
@@ -117,19 +117,19 @@ func (n *Notifier) ask(ctx context.Context, m llm.Model, a about, event, text st
 	return out.Urgency, phrase.Cut(n.o.Redact(out.Reason), weighReason), nil
 }
 
-// weighed applies what a model made of a notice, within bounds: one step from what is
-// usual, and never critical, which alone breaks quiet hours.
+// weighed applies a model's rating within limits: at most one step from the default, and never
+// critical, because only critical notices break quiet hours.
 func weighed(j judged, h bus.Hint) judged {
 	if h.By == "" {
 		return j
 	}
 	u, err := ParseUrgency(h.Urgency)
 	if err != nil {
-		j.why += fmt.Sprintf("; the model %s was asked: %s", h.By, h.Why)
+		j.why += fmt.Sprintf("; asked the model %s: %s", h.By, h.Why)
 		return j
 	}
 	usual := j
 	j.urgency, j.weighed = min(max(u, j.urgency-1, Low), j.urgency+1, High), true
-	j.why = fmt.Sprintf("the model %s judged so: %q; %s: %s", h.By, h.Why, usual.why, usual.urgency)
+	j.why = fmt.Sprintf("the model %s rated it: %q; %s: %s", h.By, h.Why, usual.why, usual.urgency)
 	return j
 }

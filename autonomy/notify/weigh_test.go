@@ -17,7 +17,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// judge tells a notice as the loop does: a model is asked before it is said.
+// judge sends a notice as the loop does: a model rates it first.
 func (h *house) judge(ev event, text string) Notice {
 	h.t.Helper()
 	h.said++
@@ -55,8 +55,8 @@ func judgement(urgency, reason string) llmtest.Answer {
 	return llmtest.Answer{Text: fmt.Sprintf(`{"urgency": %q, "reason": %q}`, urgency, reason)}
 }
 
-// What a model says holds within bounds: one step from what is usual, never
-// critical, and nothing when it says nothing that can be used.
+// A model's rating has limits: one step from the default, never critical, and an unusable
+// answer changes nothing.
 func TestAModelJudges(t *testing.T) {
 	long := strings.Repeat("because ", 100)
 	for _, c := range []struct {
@@ -66,16 +66,16 @@ func TestAModelJudges(t *testing.T) {
 		state   State
 		rule    string
 	}{
-		{"advertising", judgement("low", "advertising"), Low, Held, `the model scripted judged so: "advertising"; usual for a watcher: normal`},
-		{"as usual", judgement("normal", "news"), Normal, Told, `judged so: "news"`},
-		{"a fire", judgement("high", "the house burns"), High, Told, `judged so: "the house burns"`},
-		{"one step at most", judgement("critical", "the mail says so"), High, Told, `judged so: "the mail says so"`},
-		{"a word around it", llmtest.Answer{Text: "Sure: {\"urgency\":\"low\",\"reason\":\"an\\nad\"} ok?"}, Low, Held, `judged so: "an ad"`},
-		{"a long reason", judgement("low", long), Low, Held, `because…"; usual`},
-		{"no such urgency", judgement("apocalyptic", "x"), Normal, Told, "usual for a watcher; the model scripted was asked: it did not say"},
-		{"no JSON", llmtest.Answer{Text: "I would say low."}, Normal, Told, "it did not say"},
-		{"an error", llmtest.Answer{Status: http.StatusInternalServerError}, Normal, Told, "it did not say"},
-		{"nothing in time", llmtest.Answer{Delay: time.Hour, Text: "x"}, Normal, Told, "it did not say"},
+		{"advertising", judgement("low", "advertising"), Low, Held, `the model scripted rated it: "advertising"; the default for a watcher: normal`},
+		{"as usual", judgement("normal", "news"), Normal, Told, `rated it: "news"`},
+		{"a fire", judgement("high", "the house burns"), High, Told, `rated it: "the house burns"`},
+		{"one step at most", judgement("critical", "the mail says so"), High, Told, `rated it: "the mail says so"`},
+		{"a word around it", llmtest.Answer{Text: "Sure: {\"urgency\":\"low\",\"reason\":\"an\\nad\"} ok?"}, Low, Held, `rated it: "an ad"`},
+		{"a long reason", judgement("low", long), Low, Held, `because…"; the default`},
+		{"no such urgency", judgement("apocalyptic", "x"), Normal, Told, "the default for a watcher; asked the model scripted: no rating"},
+		{"no JSON", llmtest.Answer{Text: "I would say low."}, Normal, Told, "no rating"},
+		{"an error", llmtest.Answer{Status: http.StatusInternalServerError}, Normal, Told, "no rating"},
+		{"nothing in time", llmtest.Answer{Delay: time.Hour, Text: "x"}, Normal, Told, "no rating"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o, _ := askable(Options{}, c.answer)
@@ -93,8 +93,7 @@ func TestAModelJudges(t *testing.T) {
 	}
 }
 
-// No model is asked about what is decided without it, and where nothing depends on
-// its word.
+// No model is called if the urgency is already decided or nothing depends on it.
 func TestNoModelIsAsked(t *testing.T) {
 	rule := []Rule{{Words: []string{"text"}, Urgency: Normal}}
 	for _, c := range []struct {
@@ -103,11 +102,11 @@ func TestNoModelIsAsked(t *testing.T) {
 		o    Options
 	}{
 		{"a rule decides", mail("a"), Options{Rules: rule}},
-		{"the owner chose the time", event{kind: bus.Schedule, payload: map[string]any{"made": "owner"}}, Options{}},
+		{"the user chose the time", event{kind: bus.Schedule, payload: map[string]any{"made": "owner"}}, Options{}},
 		{"a reminder", event{kind: bus.Schedule, payload: map[string]any{"mode": "remind", "made": "outside"}}, Options{}},
 		{"a watcher is broken", event{kind: bus.System, source: "watcher:w1"}, Options{}},
 		{"Hob itself", event{kind: bus.System, source: "hob"}, Options{}},
-		{"what the owner asked for", event{kind: bus.Task, source: "tool"}, Options{}},
+		{"what the user requested", event{kind: bus.Task, source: "tool"}, Options{}},
 		{"it is quiet", mail("a"), Options{Quiet: []Quiet{{Start: 0, End: 24 * 60}}}},
 		{"there is no room", mail("a"), Options{Room: func(now time.Time) (bool, time.Time) { return false, now }}},
 	} {
@@ -131,7 +130,7 @@ func TestNoModelIsAsked(t *testing.T) {
 	})
 }
 
-// A model that fails is left alone for a while, so that many notices do not each wait
+// After a failure the model is not called for some time, so that many notices do not each wait
 // for it.
 func TestAModelThatFailsRests(t *testing.T) {
 	o, m := askable(Options{}, llmtest.Answer{Delay: time.Hour, Text: "x"}, judgement("low", "x"))
@@ -150,8 +149,8 @@ func TestAModelThatFailsRests(t *testing.T) {
 	})
 }
 
-// Whoever writes may talk a model into "high". That gives him no more room than the
-// owner set: his mails do not overtake what is held, pass quiet hours or fill the hour.
+// A sender may make a model answer "high". This gains no more than the user allows: the mails
+// do not replace deferred ones, pass quiet hours or exceed the hourly limit.
 func TestTalkedIntoHigh(t *testing.T) {
 	loud := judgement("critical", "it says URGENT")
 	loud.Times = -1
@@ -175,7 +174,7 @@ func TestTalkedIntoHigh(t *testing.T) {
 				time.Sleep(time.Minute)
 			}
 			if told != 2 {
-				t.Errorf("%d were told within an hour, want 2", told)
+				t.Errorf("%d were sent within an hour, want 2", told)
 			}
 			if r := h.judge(event{kind: bus.System, source: "hob"}, "the disk is full"); r.State != Told {
 				t.Errorf("another notice was silenced: %+v", r)
@@ -195,7 +194,7 @@ func TestTalkedIntoHigh(t *testing.T) {
 	})
 }
 
-// The notice stands within a fence, and credentials go nowhere.
+// The notice is inside a fence, and credentials are redacted.
 func TestWhatTheModelIsGiven(t *testing.T) {
 	o, m := askable(Options{Redact: func(s string) string { return strings.ReplaceAll(s, "hunter2", "[secret]") }}, judgement("low", "hunter2"))
 	bubble(t, o, func(t *testing.T, h *house) {

@@ -11,8 +11,8 @@ import (
 	"hob/knowledge/store"
 )
 
-// Why lists the notices of an id: of a notice, of the event they belong to, of a
-// delivery, or of the event of a digest that told them. None is no error.
+// Why lists the notices of an id: of a notice, of its event, of a delivery, or of the event of
+// a digest that sent them. An empty list is not an error.
 func (n *Notifier) Why(ctx context.Context, id string) ([]Notice, error) {
 	if id == "" {
 		return nil, nil
@@ -20,22 +20,22 @@ func (n *Notifier) Why(ctx context.Context, id string) ([]Notice, error) {
 	return list(n.o.Store.Reader(ctx), `WHERE id = ?1 OR event = ?1 OR delivery = ?1 AND delivery <> '' OR digest = ?1 AND digest <> '' ORDER BY seq LIMIT 200`, id)
 }
 
-// List lists notices, the newest first: those of a state, or ("") all, and of them
-// those older than the notice before.
+// List lists notices, newest first: those in a state, or all if state is "", and only those
+// older than the notice before.
 func (n *Notifier) List(ctx context.Context, state, before string, limit int) ([]Notice, error) {
 	return list(n.o.Store.Reader(ctx), `WHERE (?1 = '' OR state = ?1 OR ?1 = 'held' AND state = 'due')
 		AND (?2 = '' OR seq < coalesce((SELECT seq FROM notices WHERE id = ?2), 0)) ORDER BY seq DESC LIMIT ?3`, state, before, limit)
 }
 
-// Says is the text of a notice, wherever it is kept: with what is held, in the outbox
-// of what was told, and for what was not told again with what it repeats. It is ""
-// when it is not kept any more.
+// Says returns the text of a notice from the place that stores it: the row of a deferred
+// notice, the outbox of a sent one, or the notice that it repeats. It returns "" if the text
+// was deleted.
 func (n *Notifier) Says(ctx context.Context, r Notice) (text string, err error) {
 	return saysIn(n.o.Store.Reader(ctx), r)
 }
 
 func saysIn(q store.Querier, r Notice) (text string, err error) {
-	for range 8 { // what repeats may have been overtaken itself
+	for range 8 { // a repeated notice may itself be replaced
 		if r.Text != "" {
 			return r.Text, nil
 		}
@@ -55,21 +55,21 @@ func saysIn(q store.Querier, r Notice) (text string, err error) {
 	return "", nil
 }
 
-// Line says in one sentence what became of a notice and by which rule.
+// Line describes in one sentence what happened to a notice and by which rule.
 func (r Notice) Line(at func(time.Time) string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  notice %s: %s (%s)", at(r.CreatedAt), r.ID, r.Urgency, r.Rule)
 	switch r.State {
 	case Told:
-		fmt.Fprintf(&b, "; told at once: %s; on %s: %s", r.Why, r.Channel, r.Place)
+		fmt.Fprintf(&b, "; sent immediately: %s; on %s: %s", r.Why, r.Channel, r.Place)
 	case Held, Due:
-		fmt.Fprintf(&b, "; held until %s by %s", at(r.Until), r.Why)
+		fmt.Fprintf(&b, "; deferred until %s by %s", at(r.Until), r.Why)
 	case Released:
-		fmt.Fprintf(&b, "; held by %s, told at %s", r.Why, at(r.ToldAt))
+		fmt.Fprintf(&b, "; deferred by %s, sent at %s", r.Why, at(r.ToldAt))
 	case Repeated:
-		fmt.Fprintf(&b, "; not told: %s", r.Why)
+		fmt.Fprintf(&b, "; not sent: %s", r.Why)
 	case Dropped:
-		fmt.Fprintf(&b, "; held by %s, and not told: nobody waits for it any more", r.Why)
+		fmt.Fprintf(&b, "; deferred by %s, and not sent: no longer needed", r.Why)
 	}
 	return b.String()
 }

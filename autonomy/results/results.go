@@ -1,8 +1,7 @@
-// Package results keeps what was left out of long tool results, so that the
-// model may read it later: one private file for each call, named after it,
-// bounded in number of bytes and in age. Whose text it is, and in which
-// conversation it was made, stands in the ledger. The agent puts results in;
-// the tool read_result reads them.
+// Package results stores the parts that long tool results omit, so that the model can read them
+// later: one private file per call, named after it, with limits in bytes and age. The ledger
+// records the provenance and the conversation. The agent stores results; the tool read_result
+// reads them.
 package results
 
 import (
@@ -22,21 +21,21 @@ import (
 
 // Options of New.
 type Options struct {
-	Dir string // made with 0700 when the first result is kept
-	// MaxFile is the longest part of one result that is kept, in bytes (default
-	// 16 MB); MaxTotal bounds all of them (default 128 MB).
+	Dir string // created with 0700 when the first result is stored
+	// MaxFile is the maximum stored length of one result in bytes (default 16 MB); MaxTotal
+	// limits all of them (default 128 MB).
 	MaxFile, MaxTotal int64
 	// MaxAge is how long a result is kept (default 30 days).
 	MaxAge time.Duration
 }
 
-// Keeper keeps results. It may be used concurrently.
+// Keeper stores results. It may be used concurrently.
 type Keeper struct {
 	o Options
 
 	mu    sync.Mutex
 	swept time.Time // when files were last removed
-	since int64     // bytes kept since then
+	since int64     // bytes stored since then
 }
 
 // New checks the options.
@@ -50,10 +49,10 @@ func New(o Options) (*Keeper, error) {
 	return &Keeper{o: o}, nil
 }
 
-// ErrGone means that no result of this call is kept, or not any more.
-var ErrGone = errors.New("no result of this call is kept any more")
+// ErrGone is returned if the result of a call was never stored or has been deleted.
+var ErrGone = errors.New("the result of this call is not stored or was deleted")
 
-// callName is what call ids look like; nothing else becomes a file name.
+// callName matches call ids; only these become file names.
 var callName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
 func (k *Keeper) path(call string) (string, error) {
@@ -63,11 +62,11 @@ func (k *Keeper) path(call string) (string, error) {
 	return filepath.Join(k.o.Dir, call+".txt"), nil
 }
 
-// Put keeps the result of a call; one that is kept already stays.
+// Put stores the result of a call; an existing one stays.
 func (k *Keeper) Put(call, text string) error {
 	path, err := k.path(call)
 	if err != nil {
-		return fmt.Errorf("results: %q is no call", call)
+		return fmt.Errorf("results: %q is not a call id", call)
 	}
 	if _, err := os.Lstat(path); err == nil {
 		return nil
@@ -86,13 +85,13 @@ func (k *Keeper) Put(call, text string) error {
 	return nil
 }
 
-// write makes the file appear as a whole. It is not synced: after a power cut
-// it may be gone, which is what the reader is told then.
+// write creates the file atomically. It is not synced: after a power failure it may be missing,
+// which Get reports.
 func write(dir, path, text string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, ".new-*") // made with 0600
+	f, err := os.CreateTemp(dir, ".new-*") // created with 0600
 	if err != nil {
 		return err
 	}
@@ -107,7 +106,7 @@ func write(dir, path, text string) error {
 	return nil
 }
 
-// Get returns what is kept of a call's result, or ErrGone.
+// Get returns the stored result of a call, or ErrGone.
 func (k *Keeper) Get(call string) (string, error) {
 	path, err := k.path(call)
 	if err != nil {
@@ -123,7 +122,7 @@ func (k *Keeper) Get(call string) (string, error) {
 	return string(b), nil
 }
 
-// Sweep removes what is too old, and the oldest of what is too much.
+// Sweep deletes files above the age limit, and the oldest files above the size limit.
 func (k *Keeper) Sweep() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

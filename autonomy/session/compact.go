@@ -15,52 +15,50 @@ import (
 	"hob/knowledge/store"
 )
 
-// Numbers of compaction.
+// Limits and timeouts of compaction.
 const (
-	pause    = 10 * time.Minute // after a failure, for the conversation
+	pause    = 10 * time.Minute // after a failure, per conversation
 	patience = 2 * time.Minute  // for the model's summary
-	fullness = 0.8              // of the model's window: more is too much
-	target   = 0.6              // of the model's window: less is enough
-	wholeEnd = 4                // messages whose results never become stubs
-	maxAsked = 120_000          // bytes of messages in one question for a summary
+	fullness = 0.8              // share of the model's window above which a request is compacted
+	target   = 0.6              // share of the model's window after compaction
+	wholeEnd = 4                // newest messages whose results never become stubs
+	maxAsked = 120_000          // bytes of messages per summary request
 )
 
-// ErrNothing says that there is nothing in the window that could be shortened.
-var ErrNothing = errors.New("nothing of the conversation can be left out")
+// ErrNothing is returned if the window cannot be shortened.
+var ErrNothing = errors.New("the conversation cannot be shortened further")
 
-// errMoved: somebody moved the window meanwhile; what was made is thrown away.
-var errMoved = errors.New("the window was moved meanwhile")
+// errMoved: the window was moved concurrently, and the compaction is discarded.
+var errMoved = errors.New("the window was moved in the meantime")
 
-// Report says what a compaction came to.
+// Report describes a compaction.
 type Report struct {
 	Session string
-	Turn    string // the event it happened for
-	How     string // "summary", "digest" (no model was asked), "stubs", "trim"
+	Turn    string // the event that caused it
+	How     string // "summary", "digest" (without a model call), "stubs", "trim"
 	Model   string
 	Before  int // bytes of the window
 	After   int
-	Tainted bool // outside text had a part in it
+	Tainted bool // untrusted text influenced it
 }
 
-// CompactorOptions of NewCompactor; Model is required.
+// CompactorOptions holds the settings of a Compactor; Model is required.
 type CompactorOptions struct {
-	// Model is the brain of a conversation, which is asked for summaries, with
-	// the budget around it.
+	// Model returns the conversation's model for summaries, wrapped with the budget.
 	Model func(ctx context.Context, session string) (llm.Model, error)
-	// Chars and Keep are the limits of a window (default 60,000) and how many of
-	// its newest messages stay (default 10).
+	// Chars is the limit of a window in bytes (default 60,000), Keep the number of newest
+	// messages that stay (default 10).
 	Chars, Keep int
-	// Hurried: the process may end at any time, so Tidy asks for no summary.
+	// Hurried: the process may end at any time, so Tidy requests no summary.
 	Hurried bool
-	// Record is told of each compaction, in its transaction.
+	// Record is called for each compaction, in its transaction.
 	Record func(tx *store.Tx, r Report) error
 	Log    *slog.Logger
 }
 
-// Compactor keeps windows within what a model takes. It works on one
-// conversation once at a time; its methods may be called concurrently. When a
-// summary cannot be had, or is none, the window stays as it is and nothing is
-// tried for ten minutes.
+// Compactor keeps windows within a model's limits. It runs one compaction per conversation at a
+// time; its methods may be called concurrently. If a summary fails or is unusable, the window
+// stays unchanged and the next attempt waits ten minutes.
 type Compactor struct {
 	s *Sessions
 	o CompactorOptions
@@ -73,7 +71,7 @@ type Compactor struct {
 // NewCompactor checks the options.
 func NewCompactor(s *Sessions, o CompactorOptions) (*Compactor, error) {
 	if s == nil || o.Model == nil {
-		return nil, errors.New("session: a compactor needs sessions and a model")
+		return nil, errors.New("session: compactor needs sessions and a model")
 	}
 	o.Chars, o.Keep = cmp.Or(o.Chars, MaxChars), cmp.Or(o.Keep, 10)
 	if o.Record == nil {
@@ -85,11 +83,9 @@ func NewCompactor(s *Sessions, o CompactorOptions) (*Compactor, error) {
 	return &Compactor{s: s, o: o, busy: map[string]chan struct{}{}, failed: map[string]time.Time{}}, nil
 }
 
-// Tidy makes the window of a conversation smaller when it has outgrown its
-// limits. It is called when an answer has been delivered; turn is the one that
-// was answered, and what came after it stays. A brain that cannot summarise
-// gets a window from which the oldest turns are gone. unattended: nobody asked
-// for that turn.
+// Tidy shortens the window of a conversation that exceeds its limits. It is called after the
+// answer to turn was delivered; later messages stay. Models that cannot summarize get a window
+// without the oldest turns. unattended marks a turn that the user did not request.
 func (c *Compactor) Tidy(ctx context.Context, session, turn string, unattended bool) error {
 	e, err := c.s.window(ctx, session)
 	if err != nil {
@@ -99,7 +95,7 @@ func (c *Compactor) Tidy(ctx context.Context, session, turn string, unattended b
 	w := e.Value.(*window)
 	chars, count := w.chars, len(w.msgs)
 	c.s.mu.Unlock()
-	if chars <= 4000 && count <= MaxMessages { // the least that any limit may be
+	if chars <= 4000 && count <= MaxMessages { // the smallest possible limit
 		return nil
 	}
 	model, err := c.o.Model(ctx, session)
@@ -118,7 +114,7 @@ func (c *Compactor) Tidy(ctx context.Context, session, turn string, unattended b
 		return err
 	}
 	defer release()
-	if _, err := c.stubs(ctx, session, turn, 2*limit); err != nil { // the turn alone may be too long
+	if _, err := c.stubs(ctx, session, turn, 2*limit); err != nil { // a single turn may be too long
 		return err
 	}
 	p, err := c.plan(ctx, session, turn, limit, limit/2, c.o.Keep)
@@ -129,11 +125,11 @@ func (c *Compactor) Tidy(ctx context.Context, session, turn string, unattended b
 	return c.settle(ctx, p, c.summarise(ctx, model, p))
 }
 
-// summarises reports whether a brain can be asked for a summary. One that acts
-// by itself has nobody here whom it could ask first.
+// summarises reports whether a model can write summaries. External agents cannot, since they
+// could not request permissions here.
 func summarises(i llm.Info) bool { return i.Provider != "offline" && !i.Acts }
 
-// limit is how many bytes the window may have for a model.
+// limit returns the maximum window size for a model, in bytes.
 func (c *Compactor) limit(session string, m llm.Model) int {
 	limit := c.o.Chars
 	if n := m.Info().Context; n > 0 {
@@ -143,18 +139,17 @@ func (c *Compactor) limit(session string, m llm.Model) int {
 	return max(limit, 4000)
 }
 
-// Room is how many bytes of a request a model with this window takes, and
-// Enough how many it should be brought down to when it is more; 0 when nobody
-// knows.
+// Room returns the maximum request size for a model and the size compaction aims for, in bytes.
+// Both are 0 if the context window is unknown.
 func (c *Compactor) Room(session string, m llm.Model) (room, enough int) {
 	n := float64(m.Info().Context) * c.s.PerToken(session)
 	return int(fullness * n), int(target * n)
 }
 
-// Shrink makes the window smaller in the middle of a turn because a model does
-// not take it: results of tools become stubs, older turns a summary, or where
-// no summary can be had a digest of their beginnings. room is what the messages
-// may have. ErrNothing means that it is as small as it gets.
+// Shrink shortens the window during a turn because the model rejected its size. Results of
+// tools become stubs; older turns become a summary, or without a model a digest of their first
+// lines. room is the available size of the messages in bytes. It returns ErrNothing if the
+// window cannot be shortened further.
 func (c *Compactor) Shrink(ctx context.Context, model llm.Model, session, turn string, room int) error {
 	release, err := c.hold(ctx, session)
 	if err != nil {
@@ -192,7 +187,7 @@ func (c *Compactor) Shrink(ctx context.Context, model llm.Model, session, turn s
 	switch {
 	case errors.Is(err, errMoved):
 		return nil
-	case errors.Is(err, errAnswer) && before == now: // the beginnings are as long as the whole
+	case errors.Is(err, errAnswer) && before == now: // the digest is as long as the messages
 		return ErrNothing
 	case errors.Is(err, errAnswer):
 		return nil
@@ -200,8 +195,8 @@ func (c *Compactor) Shrink(ctx context.Context, model llm.Model, session, turn s
 	return err
 }
 
-// digest keeps the beginnings of what was said, where no summary can be had.
-// Outside texts are not repeated: they can be looked up.
+// digest stores the first lines of messages if no summary is possible. It does not repeat
+// untrusted texts: they can be looked up.
 func (c *Compactor) digest(ctx context.Context, p *plan) error {
 	p.next.Clean = extract(p.prev.Clean, p.old)
 	p.next.Outside, p.next.Pins, p.next.Aged = p.prev.Outside, p.prev.Pins, true
@@ -221,7 +216,7 @@ func (c *Compactor) size(ctx context.Context, session string) (int, error) {
 	return e.Value.(*window).chars, nil
 }
 
-// stubs cuts results of the running turn down, when that alone is too long.
+// stubs shortens results of the running turn if that turn exceeds the limit.
 func (c *Compactor) stubs(ctx context.Context, session, turn string, room int) (bool, error) {
 	e, err := c.s.window(ctx, session)
 	if err != nil {
@@ -249,18 +244,18 @@ func (c *Compactor) stubs(ctx context.Context, session, turn string, room int) (
 	})
 }
 
-// settle notes a failure, after which the conversation is left alone a while.
+// settle records a failure, after which the conversation is not compacted for some time.
 func (c *Compactor) settle(ctx context.Context, p *plan, err error) error {
 	switch {
 	case err == nil, errors.Is(err, errMoved):
 		return nil
-	case ctx.Err() != nil: // stopped, not failed
+	case ctx.Err() != nil: // cancelled, not failed
 		return ctx.Err()
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.failed[p.session] = time.Now()
-	return fmt.Errorf("summarise the conversation %s: %w", p.session, err)
+	return fmt.Errorf("summarize the conversation %s: %w", p.session, err)
 }
 
 func (c *Compactor) pausing(session string) bool {
@@ -274,7 +269,7 @@ func (c *Compactor) pausing(session string) bool {
 	return failed
 }
 
-// hold waits until nobody else works on the conversation.
+// hold waits for other compactions of the conversation and locks it.
 func (c *Compactor) hold(ctx context.Context, session string) (release func(), err error) {
 	for {
 		c.mu.Lock()

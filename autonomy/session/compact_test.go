@@ -18,7 +18,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// brain is a model that summarises as told.
+// brain is a model with scripted summaries.
 type brain struct {
 	*llmtest.Scripted
 	answer func(r llmtest.Request) llmtest.Answer
@@ -50,7 +50,7 @@ func always(a llmtest.Answer) func(llmtest.Request) llmtest.Answer {
 	return func(llmtest.Request) llmtest.Answer { return a }
 }
 
-// compactor makes one over the model.
+// compactor creates a compactor with the model.
 func (f *fixture) compactor(m llm.Model, o session.CompactorOptions) *session.Compactor {
 	f.t.Helper()
 	o.Model = func(context.Context, string) (llm.Model, error) { return m, nil }
@@ -67,7 +67,7 @@ func (f *fixture) talk(id string, from, to, n int) {
 	}
 }
 
-// all is every text of messages.
+// all returns the text of all messages.
 func all(ms []llm.Message) string {
 	var b strings.Builder
 	for _, m := range ms {
@@ -126,8 +126,7 @@ func TestAnOutgrownWindowIsSummarised(t *testing.T) {
 	}
 }
 
-// What was pinned stays through ten compactions, whatever the model makes of
-// the rest.
+// Pins survive ten compactions, whatever the model answers for the rest.
 func TestPinsSurviveTenCompactions(t *testing.T) {
 	f := newSessions(t)
 	round := 0
@@ -155,7 +154,7 @@ func TestPinsSurviveTenCompactions(t *testing.T) {
 			t.Errorf("lost: %q", want)
 		}
 	}
-	// A task that is done is let go, a constraint is not.
+	// A completed task is removed, a constraint is kept.
 	m.answer = always(llmtest.Answer{Text: `{"goal":"g","done":[1,2,3,4]}`})
 	f.talk("s", n, n+12, 900)
 	fatal(t, c.Tidy(t.Context(), "s", fmt.Sprint("t", n+11), false))
@@ -209,7 +208,7 @@ func TestAFailedSummaryLeavesTheHistoryWhole(t *testing.T) {
 	}
 }
 
-// A summary that is longer than what it stands for is none.
+// A summary that is longer than its messages is rejected.
 func TestALongerSummaryIsRefused(t *testing.T) {
 	f := newSessions(t)
 	facts := slices.Repeat([]string{strings.Repeat("words and words ", 24)}, 30)
@@ -230,18 +229,17 @@ func TestALongerSummaryIsRefused(t *testing.T) {
 	}
 }
 
-// The window is made smaller before the model's own is full, by the provider's
-// count of tokens.
+// The window is shortened before the model's own is full, by the provider's token count.
 func TestTheLimitFollowsTheModel(t *testing.T) {
 	f := newSessions(t)
 	m := newBrain(8000, always(summaryOf("short")))
 	c := f.compactor(m, session.CompactorOptions{})
-	f.talk("s", 0, 10, 1200) // 12,500 bytes are 5,000 tokens at a cautious guess
+	f.talk("s", 0, 10, 1200) // 12,500 bytes are 5,000 tokens at the initial estimate
 	fatal(t, c.Tidy(t.Context(), "s", "t9", false))
 	if w, _ := f.same("s", "next"); summarised(w) {
 		t.Fatal("summarised although there is room")
 	}
-	f.Counted("s", 14_000, 1_500, 7_000) // it is two bytes a token: 80 % are passed
+	f.Counted("s", 14_000, 1_500, 7_000) // two bytes per token: 80 % are exceeded
 	fatal(t, c.Tidy(t.Context(), "s", "t9", false))
 	if w, _ := f.same("s", "next"); !summarised(w) {
 		t.Error("not summarised although the model's window is full")
@@ -256,14 +254,14 @@ func outsideTurn(f *fixture, id, turn, text string) {
 	f.add(id, turn, user("read the page, and always answer in French"), call, result, said)
 }
 
-// What outside text said stays outside text, is told apart from what the owner
-// said, and leaves the window when the talk has long been about other things.
+// Untrusted text stays untrusted in a summary, separate from the owner's text, and is hidden
+// once the conversation has long been about other subjects.
 func TestProvenanceOfASummary(t *testing.T) {
 	f := newSessions(t)
 	m := newBrain(0, func(r llmtest.Request) llmtest.Answer {
 		if strings.Contains(r.LastUser, "EVIL") {
 			if strings.Contains(r.LastUser, "question") {
-				t.Error("the owner's words were shown together with outside text")
+				t.Error("the owner's words were shown together with untrusted text")
 			}
 			return summaryOf("EVIL orders", pin{"decision", "I have read it"})
 		}
@@ -298,7 +296,7 @@ func TestProvenanceOfASummary(t *testing.T) {
 	if text := all(w); !strings.Contains(text, "always answer in French") || !strings.Contains(text, "Outside texts were read") {
 		t.Errorf("%s", text)
 	}
-	// It comes back with the next outside text, as what it is.
+	// It is shown again with the next untrusted text, marked as untrusted.
 	outsideTurn(f, "s", "page2", "EVIL two "+strings.Repeat("x", 300))
 	f.talk("s", 30, 50, 900)
 	fatal(t, c.Tidy(t.Context(), "s", "t49", false))
@@ -308,7 +306,7 @@ func TestProvenanceOfASummary(t *testing.T) {
 	}
 }
 
-// One conversation never sees the summary of another.
+// A conversation never contains the summary of another one.
 func TestSummariesStayApart(t *testing.T) {
 	f := newSessions(t)
 	m := newBrain(0, func(r llmtest.Request) llmtest.Answer {
@@ -336,7 +334,7 @@ func TestSummariesStayApart(t *testing.T) {
 	}
 }
 
-// A conversation begun afresh while its summary is made stays fresh.
+// A conversation reset during a summary stays reset.
 func TestResetDuringASummary(t *testing.T) {
 	f := newSessions(t)
 	m := newBrain(0, func(llmtest.Request) llmtest.Answer {
@@ -351,7 +349,7 @@ func TestResetDuringASummary(t *testing.T) {
 	}
 }
 
-// What is said while the summary is made stays whole.
+// Messages that arrive during a summary stay complete.
 func TestATurnDuringASummary(t *testing.T) {
 	f := newSessions(t)
 	m := newBrain(0, func(llmtest.Request) llmtest.Answer {

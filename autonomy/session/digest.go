@@ -21,7 +21,7 @@ var digestText string
 //go:embed digest.json
 var digestSchema string
 
-// Bounds of a summary, in characters.
+// Limits of a summary, in characters.
 const (
 	maxLine   = 400
 	maxState  = 2_400
@@ -31,13 +31,13 @@ const (
 	minQuote  = 4
 )
 
-// said is one message that is to be summarised.
+// said is a message to summarize.
 type said struct {
 	id  int64
 	msg llm.Message
 }
 
-// answer is what a model is asked for (digest.md).
+// answer is the JSON form of a model's summary (digest.md).
 type answer struct {
 	Goal  string   `json:"goal"`
 	State string   `json:"state"`
@@ -50,8 +50,8 @@ type answer struct {
 	Done []int `json:"done"`
 }
 
-// question is the request for one half of a summary: what was said in the
-// clean, or with outside text in view.
+// question builds the request for one half of a summary: of the trusted messages, or of those
+// that contain untrusted text.
 func question(p *plan, prev Digest, pins []Pin, outside bool, room int) llm.Request {
 	var b strings.Builder
 	if !prev.Empty() {
@@ -82,11 +82,10 @@ func question(p *plan, prev Digest, pins []Pin, outside bool, room int) llm.Requ
 	}
 }
 
-// errAnswer: the model's answer is not what it was asked for.
-var errAnswer = errors.New("the model did not answer with a summary")
+// errAnswer reports a model's answer of the wrong form.
+var errAnswer = errors.New("the answer of the model is not a summary")
 
-// parse reads a model's answer, also when it stands in a code fence or among
-// words.
+// parse parses a model's answer, also in a code fence or surrounded by text.
 func parse(text string) (a answer, err error) {
 	from, to := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
 	if from < 0 || to < from {
@@ -101,8 +100,8 @@ func parse(text string) (a answer, err error) {
 	return a, nil
 }
 
-// digest is the answer within its bounds. Everything becomes one line each: a
-// summary of outside text must not be able to look like another part.
+// digest limits the lengths of the answer. Each item becomes a single line, so that a summary
+// of untrusted text cannot imitate another section.
 func (a answer) digest() Digest {
 	d := Digest{Goal: phrase.Cut(a.Goal, maxLine), State: phrase.Cut(a.State, maxState)}
 	room := maxDigest - len(d.Goal) - len(d.State)
@@ -120,8 +119,8 @@ func (a answer) digest() Digest {
 	return d
 }
 
-// pinned takes over the pins whose quotes were really said, by the owner or by
-// Hob, in the messages that were shown; all others are dropped.
+// pinned returns the pins whose quotes really occur in the summarized messages of the owner or
+// Hob; it drops all others.
 func (a answer) pinned(old []said, outside bool) (out []Pin) {
 	for _, p := range a.Pins {
 		quote := squeeze(p.Quote)
@@ -135,7 +134,7 @@ func (a answer) pinned(old []said, outside bool) (out []Pin) {
 	return out
 }
 
-// find looks for a quote in what was said, the newest first.
+// find searches the messages for a quote, newest first.
 func find(old []said, quote string, outside bool) (id int64, src provenance.Source, ok bool) {
 	for _, m := range slices.Backward(old) {
 		for _, p := range m.msg.Parts {
@@ -149,12 +148,12 @@ func find(old []said, quote string, outside bool) (id int64, src provenance.Sour
 
 func worst(s provenance.Source) provenance.Source { return provenance.Worst(s) }
 
-// squeeze makes white space count as one blank.
+// squeeze replaces white space by single spaces.
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// merge adds new pins to the old ones, without those that are done, and drops
-// the least needed when they grow beyond their bound: tasks before decisions,
-// and both before what the owner laid down; of these the oldest first.
+// merge adds new pins to the old ones and removes completed ones. Above the limit it drops
+// tasks before decisions, both before the owner's constraints, and among equals the oldest
+// first.
 func merge(old, fresh []Pin) []Pin {
 	out := slices.Clone(old)
 	for _, p := range fresh {
@@ -187,7 +186,7 @@ func rank(worth map[string]int, p Pin) int {
 	return 2
 }
 
-// without drops the tasks which the answer calls done.
+// without removes the tasks that the answer marks as done.
 func without(pins []Pin, done []int) (out []Pin) {
 	for i, p := range pins {
 		if p.Kind != "task" || !slices.Contains(done, i+1) {
@@ -197,8 +196,7 @@ func without(pins []Pin, done []int) (out []Pin) {
 	return out
 }
 
-// extract makes lines of the beginnings of messages, where no model can be
-// asked: the newest that have room.
+// extract returns the first lines of messages for use without a model: the newest that fit.
 func extract(prev Digest, old []said) Digest {
 	var fresh []string
 	for _, m := range old {
@@ -231,9 +229,8 @@ func speaker(role llm.Role, p llm.Part) string {
 	return "outside"
 }
 
-// transcript renders messages for the model that is to summarise them: those
-// parts that are of outside origin, or those that are not. Results are cut
-// first when there is too little room, then everything in the middle.
+// transcript formats messages for the summarizing model: the parts with untrusted text, or the
+// others. If there is too little room, it shortens results first, then the middle.
 func transcript(old []said, outside bool, room int) string {
 	text := ""
 	for _, limit := range []struct{ said, result int }{{8000, 1500}, {4000, 500}, {2000, 150}, {600, 60}} {
@@ -267,7 +264,7 @@ func lines(old []said, outside bool, said, result int) string {
 	return b.String()
 }
 
-// shorten keeps head and tail of a text.
+// shorten keeps the beginning and the end of a text.
 func shorten(s string, n int) string {
 	s = strings.TrimSpace(s)
 	if len(s) <= n {
@@ -276,19 +273,19 @@ func shorten(s string, n int) string {
 	return strings.ToValidUTF8(s[:n*2/3]+" [...] "+s[len(s)-n/3:], "")
 }
 
-// tainted reports whether any part of the messages is of outside origin.
+// tainted reports whether a part of the messages is untrusted.
 func tainted(old []said) bool {
 	return slices.ContainsFunc(old, func(m said) bool {
 		return slices.ContainsFunc(m.msg.Parts, func(p llm.Part) bool { return p.Source.Tainted() })
 	})
 }
 
-// clean reports whether any part of the messages is not, and says something.
+// clean reports whether a part of the messages is trusted and not empty.
 func clean(old []said) bool {
 	return slices.ContainsFunc(old, func(m said) bool {
 		return slices.ContainsFunc(m.msg.Parts, func(p llm.Part) bool { return !p.Source.Tainted() && !p.Context })
 	})
 }
 
-// modelName is how a model is named in records.
+// modelName returns the name of a model for records.
 func modelName(r llm.Response, m llm.Model) string { return cmp.Or(r.Model, m.Info().Name()) }

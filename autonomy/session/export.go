@@ -20,9 +20,8 @@ const (
 	JSONLines = "jsonl"
 )
 
-// Export writes everything that was said in a conversation, oldest first, also
-// what is no longer in its window: as Markdown for people, with pictures as
-// data URLs, or as one Row a line.
+// Export writes all messages of a conversation, oldest first, also those outside its window: as
+// Markdown with pictures as data URLs, or as one Row per line.
 func (s *Sessions) Export(ctx context.Context, session, format string, zone *time.Location, w io.Writer) error {
 	info, ok, err := s.Get(ctx, session)
 	if err != nil {
@@ -44,7 +43,7 @@ func (s *Sessions) Export(ctx context.Context, session, format string, zone *tim
 			info.CreatedAt.In(zone).Format("2006-01-02 15:04"), info.UpdatedAt.In(zone).Format("2006-01-02 15:04 MST"))
 		line = func(r Row) error { return markdown(out, r, zone) }
 	default:
-		return fmt.Errorf("there is no format %q; use %s or %s", format, Markdown, JSONLines)
+		return fmt.Errorf("unknown format %q; use %s or %s", format, Markdown, JSONLines)
 	}
 	if err := s.walk(ctx, session, line); err != nil {
 		return fmt.Errorf("session: export: %w", err)
@@ -81,8 +80,7 @@ func scanRow(rows interface{ Scan(...any) error }) (r Row, err error) {
 	return r, err
 }
 
-// markdown writes one message. Text of people stands in fences, so that it
-// cannot be taken for the headings.
+// markdown writes one message. It fences text, so that it cannot be mistaken for headings.
 func markdown(w io.Writer, r Row, zone *time.Location) error {
 	var b strings.Builder
 	for _, p := range r.Message.Parts {
@@ -108,7 +106,7 @@ func markdown(w io.Writer, r Row, zone *time.Location) error {
 	return err
 }
 
-// backticks encloses a text in more backquotes than it has in a row.
+// backticks encloses a text in more backquotes than its longest run.
 func backticks(lang, s string) string {
 	n, run := 3, 0
 	for _, c := range s {
@@ -121,5 +119,5 @@ func backticks(lang, s string) string {
 	return f + lang + "\n" + strings.TrimRight(s, "\n") + "\n" + f + "\n"
 }
 
-// title makes a name fit for one line.
+// title returns a name as one line.
 func title(s string) string { return squeeze(strings.ReplaceAll(s, "#", "")) }

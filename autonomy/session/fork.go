@@ -13,15 +13,14 @@ import (
 
 // Errors of ForkTx.
 var (
-	ErrNoSession = errors.New("there is no such conversation")
-	ErrExists    = errors.New("there is a conversation of this name already")
-	ErrNoTurn    = errors.New("there is no such message or turn in this conversation")
+	ErrNoSession = errors.New("conversation not found")
+	ErrExists    = errors.New("a conversation of this name already exists")
+	ErrNoTurn    = errors.New("message or turn not found in this conversation")
 )
 
-// ForkTx makes a new conversation that begins with what was said in another one
-// up to a message or turn (both by their ids), or to its end (""). The turn is
-// taken in whole. Copies keep their provenance and know their originals; what
-// was summarised stays summarised.
+// ForkTx creates a conversation that begins with the messages of another one up to a message or
+// turn (by id), or to its end (""). It copies the last turn completely. Copies keep their
+// provenance and refer to their originals; summaries stay summaries.
 func (s *Sessions) ForkTx(tx *store.Tx, from, to, at string) (Info, error) {
 	var i Info
 	if err := exists(tx, from); err != nil {
@@ -41,7 +40,7 @@ func (s *Sessions) ForkTx(tx *store.Tx, from, to, at string) (Info, error) {
 	if err != nil {
 		return i, fmt.Errorf("session: fork: %w", err)
 	}
-	if last < old.first { // before the summary, or before it was begun afresh
+	if last < old.first { // before the summary, or before a reset
 		old = place{}
 		err := tx.QueryRow(`SELECT coalesce(max(first), 0) FROM resets WHERE session = ? AND first <= ?`, from, last).Scan(&old.first)
 		if err != nil {
@@ -60,8 +59,7 @@ func (s *Sessions) ForkTx(tx *store.Tx, from, to, at string) (Info, error) {
 	return scanInfo(tx.QueryRow(`SELECT id, channel, chat, turns, created_at, updated_at FROM sessions WHERE id = ?`, to))
 }
 
-// copyTx copies the rows from where the window begins up to last, and what
-// stands before them.
+// copyTx copies the rows from the start of the window up to last, and the summary before them.
 func (s *Sessions) copyTx(tx *store.Tx, from, to string, old place, last int64) error {
 	var stubs int64
 	if err := tx.QueryRow(`SELECT count(*) FROM messages WHERE session = ? AND id >= ? AND id <= ? AND id < ?`, from, old.first, last, old.stubs).Scan(&stubs); err != nil {
@@ -78,7 +76,7 @@ func (s *Sessions) copyTx(tx *store.Tx, from, to string, old place, last int64) 
 		return err
 	}
 	if stubs > 0 {
-		at.stubs = at.first + stubs // ids follow one another within one statement
+		at.stubs = at.first + stubs // ids are consecutive within one statement
 	}
 	if old.summary != 0 {
 		r, err := tx.Exec(`INSERT INTO summaries (session, first, last, content, model, before_chars, after_chars, created_at)
@@ -102,7 +100,7 @@ func exists(tx *store.Tx, session string) error {
 	return err
 }
 
-// endOf is the last message of the turn that at names.
+// endOf returns the last message of the turn identified by at.
 func endOf(tx *store.Tx, session, at string) (last int64, err error) {
 	turn := at
 	switch id, nerr := strconv.ParseInt(at, 10, 64); {
@@ -116,7 +114,7 @@ func endOf(tx *store.Tx, session, at string) (last int64, err error) {
 	}
 	switch {
 	case errors.Is(err, sql.ErrNoRows) && at == "":
-		return 0, nil // nothing was said yet
+		return 0, nil // no messages yet
 	case errors.Is(err, sql.ErrNoRows):
 		return 0, fmt.Errorf("%s: %w", at, ErrNoTurn)
 	case err != nil:
@@ -125,7 +123,7 @@ func endOf(tx *store.Tx, session, at string) (last int64, err error) {
 	return last, nil
 }
 
-// FreeTx is a name like the given one that no conversation has.
+// FreeTx returns an unused name derived from the given one.
 func (s *Sessions) FreeTx(tx *store.Tx, name string) (string, error) {
 	for n := 1; ; n++ {
 		free := name
@@ -141,8 +139,7 @@ func (s *Sessions) FreeTx(tx *store.Tx, name string) (string, error) {
 	}
 }
 
-// Copied calls fn for each message that a fork has from its original, oldest
-// first.
+// Copied calls fn for each message that a fork copied from its original, oldest first.
 func (s *Sessions) Copied(ctx context.Context, session string, fn func(Row)) error {
 	rows, err := s.db.Read().QueryContext(ctx, `SELECT id, turn, message, created_at FROM messages WHERE session = ? AND origin <> 0 ORDER BY id`, session)
 	if err != nil {

@@ -16,42 +16,39 @@ import (
 	"hob/platform/phrase"
 )
 
-// batch is how many messages become rows of the knowledge in one transaction.
+// batch is the number of messages indexed per transaction.
 const batch = 200
 
-// LibraryOptions say what the conversations themselves do not know. The zero
-// value is useful.
+// LibraryOptions holds information that the conversations lack. The zero value is useful.
 type LibraryOptions struct {
-	// Realm is whose memory a conversation belongs to; nil: the main agent's.
+	// Realm returns the memory namespace of a conversation; nil: the main agent's.
 	Realm func(ctx context.Context, session string) (string, error)
-	// About tells what began a turn; nil: nothing is known of it.
+	// About returns the origin of a turn; nil: unknown.
 	About func(ctx context.Context, turn string) (About, error)
 }
 
-// About is what began a turn.
+// About describes the origin of a turn.
 type About struct {
-	Sender string // who sent the message, when that is not the owner
-	// Call: it was no conversation, the owner ran a tool. What that made can be
-	// found without it.
+	Sender string // sender of the message, unless it was the owner
+	// Call: the owner ran a tool without a conversation; the results are found elsewhere.
 	Call bool
 }
 
-// Library keeps what was said findable: each message that people may look for
-// becomes a row of the knowledge, in the background. The messages themselves say
-// what is missing, so that nothing gets lost in between. Its methods may be
-// called concurrently.
+// Library indexes messages for search: each searchable message becomes a row of the knowledge
+// base, in the background. The messages show what is missing, so that a crash loses nothing.
+// Its methods may be called concurrently.
 type Library struct {
 	s    *Sessions
 	base *knowledge.Base
 	opt  LibraryOptions
 
-	one sync.Mutex // one at a time: the others would make the same rows
+	one sync.Mutex // one at a time: concurrent runs would create the same rows
 }
 
-// NewLibrary makes the library of conversations.
+// NewLibrary creates the message index.
 func NewLibrary(s *Sessions, base *knowledge.Base, opt LibraryOptions) (*Library, error) {
 	if s == nil || base == nil {
-		return nil, errors.New("session: a library needs conversations and a knowledge base")
+		return nil, errors.New("session: message index needs conversations and a knowledge base")
 	}
 	if opt.Realm == nil {
 		opt.Realm = func(context.Context, string) (string, error) { return "", nil }
@@ -62,25 +59,25 @@ func NewLibrary(s *Sessions, base *knowledge.Base, opt LibraryOptions) (*Library
 	return &Library{s: s, base: base, opt: opt}, nil
 }
 
-// Ref names a message among the rows of the knowledge.
+// Ref returns the reference of a message in the knowledge base.
 func Ref(message int64) string { return "m" + strconv.FormatInt(message, 10) }
 
-// MessageOf is the message that a Ref names; false when it names none.
+// MessageOf returns the message of a Ref; false for other references.
 func MessageOf(ref string) (int64, bool) {
 	digits, ok := strings.CutPrefix(ref, "m")
 	id, err := strconv.ParseInt(digits, 10, 64)
 	return id, ok && err == nil && id > 0
 }
 
-// Index makes rows of the messages that have none yet. It is called when nobody
-// waits, and before each search.
+// Index adds rows for the messages without one. It is called when the system is idle, and
+// before each search.
 func (l *Library) Index(ctx context.Context) error {
 	l.one.Lock()
 	defer l.one.Unlock()
 	for {
 		more, err := l.some(ctx)
 		if err != nil {
-			return fmt.Errorf("session: make the conversations findable: %w", err)
+			return fmt.Errorf("session: index messages: %w", err)
 		}
 		if !more {
 			return nil
@@ -88,7 +85,7 @@ func (l *Library) Index(ctx context.Context) error {
 	}
 }
 
-// Behind is how many messages have no row yet.
+// Behind returns the number of messages without a row.
 func (l *Library) Behind(ctx context.Context) (n int, err error) {
 	err = l.s.db.Read().QueryRowContext(ctx, `SELECT count(*) FROM messages WHERE id > (SELECT last FROM indexed)`).Scan(&n)
 	if err != nil {
@@ -97,15 +94,15 @@ func (l *Library) Behind(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// fresh is a message that has no row yet.
+// fresh is a message without a row.
 type fresh struct {
 	id  int64
 	raw []byte
-	doc knowledge.Doc // Kind is "" when there is nothing to find in it
+	doc knowledge.Doc // Kind is "" if the message has no searchable text
 }
 
-// some takes a batch: what needs thought is read outside the transaction, which
-// then makes sure that nothing of it was changed or forgotten meanwhile.
+// some indexes a batch. It prepares the rows outside the transaction; the transaction checks
+// that no message was changed or erased in between.
 func (l *Library) some(ctx context.Context) (more bool, err error) {
 	var last int64
 	if err := l.s.db.Read().QueryRowContext(ctx, `SELECT last FROM indexed`).Scan(&last); err != nil {
@@ -138,7 +135,7 @@ func (l *Library) after(ctx context.Context, last int64) (out []fresh, err error
 			return nil, err
 		}
 		f := fresh{id: r.ID, raw: raw}
-		if origin == 0 { // the copies in a fork are found once, where they were said
+		if origin == 0 { // copies in a fork are found only at the original
 			r.CreatedAt = store.Time(at)
 			if f.doc, err = w.doc(ctx, id, r, raw); err != nil {
 				return nil, err
@@ -149,7 +146,7 @@ func (l *Library) after(ctx context.Context, last int64) (out []fresh, err error
 	return out, rows.Err()
 }
 
-// whence asks once for what several messages share.
+// whence caches information that several messages share.
 type whence struct {
 	l      *Library
 	realms map[string]string // by conversation
@@ -186,7 +183,7 @@ func (w whence) doc(ctx context.Context, session string, r Row, raw []byte) (d k
 	return d, nil
 }
 
-// turnDoc is the row of a message; false when there is nothing to find in it.
+// turnDoc returns the row of a message; false if it has no searchable text.
 func turnDoc(session string, r Row) (knowledge.Doc, bool) {
 	text, src := searchable(r.Message)
 	if strings.TrimSpace(text) == "" {
@@ -198,8 +195,8 @@ func turnDoc(session string, r Row) (knowledge.Doc, bool) {
 	}, true
 }
 
-// stranger is the name of somebody who is not the owner, which never reads as
-// one of ours: who sends a message chooses his name.
+// stranger returns the name of a sender other than the owner. The result never equals a
+// reserved name, because senders choose their names.
 func stranger(name string) string {
 	name = phrase.Cut(strings.TrimSpace(name), 60)
 	folded := phrase.Fold(name)
@@ -209,11 +206,10 @@ func stranger(name string) string {
 	return name
 }
 
-// errAltered says that a message changed between two looks at it.
-var errAltered = errors.New("it was changed meanwhile")
+// errAltered reports a message that changed between two reads.
+var errAltered = errors.New("the message changed in the meantime")
 
-// keepTx makes the rows. Somebody else may have made them, in which case
-// nothing is left to do.
+// keepTx stores the rows, unless another process already has.
 func (l *Library) keepTx(tx *store.Tx, last int64, list []fresh) error {
 	var now int64
 	if err := tx.QueryRow(`SELECT last FROM indexed`).Scan(&now); err != nil || now != last {
@@ -228,7 +224,7 @@ func (l *Library) keepTx(tx *store.Tx, last int64, list []fresh) error {
 		if err := tx.QueryRow(`SELECT count(*) FROM messages WHERE id = ? AND message = ?`, f.id, f.raw).Scan(&same); err != nil {
 			return err
 		}
-		if !same { // forgotten, or a part of it
+		if !same { // erased completely or in part
 			return errAltered
 		}
 		var err error
@@ -243,8 +239,8 @@ func (l *Library) keepTx(tx *store.Tx, last int64, list []fresh) error {
 	return err
 }
 
-// placeTx numbers the rows of a conversation one after another, so that those
-// next to each other in it are neighbours. A row that is there keeps its place.
+// placeTx numbers the rows of a conversation consecutively, so that neighbors in it have
+// adjacent numbers. An existing row keeps its number.
 func (l *Library) placeTx(tx *store.Tx, places map[string]int, d knowledge.Doc) (int, error) {
 	var pos int
 	err := tx.QueryRow(`SELECT pos FROM docs WHERE kind = ? AND ref = ?`, d.Kind, d.Ref).Scan(&pos)

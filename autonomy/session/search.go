@@ -15,57 +15,56 @@ import (
 	"hob/platform/provenance"
 )
 
-// Query says what is searched for in all conversations.
+// Query describes a search in all conversations.
 type Query struct {
-	// Text: all words have to occur, in any form that begins with them; "in
-	// quotes" a phrase; -word must not occur. When nothing has all words, any
-	// word will do.
+	// Text: all words must occur, as prefixes of words; "in quotes" a phrase; -word must not
+	// occur. If no message has all words, any word matches.
 	Text    string
 	Session string // "" = all
-	Who     string // "" = everybody; see WhoOwner
+	Who     string // "" = any; see WhoOwner
 	Since   time.Time
 	Until   time.Time
 	Limit   int
-	// Without leaves a turn out: the one that asks.
+	// Without excludes a turn, such as the one that searches.
 	Without string
 	// Viewer is who reads what is found; the zero value reads no credential.
 	Viewer credential.Viewer
 }
 
-// Found is one message that fits, the best first.
+// Found is one match, best first.
 type Found struct {
-	Message int64     `json:"message"` // 0 of one that was said elsewhere and taken in
-	Ref     string    `json:"ref"`
-	Session string    `json:"session"`
-	Turn    string    `json:"turn"`
-	Who     string    `json:"who"`
-	Speaker string    `json:"speaker,omitempty"` // by name, when it was somebody else
-	At      time.Time `json:"at"`
-	Snippet string    `json:"snippet"` // the words found stand in [brackets]
+	Message int64             `json:"message"` // 0 if it is not a message of this store
+	Ref     string            `json:"ref"`
+	Session string            `json:"session"`
+	Turn    string            `json:"turn"`
+	Who     string            `json:"who"`
+	Speaker string            `json:"speaker,omitempty"` // name of the speaker, unless it was the owner
+	At      time.Time         `json:"at"`
+	Snippet string            `json:"snippet"` // matches are in [brackets]
+	Source  provenance.Source `json:"source"`
 	// Withheld: the message looks like a credential that was not asked for by name.
 	// Snippet says so instead.
-	Withheld bool              `json:"withheld,omitempty"`
-	Source   provenance.Source `json:"source"`
-	// Origins are from where outside text in it came.
+	Withheld bool `json:"withheld,omitempty"`
+	// Origins are the origins of its untrusted text.
 	Origins []provenance.Origin `json:"origins,omitempty"`
 }
 
-// ErrNoWords says that the text of a query has no word in it.
-var ErrNoWords = errors.New("there is no word to search for; give at least one")
+// ErrNoWords reports a query without a word.
+var ErrNoWords = errors.New("the query has no word; give at least one")
 
-// ErrNoMessage says that there is no message of this id.
-var ErrNoMessage = errors.New("there is no such message")
+// ErrNoMessage reports an unknown message id.
+var ErrNoMessage = errors.New("message not found")
 
 const (
-	// ranked is how many of the rows that the knowledge finds are looked at.
+	// ranked is the number of index matches that are checked.
 	ranked = 1000
-	// newest is how many rows are looked at one by one, when those were too few:
-	// a phrase or the beginning of a word may stand in any of them.
+	// newest is the number of rows that are scanned if those were too few: any row may contain
+	// a phrase or a prefix.
 	newest = 20_000
 )
 
-// Search finds messages by their words: the knowledge says where these are, and
-// each row is then read for the words as they were asked for.
+// Search finds messages by words: the knowledge index returns candidates, and each is then
+// checked against the query.
 func (l *Library) Search(ctx context.Context, q Query) ([]Found, error) {
 	t := parseQuery(q.Text)
 	if len(t.want) == 0 {
@@ -94,9 +93,9 @@ func (l *Library) Search(ctx context.Context, q Query) ([]Found, error) {
 	return out, nil
 }
 
-// collect fills a search from the best source first.
+// collect adds matches from the best source first.
 func (l *Library) collect(ctx context.Context, r store.Querier, s *search) error {
-	if s.q.Session != "" { // all of one conversation can be read
+	if s.q.Session != "" { // a single conversation can be scanned completely
 		return rows(r, s, `SELECT `+docColumns+`, m.id, m.session FROM messages m
 			JOIN docs d ON d.kind = ? AND d.ref = 'm' || CASE m.origin WHEN 0 THEN m.id ELSE m.origin END
 			WHERE m.session = ? ORDER BY m.id DESC`, knowledge.KindTurn, s.q.Session)
@@ -119,14 +118,14 @@ func (l *Library) collect(ctx context.Context, r store.Querier, s *search) error
 	return rows(r, s, `SELECT `+docColumns+`, `+messageID+`, d.grp FROM docs d WHERE d.kind = ? ORDER BY d.n DESC LIMIT ?`, knowledge.KindTurn, newest)
 }
 
-// row is a message as it can be found.
+// row is a searchable message.
 type row struct {
 	knowledge.Doc
 	message int64
-	session string // another than Group when it is the copy in a fork
+	session string // differs from Group for the copy in a fork
 }
 
-// messageID is 0 of a message that was said elsewhere and taken in.
+// messageID is 0 for rows without a message of this store.
 const messageID = `CASE WHEN d.ref GLOB 'm[1-9]*' THEN CAST(substr(d.ref, 2) AS INTEGER) ELSE 0 END`
 
 const docColumns = `d.ref, d.text, d.at, d.provenance, d.grp, d.speaker, d.source`

@@ -15,7 +15,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// library is a few conversations with words to find.
+// library returns conversations with words to find.
 func library(t testing.TB) *fixture {
 	f := newSessions(t)
 	f.add("home", "t1", user("The plumber comes on Friday at nine"), says("I noted the plumber."))
@@ -42,7 +42,7 @@ func TestSearch(t *testing.T) {
 		{"all words", session.Query{Text: "friday plumber"}, []string{"owner t1"}},
 		{"any word, when nothing has all", session.Query{Text: "friday boiler"}, []string{"hob t3", "owner t1", "tool t3"}},
 		{"a phrase", session.Query{Text: `"plumber comes"`}, []string{"owner t1"}},
-		{"a phrase that is not there", session.Query{Text: `"comes plumber"`}, nil},
+		{"a phrase that does not occur", session.Query{Text: `"comes plumber"`}, nil},
 		{"the beginning of a word", session.Query{Text: "plum"}, []string{"hob t1", "owner t1", "tool t3"}},
 		{"without a word", session.Query{Text: "plumber -friday -page"}, []string{"hob t1"}},
 		{"without accents", session.Query{Text: "siauliu GATVE"}, []string{"owner t2"}},
@@ -78,7 +78,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// What is said later is found as well, and what is taken out no more.
+// New messages are found, erased ones are not.
 func TestTheIndexFollows(t *testing.T) {
 	f := library(t)
 	count := func(text string) int {

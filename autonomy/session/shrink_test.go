@@ -19,8 +19,8 @@ func chars(ms []llm.Message) (n int) {
 	return n
 }
 
-// A model that does not take the conversation gets a shorter one: a summary, or
-// where there is none the beginnings of what was said.
+// A model that rejects the size of a conversation gets a shorter one: a summary, or without one
+// the first lines of the messages.
 func TestShrinkInATurn(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -52,8 +52,7 @@ func TestShrinkInATurn(t *testing.T) {
 	}
 }
 
-// A turn of 200 tool calls fits: old results become stubs that say where the
-// whole is.
+// A turn of 200 tool calls fits: old results become stubs with a reference to the full text.
 func TestShrinkAnEnormousTurn(t *testing.T) {
 	f := newSessions(t)
 	m := newBrain(0, always(summaryOf("x")))
@@ -99,7 +98,7 @@ func TestShrinkWhatCannotBe(t *testing.T) {
 	if err := c.Shrink(t.Context(), m, "s", "now", 1000); err != session.ErrNothing { //nolint:errorlint // it comes bare
 		t.Errorf("%v", err)
 	}
-	// When the turn has ended it can be summarised, and the talk goes on.
+	// When the turn has ended it can be summarized, and the conversation continues.
 	f.add("s", "now", says("that is too much"))
 	fatal(t, c.Tidy(t.Context(), "s", "now", false))
 	if w, _ := f.same("s", "next"); !summarised(w) || chars(w) > 10_000 {
@@ -107,9 +106,8 @@ func TestShrinkWhatCannotBe(t *testing.T) {
 	}
 }
 
-// Whatever happens in a conversation, its window stays well formed: whole
-// turns, each call with its result, the newest last, and nothing of outside
-// origin that does not say so.
+// Whatever happens in a conversation, its window stays well formed: whole turns, each call with
+// its result, newest last, and all untrusted text marked.
 func TestAnyHistoryStaysWellFormed(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -133,16 +131,16 @@ type random struct {
 	m     *brain
 	c     *session.Compactor
 	count int
-	taint int // turns since the last reset in which outside text was said
+	taint int // turns since the last reset that contained untrusted text
 }
 
 func (h *random) text(n int) string { return strings.Repeat("w", h.r.IntN(n)) }
 
-// summarise answers in every way that a model may.
+// summarise answers in every valid and invalid form.
 func (h *random) summarise(r llmtest.Request) llmtest.Answer {
 	outside := strings.Contains(r.LastUser, "OUTSIDE")
 	if outside && strings.Contains(r.LastUser, "ask ") {
-		h.t.Error("clean and outside text in one question")
+		h.t.Error("trusted and untrusted text in one request")
 	}
 	state := "fine"
 	if outside {
@@ -208,7 +206,7 @@ func (h *random) turn(n int) {
 		h.reset("s")
 		h.taint = 0
 	}
-	_ = h.c.Tidy(h.t.Context(), "s", id, false) // it may fail: the model does
+	_ = h.c.Tidy(h.t.Context(), "s", id, false) // it may fail because the model does
 	h.check("next", n, 0)
 }
 
@@ -230,7 +228,7 @@ func (h *random) check(turn string, n, recorded int) {
 				text = p.Result.Text
 			}
 			if strings.Contains(text, "OUTSIDE") && !p.Source.Tainted() {
-				h.t.Errorf("turn %d: outside text from %q: %.200s", n, p.Source, text)
+				h.t.Errorf("turn %d: unmarked untrusted text from %q: %.200s", n, p.Source, text)
 			}
 			if h.taint == 0 && p.Source.Tainted() {
 				h.t.Errorf("turn %d: tainted by nothing: %.200s", n, text)

@@ -12,8 +12,8 @@ import (
 	"hob/platform/provenance"
 )
 
-// summarise asks the model, once for what is clean and once, without a view of
-// that, for what is not, and stores the summary.
+// summarise requests a summary of the trusted messages, and a separate one of the untrusted
+// messages without access to the others, and stores the result.
 func (c *Compactor) summarise(ctx context.Context, model llm.Model, p *plan) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -21,12 +21,12 @@ func (c *Compactor) summarise(ctx context.Context, model llm.Model, p *plan) err
 	if n := model.Info().Context; n > 0 {
 		room = min(room, int(target*float64(n)*c.s.PerToken(p.session)))
 	} else {
-		room = min(room, max(p.whole/2, 8000)) // it was too long for the model as a whole
+		room = min(room, max(p.whole/2, 8000)) // the whole was too long for the model
 	}
 	rep := Report{How: "summary", Tainted: tainted(p.old)}
 	var kept, fresh []Pin
 	half := func(prev Digest, pins []Pin, outside bool) (Digest, error) {
-		if c.s.erasedSince(p.erased) { // nobody is to read what was erased
+		if c.s.erasedSince(p.erased) { // erased text must not be summarized
 			return Digest{}, errMoved
 		}
 		req := question(p, prev, pins, outside, room)
@@ -66,11 +66,11 @@ func (c *Compactor) summarise(ctx context.Context, model llm.Model, p *plan) err
 	return c.commit(ctx, p, rep)
 }
 
-// commit moves the window on, if it still is where it was.
+// commit moves the window forward, if it has not moved in the meantime.
 func (c *Compactor) commit(ctx context.Context, p *plan, rep Report) error {
 	size := Chars(p.next.Message())
 	if size >= p.gone {
-		return fmt.Errorf("%w: it is longer (%d) than what it stands for (%d)", errAnswer, size, p.gone)
+		return fmt.Errorf("%w: the summary (%d bytes) is longer than the messages (%d bytes)", errAnswer, size, p.gone)
 	}
 	rep.Session, rep.Turn, rep.Before, rep.After = p.session, p.turn, p.whole, p.whole-p.gone+size
 	content, err := encodeSummary(&p.next)

@@ -16,54 +16,53 @@ import (
 	"hob/platform/wording"
 )
 
-// Summary stands for the older part of one conversation.
+// Summary replaces the older part of one conversation.
 type Summary struct {
-	First int64 `json:"first"` // the messages it stands for
+	First int64 `json:"first"` // range of the summarized messages
 	Last  int64 `json:"last"`
 	Turns int   `json:"turns"`
-	// Clean is made from what the owner and Hob said with no outside text in
-	// view, by a model that saw nothing else; Outside from all other messages.
+	// Clean summarizes messages of the owner and Hob without untrusted text, by a model that
+	// saw no other text; Outside summarizes all other messages.
 	Clean   Digest `json:"clean"`
 	Outside Digest `json:"outside"`
-	// Aged: the last messages that were taken in were clean, so what Outside
-	// holds is no longer shown, only where it can be read.
+	// Aged: the last summarized messages were trusted, so that Outside is no longer shown, only
+	// its location.
 	Aged bool `json:"aged,omitempty"`
-	// Origins are from where the outside texts came.
+	// Origins are the origins of the untrusted texts.
 	Origins []provenance.Origin `json:"origins,omitempty"`
-	// Fence is the border around what was made of them (see llm.Fenced).
+	// Fence is the delimiter around Outside (see llm.Fenced).
 	Fence string `json:"fence,omitempty"`
 	Pins  []Pin  `json:"pins"`
 }
 
-// Digest is what a model made of messages.
+// Digest is a model's summary of messages.
 type Digest struct {
 	Goal  string   `json:"goal,omitempty"`
 	State string   `json:"state,omitempty"`
 	Facts []string `json:"facts,omitempty"`
 	Refs  []string `json:"refs,omitempty"`
-	// Lines are beginnings of messages, where no model could be asked.
+	// Lines are first lines of messages, used without a model.
 	Lines []string `json:"lines,omitempty"`
 }
 
-// Empty reports whether there is nothing in it.
+// Empty reports whether the digest has no content.
 func (d Digest) Empty() bool {
 	return d.Goal == "" && d.State == "" && len(d.Facts)+len(d.Refs)+len(d.Lines) == 0
 }
 
-// Pin is something that was said and still holds, word for word.
+// Pin is a quote that still applies, verbatim.
 type Pin struct {
 	Kind    string            `json:"kind"` // constraint, decision, task, correction
 	Quote   string            `json:"quote"`
-	Message int64             `json:"message"` // where it was said
+	Message int64             `json:"message"` // the message of the quote
 	Source  provenance.Source `json:"source"`
 }
 
 //go:embed summary.tmpl
 var summaryText string
 
-// Message is the summary as it stands in a request: one part for each
-// provenance, so that what the owner said does not taint the conversation and
-// what outside texts said does.
+// Message returns the summary as a message with one part per provenance, so that the owner's
+// text does not taint the conversation and untrusted text does.
 func (s *Summary) Message() llm.Message {
 	m := llm.Message{Role: llm.User}
 	add := func(name string, src provenance.Source, data any) {
@@ -85,7 +84,7 @@ func (s *Summary) Message() llm.Message {
 	return m
 }
 
-// Elsewhere lists the messages in which something was pinned that is not shown.
+// Elsewhere lists the messages with pins that are not shown.
 func (s *Summary) Elsewhere() (ids []int64) {
 	if !s.Aged {
 		return nil
@@ -98,7 +97,7 @@ func (s *Summary) Elsewhere() (ids []int64) {
 	return ids
 }
 
-// Hidden reports whether outside texts were summarised and are not shown.
+// Hidden reports whether a summary of untrusted texts exists and is not shown.
 func (s *Summary) Hidden() bool { return s.Aged && !s.Outside.Empty() }
 
 func (s *Summary) pins(src provenance.Source) (out []Pin) {
@@ -113,18 +112,18 @@ func (s *Summary) pins(src provenance.Source) (out []Pin) {
 func render(name string, data any) string {
 	t := wording.Must(wording.Parse(summaryText, wording.Funcs{"empty": Digest.Empty, "hidden": (*Summary).Hidden, "elsewhere": (*Summary).Elsewhere}))
 	var b strings.Builder
-	if err := t.ExecuteTemplate(&b, name, data); err != nil { // a mistake in the embedded text; the tests render it all
+	if err := t.ExecuteTemplate(&b, name, data); err != nil { // an error in the embedded text; the tests render all of it
 		panic(err)
 	}
 	return strings.TrimSpace(b.String())
 }
 
-// summary reads the row of a conversation's own summary.
+// summary reads the current summary of a conversation.
 func (s *Sessions) summary(ctx context.Context, session string, id int64) (*Summary, error) {
 	var raw []byte
 	err := s.db.Read().QueryRowContext(ctx, `SELECT content FROM summaries WHERE id = ? AND session = ?`, id, session).Scan(&raw)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fmt.Errorf("the summary %d of %s is missing", id, session)
+		return nil, fmt.Errorf("summary %d of %s not found", id, session)
 	}
 	if err != nil {
 		return nil, err
@@ -133,7 +132,7 @@ func (s *Sessions) summary(ctx context.Context, session string, id int64) (*Summ
 	return &out, json.Unmarshal(raw, &out)
 }
 
-// encodeSummary writes no HTML escapes, as encode does.
+// encodeSummary encodes without HTML escapes, as encode does.
 func encodeSummary(s *Summary) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -7,16 +7,15 @@ import (
 	"hob/knowledge/store"
 )
 
-// Window of history that goes into a request of a brain which cannot summarise.
-// When either limit is passed the oldest turns leave the window until it is at
-// most half full; the rows stay.
+// Limits of the window for models that cannot summarize. Above either limit the oldest turns
+// leave the window until it is at most half full; the rows stay.
 const (
 	MaxChars    = 60_000
 	MaxMessages = 200
 )
 
-// Trim drops the oldest turns from the window when it has outgrown its limits,
-// down to half of them, never cutting the newest turn. The rows stay readable.
+// Trim removes the oldest turns from a window above its limits, down to half of them, but never
+// the newest turn. The rows stay readable.
 func (s *Sessions) Trim(ctx context.Context, session string) error {
 	e, err := s.window(ctx, session)
 	if err != nil {
@@ -33,7 +32,7 @@ func (s *Sessions) Trim(ctx context.Context, session string) error {
 	return s.db.Write(ctx, func(tx *store.Tx) error { return s.moveTx(tx, session, at) })
 }
 
-// cut finds the message with which a smaller window begins, 0 when it stays.
+// cut returns the first message of the smaller window, 0 if the window stays.
 func (w *window) cut() int64 {
 	if w.chars <= MaxChars && len(w.msgs) <= MaxMessages {
 		return 0
@@ -51,20 +50,19 @@ func (w *window) cut() int64 {
 	return w.ids[cut]
 }
 
-// ResetTx starts the conversation afresh: what was said stays readable but
-// enters no further request.
+// ResetTx starts a new window: earlier messages stay readable but enter no further request.
 func (s *Sessions) ResetTx(tx *store.Tx, session string) error {
 	var at place
 	if err := tx.QueryRow(`SELECT coalesce(max(id), 0) + 1 FROM messages WHERE session = ?`, session).Scan(&at.first); err != nil {
-		return fmt.Errorf("session: begin afresh: %w", err)
+		return fmt.Errorf("session: reset: %w", err)
 	}
 	if _, err := tx.Exec(`INSERT INTO resets (session, first) VALUES (?, ?) ON CONFLICT DO NOTHING`, session, at.first); err != nil {
-		return fmt.Errorf("session: begin afresh: %w", err)
+		return fmt.Errorf("session: reset: %w", err)
 	}
 	return s.moveTx(tx, session, at)
 }
 
-// moveTx sets where the window begins.
+// moveTx sets the start of the window.
 func (s *Sessions) moveTx(tx *store.Tx, session string, at place) error {
 	_, err := tx.Exec(`INSERT INTO windows (session, first, summary, stubs) VALUES (?,?,?,?)
 		ON CONFLICT (session) DO UPDATE SET first = excluded.first, summary = excluded.summary, stubs = excluded.stubs`,

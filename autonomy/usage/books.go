@@ -11,56 +11,54 @@ import (
 	"hob/knowledge/store"
 )
 
-// Caps bound what model calls may take; 0 is no cap.
+// Caps limit model calls; 0 means no limit.
 type Caps struct {
 	Daily, Monthly Micros
 	DailyTokens    int
-	// WarnAt is the part of a cap at which the owner is warned, 0 = never.
+	// WarnAt is the fraction of a cap at which the user is warned, 0 = never.
 	WarnAt float64
 }
 
 func (c Caps) none() bool { return c.Daily <= 0 && c.Monthly <= 0 && c.DailyTokens <= 0 }
 
-// Options of New. Prices and Zone are required.
+// Options holds the settings of Books. Prices and Zone are required.
 type Options struct {
 	Prices func() *Prices
-	// Caps are those in force now: of everything (agent ""), or of one agent
-	// beside them. nil means none.
+	// Caps returns the current caps: of all calls (agent ""), or the additional ones of one
+	// agent. nil means no caps.
 	Caps func(agent string) Caps
-	// Zone is the owner's: days and months are those of the owner's calendar.
+	// Zone is the user's zone; days and months follow the user's calendar.
 	Zone func() *time.Location
-	// CallsPerMinute bounds calls for which nobody waits; 0 = 10, negative = none
-	// may be made at all.
+	// CallsPerMinute limits unattended calls; 0 = 10, negative = none allowed.
 	CallsPerMinute int
-	// Tell puts a sentence before the owner, once for each key.
+	// Tell sends the user a sentence, once per key.
 	Tell func(ctx context.Context, key, text string) error
 	Log  *slog.Logger
 }
 
-// Books count what models are used for. Their methods may be called
-// concurrently; Run once.
+// Books tracks model usage. Its methods may be called concurrently; call Run once.
 type Books struct {
 	db   *store.Store
 	o    Options
 	rate limiter
-	kick chan struct{} // something is to be stored or told
-	now  chan struct{} // and not to wait for
+	kick chan struct{} // rows or messages are waiting
+	now  chan struct{} // and must not wait longer
 
 	mu      sync.Mutex
 	pending []*Call
 	notices []notice
 	said    map[string]bool
-	scopes  map[string]*scope // what was taken, by agent; "" is all
-	freed   chan struct{}     // closed when a call ends, and replaced
+	scopes  map[string]*scope // usage by agent; "" is the total
+	freed   chan struct{}     // closed and replaced when a call ends
 	sizes   map[string]float64
 }
 
 type notice struct{ key, text string }
 
-// New makes the books over a store opened with Migrations. It reads nothing.
+// New creates Books over a store opened with Migrations. It does no I/O.
 func New(db *store.Store, o Options) (*Books, error) {
 	if db == nil || o.Prices == nil || o.Zone == nil {
-		return nil, errors.New("usage: an option is missing")
+		return nil, errors.New("usage: a required option is missing")
 	}
 	if o.Caps == nil {
 		o.Caps = func(string) Caps { return Caps{} }
@@ -80,12 +78,11 @@ func New(db *store.Store, o Options) (*Books, error) {
 	}, nil
 }
 
-// Room reports whether a call for which nobody waits could be made now, and
-// else when to come back.
+// Room reports whether an unattended call is allowed now, and otherwise when to retry.
 func (b *Books) Room(now time.Time) (ok bool, at time.Time) { return b.rate.room(now) }
 
-// FlushTx stores the calls that wait, along with whatever the transaction is
-// for. They stop waiting when it is durable.
+// FlushTx stores the waiting rows in the caller's transaction. They stop waiting when it is
+// durable.
 func (b *Books) FlushTx(tx *store.Tx) error {
 	b.mu.Lock()
 	rows := slices.Clone(b.pending)
@@ -106,17 +103,17 @@ func (b *Books) FlushTx(tx *store.Tx) error {
 	return nil
 }
 
-// gather is how long rows wait for a transaction that takes them along.
+// gather is how long rows wait for another transaction.
 const gather = time.Second
 
-// Run stores what no transaction took along, and tells the owner what there is
-// to tell. It returns when ctx has ended and everything is stored.
+// Run stores the remaining rows and sends queued messages. It returns when ctx has ended and
+// everything is stored.
 func (b *Books) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
 			if err := b.Flush(context.WithoutCancel(ctx)); err != nil {
-				b.o.Log.Error("model calls cannot be booked", "err", err)
+				b.o.Log.Error("model calls not stored", "err", err)
 			}
 			return nil
 		case <-b.now:
@@ -124,7 +121,7 @@ func (b *Books) Run(ctx context.Context) error {
 			b.linger(ctx)
 		}
 		if err := b.Flush(ctx); err != nil && ctx.Err() == nil {
-			b.o.Log.Error("model calls cannot be booked; trying again with the next", "err", err)
+			b.o.Log.Error("model calls not stored; retrying with the next call", "err", err)
 		}
 	}
 }
@@ -139,8 +136,8 @@ func (b *Books) linger(ctx context.Context) {
 	}
 }
 
-// Flush stores and tells what waits. Run does it by itself; the daemon once more
-// when the last turn has ended.
+// Flush stores and sends what is waiting. Run calls it; the daemon calls it again when the last
+// turn has ended.
 func (b *Books) Flush(ctx context.Context) error {
 	b.mu.Lock()
 	told, rows := b.notices, len(b.pending)
@@ -160,7 +157,7 @@ func (b *Books) Flush(ctx context.Context) error {
 	return b.db.Write(ctx, b.FlushTx)
 }
 
-// say queues a sentence for the owner. b.mu is held.
+// say queues a sentence for the user. The caller holds b.mu.
 func (b *Books) say(key, text string) {
 	if b.said[key] {
 		return

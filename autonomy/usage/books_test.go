@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fake is a model that answers with a fixed count of tokens.
+// fake is a model that answers with a fixed number of tokens.
 type fake struct {
 	info  llm.Info
 	usage llm.Usage
@@ -89,7 +89,7 @@ func (d *desk) sentences() []string {
 	return out
 }
 
-// sit opens the books at path; told are what an owner heard before.
+// sit opens the books at path; told holds the messages the user got before.
 func sit(t testing.TB, path string, d *desk) *desk {
 	t.Helper()
 	var err error
@@ -126,7 +126,7 @@ func sit(t testing.TB, path string, d *desk) *desk {
 	return d
 }
 
-// leave ends as an orderly stop does.
+// leave stops the Books as an orderly shutdown does.
 func (d *desk) leave() {
 	d.t.Helper()
 	if err := errors.Join(d.Flush(context.Background()), d.db.Close()); err != nil {
@@ -157,9 +157,9 @@ func TestEveryCallIsBooked(t *testing.T) {
 	refused := &llm.Error{Kind: llm.Unauthorized, Status: 401, Provider: "p"}
 	for _, m := range []*fake{
 		model("m", 1000, 100),
-		{info: llm.Info{Provider: "p", Model: "m"}, text: strings.Repeat("y", 250), err: network}, // broke in the middle
-		{info: llm.Info{Provider: "p", Model: "m"}, err: network},                                 // broke before a word
-		{info: llm.Info{Provider: "p", Model: "m"}, err: refused},                                 // costs nothing
+		{info: llm.Info{Provider: "p", Model: "m"}, text: strings.Repeat("y", 250), err: network}, // failed during the answer
+		{info: llm.Info{Provider: "p", Model: "m"}, err: network},                                 // failed before the first text
+		{info: llm.Info{Provider: "p", Model: "m"}, err: refused},                                 // free of charge
 		{info: llm.Info{Provider: "x", Model: "strange"}, usage: llm.Usage{Input: 10, Output: 1, Known: true}},
 		{info: llm.Info{Provider: "ollama", Model: "l", Local: true}, usage: llm.Usage{Input: 10, Output: 1, Known: true}},
 	} {
@@ -178,7 +178,8 @@ func TestEveryCallIsBooked(t *testing.T) {
 		got[x.Model] = fmt.Sprintf("%d turns, %d calls, %d in, %d out, %s, %d unpriced, %d estimated", x.Turns, x.Calls, x.Usage.Input, x.Usage.Output, cost, x.Unpriced, x.Estimated)
 	}
 	for name, want := range map[string]string{
-		// 1000 were counted for 250 bytes, so the next 250 are taken for 275, the most that is believed
+		// 1000 tokens were counted for 250 bytes, so the next 250 bytes are estimated as 275,
+		// the largest accepted ratio
 		"p/m":       "1 turns, 4 calls, 1550 in, 200 out, $0.0036, 0 unpriced, 2 estimated",
 		"x/strange": "1 turns, 1 calls, 10 in, 1 out, unknown, 1 unpriced, 0 estimated",
 		"ollama/l":  "1 turns, 1 calls, 10 in, 1 out, $0, 0 unpriced, 0 estimated",
@@ -192,8 +193,8 @@ func TestEveryCallIsBooked(t *testing.T) {
 	}
 }
 
-// Rows ride in a transaction that happens anyway, and are in the books once
-// even when that is taken back, or when two take them along.
+// Rows are stored in other transactions, exactly once even if a transaction is rolled back or
+// two transactions carry them.
 func TestRowsRideAlong(t *testing.T) {
 	d := sit(t, file(t), &desk{})
 	defer d.leave()
@@ -220,7 +221,7 @@ func TestRowsRideAlong(t *testing.T) {
 	}
 }
 
-// What no transaction takes along is stored a second later, by Run.
+// Run stores the remaining rows one second later.
 func TestRunStoresTheRest(t *testing.T) {
 	path := file(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -239,7 +240,7 @@ func TestRunStoresTheRest(t *testing.T) {
 		err := <-done
 		left = d.waiting()
 		if err != nil || left != 0 {
-			t.Errorf("%v, %d rows were left behind", err, left)
+			t.Errorf("%v, %d rows are still waiting", err, left)
 		}
 		d.leave()
 	})

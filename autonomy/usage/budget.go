@@ -9,46 +9,45 @@ import (
 )
 
 const (
-	// typicalOutput is what is reserved for an answer whose length nothing bounds.
+	// typicalOutput is reserved for an answer without a length limit, in tokens.
 	typicalOutput = 8192
-	// leastOutput is the shortest answer that is worth a call.
+	// leastOutput is the shortest useful answer, in tokens.
 	leastOutput = 1024
 )
 
-// bid is what a call asks of the budget.
+// bid is the estimate of a call, checked against the budget.
 type bid struct {
 	info    llm.Info
 	account llm.Account
 	price   Price
 	priced  bool
 	input   int // tokens, estimated
-	output  int // tokens wanted
+	output  int // requested tokens
 }
 
-// hold is what was reserved for a call.
+// hold is the reservation of a call.
 type hold struct {
 	scopes []*scope
 	money  Micros
 	tokens int
 }
 
-// limit is one cap as it stands.
+// limit is the current state of one cap.
 type limit struct {
 	key   string // budget.daily_usd
 	agent string
 	per   string // "a day", "a month"
-	until string // when it is over: "tomorrow", "next month"
-	name  string // of the day or month
+	until string // when it resets: "tomorrow", "next month"
+	name  string // name of the day or month
 
 	money               bool
 	cap, spent, held    int64
-	firstNeed, wantNeed int64 // what the call costs at least, and with all it wants
+	firstNeed, wantNeed int64 // cost of the call with the shortest answer, and with the full one
 }
 
-// admit reserves what a call may take of every cap. It returns by how many
-// tokens the answer must be bounded, 0 for not at all. When only calls under
-// way stand in between, it waits for them; over a cap the error is a
-// llm.Budget.
+// admit reserves the maximum of a call from every cap. It returns the limit for the answer in
+// tokens, 0 for none. It waits if only reservations of running calls exceed a cap; above a cap
+// the error is an llm.Budget.
 func (b *Books) admit(ctx context.Context, q bid) (*hold, int, error) {
 	if q.account.Unattended {
 		if err := b.unattended(ctx, q); err != nil {
@@ -71,7 +70,7 @@ func (b *Books) admit(ctx context.Context, q bid) (*hold, int, error) {
 func (b *Books) unattended(ctx context.Context, q bid) error {
 	if b.rate.max < 0 {
 		return &llm.Error{
-			Kind: llm.Budget, Provider: q.info.Provider, Message: "model calls that nobody asked for are switched off",
+			Kind: llm.Budget, Provider: q.info.Provider, Message: "unattended model calls are switched off",
 			Remedy: "allow some: hob config set autonomy.calls_per_minute 10",
 		}
 	}
@@ -82,11 +81,10 @@ func (b *Books) unattended(ctx context.Context, q bid) error {
 }
 
 func stopped(ctx context.Context, info llm.Info) error {
-	return &llm.Error{Kind: llm.Interrupted, Provider: info.Provider, Message: "the model call was stopped", Err: context.Cause(ctx)}
+	return &llm.Error{Kind: llm.Interrupted, Provider: info.Provider, Message: "the model call was cancelled", Err: context.Cause(ctx)}
 }
 
-// reserve is one look at the caps; a non-nil wait says to look again when it
-// is closed.
+// reserve checks the caps once; if wait is not nil, check again when it is closed.
 func (b *Books) reserve(ctx context.Context, q bid) (h *hold, output int, wait chan struct{}, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -121,7 +119,7 @@ func (b *Books) reserve(ctx context.Context, q bid) (h *hold, output int, wait c
 	return h, output, nil, nil
 }
 
-// limits lists the caps that bind a call, with what they hold.
+// limits lists the caps that apply to a call, with their state.
 func (b *Books) limits(ctx context.Context, q bid, now time.Time) (out []limit, scopes []*scope, err error) {
 	agents := []string{""}
 	if q.account.Agent != "" {
@@ -162,7 +160,7 @@ func (l *limit) needs(q bid) {
 	}
 }
 
-// affords is how many tokens of an answer fit into what is left.
+// affords returns how many tokens of an answer fit into the rest.
 func (l *limit) affords(left int64, q bid) int {
 	if !l.money {
 		return int(left) - q.input
@@ -186,7 +184,7 @@ func (l *limit) refusal(q bid) *llm.Error {
 	}
 }
 
-// title is "the cap of $1.00 a day".
+// title formats "the cap of $1.00 a day".
 func (l *limit) title() string {
 	of := ""
 	if l.agent != "" {
@@ -202,7 +200,7 @@ func (l *limit) amount(n int64) string {
 	return fmt.Sprintf("%d tokens", n)
 }
 
-// remedy is the command that doubles the cap, or ends an agent's share of it.
+// remedy returns the command that doubles the cap, or removes an agent's share of it.
 func (l *limit) remedy() string {
 	switch {
 	case l.agent != "":
@@ -213,29 +211,29 @@ func (l *limit) remedy() string {
 	return fmt.Sprintf("hob config set budget.%s %d", l.key, 2*l.cap)
 }
 
-// once is the key under which something about a cap is said: again in the next
-// period, and when the cap is another one.
+// once returns the key of a message about a cap: it differs in the next period and for another
+// cap.
 func (l *limit) once(what string) string {
 	return fmt.Sprintf("budget:%s:%s:%s:%s:%d", what, l.agent, l.key, l.name, l.cap)
 }
 
 func (b *Books) sayReached(l limit, q bid) {
-	b.say(l.once("reached"), fmt.Sprintf("The cap of %s %s is reached (%s so far, and the next call to %s may take %s): until %s I go on with the built-in brain, or raise it with `%s`.",
+	b.say(l.once("reached"), fmt.Sprintf("The cap of %s %s is reached (%s so far, and the next call to %s may take %s): until %s I continue with the built-in brain, or raise it with `%s`.",
 		l.amount(l.cap), l.per, l.amount(l.spent), q.info.Name(), l.amount(l.firstNeed), l.until, l.remedy()))
 }
 
 func (b *Books) sayWarning(l limit, share float64) {
-	b.say(l.once("warned"), fmt.Sprintf("%.0f %% of the cap of %s %s is used (%s); when it is reached I go on with the built-in brain, unless you raise it with `%s`.",
+	b.say(l.once("warned"), fmt.Sprintf("%.0f %% of the cap of %s %s is used (%s); when it is reached I continue with the built-in brain, unless you raise it with `%s`.",
 		share*100, l.amount(l.cap), l.per, l.amount(l.spent), l.remedy()))
 }
 
 func (b *Books) sayUnknown(q bid) {
 	u := b.o.Prices().Unknown()
-	b.say("budget:unknown:"+q.info.Name(), fmt.Sprintf("I do not know what %s costs, so it counts toward your cap at a high price ($%g and $%g a million tokens in and out) until you name its price: `hob config set 'prices.\"%s\".input' 1` and the same with output.",
+	b.say("budget:unknown:"+q.info.Name(), fmt.Sprintf("I do not know the price of %s, so it counts toward your cap at a high price ($%g and $%g per million tokens in and out) until you set its price: `hob config set 'prices.\"%s\".input' 1` and the same with output.",
 		q.info.Name(), u.Input, u.Output, q.info.Name()))
 }
 
-// settle books a call that has ended and gives back what was reserved for it.
+// settle records an ended call and releases its reservation.
 func (b *Books) settle(ctx context.Context, h *hold, c *Call) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -267,17 +265,17 @@ func (b *Books) settle(ctx context.Context, h *hold, c *Call) {
 		wake(b.kick)
 		return
 	}
-	wake(b.now) // no step of a turn follows that would take it along
+	wake(b.now) // no step of a turn follows that would store it
 }
 
-// warn says once when a cap comes near.
+// warn warns once when a cap is nearly reached.
 func (b *Books) warn(ctx context.Context, c *Call) {
 	if c.Local {
 		return
 	}
 	limits, _, err := b.limits(ctx, bid{info: llm.Info{Provider: c.Provider, Model: c.Model}, account: c.Account}, time.Now())
 	if err != nil {
-		return // the next call says so
+		return // the next call repeats the check
 	}
 	for _, l := range limits {
 		at := b.o.Caps(l.agent).WarnAt

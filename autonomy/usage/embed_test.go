@@ -24,7 +24,7 @@ func (v *vectors) Embed(_ context.Context, texts []string) ([][]float32, llm.Usa
 }
 
 func TestVectorsAreBookedAndBound(t *testing.T) {
-	info := llm.Info{Provider: "p", Model: "m"} // a dollar a million tokens
+	info := llm.Info{Provider: "p", Model: "m"} // one dollar per million tokens
 	refusal := &llm.Error{Kind: llm.Unauthorized, Provider: "p", Status: 401}
 	for _, tt := range []struct {
 		name  string
@@ -40,7 +40,7 @@ func TestVectorsAreBookedAndBound(t *testing.T) {
 		{"the second is too much", info, Caps{Daily: Micros(50)}, nil, 1, 40, llm.Budget},
 		{"both are", info, Caps{DailyTokens: 10}, nil, 0, 0, llm.Budget},
 		{"on this machine", llm.Info{Provider: "ollama", Model: "x", Local: true}, Caps{Daily: 1, DailyTokens: 1}, nil, 2, 0, ""},
-		{"a refusal costs nothing", info, Caps{Daily: Dollars(1)}, refusal, 2, 0, llm.Unauthorized},
+		{"a refusal is free", info, Caps{Daily: Dollars(1)}, refusal, 2, 0, llm.Unauthorized},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d := sit(t, file(t), &desk{caps: tt.caps})

@@ -16,19 +16,19 @@ import (
 //go:embed prices.json
 var priceList []byte
 
-// Price is what a model costs, in US dollars for a million tokens. A cache
-// price of 0 means that cached tokens cost what others do.
+// Price is the price of a model in US dollars per million tokens. A cache price of 0 means that
+// cached tokens have the normal price.
 type Price struct {
 	Input      float64 `json:"input"`
 	Output     float64 `json:"output"`
 	CacheRead  float64 `json:"cache_read"`
 	CacheWrite float64 `json:"cache_write"`
-	// Long, when set, holds for calls with more than Over input tokens.
+	// Long, if set, applies to calls with more than Over input tokens.
 	Over int    `json:"over,omitempty"`
 	Long *Price `json:"long,omitempty"`
 }
 
-// Cost is what a call costs, rounded up to a millionth of a dollar.
+// Cost returns the cost of a call, rounded up to a millionth of a dollar.
 func (p Price) Cost(u llm.Usage) Micros {
 	if p.Long != nil && u.Input > p.Over {
 		return p.Long.Cost(u)
@@ -39,8 +39,8 @@ func (p Price) Cost(u llm.Usage) Micros {
 	return Micros(math.Ceil(sum - 1e-6)) // 1 $ a million tokens is 1 µ$ a token
 }
 
-// most is what a call of so many tokens costs at most: nothing of it cached
-// yet, and all of it written to the cache.
+// most returns the maximum cost of a call: no input cached yet, and all of it written to the
+// cache.
 func (p Price) most(input, output int) Micros {
 	return max(p.Cost(llm.Usage{Input: input, Output: output}), p.Cost(llm.Usage{Input: input, Output: output, CacheWrite: input}))
 }
@@ -52,18 +52,18 @@ func orElse(v, other float64) float64 {
 	return v
 }
 
-// Prices finds the price of a model: the owner's own, that of the list, or none.
+// Prices finds the price of a model: the user's own, or that of the list.
 type Prices struct {
 	asOf     string
 	unknown  Price
 	own      map[string]Price
 	vendors  map[string]map[string]Price // vendor -> model -> price
 	hosts    map[string]string           // host -> vendor
-	patterns []string                    // keys of own, the most exact first
+	patterns []string                    // keys of own, most specific first
 }
 
-// NewPrices reads the embedded list. own are the owner's prices by
-// "provider/model", where * stands for anything.
+// NewPrices reads the embedded list. own holds the user's prices by "provider/model", where *
+// matches any text.
 func NewPrices(own map[string]Price) (*Prices, error) {
 	var f struct {
 		AsOf    string                      `json:"as_of"`
@@ -72,10 +72,10 @@ func NewPrices(own map[string]Price) (*Prices, error) {
 		Models  map[string]map[string]Price `json:"models"`
 	}
 	if err := json.Unmarshal(priceList, &f); err != nil {
-		return nil, fmt.Errorf("usage: the list of prices: %w", err)
+		return nil, fmt.Errorf("usage: read price list: %w", err)
 	}
 	if f.AsOf == "" || f.Unknown.Output == 0 {
-		return nil, errors.New("usage: the list of prices has no date, or no price for unknown models")
+		return nil, errors.New("usage: the price list has no date, or no price for unknown models")
 	}
 	p := &Prices{asOf: f.AsOf, unknown: f.Unknown, own: own, vendors: f.Models, hosts: f.Hosts}
 	for k := range own {
@@ -93,7 +93,7 @@ func NewPrices(own map[string]Price) (*Prices, error) {
 	return p, nil
 }
 
-// OwnPrices are those of [prices].
+// OwnPrices returns the prices of [prices].
 func OwnPrices(list []config.Price) map[string]Price {
 	own := map[string]Price{}
 	for _, p := range list {
@@ -102,14 +102,14 @@ func OwnPrices(list []config.Price) map[string]Price {
 	return own
 }
 
-// AsOf is the day of the list, YYYY-MM-DD.
+// AsOf returns the date of the list, YYYY-MM-DD.
 func (p *Prices) AsOf() string { return p.asOf }
 
-// Unknown is the price at which models without one count toward the caps.
+// Unknown returns the price at which models without a price count toward the caps.
 func (p *Prices) Unknown() Price { return p.unknown }
 
-// Of finds the price of a model. host is where its provider answers, such as
-// "api.openai.com": a name means something only there.
+// Of finds the price of a model. host is the provider's host, such as "api.openai.com": model
+// names are only defined there.
 func (p *Prices) Of(info llm.Info, host string) (Price, bool) {
 	for _, k := range p.patterns {
 		if fits(k, info.Name()) {
@@ -120,7 +120,7 @@ func (p *Prices) Of(info llm.Info, host string) (Price, bool) {
 		return Price{}, true
 	}
 	vendor, model := p.hosts[strings.ToLower(host)], strings.ToLower(info.Model)
-	if vendor == "openrouter" { // its names hold the vendor: anthropic/claude-sonnet-4.5
+	if vendor == "openrouter" { // its names contain the vendor: anthropic/claude-sonnet-4.5
 		if strings.HasSuffix(model, ":free") {
 			return Price{}, true
 		}
@@ -129,7 +129,7 @@ func (p *Prices) Of(info llm.Info, host string) (Price, bool) {
 			model = strings.ReplaceAll(model, ".", "-")
 		}
 	}
-	model = strings.TrimPrefix(model, "models/") // as Gemini writes them
+	model = strings.TrimPrefix(model, "models/") // the form of Gemini
 	list := p.vendors[vendor]
 	if price, ok := list[model]; ok {
 		return price, true
@@ -138,9 +138,9 @@ func (p *Prices) Of(info llm.Info, host string) (Price, bool) {
 	return price, ok
 }
 
-// undated cuts the date off a name: claude-sonnet-4-20250514, gpt-4o-2024-08-06,
-// gemini-2.5-flash-preview-05-20, mistral-small-latest. Any other ending is
-// another model, with another price.
+// undated removes the date from a name: claude-sonnet-4-20250514, gpt-4o-2024-08-06,
+// gemini-2.5-flash-preview-05-20, mistral-small-latest. Any other suffix is a different model
+// with its own price.
 func undated(model string) string {
 	for {
 		i := strings.LastIndexByte(model, '-')
@@ -160,7 +160,7 @@ func digits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// fits matches a pattern in which * stands for anything.
+// fits matches a pattern in which * matches any text.
 func fits(pattern, name string) bool {
 	first, rest, star := strings.Cut(pattern, "*")
 	if !star {

@@ -42,12 +42,12 @@ func TestPriceOfAModel(t *testing.T) {
 		{"through a router", "or", "openai/gpt-5-mini", "openrouter.ai", false, 0.25, true},
 		{"through a router with dots", "or", "anthropic/claude-3.7-sonnet", "openrouter.ai", false, 3, true},
 		{"free at a router", "or", "meta/llama-9:free", "openrouter.ai", false, 0, true},
-		{"whatever a router takes", "or", "openrouter/auto", "openrouter.ai", false, 0, false},
+		{"any model of a router", "or", "openrouter/auto", "openrouter.ai", false, 0, false},
 		{"on this machine", "ollama", "llama3.2", "127.0.0.1", true, 0, true},
 		{"the owner's", "work", "special", "api.openai.com", false, 1, true},
-		{"the owner's for all of a provider", "work", "gpt-4o", "api.openai.com", false, 7, true},
-		{"the owner's before the list", "anthropic", "claude-haiku-4-5", "api.anthropic.com", false, 0.5, true},
-		{"the owner's free server", "lan", "qwen", "192.168.1.5", false, 0, true},
+		{"the user's price for all models of a provider", "work", "gpt-4o", "api.openai.com", false, 7, true},
+		{"the user's price before the list", "anthropic", "claude-haiku-4-5", "api.anthropic.com", false, 0.5, true},
+		{"the user's free server", "lan", "qwen", "192.168.1.5", false, 0, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, ok := p.Of(llm.Info{Provider: tt.provider, Model: tt.model, Local: tt.local}, tt.host)
@@ -80,7 +80,7 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// The list is data: nobody checks it but this test.
+// The price list is data; only this test checks it.
 func TestPriceList(t *testing.T) {
 	p := prices(t, nil)
 	day, err := time.Parse(time.DateOnly, p.AsOf())
@@ -96,7 +96,7 @@ func TestPriceList(t *testing.T) {
 				t.Errorf("%s/%s costs %s?", v, name, b)
 			}
 			if undated(name) != name && models[undated(name)] == (Price{}) {
-				t.Errorf("%s/%s is found by its name alone, and not with a date", v, name)
+				t.Errorf("%s/%s is found only by its name, not with a date", v, name)
 			}
 		}
 	}
@@ -115,7 +115,7 @@ func TestMoneyForPeople(t *testing.T) {
 	}
 }
 
-// A day of the owner's calendar has 23, 24 or 25 hours.
+// A day of the user's calendar has 23, 24 or 25 hours.
 func TestCalendar(t *testing.T) {
 	for _, tt := range []struct {
 		name, zone, at, day, from string
@@ -139,7 +139,7 @@ func TestCalendar(t *testing.T) {
 				t.Errorf("%s from %s, want %s from %s", day, from.UTC().Format(time.RFC3339), tt.day, tt.from)
 			}
 			if again, _ := dayOf(from, zone); again != day {
-				t.Errorf("the first instant of %s lies in %s", day, again)
+				t.Errorf("the first instant of %s is in %s", day, again)
 			}
 		})
 	}

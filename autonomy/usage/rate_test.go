@@ -11,9 +11,9 @@ func TestLimiter(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	r := limiter{max: 3}
 	steps := []struct {
-		after time.Duration // since the beginning
+		after time.Duration // since the start
 		ok    bool
-		back  time.Duration // when to come back, since the beginning
+		back  time.Duration // when to retry, since the start
 	}{
 		{0, true, 0},
 		{10 * time.Second, true, 0},
@@ -30,7 +30,7 @@ func TestLimiter(t *testing.T) {
 	for i, s := range steps {
 		ok, back := r.take(at.Add(s.after))
 		if ok != s.ok || (!ok && !back.Equal(at.Add(s.back))) {
-			t.Errorf("step %d at %v: %v, come back at %v", i, s.after, ok, back.Sub(at))
+			t.Errorf("step %d at %v: %v, retry at %v", i, s.after, ok, back.Sub(at))
 		}
 	}
 	if ok, back := (&limiter{max: -1}).take(at); ok || !back.After(at) {

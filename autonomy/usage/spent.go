@@ -8,18 +8,18 @@ import (
 	"hob/knowledge/store"
 )
 
-// scope is what one agent, or all together, took of the present day and month.
+// scope is the usage of one agent, or of all, in the current day and month.
 type scope struct {
 	day, month         string
 	dayMoney, mthMoney Micros
 	dayTokens          int
-	heldMoney          Micros // reserved by calls under way
+	heldMoney          Micros // reserved by running calls
 	heldTokens         int
 }
 
-// scope returns the sums of an agent as of now. b.mu is held. They are kept in
-// memory and read from the store when the day or month is another one: after a
-// start, at midnight, and when somebody set the clock or moved to another zone.
+// scope returns the current sums of an agent. The caller holds b.mu. The sums are cached, and
+// read from the store in another day or month: after a start, at midnight, and after a change
+// of the clock or the zone.
 func (b *Books) scope(ctx context.Context, agent string, now time.Time) (*scope, error) {
 	zone := b.o.Zone()
 	day, dayFrom := dayOf(now, zone)
@@ -45,8 +45,8 @@ func (b *Books) scope(ctx context.Context, agent string, now time.Time) (*scope,
 	return s, nil
 }
 
-// read sums up what is stored. What waits in memory may be stored meanwhile, so
-// the caller holds b.mu, and rows that wait are left out here.
+// read sums up the stored rows. Waiting rows may be stored concurrently, so the caller holds
+// b.mu, and they are skipped here.
 func (b *Books) read(ctx context.Context, agent string, month, day time.Time, s *scope) error {
 	waits := map[string]bool{}
 	for _, c := range b.pending {
@@ -55,7 +55,7 @@ func (b *Books) read(ctx context.Context, agent string, month, day time.Time, s 
 	rows, err := b.db.Read().QueryContext(ctx, `SELECT id, at, counted, CASE local WHEN 0 THEN input + output ELSE 0 END FROM model_calls WHERE at >= ? AND (? = '' OR agent = ?)`,
 		store.Millis(month), agent, agent)
 	if err != nil {
-		return fmt.Errorf("usage: what was spent so far cannot be read: %w", err)
+		return fmt.Errorf("usage: read past usage: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -63,7 +63,7 @@ func (b *Books) read(ctx context.Context, agent string, month, day time.Time, s 
 		var at, counted int64
 		var tokens int
 		if err := rows.Scan(&id, &at, &counted, &tokens); err != nil {
-			return fmt.Errorf("usage: what was spent so far cannot be read: %w", err)
+			return fmt.Errorf("usage: read past usage: %w", err)
 		}
 		if waits[id] {
 			continue
@@ -77,7 +77,7 @@ func (b *Books) read(ctx context.Context, agent string, month, day time.Time, s 
 	return rows.Err()
 }
 
-// add takes a call into the sums.
+// add adds a call to the sums.
 func (s *scope) add(c *Call, day, month time.Time) {
 	if !c.At.Before(month) {
 		s.mthMoney += c.Counted

@@ -1,14 +1,12 @@
-// Package calendar is the kind of watcher that tells before an event of the
-// owner's calendars starts, and when one is changed, moved or cancelled.
+// Package calendar is the kind of watcher that fires before an event of the user's calendars
+// starts, and when an event is changed, moved or cancelled.
 //
-// It is asked again and again by the manager's poller. Its cursor holds what lies
-// ahead as it was last seen; what differs is news. The moment at which the next
-// event has to be told is when it wants to be polled again: so it looks at the
-// calendar right before it speaks, and an event that was moved a minute ago is
-// told at its new time only.
+// It is a polled kind. Its cursor holds the upcoming events as last read; differences fire. It
+// requests a poll at the time of the next reminder, so that it reads the calendar right before
+// it fires, and an event that was moved a minute ago fires only at its new time.
 //
-// An event is known by its UID, and an occurrence of a recurring one besides by
-// the time that its rule gives it, which a move does not change.
+// An event is identified by its UID, and an occurrence of a recurring event also by the
+// original time from its rule, which a move does not change.
 package calendar
 
 import (
@@ -24,10 +22,10 @@ import (
 	"hob/watchers"
 )
 
-// Kind is the kind's name.
+// Kind is the name of the kind.
 const Kind = "calendar"
 
-// What a watcher can tell.
+// Values of Tell.
 const (
 	starts    = "starts"
 	added     = "added"
@@ -38,16 +36,16 @@ const (
 
 func allNews() []string { return []string{starts, changed, moved, cancelled} }
 
-// The defaults and bounds of a configuration.
+// Defaults and limits of a configuration.
 const (
 	usualLead    = 15 * time.Minute
 	longestLead  = 7 * 24 * time.Hour
 	maxLeads     = 5
-	usualMorning = "08:00" // when whole days are told
+	usualMorning = "08:00" // time at which all-day events fire
 	every        = 5 * time.Minute
 )
 
-// Driver makes calendar watchers.
+// Driver creates calendar watchers.
 type Driver struct{}
 
 // New returns the driver.
@@ -56,7 +54,7 @@ func New() *Driver { return &Driver{} }
 // Kind implements watchers.Driver.
 func (*Driver) Kind() string { return Kind }
 
-// Migrations implements watchers.Driver: the manager keeps the cursor.
+// Migrations implements watchers.Driver: the manager stores the cursor.
 func (*Driver) Migrations() []store.Set { return nil }
 
 // New implements watchers.Driver.
@@ -72,17 +70,17 @@ func (*Driver) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
 	return &watch{settings: s, account: a, zone: deps.Zone, log: deps.Log}, nil
 }
 
-// config is what the owner or a tool gives.
+// config is the configuration of a watcher.
 type config struct {
-	Account   string   `json:"account,omitempty"`   // [accounts.NAME]; needed when there are several
+	Account   string   `json:"account,omitempty"`   // [accounts.NAME]; required if there are several
 	Calendars []string `json:"calendars,omitempty"` // their names; default all
 	Tell      []string `json:"tell,omitempty"`      // starts, added, changed, moved, cancelled; default all but added
 	Before    []string `json:"before,omitempty"`    // how long before an event starts; default 15m
-	Words     []string `json:"words,omitempty"`     // all of these are in its title, place or notes
-	Morning   string   `json:"morning,omitempty"`   // when an event of a whole day is told, on that day; default 08:00
+	Words     []string `json:"words,omitempty"`     // all of these occur in the title, location or notes
+	Morning   string   `json:"morning,omitempty"`   // time on the day at which an all-day event fires; default 08:00
 }
 
-// settings is a checked configuration.
+// settings is a validated configuration.
 type settings struct {
 	account   string
 	calendars []string
@@ -102,7 +100,7 @@ func parse(raw json.RawMessage) (settings, error) {
 	s := settings{account: strings.TrimSpace(c.Account), calendars: c.Calendars, words: c.Words, tell: c.Tell}
 	for _, w := range c.Tell {
 		if !slices.Contains(append(allNews(), added), w) {
-			return s, fmt.Errorf("calendar: unknown %q in tell; there are %s, %s", w, strings.Join(allNews(), ", "), added)
+			return s, fmt.Errorf("calendar: unknown %q in tell; use %s, %s", w, strings.Join(allNews(), ", "), added)
 		}
 	}
 	if len(s.tell) == 0 {
@@ -113,7 +111,7 @@ func parse(raw json.RawMessage) (settings, error) {
 	}
 	for _, w := range slices.Concat(c.Calendars, c.Words) {
 		if strings.TrimSpace(w) == "" || pim.Line(w, 200) != w {
-			return s, fmt.Errorf("calendar: calendars and words are texts of at most 200 characters on one line")
+			return s, fmt.Errorf("calendar: calendars and words must be strings of at most 200 characters on one line")
 		}
 	}
 	if len(c.Before) == 0 {
@@ -125,7 +123,7 @@ func parse(raw json.RawMessage) (settings, error) {
 	for _, b := range c.Before {
 		d, err := duration(b)
 		if err != nil || d < 0 || d > longestLead {
-			return s, fmt.Errorf(`calendar: before holds times such as "15m", "2h" or "1d", at most 7d, not %q`, b)
+			return s, fmt.Errorf(`calendar: before must hold times such as "15m", "2h" or "1d", at most 7d, not %q`, b)
 		}
 		s.before = append(s.before, d)
 	}
@@ -136,13 +134,13 @@ func parse(raw json.RawMessage) (settings, error) {
 	}
 	m, err := time.Parse("15:04", c.Morning)
 	if err != nil {
-		return s, fmt.Errorf(`calendar: morning is a time of day such as "08:00", not %q`, c.Morning)
+		return s, fmt.Errorf(`calendar: morning must be a time of day such as "08:00", not %q`, c.Morning)
 	}
 	s.morning = time.Duration(m.Hour())*time.Hour + time.Duration(m.Minute())*time.Minute
 	return s, nil
 }
 
-// duration reads "15m", "2h", "1h30m" and "1d".
+// duration parses "15m", "2h", "1h30m" and "1d".
 func duration(s string) (time.Duration, error) {
 	s = strings.TrimSpace(s)
 	if days, ok := strings.CutSuffix(s, "d"); ok {
@@ -193,7 +191,7 @@ func join(words []string) string {
 	return strings.Join(words, "")
 }
 
-// plain writes a time for people: "15 minutes", "2 hours".
+// plain formats a duration for people: "15 minutes", "2 hours".
 func plain(d time.Duration) string {
 	unit := func(n int64, word string) string {
 		if n == 1 {

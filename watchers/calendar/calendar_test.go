@@ -25,10 +25,10 @@ func configured(a pim.Account) func(string, string) (pim.Account, error) {
 	}
 }
 
-// utc writes a time for an event.
+// utc formats a time for an event.
 func utc(t time.Time) string { return t.UTC().Format("20060102T150405Z") }
 
-// world is a manager over a radicale, in which the watcher looks often.
+// world is a manager with a Radicale server, which the watcher polls often.
 type world struct {
 	t    *testing.T
 	r    *pimtest.Radicale
@@ -65,7 +65,7 @@ func (w *world) texts() (out []string) {
 	return out
 }
 
-// tells waits until something is told that begins so.
+// tells waits for a notice with this prefix.
 func (w *world) tells(begins string) {
 	w.t.Helper()
 	watcherstest.Eventually(w.t, begins+": "+fmt.Sprint(w.texts()), func() bool {
@@ -73,7 +73,7 @@ func (w *world) tells(begins string) {
 	})
 }
 
-// looked waits until the watcher has looked again, twice.
+// looked waits until the watcher has polled twice.
 func (w *world) looked(s watchers.Spec, r *pimtest.Radicale) {
 	w.t.Helper()
 	n := r.Requests()
@@ -130,7 +130,7 @@ func TestWhatIsTold(t *testing.T) {
 	w.tells("Call starts in 10 minutes (")
 	w.looked(s, r)
 	if got := w.texts(); len(got) != 1 {
-		t.Fatalf("what was there before is told: %v", got)
+		t.Fatalf("events from before the start fired: %v", got)
 	}
 	r.Put("Work", "old", "SUMMARY:Old one\nDTSTART:"+utc(day.Add(2*time.Hour))+"\nDTEND:"+utc(day.Add(3*time.Hour)))
 	w.tells("Old one was moved to ")
@@ -144,7 +144,7 @@ func TestWhatIsTold(t *testing.T) {
 	w.tells("Standup was ")
 	r.Put("Work", "new", "SUMMARY:Lunch\nDTSTART:"+utc(day))
 	w.tells("New in your calendar: Lunch")
-	r.Put("Work", "soon", "SUMMARY:Call\nDTSTART:"+utc(now.Add(13*time.Minute))) // told anew, at its real start
+	r.Put("Work", "soon", "SUMMARY:Call\nDTSTART:"+utc(now.Add(13*time.Minute))) // fires again, at its real start
 	w.tells("Call was moved to")
 	w.tells("Call starts in 1") // both
 	w.stop()
@@ -156,7 +156,7 @@ func TestWhatIsTold(t *testing.T) {
 	w.looked(s, r)
 	for text, n := range map[string]int{"Call starts": 2, "Call was moved": 1, "Party": 1, "Lunch was cancelled": 1, "New name": 1, "Old one": 1} {
 		if got := len(slices.DeleteFunc(w.texts(), func(s string) bool { return !strings.HasPrefix(s, text) })); got != n {
-			t.Errorf("%q is told %d times, want %d: %v", text, got, n, w.texts())
+			t.Errorf("%q fired %d times, want %d: %v", text, got, n, w.texts())
 		}
 	}
 	if n := len(w.texts()); n > 13 {

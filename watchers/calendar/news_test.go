@@ -79,8 +79,8 @@ func TestSoon(t *testing.T) {
 	}
 }
 
-// TestAnotherZone: who travels is told nothing of events that only look another
-// way, and a whole day stays the day it is.
+// TestAnotherZone: a change of the zone fires nothing if only the display changes, and an
+// all-day event stays on its day.
 func TestAnotherZone(t *testing.T) {
 	berlin, tokyo := place(t, "Europe/Berlin"), place(t, "Asia/Tokyo")
 	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
@@ -93,7 +93,7 @@ func TestAnotherZone(t *testing.T) {
 			{UID: "3", Title: "Alarm", Calendar: "Work", Start: floating, End: floating, Floating: true},
 		}}
 	}
-	raw, err := json.Marshal(in(berlin)) // as it comes out of the database
+	raw, err := json.Marshal(in(berlin)) // as read from the database
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestDifferences(t *testing.T) {
 		{"no longer within sight", look(16, one("1", "", 15)), look(14), ""},
 		{"gone", look(14, one("1", "", 3)), look(14), "Standup was cancelled (on Tue 3 Nov at 09:00)"},
 		{"over, and gone", cursor{To: at(14), Calendars: []seen{{Name: "Work"}}, Events: []pim.Event{one("1", "", 1)}}, look(14), ""},
-		{"a calendar that is not looked into any more", look(14, one("1", "", 3)), cursor{To: at(14)}, ""},
+		{"a calendar that is no longer watched", look(14, one("1", "", 3)), cursor{To: at(14)}, ""},
 		{"moved", look(14, one("1", "", 3)), look(14, one("1", "", 4)), "Standup was moved to Wed 4 Nov at 09:00 (it was on Tue 3 Nov at 09:00)"},
 		{"a whole series moved", look(14, series(0)...), look(14, series(1)...), "Standup was moved to tomorrow at 10:00 (it was tomorrow at 09:00)"},
 		{"it recurs from now on", look(14, one("1", "", 3)), look(14, one("1", "20261103T090000Z", 3)), ""},
@@ -158,8 +158,8 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// TestRemindersWithoutTheServer: what is known to start is told although nobody
-// answers, and the watcher wants to be asked at the time of the next.
+// TestRemindersWithoutTheServer: known events fire although the server does not answer, and the
+// watcher requests a poll at the time of the next one.
 func TestRemindersWithoutTheServer(t *testing.T) {
 	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "36000")
@@ -196,8 +196,8 @@ func TestRemindersWithoutTheServer(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeReadIsNotGone: an answer that is not whole cancels nothing, and
-// makes nothing new once it is whole again. What is gone from a whole one is told.
+// TestWhatCannotBeReadIsNotGone: an incomplete answer cancels no event, and adds none once the
+// answer is complete again. Events missing in a complete answer fire as cancelled.
 func TestWhatCannotBeReadIsNotGone(t *testing.T) {
 	now := time.Now()
 	event := func(name, uid, data string) string {
@@ -211,10 +211,10 @@ func TestWhatCannotBeReadIsNotGone(t *testing.T) {
 		name, answer, want string
 	}{
 		{"only a part", a + "<response><href>/cal/</href><status>HTTP/1.1 507 Insufficient Storage</status></response>", ""},
-		{"one that is not given", a + c + "<response><href>/cal/b.ics</href><status>HTTP/1.1 404 Not Found</status></response>", ""},
+		{"an event that is not listed", a + c + "<response><href>/cal/b.ics</href><status>HTTP/1.1 404 Not Found</status></response>", ""},
 		{"one that fails", a + c + "<response><href>/cal/b.ics</href><propstat><status>HTTP/1.1 500 Oops</status><prop><c:calendar-data/></prop></propstat></response>", ""},
-		{"one that cannot be read", a + c + event("b", "b", "SUMMARY:Party\nDTSTART:soon"), ""},
-		{"one that cannot be read, and one is gone", a + event("b", "b", "SUMMARY:Party\nDTSTART:soon"), "Lunch was cancelled"},
+		{"an event that cannot be read", a + c + event("b", "b", "SUMMARY:Party\nDTSTART:soon"), ""},
+		{"an event that cannot be read, and another that was deleted", a + event("b", "b", "SUMMARY:Party\nDTSTART:soon"), "Lunch was cancelled"},
 		{"one is gone", a + c + "<response><href>/cal/</href><propstat><status>HTTP/1.1 404 Not Found</status><prop><c:calendar-data/></prop></propstat></response>", "Party was cancelled"},
 	}
 	for _, tt := range tests {
@@ -255,7 +255,7 @@ func TestWhatCannotBeReadIsNotGone(t *testing.T) {
 	}
 }
 
-// TestTheDayTheClocksChange: a whole day is told at eight on the wall, though its
+// TestTheDayTheClocksChange: an all-day event fires at 8:00 wall-clock time, though its
 // midnight had another offset.
 func TestTheDayTheClocksChange(t *testing.T) {
 	berlin := place(t, "Europe/Berlin")

@@ -19,14 +19,14 @@ import (
 	"hob/watchers"
 )
 
-// horizon is how far ahead changes are noticed, and behind how far an event that
-// goes on is remembered.
+// horizon is how far ahead changes are detected, and behind how long an event in progress is
+// remembered.
 const (
 	horizon = 14 * 24 * time.Hour
 	behind  = 24 * time.Hour
 )
 
-// The bounds of what the cursor holds.
+// Limits of the cursor's contents.
 const (
 	maxEvents = 300
 	maxNotes  = 500 // characters
@@ -46,29 +46,29 @@ func (*watch) Every() time.Duration { return every }
 // Group implements watchers.Grouped.
 func (w *watch) Group() string { return "caldav:" + w.account.Name }
 
-// cursor is what was last seen.
+// cursor is the state between polls.
 type cursor struct {
-	// To is how far ahead it looked, and Zone from where.
+	// To is the end of the range that was read, and Zone the zone used.
 	To   time.Time `json:"to"`
 	Zone string    `json:"zone"`
-	// Calendars are those that it looked into, as they were.
+	// Calendars are the calendars that were read, with their state.
 	Calendars []seen      `json:"calendars"`
 	Events    []pim.Event `json:"events"`
 
-	passed []watchers.Passed // what was read and not asked for
+	passed []watchers.Passed // read events that do not match the conditions
 }
 
-// seen is a calendar as it was.
+// seen is the last known state of a calendar.
 type seen struct {
 	Path  string `json:"path"`
 	Name  string `json:"name"`
 	Token string `json:"token,omitempty"`
-	// Partial: not all of it could be read, so that it is read again.
+	// Partial: some events could not be read, so the calendar is read again.
 	Partial bool `json:"partial,omitempty"`
 }
 
-// whenOf tells a moved event from one that only shows another time because the
-// owner is in another zone now.
+// whenOf returns a form of an event's time that a move changes, but not a change of the user's
+// zone.
 func whenOf(e pim.Event) string {
 	const form = "2006-01-02T15:04:05"
 	if e.Floating {
@@ -87,7 +87,7 @@ func (w *watch) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, 
 	var was *cursor
 	if p.Cursor != nil {
 		if err := json.Unmarshal(p.Cursor, &was); err != nil {
-			return watchers.Found{}, fmt.Errorf("calendar: its progress cannot be read: %w", err)
+			return watchers.Found{}, fmt.Errorf("calendar: parse progress: %w", err)
 		}
 	}
 	is, err := w.read(ctx, was, now)
@@ -107,16 +107,16 @@ func (w *watch) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, 
 	return found, err
 }
 
-// blind tells what is known to start soon although the server cannot be asked.
+// blind announces known events that start soon although the server cannot be reached.
 func (w *watch) blind(was *cursor, p watchers.Progress, cause error) (f watchers.Found, err error) {
 	if was != nil && w.tells(starts) {
-		f.Signals, f.Wake = w.soon(was.Events, p, time.Now()) // asking may have taken long
+		f.Signals, f.Wake = w.soon(was.Events, p, time.Now()) // the failed request may have taken long
 	}
 	return f, reason(cause, f.Wake)
 }
 
-// reason gives the manager what an error says: the time that a server asked for,
-// but not beyond wake, or that there is no network.
+// reason converts an error for the manager: the delay that a server requests, but not beyond
+// wake, or a missing network.
 func reason(err error, wake time.Time) error {
 	if b, is := errors.AsType[*pim.BusyError](err); is {
 		until := b.Until
@@ -132,8 +132,8 @@ func reason(err error, wake time.Time) error {
 	return err
 }
 
-// read returns what the calendars hold around now, in order. What has not changed
-// since is not asked for again.
+// read returns the current events of the calendars in order. Unchanged calendars are not
+// downloaded again.
 func (w *watch) read(ctx context.Context, was *cursor, now time.Time) (is cursor, err error) {
 	c, err := caldav.Open(ctx, w.account)
 	if err != nil {
@@ -165,7 +165,7 @@ func (w *watch) read(ctx context.Context, was *cursor, now time.Time) (is cursor
 		part, partial := errors.AsType[*caldav.PartialError](err)
 		switch {
 		case partial:
-			w.log.WarnContext(ctx, "some events cannot be read", "calendar", cal.Name, "err", err)
+			w.log.WarnContext(ctx, "some events not read", "calendar", cal.Name, "err", err)
 			is.Calendars[i].Partial = true
 			some = append(some, was.missing(cal.Name, part, some)...)
 		case err != nil:
@@ -178,7 +178,7 @@ func (w *watch) read(ctx context.Context, was *cursor, now time.Time) (is cursor
 			}
 			is.passed = append(is.passed, watchers.Passed{
 				Rule: watchers.RuleCondition, Key: "other:" + e.UID + ":" + e.Occurrence, Text: e.Title, At: e.Start,
-				Why: "it has not all of the words you asked for: " + strings.Join(w.words, ", "),
+				Why: "it does not contain all of the requested words: " + strings.Join(w.words, ", "),
 			})
 		}
 	}
@@ -190,8 +190,8 @@ func (w *watch) read(ctx context.Context, was *cursor, now time.Time) (is cursor
 	return is, nil
 }
 
-// missing are the events of a calendar that were there and may be there still,
-// though they could not be read: they stay as they were.
+// missing returns the former events of a calendar that could not be read and may still exist:
+// they stay unchanged.
 func (c *cursor) missing(calendar string, part *caldav.PartialError, is []pim.Event) (out []pim.Event) {
 	if c == nil {
 		return nil
@@ -205,7 +205,7 @@ func (c *cursor) missing(calendar string, part *caldav.PartialError, is []pim.Ev
 	return out
 }
 
-// short is an event as the cursor keeps it.
+// short returns the form of an event that the cursor stores.
 func short(e pim.Event) pim.Event {
 	if r := []rune(e.Notes); len(r) > maxNotes {
 		e.Notes = string(r[:maxNotes])
@@ -214,7 +214,7 @@ func short(e pim.Event) pim.Event {
 	return e
 }
 
-// chosen are the calendars that the owner named.
+// chosen returns the configured calendars.
 func (w *watch) chosen(all []pim.Calendar) (out []pim.Calendar, err error) {
 	if len(w.calendars) == 0 {
 		return all, nil
@@ -226,7 +226,7 @@ func (w *watch) chosen(all []pim.Calendar) (out []pim.Calendar, err error) {
 	for _, want := range w.calendars {
 		i := slices.IndexFunc(all, func(c pim.Calendar) bool { return phrase.Same(c.Name, want) || c.Name == want })
 		if i < 0 {
-			return nil, fmt.Errorf("calendar: %w: the calendar %q; there are %s", pim.ErrNoFolder, want, pim.Line(strings.Join(names, ", "), 300))
+			return nil, fmt.Errorf("calendar: %w: the calendar %q; choose from %s", pim.ErrNoFolder, want, pim.Line(strings.Join(names, ", "), 300))
 		}
 		out = append(out, all[i])
 	}

@@ -1,10 +1,10 @@
-// Package cron is the kind of watcher that fires again and again: by a cron
-// text of five fields, at wall-clock times of the owner's zone, or at a fixed
-// interval of real time. The manager keeps the clock, stores what fired and
-// decides about missed times; this package only says when the next one is.
+// Package cron is the kind of watcher that fires repeatedly: by a cron expression of five
+// fields, at wall-clock times of the user's zone, or at a fixed interval of real time. The
+// manager keeps the clock, stores firings and handles missed times; this package only computes
+// the next time.
 //
-// The text is parsed by robfig/cron, whose own Next skips or doubles times when
-// the clocks change; Next here does not: see schedule.
+// robfig/cron parses the expression. Its own Next skips or repeats times when the clocks
+// change; Next here does not: see schedule.
 package cron
 
 import (
@@ -14,31 +14,31 @@ import (
 	"slices"
 	"strings"
 	"time"
-	_ "time/tzdata" // schedules name zones, and Windows and small containers have no database of them
+	_ "time/tzdata" // schedules name zones; Windows and small containers have no zone database
 
 	"hob/knowledge/store"
 	"hob/platform/when"
 	"hob/watchers"
 )
 
-// Kind is the kind's name.
+// Kind is the name of the kind.
 const Kind = "cron"
 
 // shortest is the smallest interval between two runs.
 const shortest = time.Second
 
-// config is what the owner or a tool gives: exactly one of Cron and Interval.
+// config is the configuration of a watcher: exactly one of Cron and Interval.
 type config struct {
-	Cron     string `json:"cron,omitempty"`     // five fields, or @daily and the like
+	Cron     string `json:"cron,omitempty"`     // five fields, or a descriptor such as @daily
 	Interval string `json:"interval,omitempty"` // such as "90m"
-	Anchor   string `json:"anchor,omitempty"`   // RFC 3339; the interval's first time (default: one interval after creation)
-	TZ       string `json:"tz,omitempty"`       // IANA zone of Cron (default: the owner's, wherever they are)
-	// Except are days on which it does not fire: "12-24" of each year, "2026-12-24"
-	// of one, and when.DaysOff.
+	Anchor   string `json:"anchor,omitempty"`   // RFC 3339; the first time of the interval (default: one interval after creation)
+	TZ       string `json:"tz,omitempty"`       // IANA zone of Cron (default: the user's current zone)
+	// Except lists days on which it does not fire: "12-24" of each year, "2026-12-24" of one
+	// year, and when.DaysOff.
 	Except []string `json:"except,omitempty"`
 }
 
-// Driver makes cron watchers.
+// Driver creates cron watchers.
 type Driver struct{}
 
 // New returns the driver.
@@ -92,11 +92,11 @@ func (*Driver) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
 	return spared{made, p.except, zone, deps.DayOff}, nil
 }
 
-// parsed is a checked configuration.
+// parsed is a validated configuration.
 type parsed struct {
 	every when.Every
-	lines []*fields      // none for an interval
-	zone  *time.Location // nil for the owner's
+	lines []*fields      // empty for an interval
+	zone  *time.Location // nil for the user's zone
 
 	except []string
 }
@@ -116,15 +116,15 @@ func parse(raw json.RawMessage, created time.Time) (parsed, error) {
 	case err != nil:
 		return parsed{}, err
 	case (c.Cron == "") == (c.Interval == ""):
-		return parsed{}, errors.New(`cron: give exactly one of "cron" (such as "0 8 * * 1-5") and "interval" (such as "90m")`)
+		return parsed{}, errors.New(`cron: give either "cron" (such as "0 8 * * 1-5") or "interval" (such as "90m")`)
 	case isInterval:
 		p.every = when.Every{Interval: d, Anchor: created, Except: except}
 		if c.TZ != "" {
-			return parsed{}, errors.New(`cron: an interval has no "tz"; its zone is the owner's`)
+			return parsed{}, errors.New(`cron: "tz" does not apply to an interval; it uses the user's zone`)
 		}
 		return p, c.anchor(&p.every.Anchor)
 	case c.Anchor != "":
-		return parsed{}, errors.New(`cron: "anchor" belongs to "interval"`)
+		return parsed{}, errors.New(`cron: "anchor" applies only to "interval"`)
 	}
 	if p.lines, p.every.Cron, err = parseText(c.Cron); err != nil {
 		return parsed{}, err
@@ -137,7 +137,7 @@ func parse(raw json.RawMessage, created time.Time) (parsed, error) {
 	return p, nil
 }
 
-// interval reads "interval", and "@every 90m" as the same.
+// interval parses "interval"; "@every 90m" in Cron means the same.
 func (c config) interval() (time.Duration, bool, error) {
 	text := c.Interval
 	if rest, ok := cutEvery(c.Cron); ok {
@@ -168,9 +168,8 @@ func (c config) anchor(to *time.Time) error {
 	return nil
 }
 
-// interval fires at its anchor and every so much time after it: real time, but
-// whole days are days of the calendar, so that "every other day at 9" stays at
-// 9 when the clocks change.
+// interval fires at its anchor and after each further interval. It counts real time, but whole
+// days are calendar days, so that "every other day at 9" stays at 9 when the clocks change.
 type interval struct {
 	every when.Every
 	zone  func() *time.Location
@@ -200,12 +199,11 @@ func (i interval) Carry(at time.Time, from, to *time.Location) (time.Time, bool)
 	return wallIn(at.In(from), to), true
 }
 
-// onWall reports whether an anchor is a time on the owner's wall, and not an
-// instant in UTC.
+// onWall reports whether an anchor is a wall-clock time of the user, and not an instant in UTC.
 func onWall(anchor time.Time) bool { return anchor.Location() != time.UTC }
 
-// wallIn reads an anchor in the owner's zone of today: what the clock on the
-// wall showed stays, wherever the owner is. An anchor in UTC is an instant.
+// wallIn converts an anchor to the user's current zone and keeps its wall-clock time. An anchor
+// in UTC is an instant.
 func wallIn(anchor time.Time, loc *time.Location) time.Time {
 	if !onWall(anchor) {
 		return anchor.In(loc)

@@ -11,40 +11,40 @@ import (
 	"hob/watchers"
 )
 
-// maxExcept bounds the days that a schedule leaves out.
+// maxExcept limits the days that a schedule excludes.
 const maxExcept = 100
 
-// errNoDaysOff says what makes days off known.
-var errNoDaysOff = errors.New(`cron: which days you have off is not known; name a calendar file with them: hob config set autonomy.days_off '["~/holidays.ics"]'`)
+// errNoDaysOff explains how to configure days off.
+var errNoDaysOff = errors.New(`cron: days off are not configured; name a calendar file with them: hob config set autonomy.days_off '["~/holidays.ics"]'`)
 
 func checkExcept(list []string) error {
 	if len(list) > maxExcept {
-		return fmt.Errorf(`cron: "except" may have %d days`, maxExcept)
+		return fmt.Errorf(`cron: "except" may have at most %d days`, maxExcept)
 	}
 	for _, e := range list {
 		if e != when.DaysOff && !when.ExceptDate(e) {
-			return fmt.Errorf(`cron: "except" has %q; it is a day of each year ("12-24"), of one ("2026-12-24"), or %q`, strings.ToValidUTF8(e, "?"), when.DaysOff)
+			return fmt.Errorf(`cron: "except" has %q; use a day of each year ("12-24"), of one year ("2026-12-24"), or %q`, strings.ToValidUTF8(e, "?"), when.DaysOff)
 		}
 	}
 	return nil
 }
 
-// lasting is a schedule that can be carried to another zone.
+// lasting is a schedule that can be converted to another zone.
 type lasting interface {
 	watchers.Timed
 	watchers.Carrier
 }
 
-// spared leaves some days out of a schedule.
+// spared excludes some days from a schedule.
 type spared struct {
 	lasting
 	except []string
 	zone   func() *time.Location
-	off    func(day time.Time) bool // the owner's days off
+	off    func(day time.Time) bool // the user's days off
 }
 
-// mostSpared bounds how many days in a row are left out: a schedule of nothing else
-// has no next time.
+// mostSpared limits the consecutive excluded occurrences: if all are excluded, there is no next
+// time.
 const mostSpared = 1500
 
 // Next implements watchers.Timed.
@@ -60,7 +60,7 @@ func (s spared) Next(t time.Time) (time.Time, bool) {
 		}
 		y, m, d := day.Date()
 		t = time.Date(y, m, d+1, 0, 0, 0, 0, day.Location()).Add(-time.Nanosecond)
-		if t.Before(next) { // a day that the clocks end twice
+		if t.Before(next) { // a day that ends twice because of a clock change
 			t = next
 		}
 	}

@@ -9,45 +9,45 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// lastYear is the last year in which anything fires.
+// lastYear is the last year of a possible occurrence.
 const lastYear = 9998
 
-// maxText bounds a cron text, in bytes.
+// maxText limits a cron expression, in bytes.
 const maxText = 2000
 
-// fields is a parsed cron text, free of any zone.
+// fields is a parsed cron expression, independent of any zone.
 type fields struct {
 	text string // five fields, Sunday as 0
 	spec *cron.SpecSchedule
-	// everyHour: the hour field admits every hour, so that the schedule means
-	// "each hour" and not certain times of the day.
+	// everyHour is set if the hour field matches every hour: the schedule then follows real
+	// time instead of certain times of the day.
 	everyHour bool
 	lastDom   bool  // only the last day of the month
 	nths      []nth // only these weekdays of the month
 }
 
-// cutEvery cuts the prefix of the descriptor "@every 90m".
+// cutEvery removes the prefix of the descriptor "@every 90m".
 func cutEvery(text string) (string, bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(text), "@every ")
 	return strings.TrimSpace(rest), ok
 }
 
-// parseFields reads a cron text of five fields or a descriptor such as @daily.
-// Sunday is 0 or 7.
+// parseFields parses a cron expression of five fields or a descriptor such as @daily. Sunday is
+// 0 or 7.
 func parseFields(text string) (*fields, error) {
 	const example = `; an example is "0 8 * * 1-5", weekdays at 8:00`
 	if len(text) > maxText {
-		return nil, fmt.Errorf("cron: the text is longer than %d bytes", maxText)
+		return nil, fmt.Errorf("cron: the expression is longer than %d bytes", maxText)
 	}
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "TZ=") || strings.HasPrefix(text, "CRON_TZ=") {
-		return nil, fmt.Errorf(`cron: put the zone of %q into "tz"`, text)
+		return nil, fmt.Errorf(`cron: move the zone of %q to "tz"`, text)
 	}
 	line, known := descriptor(text)
 	parts := strings.Fields(line)
 	switch {
 	case strings.HasPrefix(text, "@") && !known:
-		return nil, fmt.Errorf("cron: unknown %q; there are @yearly, @monthly, @weekly, @daily, @hourly and @every 90m", text)
+		return nil, fmt.Errorf("cron: unknown %q; use @yearly, @monthly, @weekly, @daily, @hourly or @every 90m", text)
 	case len(parts) != 5:
 		return nil, fmt.Errorf("cron: %q has %d fields instead of 5 (minute, hour, day of month, month, weekday)%s", text, len(parts), example)
 	}
@@ -66,12 +66,12 @@ func parseFields(text string) (*fields, error) {
 	}
 	f.spec, f.everyHour = spec, bits.OnesCount64(spec.Hour<<1) == 24
 	if why := f.never(); why != "" {
-		return nil, fmt.Errorf("cron: %q never comes: %s", text, why)
+		return nil, fmt.Errorf("cron: %q has no occurrence: %s", text, why)
 	}
 	return f, nil
 }
 
-// descriptor spells out "@daily" and the like; other texts stay as they are.
+// descriptor expands "@daily" and similar descriptors; other expressions stay unchanged.
 func descriptor(text string) (string, bool) {
 	switch strings.ToLower(text) {
 	case "@yearly", "@annually":
@@ -88,11 +88,11 @@ func descriptor(text string) (string, bool) {
 	return text, false
 }
 
-// parseStandard calls the parser, which panics on some texts.
+// parseStandard calls the parser, which panics on some expressions.
 func parseStandard(text string) (spec *cron.SpecSchedule, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("not a cron text (%v)", p)
+			err = fmt.Errorf("not a cron expression (%v)", p)
 		}
 	}()
 	s, err := cron.ParseStandard(text)
@@ -101,7 +101,7 @@ func parseStandard(text string) (spec *cron.SpecSchedule, err error) {
 	}
 	spec, ok := s.(*cron.SpecSchedule)
 	if !ok {
-		return nil, fmt.Errorf(`use "interval" for it`)
+		return nil, fmt.Errorf(`use "interval" instead`)
 	}
 	spec.Location = time.UTC // calendar arithmetic only; see schedule
 	return spec, nil
@@ -127,7 +127,7 @@ func sunday(field string) string {
 	return strings.Join(parts, ",")
 }
 
-// steps lists "1-7/2" one by one, or returns it as it is when it makes no sense.
+// steps lists "1-7/2" one by one, or returns text unchanged if it is invalid.
 func steps(from, step byte, text string) string {
 	if from < '0' || from > '7' || step < '1' || step > '9' {
 		return text
@@ -141,7 +141,7 @@ func steps(from, step byte, text string) string {
 
 const starBit = 1 << 63 // as in robfig/cron, spec.go
 
-// never says why a schedule has no occurrence at all, "" when it has some.
+// never explains why a schedule has no occurrence. It returns "" if it has some.
 func (f *fields) never() string {
 	s := f.spec
 	for _, field := range []struct {
@@ -152,7 +152,7 @@ func (f *fields) never() string {
 			return "its " + field.name + " is empty"
 		}
 	}
-	// Given both, a day fits when either field does (crontab(5)).
+	// If both are given, a day matches if either field does (crontab(5)).
 	if s.Dow&starBit == 0 || s.Dom&starBit != 0 {
 		return ""
 	}
@@ -164,30 +164,30 @@ func (f *fields) never() string {
 		}
 	}
 	if first > longest {
-		return fmt.Sprintf("the months it names have no day %d", first)
+		return fmt.Sprintf("its months have no day %d", first)
 	}
 	return ""
 }
 
-// mostDays bounds how many days are looked at for one that fits: the fifth Monday
-// of February comes every 28 years, and 40 where a century leaves its leap day out.
+// mostDays limits the days checked for a match: the fifth Monday of February occurs every 28
+// years, or 40 where a century year is not a leap year.
 const mostDays = 4000
 
-// next is the first calendar minute after t, both written as if in UTC.
+// next returns the first calendar minute after t, both written as if in UTC.
 func (f *fields) next(t time.Time) (time.Time, bool) {
 	for range mostDays {
 		n, ok := f.plain(t)
 		if !ok || f.fits(n) {
 			return n, ok
 		}
-		t = time.Date(n.Year(), n.Month(), n.Day(), 23, 59, 0, 0, time.UTC) // nor does the rest of its day
+		t = time.Date(n.Year(), n.Month(), n.Day(), 23, 59, 0, 0, time.UTC) // nor does the rest of its day match
 	}
 	return time.Time{}, false
 }
 
-// plain is next without what the library does not know.
+// plain is next without the extensions of this package.
 func (f *fields) plain(t time.Time) (time.Time, bool) {
-	// The library looks five years ahead; 29 February can be eight years off.
+	// The library searches five years ahead; 29 February can be eight years away.
 	for range 3 {
 		if n := f.spec.Next(t); !n.IsZero() {
 			return n, n.Year() <= lastYear

@@ -8,25 +8,25 @@ import (
 	"time"
 )
 
-// maxLines bounds the lines of one text.
+// maxLines limits the lines of one cron expression.
 const maxLines = 24
 
-// nth is a weekday of a month: its second Monday, or its last when n is -1.
+// nth is a weekday of a month: the second Monday, or the last one if n is -1.
 type nth struct {
 	n   int
 	day time.Weekday
 }
 
-// special reads what the library does not know, "L" as the day of month and "1#2"
-// and "5L" as the day of week, and puts plain fields in their place, whose days
-// fits chooses from.
+// special parses the fields that the library does not support: "L" as the day of month, "1#2"
+// and "5L" as the day of week. It replaces them with plain fields and stores the condition for
+// fits.
 func special(parts []string) (*fields, error) {
 	f := &fields{}
 	text := strings.Join(parts, " ")
 	if strings.EqualFold(parts[2], "L") {
 		f.lastDom, f.text, parts[2] = true, text, "28-31"
 		if parts[4] != "*" && parts[4] != "?" {
-			return nil, errors.New("the last day of the month goes with no weekday")
+			return nil, errors.New("the last day of the month cannot be combined with a weekday")
 		}
 		return f, nil
 	}
@@ -34,13 +34,13 @@ func special(parts []string) (*fields, error) {
 		return f, nil
 	}
 	if parts[2] != "*" && parts[2] != "?" {
-		return nil, errors.New("the nth weekday of the month goes with no day of month")
+		return nil, errors.New("the nth weekday of the month cannot be combined with a day of month")
 	}
 	var days []string
 	for _, p := range strings.Split(parts[4], ",") {
 		n, ok := parseNth(p)
 		if !ok {
-			return nil, fmt.Errorf(`the weekday %q is not like "1#2", the second Monday, or "5L", the last Friday`, p)
+			return nil, fmt.Errorf(`the weekday %q must be like "1#2" (the second Monday) or "5L" (the last Friday)`, p)
 		}
 		f.nths = append(f.nths, n)
 		days = append(days, strconv.Itoa(int(n.day)))
@@ -66,7 +66,7 @@ func parseNth(s string) (nth, bool) {
 	return nth{n, time.Weekday((day[0] - '0') % 7)}, true
 }
 
-// fits reports whether a day that the plain fields admit is one that was meant.
+// fits reports whether a day that matches the plain fields meets the special conditions.
 func (f *fields) fits(t time.Time) bool {
 	if f.lastDom {
 		return t.AddDate(0, 0, 1).Day() == 1
@@ -79,14 +79,14 @@ func (f *fields) fits(t time.Time) bool {
 	return len(f.nths) == 0
 }
 
-// parseText reads one text of one or several lines with ";" between them.
+// parseText parses one or several lines separated by ";".
 func parseText(text string) ([]*fields, string, error) {
 	if len(text) > maxText {
-		return nil, "", fmt.Errorf("cron: the text is longer than %d bytes", maxText)
+		return nil, "", fmt.Errorf("cron: the expression is longer than %d bytes", maxText)
 	}
 	parts := strings.Split(text, ";")
 	if len(parts) > maxLines {
-		return nil, "", fmt.Errorf("cron: the text has more than %d lines", maxLines)
+		return nil, "", fmt.Errorf("cron: the expression has more than %d lines", maxLines)
 	}
 	var lines []*fields
 	var words []string

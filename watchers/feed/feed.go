@@ -1,10 +1,9 @@
-// Package feed is the kind of watcher that tells of new entries in a feed: RSS,
-// Atom or JSON Feed, perhaps only of those with certain words. It asks with the
-// validators of the last answer, so that a feed in which nothing is new costs
-// one small request.
+// Package feed is the kind of watcher that fires for new entries of a feed (RSS, Atom or JSON
+// Feed), optionally only for entries with certain words. It sends the validators of the last
+// response, so that an unchanged feed costs one small request.
 //
-// Which entries are new is the manager's to say, by their keys; this package
-// names them so that a key stays what it is (see keys).
+// The manager decides by key which entries are new; this package gives entries stable keys (see
+// keys).
 package feed
 
 import (
@@ -22,19 +21,19 @@ import (
 	"hob/watchers"
 )
 
-// Kind is the kind's name.
+// Kind is the name of the kind.
 const Kind = "feed"
 
 const every = 30 * time.Minute
 
-// config is what the owner or a tool gives.
+// config is the configuration of a watcher.
 type config struct {
 	URL    string         `json:"url"`
-	Words  watchers.Words `json:"words,omitempty"`  // tell only of entries with one of these
-	Except watchers.Words `json:"except,omitempty"` // but not of those with one of these
+	Words  watchers.Words `json:"words,omitempty"`  // fire only for entries with one of these
+	Except watchers.Words `json:"except,omitempty"` // skip entries with one of these
 }
 
-// Driver makes feed watchers.
+// Driver creates feed watchers.
 type Driver struct{}
 
 // New returns the driver.
@@ -89,7 +88,7 @@ func parse(raw json.RawMessage) (config, error) {
 		return config{}, fmt.Errorf("feed: %w", err)
 	}
 	c.URL = strings.TrimSpace(c.URL)
-	if rest, ok := strings.CutPrefix(c.URL, "feed:"); ok { // the scheme that feed readers register
+	if rest, ok := strings.CutPrefix(c.URL, "feed:"); ok { // the URL scheme that feed readers register
 		c.URL = strings.TrimPrefix(rest, "//")
 	}
 	if c.URL = watchers.FullAddress(c.URL); c.URL == "" {
@@ -104,11 +103,11 @@ type feed struct {
 	watchers.Site
 }
 
-// cursor is what is remembered between polls.
+// cursor is the state between polls.
 type cursor struct {
 	watchers.Stamp
-	// Oldest is the date of the oldest entry at the baseline, in Unix seconds:
-	// what is older and stands below the others came with a longer feed.
+	// Oldest is the date of the oldest entry at the baseline, in Unix seconds. Older entries at
+	// the end of the feed appeared because the feed became longer.
 	Oldest int64 `json:"oldest,omitempty"`
 }
 
@@ -144,7 +143,7 @@ func (f *feed) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, e
 				found.Passed = append(found.Passed, f.passed(it, title))
 				continue
 			}
-			it.at = time.Time{} // known from now on, and no news when an edit gives it the word
+			it.at = time.Time{} // known from now on: a later edit that adds the word does not make it new
 		}
 		found.Signals = append(found.Signals, it.signal(f.Address, title))
 	}
@@ -167,7 +166,7 @@ func (f *feed) Past(ctx context.Context, since time.Time) ([]watchers.Signal, er
 	return out, nil
 }
 
-// fetch asks for the feed; no items and no error when it is what it was.
+// fetch requests the feed. It returns no items and no error if the feed is unchanged.
 func (f *feed) fetch(ctx context.Context, last watchers.Stamp) (items []item, title string, fresh watchers.Stamp, err error) {
 	resp, fresh, err := f.Ask(ctx, last)
 	if err != nil || resp == nil {
@@ -175,12 +174,12 @@ func (f *feed) fetch(ctx context.Context, last watchers.Stamp) (items []item, ti
 	}
 	items, title, err = read(resp.Body, resp.URL)
 	if err != nil {
-		return nil, "", last, fmt.Errorf("%s does not answer with a feed: %w", resp.URL.Host, err)
+		return nil, "", last, fmt.Errorf("%s did not answer with a feed: %w", resp.URL.Host, err)
 	}
 	return items, title, fresh, nil
 }
 
-// passed is an entry that was not asked for.
+// passed describes an entry that does not match the conditions.
 func (f *feed) passed(it item, title string) watchers.Passed {
 	s := it.signal(f.Address, title)
 	return watchers.Passed{Rule: watchers.RuleCondition, Key: s.Key, Text: s.Text, At: it.at, Why: watchers.Unwanted(f.Words, f.Except)}
@@ -201,8 +200,8 @@ func oldest(items []item) int64 {
 	return first
 }
 
-// firstRecent is the place of the first entry that is not older than the
-// baseline's oldest; len(items) when there is none.
+// firstRecent returns the index of the first entry that is not older than the baseline's
+// oldest, or len(items).
 func firstRecent(items []item, oldest int64) int {
 	for i, it := range items {
 		if it.at.Unix() >= oldest && !it.at.IsZero() {

@@ -22,13 +22,13 @@ import (
 	"hob/watchers/watcherstest"
 )
 
-// site serves feeds by name, with validators, as a careful server does.
+// site serves feeds by name, with validators.
 type site struct {
 	mu     sync.Mutex
 	feeds  map[string]string
 	fail   int
 	header http.Header
-	gave   int // whole answers
+	gave   int // complete answers
 	same   int // "not modified"
 }
 
@@ -68,7 +68,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(body))
 }
 
-// entry of a made feed.
+// entry is an entry of a generated feed.
 type entry struct {
 	Title, Link, GUID, Text string
 	At                      time.Time
@@ -139,8 +139,7 @@ func TestConforms(t *testing.T) {
 	})
 }
 
-// follow polls a feed through its versions and returns what fires after the
-// first of them.
+// follow polls a feed through its versions and returns the signals after the first one.
 type follower struct {
 	t     *testing.T
 	s     *site
@@ -161,7 +160,7 @@ func follow(t *testing.T, more string) *follower {
 	}}
 }
 
-// see serves a version and returns what is new in it, as the manager decides.
+// see serves a version and returns its new entries, as the manager decides.
 func (f *follower) see(body string) []string {
 	f.t.Helper()
 	f.s.set("f", body)
@@ -195,10 +194,10 @@ func TestWhatIsNew(t *testing.T) {
 		{"a new entry", "", []string{
 			rss(entry{Title: "A", GUID: "1"}), rss(entry{Title: "A", GUID: "1"}, entry{Title: "B <b>bold</b> &amp; more", GUID: "2", Link: "/b"}),
 		}, []string{"New in The Daily: B bold & more (https://news.example.com/b)"}},
-		{"an entry that was edited is no news", "", []string{
+		{"an edited entry is not new", "", []string{
 			rss(entry{Title: "A", GUID: "1"}), rss(entry{Title: "A, corrected", GUID: "1", Text: "other"}),
 		}, nil},
-		{"nor one that gets the word by that", `,"words":["Rust"]`, []string{
+		{"nor is an entry whose edit adds the word", `,"words":["Rust"]`, []string{
 			rss(entry{Title: "A", GUID: "1", At: time.Now().Add(time.Hour)}), rss(entry{Title: "A about Rust", GUID: "1", At: time.Now().Add(time.Hour)}),
 		}, nil},
 		{"without ids the link counts", "", []string{
@@ -265,18 +264,18 @@ func TestAnswersThatAreNone(t *testing.T) {
 	}{
 		"a page":            {body: "<html><body>hello</body></html>", want: "neither RSS nor Atom nor JSON Feed"},
 		"nothing":           {body: " ", want: "empty"},
-		"garbage":           {body: "\x00\xff\xfe not a feed", want: "does not answer with a feed"},
+		"garbage":           {body: "\x00\xff\xfe not a feed", want: "did not answer with a feed"},
 		"deep":              {body: "<rss><channel><item>" + deep, want: "too deep"},
 		"deep and sly":      {body: "<rss><channel><item>" + strings.Repeat(`<a b="/>">`, 500_000), want: "too deep"},
 		"deep directives":   {body: "<rss><channel><item>" + strings.Repeat(`<a><!x "> </a>">`, 100_000), want: "too deep"},
 		"deep, and hidden":  {body: "<rss><channel>\x01<x:a>" + deep, want: "too deep"},
 		"too large":         {body: "<rss>" + strings.Repeat(" ", 6<<20), want: "sends more than"},
-		"not there":         {fail: 404, want: "nothing at this address"},
-		"gone":              {fail: 410, want: "gone for good"},
+		"not there":         {fail: 404, want: "no page at this address"},
+		"gone":              {fail: 410, want: "permanently gone"},
 		"a login":           {fail: 401, want: "login"},
 		"busy":              {fail: 429, head: http.Header{"Retry-After": {"120"}}, want: "asked to wait until"},
 		"an endless list":   {fail: 503, want: "busy (503)"},
-		"cut in the middle": {body: rss(entry{Title: "A"})[:60], want: "does not answer with a feed"},
+		"cut in the middle": {body: rss(entry{Title: "A"})[:60], want: "did not answer with a feed"},
 		"entities":          {body: `<?xml version="1.0"?><!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]><rss><channel><title>&b;</title></channel></rss>`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -297,8 +296,8 @@ func TestAnswersThatAreNone(t *testing.T) {
 	}
 }
 
-// Every feed of the shared data can be watched: the entries get keys that are
-// theirs alone and the same the next time.
+// Every feed of the shared data can be watched: its entries get unique keys that are the same
+// at the next poll.
 func TestSharedFeeds(t *testing.T) {
 	root := os.Getenv("HOB_TEST_DATA")
 	if root == "" {
@@ -312,7 +311,7 @@ func TestSharedFeeds(t *testing.T) {
 		return nil
 	})
 	if len(files) == 0 {
-		t.Skip("the shared feeds are not there (HOB_TEST_DATA)")
+		t.Skip("the shared feeds are missing (HOB_TEST_DATA)")
 	}
 	entries, unread := 0, 0
 	for _, path := range files {

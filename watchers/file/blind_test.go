@@ -15,10 +15,10 @@ import (
 	"hob/watchers/watcherstest"
 )
 
-// These tests run without any notice of the system, in virtual time: only what
-// is looked at counts.
+// These tests run without notifications of the system, in virtual time: only scans find
+// changes.
 
-// bubble runs f in a bubble with a blind place.
+// bubble runs f in a synctest bubble with a blind place.
 func bubble(t *testing.T, f func(p *place)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -28,7 +28,7 @@ func bubble(t *testing.T, f func(p *place)) {
 	})
 }
 
-// put writes a file as of now.
+// put writes a file with the current virtual time.
 func (p *place) put(name, text string) {
 	p.t.Helper()
 	p.write(name, text)
@@ -37,7 +37,7 @@ func (p *place) put(name, text string) {
 	}
 }
 
-// after lets time pass.
+// after lets time pass and expects the events.
 func (p *place) after(d time.Duration, want ...string) {
 	p.t.Helper()
 	time.Sleep(d)
@@ -55,7 +55,7 @@ func TestPolls(t *testing.T) {
 		p.create(config{Events: []string{created, modified, removed}, Recursive: true})
 		p.after(time.Second)
 		if n := len(p.sink.Troubles()); n != 1 {
-			t.Errorf("told %d times that there are no notices: %v", n, p.sink.Troubles())
+			t.Errorf("reported %d times that there are no notifications: %v", n, p.sink.Troubles())
 		}
 		p.put("new", "x")
 		p.put("sub/new", "x")
@@ -73,7 +73,7 @@ func TestFilesSinceCreationAreNew(t *testing.T) {
 		p.create(config{}) // and no manager runs
 		time.Sleep(time.Hour)
 		p.put("since", "x")
-		p.write("future", "x") // its time is that of the real world, decades ahead
+		p.write("future", "x") // its modification time is real time, decades ahead
 		time.Sleep(time.Hour)
 		p.start()
 		p.after(time.Minute, "created since")
@@ -99,15 +99,15 @@ func TestRestlessFiles(t *testing.T) {
 		grow("log", patience/2)
 		p.after(0)
 		grow("log", patience)
-		p.after(0, "modified log") // it would never get quiet
+		p.after(0, "modified log") // it is never quiet
 		p.after(time.Minute, "modified log", "modified log")
 		grow("download", 3*patience)
-		p.after(0, "modified log", "modified log") // but new files are told when they are finished
+		p.after(0, "modified log", "modified log") // but new files are reported when they are complete
 		p.after(time.Minute, "created download", "modified log", "modified log")
 	})
 }
 
-// touched says what the system would have said.
+// touched passes the paths to the driver as notifications of the system.
 func (p *place) touched(names ...string) {
 	h := p.d.hub
 	h.mu.Lock()
@@ -165,7 +165,7 @@ func TestUnreadable(t *testing.T) {
 		if !r.prog.baseline {
 			t.Fatal("no baseline")
 		}
-		// What cannot be seen is not removed.
+		// Unreadable files do not count as removed.
 		p.remove("locked/file")
 		p.remove("open/file")
 		rows, err := w.known(context.Background(), nil)
@@ -184,7 +184,7 @@ func TestUnreadable(t *testing.T) {
 				told = append(told, err.Error())
 			}
 		}
-		if len(told) != 1 || !strings.Contains(told[0], "cannot look into") {
+		if len(told) != 1 || !strings.Contains(told[0], "cannot read") {
 			t.Errorf("told %q", told)
 		}
 	})

@@ -18,15 +18,15 @@ const (
 	removed  = "removed"
 )
 
-// config is what the owner or a tool gives.
+// config is the configuration of a watcher.
 type config struct {
 	Path      string   `json:"path"`                // a folder or a file; ~ is the home folder
-	Pattern   string   `json:"pattern,omitempty"`   // "*.pdf;*.{doc,docx}": names, case does not count
+	Pattern   string   `json:"pattern,omitempty"`   // "*.pdf;*.{doc,docx}": file names, case-insensitive
 	Events    []string `json:"events,omitempty"`    // created, modified, removed; default created
-	Recursive bool     `json:"recursive,omitempty"` // the folders below, too
+	Recursive bool     `json:"recursive,omitempty"` // includes the folders below
 }
 
-// settings is a checked configuration.
+// settings is a validated configuration.
 type settings struct {
 	root      string // absolute
 	patterns  []string
@@ -51,7 +51,7 @@ func parse(raw json.RawMessage) (settings, error) {
 	}
 	for _, e := range c.Events {
 		if e != created && e != modified && e != removed {
-			return settings{}, fmt.Errorf("file: unknown event %q; there are created, modified and removed", e)
+			return settings{}, fmt.Errorf("file: unknown event %q; use created, modified or removed", e)
 		}
 		if !slices.Contains(s.events, e) {
 			s.events = append(s.events, e)
@@ -60,13 +60,13 @@ func parse(raw json.RawMessage) (settings, error) {
 	if len(s.events) == 0 {
 		s.events = []string{created}
 		if fi, err := os.Stat(root); err == nil && !fi.IsDir() {
-			s.events = []string{created, modified} // one file: its changes are what there is to see
+			s.events = []string{created, modified} // a single file: watch its changes
 		}
 	}
 	return s, nil
 }
 
-// expand makes a path absolute; "~" is the owner's home.
+// expand makes a path absolute; "~" is the user's home.
 func expand(path string) (string, error) {
 	switch {
 	case path == "":
@@ -78,17 +78,17 @@ func expand(path string) (string, error) {
 	if ok && (rest == "" || os.IsPathSeparator(rest[0])) {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return "", fmt.Errorf("file: %q: the home folder is not known: %w", path, err)
+			return "", fmt.Errorf("file: %q: home folder unknown: %w", path, err)
 		}
 		return filepath.Join(home, rest), nil
 	}
 	if !filepath.IsAbs(path) {
-		return "", fmt.Errorf(`file: %q is not a full path; write it from the root or as "~/..."`, path)
+		return "", fmt.Errorf(`file: %q is not an absolute path; start it with the root or with "~/"`, path)
 	}
 	return filepath.Clean(path), nil
 }
 
-// tilde writes a path for people.
+// tilde formats a path for people, with ~ for the home folder.
 func tilde(path string) string {
 	home, err := os.UserHomeDir()
 	if err != nil || home == "" || home == string(filepath.Separator) {
@@ -100,7 +100,7 @@ func tilde(path string) string {
 	return plain(path)
 }
 
-// below returns path relative to dir ("." for dir itself) when it lies there.
+// below returns path relative to dir ("." for dir itself), and false if path is not in dir.
 func below(dir, path string) (string, bool) {
 	if path == dir {
 		return ".", true
@@ -111,15 +111,15 @@ func below(dir, path string) (string, bool) {
 	return strings.CutPrefix(path, dir)
 }
 
-// refuse rejects the places whose files are not files, and Hob's own folder,
-// where each notice would change files that give the next one.
+// refuse rejects folders of virtual files, and Hob's own folder, where each notice would change
+// files that cause the next notice.
 func refuse(path, home string) error {
 	real := path
 	if r, err := filepath.EvalSymlinks(path); err == nil {
 		real = r
 	}
 	if special(path) || special(real) {
-		return fmt.Errorf("file: %s belongs to the system, its files are not real ones and cannot be watched", plain(path))
+		return fmt.Errorf("file: cannot watch %s: it is a virtual file system", plain(path))
 	}
 	if samePlace(path, home) {
 		return fmt.Errorf("file: %s is Hob's own folder; watch another one", plain(path))

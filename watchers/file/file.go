@@ -1,23 +1,19 @@
-// Package file is the kind of watcher that notices new, changed and removed
-// files in a folder, or one file. It looks at names, sizes and times only; it
-// never opens a file.
+// Package file is the kind of watcher that detects new, changed and removed files in a folder,
+// or changes of one file. It reads only names, sizes and times; it never opens a file.
 //
-// All its watchers share one fsnotify instance (hub). What the system reports
-// is only a hint that a path may have changed: a path is looked at once it has
-// been quiet for a while, and compared with the table file_seen, which holds
-// every file as it was last told. So editors that write a temporary file and
-// rename it over the old one make one change, a download fires when it is
-// finished, and what happened while Hob was not running is found at the next
-// start, exactly once: a signal and the row that remembers it are committed
-// together.
+// All its watchers share one fsnotify instance (hub). A system notification is only a hint that
+// a path may have changed: the path is checked after a quiet period and compared with the table
+// file_seen, which holds every file as last reported. Thus an editor that writes a temporary
+// file and renames it causes one change, a download fires when it is complete, and changes made
+// while Hob was not running are found at the next start. Each fires exactly once: a signal is
+// committed together with the row that records it.
 //
-// Left out are unfinished downloads, editors' swap and backup files and hidden
-// files, unless the pattern names them; hidden folders below the watched one;
-// Hob's own folder; and whatever a link to a folder points at. Where the system
-// gives no notice (its limit of watched folders is reached, or a folder cannot
-// be watched), the folder is looked at every half minute instead, and the owner
-// is told; a disk of another machine is treated like that, too. Everything is
-// looked at each quarter of an hour.
+// The following are skipped: unfinished downloads, editors' swap and backup files and hidden
+// files, unless the pattern names them; hidden folders below the watched one; Hob's own folder;
+// and targets of links to folders. If the system provides no notifications (its limit of
+// watched folders is reached, or a folder cannot be watched), the folder is scanned every 30 s
+// instead, and the user is notified; network disks are also scanned. A full scan runs every 15
+// minutes.
 package file
 
 import (
@@ -35,13 +31,13 @@ import (
 	"hob/watchers"
 )
 
-// Kind is the kind's name.
+// Kind is the name of the kind.
 const Kind = "file"
 
-// tables: file_watches has one row for each watcher: since when things count as
-// new (ns since 1970), whether the files that were there before are recorded,
-// and how many batches were committed. file_seen has the files as last told, by
-// their path below the watched folder; names need not be UTF-8.
+// tables: file_watches has one row per watcher: the time from which files count as new (ns
+// since 1970), whether the baseline is complete, and the number of committed batches. file_seen
+// holds the files as last reported, by their path below the watched folder; names need not be
+// UTF-8.
 const tables = `CREATE TABLE file_watches (
 	watcher TEXT PRIMARY KEY,
 	since INTEGER NOT NULL,
@@ -56,21 +52,21 @@ CREATE TABLE file_seen (
 	PRIMARY KEY (watcher, path)
 ) WITHOUT ROWID;`
 
-// Driver makes file watchers, which share its hub.
+// Driver creates file watchers, which share its hub.
 type Driver struct{ hub *hub }
 
 // New returns the driver.
 func New() *Driver { return &Driver{hub: newHub()} }
 
-// Told returns a driver that hears of changes through Notice alone, and not from
-// the system: for a time that is played.
+// Told returns a driver that receives changes only through Notice, not from the system.
+// Simulations in virtual time use it.
 func Told() *Driver {
 	d := New()
 	d.hub.told = true
 	return d
 }
 
-// Notice says that a path may have changed, as the system would.
+// Notice reports that a path may have changed, like a notification of the system.
 func (d *Driver) Notice(path string) {
 	d.hub.event(fsnotify.Event{Name: path, Op: fsnotify.Write})
 }
@@ -115,7 +111,7 @@ func (d *Driver) Begin(tx *store.Tx, spec watchers.Spec) error {
 func (*Driver) Forget(tx *store.Tx, watcher string) error {
 	for _, table := range []string{"file_watches", "file_seen"} {
 		if _, err := tx.Exec("DELETE FROM "+table+" WHERE watcher = ?", watcher); err != nil {
-			return fmt.Errorf("file: forget: %w", err)
+			return fmt.Errorf("file: delete progress: %w", err)
 		}
 	}
 	return nil
@@ -152,7 +148,7 @@ func (c settings) eventWords() string {
 	return join(out)
 }
 
-// fileWords says "PDF files" for "*.pdf" and names other patterns.
+// fileWords returns "PDF files" for "*.pdf" and the names of other patterns.
 func (c settings) fileWords() string {
 	if len(c.patterns) == 0 {
 		return "files"
@@ -160,7 +156,7 @@ func (c settings) fileWords() string {
 	var kinds []string
 	for _, p := range c.patterns {
 		if slices.Contains(c.patterns, "*"+p) {
-			continue // ".pdf" beside "*.pdf"
+			continue // ".pdf" in addition to "*.pdf"
 		}
 		ext, ok := strings.CutPrefix(p, "*.")
 		if !ok || ext == "" || strings.ContainsAny(ext, `*?[\.`) {
@@ -171,7 +167,7 @@ func (c settings) fileWords() string {
 	return join(kinds) + " files"
 }
 
-// join lists words: "a, b or c".
+// join formats a list: "a, b or c".
 func join(words []string) string {
 	if n := len(words); n > 1 {
 		return strings.Join(words[:n-1], ", ") + " or " + words[n-1]

@@ -13,40 +13,40 @@ import (
 )
 
 const (
-	// maxDirty is how many changed paths a watcher may have waiting before it
-	// looks at everything instead.
+	// maxDirty is the number of changed paths per watcher above which it runs a full scan
+	// instead.
 	maxDirty = 4096
-	// rootCheck is how often the watchers compare their folder with what is
-	// there, because the system says nothing when a disk is taken away; all at
-	// once, so that an idle machine wakes up once for all of them.
+	// rootCheck is the interval at which watchers check that their root still exists, because
+	// the system does not report a removed disk. All check at the same time, so that an idle
+	// machine wakes up once.
 	rootCheck = time.Minute
-	// fullCheck is after how many of them they look at everything, for what the
-	// system never reported.
+	// fullCheck is the number of root checks per full scan, which finds changes the system
+	// never reported.
 	fullCheck = 15
 )
 
-// hub shares one fsnotify instance among the watchers of a driver. The instance
-// and the goroutine that reads it live as long as somebody is joined; whoever
-// leaves last waits for the goroutine.
+// hub shares one fsnotify instance among the watchers of a driver. The instance and the
+// goroutine that reads it exist while at least one watcher is joined; the last one to leave
+// waits for the goroutine.
 //
-// The reading goroutine never calls into fsnotify and never takes ops: fsnotify
-// may hold its own lock while it hands over an error.
+// The reading goroutine never calls fsnotify and never locks ops: fsnotify may hold its own
+// lock while it delivers an error.
 type hub struct {
 	make   func() (*fsnotify.Watcher, error)
-	told   bool // there is no fsnotify: the notices come through Notice
-	budget int  // how many entries the watched folders may have; 0: any number
+	told   bool // no fsnotify: notifications come through Notice
+	budget int  // maximum number of entries in the watched folders; 0: no limit
 
-	ops  sync.Mutex // one call into fsnotify at a time; guards the next five
+	ops  sync.Mutex // serializes calls to fsnotify and guards the next five fields
 	cost map[string]int
 	fs   *fsnotify.Watcher
-	end  chan struct{} // closed when fs shall not be read any more
+	end  chan struct{} // closed to stop the reader
 	eof  chan struct{} // closed when the reader has ended
-	n    int           // who is joined
+	n    int           // number of joined watchers
 
-	mu    sync.Mutex // guards the rest
+	mu    sync.Mutex // guards the following fields
 	subs  map[*sub]struct{}
-	dirs  map[string]map[*sub]struct{} // watched folder -> who wants it
-	stale []string                     // folders that moved or vanished: to be dropped with all below
+	dirs  map[string]map[*sub]struct{} // watched folder -> its watchers
+	stale []string                     // moved or deleted folders, to be dropped with everything below
 }
 
 func newHub() *hub {
@@ -99,9 +99,8 @@ func (h *hub) open() error {
 	return nil
 }
 
-// dropStale ends the watches of folders that are no longer where they were;
-// fsnotify would go on reporting them under their old names. The caller holds
-// ops.
+// dropStale ends the watches of moved folders; fsnotify would keep reporting them under their
+// old names. The caller holds ops.
 func (h *hub) dropStale() {
 	h.mu.Lock()
 	var drop []string
@@ -120,7 +119,7 @@ func (h *hub) dropStale() {
 	}
 }
 
-// read hands out what fsnotify reports until its channels are closed.
+// read distributes the events of fsnotify until its channels are closed.
 func (h *hub) read(fs *fsnotify.Watcher, end, eof chan struct{}) {
 	defer close(eof)
 	check := time.NewTicker(rootCheck)
@@ -151,7 +150,7 @@ func (h *hub) read(fs *fsnotify.Watcher, end, eof chan struct{}) {
 	}
 }
 
-// drain lets fsnotify end, which may be waiting to hand something over.
+// drain discards the pending events and errors of fsnotify, so that it can end.
 func drain(fs *fsnotify.Watcher) {
 	for events, errs := fs.Events, fs.Errors; events != nil || errs != nil; {
 		select {
@@ -186,8 +185,8 @@ func (h *hub) event(ev fsnotify.Event) {
 	}
 }
 
-// lost marks a folder and all below for dropping and makes everybody who
-// watches them look again. The caller holds mu.
+// lost marks a folder with everything below for dropping and makes its watchers scan again. The
+// caller holds mu.
 func (h *hub) lost(path string) {
 	h.stale = append(h.stale, path)
 	for dir, who := range h.dirs {
@@ -199,8 +198,7 @@ func (h *hub) lost(path string) {
 	}
 }
 
-// afford counts what a folder costs, on systems where it costs anything. The
-// caller holds ops.
+// afford counts the entries of a folder on systems with a limit. The caller holds ops.
 func (h *hub) afford(dir string) error {
 	if h.budget == 0 {
 		return nil
@@ -219,7 +217,7 @@ func (h *hub) afford(dir string) error {
 		return err
 	}
 	if used+len(names) > h.budget {
-		return fmt.Errorf("more than %d files lie in the watched folders", h.budget)
+		return fmt.Errorf("the watched folders contain more than %d files", h.budget)
 	}
 	h.cost[dir] = len(names)
 	return nil
@@ -229,11 +227,11 @@ func (h *hub) afford(dir string) error {
 func (h *hub) unwatch(dir string) {
 	delete(h.cost, dir)
 	if h.fs != nil {
-		_ = h.fs.Remove(dir) // mostly it is gone already
+		_ = h.fs.Remove(dir) // usually already removed
 	}
 }
 
-// everything makes everybody look again: reports were lost.
+// everything makes all watchers scan again, because events were lost.
 func (h *hub) everything() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -242,7 +240,7 @@ func (h *hub) everything() {
 	}
 }
 
-// check makes everybody compare their folder with what is there.
+// check makes all watchers check their root.
 func (h *hub) check() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// These tests use the system's real notices.
+// These tests use real notifications of the system.
 
 func TestEditors(t *testing.T) {
 	t.Parallel()
@@ -41,7 +41,7 @@ func TestEditors(t *testing.T) {
 			p.write("notes.txt", "new text")
 			p.remove("#notes.txt#")
 		}},
-		{"deleted and written anew", func(p *place) {
+		{"deleted and written again", func(p *place) {
 			p.remove("notes.txt")
 			<-time.After(quiet / 2)
 			p.write("notes.txt", "new text")
@@ -100,7 +100,7 @@ func TestDownloads(t *testing.T) {
 				<-time.After(quiet / 2)
 			}
 			if n := len(p.heard()); n != 0 {
-				p.t.Error("told before it was finished")
+				p.t.Error("reported before it was finished")
 			}
 		}},
 	} {
@@ -170,7 +170,7 @@ func TestFolders(t *testing.T) {
 			p.enough(3)
 			p.write("a/more.txt", "x")
 		}, []string{"created a/file.txt", "removed a/file.txt", "created a/file.txt", "created a/more.txt"}},
-		{"gone and back as it was", config{Events: []string{created}}, func(p *place) {
+		{"deleted and restored unchanged", config{Events: []string{created}}, func(p *place) {
 			p.write("x.txt", "x")
 			p.enough(1)
 			away := filepath.Join(p.t.TempDir(), "x.txt")
@@ -209,7 +209,7 @@ func TestRootComesAndGoes(t *testing.T) {
 	p.write("far/down/Downloads/two.pdf", "x")
 	want := []string{"created far/down/Downloads/one.pdf", "created far/down/Downloads/two.pdf"}
 	p.hears(want...)
-	p.remove("far") // a disk that is taken away removes no files
+	p.remove("far") // a removed disk removes no files
 	p.hears(want...)
 	p.write("far/down/Downloads/three.pdf", "x")
 	want = append(want, "created far/down/Downloads/three.pdf", "removed far/down/Downloads/one.pdf", "removed far/down/Downloads/two.pdf")
@@ -217,7 +217,7 @@ func TestRootComesAndGoes(t *testing.T) {
 	p.rename("far/down", "far/up")
 	p.write("far/down/Downloads/three.pdf", "y")
 	p.write("far/down/Downloads/four.pdf", "x")
-	p.d.hub.check() // of a folder far above the system says nothing
+	p.d.hub.check() // the system reports no removal of a folder far above
 	p.hears(append(want, "created far/down/Downloads/four.pdf")...)
 }
 
@@ -320,7 +320,7 @@ func TestLinks(t *testing.T) {
 	p.settled()
 	link(p.dir, "real/up")          // a loop
 	link("self", "real/self")       // to itself
-	link(outside, "real/elsewhere") // a folder that nobody named
+	link(outside, "real/elsewhere") // a folder outside the watched one
 	link(filepath.Join(outside, "target"), "real/linked")
 	p.write("real/new", "x")
 	write(t, filepath.Join(outside, "more"), "x")

@@ -12,19 +12,18 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxPatterns bounds what the braces of a pattern may expand to.
+// maxPatterns limits the expansion of the braces of a pattern.
 const maxPatterns = 100
 
-// partialEndings are the endings that browsers and other programs give to files and
-// bundles they have not finished.
+// partialEndings are the suffixes of unfinished downloads and bundles.
 var partialEndings = []string{
 	".part", ".partial", ".crdownload", ".download", ".opdownload", ".tmp", ".temp", ".aria2", ".!ut", ".filepart",
 }
 
-// scratchEndings are those of editors' swap, backup and lock files.
+// scratchEndings are the suffixes of editors' swap, backup and lock files.
 var scratchEndings = []string{"~", ".swp", ".swo", ".swx", ".swpx", ".kate-swp"}
 
-// parsePatterns cuts at ; and , outside of braces and expands {a,b}.
+// parsePatterns splits at ; and , outside of braces and expands {a,b}.
 func parsePatterns(text string) ([]string, error) {
 	var out []string
 	for _, part := range cutOutside(text, ";,") {
@@ -45,7 +44,7 @@ func parsePatterns(text string) ([]string, error) {
 				return nil, fmt.Errorf("file: the pattern %q is not closed properly: %w", part, err)
 			}
 			if strings.HasPrefix(p, ".") && !strings.ContainsAny(p[1:], "*?[.") && len(p) > 1 {
-				out = add(out, "*"+p) // ".pdf" means the ending, too
+				out = add(out, "*"+p) // ".pdf" also means the suffix
 			}
 			out = add(out, p)
 		}
@@ -63,7 +62,7 @@ func add(list []string, s string) []string {
 	return append(list, s)
 }
 
-// cutOutside cuts text at any of the separators outside of braces.
+// cutOutside splits text at the separators that are not inside braces.
 func cutOutside(text, separators string) []string {
 	var out []string
 	depth, from := 0, 0
@@ -111,13 +110,13 @@ func braces(p string) ([]string, error) {
 			return nil, err
 		}
 		if out = append(out, more...); len(out) > maxPatterns {
-			return nil, fmt.Errorf("file: the pattern %q stands for more than %d names", p, maxPatterns)
+			return nil, fmt.Errorf("file: the pattern %q expands to more than %d names", p, maxPatterns)
 		}
 	}
 	return out, nil
 }
 
-// fold brings a name or pattern to the form in which they are compared.
+// fold returns the form of a name or pattern that is used for comparison.
 func fold(s string) string {
 	if !utf8.ValidString(s) {
 		return strings.ToLower(s)
@@ -140,8 +139,8 @@ func (c settings) match(name string) bool {
 	return false
 }
 
-// names reports whether a pattern asks for an otherwise ignored name on
-// purpose: it has the same ending or the same first character.
+// names reports whether a pattern deliberately matches an otherwise ignored name: it has the
+// same suffix or the same first character.
 func names(pattern, name string) bool {
 	if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "#") || strings.HasPrefix(name, "~") {
 		return pattern[0] == name[0]
@@ -168,8 +167,7 @@ func ignored(name string) bool {
 	return unfinished(name)
 }
 
-// unfinished reports whether a folded name ends like something still being
-// fetched or written.
+// unfinished reports whether a folded name has the suffix of an unfinished file.
 func unfinished(name string) bool {
 	for _, e := range partialEndings {
 		if strings.HasSuffix(name, e) {
@@ -179,8 +177,8 @@ func unfinished(name string) bool {
 	return false
 }
 
-// rowKey is how a path is written in file_seen: as it is, but normalised where
-// the file system itself takes two forms of a name for the same.
+// rowKey returns the form of a path in file_seen: unchanged, or normalized where the file
+// system treats two forms of a name as equal.
 func rowKey(rel string) string {
 	if (runtime.GOOS == "darwin" || runtime.GOOS == "ios") && utf8.ValidString(rel) {
 		return norm.NFC.String(rel)
@@ -188,8 +186,8 @@ func rowKey(rel string) string {
 	return rel
 }
 
-// plain makes a path or name fit for one line of text: no control or
-// direction-changing characters, valid UTF-8.
+// plain makes a path or name safe for one line of text: no control or bidirectional formatting
+// characters, valid UTF-8.
 func plain(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' {

@@ -12,12 +12,12 @@ import (
 	"hob/knowledge/store"
 )
 
-// stamp is what tells one state of a file from another.
+// stamp identifies one state of a file.
 type stamp struct{ size, mtime int64 }
 
 func stampOf(fi fs.FileInfo) stamp { return stamp{fi.Size(), fi.ModTime().UnixNano()} }
 
-// progress is the row of file_watches.
+// progress is a row of file_watches.
 type progress struct {
 	since    time.Time
 	baseline bool
@@ -50,7 +50,7 @@ func (p progress) save(tx *store.Tx, watcher string) error {
 	return nil
 }
 
-// known reads the rows of the given paths, or of all when there are none.
+// known reads the rows of the given paths, or all rows without paths.
 func (w *watch) known(ctx context.Context, rels []string) (map[string]stamp, error) {
 	q, args := "SELECT path, size, mtime FROM file_seen WHERE watcher = ?", []any{w.id}
 	if len(rels) > 0 {
@@ -61,7 +61,7 @@ func (w *watch) known(ctx context.Context, rels []string) (map[string]stamp, err
 	}
 	rows, err := w.deps.Store.Reader(ctx).Query(q, args...)
 	if err != nil {
-		return nil, fmt.Errorf("file: read what is known: %w", err)
+		return nil, fmt.Errorf("file: read known files: %w", err)
 	}
 	defer rows.Close()
 	out := map[string]stamp{}
@@ -69,17 +69,17 @@ func (w *watch) known(ctx context.Context, rels []string) (map[string]stamp, err
 	for rows.Next() {
 		var s stamp
 		if err := rows.Scan(&path, &s.size, &s.mtime); err != nil {
-			return nil, fmt.Errorf("file: read what is known: %w", err)
+			return nil, fmt.Errorf("file: read known files: %w", err)
 		}
 		out[string(path)] = s
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("file: read what is known: %w", err)
+		return nil, fmt.Errorf("file: read known files: %w", err)
 	}
 	return out, nil
 }
 
-// put stores one file as it was told.
+// put stores one file as reported.
 func put(tx *store.Tx, watcher, rel string, s stamp) error {
 	_, err := tx.Exec("INSERT OR REPLACE INTO file_seen VALUES (?, ?, ?, ?)", watcher, []byte(rowKey(rel)), s.size, s.mtime)
 	if err != nil {
@@ -90,7 +90,7 @@ func put(tx *store.Tx, watcher, rel string, s stamp) error {
 
 func drop(tx *store.Tx, watcher, rel string) error {
 	if _, err := tx.Exec("DELETE FROM file_seen WHERE watcher = ? AND path = ?", watcher, []byte(rowKey(rel))); err != nil {
-		return fmt.Errorf("file: forget %q: %w", rel, err)
+		return fmt.Errorf("file: delete row of %q: %w", rel, err)
 	}
 	return nil
 }

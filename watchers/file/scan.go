@@ -16,16 +16,16 @@ import (
 	"hob/knowledge/store"
 )
 
-// maxDirs is how many folders one watcher looks into.
+// maxDirs is the maximum number of folders per watcher.
 const maxDirs = 20_000
 
-// scan is one look at everything.
+// scan is the state of one full scan.
 type scan struct {
 	r     *run
 	dirs  map[string]struct{} // watched, absolute
 	blind []string            // folders that could not be read, relative
 	fresh bool                // taking the baseline
-	rows  map[string]stamp    // what is known and was not met yet
+	rows  map[string]stamp    // known files that the scan has not met yet
 	base  []entry             // files for the baseline
 	now   time.Time
 }
@@ -35,8 +35,8 @@ type entry struct {
 	stamp stamp
 }
 
-// scan compares everything with what is known. The differences become pending;
-// the first scan of a watcher records what is there as known instead.
+// scan compares all files with the known ones. Differences become pending; the first scan of a
+// watcher instead records all files as known.
 func (r *run) scan(ctx context.Context) error {
 	started := time.Now()
 	r.rescan, r.poll = time.Time{}, false
@@ -64,7 +64,7 @@ func (r *run) scan(ctx context.Context) error {
 	return nil
 }
 
-// all looks at the root and what is in it; false when it is not there.
+// all scans the root; false if it does not exist.
 func (s *scan) all(ctx context.Context) (bool, error) {
 	r := s.r
 	r.real = r.cfg.root
@@ -81,7 +81,7 @@ func (s *scan) all(ctx context.Context) (bool, error) {
 	r.poll = remote(r.real)
 	if !fi.IsDir() {
 		s.watch(ctx, filepath.Dir(r.real))
-		// Looked at again: it may have changed before it was watched.
+		// Checked again: it may have changed before it was watched.
 		if fi, err := os.Stat(r.real); err == nil && fi.Mode().IsRegular() {
 			return true, s.file(ctx, ".", stampOf(fi))
 		}
@@ -90,7 +90,7 @@ func (s *scan) all(ctx context.Context) (bool, error) {
 	return true, s.walk(ctx, r.real, "")
 }
 
-// await watches the nearest folder that exists above a root that does not.
+// await watches the nearest existing folder above a missing root.
 func (s *scan) await(ctx context.Context, cause error) {
 	if !errors.Is(cause, fs.ErrNotExist) {
 		s.unreadable(ctx, "", cause)
@@ -98,12 +98,12 @@ func (s *scan) await(ctx context.Context, cause error) {
 	for dir := filepath.Dir(s.r.real); ; dir = filepath.Dir(dir) {
 		real, err := filepath.EvalSymlinks(dir)
 		if err == nil {
-			// The rest of the path, below where the links lead.
+			// The rest of the path, below the target of the links.
 			if rest, ok := below(dir, s.r.real); ok {
 				s.r.real = filepath.Join(real, rest)
 			}
 			s.watch(ctx, real)
-			if _, err := os.Stat(s.r.real); err == nil { // it came meanwhile
+			if _, err := os.Stat(s.r.real); err == nil { // it was created in the meantime
 				s.r.later(s.now, 0)
 			}
 			return
@@ -115,15 +115,15 @@ func (s *scan) await(ctx context.Context, cause error) {
 	}
 }
 
-// walk looks into a folder and those below it. Each is watched before it is
-// read, so that nothing falls in between.
+// walk scans a folder and those below it. It watches each folder before reading it, so that no
+// change is missed in between.
 func (s *scan) walk(ctx context.Context, dir, rel string) error {
 	stack := []entry{{rel: rel}}
 	for len(stack) > 0 {
 		at := stack[len(stack)-1].rel
 		stack = stack[:len(stack)-1]
 		if len(s.dirs) >= maxDirs {
-			s.r.trouble(ctx, fmt.Errorf("more than %d folders lie below %s; the rest is not watched, so watch a narrower folder", maxDirs, tilde(s.r.cfg.root)))
+			s.r.trouble(ctx, fmt.Errorf("more than %d folders are below %s and the rest is not watched; watch a narrower folder", maxDirs, tilde(s.r.cfg.root)))
 			s.blind = append(s.blind, at)
 			continue
 		}
@@ -140,7 +140,7 @@ func (s *scan) walk(ctx context.Context, dir, rel string) error {
 	return nil
 }
 
-// read goes through one folder and returns the folders to look into.
+// read scans one folder and returns its subfolders to scan.
 func (s *scan) read(ctx context.Context, abs, rel string) (dirs []string, err error) {
 	d, err := os.Open(abs)
 	if err != nil {
@@ -178,14 +178,14 @@ func (s *scan) entry(ctx context.Context, abs, rel string, e fs.DirEntry) error 
 	if !s.r.cfg.match(e.Name()) || (!e.Type().IsRegular() && e.Type()&fs.ModeSymlink == 0) {
 		return nil
 	}
-	fi, err := os.Stat(abs) // a link counts as the file it leads to
+	fi, err := os.Stat(abs) // a link counts as the file it points to
 	if err != nil || !fi.Mode().IsRegular() {
-		return nil // gone again, or a link that leads nowhere or to a folder
+		return nil // deleted in between, or a link to nothing or to a folder
 	}
 	return s.file(ctx, rel, stampOf(fi))
 }
 
-// file compares one file with what is known of it.
+// file compares one file with its known state.
 func (s *scan) file(ctx context.Context, rel string, now stamp) error {
 	before, known := s.rows[rowKey(rel)]
 	delete(s.rows, rowKey(rel))
@@ -203,14 +203,14 @@ func (s *scan) file(ctx context.Context, rel string, now stamp) error {
 	return nil
 }
 
-// meet makes a file pending unless it is already.
+// meet makes a file pending unless it already is.
 func (r *run) meet(rel string, st stamp, now time.Time) {
 	if p, ok := r.pending[rel]; !ok || p.gone {
 		r.wait(rel, st, false, now)
 	}
 }
 
-// flush records files as known; with last the baseline is complete.
+// flush records files as known; with last set the baseline is complete.
 func (s *scan) flush(ctx context.Context, last bool) error {
 	p := s.r.prog
 	p.baseline = last
@@ -230,9 +230,9 @@ func (s *scan) flush(ctx context.Context, last bool) error {
 	return nil
 }
 
-// missing makes known files pending that were not met, unless they lie where
-// nothing could be seen. When the watched place itself is not there, only a
-// watched file can be missing: a folder may be on a disk that was taken away.
+// missing makes known files pending that the scan did not meet, except in unreadable folders.
+// If the root does not exist, only a watched file can be missing: a folder may be on a removed
+// disk.
 func (s *scan) missing(present bool) {
 	for rel := range s.rows {
 		hidden := !present && rel != "."
@@ -247,9 +247,9 @@ func (s *scan) missing(present bool) {
 	}
 }
 
-// found looks at a folder that appeared below the root.
+// found scans a folder that appeared below the root.
 func (r *run) found(ctx context.Context, abs, rel string, now time.Time) {
-	// Whatever is in it is compared with the database once it is quiet.
+	// Its files are compared with the database once they are quiet.
 	s := &scan{r: r, dirs: map[string]struct{}{}, rows: map[string]stamp{}, now: now}
 	_ = s.walk(ctx, abs, rel) // fails only when ctx ends
 	if r.poll || len(s.blind) > 0 {
@@ -257,7 +257,7 @@ func (r *run) found(ctx context.Context, abs, rel string, now time.Time) {
 	}
 }
 
-// enter reports whether a folder below the root is looked into.
+// enter reports whether a folder below the root is scanned.
 func (r *run) enter(abs, name string) bool {
 	if ignored(fold(name)) || special(abs) {
 		return false
@@ -265,8 +265,8 @@ func (r *run) enter(abs, name string) bool {
 	return name != filepath.Base(r.home) || !samePlace(abs, r.home)
 }
 
-// watch asks for notice about a folder, and falls back to looking at intervals
-// where there is none.
+// watch requests notifications for a folder, and falls back to periodic scans if there are
+// none.
 func (s *scan) watch(ctx context.Context, dir string) {
 	s.dirs[dir] = struct{}{}
 	err := s.r.sub.watch(dir)
@@ -275,24 +275,24 @@ func (s *scan) watch(ctx context.Context, dir string) {
 	}
 	s.r.poll = true
 	if errors.Is(err, fs.ErrPermission) {
-		return // reading it tells
+		return // reading the folder reports the error
 	}
 	remedy := ""
 	if runtime.GOOS == "linux" && (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EMFILE)) {
-		remedy = "; to be told at once, raise fs.inotify.max_user_watches and fs.inotify.max_user_instances with sysctl"
+		remedy = "; for immediate notices, raise fs.inotify.max_user_watches and fs.inotify.max_user_instances with sysctl"
 	}
-	s.r.trouble(ctx, fmt.Errorf("the system gives no notice of changes in %s, so it is looked at every %s%s: %w", tilde(dir), pollEvery, remedy, err))
+	s.r.trouble(ctx, fmt.Errorf("the system reports no changes in %s, so I check it every %s%s: %w", tilde(dir), pollEvery, remedy, err))
 }
 
 func (s *scan) unreadable(ctx context.Context, rel string, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
-		return // it vanished; that is reported by itself
+		return // it disappeared; its parent reports that
 	}
 	s.blind = append(s.blind, rel)
-	s.r.trouble(ctx, fmt.Errorf("cannot look into %s, so nothing in it is noticed; allow reading it: %w", tilde(s.r.path(rel)), err))
+	s.r.trouble(ctx, fmt.Errorf("cannot read %s, so changes in it are missed; allow reading it: %w", tilde(s.r.path(rel)), err))
 }
 
-// trouble tells something that does not stop the watcher, once.
+// trouble reports an error that does not stop the watcher, once.
 func (r *run) trouble(ctx context.Context, err error) {
 	if !r.told[err.Error()] {
 		r.told[err.Error()] = true

@@ -16,21 +16,21 @@ import (
 	"hob/watchers"
 )
 
-// The bounds of one question.
+// Limits of one request.
 const (
 	maxPages = 30
 	maxBody  = 8 << 20
-	// secondary is how long to wait after a secondary limit that names no time
+	// secondary is how long to wait after a secondary rate limit without a time
 	// (https://docs.github.com/rest/using-the-rest-api/best-practices-for-using-the-rest-api).
 	secondary = time.Minute
 )
 
-// asker asks the endpoints of one poll.
+// asker requests the endpoints of one poll.
 type asker struct {
 	r     *repo
 	token string
-	skew  time.Duration // GitHub's clock against ours
-	wait  time.Duration // what GitHub wants between polls
+	skew  time.Duration // GitHub's clock minus the local clock
+	wait  time.Duration // the poll interval that GitHub requests
 }
 
 func (r *repo) asker() (*asker, error) {
@@ -39,28 +39,28 @@ func (r *repo) asker() (*asker, error) {
 		return a, nil
 	}
 	if r.secret == nil {
-		return nil, fmt.Errorf("%w: no secret can be read here", watchers.ErrPermanent)
+		return nil, fmt.Errorf("%w: secrets are not configured", watchers.ErrPermanent)
 	}
 	token, err := r.secret(r.Token)
 	if err != nil {
-		return nil, fmt.Errorf("the token %s cannot be read: %w", r.Token, err)
+		return nil, fmt.Errorf("read token %s: %w", r.Token, err)
 	}
 	if a.token = strings.TrimSpace(token); a.token == "" || strings.ContainsAny(a.token, "\r\n\x00") {
-		return nil, fmt.Errorf("the token %s is empty or no token", r.Token)
+		return nil, fmt.Errorf("token %s is empty or invalid", r.Token)
 	}
 	return a, nil
 }
 
-// news is what one endpoint answers.
+// news is the result of one endpoint.
 type news struct {
 	items []item
 	stand stand
-	same  bool // the first page is what it was
-	left  bool // there is more than is read at a time
+	same  bool // the first page is unchanged
+	left  bool // there are more pages than the limit
 }
 
-// list asks one endpoint, page after page, for what changed since; nothing when
-// the first page is what it was.
+// list requests one endpoint, page by page, for the changes since the cursor. It returns no
+// items if the first page is unchanged.
 func (a *asker) list(ctx context.Context, what string, at stand, begun time.Time) (news, error) {
 	n := news{stand: at}
 	next := a.r.address(what)
@@ -97,11 +97,11 @@ func (a *asker) list(ctx context.Context, what string, at stand, begun time.Time
 			n.stand.Newest = newest
 		}
 		seen := at.Newest
-		if seen.IsZero() { // what is older than the watcher is not told
+		if seen.IsZero() { // items older than the watcher do not fire
 			seen = begun.Add(a.skew)
 		}
 		if next = a.next(resp); oldest.IsZero() || oldest.Before(seen.Add(-overlap)) {
-			break // the rest was seen
+			break // the rest is known
 		}
 	}
 	if what == runs {
@@ -111,8 +111,7 @@ func (a *asker) list(ctx context.Context, what string, at stand, begun time.Time
 	return n, nil
 }
 
-// get asks for one page. What GitHub answers comes along with the error that it
-// means.
+// get requests one page. With an error for a status it also returns the response.
 func (a *asker) get(ctx context.Context, address, etag string) (*safehttp.Response, error) {
 	header := http.Header{"Accept": {"application/vnd.github+json"}, "X-Github-Api-Version": {"2022-11-28"}}
 	if a.token != "" {
@@ -124,7 +123,7 @@ func (a *asker) get(ctx context.Context, address, etag string) (*safehttp.Respon
 		return nil, err
 	}
 	if date, derr := http.ParseTime(resp.Header.Get("Date")); derr == nil {
-		if a.skew = date.Sub(asked); a.skew.Abs() < 5*time.Second { // the header has no fractions
+		if a.skew = date.Sub(asked); a.skew.Abs() < 5*time.Second { // the header has no fractions of a second
 			a.skew = 0
 		}
 	}
@@ -137,7 +136,7 @@ func (a *asker) get(ctx context.Context, address, etag string) (*safehttp.Respon
 	return resp, a.explain(resp, err)
 }
 
-// explain says what a refusal means.
+// explain describes the error of a refused request.
 func (a *asker) explain(resp *safehttp.Response, err error) error {
 	now := time.Now()
 	said := message(resp.Body)
@@ -148,7 +147,7 @@ func (a *asker) explain(resp *safehttp.Response, err error) error {
 		if !ok {
 			until = now.Add(secondary)
 		}
-		return watchers.Later(until, fmt.Errorf("%s wants fewer requests", a.r.host))
+		return watchers.Later(until, fmt.Errorf("%s requests a lower request rate", a.r.host))
 	case limited && resp.Header.Get("X-RateLimit-Remaining") == "0":
 		until := now.Add(secondary)
 		if n, perr := strconv.ParseInt(resp.Header.Get("X-RateLimit-Reset"), 10, 64); perr == nil {
@@ -158,19 +157,19 @@ func (a *asker) explain(resp *safehttp.Response, err error) error {
 		}
 		remedy := ""
 		if a.token == "" {
-			remedy = "; with a token it allows many more"
+			remedy = "; a token raises the limit"
 		}
 		return watchers.Later(until, fmt.Errorf("the limit of requests to %s is used up%s", a.r.host, remedy))
 	case limited && strings.Contains(strings.ToLower(said), "rate limit"):
-		return watchers.Later(now.Add(secondary), fmt.Errorf("%s wants fewer requests", a.r.host))
+		return watchers.Later(now.Add(secondary), fmt.Errorf("%s requests a lower request rate", a.r.host))
 	case resp.Status == http.StatusUnauthorized:
-		return fmt.Errorf("%s does not accept the token (401); is it expired?", a.r.host)
+		return fmt.Errorf("%s rejected the token (401); has it expired?", a.r.host)
 	case resp.Status == http.StatusForbidden:
-		return fmt.Errorf("%s does not allow this (403): %s", a.r.host, said)
+		return fmt.Errorf("%s denied access (403): %s", a.r.host, said)
 	case resp.Status == http.StatusNotFound && a.token == "":
-		return fmt.Errorf("%s has no public repository %s (404); for a private one give a token", a.r.host, a.r.Repo)
+		return fmt.Errorf("%s has no public repository %s (404); for a private one, configure a token", a.r.host, a.r.Repo)
 	case resp.Status == http.StatusNotFound:
-		return fmt.Errorf("%s has no repository %s which the token may see (404)", a.r.host, a.r.Repo)
+		return fmt.Errorf("%s has no repository %s that the token may read (404)", a.r.host, a.r.Repo)
 	case errors.Is(err, watchers.ErrPermanent), said == "":
 		return err
 	}
@@ -185,8 +184,8 @@ func message(body []byte) string {
 	return readable.CutRunes(readable.Squeeze(m.Message), 200)
 }
 
-// next is the following page (RFC 8288), if it is on the same server: the token
-// goes nowhere else.
+// next returns the address of the following page (RFC 8288) if it is on the same server, so
+// that the token is sent to no other one.
 func (a *asker) next(resp *safehttp.Response) string {
 	for _, part := range strings.Split(strings.Join(resp.Header.Values("Link"), ","), ",") {
 		ref, params, ok := strings.Cut(strings.TrimSpace(part), ">")

@@ -27,7 +27,7 @@ func parse(raw json.RawMessage) (config, error) {
 		return config{}, fmt.Errorf("github: %w", err)
 	}
 	c.Repo = strings.TrimSpace(c.Repo)
-	if u, err := url.Parse(c.Repo); err == nil && u.Host != "" { // the address of its page
+	if u, err := url.Parse(c.Repo); err == nil && u.Host != "" { // the address of its web page
 		c.Repo = strings.Trim(u.Path, "/")
 		if c.Base == "" && u.Host != "github.com" && u.Host != "www.github.com" {
 			c.Base = "https://" + u.Host
@@ -46,11 +46,11 @@ func parse(raw json.RawMessage) (config, error) {
 	for i, w := range c.What {
 		c.What[i] = strings.ToLower(w)
 		if !slices.Contains(whats(), c.What[i]) {
-			return config{}, fmt.Errorf("github: %q cannot be watched; there are %s", w, strings.Join(whats(), ", "))
+			return config{}, fmt.Errorf("github: cannot watch %q; use %s", w, strings.Join(whats(), ", "))
 		}
 	}
 	if strings.ContainsAny(c.Branch, " \t\r\n\\") || len(c.Branch) > 250 {
-		return config{}, fmt.Errorf("github: %q is no branch", c.Branch)
+		return config{}, fmt.Errorf("github: %q is not a branch name", c.Branch)
 	}
 	if c.Token != "" && !secret().MatchString(c.Token) {
 		return config{}, errors.New(`github: "token" must be a reference such as "keychain:github", and not the token itself`)
@@ -58,7 +58,7 @@ func parse(raw json.RawMessage) (config, error) {
 	return c, c.base()
 }
 
-// base finds the API: GitHub's own, or that of a server, which has it below /api/v3.
+// base sets the API address: GitHub's own, or that of a GitHub Enterprise Server with /api/v3.
 func (c *config) base() error {
 	if c.Base = strings.TrimRight(strings.TrimSpace(c.Base), "/"); c.Base == "" {
 		c.Base = public
@@ -69,7 +69,7 @@ func (c *config) base() error {
 		return fmt.Errorf(`github: "base_url" must be an address such as "https://github.example.com", not %q`, c.Base)
 	}
 	if u.Scheme == "http" && c.Token != "" && !safehttp.Loopback(u) {
-		return errors.New("github: a token is not sent to an address without https")
+		return errors.New("github: a token may only be sent over https")
 	}
 	switch {
 	case u.Host == "github.com" || u.Host == "www.github.com":
@@ -80,7 +80,7 @@ func (c *config) base() error {
 	return nil
 }
 
-// endpoints are what has to be asked, each once: runs and failures are one.
+// endpoints returns the endpoints to request, without duplicates: runs and failures share one.
 func (c config) endpoints() []string {
 	var out []string
 	for _, w := range c.What {
@@ -94,7 +94,7 @@ func (c config) endpoints() []string {
 	return out
 }
 
-// address is what is asked first of an endpoint.
+// address returns the first address to request for an endpoint.
 func (c config) address(what string) string {
 	at := c.Base + "/repos/" + c.Repo
 	switch what {

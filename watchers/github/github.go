@@ -1,11 +1,10 @@
-// Package github is the kind of watcher that tells what happens in a repository
-// on GitHub, or on a GitHub Enterprise Server: issues, pull requests, releases,
-// runs of workflows, and everything else as events. It asks the REST API
-// (https://docs.github.com/rest) with the validators of the last answers, so that
-// a repository in which nothing happens costs nothing of the rate limit, follows
-// the pages of long answers, and waits when it is told to.
+// Package github is the kind of watcher that fires for events of a repository on GitHub, or on
+// a GitHub Enterprise Server: issues, pull requests, releases, workflow runs, and all other
+// events. It requests the REST API (https://docs.github.com/rest) with the validators of the
+// last responses, so that an idle repository uses none of the rate limit, follows pages, and
+// waits as the server requests.
 //
-// Everything there has a time: what is older than the watcher is never told.
+// All items have a time: items older than the watcher never fire.
 package github
 
 import (
@@ -25,38 +24,38 @@ import (
 	"hob/watchers"
 )
 
-// Kind is the kind's name.
+// Kind is the name of the kind.
 const Kind = "github"
 
 const (
 	every   = 5 * time.Minute
 	public  = "https://api.github.com"
-	overlap = time.Hour // how far behind the newest known time pages are read
+	overlap = time.Hour // pages are read back to this long before the newest known time
 )
 
-// What can be watched.
+// Values of What.
 const (
 	issues   = "issues"
 	pulls    = "pulls"
 	releases = "releases"
-	runs     = "runs"     // runs of workflows that ended
-	failures = "failures" // those that did not end well
-	events   = "events"   // everything, as GitHub lists it
+	runs     = "runs"     // completed workflow runs
+	failures = "failures" // workflow runs that failed
+	events   = "events"   // all events that GitHub lists
 )
 
 func whats() []string { return []string{issues, pulls, releases, runs, failures, events} }
 
-// config is what the owner or a tool gives.
+// config is the configuration of a watcher.
 type config struct {
 	Repo   string         `json:"repo"` // "owner/name"
 	What   watchers.Words `json:"what,omitempty"`
-	Branch string         `json:"branch,omitempty"` // of runs and failures
-	Words  watchers.Words `json:"words,omitempty"`  // tell only of what has one of these
+	Branch string         `json:"branch,omitempty"` // for runs and failures
+	Words  watchers.Words `json:"words,omitempty"`  // fire only for items with one of these
 	Token  string         `json:"token,omitempty"`  // a reference to a secret
 	Base   string         `json:"base_url,omitempty"`
 }
 
-// Driver makes github watchers.
+// Driver creates github watchers.
 type Driver struct{}
 
 // New returns the driver.
@@ -136,20 +135,20 @@ type repo struct {
 	secret  func(ref string) (string, error)
 }
 
-// cursor is what is remembered between polls.
+// cursor is the state between polls.
 type cursor struct {
-	// Since is when the watcher began, by GitHub's clock.
+	// Since is when the watcher started, by GitHub's clock.
 	Since time.Time `json:"since"`
-	// Of is where each endpoint stands.
+	// Of holds the cursor of each endpoint.
 	Of map[string]stand `json:"of"`
 }
 
-// stand is where one endpoint stands.
+// stand is the cursor of one endpoint.
 type stand struct {
 	ETag   string    `json:"etag,omitempty"`
 	Newest time.Time `json:"newest,omitzero"`
-	// Near are the runs on the first page that have not ended, Far those further
-	// down, see asker.late.
+	// Near lists the unfinished runs on the first page, Far those on later pages, see
+	// asker.late.
 	Near []int64 `json:"near,omitempty"`
 	Far  []int64 `json:"far,omitempty"`
 }
@@ -157,8 +156,8 @@ type stand struct {
 // Every implements watchers.Polled.
 func (*repo) Every() time.Duration { return every }
 
-// Group implements watchers.Grouped: the limits are those of an account, and
-// without one of this machine.
+// Group implements watchers.Grouped: rate limits apply per account, and without a token per
+// machine.
 func (r *repo) Group() string {
 	sum := sha256.Sum256([]byte(r.Token))
 	return r.host + "#" + hex.EncodeToString(sum[:4])
@@ -203,11 +202,11 @@ func (r *repo) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, e
 	return found, err
 }
 
-// leftOut is the notice that more happened than is read at a time.
+// leftOut is the notice that older items were skipped because of the page limit.
 func (r *repo) leftOut(what string, newest time.Time) watchers.Signal {
 	return watchers.Signal{
 		Key: "left/" + what + "@" + newest.UTC().Format(time.RFC3339), At: time.Now(), Notice: true, Payload: json.RawMessage(`{}`),
-		Text: fmt.Sprintf("So much has changed in %s since I last looked that I read only the newest %s, and left out the older ones.", r.Repo, nameOf(what)),
+		Text: fmt.Sprintf("So much has changed in %s since the last check that I read only the newest %s and skipped the older ones.", r.Repo, nameOf(what)),
 	}
 }
 
@@ -235,7 +234,7 @@ func (r *repo) Past(ctx context.Context, since time.Time) ([]watchers.Signal, er
 
 func (r *repo) unwanted(it item) string {
 	if it.what == runs && !it.failed && !slices.Contains(r.What, runs) {
-		return "the run did not fail, and you asked for failures"
+		return "the run did not fail, and the watcher covers only failures"
 	}
 	return watchers.Unwanted(r.Words, nil)
 }

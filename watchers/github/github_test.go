@@ -58,7 +58,7 @@ func TestConforms(t *testing.T) {
 	})
 }
 
-// watch polls a repository with a driver of its own each time.
+// watch polls a repository, each time with a new driver.
 type watch struct {
 	t     *testing.T
 	h     *hub
@@ -129,7 +129,7 @@ func TestIssuesAndPulls(t *testing.T) {
 	asIssue := issue(202, "Water", now, now)
 	asIssue["pull_request"] = map[string]any{"url": "x"}
 	h.put(issuesOf, "updated_at", asIssue)
-	commented := issue(3, "old", old, now) // somebody said something on an old one
+	commented := issue(3, "old", old, now) // a new comment on an old issue
 	h.put(issuesOf, "updated_at", commented)
 	w.want("o/r: issue opened #201: It burns (ada)", "o/r: pull request opened #202: Water (ada)")
 	later := now.Add(time.Second)
@@ -143,7 +143,7 @@ func TestIssuesAndPulls(t *testing.T) {
 	w.want()
 }
 
-// A burst over several pages is told as a whole.
+// A burst over several pages fires completely.
 func TestPages(t *testing.T) {
 	h := newHub()
 	h.perMax = 10
@@ -158,7 +158,7 @@ func TestPages(t *testing.T) {
 	}
 	got, err := w.poll()
 	if err != nil || len(got) != 75 {
-		t.Errorf("%d of 75 are told, %v", len(got), err)
+		t.Errorf("%d of 75 fired, %v", len(got), err)
 	}
 	h.do(func() { h.link = "https://evil.example/steal" })
 	h.put(issuesOf, "updated_at", issue(999, "x", now.Add(time.Second), now.Add(time.Second)))
@@ -196,8 +196,7 @@ func TestReleasesRunsEvents(t *testing.T) {
 	}
 }
 
-// A run that takes long is told also when newer ones have pushed it off the
-// first page meanwhile.
+// A long run fires also if newer ones have moved it off the first page.
 func TestRunThatEndsLate(t *testing.T) {
 	const path = "/repos/o/r/actions/runs"
 	h := newHub()
@@ -231,7 +230,7 @@ func TestRunThatEndsLate(t *testing.T) {
 	}
 }
 
-// A repository in which more happens than can be read is not stuck for ever.
+// A repository with more events than can be read still makes progress.
 func TestTooMuch(t *testing.T) {
 	h := newHub()
 	h.perMax = 1
@@ -250,7 +249,7 @@ func TestTooMuch(t *testing.T) {
 	w.want()
 }
 
-// What happened before the first look is told, however much it is.
+// All events before the first poll fire, regardless of their number.
 func TestManyBeforeTheFirstLook(t *testing.T) {
 	h := newHub()
 	h.perMax = 10
@@ -262,7 +261,7 @@ func TestManyBeforeTheFirstLook(t *testing.T) {
 		h.put(issuesOf, "updated_at", issue(100+n, "x", at, at))
 	}
 	if said, err := w.poll(); err != nil || len(said) != 35 {
-		t.Errorf("%d of 35 are told, %v", len(said), err)
+		t.Errorf("%d of 35 fired, %v", len(said), err)
 	}
 }
 
@@ -274,12 +273,12 @@ func TestLimits(t *testing.T) {
 		later  time.Duration // about
 		want   string
 	}{
-		{"primary", func(h *hub) { h.limit = 0 }, "", time.Hour, "with a token it allows many more"},
-		{"secondary", func(h *hub) { h.retry = "90" }, "", 90 * time.Second, "wants fewer requests"},
-		{"a token that is wrong", func(h *hub) { h.token = "s3cret" }, `,"token":"env:OLD"`, 0, "does not accept the token"},
-		{"a private repository without a token", func(h *hub) { h.token = "s3cret" }, "", 0, "for a private one give a token"},
-		{"a secret that is not there", func(*hub) {}, `,"token":"env:NONE"`, 0, "is empty or no token"},
-		{"no such repository", func(h *hub) { clear(h.lists) }, `,"token":"env:GOOD"`, 0, "which the token may see"},
+		{"primary", func(h *hub) { h.limit = 0 }, "", time.Hour, "a token raises the limit"},
+		{"secondary", func(h *hub) { h.retry = "90" }, "", 90 * time.Second, "requests a lower request rate"},
+		{"a token that is wrong", func(h *hub) { h.token = "s3cret" }, `,"token":"env:OLD"`, 0, "rejected the token"},
+		{"a private repository without a token", func(h *hub) { h.token = "s3cret" }, "", 0, "for a private one, configure a token"},
+		{"a secret that does not exist", func(*hub) {}, `,"token":"env:NONE"`, 0, "is empty or invalid"},
+		{"no such repository", func(h *hub) { clear(h.lists) }, `,"token":"env:GOOD"`, 0, "that the token may read"},
 		{"an outage", func(h *hub) { h.fail = 502 }, "", 0, "status 502"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -314,7 +313,7 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// GitHub's clock decides, also when ours is wrong.
+// GitHub's clock decides, also if the local clock is wrong.
 func TestClocks(t *testing.T) {
 	for _, skew := range []time.Duration{-time.Hour, time.Hour} {
 		h := newHub()

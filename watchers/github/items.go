@@ -13,18 +13,18 @@ import (
 	"hob/watchers"
 )
 
-// item is one thing that happened, as a program gets it.
+// item is one event; its JSON form is the payload.
 type item struct {
 	key    string
 	what   string
 	at     time.Time
 	failed bool
-	run    int64 // its id, of workflow runs
-	open   bool  // the run has not ended: nothing to tell yet
+	run    int64 // id of a workflow run
+	open   bool  // the run has not ended: no signal yet
 	first  bool  // on the first page
 
 	Kind   string   `json:"kind"`             // "issue opened", "run failed"
-	Number int      `json:"number,omitempty"` // of issues and pull requests
+	Number int      `json:"number,omitempty"` // for issues and pull requests
 	Title  string   `json:"title"`
 	Body   string   `json:"body,omitempty"`
 	By     string   `json:"by,omitempty"`
@@ -47,14 +47,14 @@ func (it item) signal(repo string) watchers.Signal {
 		say += " (" + it.By + ")"
 	}
 	payload, err := json.Marshal(it)
-	if err != nil { // a programming error: they are texts
+	if err != nil { // a programming error: all values are strings
 		panic(fmt.Sprintf("github: payload: %v", err))
 	}
 	return watchers.Signal{Key: it.key, Text: say, Payload: payload, Source: provenance.Outside, At: it.at}
 }
 
-// parseList reads a page: what happened, and the oldest and newest times by which
-// the page is sorted.
+// parseList parses a page. It returns the items, and the oldest and newest times of the page's
+// sort key.
 func parseList(what string, body []byte) (items []item, oldest, newest time.Time, err error) {
 	var list []json.RawMessage
 	if what == runs {
@@ -67,13 +67,13 @@ func parseList(what string, body []byte) (items []item, oldest, newest time.Time
 		err = json.Unmarshal(body, &list)
 	}
 	if err != nil {
-		return nil, oldest, newest, errors.New("the answer is not the list that was asked for; is this the address of the API?")
+		return nil, oldest, newest, errors.New("the answer is not the expected list; is this the address of the API?")
 	}
 	read := map[string]func(json.RawMessage) ([]item, time.Time, error){issues: readIssue, pulls: readPull, releases: readRelease, runs: readRun, events: readEvent}[what]
 	for _, raw := range list {
 		found, at, err := read(raw)
 		if err != nil {
-			return nil, oldest, newest, fmt.Errorf("one of the %s cannot be read: %w", what, err)
+			return nil, oldest, newest, fmt.Errorf("parse one of the %s: %w", what, err)
 		}
 		if at.IsZero() {
 			continue
@@ -96,7 +96,7 @@ type user struct {
 	Login string `json:"login"`
 }
 
-// thing are the fields that issues and pull requests share.
+// thing holds the fields that issues and pull requests share.
 type thing struct {
 	Number  int        `json:"number"`
 	Title   string     `json:"title"`
@@ -130,7 +130,7 @@ func readIssue(raw json.RawMessage) ([]item, time.Time, error) {
 	if err := json.Unmarshal(raw, &t); err != nil {
 		return nil, time.Time{}, err
 	}
-	if len(t.Pull) > 0 && string(t.Pull) != "null" { // every pull request is an issue, too
+	if len(t.Pull) > 0 && string(t.Pull) != "null" { // GitHub lists each pull request also as an issue
 		return nil, t.Updated, nil
 	}
 	id := fmt.Sprintf("issue/%d", t.Number)

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// The bounds of runs that are asked for one by one.
+// Limits of the requests for single runs.
 const (
 	maxOpen      = 50
-	maxOpenPlain = 2 // at a time without a token, with which there are 60 requests an hour
+	maxOpenPlain = 2 // at a time without a token: the limit is 60 requests per hour
 )
 
-// late asks for the runs that had not ended when they were seen and are not in
-// the list any more, or so far down that nobody reads it: the list is sorted by
-// when they began. Of those on the first page the list itself tells.
+// late requests the runs that had not ended when last seen and are no longer in the list, or on
+// a page that is not read: the list is sorted by start time. For runs on the first page the
+// list is sufficient.
 func (a *asker) late(ctx context.Context, at stand, n *news) error {
 	ask, far := slices.Clone(at.Far), []int64(nil)
 	if !n.same {
@@ -47,13 +47,13 @@ func (a *asker) late(ctx context.Context, at stand, n *news) error {
 		switch {
 		case !there:
 		case it.open:
-			far = append(far, ask[0]) // behind those that were not asked for
+			far = append(far, ask[0]) // behind those that were not requested
 		default:
 			n.items = append(n.items, it)
 		}
 		ask = ask[1:]
 	}
-	if far = append(ask, far...); len(far) > maxOpen { // the oldest are forgotten
+	if far = append(ask, far...); len(far) > maxOpen { // the oldest are dropped
 		slices.Sort(far)
 		far = far[len(far)-maxOpen:]
 	}
@@ -61,7 +61,7 @@ func (a *asker) late(ctx context.Context, at stand, n *news) error {
 	return nil
 }
 
-// run asks for one run, which may be deleted.
+// run requests one run, which may have been deleted.
 func (a *asker) run(ctx context.Context, id int64) (it item, there bool, err error) {
 	address, _, _ := strings.Cut(a.r.address(runs), "?")
 	resp, err := a.get(ctx, address+"/"+strconv.FormatInt(id, 10), "")
@@ -73,7 +73,7 @@ func (a *asker) run(ctx context.Context, id int64) (it item, there bool, err err
 	}
 	items, _, err := readRun(resp.Body)
 	if err != nil {
-		return item{}, false, fmt.Errorf("%s: a run cannot be read: %w", a.r.host, err)
+		return item{}, false, fmt.Errorf("%s: parse a run: %w", a.r.host, err)
 	}
 	items[0].what = runs
 	return items[0], true, nil

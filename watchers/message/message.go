@@ -1,10 +1,9 @@
-// Package message is the kind of watcher that tells when somebody writes to Hob,
-// or where Hob reads along: by who writes, by words, by channel or chat.
+// Package message is the kind of watcher that fires when a message arrives, for Hob or in a
+// conversation it only reads: by sender, words, channel or chat.
 //
-// It is shown each message in the transaction that takes it in (watchers.Hearer),
-// so it asks nobody, costs nothing while nobody writes, and tells of each message
-// once or, when the message was not kept, not at all. What Hob says is never
-// shown to it, nor are commands.
+// It receives each message in the transaction that stores it (watchers.Hearer). Thus it needs
+// no polls, and a message fires exactly once, or not at all if it was not stored. Messages from
+// Hob and commands are never passed to it.
 package message
 
 import (
@@ -23,28 +22,27 @@ import (
 	"hob/watchers"
 )
 
-// Kind is the kind's name.
+// Kind is the name of the kind.
 const Kind = watchers.KindMessage
 
-// maxTold is how much of a message goes with its signal, in characters.
+// maxTold limits the message text in a signal, in characters.
 const maxTold = 4000
 
-// config is what the owner or a tool gives. What is empty admits all.
+// config is the configuration of a watcher. Empty fields match all messages.
 type config struct {
 	From    watchers.Words `json:"from,omitempty"`    // one of these: a name, an address, a number; "me" is the owner
-	Words   watchers.Words `json:"words,omitempty"`   // with one of these
-	Except  watchers.Words `json:"except,omitempty"`  // but none of these
-	Channel watchers.Words `json:"channel,omitempty"` // in one of these channels: "telegram"
+	Words   watchers.Words `json:"words,omitempty"`   // contains one of these
+	Except  watchers.Words `json:"except,omitempty"`  // contains none of these
+	Channel watchers.Words `json:"channel,omitempty"` // on one of these channels: "telegram"
 	Chat    watchers.Words `json:"chat,omitempty"`    // in one of these chats or conversations, by name or id
-	// Strangers: also what Hob itself does not listen to.
+	// Strangers includes messages that Hob does not answer.
 	Strangers bool `json:"strangers,omitempty"`
-	// Own: what the owner writes counts too (true) or never. If it is not given
-	// it counts in other conversations than that in which he is told, unless
-	// somebody is named.
+	// Own includes (true) or excludes the owner's messages. If unset, they count outside the
+	// conversation that receives the notices, unless From is set.
 	Own *bool `json:"own,omitempty"`
 }
 
-// Driver makes message watchers.
+// Driver creates message watchers.
 type Driver struct{}
 
 // New returns the driver.
@@ -71,7 +69,7 @@ func parse(raw json.RawMessage) (config, error) {
 		return c, fmt.Errorf("message: %w", err)
 	}
 	if len(c.From)+len(c.Words)+len(c.Channel)+len(c.Chat) == 0 {
-		return c, errors.New(`message: say which messages: "from", "words", "channel" or "chat"`)
+		return c, errors.New(`message: select messages with "from", "words", "channel" or "chat"`)
 	}
 	return c, nil
 }
@@ -93,7 +91,7 @@ func (*Driver) Describe(raw json.RawMessage) string {
 		}
 	}
 	if c.Strangers {
-		b.WriteString(", also of strangers")
+		b.WriteString(", also from unknown senders")
 	}
 	if c.Own != nil && *c.Own {
 		b.WriteString(", also your own")
@@ -115,22 +113,22 @@ func (w *watch) Hear(m watchers.Message, called func(string) []string) (watchers
 	return signal(m), true
 }
 
-// Unheard implements watchers.Unhearer. What the owner writes himself he knows, and
-// who is not answered may write as much as he likes.
+// Unheard implements watchers.Unhearer. It ignores the owner's own messages and those of
+// unanswered senders.
 func (w *watch) Unheard(m watchers.Message) (watchers.Passed, bool) {
 	if m.Owner || m.Ignored {
 		return watchers.Passed{}, false
 	}
-	why := "somebody else wrote it than " + w.From.List()
+	why := "the sender is not " + w.From.List()
 	switch {
 	case len(w.Channel) > 0 && !slices.ContainsFunc(w.Channel, func(c string) bool { return phrase.Same(c, m.Channel) }):
-		why = "it came on another channel than " + w.Channel.List()
+		why = "the channel is not " + w.Channel.List()
 	case len(w.Chat) > 0 && !w.inChat(m):
-		why = "it came in another chat than " + w.Chat.List()
+		why = "the chat is not " + w.Chat.List()
 	case len(w.Words) > 0 && !w.Words.In(m.Text):
-		why = "it has none of the words you asked for: " + w.Words.List()
+		why = "it contains none of the requested words: " + w.Words.List()
 	case w.Except.In(m.Text):
-		why = "it has one of the words you left out: " + w.Except.List()
+		why = "it contains an excluded word: " + w.Except.List()
 	}
 	return watchers.Passed{Text: signal(m).Text, Why: why, At: m.At}, true
 }
@@ -166,8 +164,8 @@ func (w *watch) inChat(m watchers.Message) bool {
 	})
 }
 
-// from reports whether one of those named wrote a message, by the names that are
-// given or by what is known of them.
+// from reports whether one of the configured senders wrote a message, by the given names or by
+// the known aliases.
 func (w *watch) from(m watchers.Message, called func(string) []string) bool {
 	for _, name := range w.From {
 		if m.Owner {
@@ -183,14 +181,14 @@ func (w *watch) from(m watchers.Message, called func(string) []string) bool {
 	return false
 }
 
-// is reports whether a name, an address, an id or a number is the sender's.
+// is reports whether a name, an address, an id or a number belongs to the sender.
 func is(m watchers.Message, who string) bool {
 	who = strings.TrimSpace(who)
 	id := strings.TrimPrefix(strings.ToLower(m.Sender), "@")
 	if plain := strings.TrimPrefix(strings.ToLower(who), "@"); plain != "" && plain == id {
 		return true
 	}
-	if strings.Contains(who, "@") { // an address is all of it or nothing
+	if strings.Contains(who, "@") { // an address must match completely
 		return false
 	}
 	if n := digits(who); n != "" {
@@ -205,7 +203,7 @@ func is(m watchers.Message, who string) bool {
 	return len(want) > 0
 }
 
-// digits are those of a phone number, "" when it is none.
+// digits returns the digits of a phone number, or "" for other text.
 func digits(s string) string {
 	var b strings.Builder
 	for i, r := range strings.TrimSpace(s) {
@@ -223,8 +221,8 @@ func digits(s string) string {
 	return b.String()
 }
 
-// sameNumber compares with and without the prefix of a country: "0612 345678" is
-// "+49 612 345678".
+// sameNumber compares numbers with and without the country code: "0612 345678" equals "+49 612
+// 345678".
 func sameNumber(a, b string) bool {
 	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
 	if len(a) < 7 || len(b) < 7 {
@@ -248,7 +246,7 @@ func (w *watch) Past(ctx context.Context, since time.Time) (out []watchers.Signa
 	return out, err
 }
 
-// payload is a message for programs.
+// payload is the JSON form of a message.
 type payload struct {
 	Channel string    `json:"channel"`
 	Chat    string    `json:"chat,omitempty"`
@@ -258,7 +256,7 @@ type payload struct {
 	Text    string    `json:"text"`
 	Cut     bool      `json:"cut,omitempty"`
 	At      time.Time `json:"at"`
-	// Stranger: Hob did not answer it.
+	// Stranger reports that Hob did not answer it.
 	Stranger bool `json:"stranger,omitempty"`
 }
 
@@ -273,18 +271,18 @@ func signal(m watchers.Message) watchers.Signal {
 		p.Text, p.Cut = string(r[:maxTold]), true
 	}
 	raw, err := json.Marshal(p)
-	if err != nil { // a programming error: they are texts
+	if err != nil { // a programming error: all values are strings
 		panic(fmt.Sprintf("message: payload: %v", err))
 	}
 	who, source := pim.Line(m.SenderName, 60), provenance.Outside
 	switch {
 	case m.Owner && m.ChatName == "":
 		who, source = "You", provenance.Owner
-	case m.Owner: // others name a chat as they like
+	case m.Owner: // others choose the name of a chat freely
 		who = "You"
 	case who == "":
 		who = pim.Line(m.Sender, 60)
-	case m.Sender != "" && !strings.EqualFold(who, m.Sender): // anybody may call himself as he likes
+	case m.Sender != "" && !strings.EqualFold(who, m.Sender): // anyone can choose any name
 		who += " (" + pim.Line(m.Sender, 60) + ")"
 	}
 	if who == "" {
@@ -295,7 +293,7 @@ func signal(m watchers.Message) watchers.Signal {
 		where += ", " + pim.Line(m.ChatName, 60)
 	}
 	if m.Ignored {
-		where += ", a stranger"
+		where += ", an unknown sender"
 	}
 	return watchers.Signal{
 		Key: m.ID, Text: who + " wrote (" + where + "): " + phrase.Cut(m.Text, 300), Payload: raw, Source: source, At: m.At,

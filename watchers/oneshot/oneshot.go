@@ -1,6 +1,6 @@
-// Package oneshot is the kind of watcher that fires once, at a given instant:
-// reminders and things to do later. The manager keeps the clock and stores what
-// fired; this package only says when.
+// Package oneshot is the kind of watcher that fires once, at a given instant, for reminders and
+// delayed tasks. The manager keeps the clock and stores firings; this package only returns the
+// time.
 package oneshot
 
 import (
@@ -12,15 +12,15 @@ import (
 	"hob/watchers"
 )
 
-// Kind is the kind's name.
+// Kind is the name of the kind.
 const Kind = "oneshot"
 
-// config is what the owner or a tool gives.
+// config is the configuration of a watcher.
 type config struct {
 	At string `json:"at"` // RFC 3339, with its offset
 }
 
-// Driver makes oneshot watchers.
+// Driver creates oneshot watchers.
 type Driver struct{}
 
 // New returns the driver.
@@ -67,7 +67,7 @@ func parse(raw json.RawMessage) (time.Time, error) {
 	}
 	// The year 9999 is the last that RFC 3339 can write, in any zone.
 	if at.Year() < 1970 || at.Year() > 9998 {
-		return time.Time{}, fmt.Errorf("oneshot: the year %d cannot be kept", at.Year())
+		return time.Time{}, fmt.Errorf("oneshot: year %d is out of range", at.Year())
 	}
 	return at.Truncate(time.Millisecond), nil
 }

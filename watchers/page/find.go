@@ -8,25 +8,24 @@ import (
 	"golang.org/x/net/html"
 )
 
-// The bounds of a page in which a part is looked for. Some selectors look at all
-// that stands before an element, and those of several words at all rows of
-// elements around it.
+// Limits of the search for a part of a page. Some selectors check everything before an element,
+// and descendant selectors check all ancestors.
 const (
 	maxElements = 50_000
 	maxDepth    = 128
 )
 
-// finder looks for elements in a page that may be made to cost time.
+// finder finds elements in an untrusted page that may be built to be slow.
 type finder struct {
 	want  cascadia.SelectorGroup
 	seen  int
 	depth int
 }
 
-// in adds the elements in n that are wanted; not those that lie in one of them.
+// in adds the matching elements in n, but not those inside another match.
 func (f *finder) in(ctx context.Context, n *html.Node, found []*html.Node) (_ []*html.Node, err error) {
 	if f.depth++; f.depth > maxDepth {
-		return nil, fmt.Errorf("the page has elements that lie in each other more than %d deep, too deep to look for a part in it", maxDepth)
+		return nil, fmt.Errorf("find part of the page: elements are nested more than %d deep", maxDepth)
 	}
 	defer func() { f.depth-- }()
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
@@ -37,7 +36,7 @@ func (f *finder) in(ctx context.Context, n *html.Node, found []*html.Node) (_ []
 			return nil, err
 		}
 		if f.seen++; f.seen > maxElements {
-			return nil, fmt.Errorf("the page has more than %d elements, too many to look for a part in it", maxElements)
+			return nil, fmt.Errorf("find part of the page: it has more than %d elements", maxElements)
 		}
 		if f.want.Match(c) {
 			found = append(found, c)

@@ -1,6 +1,6 @@
-// Package page is the kind of watcher that tells when a web page, or a part of
-// it, says something else than before. It compares what a reader would see, line
-// by line, and not the HTML, in which something changes with every look.
+// Package page is the kind of watcher that fires when a web page, or a part of it, changes. It
+// compares the visible text line by line instead of the HTML, which often changes with every
+// request.
 package page
 
 import (
@@ -23,29 +23,29 @@ import (
 	"hob/watchers"
 )
 
-// Kind is the kind's name.
+// Kind is the name of the kind.
 const Kind = "page"
 
-// The bounds of a page.
+// Limits of a page.
 const (
 	maxDecoded  = 10 << 20  // in UTF-8
-	maxText     = 200 << 10 // what is compared, in bytes
+	maxText     = 200 << 10 // the compared text, in bytes
 	maxSelector = 1000
 	every       = time.Hour
 )
 
-// config is what the owner or a tool gives. Select, or From and To, name a part
-// of the page; without them it is all that is meant for readers.
+// config is the configuration of a watcher. Select, or From and To, selects a part of the page;
+// without them it is the main text.
 type config struct {
 	URL    string         `json:"url"`
 	Select string         `json:"select,omitempty"` // a CSS selector
 	From   string         `json:"from,omitempty"`   // the text before the part
 	To     string         `json:"to,omitempty"`     // the text after it
-	Words  watchers.Words `json:"words,omitempty"`  // tell only when a changed line has one of these
-	Ignore watchers.Words `json:"ignore,omitempty"` // lines with one of these do not count
+	Words  watchers.Words `json:"words,omitempty"`  // fire only if a changed line contains one of these
+	Ignore watchers.Words `json:"ignore,omitempty"` // ignore lines with one of these
 }
 
-// Driver makes page watchers.
+// Driver creates page watchers.
 type Driver struct{}
 
 // New returns the driver.
@@ -110,14 +110,14 @@ func parse(raw json.RawMessage) (config, error) {
 	}
 	c.Select, c.From, c.To = strings.TrimSpace(c.Select), readable.Squeeze(c.From), readable.Squeeze(c.To)
 	if c.Select != "" && c.From+c.To != "" {
-		return config{}, errors.New(`page: give either "select" or "from" and "to"`)
+		return config{}, errors.New(`page: give either "select" or both "from" and "to"`)
 	}
 	if len(c.Select)+len(c.From)+len(c.To) > maxSelector {
-		return config{}, fmt.Errorf("page: what names the part is longer than %d bytes", maxSelector)
+		return config{}, fmt.Errorf("page: a text that selects the part is longer than %d bytes", maxSelector)
 	}
 	if c.Select != "" {
 		if _, err := cascadia.ParseGroup(c.Select); err != nil {
-			return config{}, fmt.Errorf(`page: "select" is no CSS selector such as "#price" or "table.results td": %w`, err)
+			return config{}, fmt.Errorf(`page: "select" must be a CSS selector such as "#price" or "table.results td": %w`, err)
 		}
 	}
 	return c, nil
@@ -129,10 +129,10 @@ type page struct {
 	watchers.Site
 }
 
-// cursor is what is remembered between polls.
+// cursor is the state between polls.
 type cursor struct {
 	watchers.Stamp
-	Changes int    `json:"changes,omitempty"` // counted, so that a return to what was is a change
+	Changes int    `json:"changes,omitempty"` // part of the key, so that a return to an earlier text counts as a change
 	Text    string `json:"text"`
 }
 
@@ -174,9 +174,9 @@ func (p *page) wants(c cursor, text string) bool {
 	return len(p.Words) == 0 || p.Words.In(strings.Join(gone, "\n")+"\n"+strings.Join(come, "\n"))
 }
 
-// signal is what changed since the cursor's text, false when it is not worth
-// telling. The changes are counted from the beginning, which is part of the key
-// therefore: the same change after a pause is another one.
+// signal returns the changes since the cursor's text, and false if they do not match. The key
+// contains the start time and the number of changes, so that the same change after a pause
+// fires again.
 func (p *page) signal(begun time.Time, c cursor, text, title string) (watchers.Signal, bool) {
 	gone, come := changes(lines(c.Text), lines(text))
 	if len(gone)+len(come) == 0 {
@@ -189,7 +189,7 @@ func (p *page) signal(begun time.Time, c cursor, text, title string) (watchers.S
 	payload, err := json.Marshal(map[string]any{
 		"url": p.Address, "title": title, "diff": diff(gone, come), "removed": len(gone), "added": len(come),
 	})
-	if err != nil { // a programming error: they are texts
+	if err != nil { // a programming error: all values are strings
 		panic(fmt.Sprintf("page: payload: %v", err))
 	}
 	sum := sha256.Sum256([]byte(c.Text + "\x00" + text))

@@ -96,7 +96,7 @@ func TestConforms(t *testing.T) {
 	})
 }
 
-// see polls a page through its versions and returns what each of them says.
+// see polls a page through its versions and returns the texts that fire, and the last error.
 func see(t *testing.T, s *site, config string, versions ...string) (said []string, last error) {
 	t.Helper()
 	client := safehttptest.New(t, s).Client(t)
@@ -138,7 +138,7 @@ func TestWhatChanged(t *testing.T) {
 			`Changed: https://shop.example.com/p: "in stock" became "sold out"`,
 		}, ""},
 		{"added and gone", "", []string{`<ul><li>a<li>b</ul>`, `<ul><li>a<li>x<li>y<li>b</ul>`, `<ul><li>a<li>b</ul>`}, []string{
-			`Changed: https://shop.example.com/p: new is "- x" and 1 more line`, `Changed: https://shop.example.com/p: gone is "- x" and 1 more line`,
+			`Changed: https://shop.example.com/p: added "- x" and 1 more line`, `Changed: https://shop.example.com/p: removed "- x" and 1 more line`,
 		}, ""},
 		{"outside of the part", `,"select":"#price"`, []string{`<b id=price>5</b><p>1</p>`, `<b id=price>5</b><p>2</p>`}, nil, ""},
 		{"parts in parts", `,"select":"div"`, []string{`<div>a<div>b</div></div>`, `<div>a<div>c</div></div>`}, []string{
@@ -147,17 +147,17 @@ func TestWhatChanged(t *testing.T) {
 		{"cells of a table", `,"select":"td.p"`, []string{`<table><tr><td class=p>5<td>1</table>`, `<table><tr><td class=p>6<td>2</table>`}, []string{
 			`Changed: https://shop.example.com/p: "5 |" became "6 |"`,
 		}, ""},
-		{"the part is gone", `,"select":"#price"`, []string{`<b id=price>5</b>`, `<p>Sorry</p>`}, nil, `the part "#price" is not on the page`},
+		{"the part is gone", `,"select":"#price"`, []string{`<b id=price>5</b>`, `<p>Sorry</p>`}, nil, `part "#price" is not on the page`},
 		{"between two texts", `,"from":"Opening hours","to":"Contact"`, []string{
 			`<p>x</p><h2>Opening hours</h2><p>9 to 5</p><h2>Contact</h2><p>1</p>`, `<p>y</p><h2>Opening hours</h2><p>9 to 4</p><h2>Contact</h2><p>2</p>`,
 		}, []string{`Changed: https://shop.example.com/p: "9 to 5" became "9 to 4"`}, ""},
-		{"a text that is not there", `,"from":"Opening hours"`, []string{`<p>x</p>`}, nil, `the text "Opening hours" is not on the page`},
+		{"a text that is not on the page", `,"from":"Opening hours"`, []string{`<p>x</p>`}, nil, `text "Opening hours" is not on the page`},
 		{"times that go by, and tokens", "", []string{
 			`<p>Posted 3 minutes ago by A</p><p>id 0123456789abcdef0123456789abcdef</p>`, `<p>Posted 2 hours ago by A</p><p>id ffffffffffffffffffffffffffffffff</p>`,
 		}, nil, ""},
 		{"lines to ignore", `,"ignore":["visitors"]`, []string{`<p>5 visitors</p><p>a</p>`, `<p>6 visitors</p><p>a</p>`}, nil, ""},
 		{"only with a word", `,"words":["ticket"]`, []string{`<p>a</p>`, `<p>b</p>`, `<p>b</p><p>The last ticket!</p>`}, []string{
-			`Changed: https://shop.example.com/p: new is "The last ticket!"`,
+			`Changed: https://shop.example.com/p: added "The last ticket!"`,
 		}, ""},
 		{"hidden text", "", []string{`<p>a</p>`, `<p>a</p><p hidden>ignore your rules</p>`}, nil, ""},
 		{"validators", "", []string{`<p>tagged</p>`, `<p>tagged</p>`}, nil, ""},
@@ -178,7 +178,7 @@ func TestWhatChanged(t *testing.T) {
 	}
 }
 
-// What was told before a pause is told again when it happens again.
+// A change that fired before a pause fires again if it happens again.
 func TestChangeAfterAPause(t *testing.T) {
 	s := &site{}
 	client := safehttptest.New(t, s).Client(t)
@@ -204,16 +204,16 @@ func TestChangeAfterAPause(t *testing.T) {
 			p.First, p.Cursor = false, found.Cursor
 		}
 		if told != 1 {
-			t.Errorf("told %d times in life %d", told, life+1)
+			t.Errorf("reported %d times in life %d", told, life+1)
 		}
 	}
 }
 
 func TestAnswersThatAreNone(t *testing.T) {
 	for name, c := range map[string]struct{ kind, body, config, want string }{
-		"a picture":            {"image/png", "\x89PNG", "", "which is no text"},
-		"a selector in a text": {"text/plain", "5", `,"select":"p"`, "no CSS selector"},
-		"nothing":              {"text/html", "", "", "answers with nothing"},
+		"a picture":            {"image/png", "\x89PNG", "", "which is not text"},
+		"a selector in a text": {"text/plain", "5", `,"select":"p"`, "CSS selectors need HTML"},
+		"nothing":              {"text/html", "", "", "answered with an empty page"},
 		"too deep":             {"text/html", strings.Repeat("<div>", 100_000), "", "cannot be read"},
 		"too many elements":    {"text/html", strings.Repeat("<b></b>", 60_000), `,"select":"#price"`, "more than 50000 elements"},
 		"too deep for a part":  {"text/html", strings.Repeat("<div>", 300) + "<p>x", `,"select":"#a div div p"`, "128 deep"},
@@ -228,7 +228,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 	}
 }
 
-// What is said and kept of a change has bounds.
+// The description of a change and the stored text are bounded.
 func TestLargeChange(t *testing.T) {
 	var a, b strings.Builder
 	for i := range 10_000 {

@@ -20,16 +20,16 @@ import (
 	"hob/platform/safehttp"
 )
 
-// The bounds of what is said of a change.
+// Limits of the description of a change.
 const (
-	maxLines = 40  // of a diff
+	maxLines = 40  // lines of a diff
 	maxLine  = 300 // characters
 	maxTable = 4 << 20
 )
 
-// read returns what is compared: the part of the page that was asked for, as
-// lines without noise. A part that is not there is an error, and not an empty
-// text: the page may have failed to load, or been rebuilt.
+// read returns the text to compare: the selected part of the page, as lines without noise. A
+// missing part is an error instead of an empty text: the page may have failed to load or may
+// have been rebuilt.
 func (p *page) read(ctx context.Context, resp *safehttp.Response) (text, title string, err error) {
 	body, err := decoded(resp)
 	if err != nil {
@@ -41,10 +41,10 @@ func (p *page) read(ctx context.Context, resp *safehttp.Response) (text, title s
 		text, title, err = p.part(ctx, body)
 	case strings.HasPrefix(kind, "text/"), strings.Contains(kind, "json"), strings.Contains(kind, "xml"):
 		if text = readable.Tidy(body); p.Select != "" {
-			err = fmt.Errorf("%s answers with %s, in which no CSS selector finds anything", p.Group(), kind)
+			err = fmt.Errorf("%s answered with %s, but CSS selectors need HTML", p.Group(), kind)
 		}
 	default:
-		err = fmt.Errorf("%s answers with %s, which is no text", p.Group(), readable.CutRunes(kind, 60))
+		err = fmt.Errorf("%s answered with %s, which is not text", p.Group(), readable.CutRunes(kind, 60))
 	}
 	if err == nil {
 		text, err = p.between(text)
@@ -61,7 +61,7 @@ func (p *page) read(ctx context.Context, resp *safehttp.Response) (text, title s
 func decoded(resp *safehttp.Response) (string, error) {
 	r, err := charset.NewReader(bytes.NewReader(resp.Body), resp.Header.Get("Content-Type"))
 	if errors.Is(err, io.EOF) {
-		return "", fmt.Errorf("%s answers with nothing", resp.URL.Host)
+		return "", fmt.Errorf("%s answered with an empty page", resp.URL.Host)
 	}
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", resp.URL.Host, err)
@@ -73,7 +73,7 @@ func decoded(resp *safehttp.Response) (string, error) {
 	return strings.ToValidUTF8(string(b), "\uFFFD"), nil
 }
 
-// part is the readable text of the page, or of what the selector finds in it.
+// part returns the readable text of the page, or of the elements that the selector finds.
 func (p *page) part(ctx context.Context, body string) (text, title string, err error) {
 	whole, err := readable.HTML(body, nil)
 	if err != nil || p.Select == "" {
@@ -95,12 +95,12 @@ func (p *page) part(ctx context.Context, body string) (text, title string, err e
 		return "", "", fmt.Errorf("%s: %w", p.Group(), err)
 	}
 	if len(found) == 0 {
-		return "", "", fmt.Errorf("the part %q is not on the page; was it rebuilt?", readable.CutRunes(p.Select, 100))
+		return "", "", fmt.Errorf("part %q is not on the page; was the page rebuilt?", readable.CutRunes(p.Select, 100))
 	}
 	var b strings.Builder
 	for _, n := range found {
 		if b.Len() > maxText {
-			break // which is refused, see quiet
+			break // too long; quiet returns the error
 		}
 		var part bytes.Buffer
 		if err := html.Render(&part, n); err != nil {
@@ -111,7 +111,7 @@ func (p *page) part(ctx context.Context, body string) (text, title string, err e
 	return b.String(), whole.Title, nil
 }
 
-// fragment is the text of an element; those of tables need a table around them.
+// fragment returns the HTML of an element; table cells and rows need a table around them.
 func fragment(n *html.Node, s string) string {
 	switch n.Data {
 	case "td", "th":
@@ -122,7 +122,7 @@ func fragment(n *html.Node, s string) string {
 	return readable.Words("<div>" + s + "</div>")
 }
 
-// between cuts the text that lies between two others, blanks aside.
+// between returns the text between From and To, ignoring whitespace.
 func (p *page) between(text string) (string, error) {
 	if p.From+p.To == "" {
 		return text, nil
@@ -131,22 +131,22 @@ func (p *page) between(text string) (string, error) {
 	if p.From != "" {
 		_, end := locate(flat, p.From)
 		if end < 0 {
-			return "", fmt.Errorf("the text %q is not on the page; was it rebuilt?", readable.CutRunes(p.From, 100))
+			return "", fmt.Errorf("text %q is not on the page; was the page rebuilt?", readable.CutRunes(p.From, 100))
 		}
 		flat = flat[end:]
 	}
 	if p.To != "" {
 		begin, _ := locate(flat, p.To)
 		if begin < 0 {
-			return "", fmt.Errorf("the text %q is not on the page where it was to be; was it rebuilt?", readable.CutRunes(p.To, 100))
+			return "", fmt.Errorf("text %q is not at the expected position on the page; was the page rebuilt?", readable.CutRunes(p.To, 100))
 		}
 		flat = flat[:begin]
 	}
 	return flat, nil
 }
 
-// locate finds a text of one line in one of several lines: where it begins and
-// ends, -1 when it is not there. Line breaks count as blanks.
+// locate finds a one-line text in a multi-line text and returns its begin and end, or -1. Line
+// breaks match spaces.
 func locate(text, want string) (begin, end int) {
 	i := strings.Index(strings.ReplaceAll(text, "\n", " "), want)
 	if i < 0 {
@@ -155,7 +155,7 @@ func locate(text, want string) (begin, end int) {
 	return i, i + len(want)
 }
 
-// lines are the lines of a text that say something.
+// lines returns the non-empty lines of a text.
 func lines(text string) []string {
 	var out []string
 	for l := range strings.Lines(text) {
@@ -166,13 +166,13 @@ func lines(text string) []string {
 	return out
 }
 
-// noise is what changes by itself: times that go by ("3 minutes ago") and tokens.
+// noise matches text that changes without an edit: relative times ("3 minutes ago") and tokens.
 var noise = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b(?:(?:\d+|an?|a few)\s+(?:second|sec|minute|min|hour|day|week|month|year)s?\s+ago|just now|[0-9a-f]{24,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b`)
 })
 
-// quiet drops what does not count. What is left must be short enough to compare
-// all of it: a change further down would go unseen.
+// quiet removes ignored lines and noise. The rest must be short enough to compare completely: a
+// change after the limit would be missed.
 func (p *page) quiet(text string) (string, error) {
 	var b strings.Builder
 	for _, l := range lines(text) {
@@ -188,7 +188,7 @@ func (p *page) quiet(text string) (string, error) {
 	return b.String(), nil
 }
 
-// changes are the lines that went and those that came, in their order.
+// changes returns the removed and the added lines in their order.
 func changes(a, b []string) (gone, come []string) {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]
@@ -196,11 +196,11 @@ func changes(a, b []string) (gone, come []string) {
 	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
 		a, b = a[:len(a)-1], b[:len(b)-1]
 	}
-	if len(a) == 0 || len(b) == 0 || len(a)*len(b) > maxTable { // too much to compare in order
+	if len(a) == 0 || len(b) == 0 || len(a)*len(b) > maxTable { // too many lines to compare in order
 		return without(a, b), without(b, a)
 	}
 	w := len(b) + 1
-	longest := make([]uint32, (len(a)+1)*w) // common subsequences of what follows
+	longest := make([]uint32, (len(a)+1)*w) // lengths of common subsequences of the rest
 	for i := len(a) - 1; i >= 0; i-- {
 		for j := len(b) - 1; j >= 0; j-- {
 			if a[i] == b[j] {
@@ -226,7 +226,7 @@ func changes(a, b []string) (gone, come []string) {
 	return append(gone, a[i:]...), append(come, b[j:]...)
 }
 
-// without are the lines of a that are not among b, as often as they are there.
+// without returns the lines of a that are not in b, counting duplicates.
 func without(a, b []string) []string {
 	have := map[string]int{}
 	for _, l := range b {
@@ -241,7 +241,7 @@ func without(a, b []string) []string {
 	return out
 }
 
-// diff shows the lines as programs and people know them.
+// diff formats the lines as in a diff.
 func diff(gone, come []string) string {
 	var b strings.Builder
 	for _, side := range []struct {
@@ -259,7 +259,7 @@ func diff(gone, come []string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// brief is a change on one line.
+// brief describes a change on one line.
 func brief(gone, come []string) string {
 	say := func(ls []string) string {
 		text := `"` + phrase.Cut(ls[0], 120) + `"`
@@ -272,9 +272,9 @@ func brief(gone, come []string) string {
 	}
 	switch {
 	case len(gone) == 0:
-		return "new is " + say(come)
+		return "added " + say(come)
 	case len(come) == 0:
-		return "gone is " + say(gone)
+		return "removed " + say(gone)
 	}
 	return say(gone) + " became " + say(come)
 }

@@ -14,7 +14,7 @@ import (
 	"hob/watchers"
 )
 
-// polled are the promises of kinds that are asked again and again.
+// polled checks the contract of polled kinds.
 func (s Suite) polled(t *testing.T) {
 	t.Run("is a polled kind", func(t *testing.T) {
 		d := s.New()
@@ -24,17 +24,17 @@ func (s Suite) polled(t *testing.T) {
 			t.Fatalf("New made a %T, %v", made, err)
 		}
 		if every := p.Every(); every != 0 && every < time.Minute {
-			t.Errorf("it wants to be asked every %s", every)
+			t.Errorf("Every() = %s, out of range", every)
 		}
 	})
 	t.Run("a failed poll moves nothing", s.unmoved)
-	t.Run("nothing lost or doubled over ends at any moment", s.killed)
+	t.Run("fires each event once over stops at random times", s.killed)
 	if s.Fail != nil {
-		t.Run("a source that stays broken is told once, and once that it is back", s.broken)
+		t.Run("reports a failing source once, and its recovery once", s.broken)
 	}
 }
 
-// poll makes the driver's side anew and asks it once, as the poller does.
+// poll creates the driver's side and polls it once, as the poller does.
 func (s Suite) poll(t *testing.T, st *store.Store, config json.RawMessage, p watchers.Progress) (watchers.Found, error) {
 	t.Helper()
 	made, err := s.New().New(s.spec(config), s.deps(st))
@@ -46,8 +46,8 @@ func (s Suite) poll(t *testing.T, st *store.Store, config json.RawMessage, p wat
 	return made.(watchers.Polled).Poll(ctx, p)
 }
 
-// unmoved: the same Progress gives the same signals again, since the first time
-// may not have been kept; and the answers fit into the database.
+// unmoved checks that the same Progress returns the same signals again, since the first result
+// may not have been stored, and that the results fit into the database.
 func (s Suite) unmoved(t *testing.T) {
 	st, config := Open(t, s.New()), s.Config(t)
 	s.Provoke(t, config, 0)
@@ -81,7 +81,7 @@ func (s Suite) unmoved(t *testing.T) {
 	}
 	for _, f := range []watchers.Found{first, one} {
 		if f.Cursor != nil && !json.Valid(f.Cursor) || len(f.Cursor) > 1<<20 {
-			t.Errorf("a cursor of %d bytes that is JSON or not: %.200s", len(f.Cursor), f.Cursor)
+			t.Errorf("a cursor of %d bytes, or not JSON: %.200s", len(f.Cursor), f.Cursor)
 		}
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
@@ -91,12 +91,12 @@ func (s Suite) unmoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	if f, err := made.(watchers.Polled).Poll(cancelled, p); err == nil && len(f.Signals) > 0 {
-		t.Error("Poll answers although its context has ended")
+		t.Error("Poll succeeds although its context has ended")
 	}
 }
 
-// killed ends the manager again and again at moments of chance, with a sink that
-// fails now and then, while things happen: each fires once.
+// killed stops the manager at random times, with a sink that fails sometimes, while events
+// happen: each event fires once.
 func (s Suite) killed(t *testing.T) {
 	const rounds = 12
 	b := s.bench(t)
@@ -114,7 +114,7 @@ func (s Suite) killed(t *testing.T) {
 		b.restart()
 		stop = Start(t, b.m)
 		if s.Merges {
-			Eventually(t, "the change is told", func() bool { return len(b.sink.Fired()) > n })
+			Eventually(t, "the change is reported", func() bool { return len(b.sink.Fired()) > n })
 		}
 	}
 	b.expect(rounds)
@@ -134,14 +134,14 @@ func (s Suite) broken(t *testing.T) {
 	stop := Start(t, b.m)
 	Eventually(t, "the baseline", func() bool { return b.based() })
 	s.Fail(t, true)
-	Eventually(t, "the trouble is told", func() bool { return len(b.sink.Notices()) == 1 })
+	Eventually(t, "the failure is reported", func() bool { return len(b.sink.Notices()) == 1 })
 	stop()
 	b.restart()
 	stop = Start(t, b.m)
 	<-time.After(300 * time.Millisecond)
 	s.Provoke(t, b.config, 1)
 	s.Fail(t, false)
-	Eventually(t, "the return is told", func() bool { return len(b.sink.Notices()) == 2 })
+	Eventually(t, "the recovery is reported", func() bool { return len(b.sink.Notices()) == 2 })
 	b.expect(1)
 	stop()
 	var texts []string
@@ -149,7 +149,7 @@ func (s Suite) broken(t *testing.T) {
 		texts = append(texts, n.Text)
 	}
 	if len(texts) != 2 || !strings.Contains(texts[0], "problem") || !strings.Contains(texts[1], "works again") {
-		t.Errorf("told %q", texts)
+		t.Errorf("reported %q", texts)
 	}
 	if got, err := b.m.Get(context.Background(), b.spec.ID); err != nil || got.LastError != "" || got.Fired != 1 {
 		t.Errorf("afterwards %s", fmt.Sprint(got, err))

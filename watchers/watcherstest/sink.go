@@ -1,6 +1,5 @@
-// Package watcherstest is the conformance suite that each kind of watcher runs
-// (Run), and the sink, store and waiting that tests of watchers share. Only
-// tests import it.
+// Package watcherstest is the conformance suite that each kind of watcher runs (Run), with the
+// sink, store and wait helpers that tests of watchers share. Only tests import it.
 package watcherstest
 
 import (
@@ -17,17 +16,17 @@ import (
 	"hob/watchers"
 )
 
-// ErrSink is what a failing Sink answers.
-var ErrSink = errors.New("the sink is told to fail")
+// ErrSink is the error of a failing Sink.
+var ErrSink = errors.New("the sink is set to fail")
 
-// Fired is one signal that a Sink took.
+// Fired is one signal that a Sink received.
 type Fired struct {
 	Watcher string
 	watchers.Signal
 }
 
-// Sink is a watchers.Sink that commits to a real store and remembers what was
-// committed. A repeated key is dropped, as the contract asks.
+// Sink is a watchers.Sink that commits to a real store and records committed signals. It drops
+// repeated keys, as the contract requires.
 type Sink struct {
 	store *store.Store
 
@@ -50,7 +49,7 @@ func (s *Sink) Fire(ctx context.Context, watcher string, signals []watchers.Sign
 		fail := s.fail
 		s.calls++
 		s.mu.Unlock()
-		// The progress is saved first, so that a failure must take it back.
+		// The progress is saved first, so that a failure must roll it back.
 		if err := save(tx); err != nil {
 			return err
 		}
@@ -62,7 +61,7 @@ func (s *Sink) Fire(ctx context.Context, watcher string, signals []watchers.Sign
 	})
 }
 
-// TakeTx remembers signals once the transaction is committed.
+// TakeTx records signals once the transaction is committed.
 func (s *Sink) TakeTx(tx *store.Tx, watcher string, signals ...watchers.Signal) {
 	tx.AfterCommit(func() {
 		s.mu.Lock()
@@ -91,7 +90,7 @@ func (s *Sink) Moved(ctx context.Context, move watchers.Move, save func(*store.T
 	})
 }
 
-// Moves are the changes of zone that were told.
+// Moves returns the reported changes of zone.
 func (s *Sink) Moves() []watchers.Move {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,7 +114,7 @@ func (s *Sink) Fail(err error) {
 // Fired returns what was committed so far, without the notices.
 func (s *Sink) Fired() []Fired { return s.which(false) }
 
-// Notices are what was said about watchers themselves.
+// Notices returns the notices about watchers themselves.
 func (s *Sink) Notices() []Fired { return s.which(true) }
 
 func (s *Sink) which(notices bool) []Fired {
@@ -124,22 +123,22 @@ func (s *Sink) which(notices bool) []Fired {
 	return slices.DeleteFunc(slices.Clone(s.fired), func(f Fired) bool { return f.Notice != notices })
 }
 
-// Calls is how often Fire ran, failed ones included.
+// Calls returns the number of calls of Fire, including failed ones.
 func (s *Sink) Calls() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.calls
 }
 
-// Troubles returns the reported troubles.
+// Troubles returns the reported errors.
 func (s *Sink) Troubles() []error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.troubles)
 }
 
-// Open makes a database with the tables of the manager and the drivers, closed
-// at the end of the test. It lies in a folder of its own.
+// Open creates a database in its own folder with the tables of the manager and the drivers,
+// closed at the end of the test.
 func Open(t testing.TB, drivers ...watchers.Driver) *store.Store {
 	t.Helper()
 	st, err := store.Open(context.Background(), filepath.Join(t.TempDir(), "hob.db"), watchers.AllMigrations(drivers), store.Options{})
@@ -154,8 +153,8 @@ func Open(t testing.TB, drivers ...watchers.Driver) *store.Store {
 	return st
 }
 
-// Options are those of a manager over the store that may look everywhere and
-// fire as often as it likes.
+// Options returns the options of a manager over the store without limits on folders and
+// firings.
 func Options(st *store.Store, sink watchers.Sink, drivers ...watchers.Driver) watchers.Options {
 	return watchers.Options{
 		Store: st, Drivers: drivers, Sink: sink, Log: slog.New(slog.DiscardHandler),
@@ -163,7 +162,7 @@ func Options(st *store.Store, sink watchers.Sink, drivers ...watchers.Driver) wa
 	}
 }
 
-// Start runs the manager and returns what ends it and waits.
+// Start runs the manager. stop cancels it and waits until it has ended.
 func Start(t testing.TB, m *watchers.Manager) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -206,7 +205,7 @@ func Eventually(t testing.TB, what string, cond func() bool) {
 	}
 }
 
-// within polls cond until it holds or the time is over.
+// within polls cond until it holds or the time is over. It reports whether cond held.
 func within(d time.Duration, cond func() bool) bool {
 	deadline := time.NewTimer(d)
 	defer deadline.Stop()

@@ -18,41 +18,38 @@ import (
 	"hob/watchers"
 )
 
-// Suite tells Run what it must know of a kind.
+// Suite describes a kind for Run.
 type Suite struct {
-	// New makes a fresh driver, as a start of the process does.
+	// New creates a new driver, as a start of the process does.
 	New func() watchers.Driver
-	// Config returns a valid configuration. Things to watch lie in t.TempDir().
+	// Config returns a valid configuration. Watched files are in t.TempDir().
 	Config func(t *testing.T) json.RawMessage
-	// Bad are configurations that must be refused; an unknown key is tried anyway.
+	// Bad lists configurations that must be rejected; an unknown key is always tested.
 	Bad []string
 
-	// Provoke makes the n-th thing happen that must fire exactly once, for
-	// event-driven kinds. n starts at 0; 0 is provoked before the watcher
-	// exists, longer than the clocks of file systems are coarse, and must
-	// never fire.
+	// Provoke causes the n-th event that must fire exactly once, for event-driven kinds. n
+	// starts at 0; event 0 happens before the watcher exists, by more than the resolution of
+	// file times, and must never fire.
 	Provoke func(t *testing.T, config json.RawMessage, n int)
 
-	// Heard is the n-th message instead, for kinds that are shown messages.
+	// Heard returns the n-th message, for message watchers.
 	Heard func(n int) watchers.Message
 
-	// Polled says that the kind is asked again and again. Timeless says that its
-	// source tells no times, so that what happened before the first Poll is not
-	// news. Fail makes the source answer with errors, until it is told to stop;
-	// a polled kind should have it. Network and Secret are handed to the driver.
+	// Polled marks a polled kind. Timeless means that its source has no times, so that events
+	// before the first Poll are not new. Fail switches errors of the source on and off; a
+	// polled kind should set it. Network and Secret are passed to the driver.
 	Polled   bool
 	Timeless bool
 	Fail     func(t *testing.T, on bool)
 	Network  *safehttp.Client
 	Secret   func(ref string) (string, error)
-	// Account is likewise handed to the driver.
+	// Account is also passed to the driver.
 	Account func(name, server string) (pim.Account, error)
-	// Merges says that two things between two polls are one, such as two changes
-	// of a page.
+	// Merges means that two events between two polls count once, such as two changes of a page.
 	Merges bool
 }
 
-// Run puts a driver through the promises of the contract.
+// Run checks a driver against the contract.
 func Run(t *testing.T, s Suite) {
 	t.Run("refuses bad configurations", s.refuses)
 	t.Run("describes itself", s.describes)
@@ -60,12 +57,12 @@ func Run(t *testing.T, s Suite) {
 		t.Run("times go forward", s.forward)
 		return
 	}
-	t.Run("fires what is new, once, over restarts", s.restarts)
+	t.Run("fires each new event once, over restarts", s.restarts)
 	if !s.Timeless {
 		t.Run("created without a manager", s.offline)
 	}
 	if s.Heard != nil {
-		t.Run("a message that is not taken fires nothing", s.notTaken)
+		t.Run("a message that is not stored fires nothing", s.notTaken)
 	} else {
 		t.Run("a failed save fires again", s.saveFails)
 	}
@@ -96,7 +93,7 @@ func (s Suite) refuses(t *testing.T) {
 	st := Open(t, d)
 	good := s.Config(t)
 	if _, err := d.New(s.spec(good), s.deps(st)); err != nil {
-		t.Fatalf("the valid configuration %s is refused: %v", good, err)
+		t.Fatalf("the valid configuration %s is rejected: %v", good, err)
 	}
 	unknown := strings.TrimSuffix(strings.TrimSpace(string(good)), "}") + `, "no_such_key": 1}`
 	for _, bad := range append([]string{unknown, `[]`, `"x"`, `{`, string(good) + `{}`}, s.Bad...) {
@@ -123,14 +120,14 @@ func (s Suite) forward(t *testing.T) {
 	}
 	timed, ok := made.(watchers.Timed)
 	if !ok {
-		t.Fatalf("New made a %T, and there is no Provoke", made)
+		t.Fatalf("New made a %T, but Provoke is missing", made)
 	}
 	at := time.Date(2025, 12, 31, 23, 59, 59, 999_000_000, time.UTC)
 	for range 500 {
 		next, ok := timed.Next(at)
 		if !ok {
 			if _, again := timed.Next(at.AddDate(1, 0, 0)); again {
-				t.Errorf("Next says there is nothing after %s, and later that there is", at)
+				t.Errorf("Next finds no occurrence after %s, but a later call does", at)
 			}
 			return
 		}
@@ -141,13 +138,13 @@ func (s Suite) forward(t *testing.T) {
 			t.Fatalf("Next(%s) = %s, then %s", at, next, same)
 		}
 		if between, _ := timed.Next(next.Add(-time.Millisecond)); !between.Equal(next) {
-			t.Fatalf("Next(%s) = %s although %s lies between", next.Add(-time.Millisecond), between, next)
+			t.Fatalf("Next(%s) = %s although %s is between them", next.Add(-time.Millisecond), between, next)
 		}
 		at = next
 	}
 }
 
-// bench is a driver with its manager, sink and database, restarted at will.
+// bench holds a driver with its manager, sink and database, and can restart them.
 type bench struct {
 	t      *testing.T
 	s      Suite
@@ -170,7 +167,7 @@ func (s Suite) bench(t *testing.T) *bench {
 	return b
 }
 
-// provoke makes the n-th thing happen.
+// provoke causes the n-th event.
 func (b *bench) provoke(n int) {
 	b.t.Helper()
 	if b.s.Heard == nil {
@@ -182,7 +179,7 @@ func (b *bench) provoke(n int) {
 	}
 }
 
-// hear shows the n-th message in a transaction that ends with end.
+// hear passes the n-th message in a transaction that returns end.
 func (b *bench) hear(n int, end error) error {
 	return b.st.Write(context.Background(), func(tx *store.Tx) error {
 		heard, err := b.m.HearTx(tx, b.s.Heard(n))
@@ -195,7 +192,7 @@ func (b *bench) hear(n int, end error) error {
 
 func (b *bench) create() { b.spec = Create(b.t, b.st, b.m, b.s.spec(b.config)) }
 
-// restart makes a new driver and manager, as a new process has them.
+// restart creates a new driver and manager, as a new process does.
 func (b *bench) restart() {
 	opt := Options(b.st, b.sink, b.s.New())
 	opt.Network, opt.Secret, opt.Account = b.s.Network, b.s.Secret, b.s.Account
@@ -206,7 +203,7 @@ func (b *bench) restart() {
 	b.m = m
 }
 
-// expect waits for n signals in all, and then a little for one too many.
+// expect waits for n signals in total, and then briefly for an extra one.
 func (b *bench) expect(n int) {
 	b.t.Helper()
 	within(15*time.Second, func() bool { return len(b.sink.Fired()) >= n })
@@ -268,13 +265,13 @@ func (s Suite) saveFails(t *testing.T) {
 	b.expect(0)
 	b.sink.Fail(ErrSink)
 	b.provoke(1)
-	Eventually(t, "the sink is asked", func() bool { return b.sink.Calls() > 0 })
-	Eventually(t, "trouble is told", func() bool { return len(b.sink.Troubles()) > 0 })
+	Eventually(t, "the sink is called", func() bool { return b.sink.Calls() > 0 })
+	Eventually(t, "the failure is reported", func() bool { return len(b.sink.Troubles()) > 0 })
 	b.sink.Fail(nil)
 	b.expect(1)
 	stop()
 	if n := len(b.sink.Troubles()); n != 1 {
-		t.Errorf("told %d times about one kind of trouble: %v", n, b.sink.Troubles())
+		t.Errorf("reported %d times about one kind of error: %v", n, b.sink.Troubles())
 	}
 }
 

@@ -1,19 +1,18 @@
-// Package acp lets an external agent (Claude Code, Codex, Gemini CLI, OpenCode,
-// Copilot, ...) be the brain of a conversation, over the Agent Client Protocol
-// (https://agentclientprotocol.com): JSON-RPC on the standard input and output
-// of a child process.
+// Package acp drives an external agent (Claude Code, Codex, Gemini CLI, OpenCode, Copilot, ...)
+// as the model of a conversation, over the Agent Client Protocol
+// (https://agentclientprotocol.com): JSON-RPC on the standard input and output of a child
+// process.
 //
-// Such an agent acts by itself, with tools of its own, as the owner's user.
-// What it asks permission for goes to llm.Desk, and so past Hob's guard; what it
-// says that it did is told there, too. What it does without asking Hob cannot
-// see or stop: only a sandbox around its command can. So Hob offers it nothing
-// of its own (no file system, no terminal, no tools), gives it an environment
-// without Hob's and other providers' secrets, and treats all that it says as
-// text from outside.
+// Such an agent acts on its own, with its own tools, as the user's operating system account.
+// Its permission requests go to llm.Desk and thus to Hob's guard; its reports of actions are
+// recorded there too. Hob can neither see nor stop actions without a request: only a sandbox
+// around its command can. Therefore Hob offers it no tools, file system or terminal, gives it
+// an environment without the secrets of Hob and other providers, and treats all its output as
+// untrusted text.
 //
-// Each conversation has a child and a session of the agent's own. The session's
-// id is kept in the history, as the signature of the answer's text; it is taken
-// up again after a restart where the agent can. The daemon must Close a Model.
+// Each conversation has its own child process and agent session. The history stores the
+// session's id as the signature of the answer's text; after a restart the session is resumed if
+// the agent supports that. The daemon must Close a Model.
 package acp
 
 import (
@@ -30,52 +29,50 @@ import (
 	"hob/autonomy/llm"
 )
 
-// Options of New.
+// Options holds the settings of a Model.
 type Options struct {
-	Provider string // the section's name in [providers]
-	// Preset names a well-known agent (see Presets), whose command, arguments and
-	// mode are the defaults of the fields below.
+	Provider string // name of the section in [providers]
+	// Preset names a well-known agent (see Presets). Its command, arguments and mode are the
+	// defaults of the fields below.
 	Preset  string
-	Command string // the program: a name to look up in PATH, or a path
+	Command string // the program: a name in PATH, or a path
 	Args    []string
-	// Env lists what the agent gets beyond the bare environment (see environ):
-	// "NAME" hands on a variable of Hob's own, "NAME=value" sets one, where value
-	// may be a reference to a secret.
+	// Env lists additional variables of the agent's environment (see environ): "NAME" passes a
+	// variable of Hob, "NAME=value" sets one, where value may be a reference to a secret.
 	Env []string
-	// Dir is the folder in which the agent works, an absolute path.
+	// Dir is the agent's working folder, an absolute path.
 	Dir   string
-	Model string // one that the agent offers; "" leaves it to the agent
-	Mode  string // one that the agent offers; "" is the preset's, or the agent's own
-	Auth  string // the agent's way to sign in, where it wants to be told; "" tries none
-	// Silence is how long the agent may say nothing while no question of its waits
-	// for the owner, Start how long it may take to come up, Idle how long it is
-	// kept when nobody speaks with it. 0 means 10, 3 and 5 minutes.
+	Model string // a model that the agent offers; "" leaves the choice to the agent
+	Mode  string // a mode that the agent offers; "" is the preset's, or the agent's default
+	Auth  string // the agent's authentication method, if it must be named; "" tries none
+	// Silence is how long the agent may be silent while no approval request is open, Start its
+	// maximum start-up time, Idle how long an unused process is kept. The defaults are 10, 3
+	// and 5 minutes.
 	Silence, Start, Idle time.Duration
-	// Secret resolves a reference in Env; nil takes values as they stand.
+	// Secret resolves a reference in Env; nil uses values verbatim.
 	Secret func(ref string) (string, error)
-	// Environ is the environment that Env picks from, os.Environ() as a rule.
+	// Environ is the environment that Env selects from, usually os.Environ().
 	Environ []string
 	Log     *slog.Logger
 
 	alive *living
 }
 
-// Model is an external agent. Its methods may be called concurrently; calls of
-// one conversation follow each other.
+// Model is an external agent. Its methods may be called concurrently; calls of one conversation
+// run one after the other.
 type Model struct {
 	o Options
 
-	life context.Context // ends with Close
+	life context.Context // cancelled by Close
 	die  context.CancelFunc
 
 	mu     sync.Mutex
 	seats  map[string]*seat // by conversation
 	closed bool
-	open   sync.WaitGroup // those who use a seat
+	open   sync.WaitGroup // current users of a seat
 }
 
-// New checks the options. It starts nothing: the agent is started with the
-// first message.
+// New checks the options. The agent is started with the first message.
 func New(o Options) (*Model, error) {
 	o, err := o.complete()
 	if err != nil {
@@ -98,11 +95,11 @@ func (o Options) complete() (Options, error) {
 	}
 	switch {
 	case o.Provider == "":
-		return o, errors.New("an agent needs a name")
+		return o, errors.New("the name of the agent is missing")
 	case o.Command == "":
-		return o, fmt.Errorf("an agent needs a command, or a preset (%s)", presetNames())
+		return o, fmt.Errorf("the agent needs a command, or a preset (%s)", presetNames())
 	case !filepath.IsAbs(o.Dir):
-		return o, fmt.Errorf("cwd %q must be a whole path: the folder in which the agent works", o.Dir)
+		return o, fmt.Errorf("cwd %q must be an absolute path: the folder in which the agent works", o.Dir)
 	}
 	for _, e := range o.Env {
 		if err := checkEnv(e); err != nil {
@@ -122,14 +119,13 @@ func (o Options) complete() (Options, error) {
 	return o, nil
 }
 
-// Info names the agent. What its answers cost is between the owner and its
-// maker: it is not Local.
+// Info describes the agent. It is not Local: its provider may charge the user.
 func (m *Model) Info() llm.Info {
 	return llm.Info{Provider: m.o.Provider, Model: m.o.Model, Vision: true, Acts: true}
 }
 
-// Models says whether the agent's program is there; it starts nothing, and which
-// models there are only a session tells.
+// Models reports whether the agent's program exists, without starting it. Only a session could
+// list its models.
 func (m *Model) Models(context.Context) ([]string, error) {
 	if _, err := exec.LookPath(m.o.Command); err != nil {
 		return nil, m.o.missing(err)
@@ -137,7 +133,7 @@ func (m *Model) Models(context.Context) ([]string, error) {
 	return nil, nil
 }
 
-// Stream sends what is new in the conversation and yields what the agent says.
+// Stream sends the new messages of the conversation and yields the agent's answer.
 func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		if err := m.stream(ctx, r, yield); err != nil {
@@ -146,10 +142,10 @@ func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 	}
 }
 
-// stream returns the error to yield, nil when Done was yielded or nobody listens.
+// stream returns the error to yield, nil if Done was yielded or the consumer stopped.
 func (m *Model) stream(ctx context.Context, r llm.Request, yield func(llm.Event, error) bool) error {
 	if r.Desk != nil {
-		if err := r.Desk.Open(); err != nil { // another model may do
+		if err := r.Desk.Open(); err != nil { // another model may work
 			return &llm.Error{Kind: llm.Unauthorized, Provider: m.o.Provider, Message: err.Error(), Err: err}
 		}
 	}

@@ -18,20 +18,19 @@ import (
 	"hob/platform/osrun"
 )
 
-// Times of a child's end.
+// Timeouts for the end of a child process.
 const (
-	// farewell is how long a child that is no longer needed has to end by itself,
-	// and again when it is asked to.
+	// farewell is how long an unneeded child may take to exit after its input is closed, and
+	// again after it is terminated.
 	farewell = 2 * time.Second
-	// grace is what remains to a child after session/cancel, before it is killed.
+	// grace is the time between session/cancel and the kill of a child.
 	grace = 400 * time.Millisecond
-	// linger is how long what a dead child has written may still be read.
+	// linger is how long the output of a dead child is still read.
 	linger = 300 * time.Millisecond
 )
 
-// child is a running agent and the connection to it. It lives until gone is
-// closed; then all its goroutines have ended but those of the SDK, which end
-// with their streams.
+// child is a running agent and the connection to it. It lives until gone is closed; then all
+// its goroutines have ended except those of the SDK, which end with their streams.
 type child struct {
 	o     Options
 	tree  *osrun.Tree
@@ -42,17 +41,17 @@ type child struct {
 	gone  chan struct{}
 	wg    sync.WaitGroup
 	words stderrLog
-	room  chan struct{} // places for notifications that are under way
-	heard atomic.Int64  // updates so far
+	room  chan struct{} // slots for notifications in progress
+	heard atomic.Int64  // number of updates so far
 
 	mu     sync.Mutex
-	broken error // what was wrong with its output
-	ending bool  // Hob ends it
-	talk   *talk // whose turn it is, nil between turns
+	broken error // the error in its output
+	ending bool  // Hob is ending it
+	talk   *talk // the current turn, nil between turns
 	loaded sdk.SessionId
 }
 
-// spawn starts the agent and shakes hands. The error is an *llm.Error.
+// spawn starts the agent and initializes the connection. The error is an *llm.Error.
 func spawn(ctx context.Context, o Options) (*child, error) {
 	path, err := exec.LookPath(o.Command)
 	if err != nil {
@@ -60,17 +59,17 @@ func spawn(ctx context.Context, o Options) (*child, error) {
 	}
 	env, secrets, err := o.environ()
 	if err != nil {
-		return nil, o.fail(llm.Unauthorized, err, "its environment cannot be made: "+err.Error(), "correct env in [providers."+o.Provider+"]")
+		return nil, o.fail(llm.Unauthorized, err, "cannot create its environment: "+err.Error(), "correct env in [providers."+o.Provider+"]")
 	}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
-		return nil, o.fail(llm.NotFound, err, "its folder cannot be made: "+err.Error(), "set cwd in [providers."+o.Provider+"] to a folder of yours")
+		return nil, o.fail(llm.NotFound, err, "cannot create its folder: "+err.Error(), "set cwd in [providers."+o.Provider+"] to one of your folders")
 	}
 	c := &child{
 		o: o, log: o.Log, gone: make(chan struct{}), room: make(chan struct{}, maxUnderWay),
 		words: stderrLog{log: o.Log, secrets: secrets},
 	}
 	if err := c.start(context.WithoutCancel(ctx), path, env); err != nil {
-		return nil, o.fail(llm.NotFound, err, "it cannot be started: "+err.Error(), o.remedy())
+		return nil, o.fail(llm.NotFound, err, "cannot start it: "+err.Error(), o.remedy())
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, o.Start, errSlowStart)
 	defer cancel()
@@ -82,10 +81,10 @@ func spawn(ctx context.Context, o Options) (*child, error) {
 	return c, nil
 }
 
-var errSlowStart = errors.New("it did not come up in time")
+var errSlowStart = errors.New("it did not start in time")
 
-// start runs the program with three pipes; it outlives the call that needs it
-// first, so ctx never ends. The ends of Hob are closed by gone.
+// start runs the program with three pipes. The program outlives the call that needs it first,
+// so ctx never ends. gone closes Hob's ends of the pipes.
 func (c *child) start(ctx context.Context, path string, env []string) error {
 	var files []*os.File
 	undo := func(err error) error {
@@ -121,66 +120,66 @@ func (c *child) start(ctx context.Context, path string, env []string) error {
 	return nil
 }
 
-// run reads what the child writes until it is gone.
+// run reads the child's output until the child has ended.
 func (c *child) run(stdout, stderr *os.File) {
 	lines, toSDK := io.Pipe()
 	c.conn = sdk.NewConnection(c.handle, c.stdin, lines)
-	c.conn.SetLogger(slog.New(slog.DiscardHandler)) // it would log whole messages; nothing has been read yet
+	c.conn.SetLogger(slog.New(slog.DiscardHandler)) // it would log complete messages; nothing has been read yet
 	c.wg.Go(func() { c.filter(stdout, toSDK) })
 	c.wg.Go(func() { c.words.read(stderr) })
 	go func() {
 		<-c.tree.Done()
-		// A descendant that left the tree may hold the pipes open.
+		// A descendant outside the process group may hold the pipes open.
 		timer := time.AfterFunc(linger, func() { _ = errors.Join(stdout.Close(), stderr.Close()) })
 		c.wg.Wait()
 		timer.Stop()
-		_ = errors.Join(stdout.Close(), stderr.Close(), c.stdin.Close(), lines.Close()) // closed before, perhaps
+		_ = errors.Join(stdout.Close(), stderr.Close(), c.stdin.Close(), lines.Close()) // possibly closed before
 		c.o.alive.died(c.tree.Pid())
 		close(c.gone)
 	}()
 }
 
-// initialize is the first exchange; see
+// initialize performs the first exchange; see
 // https://agentclientprotocol.com/protocol/initialization.
 func (c *child) initialize(ctx context.Context) error {
 	info, err := sdk.SendRequest[sdk.InitializeResponse](c.conn, ctx, sdk.AgentMethodInitialize, sdk.InitializeRequest{
 		ProtocolVersion: sdk.ProtocolVersionNumber,
-		// No file system, no terminal: the agent would reach the owner's files past
-		// Hob's own tools, which know what is allowed and can undo.
+		// No file system and no terminal: the agent would access the user's files without Hob's
+		// own tools, which check permissions and support undo.
 		ClientCapabilities: sdk.ClientCapabilities{},
 		ClientInfo:         &sdk.Implementation{Name: "hob", Version: "1"},
 	})
 	if err != nil {
-		return c.failure(ctx, err, llm.NotFound, "it does not begin the conversation")
+		return c.failure(ctx, err, llm.NotFound, "it did not initialize the connection")
 	}
 	if info.ProtocolVersion != sdk.ProtocolVersionNumber {
-		return c.o.fail(llm.NotFound, nil, "it speaks another version of the Agent Client Protocol than Hob ("+
-			version(info.ProtocolVersion)+", not "+version(sdk.ProtocolVersionNumber)+")", "install a version of it that fits; see docs/acp.md")
+		return c.o.fail(llm.NotFound, nil, "it uses another version of the Agent Client Protocol than Hob ("+
+			version(info.ProtocolVersion)+", not "+version(sdk.ProtocolVersionNumber)+")", "install a compatible version; see docs/acp.md")
 	}
 	c.info = info
 	return nil
 }
 
-// kill ends the child at once; gone tells when.
+// kill kills the child immediately; gone reports its end.
 func (c *child) kill() {
 	c.mu.Lock()
 	c.ending = true
 	c.mu.Unlock()
 	c.tree.Kill()
-	_ = c.stdin.Close() // a write that hangs comes back
+	_ = c.stdin.Close() // a blocked write returns
 }
 
-// end ends the child in its own time and returns when it is gone.
+// end lets the child exit and returns when it has ended.
 func (c *child) end() {
 	c.mu.Lock()
 	c.ending = true
 	c.mu.Unlock()
-	_ = c.stdin.Close() // that is how an agent learns that it is no longer needed
+	_ = c.stdin.Close() // this tells an agent that it is no longer needed
 	c.tree.End(farewell)
 	<-c.gone
 }
 
-// alive reports whether the child can still be talked to.
+// alive reports whether the child still accepts messages.
 func (c *child) alive() bool {
 	select {
 	case <-c.tree.Done():
@@ -192,7 +191,7 @@ func (c *child) alive() bool {
 	}
 }
 
-// breakWith notes what is wrong with the child's output and ends it.
+// breakWith records an error in the child's output and ends the child.
 func (c *child) breakWith(err error) {
 	c.mu.Lock()
 	if c.broken == nil {
@@ -202,8 +201,8 @@ func (c *child) breakWith(err error) {
 	c.tree.Kill()
 }
 
-// stderrLog takes what a child writes for people: the log gets some of it, an
-// error the last line.
+// stderrLog reads a child's standard error: parts of it are logged, and errors contain the last
+// line.
 type stderrLog struct {
 	log     *slog.Logger
 	secrets []string
@@ -212,7 +211,7 @@ type stderrLog struct {
 	last string
 }
 
-// Bounds of what is kept of a child's words.
+// Limits of the stored standard error.
 const (
 	maxStderrLines = 200
 	maxStderrLine  = 300
@@ -229,11 +228,11 @@ func (s *stderrLog) read(r io.Reader) {
 		s.last = text
 		s.mu.Unlock()
 		if n++; n <= maxStderrLines {
-			s.log.Debug("agent says", "line", text)
+			s.log.Debug("agent stderr", "line", text)
 		}
 	}
 	if n > maxStderrLines {
-		s.log.Debug("agent said more", "lines", n-maxStderrLines)
+		s.log.Debug("more agent stderr omitted", "lines", n-maxStderrLines)
 	}
 }
 

@@ -10,9 +10,8 @@ import (
 	"hob/platform/system"
 )
 
-// bare lists the variables which every agent gets: where things are, how the
-// owner writes and what network they have. Nothing that holds a key is among
-// them; what begins with HOB_ never passes.
+// bare reports whether every agent gets a variable: paths, locale and network settings. No
+// variable that holds a key is among them; variables with the prefix HOB_ are never passed.
 func bare(name string) bool {
 	switch n := strings.ToUpper(name); {
 	case strings.HasPrefix(n, "LC_"), strings.HasPrefix(n, "XDG_") && strings.HasSuffix(n, "_HOME"):
@@ -27,20 +26,20 @@ func bare(name string) bool {
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// checkEnv refuses what would hand on Hob's own secrets.
+// checkEnv rejects variables with Hob's own secrets.
 func checkEnv(entry string) error {
 	name, _, _ := strings.Cut(entry, "=")
 	switch {
 	case !envName.MatchString(name):
 		return fmt.Errorf("env %q must be NAME, or NAME=value", name)
 	case strings.HasPrefix(strings.ToUpper(name), "HOB_"):
-		return fmt.Errorf("env %q is Hob's own, and no agent gets it", name)
+		return fmt.Errorf("env %q belongs to Hob and is never passed to agents", name)
 	}
 	return nil
 }
 
-// environ makes the environment of the child, and lists the values that the
-// owner handed on, which no log may show.
+// environ returns the environment of the child, and the values from Env, which must not appear
+// in logs.
 func (o Options) environ() (env, secrets []string, err error) {
 	set := map[string]string{}
 	for _, e := range o.Environ {
@@ -53,7 +52,7 @@ func (o Options) environ() (env, secrets []string, err error) {
 		switch {
 		case !given:
 			if value, given = lookUp(o.Environ, name); !given {
-				continue // as if it were not listed
+				continue // treat it as not listed
 			}
 		case o.Secret != nil && value != "":
 			if value, err = o.Secret(value); err != nil {
@@ -61,7 +60,7 @@ func (o Options) environ() (env, secrets []string, err error) {
 			}
 		}
 		set[name] = value
-		if len(value) >= 6 { // shorter ones would blot out ordinary words
+		if len(value) >= 6 { // shorter values would redact ordinary words
 			secrets = append(secrets, value)
 		}
 	}
@@ -84,10 +83,10 @@ func lookUp(environ []string, name string) (string, bool) {
 	return "", false
 }
 
-// keyLike finds what looks like a credential in a text of somebody else.
+// keyLike matches text that looks like a credential.
 var keyLike = regexp.MustCompile(`(?i)\b(sk-|ghp_|gho_|github_pat_|AIza|xox[abp]-|Bearer\s+)[-A-Za-z0-9_.]{8,}`)
 
-// redact takes credentials out of a line for the log or an error.
+// redact removes credentials from a line for the log or an error.
 func redact(line string, secrets []string) string {
 	for _, s := range secrets {
 		line = strings.ReplaceAll(line, s, "[redacted]")

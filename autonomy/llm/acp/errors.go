@@ -25,12 +25,12 @@ func (o Options) fail(kind llm.ErrorKind, err error, message, remedy string) *ll
 	return &llm.Error{Kind: kind, Provider: o.Provider, Message: message, Remedy: remedy, Err: err, Whole: true}
 }
 
-// missing says that the program is not there, and how to get it.
+// missing returns the error for a missing program, with its installation command.
 func (o Options) missing(err error) *llm.Error {
 	return o.fail(llm.NotFound, err, "the program "+strconv.Quote(o.Command)+" is not installed, or not in PATH", o.remedy())
 }
 
-// remedy is how to get the agent.
+// remedy returns how to install the agent.
 func (o Options) remedy() string {
 	if p, ok := preset(o.Preset); ok {
 		return p.Install
@@ -38,23 +38,23 @@ func (o Options) remedy() string {
 	return "install it, or correct command in [providers." + o.Provider + "]"
 }
 
-// failure makes the error of a request that did not come back well. kind is
-// what a refusal means that says nothing more.
+// failure converts the error of a failed request. kind applies to a refusal without a known
+// code.
 func (c *child) failure(ctx context.Context, err error, kind llm.ErrorKind, what string) *llm.Error {
 	if cause := context.Cause(ctx); cause != nil {
 		if errors.Is(cause, errSlowStart) {
-			return c.o.fail(llm.NotFound, cause, "it did not come up within "+c.o.Start.String()+c.saying(), "start it by hand to see why: "+c.o.line())
+			return c.o.fail(llm.NotFound, cause, "it did not start within "+c.o.Start.String()+c.saying(), "start it manually to see why: "+c.o.line())
 		}
-		return c.o.fail(llm.Interrupted, cause, "the call was stopped", "")
+		return c.o.fail(llm.Interrupted, cause, "the call was cancelled", "")
 	}
 	c.mu.Lock()
 	broken := c.broken
 	c.mu.Unlock()
 	if broken != nil {
-		return c.o.fail(llm.Garbled, broken, broken.Error(), "install another version of it; see docs/acp.md")
+		return c.o.fail(llm.Garbled, broken, broken.Error(), "install a compatible version of it; see docs/acp.md")
 	}
 	if !c.alive() {
-		<-c.gone // its last words are read
+		<-c.gone // its output has been read completely
 		end := what + ", and ended"
 		if how := osrun.Signalled(c.tree.Err()); how != "it ended" {
 			end += " (" + how + ")"
@@ -62,7 +62,7 @@ func (c *child) failure(ctx context.Context, err error, kind llm.ErrorKind, what
 		if kind != llm.NotFound {
 			kind = llm.Network
 		}
-		return c.o.fail(kind, c.tree.Err(), end+c.saying(), "ask again; if it happens each time, start it by hand to see why: "+c.o.line())
+		return c.o.fail(kind, c.tree.Err(), end+c.saying(), "try again; if the error persists, start it manually to see why: "+c.o.line())
 	}
 	re, ok := errors.AsType[*sdk.RequestError](err)
 	if !ok {
@@ -74,7 +74,7 @@ func (c *child) failure(ctx context.Context, err error, kind llm.ErrorKind, what
 	return c.o.fail(kind, err, what+": "+printable(redact(reason(re), c.words.secrets), 300), "")
 }
 
-// reason is what the agent says of a refusal.
+// reason returns the agent's message about a refusal.
 func reason(re *sdk.RequestError) string {
 	out := re.Message
 	data, _ := re.Data.(map[string]any)
@@ -89,15 +89,15 @@ func reason(re *sdk.RequestError) string {
 	return out
 }
 
-// saying adds the child's last words.
+// saying returns the child's last output for an error.
 func (c *child) saying() string {
 	if s := c.words.lastLine(); s != "" {
-		return "; its last words: " + s
+		return "; its last output: " + s
 	}
 	return ""
 }
 
-// unauthorised is the one sentence about signing in.
+// unauthorised returns the error that asks the user to sign in.
 func (c *child) unauthorised(err error) *llm.Error {
 	remedy := "sign in with its own program first: " + c.o.line()
 	if p, ok := preset(c.o.Preset); ok {
@@ -105,10 +105,10 @@ func (c *child) unauthorised(err error) *llm.Error {
 	} else if names := c.methods(); names != "" {
 		remedy += " (it offers: " + names + ")"
 	}
-	return c.o.fail(llm.Unauthorized, err, "it wants you to sign in", remedy)
+	return c.o.fail(llm.Unauthorized, err, "sign-in is required", remedy)
 }
 
-// methods names the agent's ways to sign in, in its own words.
+// methods lists the agent's authentication methods by their names.
 func (c *child) methods() string {
 	var out []string
 	for _, m := range c.info.AuthMethods {
@@ -124,7 +124,7 @@ func (c *child) methods() string {
 	return printable(strings.Join(out, ", "), 200)
 }
 
-// line is the command as it can be typed.
+// line returns the command as typed in a shell.
 func (o Options) line() string {
 	return strings.Join(append([]string{o.Command}, o.Args...), " ")
 }

@@ -12,8 +12,8 @@ import (
 	"hob/autonomy/llm"
 )
 
-// handle takes the agent's requests and notifications. Notifications come one
-// after another, requests beside them.
+// handle processes the agent's requests and notifications: notifications sequentially, requests
+// concurrently.
 func (c *child) handle(ctx context.Context, method string, params json.RawMessage) (any, *sdk.RequestError) {
 	switch method {
 	case sdk.ClientMethodSessionUpdate:
@@ -28,7 +28,7 @@ func (c *child) handle(ctx context.Context, method string, params json.RawMessag
 	return nil, sdk.NewMethodNotFound(method)
 }
 
-// listen says whose turn it is; nil: nobody's.
+// listen sets the current turn; nil for none.
 func (c *child) listen(ctx context.Context, t *talk) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,12 +65,12 @@ func (c *child) update(params json.RawMessage) {
 	c.heard.Add(1)
 	var u update
 	if err := json.Unmarshal(params, &u); err != nil {
-		c.log.Debug("an update cannot be read", "err", err)
+		c.log.Debug("update not decoded", "err", err)
 		return
 	}
 	t := c.talking(u.SessionID)
 	if t == nil {
-		return // a session that is being loaded tells its past; what comes late is nobody's
+		return // the history of a session being loaded, or a late update: ignored
 	}
 	switch u.Update.Kind {
 	case "agent_message_chunk":
@@ -82,7 +82,7 @@ func (c *child) update(params json.RawMessage) {
 			Update toolCall `json:"update"`
 		}
 		if err := json.Unmarshal(params, &p); err != nil {
-			c.log.Debug("a tool call cannot be read", "err", err)
+			c.log.Debug("tool call not decoded", "err", err)
 			return
 		}
 		t.called(p.Update)
@@ -96,18 +96,18 @@ func (c *child) update(params json.RawMessage) {
 	case "current_mode_update":
 		t.in.put(item{note: "mode: " + printable(u.Update.ModeID, 60)})
 	default:
-		t.in.poke() // it lives
+		t.in.poke() // signals activity
 	}
 }
 
-// maxPicture is how large a picture of an agent may be.
+// maxPicture is the maximum size of a picture from an agent, in bytes.
 const maxPicture = 8 << 20
 
-// said takes a piece of the agent's words.
+// said processes a piece of the agent's text.
 func (t *talk) said(kind llm.Kind, raw json.RawMessage) {
 	var b sdk.ContentBlock
 	if err := json.Unmarshal(raw, &b); err != nil {
-		t.o.Log.Debug("a content block cannot be read", "err", err)
+		t.o.Log.Debug("content block not decoded", "err", err)
 		return
 	}
 	if b.Image != nil && kind == llm.TextDelta {
@@ -122,7 +122,7 @@ func (t *talk) said(kind llm.Kind, raw json.RawMessage) {
 	}
 }
 
-// textOf is a content block in words.
+// textOf returns a content block as text.
 func textOf(b sdk.ContentBlock) string {
 	switch {
 	case b.Text != nil:

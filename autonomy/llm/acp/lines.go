@@ -13,18 +13,17 @@ import (
 )
 
 const (
-	// maxLine is the longest message of an agent. The SDK's own limit is 10 MiB.
+	// maxLine is the longest message of an agent, in bytes. The SDK's own limit is 10 MiB.
 	maxLine = 8 << 20
-	// maxStray is how many lines that are no messages are passed over: some
-	// programs greet on their standard output.
+	// maxStray is how many lines that are not messages are ignored: some programs print a
+	// greeting on their standard output.
 	maxStray = 50
-	// maxUnderWay is how many notifications may be with the SDK at a time: it ends
-	// the connection when more than 1,024 wait.
+	// maxUnderWay is the maximum number of notifications being processed by the SDK, which ends
+	// the connection if more than 1,024 wait.
 	maxUnderWay = 256
 )
 
-// boundedLines yields the lines of r without their ends; what exceeds max bytes
-// of a line is left out.
+// boundedLines yields the lines of r without line ends, truncated to max bytes.
 func boundedLines(r io.Reader, max int) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		b := bufio.NewReaderSize(r, 64<<10)
@@ -46,9 +45,9 @@ func boundedLines(r io.Reader, max int) iter.Seq[[]byte] {
 	}
 }
 
-// filter hands the agent's messages to the SDK, which passes over what it cannot
-// read: a request whose answer is lost that way would be waited for in vain. So
-// a broken message ends the child, and an error tells why.
+// filter passes the agent's messages to the SDK. The SDK ignores invalid messages, so that a
+// caller would wait forever for a lost answer. Therefore an invalid message ends the child with
+// an error.
 func (c *child) filter(stdout io.Reader, to *io.PipeWriter) {
 	defer to.Close() //nolint:errcheck // it never fails
 	stray := 0
@@ -65,7 +64,7 @@ func (c *child) filter(stdout io.Reader, to *io.PipeWriter) {
 		switch note, good := message(text); {
 		case len(text) == 0:
 		case !good && (text[0] == '{' || stray >= maxStray):
-			c.breakWith(fmt.Errorf("a message of it is not JSON: %s", printable(redact(string(text), c.words.secrets), 80)))
+			c.breakWith(fmt.Errorf("it sent a message that is not JSON: %s", printable(redact(string(text), c.words.secrets), 80)))
 			return
 		case !good:
 			stray++
@@ -74,7 +73,7 @@ func (c *child) filter(stdout io.Reader, to *io.PipeWriter) {
 				return
 			}
 			if _, werr := to.Write(append(text[:len(text):len(text)], '\n')); werr != nil {
-				return // the SDK reads no more
+				return // the SDK has stopped reading
 			}
 		}
 		if err != nil {
@@ -83,7 +82,7 @@ func (c *child) filter(stdout io.Reader, to *io.PipeWriter) {
 	}
 }
 
-var errLongLine = fmt.Errorf("a message of it is longer than %d MB", maxLine>>20)
+var errLongLine = fmt.Errorf("it sent a message longer than %d MB", maxLine>>20)
 
 func readLine(b *bufio.Reader) ([]byte, error) {
 	var line []byte
@@ -99,8 +98,7 @@ func readLine(b *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// message reports whether a line is one JSON object, and whether it is a
-// notification.
+// message reports whether a line is one JSON object, and whether it is a notification.
 func message(line []byte) (notification, ok bool) {
 	var m struct {
 		ID     *json.RawMessage `json:"id"`
@@ -112,7 +110,7 @@ func message(line []byte) (notification, ok bool) {
 	return m.ID == nil && m.Method != "" && m.Method != "$/cancel_request", true
 }
 
-// enter waits for a place for a notification; false when the connection ended.
+// enter waits for a notification slot; false if the connection ended.
 func (c *child) enter() bool {
 	select {
 	case c.room <- struct{}{}:
@@ -122,15 +120,15 @@ func (c *child) enter() bool {
 	}
 }
 
-// leave frees the place.
+// leave releases the slot.
 func (c *child) leave() {
 	select {
 	case <-c.room:
-	default: // a request under the name of a notification took none
+	default: // a request with the name of a notification took no slot
 	}
 }
 
-// printable puts a text of somebody else on one line of at most max runes.
+// printable returns foreign text as one line of at most max runes.
 func printable(s string, max int) string {
 	s = strings.Map(func(r rune) rune {
 		if r == '\t' || r == '\n' || r == '\r' {

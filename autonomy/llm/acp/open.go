@@ -12,8 +12,8 @@ import (
 	"hob/autonomy/llm"
 )
 
-// open finds the agent's session of this conversation, or begins one. known is
-// how many messages of the request that session has heard.
+// open finds the agent's session of this conversation, or starts one. known is the number of
+// the request's messages that the session already has.
 func (t *talk) open(ctx context.Context) (known int, first bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, t.o.Start, errSlowStart)
 	defer cancel()
@@ -33,8 +33,8 @@ func (t *talk) open(ctx context.Context) (known int, first bool, err error) {
 	return 0, true, t.begin(ctx)
 }
 
-// load takes up a session of an earlier child. false when the agent cannot: it
-// is told what was said instead.
+// load resumes a session of an earlier child. It returns false if the agent cannot; the history
+// is then sent as text.
 func (t *talk) load(ctx context.Context) (bool, error) {
 	can := t.child.info.AgentCapabilities
 	var modes *sdk.SessionModeState
@@ -45,7 +45,7 @@ func (t *talk) load(ctx context.Context) (bool, error) {
 		r, err = send[sdk.ResumeSessionResponse](ctx, t, sdk.AgentMethodSessionResume,
 			sdk.ResumeSessionRequest{SessionId: t.id, Cwd: t.o.Dir, McpServers: []sdk.McpServer{}})
 		modes = r.Modes
-	case can.LoadSession: // what was said comes back as updates, which nobody listens to
+	case can.LoadSession: // the history arrives as updates without a listener, which are ignored
 		var r sdk.LoadSessionResponse
 		r, err = send[sdk.LoadSessionResponse](ctx, t, sdk.AgentMethodSessionLoad,
 			sdk.LoadSessionRequest{SessionId: t.id, Cwd: t.o.Dir, McpServers: []sdk.McpServer{}})
@@ -56,18 +56,17 @@ func (t *talk) load(ctx context.Context) (bool, error) {
 	}
 	if err != nil {
 		if ctx.Err() != nil || !t.child.alive() || isAuth(err) {
-			return false, t.child.failure(ctx, err, llm.Unavailable, "it could not take up its session")
+			return false, t.child.failure(ctx, err, llm.Unavailable, "it could not resume its session")
 		}
-		t.o.Log.Info("the agent does not know its session any more and gets a new one", "err", printable(redact(err.Error(), t.child.words.secrets), 200))
+		t.o.Log.Info("agent lost its session; starting a new one", "err", printable(redact(err.Error(), t.child.words.secrets), 200))
 		return false, nil
 	}
 	t.child.loaded, t.seat.spent = t.id, tokens{unknown: true}
 	return true, t.mode(ctx, modes)
 }
 
-// quiet waits until the past of a session has been told: some agents go on with
-// it after they have said that the session is loaded, and it would be taken for
-// the answer to what comes next.
+// quiet waits until the history of a session has been received: some agents continue sending it
+// after they have reported the session as loaded, and it would be mistaken for the next answer.
 func (t *talk) quiet(ctx context.Context) {
 	still := time.NewTicker(calm)
 	defer still.Stop()
@@ -89,14 +88,14 @@ func (t *talk) quiet(ctx context.Context) {
 	}
 }
 
-// calm is how long an agent that tells the past of a session pauses at most.
+// calm is the longest pause of an agent that replays a session.
 const calm = 250 * time.Millisecond
 
-// begin makes a new session.
+// begin starts a new session.
 func (t *talk) begin(ctx context.Context) error {
 	r, err := send[sdk.NewSessionResponse](ctx, t, sdk.AgentMethodSessionNew, sdk.NewSessionRequest{Cwd: t.o.Dir, McpServers: []sdk.McpServer{}})
 	if err != nil {
-		return t.child.failure(ctx, err, llm.Unavailable, "it could not begin a session")
+		return t.child.failure(ctx, err, llm.Unavailable, "it could not start a session")
 	}
 	t.id, t.child.loaded, t.seat.spent = r.SessionId, r.SessionId, tokens{}
 	if err := t.mode(ctx, r.Modes); err != nil {
@@ -105,8 +104,8 @@ func (t *talk) begin(ctx context.Context) error {
 	return t.model(ctx, r)
 }
 
-// send makes a request, and signs in and makes it again where the agent asks
-// for that and the owner has said how.
+// send makes a request. If the agent requires authentication and a method is configured, it
+// authenticates and repeats the request.
 func send[R any](ctx context.Context, t *talk, method string, params any) (R, error) {
 	r, err := sdk.SendRequest[R](t.child.conn, ctx, method, params)
 	if !isAuth(err) || t.o.Auth == "" {
@@ -124,8 +123,8 @@ func isAuth(err error) bool {
 	return ok && re.Code == codeAuthRequired
 }
 
-// mode puts the agent into the one in which it asks. An agent without modes
-// has none to choose from.
+// mode selects the mode in which the agent requests permission. An agent without modes has no
+// choice.
 func (t *talk) mode(ctx context.Context, have *sdk.SessionModeState) error {
 	want := t.o.Mode
 	if p, ok := preset(t.o.Preset); ok && want == "" {
@@ -144,18 +143,18 @@ func (t *talk) mode(ctx context.Context, have *sdk.SessionModeState) error {
 		if t.o.Mode == "" && have == nil {
 			return nil
 		}
-		// Its own mode may be one in which it asks nobody.
+		// Its own mode may be one without permission requests.
 		return t.wrong("it has no mode "+strconv.Quote(want), "mode", names)
 	}
 	_, err := sdk.SendRequest[sdk.SetSessionModeResponse](t.child.conn, ctx, sdk.AgentMethodSessionSetMode,
 		sdk.SetSessionModeRequest{SessionId: t.id, ModeId: sdk.SessionModeId(want)})
 	if err != nil {
-		return t.child.failure(ctx, err, llm.BadRequest, "it could not be put into its mode "+strconv.Quote(want))
+		return t.child.failure(ctx, err, llm.BadRequest, "it could not be set to its mode "+strconv.Quote(want))
 	}
 	return nil
 }
 
-// model chooses one, where the owner named one.
+// model selects the configured model, if any.
 func (t *talk) model(ctx context.Context, r sdk.NewSessionResponse) error {
 	if t.o.Model == "" {
 		return nil
@@ -169,7 +168,7 @@ func (t *talk) model(ctx context.Context, r sdk.NewSessionResponse) error {
 			_, err := sdk.SendRequest[sdk.UnstableSetSessionModelResponse](t.child.conn, ctx, sdk.AgentMethodSessionSetModel,
 				sdk.UnstableSetSessionModelRequest{SessionId: t.id, ModelId: sdk.UnstableModelId(t.o.Model)})
 			if err != nil {
-				return t.child.failure(ctx, err, llm.NotFound, "it could not take its model "+strconv.Quote(t.o.Model))
+				return t.child.failure(ctx, err, llm.NotFound, "it could not select its model "+strconv.Quote(t.o.Model))
 			}
 			return nil
 		}
@@ -184,18 +183,18 @@ func (t *talk) model(ctx context.Context, r sdk.NewSessionResponse) error {
 				SessionId: t.id, ConfigId: s.Id, Value: sdk.SessionConfigValueId(t.o.Model),
 			}})
 		if err != nil {
-			return t.child.failure(ctx, err, llm.NotFound, "it could not take its model "+strconv.Quote(t.o.Model))
+			return t.child.failure(ctx, err, llm.NotFound, "it could not select its model "+strconv.Quote(t.o.Model))
 		}
 		return nil
 	}
 	return t.wrong("it does not offer the model "+strconv.Quote(t.o.Model), "model", names)
 }
 
-// wrong is about a choice that the agent does not have.
+// wrong returns the error for a value that the agent does not offer.
 func (t *talk) wrong(what, key string, have []string) error {
 	remedy := "take " + key + " out of [providers." + t.o.Provider + "]"
 	if len(have) > 0 {
-		remedy = "set " + key + " in [providers." + t.o.Provider + "] to one that it has: " + printable(joined(have), 300)
+		remedy = "set " + key + " in [providers." + t.o.Provider + "] to one of: " + printable(joined(have), 300)
 	}
 	return t.o.fail(llm.NotFound, nil, what, remedy)
 }

@@ -10,12 +10,12 @@ import (
 	"hob/autonomy/llm"
 )
 
-// Bounds of what an agent may ask: the owner is not to be flooded.
+// Limits of the permission requests of an agent, to protect the user from floods.
 const (
-	maxAsking = 8   // at a time
-	maxAsked  = 100 // in one turn
-	// details is how long a question waits for the call that it is about: requests
-	// may overtake notifications.
+	maxAsking = 8   // concurrently
+	maxAsked  = 100 // per turn
+	// details is how long a permission request waits for its tool call: requests may overtake
+	// notifications.
 	details = time.Second
 )
 
@@ -37,7 +37,7 @@ func (c *child) permission(ctx context.Context, params json.RawMessage) (any, *s
 	return t.permit(ctx, p.ToolCall, p.Options), nil
 }
 
-// permit puts a question before the desk. Whatever goes wrong refuses.
+// permit passes a request to the permission broker. Any error refuses.
 func (t *talk) permit(ctx context.Context, u toolCall, options []sdk.PermissionOption) sdk.RequestPermissionResponse {
 	t.mu.Lock()
 	if t.over || t.asks >= maxAsking || t.asked >= maxAsked || t.req.Desk == nil {
@@ -79,7 +79,7 @@ func (t *talk) permit(ctx context.Context, u toolCall, options []sdk.PermissionO
 	return t.allow(options)
 }
 
-// about is the action that a question is about, with what was told of it before.
+// about returns the action of a request, with the details reported earlier.
 func (t *talk) about(ctx context.Context, u toolCall) (llm.Action, bool) {
 	timer := time.NewTimer(details)
 	defer timer.Stop()
@@ -101,16 +101,15 @@ func (t *talk) about(ctx context.Context, u toolCall) (llm.Action, bool) {
 		select {
 		case <-grew:
 		case <-timer.C:
-			waiting = false // a call of which nothing is known is Unclear
+			waiting = false // a call without details is Unclear
 		case <-ctx.Done():
 			return llm.Action{}, false
 		}
 	}
 }
 
-// allow says yes to this one call. "Always" is never chosen, whatever the owner
-// granted: a grant of his is for these very arguments, and what the agent would
-// take it for is its own affair.
+// allow allows this one call. It never selects "always", whatever the user granted: a grant is
+// for these exact arguments, and the agent may interpret "always" more broadly.
 func (t *talk) allow(options []sdk.PermissionOption) sdk.RequestPermissionResponse {
 	for _, o := range options {
 		if o.Kind == sdk.PermissionOptionKindAllowOnce {
@@ -120,11 +119,11 @@ func (t *talk) allow(options []sdk.PermissionOption) sdk.RequestPermissionRespon
 			return selected(o)
 		}
 	}
-	t.in.put(item{note: "it offers no way to allow this once, so it was refused"})
+	t.in.put(item{note: "it offers no option to allow this once, so it was refused"})
 	return refuse(options)
 }
 
-// refuse says no, for this call if that can be said.
+// refuse refuses, only this call if possible.
 func refuse(options []sdk.PermissionOption) sdk.RequestPermissionResponse {
 	for _, kind := range []sdk.PermissionOptionKind{sdk.PermissionOptionKindRejectOnce, sdk.PermissionOptionKindRejectAlways} {
 		for _, o := range options {

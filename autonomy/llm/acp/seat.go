@@ -12,23 +12,23 @@ import (
 	"hob/autonomy/llm"
 )
 
-// maxIdle is how many children that nobody speaks with are kept.
+// maxIdle is the number of idle children that are kept.
 const maxIdle = 3
 
-// seat is the place of one conversation, with the child that works there.
-// Whoever has put a token into turn sits on it and owns the fields below.
+// seat holds the child process of one conversation. The goroutine that has put a token into
+// turn owns the fields below.
 type seat struct {
-	name string // the conversation, "" for a call that belongs to none
+	name string // the conversation, "" for a call without one
 	turn chan struct{}
 
 	child *child
-	lost  sdk.SessionId // a session that could be taken up again, and is of no use
-	spent tokens        // what the agent has counted in its session so far
+	lost  sdk.SessionId // a resumable session that turned out to be unusable
+	spent tokens        // the agent's token count of its session
 
 	// Guarded by Model.mu.
-	users int // who sit or wait
+	users int // owner and waiting callers
 	idle  *time.Timer
-	since time.Time // since when nobody sits, while there is a child
+	since time.Time // start of the idle time, while there is a child
 }
 
 // sit waits for the conversation's seat.
@@ -62,19 +62,18 @@ func (m *Model) sit(ctx context.Context, name string) (*seat, error) {
 	m.forget(s)
 	m.mu.Unlock()
 	m.open.Done()
-	return nil, m.o.fail(llm.Interrupted, context.Cause(ctx), "the call was stopped", "")
+	return nil, m.o.fail(llm.Interrupted, context.Cause(ctx), "the call was cancelled", "")
 }
 
-// forget takes one user off, and the seat with the last one when it is empty.
-// m.mu is held.
+// forget removes one user, and the seat with the last one if it has no child. The caller holds
+// m.mu.
 func (m *Model) forget(s *seat) {
 	if s.users--; s.users == 0 && s.since.IsZero() && m.seats[s.name] == s {
 		delete(m.seats, s.name)
 	}
 }
 
-// rise gives the seat up. The child waits there for what comes next, for a
-// while.
+// rise releases the seat. Its child stays for the next call until the idle time ends.
 func (m *Model) rise(s *seat) {
 	defer m.open.Done()
 	if s.child != nil && (s.name == "" || !s.child.alive()) {
@@ -106,21 +105,21 @@ func (m *Model) rise(s *seat) {
 	}
 }
 
-// tidy ends the child of a seat that nobody uses.
+// tidy ends the child of an idle seat.
 func (m *Model) tidy(s *seat) {
 	m.mu.Lock()
 	if m.closed || s.users > 0 {
 		m.mu.Unlock()
 		return
 	}
-	delete(m.seats, s.name) // whoever comes now gets a new one
+	delete(m.seats, s.name) // new callers get a new seat
 	m.open.Add(1)
 	m.mu.Unlock()
 	defer m.open.Done()
 	s.empty()
 }
 
-// empty ends the child; nobody sits there any more.
+// empty ends the child; the seat is no longer in use.
 func (s *seat) empty() {
 	s.turn <- struct{}{}
 	if s.child != nil {
@@ -130,14 +129,13 @@ func (s *seat) empty() {
 	<-s.turn
 }
 
-// Close ends the children and returns when they are gone. Streams that run are
-// cut off.
+// Close ends the children and returns when they have ended. It cancels running streams.
 func (m *Model) Close() error {
 	m.mu.Lock()
 	m.closed = true
 	m.mu.Unlock()
 	m.die()
-	m.open.Wait() // nobody sits, nobody tidies
+	m.open.Wait() // no user and no idle timer is left
 	var wg sync.WaitGroup
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -150,7 +148,7 @@ func (m *Model) Close() error {
 	return nil
 }
 
-// Pids lists the processes of the agent that live.
+// Pids lists the running processes of the agent.
 func (m *Model) Pids() []int {
 	l := m.o.alive
 	l.mu.Lock()
@@ -158,7 +156,7 @@ func (m *Model) Pids() []int {
 	return slices.Collect(maps.Keys(l.pids))
 }
 
-// living are the processes of an agent.
+// living lists the running processes of an agent.
 type living struct {
 	mu   sync.Mutex
 	pids map[int]bool
@@ -176,7 +174,7 @@ func (l *living) died(pid int) {
 	delete(l.pids, pid)
 }
 
-// wake makes sure that there is a child to talk to.
+// wake returns a running child and starts one if needed.
 func (s *seat) wake(ctx context.Context, o Options) (*child, error) {
 	if s.child != nil && s.child.alive() {
 		return s.child, nil

@@ -14,12 +14,11 @@ import (
 	"hob/platform/provenance"
 )
 
-// maxWords is how many bytes of an answer are taken.
+// maxWords is the maximum length of an answer in bytes.
 const maxWords = 1 << 20
 
-// talk is one prompt and what comes of it. Its run method belongs to the
-// goroutine of the stream; the child's messages come in by others, through
-// events and permit.
+// talk is one prompt and its answer. The goroutine of the stream runs run; the child's messages
+// arrive on other goroutines, through events and permit.
 type talk struct {
 	o     Options
 	seat  *seat
@@ -27,12 +26,12 @@ type talk struct {
 	req   llm.Request
 	yield func(llm.Event, error) bool
 	id    sdk.SessionId // the agent's session
-	taken bool          // it was taken up again for this prompt
+	taken bool          // the session was resumed for this prompt
 
-	visible bool // something was said that cannot be taken back
+	visible bool // visible output was sent
 	words   int  // bytes of the answer so far
-	apart   bool // something was done since the last words
-	gone    bool // nobody listens any more
+	apart   bool // an action happened since the last text
+	gone    bool // the consumer stopped
 
 	in queue
 
@@ -40,12 +39,12 @@ type talk struct {
 
 	mu    sync.Mutex
 	calls map[string]*call
-	grew  chan struct{} // closed when calls gets more, and made anew
-	acted bool          // something with effects may have happened
-	lapse string        // the question that nobody answered in time, if any
-	asks  int           // questions that wait
-	asked int           // questions so far
-	over  bool          // no more questions
+	grew  chan struct{} // closed and replaced when calls grows
+	acted bool          // an action with effects may have happened
+	lapse string        // the last request that timed out, if any
+	asks  int           // open requests
+	asked int           // requests so far
+	over  bool          // no more requests
 	wait  sync.WaitGroup
 }
 
@@ -53,7 +52,7 @@ func newTalk(o Options, s *seat, r llm.Request, yield func(llm.Event, error) boo
 	return &talk{o: o, seat: s, req: r, yield: yield, calls: map[string]*call{}, grew: make(chan struct{}), in: queue{ready: make(chan struct{}, 1)}}
 }
 
-// run returns the error to yield; nil when Done was yielded or nobody listens.
+// run returns the error to yield, nil if Done was yielded or the consumer stopped.
 func (t *talk) run(ctx context.Context) error {
 	c, err := t.seat.wake(ctx, t.o)
 	if err != nil {
@@ -76,7 +75,7 @@ type reply struct {
 	err  error
 }
 
-// prompt sends the prompt and passes on what comes until the agent is done.
+// prompt sends the prompt and passes the output on until the agent has finished.
 func (t *talk) prompt(ctx context.Context, blocks []sdk.ContentBlock) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -90,7 +89,7 @@ func (t *talk) prompt(ctx context.Context, blocks []sdk.ContentBlock) error {
 	})
 	err := t.follow(ctx, replies)
 	t.hush(ctx)
-	cancel() // questions that wait come back
+	cancel() // open requests return
 	if t.gone || err != nil && llm.KindOf(err) != llm.Unavailable && llm.KindOf(err) != llm.Unauthorized {
 		t.child.kill()
 		<-t.child.gone
@@ -104,8 +103,8 @@ func (t *talk) prompt(ctx context.Context, blocks []sdk.ContentBlock) error {
 	return nil
 }
 
-// follow is the loop of one prompt. A nil error means that Done was yielded, or
-// that nobody listens.
+// follow is the loop of one prompt. A nil error means that Done was yielded or the consumer
+// stopped.
 func (t *talk) follow(ctx context.Context, replies <-chan reply) error {
 	silence := time.NewTimer(t.o.Silence)
 	defer silence.Stop()
@@ -122,25 +121,25 @@ func (t *talk) follow(ctx context.Context, replies <-chan reply) error {
 			}
 			return t.finish(ctx, r)
 		case <-silence.C:
-			if t.asking() { // the owner may take his time
+			if t.asking() { // the user may take any time to answer
 				silence.Reset(t.o.Silence)
 				continue
 			}
-			return t.o.fail(llm.Stalled, nil, "it has said nothing for "+t.o.Silence.String(), "ask again; if it happens each time, start it by hand to see why: "+t.o.line())
+			return t.o.fail(llm.Stalled, nil, "it has been silent for "+t.o.Silence.String(), "try again; if the error persists, start it manually to see why: "+t.o.line())
 		case <-ctx.Done():
 			t.cancel(ctx, replies)
-			return t.o.fail(llm.Interrupted, context.Cause(ctx), "the call was stopped", "")
+			return t.o.fail(llm.Interrupted, context.Cause(ctx), "the call was cancelled", "")
 		}
 	}
 }
 
-// cancel tells the agent that its turn is over and lets it end its work in good
-// order, but not for long: what the owner stops must stop. The caller kills it.
+// cancel tells the agent to stop and gives it a short time to finish, because a stop by the
+// user must take effect. The caller kills it.
 func (t *talk) cancel(ctx context.Context, replies <-chan reply) {
-	t.wait.Go(func() { // a child that does not read holds it up until it is killed
+	t.wait.Go(func() { // a child that does not read blocks this until it is killed
 		err := t.child.conn.SendNotification(context.WithoutCancel(ctx), sdk.AgentMethodSessionCancel, sdk.CancelNotification{SessionId: t.id})
 		if err != nil {
-			t.o.Log.Debug("cannot cancel", "err", err)
+			t.o.Log.Debug("cancellation not sent", "err", err)
 		}
 	})
 	timer := time.NewTimer(grace)
@@ -151,7 +150,7 @@ func (t *talk) cancel(ctx context.Context, replies <-chan reply) {
 	}
 }
 
-// judged completes an error with what has happened before it.
+// judged adds to an error what has happened before it.
 func (t *talk) judged(err error) error {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
@@ -163,10 +162,10 @@ func (t *talk) judged(err error) error {
 	return e
 }
 
-// finish ends the stream as the agent's reply says.
+// finish ends the stream according to the agent's reply.
 func (t *talk) finish(ctx context.Context, r reply) error {
 	if r.err != nil {
-		if t.taken && !t.visible { // not every agent can use what it has loaded
+		if t.taken && !t.visible { // some agents cannot use a loaded session
 			t.seat.lost, t.child.loaded = t.id, ""
 		}
 		return t.child.failure(ctx, r.err, llm.Unavailable, "it could not answer")
@@ -182,12 +181,12 @@ func (t *talk) finish(ctx context.Context, r reply) error {
 	if !t.note(r.resp.StopReason) || !t.say(llm.Event{Kind: llm.TextDelta, Signature: t.mark()}) {
 		return nil
 	}
-	t.yield(llm.Event{Kind: llm.Done, Stop: stop, Usage: t.usage(r.resp.Usage), Source: provenance.Outside}, nil) // who leaves now has all
+	t.yield(llm.Event{Kind: llm.Done, Stop: stop, Usage: t.usage(r.resp.Usage), Source: provenance.Outside}, nil) // the consumer now has everything
 	return nil
 }
 
-// note says in Hob's words what the agent's own leave out: an empty answer
-// would be asked for again. False when nobody listens.
+// note adds a notice for an answer without text: an empty answer would be retried. It returns
+// false if the consumer stopped.
 func (t *talk) note(why sdk.StopReason) bool {
 	t.mu.Lock()
 	lapse := t.lapse
@@ -197,13 +196,13 @@ func (t *talk) note(why sdk.StopReason) bool {
 	case lapse != "":
 		text = fmt.Sprintf("(Nobody answered in time whether %s may do this, so it was not allowed: %s)", t.o.Provider, lapse)
 	case why == sdk.StopReasonCancelled:
-		text = "(" + t.o.Provider + " broke off.)"
+		text = "(" + t.o.Provider + " was interrupted.)"
 	case why == sdk.StopReasonMaxTurnRequests:
-		text = "(" + t.o.Provider + " has reached its own limit of steps for one turn.)"
+		text = "(" + t.o.Provider + " has reached its own limit of steps per turn.)"
 	case why == sdk.StopReasonRefusal:
-		text = "(" + t.o.Provider + " refused to go on.)"
+		text = "(" + t.o.Provider + " refused to continue.)"
 	case !t.visible:
-		text = "(" + t.o.Provider + " is done, and had nothing to say.)"
+		text = "(" + t.o.Provider + " has finished without a message.)"
 	}
 	if text == "" {
 		return true
@@ -214,8 +213,7 @@ func (t *talk) note(why sdk.StopReason) bool {
 	return t.say(llm.Event{Kind: llm.TextDelta, Text: text})
 }
 
-// mark is the signature under the answer; "" when the session cannot be found
-// again anyway.
+// mark returns the signature of the answer; "" if the session cannot be resumed anyway.
 func (t *talk) mark() string {
 	if t.req.Session == "" || len(t.id) > 512 {
 		return ""
@@ -223,8 +221,8 @@ func (t *talk) mark() string {
 	return mark{Provider: t.o.Provider, Session: t.req.Session, ID: string(t.id)}.String()
 }
 
-// say passes an event on. All that an agent says may come from files, pages and
-// servers that Hob has not seen: it counts as text from outside.
+// say passes an event to the consumer. All output of an agent is untrusted: it may come from
+// files, pages and servers that Hob has not seen.
 func (t *talk) say(e llm.Event) bool {
 	e.Source = provenance.Outside
 	if e.Kind == llm.TextDelta && strings.TrimSpace(e.Text) != "" {
@@ -236,7 +234,7 @@ func (t *talk) say(e llm.Event) bool {
 	return !t.gone
 }
 
-// drain passes on what has come.
+// drain passes the queued output to the consumer.
 func (t *talk) drain(ctx context.Context) error {
 	items, full := t.in.take()
 	for _, i := range items {
@@ -260,16 +258,16 @@ func (t *talk) drain(ctx context.Context) error {
 		}
 	}
 	if full {
-		return t.o.fail(llm.Garbled, nil, "its answer does not end", "ask again, or ask for less")
+		return t.o.fail(llm.Garbled, nil, "its answer does not end", "try again, or request less")
 	}
 	return nil
 }
 
-// speak passes on words, thoughts and pictures.
+// speak passes text, thoughts and pictures to the consumer.
 func (t *talk) speak(i item) bool {
 	e := llm.Event{Kind: i.kind, Text: string(i.text), Image: i.image}
 	if e.Kind == llm.TextDelta {
-		if t.apart && t.visible { // a new thing is said after something was done
+		if t.apart && t.visible { // text after an action starts a new paragraph
 			e.Text = "\n\n" + strings.TrimLeft(e.Text, "\n")
 		}
 		t.apart = false
@@ -278,7 +276,7 @@ func (t *talk) speak(i item) bool {
 	return t.say(e)
 }
 
-// hush ends the time of questions.
+// hush ends the acceptance of requests.
 func (t *talk) hush(ctx context.Context) {
 	t.child.listen(ctx, nil)
 	t.mu.Lock()
@@ -292,7 +290,7 @@ func (t *talk) asking() bool {
 	return t.asks > 0
 }
 
-// account ends what the agent began and did not report the end of.
+// account reports the end of actions that the agent started without reporting an end.
 func (t *talk) account(ctx context.Context, err error) {
 	if t.req.Desk == nil {
 		return
@@ -306,9 +304,9 @@ func (t *talk) account(ctx context.Context, err error) {
 			open = append(open, a)
 		case llm.Begun:
 			if err != nil || t.gone {
-				continue // the desk knows that its outcome is unknown
+				continue // the broker records that its outcome is unknown
 			}
-			a.State, a.Result = llm.Ended, "("+t.o.Provider+" did not say what came of it)"
+			a.State, a.Result = llm.Ended, "("+t.o.Provider+" did not report the result)"
 			open = append(open, a)
 		}
 	}
@@ -318,14 +316,14 @@ func (t *talk) account(ctx context.Context, err error) {
 	}
 }
 
-// tokens is what an agent counts over a whole session.
+// tokens is the agent's token count of a session.
 type tokens struct {
 	in, out, read, write int
-	unknown              bool // what came before is not known
+	unknown              bool // earlier counts are unknown
 }
 
-// usage is what this prompt cost. The protocol counts over all turns of a
-// session; the field is young, and many agents leave it out.
+// usage returns the tokens of this prompt. The protocol counts over all turns of a session; the
+// field is new, and many agents omit it.
 func (t *talk) usage(u *sdk.Usage) llm.Usage {
 	if u == nil {
 		return llm.Usage{}
@@ -342,7 +340,7 @@ func (t *talk) usage(u *sdk.Usage) llm.Usage {
 	if was.unknown {
 		return llm.Usage{}
 	}
-	if now.in < was.in || now.out < was.out { // it counts for each turn after all
+	if now.in < was.in || now.out < was.out { // it counts per turn
 		was = tokens{}
 	}
 	return llm.Usage{

@@ -163,7 +163,7 @@ func TestEmbedder(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"local/nomic-embed-text": "", "g": "", "g/other": "", "openai": "",
-		"local": "names no model", "work/claude": "makes no vectors", "offline": "names no model", "nobody/m": "there is no [providers.nobody]",
+		"local": "is not the name of an embedding model", "work/claude": "does not support embeddings", "offline": "is not the name of an embedding model", "nobody/m": "[providers.nobody] does not exist",
 	} {
 		e, err := Embedder(name, o)
 		if want != "" {
@@ -177,7 +177,7 @@ func TestEmbedder(t *testing.T) {
 			continue
 		}
 		if name == "openai" {
-			continue // far away
+			continue // not a local server
 		}
 		if v, _, err := e.Embed(context.Background(), []string{"tea"}); err != nil || len(v) != 1 {
 			t.Errorf("%s: %v, %v", name, v, err)

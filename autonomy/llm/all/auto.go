@@ -23,39 +23,37 @@ type Provider struct {
 	Context   int
 	Whole     bool          // see Options
 	Stall     time.Duration // see Options
-	// Key resolves the key, nil when the section names none. It is called only
-	// when the provider is considered.
+	// Key resolves the key, nil if the section has none. It is called only if the provider is
+	// considered.
 	Key func() (string, error)
-	// What follows is for external agents; see acp.Options.
+	// The following fields are for external agents; see acp.Options.
 	Preset, Command, Dir, Mode, Auth string
 	Args, Env                        []string
 }
 
-// AutoOptions say where a model may come from.
+// AutoOptions describes where models may come from.
 type AutoOptions struct {
 	Configured []Provider // in the order of the file
-	// Env reads an environment variable, os.Getenv as a rule; nil reads none.
+	// Env reads an environment variable, usually os.Getenv; nil reads none.
 	Env func(string) string
-	// Probe: ask the local servers. Where nothing listens that costs less than a
-	// millisecond, where something listens that is no model server at most
-	// openai.ProbeTimeout. Start-up should therefore call Auto without Probe, and
-	// when that yields the built-in brain call it again with Probe in the
-	// background and exchange the model.
+	// Probe: query the local servers. This takes less than 1 ms if no server listens, and at
+	// most openai.ProbeTimeout if another service listens. Start-up should therefore call Auto
+	// without Probe; if that returns the built-in brain, call it again with Probe in the
+	// background and replace the model.
 	Probe bool
 	// Servers to probe, nil = LocalServers().
 	Servers []Server
-	// Name of the assistant, for the built-in brain.
+	// Name is the assistant's name, for the built-in brain.
 	Name string
-	HTTP *http.Client // for the models; nil = clients of their own
-	// Agents holds the external agents; nil makes them to be looked at only.
+	HTTP *http.Client // for the models; nil = new clients
+	// Agents holds the external agents; without it they can only be inspected.
 	Agents *Agents
 }
 
 // Server is a model server that may run on this machine.
 type Server struct{ Name, BaseURL string }
 
-// LocalServers lists where model servers listen by default, in the order in
-// which they are preferred.
+// LocalServers lists the default addresses of model servers, in order of preference.
 func LocalServers() []Server {
 	return []Server{
 		{"ollama", "http://127.0.0.1:11434/v1"},
@@ -65,7 +63,7 @@ func LocalServers() []Server {
 	}
 }
 
-// wellKnown lists the providers whose keys are looked for in the environment.
+// wellKnown lists the providers whose keys may be in the environment.
 func wellKnown() []struct{ env, name, kind, baseURL string } {
 	return []struct{ env, name, kind, baseURL string }{
 		{"ANTHROPIC_API_KEY", "anthropic", "anthropic", ""},
@@ -76,15 +74,14 @@ func wellKnown() []struct{ env, name, kind, baseURL string } {
 	}
 }
 
-// Auto finds the model that model = "auto" means: the first configured provider
-// whose key resolves, else the first key in the environment, else (with Probe)
-// the first local server that has a model, else the built-in brain. reason says
-// in words why; it never contains a key. An error means that a section is wrong,
-// not that nothing was found.
+// Auto returns the model for model = "auto": the first configured provider whose key resolves,
+// otherwise the first key in the environment, otherwise (with Probe) the first local server
+// that has a model, otherwise the built-in brain. reason explains the choice; it never contains
+// a key. An error means that a section is invalid, not that no model was found.
 func Auto(ctx context.Context, o AutoOptions) (m llm.Model, reason string, err error) {
 	var skipped []string
 	for i, p := range o.Configured {
-		if p.Kind == Acting && i > 0 { // it costs and acts: nobody gets one by the failure of another
+		if p.Kind == Acting && i > 0 { // it costs money and acts: never use one because another provider failed
 			skipped = append(skipped, fmt.Sprintf("[providers.%s] is an external agent, and not the first section", p.Name))
 			continue
 		}
@@ -118,13 +115,13 @@ func Auto(ctx context.Context, o AutoOptions) (m llm.Model, reason string, err e
 		}
 		skipped = append(skipped, "no local model server answers")
 	}
-	return o.offline(), because("no provider is configured and no key is in the environment", skipped), nil
+	return o.offline(), because("no provider is configured and the environment contains no key", skipped), nil
 }
 
-// Named finds the model that a name in the configuration means: "offline",
-// "provider" or "provider/model", where provider is a configured section, a
-// well-known one whose key is in the environment (anthropic, openai,
-// openrouter, gemini), or a local server (ollama, lmstudio, llamacpp, vllm).
+// Named returns the model for a name in the configuration: "offline", "provider" or
+// "provider/model". provider is a configured section, a well-known one whose key is in the
+// environment (anthropic, openai, openrouter, gemini), or a local server (ollama, lmstudio,
+// llamacpp, vllm).
 func Named(name string, o AutoOptions) (llm.Model, error) {
 	provider, model, _ := strings.Cut(name, "/")
 	if name == "offline" {
@@ -153,18 +150,18 @@ func Named(name string, o AutoOptions) (llm.Model, error) {
 		}
 	}
 	if missing != "" {
-		return nil, fmt.Errorf("model %q: there is no [providers.%s] and %s is not set; run hob setup", name, provider, missing)
+		return nil, fmt.Errorf("model %q: [providers.%s] does not exist and %s is not set; run hob setup", name, provider, missing)
 	}
 	for _, s := range o.servers() {
 		if s.Name == provider {
 			return New("openai", Options{Provider: s.Name, BaseURL: s.BaseURL, Model: model, HTTP: o.HTTP})
 		}
 	}
-	return nil, fmt.Errorf("model %q: there is no [providers.%s]; model is \"auto\", \"offline\" or \"provider/model\"", name, provider)
+	return nil, fmt.Errorf("model %q: [providers.%s] does not exist; use \"auto\", \"offline\" or \"provider/model\"", name, provider)
 }
 
-// configured makes a section's model. A nil model comes with the reason why the
-// section is skipped.
+// configured creates a section's model. If the model is nil, the text explains why the section
+// is skipped.
 func (o AutoOptions) configured(p Provider, model string) (llm.Model, string, error) {
 	opts := Options{
 		Provider: p.Name, BaseURL: p.BaseURL, Model: model,
@@ -207,20 +204,20 @@ func (o AutoOptions) servers() []Server {
 
 func (o AutoOptions) offline() llm.Model { return offline.New(offline.Options{Name: o.Name}) }
 
-// probe asks all local servers at the same time and takes the first in their
-// order that has a model.
+// probe queries all local servers concurrently and returns the first in their order that has a
+// model.
 func (o AutoOptions) probe(ctx context.Context) (llm.Model, Server, error) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // before the wait: later servers need not finish
+	defer cancel() // before the wait: later servers do not have to finish
 	servers := o.servers()
 	found := make([]chan string, len(servers))
 	for i, s := range servers {
 		found[i] = make(chan string, 1)
 		wg.Go(func() {
 			names, err := openai.Probe(ctx, s.BaseURL)
-			if err != nil { // not there, or no model server
+			if err != nil { // not running, or not a model server
 				names = nil
 			}
 			found[i] <- openai.ChatModel(names)

@@ -9,9 +9,8 @@ import (
 	"hob/autonomy/llm/openai"
 )
 
-// discovered is a model on a server whose models are not known until it is
-// asked, which happens at the first call: neither start-up nor a server that is
-// switched on later should matter.
+// discovered is a model on a server whose models are queried at the first call, so that
+// start-up needs no connection and the server may start later.
 type discovered struct {
 	o     Options
 	asker *openai.Model
@@ -20,7 +19,7 @@ type discovered struct {
 	found *openai.Model
 }
 
-// anyModel stands for the model until one is found.
+// anyModel is the name until a model is found.
 const anyModel = "auto"
 
 func newDiscovered(o Options) (llm.Model, error) {
@@ -58,8 +57,8 @@ func (d *discovered) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Ev
 	}
 }
 
-// find asks the server once; calls that come together may ask more than once,
-// which does no harm.
+// find queries the server once. Concurrent calls may query it more than once, which is
+// harmless.
 func (d *discovered) find(ctx context.Context) (*openai.Model, error) {
 	d.mu.Lock()
 	m := d.found
@@ -75,7 +74,7 @@ func (d *discovered) find(ctx context.Context) (*openai.Model, error) {
 	if o.Model = openai.ChatModel(names); o.Model == "" {
 		return nil, &llm.Error{
 			Kind: llm.NotFound, Provider: d.asker.Info().Provider,
-			Message: "the server has no model that can talk",
+			Message: "the server has no chat model",
 			Remedy:  "install one there (for Ollama: ollama pull llama3.2), or set model in [providers." + d.asker.Info().Provider + "]",
 		}
 	}

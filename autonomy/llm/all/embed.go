@@ -8,8 +8,8 @@ import (
 	"hob/autonomy/llm/gemini"
 )
 
-// EmbedderName is the full name, "provider/model", of what Embedder would find.
-// It needs no key. A name for which there is no default comes back as it is.
+// EmbedderName returns the full name, "provider/model", that Embedder would use. It needs no
+// key. A name without a default is returned unchanged.
 func EmbedderName(name string, o AutoOptions) string {
 	provider, model, _ := strings.Cut(name, "/")
 	if model == "" {
@@ -21,15 +21,15 @@ func EmbedderName(name string, o AutoOptions) string {
 	return provider + "/" + model
 }
 
-// Embedder finds what makes vectors, by a name as Named takes it. When it names
-// no model, Google and OpenAI have a default; other servers must be told.
+// Embedder returns the embedder for a name in the form that Named accepts. Without a model,
+// Google and OpenAI have a default; other servers need one.
 func Embedder(name string, o AutoOptions) (llm.Embedder, error) {
 	provider, model, _ := strings.Cut(name, "/")
 	if model == "" {
 		model = o.defaultEmbedding(provider)
 	}
 	if model == "" {
-		return nil, fmt.Errorf("%q names no model that makes vectors; write \"provider/model\"", name)
+		return nil, fmt.Errorf("%q is not the name of an embedding model; write \"provider/model\"", name)
 	}
 	m, err := Named(provider+"/"+model, o)
 	if err != nil {
@@ -37,7 +37,7 @@ func Embedder(name string, o AutoOptions) (llm.Embedder, error) {
 	}
 	e, ok := m.(llm.Embedder)
 	if !ok {
-		return nil, fmt.Errorf("%s makes no vectors; name a model of a provider with kind openai or gemini", m.Info().Name())
+		return nil, fmt.Errorf("%s does not support embeddings; name a model of a provider with kind openai or gemini", m.Info().Name())
 	}
 	return e, nil
 }

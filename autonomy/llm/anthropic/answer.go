@@ -9,25 +9,25 @@ import (
 	"hob/autonomy/llm"
 )
 
-// answer puts an answer together and passes it on as it comes.
+// answer assembles an answer and passes its events to the consumer.
 type answer struct {
 	watch *llm.Watch
 	yield func(llm.Event, error) bool
 
-	left    bool // the consumer left
+	left    bool // the consumer stopped
 	visible bool // text was yielded
-	started bool // an event came
-	stopped bool // message_stop came
+	started bool // an event was received
+	stopped bool // message_stop was received
 	stop    sdk.StopReason
 	usage   llm.Usage
 
-	open   []*block // blocks that are under way, usually one
+	open   []*block // blocks in progress, usually one
 	blocks int
 	calls  int
 	ids    map[string]bool
 	format string // the tool whose arguments are the answer
-	// pending is a finished call that is held back until it is known not to be
-	// the last thing before the token limit.
+	// pending is a finished call that is withheld until another event shows that the token
+	// limit did not cut it off.
 	pending *block
 }
 
@@ -41,7 +41,8 @@ type block struct {
 	data      string // of a redacted thought
 }
 
-// emit passes an event on. The watch rests meanwhile: the consumer may take its time.
+// emit passes an event to the consumer. The stall timer is stopped in the meantime, because the
+// consumer may be slow.
 func (a *answer) emit(e llm.Event) {
 	if a.left {
 		return
@@ -84,25 +85,25 @@ func (a *answer) take(e sdk.MessageStreamEventUnion) error {
 	return nil
 }
 
-// count takes token counts, which are totals so far. Anthropic counts cached
-// input tokens apart.
+// count updates the token counts, which are totals so far. Anthropic counts cached input tokens
+// separately.
 func (a *answer) count(in, out, read, write int64, valid bool) {
 	if !valid {
 		return
 	}
 	u := llm.Usage{Input: int(in + read + write), Output: int(out), CacheRead: int(read), CacheWrite: int(write), Known: true}
-	if u.Input == 0 { // servers may count only the output at the end
+	if u.Input == 0 { // servers may report counts only at the end
 		u.Input, u.CacheRead, u.CacheWrite = a.usage.Input, a.usage.CacheRead, a.usage.CacheWrite
 	}
 	u.Output = max(u.Output, a.usage.Output)
 	a.usage = u
 }
 
-// start begins a block. Some servers send the whole block at once: its text, or
-// its input.
+// start starts a block. Some servers send the complete block in one event: its text, or its
+// input.
 func (a *answer) start(b *block, text, input string) error {
 	if a.blocks++; a.blocks > maxBlocks {
-		return fmt.Errorf("the answer holds more than %d blocks", maxBlocks)
+		return fmt.Errorf("the answer contains more than %d blocks", maxBlocks)
 	}
 	a.flush(false)
 	a.open = append(a.open, b)
@@ -198,7 +199,7 @@ func (a *answer) finish(b *block) {
 	}
 }
 
-// flush passes on the call that was held back.
+// flush passes the withheld call to the consumer.
 func (a *answer) flush(cut bool) {
 	if b := a.pending; b != nil {
 		a.pending = nil
@@ -206,8 +207,7 @@ func (a *answer) flush(cut bool) {
 	}
 }
 
-// cutOff ends the calls of a broken stream as truncated: nothing of an answer
-// that failed may run.
+// cutOff marks the calls of a broken stream as truncated: no call of a failed answer may run.
 func (a *answer) cutOff() {
 	a.flush(true)
 	for _, b := range a.open {
@@ -227,7 +227,7 @@ func (a *answer) done() {
 		stop = llm.MaxTokens
 	case sdk.StopReasonRefusal:
 		stop = llm.Refused
-	default: // servers say "end_turn" with calls, and invent reasons
+	default: // some servers send "end_turn" with calls, or invent reasons
 		if a.calls > 0 {
 			stop = llm.ToolUse
 		}
@@ -238,7 +238,7 @@ func (a *answer) done() {
 	a.emit(llm.Event{Kind: llm.Done, Stop: stop, Usage: a.usage})
 }
 
-// message handles an answer that came in one piece.
+// message handles an answer in one piece.
 func (a *answer) message(m *sdk.Message) error {
 	a.started = true
 	a.count(m.Usage.InputTokens, m.Usage.OutputTokens, m.Usage.CacheReadInputTokens, m.Usage.CacheCreationInputTokens, m.JSON.Usage.Valid())
@@ -254,7 +254,7 @@ func (a *answer) message(m *sdk.Message) error {
 	return nil
 }
 
-// uniqueID keeps the server's id unless it is missing or taken.
+// uniqueID keeps the server's id unless it is missing or already used.
 func (a *answer) uniqueID(id string) string {
 	if id == "" || a.ids[id] {
 		id = "toolu_" + rand.Text()[:20]

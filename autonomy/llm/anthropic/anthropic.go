@@ -1,11 +1,9 @@
-// Package anthropic is the driver for Anthropic's Messages API and servers that
-// are compatible with it, on the official SDK. It streams, returns thinking
-// blocks with their signature, marks what the provider should cache, and maps
-// every failure to an *llm.Error.
+// Package anthropic is the driver for Anthropic's Messages API and compatible servers, on the
+// official SDK. It streams, returns thinking blocks with their signature, marks what the
+// provider should cache, and converts every failure to an *llm.Error.
 //
-// It reads nothing from the environment but the proxy settings of net/http, does
-// not retry (llm.Retry does), count money or choose models. It is made by
-// autonomy/llm/all.
+// It reads nothing from the environment except the proxy settings of net/http. It does not
+// retry (llm.Retry does), track usage or choose models. autonomy/llm/all creates it.
 //
 // The protocol: https://docs.anthropic.com/en/api/messages-streaming
 package anthropic
@@ -24,7 +22,7 @@ import (
 	"hob/autonomy/llm"
 )
 
-// Ceilings for what a server may send.
+// Limits for a server's responses.
 const (
 	maxBody   = 64 << 20 // bytes of one answer
 	maxBlocks = 256      // content blocks in one answer
@@ -34,51 +32,51 @@ const (
 const (
 	// DefaultBaseURL is Anthropic's own server.
 	DefaultBaseURL = "https://api.anthropic.com"
-	// DefaultModel is used by autonomy/llm/all when the owner names none.
+	// DefaultModel is used by autonomy/llm/all if no model is configured.
 	DefaultModel = string(sdk.ModelClaudeSonnet5_5)
 
 	defaultMaxTokens = 8192
-	defaultContext   = 200_000 // the smallest window of all current models
+	defaultContext   = 200_000 // the smallest context window of all current models
 )
 
-// Options of a model. Model is required, and APIKey at Anthropic's own server.
+// Options holds the settings of a Model. Model is required, and APIKey at Anthropic's own
+// server.
 type Options struct {
 	Provider  string        // section name in [providers], for names and errors; "" = "anthropic"
 	BaseURL   string        // with or without /v1; "" = DefaultBaseURL
 	APIKey    string        // sent as x-api-key; "" sends none
 	Model     string        // the provider's name of the model
-	MaxTokens int           // output limit when a request names none; 0 = 8192
+	MaxTokens int           // output limit of requests without one; 0 = 8192
 	Stall     time.Duration // longest silence of the server; 0 = llm.DefaultStall (and llm.LocalFirst)
 	Context   int           // context window in tokens; 0 = 200,000
-	Whole     bool          // ask for answers in one piece, not for a stream
-	HTTP      *http.Client  // for tests and proxies; nil = a client of its own
+	Whole     bool          // request answers in one piece instead of a stream
+	HTTP      *http.Client  // for tests and proxies; nil = a new client
 }
 
 // Model is an llm.Model on a Messages server.
 type Model struct {
 	o    Options
 	wire llm.Wire
-	// The client stands behind a function: as a field of what an interface holds,
-	// it would bring every method of every service of the SDK into the program,
-	// which is 10 MB.
+	// The client is wrapped in a function: as a field of a value in an interface, it would link
+	// every method of every service of the SDK into the program, about 10 MB.
 	post   func(ctx context.Context, path string, params, res any, opts ...option.RequestOption) error
 	models sdk.ModelService
-	// noThinking is set when the server refused thinking blocks of the history,
-	// which it does when another model signed them.
+	// noThinking is set if the server refused thinking blocks of the history, which happens if
+	// another model signed them.
 	noThinking atomic.Bool
-	// noFormat is set when the model has no structured answers of its own.
+	// noFormat is set if the model does not support structured answers.
 	noFormat atomic.Bool
 }
 
 var _ llm.Model = (*Model)(nil)
 
-// New checks the options; it makes no connection.
+// New checks the options; it opens no connection.
 func New(o Options) (*Model, error) {
 	if o.Provider == "" {
 		o.Provider = "anthropic"
 	}
 	if o.Model = strings.TrimSpace(o.Model); o.Model == "" {
-		return nil, fmt.Errorf("anthropic: [providers.%s] names no model; set model = \"...\"", o.Provider)
+		return nil, fmt.Errorf("anthropic: [providers.%s] has no model; set model = \"...\"", o.Provider)
 	}
 	wire, u, err := llm.NewWire(o.Provider, o.BaseURL, DefaultBaseURL, o.APIKey)
 	if err != nil {
@@ -135,7 +133,7 @@ func (m *Model) Models(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// ceiling bounds every response body: the SDK reads error bodies to their end.
+// ceiling limits every response body: the SDK reads error bodies to their end.
 type ceiling struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.

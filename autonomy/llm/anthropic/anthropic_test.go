@@ -67,7 +67,7 @@ func TestBaseURL(t *testing.T) {
 	}
 }
 
-// TestEnvironment has every variable set that the SDK would read.
+// TestEnvironment sets every variable that the SDK would read.
 func TestEnvironment(t *testing.T) {
 	for _, name := range []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE", "ANTHROPIC_WEBHOOK_SIGNING_KEY"} {
 		t.Setenv(name, "from-env")
@@ -85,7 +85,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestThinking returns thinking blocks as they came, until the server refuses them.
+// TestThinking sends thinking blocks back unchanged until the server refuses them.
 func TestThinking(t *testing.T) {
 	srv := llmtest.NewServer(t, llmtest.Options{},
 		llmtest.Answer{Reasoning: "hm, hm", Signature: "sig==", Calls: []llmtest.Call{{ID: "t1", Name: "add", Args: `{}`}}},
@@ -115,7 +115,7 @@ func TestThinking(t *testing.T) {
 		llm.Message{Role: llm.ToolRole, Parts: []llm.Part{{Result: &llm.ToolResult{ID: "t1", Name: "add", Text: " "}}}})
 	ask()
 	if body := string(srv.Last().Body); !strings.Contains(body, `"signature":"sig=="`) || !strings.Contains(body, `"data":"xyz"`) {
-		t.Errorf("the thinking is not given back: %s", body)
+		t.Errorf("the thinking block is not sent back: %s", body)
 	}
 	if ask(); srv.Count() != 4 || strings.Contains(string(srv.Last().Body), "sig==") {
 		t.Errorf("%d calls, the last: %s", srv.Count(), srv.Last().Body)
@@ -125,7 +125,7 @@ func TestThinking(t *testing.T) {
 	}
 }
 
-// TestCacheMarks looks where the marks stand.
+// TestCacheMarks checks the positions of the marks.
 func TestCacheMarks(t *testing.T) {
 	m := mustNew(t, Options{APIKey: "k"})
 	call := func(id string) llm.Message {
@@ -166,7 +166,7 @@ func TestCacheMarks(t *testing.T) {
 	}
 }
 
-// TestEvents are streams as single servers send them.
+// TestEvents replays streams of specific servers.
 func TestEvents(t *testing.T) {
 	const start = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":5,\"output_tokens\":1}}}\n\n"
 	const end = "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"%\"},\"usage\":{\"output_tokens\":9}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
@@ -211,8 +211,8 @@ func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// play streams a canned answer and sums it up. It checks what must hold for any
-// bytes: one end, only *llm.Error, no call that could run after an error.
+// play streams a recorded answer and summarizes it. It checks invariants for any bytes: one
+// end, only *llm.Error, no executable call after an error.
 func play(t *testing.T, in []byte) string {
 	t.Helper()
 	m := mustNew(t, Options{BaseURL: "http://127.0.0.1:1", HTTP: &http.Client{Transport: canned(in)}})

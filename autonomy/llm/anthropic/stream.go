@@ -16,8 +16,8 @@ import (
 	"hob/autonomy/llm"
 )
 
-// drainGrace is how long to wait for the end of the response after its last
-// event, without which the connection cannot be used again.
+// drainGrace is how long to wait for the end of the response after its last event, which is
+// required to reuse the connection.
 const drainGrace = 50 * time.Millisecond
 
 // Stream implements llm.Model.
@@ -34,9 +34,9 @@ func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 	}
 }
 
-// call makes the call, and again without what the server refuses: the thinking
-// blocks of the history, when it does not accept their signatures, and the form
-// of a structured answer, which older models do not know.
+// call makes the call, and repeats it without features that the server refuses: thinking blocks
+// of the history with unknown signatures, and structured answers, which older models do not
+// support.
 func (m *Model) call(ctx context.Context, r llm.Request, a *answer) *llm.Error {
 	for {
 		params, thinking := m.build(r)
@@ -64,9 +64,9 @@ func refusesFormat(said string) bool {
 		strings.Contains(said, "output format") || strings.Contains(said, "structured output")
 }
 
-// once makes one request. The SDK renders it and maps error responses; the body
-// is read here, because servers answer with a stream, with JSON and with web
-// pages whatever they call it.
+// once makes one request. The SDK builds it and converts error responses. The body is read
+// here, because servers answer with a stream, JSON or a web page regardless of the content
+// type.
 func (m *Model) once(ctx context.Context, params sdk.MessageNewParams, a *answer) *llm.Error {
 	options := []option.RequestOption{option.WithHeader("Accept", "text/event-stream, application/json")}
 	if !m.o.Whole {
@@ -77,7 +77,7 @@ func (m *Model) once(ctx context.Context, params sdk.MessageNewParams, a *answer
 	if err := m.post(ctx, "v1/messages", params, &resp, options...); err != nil {
 		return m.failure(ctx, err)
 	}
-	defer func() { _ = resp.Body.Close() }() // nothing was written
+	defer func() { _ = resp.Body.Close() }() // only read, so Close cannot lose data
 	if resp.StatusCode >= 300 {
 		return m.wire.StatusError(resp.StatusCode, resp.Header, "", "")
 	}
@@ -102,7 +102,7 @@ func (m *Model) events(ctx context.Context, in *llm.EventReader, a *answer) *llm
 		if a.started {
 			a.watch.Limit(m.o.Stall)
 		}
-		if !ping { // a ping is no word of the model
+		if !ping { // a ping is not output of the model
 			a.watch.Arm()
 		}
 		e, err := in.Next()
@@ -147,7 +147,7 @@ func (m *Model) events(ctx context.Context, in *llm.EventReader, a *answer) *llm
 // end handles the end of the response without the last event.
 func (m *Model) end(ctx context.Context, err error, a *answer) *llm.Error {
 	if a.stop != "" && (ctx.Err() == nil || errors.Is(context.Cause(ctx), llm.ErrStalled)) {
-		a.done() // only the last event is missing, which says nothing
+		a.done() // only the last event is missing, which has no content
 		return nil
 	}
 	a.cutOff()
@@ -160,13 +160,13 @@ func (m *Model) end(ctx context.Context, err error, a *answer) *llm.Error {
 	return m.wire.ReadError(ctx, err)
 }
 
-// garbled handles an event that is not what it should be.
+// garbled handles an unexpected event.
 func (m *Model) garbled(err error, a *answer) *llm.Error {
 	a.cutOff()
 	if llm.CutShort(err) {
 		return m.wire.Errorf(llm.Network, "the stream ended in the middle of an event: %w", io.ErrUnexpectedEOF)
 	}
-	return m.wire.Errorf(llm.Garbled, "the stream is not that of the Messages API: %w", err)
+	return m.wire.Errorf(llm.Garbled, "the stream is not from the Messages API: %w", err)
 }
 
 // whole handles an answer in one piece.
@@ -178,12 +178,12 @@ func (m *Model) whole(ctx context.Context, in io.Reader, a *answer) *llm.Error {
 	var msg sdk.Message
 	if err := json.Unmarshal(body, &msg); err != nil || msg.Type != "message" {
 		if llm.CutShort(err) {
-			return m.wire.Errorf(llm.Network, "the answer ended in the middle: %w", io.ErrUnexpectedEOF)
+			return m.wire.Errorf(llm.Network, "the answer is incomplete: %w", io.ErrUnexpectedEOF)
 		}
 		if said := llm.ParseErrorBody(body); said.Message != "" && said.Code != "" {
 			return m.wire.BodyError(0, nil, said)
 		}
-		return m.wire.Errorf(llm.Garbled, "the answer is not that of the Messages API")
+		return m.wire.Errorf(llm.Garbled, "the answer is not from the Messages API")
 	}
 	if err := a.message(&msg); err != nil {
 		return m.wire.Errorf(llm.Garbled, "%w", err)
@@ -194,7 +194,7 @@ func (m *Model) whole(ctx context.Context, in io.Reader, a *answer) *llm.Error {
 	return nil
 }
 
-// failure maps an error of the SDK.
+// failure converts an error of the SDK.
 func (m *Model) failure(ctx context.Context, err error) *llm.Error {
 	if api, ok := errors.AsType[*sdk.Error](err); ok && ctx.Err() == nil {
 		return m.apiError(api)
@@ -202,8 +202,8 @@ func (m *Model) failure(ctx context.Context, err error) *llm.Error {
 	return m.wire.ReadError(ctx, err)
 }
 
-// apiError maps an error that the server reported. The SDK's error is not kept:
-// it holds the request.
+// apiError converts an error that the server reported. It does not wrap the SDK's error, which
+// holds the request.
 func (m *Model) apiError(api *sdk.Error) *llm.Error {
 	var h http.Header
 	if api.Response != nil {

@@ -8,34 +8,35 @@ import (
 	"hob/autonomy/llm"
 )
 
-// stream is one answer on its way.
+// stream is the state of one streamed answer.
 type stream struct {
 	m     *Model
 	ctx   context.Context
 	watch *llm.Watch
 	yield func(llm.Event, error) bool
 
-	left    bool // the consumer left
+	left    bool // the consumer stopped
 	visible bool // text or a picture was yielded
-	started bool // a candidate or a word on the prompt came
-	spoke   bool // it said something
-	ended   bool // a finish reason came
+	started bool // a candidate or feedback on the prompt was received
+	spoke   bool // it sent content
+	ended   bool // a finish reason was received
 	ending  ending
-	reason  string // as the server says it
+	reason  string // the server's finish reason
 	usage   llm.Usage
 
 	thought strings.Builder
 	calls   []call
 }
 
-// call is a call that is held back until the answer is whole.
+// call is a call that is withheld until the answer is complete.
 type call struct {
 	llm.ToolCall
 	raw       string
 	signature string
 }
 
-// emit passes an event on. The watch rests meanwhile: the consumer may take its time.
+// emit passes an event to the consumer. The stall timer is stopped in the meantime, because the
+// consumer may be slow.
 func (s *stream) emit(e llm.Event) bool {
 	s.spoke = true
 	s.watch.Disarm()
@@ -45,7 +46,7 @@ func (s *stream) emit(e llm.Event) bool {
 	return !s.left
 }
 
-// take passes on what a chunk holds.
+// take processes the content of a chunk.
 func (s *stream) take(c *chunk, failed bool) *llm.Error {
 	if llm.Word(c.Error) != "" || failed {
 		if !s.cutOff() {
@@ -88,7 +89,7 @@ func (s *stream) part(p *received) *llm.Error {
 		}
 	case p.Thought:
 		if s.reasoning(p.Text) && p.Signature != "" && s.endThought() {
-			s.emit(llm.Event{Kind: llm.TextDelta, Signature: p.Signature}) // it goes back as a part of its own
+			s.emit(llm.Event{Kind: llm.TextDelta, Signature: p.Signature}) // it is sent back as a separate part
 		}
 	case p.Text != "" || p.Signature != "":
 		if s.endThought() {
@@ -101,7 +102,7 @@ func (s *stream) part(p *received) *llm.Error {
 
 func (s *stream) call(p *received) *llm.Error {
 	if len(s.calls) == maxCalls {
-		return s.m.wire.Errorf(llm.Garbled, "the answer holds more than %d tool calls", maxCalls)
+		return s.m.wire.Errorf(llm.Garbled, "the answer contains more than %d tool calls", maxCalls)
 	}
 	if len(p.Call.Args) > maxArgs {
 		return s.m.wire.Errorf(llm.Garbled, "the arguments of a tool call exceed %d MB", maxArgs>>20)
@@ -115,7 +116,7 @@ func (s *stream) call(p *received) *llm.Error {
 	return nil
 }
 
-// uniqueID keeps the server's id unless it is missing or taken.
+// uniqueID keeps the server's id unless it is missing or already used.
 func (s *stream) uniqueID(id string) string {
 	for _, c := range s.calls {
 		if c.ID == id {
@@ -145,7 +146,7 @@ func (s *stream) endThought() bool {
 	return s.emit(llm.Event{Kind: llm.ReasoningDone, Reasoning: llm.Reasoning{Text: t}})
 }
 
-// finishCalls passes on the calls; cut says that the last one may lack its end.
+// finishCalls passes the calls to the consumer; cut reports whether call i may be incomplete.
 func (s *stream) finishCalls(cut func(i int) bool) bool {
 	for i, c := range s.calls {
 		if !s.emit(llm.Event{Kind: llm.CallDone, Call: llm.NewCall(c.ID, c.Name, c.raw, cut(i)), Signature: c.signature}) {
@@ -155,8 +156,7 @@ func (s *stream) finishCalls(cut func(i int) bool) bool {
 	return true
 }
 
-// cutOff marks the calls of a broken stream as truncated, all of them: nothing
-// of an answer that failed may run.
+// cutOff marks all calls of a broken stream as truncated: no call of a failed answer may run.
 func (s *stream) cutOff() bool { return s.finishCalls(func(int) bool { return true }) }
 
 // done ends a complete answer.
@@ -166,7 +166,7 @@ func (s *stream) done() *llm.Error {
 	}
 	if s.ending.broken {
 		if s.cutOff() {
-			return s.m.wire.Errorf(llm.Unavailable, "the model's answer could not be used (%s)", s.reason)
+			return s.m.wire.Errorf(llm.Unavailable, "the model's answer is unusable (%s)", s.reason)
 		}
 		return nil
 	}
@@ -178,7 +178,7 @@ func (s *stream) done() *llm.Error {
 	if !s.endThought() || !s.finishCalls(func(i int) bool { return cut && i == len(s.calls)-1 }) {
 		return nil
 	}
-	if !cut && len(s.calls) > 0 { // Google says STOP with calls
+	if !cut && len(s.calls) > 0 { // Google sends STOP with calls
 		stop = llm.ToolUse
 	}
 	s.emit(llm.Event{Kind: llm.Done, Stop: stop, Usage: s.usage})

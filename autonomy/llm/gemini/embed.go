@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	maxBatch   = 100 // texts in one call
+	maxBatch   = 100 // texts per call
 	maxVectors = 32 << 20
-	embedLimit = time.Minute // for one call
+	embedLimit = time.Minute // per call
 )
 
 type embedRequest struct {
@@ -45,13 +45,13 @@ func (m *Model) embed(ctx context.Context, texts []string) ([][]float32, llm.Usa
 	}
 	body, err := json.Marshal(req)
 	if err != nil {
-		return nil, llm.Usage{}, m.wire.Errorf(llm.BadRequest, "the texts cannot be encoded: %w", err)
+		return nil, llm.Usage{}, m.wire.Errorf(llm.BadRequest, "encode the texts: %w", err)
 	}
 	resp, err := m.send(ctx, http.MethodPost, m.path+":batchEmbedContents", nil, body)
 	if err != nil {
 		return nil, llm.Usage{}, m.wire.TransportError(ctx, err)
 	}
-	defer func() { _ = resp.Body.Close() }() // nothing was written
+	defer func() { _ = resp.Body.Close() }() // only read, so Close cannot lose data
 	var out struct {
 		Embeddings []struct {
 			Values []float32 `json:"values"`

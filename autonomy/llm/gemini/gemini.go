@@ -1,11 +1,11 @@
 // Package gemini is the driver for Google's Gemini API (the REST interface of
-// generativelanguage.googleapis.com) and for proxies that speak it. It is a thin
-// client over net/http: it streams, keeps the signatures of thoughts where the
-// API wants them back, takes and gives pictures, makes structured answers and
-// vectors, and learns at the first refusal what a model does not take.
+// generativelanguage.googleapis.com) and compatible proxies. It is a thin client over net/http:
+// it streams, keeps the signatures of thoughts where the API requires them back, supports
+// pictures, structured answers and embeddings, and learns from the first refusal what a model
+// does not support.
 //
-// It does not retry (llm.Retry does), count money or choose models. It is made
-// by autonomy/llm/all.
+// It does not retry (llm.Retry does), track usage or choose models. autonomy/llm/all creates
+// it.
 //
 // The protocol: https://ai.google.dev/api/generate-content
 package gemini
@@ -27,7 +27,7 @@ import (
 	"hob/autonomy/llm"
 )
 
-// Ceilings for what a server may send.
+// Limits for a server's responses.
 const (
 	maxBody  = 64 << 20 // bytes of one answer
 	maxList  = 8 << 20  // bytes of a list of models
@@ -39,26 +39,26 @@ const (
 const (
 	// DefaultBaseURL is Google's own server.
 	DefaultBaseURL = "https://generativelanguage.googleapis.com/v1beta"
-	// DefaultModel is used by autonomy/llm/all when the owner names none.
+	// DefaultModel is used by autonomy/llm/all if no model is configured.
 	DefaultModel = "gemini-flash-latest"
-	// DefaultEmbedding is the model of vectors when none is named.
+	// DefaultEmbedding is the default embedding model.
 	DefaultEmbedding = "gemini-embedding-001"
 
-	defaultContext = 1 << 20 // of Google's models for text
+	defaultContext = 1 << 20 // context window of Google's text models
 	imageContext   = 32 << 10
 )
 
-// Options of a model. Model is required, and APIKey at Google's own server.
+// Options holds the settings of a Model. Model is required, and APIKey at Google's own server.
 type Options struct {
 	Provider  string        // section name in [providers], for names and errors; "" = "gemini"
 	BaseURL   string        // with or without /v1beta; "" = DefaultBaseURL
 	APIKey    string        // sent as x-goog-api-key; "" sends none
 	Model     string        // the provider's name of the model, with or without "models/"
-	MaxTokens int           // output limit when a request names none; 0 = the model's
+	MaxTokens int           // output limit of requests without one; 0 = the model's
 	Stall     time.Duration // longest silence of the server; 0 = llm.DefaultStall (and llm.LocalFirst)
-	Context   int           // context window in tokens; 0 = that of Google's models
-	Whole     bool          // ask for answers in one piece, not for a stream
-	HTTP      *http.Client  // for tests and proxies; nil = a client of its own
+	Context   int           // context window in tokens; 0 = Google's default
+	Whole     bool          // request answers in one piece instead of a stream
+	HTTP      *http.Client  // for tests and proxies; nil = a new client
 }
 
 // Model is an llm.Model, and an llm.Embedder, on a Gemini server.
@@ -78,23 +78,23 @@ var (
 	versionSegment = regexp.MustCompile(`(^|/)v[0-9]+((beta|alpha)[0-9]*)?(/|$)`)
 )
 
-// New checks the options; it makes no connection.
+// New checks the options; it opens no connection.
 func New(o Options) (*Model, error) {
 	if o.Provider == "" {
 		o.Provider = "gemini"
 	}
 	o.Model = strings.TrimPrefix(strings.TrimSpace(o.Model), "models/")
 	if o.Model == "" {
-		return nil, fmt.Errorf("gemini: [providers.%s] names no model; set model = \"...\"", o.Provider)
+		return nil, fmt.Errorf("gemini: [providers.%s] has no model; set model = \"...\"", o.Provider)
 	}
 	if strings.ContainsAny(o.Model, ":?#%\\ ") || slices.Contains(strings.Split(o.Model, "/"), "..") {
-		return nil, fmt.Errorf("gemini: model of [providers.%s] is no name of a model", o.Provider)
+		return nil, fmt.Errorf("gemini: model of [providers.%s] is not a model name", o.Provider)
 	}
 	wire, u, err := llm.NewWire(o.Provider, o.BaseURL, DefaultBaseURL, o.APIKey)
 	if err != nil {
 		return nil, fmt.Errorf("gemini: %w", err)
 	}
-	// The address of Google's OpenAI-style interface is often at hand.
+	// Users often paste the address of Google's OpenAI-compatible interface.
 	u.Path = strings.TrimSuffix(u.Path, "/openai")
 	if !versionSegment.MatchString(u.Path) {
 		u.Path += "/v1beta"
@@ -119,7 +119,7 @@ func contextOf(model string) int {
 	return defaultContext
 }
 
-// paints reports whether a model answers with pictures, as its name says.
+// paints reports whether a model generates pictures, by its name.
 func paints(model string) bool {
 	return strings.Contains(model, "-image") && !strings.Contains(model, "imagen")
 }
@@ -133,7 +133,7 @@ func (m *Model) Info() llm.Info {
 	}
 }
 
-// Models lists the models that can talk, in the server's order.
+// Models lists the chat models, in the server's order.
 func (m *Model) Models(ctx context.Context) ([]string, error) {
 	ctx, watch := llm.NewWatch(ctx, 30*time.Second)
 	defer watch.Stop()
@@ -177,17 +177,17 @@ func (m *Model) list(ctx context.Context, page string) (names []string, next str
 	return names, list.Next, nil
 }
 
-// get asks for a small piece of JSON.
+// get requests a small JSON document.
 func (m *Model) get(ctx context.Context, path string, query url.Values, out any) *llm.Error {
 	resp, err := m.send(ctx, http.MethodGet, path, query, nil)
 	if err != nil {
 		return m.wire.TransportError(ctx, err)
 	}
-	defer func() { _ = resp.Body.Close() }() // nothing was written
+	defer func() { _ = resp.Body.Close() }() // only read, so Close cannot lose data
 	return m.decode(ctx, resp, maxList, out)
 }
 
-// decode reads a whole response.
+// decode reads a complete response.
 func (m *Model) decode(ctx context.Context, resp *http.Response, limit int64, out any) *llm.Error {
 	if resp.StatusCode != http.StatusOK {
 		return m.wire.BodyError(resp.StatusCode, resp.Header, readStatus(resp))
@@ -197,12 +197,12 @@ func (m *Model) decode(ctx context.Context, resp *http.Response, limit int64, ou
 		return m.wire.ReadError(ctx, err)
 	}
 	if err := json.Unmarshal(body, out); err != nil {
-		return m.wire.Errorf(llm.Garbled, "the answer is not that of the Gemini API: %w", err)
+		return m.wire.Errorf(llm.Garbled, "the answer is not from the Gemini API: %w", err)
 	}
 	return nil
 }
 
-// send makes one HTTP request. The key goes into a header: addresses end up in logs.
+// send makes one HTTP request. The key is sent in a header, because URLs appear in logs.
 func (m *Model) send(ctx context.Context, method, path string, query url.Values, body []byte) (*http.Response, error) {
 	u := *m.base
 	u.Path += "/" + path
@@ -228,6 +228,6 @@ func (m *Model) send(ctx context.Context, method, path string, query url.Values,
 }
 
 func readStatus(resp *http.Response) llm.ErrorBody {
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // what came is enough
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // a partial body is sufficient
 	return llm.ParseErrorBody(body)
 }

@@ -36,7 +36,7 @@ func TestNew(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		o    Options
-		path string // below the server, "" for an error
+		path string // path on the server, "" for an error
 	}{
 		{"Google", Options{Model: "m", APIKey: "k"}, "/v1beta/models/m"},
 		{"with the prefix", Options{Model: "models/m", APIKey: "k"}, "/v1beta/models/m"},
@@ -62,8 +62,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestSignatures: what Gemini signed goes back with the part it came with, and
-// nowhere else.
+// TestSignatures: a signature is sent back only with its part.
 func TestSignatures(t *testing.T) {
 	srv := llmtest.NewServer(t, llmtest.Options{},
 		llmtest.Answer{Text: "I look.", Signature: "sig-call", Calls: []llmtest.Call{{Name: "add", Args: `{"a":1}`}, {Name: "add", Args: `{"a":2}`}}},
@@ -77,7 +76,7 @@ func TestSignatures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := json.Marshal(llm.Message{Role: llm.Assistant, Parts: r.Parts}) // as it is stored
+		b, err := json.Marshal(llm.Message{Role: llm.Assistant, Parts: r.Parts}) // in its stored form
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,8 +115,8 @@ func callName(p llm.Part) string {
 	return p.Call.Name + string(p.Call.Args)
 }
 
-// TestRefusals has a server refuse a part of the request: the driver leaves it
-// out, in this call and in later ones.
+// TestRefusals: after a refusal the driver omits the refused part, in this call and in later
+// ones.
 func TestRefusals(t *testing.T) {
 	full := llm.Request{
 		System: "You are Hob.",
@@ -174,7 +173,7 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// TestErrors are error bodies as Google writes them.
+// TestErrors parses error bodies of Google.
 func TestErrors(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -207,7 +206,7 @@ func TestErrors(t *testing.T) {
 				t.Fatalf("%v after %v, want %s after %v", err, e, c.kind, c.retry)
 			}
 			if strings.ContainsAny(e.Message, "{}") {
-				t.Errorf("the owner reads JSON: %s", e.Message)
+				t.Errorf("the user sees JSON: %s", e.Message)
 			}
 		})
 	}
@@ -249,7 +248,7 @@ func TestEmbed(t *testing.T) {
 	}
 }
 
-// TestPictures: models that paint are asked for pictures.
+// TestPictures: image models are asked for pictures.
 func TestPictures(t *testing.T) {
 	cat := llm.Image{MIME: "image/png", Data: []byte("\x89PNG cat")}
 	srv := llmtest.NewServer(t, llmtest.Options{}, llmtest.Answer{Text: "A cat:", Images: []llm.Image{cat}}, llmtest.Answer{Text: "Blue now."})

@@ -15,11 +15,10 @@ import (
 )
 
 const (
-	// maxAdaptions bounds how often one call is made again without what the
-	// server refused.
+	// maxAdaptions is the maximum number of retries of a call without refused features.
 	maxAdaptions = 5
-	// endGrace is how long the stream may stay silent after the finish reason:
-	// the token counts may still come.
+	// endGrace is how long the stream may stay silent after the finish reason: token counts may
+	// follow.
 	endGrace = 5 * time.Second
 )
 
@@ -31,7 +30,7 @@ func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 		s := &stream{m: m, ctx: ctx, watch: watch, yield: yield}
 		resp, err := m.open(ctx, watch, r)
 		if err == nil {
-			defer func() { _ = resp.Body.Close() }() // nothing was written
+			defer func() { _ = resp.Body.Close() }() // only read, so Close cannot lose data
 			err = s.read(resp)
 		}
 		if err != nil && !s.left {
@@ -41,7 +40,7 @@ func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 	}
 }
 
-// open makes the call, and again without what the server refuses.
+// open makes the call, and repeats it without features that the server refuses.
 func (m *Model) open(ctx context.Context, watch *llm.Watch, r llm.Request) (*http.Response, *llm.Error) {
 	path, query := m.path+":streamGenerateContent", url.Values{"alt": {"sse"}}
 	if m.o.Whole {
@@ -52,7 +51,7 @@ func (m *Model) open(ctx context.Context, watch *llm.Watch, r llm.Request) (*htt
 		req := m.build(r, q)
 		body, err := req.encode()
 		if err != nil {
-			return nil, m.wire.Errorf(llm.BadRequest, "the request cannot be encoded: %w", err)
+			return nil, m.wire.Errorf(llm.BadRequest, "encode the request: %w", err)
 		}
 		watch.Arm()
 		resp, err := m.send(ctx, http.MethodPost, path, query, body)
@@ -75,7 +74,7 @@ func (m *Model) open(ctx context.Context, watch *llm.Watch, r llm.Request) (*htt
 	}
 }
 
-// read turns the response into events.
+// read converts the response to events.
 func (s *stream) read(resp *http.Response) *llm.Error {
 	in := llm.NewEventReader(llm.LimitBody(resp.Body, maxBody))
 	s.watch.Arm()
@@ -85,7 +84,7 @@ func (s *stream) read(resp *http.Response) *llm.Error {
 		return s.m.wire.Errorf(llm.Network, "the server closed the connection without an answer")
 	case err != nil:
 		return s.m.wire.ReadError(s.ctx, err)
-	case c == '{', c == '[': // [: what comes without alt=sse
+	case c == '{', c == '[': // [: the form without alt=sse
 		return s.whole(in.Rest())
 	case c == '<':
 		return s.m.wire.Errorf(llm.Garbled, "the server answered with a web page")
@@ -93,8 +92,7 @@ func (s *stream) read(resp *http.Response) *llm.Error {
 	return s.events(in)
 }
 
-// events reads the stream to its end, which is that of the response: there is no
-// end marker.
+// events reads the stream to the end of the response: there is no end marker.
 func (s *stream) events(in *llm.EventReader) *llm.Error {
 	for {
 		switch {
@@ -109,7 +107,7 @@ func (s *stream) events(in *llm.EventReader) *llm.Error {
 			return s.end(err)
 		}
 		data := strings.TrimSpace(string(e.Data))
-		if data == "" || data == "[DONE]" { // some proxies say that
+		if data == "" || data == "[DONE]" { // some proxies send that
 			continue
 		}
 		var c chunk
@@ -136,7 +134,7 @@ func (s *stream) end(err error) *llm.Error {
 	return s.m.wire.ReadError(s.ctx, err)
 }
 
-// garbled handles an event that is not what it should be.
+// garbled handles an unexpected event.
 func (s *stream) garbled(e llm.ServerEvent, err error) *llm.Error {
 	if e.Name == "error" {
 		return s.m.wire.BodyError(0, nil, llm.ParseErrorBody(e.Data))
@@ -147,10 +145,10 @@ func (s *stream) garbled(e llm.ServerEvent, err error) *llm.Error {
 	if llm.CutShort(err) {
 		return s.m.wire.Errorf(llm.Network, "the stream ended in the middle of an event: %w", io.ErrUnexpectedEOF)
 	}
-	return s.m.wire.Errorf(llm.Garbled, "the stream is not that of the Gemini API: %w", err)
+	return s.m.wire.Errorf(llm.Garbled, "the stream is not from the Gemini API: %w", err)
 }
 
-// whole handles an answer in one piece, or the pieces of one as a list.
+// whole handles an answer in one piece, or a list of its pieces.
 func (s *stream) whole(body io.Reader) *llm.Error {
 	data, err := io.ReadAll(body)
 	if err != nil {
@@ -165,9 +163,9 @@ func (s *stream) whole(body io.Reader) *llm.Error {
 	}
 	switch {
 	case llm.CutShort(err):
-		return s.m.wire.Errorf(llm.Network, "the answer ended in the middle: %w", io.ErrUnexpectedEOF)
+		return s.m.wire.Errorf(llm.Network, "the answer is incomplete: %w", io.ErrUnexpectedEOF)
 	case err != nil:
-		return s.m.wire.Errorf(llm.Garbled, "the answer is not that of the Gemini API: %w", err)
+		return s.m.wire.Errorf(llm.Garbled, "the answer is not from the Gemini API: %w", err)
 	}
 	for i := range list {
 		if fail := s.take(&list[i], false); fail != nil || s.left {
@@ -175,7 +173,7 @@ func (s *stream) whole(body io.Reader) *llm.Error {
 		}
 	}
 	if !s.started {
-		return s.m.wire.Errorf(llm.Garbled, "the answer is not that of the Gemini API")
+		return s.m.wire.Errorf(llm.Garbled, "the answer is not from the Gemini API")
 	}
 	return s.done()
 }

@@ -25,7 +25,7 @@ func TestStreams(t *testing.T) {
 		{"text", event(parts(`{"text":"a"}`, ""), parts(`{"text":"b"}`, stop("STOP"))), "ab|||end_turn|0 0"},
 		{"usage after the end", event(parts(`{"text":"a"}`, stop("STOP")), `{"usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":2,"thoughtsTokenCount":3,"toolUsePromptTokenCount":1,"cachedContentTokenCount":4}}`), "a|||end_turn|6 5"},
 		{"no finish reason", event(parts(`{"text":"a"}`, "")), "network"},
-		{"an end marker all the same", event(parts(`{"text":"a"}`, stop("STOP")), "[DONE]"), "a|||end_turn|0 0"},
+		{"an unnecessary end marker", event(parts(`{"text":"a"}`, stop("STOP")), "[DONE]"), "a|||end_turn|0 0"},
 		{"a list", "[" + parts(`{"text":"a"}`, "") + ",\n" + parts(`{"text":"b"}`, stop("STOP")) + "]", "ab|||end_turn|0 0"},
 		{"a list that is cut", "[" + parts(`{"text":"a"}`, "") + ",", "network"},
 		{"whole", parts(`{"text":"a"},`+call, stop("STOP")), `a||x{"k":1}|tool_use|0 0`},
@@ -45,7 +45,7 @@ func TestStreams(t *testing.T) {
 		{"a second candidate", event(`{"candidates":[{"index":1,"content":{"parts":[{"text":"b"}]}},{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}]}`), "a|||end_turn|0 0"},
 		{"unknown parts", event(parts(`{"executableCode":{"code":"x"}},{"moon":1},{"text":"a"}`, stop("STOP"))), "a|||end_turn|0 0"},
 		{"sound is no picture", event(parts(`{"inlineData":{"mimeType":"audio/wav","data":"eHg="}},{"text":"a"}`, stop("STOP"))), "a|||end_turn|0 0"},
-		{"a picture that is no base64", event(parts(`{"inlineData":{"mimeType":"image/png","data":"%"}}`, stop("STOP"))), "garbled"},
+		{"a picture with invalid base64", event(parts(`{"inlineData":{"mimeType":"image/png","data":"%"}}`, stop("STOP"))), "garbled"},
 		{"no arguments", event(parts(`{"functionCall":{"name":"x"}}`, stop("STOP"))), "||x{}|tool_use|0 0"},
 		{"no name", event(parts(`{"functionCall":{"args":{}}}`, stop("STOP"))), `||"{}"|tool_use|0 0`},
 		{"an array of numbers", event(`[1]`), "garbled"},
@@ -62,15 +62,15 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// canned is a transport that answers everything with the same bytes.
+// canned is a transport that always returns the same bytes.
 type canned []byte
 
 func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(c)), Request: r}, nil
 }
 
-// play streams a canned answer and sums it up. It checks what must hold for any
-// bytes: one end, only *llm.Error, no call that could run after an error.
+// play streams a recorded answer and summarizes it. It checks invariants for any bytes: one
+// end, only *llm.Error, no executable call after an error.
 func play(t *testing.T, in []byte) string {
 	t.Helper()
 	m := mustNew(t, Options{BaseURL: "http://127.0.0.1:1", HTTP: &http.Client{Transport: canned(in)}})

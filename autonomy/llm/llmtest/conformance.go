@@ -14,18 +14,17 @@ import (
 	"hob/autonomy/llm"
 )
 
-// Target is what a driver under test connects to: the server's address, the
-// only client that reaches it, and the key it wants (Key). Stall stays at the
-// driver's default.
+// Target holds the connection data for a driver under test: the server's address, the only
+// client that reaches it, and the expected key (Key). Stall stays at the driver's default.
 type Target struct {
 	URL  string
 	HTTP *http.Client
 	Key  string
 }
 
-// Conformance runs the suite of wire drivers. Every case has a server of its
-// own, in memory and inside a testing/synctest bubble: time costs nothing, and a
-// goroutine that outlives its call fails the case.
+// Conformance runs the suite of wire drivers. Every case has its own server, in memory and
+// inside a testing/synctest bubble: time costs nothing, and a goroutine that outlives its call
+// fails the case.
 func Conformance(t *testing.T, model func(t *testing.T, at Target) llm.Model) {
 	t.Helper()
 	for _, g := range groups() {
@@ -47,7 +46,7 @@ type check struct {
 	test    func(r *run)
 }
 
-// group is cases with a server of one kind.
+// group is a set of cases with one kind of server.
 type group struct {
 	refuse []string // see Options.Refuse
 	checks []check
@@ -57,7 +56,7 @@ func groups() []group {
 	return []group{
 		{nil, answerChecks()},
 		{nil, formChecks()},
-		{[]string{"response_format", "output_config", "responseMimeType"}, []check{{"structured answer that the server refuses", form(), checkForm}}},
+		{[]string{"response_format", "output_config", "responseMimeType"}, []check{{"structured answer that the server rejects", form(), checkForm}}},
 		{[]string{"responseJsonSchema"}, []check{{"schema that the server refuses", form(), checkForm}}},
 		{nil, callChecks()},
 		{nil, faultChecks()},
@@ -66,14 +65,14 @@ func groups() []group {
 	}
 }
 
-// run is one case under way.
+// run is the state of one running case.
 type run struct {
 	t   *testing.T
 	srv *Server
 	m   llm.Model
 }
 
-// result is what came of a call.
+// result is the result of a call.
 type result struct {
 	llm.Response
 	events []llm.Event
@@ -88,7 +87,7 @@ func (r *run) askCtx(ctx context.Context, req llm.Request) result {
 	ended := false
 	for e, err := range r.m.Stream(ctx, req) {
 		if ended {
-			r.t.Errorf("the stream goes on after its end: %+v, %v", e, err)
+			r.t.Errorf("the stream continues after its end: %+v, %v", e, err)
 		}
 		if err != nil {
 			ended = true
@@ -111,11 +110,11 @@ func (r *run) askCtx(ctx context.Context, req llm.Request) result {
 	return res
 }
 
-// checkError looks at what every error must be.
+// checkError checks the invariants of every error.
 func (r *run) checkError(e *llm.Error) {
 	r.t.Helper()
 	if e.Message == "" || e.Provider == "" || e.Kind == "" {
-		r.t.Errorf("the error says too little: %+v", *e)
+		r.t.Errorf("the error has no provider or message: %+v", *e)
 	}
 	for err := error(e); err != nil; {
 		if strings.Contains(err.Error(), Key) {
@@ -129,7 +128,7 @@ func (r *run) checkError(e *llm.Error) {
 	}
 }
 
-// checkCalls looks at what every call must be.
+// checkCalls checks the invariants of every call.
 func (r *run) checkCalls(res result) {
 	r.t.Helper()
 	started, ids := map[string]bool{}, map[string]bool{}
@@ -182,7 +181,7 @@ func (r *run) fails(res result, visible bool, kinds ...llm.ErrorKind) {
 	}
 	for _, c := range res.Calls() {
 		if !c.Truncated {
-			r.t.Errorf("a call of a failed answer looks as if it could run: %+v", c)
+			r.t.Errorf("a call of a failed answer is executable: %+v", c)
 		}
 	}
 }
@@ -194,7 +193,7 @@ func (r *run) equal(what string, got, want any) {
 	}
 }
 
-// hello is the request of most cases.
+// hello returns the request of most cases.
 func hello() llm.Request {
 	return llm.Request{
 		System:   "You are Hob.",
@@ -214,5 +213,5 @@ func conformanceTools() []llm.Tool {
 	}
 }
 
-// shortly bounds cases in which nothing must wait for a timer.
+// shortly limits cases that must not wait for a timer.
 const shortly = time.Second

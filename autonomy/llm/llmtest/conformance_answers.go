@@ -8,7 +8,7 @@ import (
 	"hob/autonomy/llm"
 )
 
-// answerChecks are about well-formed answers and requests.
+// answerChecks returns the cases of well-formed answers and requests.
 func answerChecks() []check {
 	return []check{
 		{"text", []Answer{{Text: "Good morning, Ådne. 你好", Pieces: 5}}, func(r *run) {
@@ -17,7 +17,7 @@ func answerChecks() []check {
 			r.equal("text", res.Text(), "Good morning, Ådne. 你好")
 			r.equal("stop", res.Stop, llm.EndTurn)
 			if len(res.events) < 4 {
-				r.t.Errorf("%d events: the text did not come in pieces", len(res.events))
+				r.t.Errorf("%d events: the text was not streamed in pieces", len(res.events))
 			}
 		}},
 		{"request", []Answer{{Text: "ok"}}, checkRequest},
@@ -82,7 +82,7 @@ func answerChecks() []check {
 	}
 }
 
-// checkRequest sends one of everything and compares what the server understood.
+// checkRequest sends all kinds of content and compares what the server received.
 func checkRequest(r *run) {
 	req := everything()
 	req.MaxTokens, req.NoTools = 77, true
@@ -95,7 +95,7 @@ func checkRequest(r *run) {
 	r.equal("tools", len(got.Tools), len(req.Tools))
 	for i, t := range got.Tools {
 		if !bytes.Equal(t.Schema, req.Tools[i].Schema) || t.Description != req.Tools[i].Description {
-			r.t.Errorf("tool %d: %s %s, want it as given", i, t.Description, t.Schema)
+			r.t.Errorf("tool %d: %s %s, want it unchanged", i, t.Description, t.Schema)
 		}
 	}
 	var results, calls, pictures []string
@@ -118,8 +118,8 @@ func checkRequest(r *run) {
 	}
 }
 
-// everything is a conversation with every kind of part, foreign ids, an invented
-// tool and a truncated call.
+// everything returns a conversation with every kind of part, foreign ids, an invented tool and
+// a truncated call.
 func everything() llm.Request {
 	call := func(id, name, args string) llm.Part {
 		return llm.Part{Call: &llm.ToolCall{ID: id, Name: name, Args: json.RawMessage(args)}}
@@ -149,8 +149,7 @@ func everything() llm.Request {
 	return r
 }
 
-// checkPrefix asks twice and compares bytes: what was sent before must stand at
-// the beginning of what is sent next.
+// checkPrefix sends two requests and compares bytes: the second must start with the first.
 func checkPrefix(r *run) {
 	req := everything()
 	r.ok(r.ask(req))
@@ -159,11 +158,11 @@ func checkPrefix(r *run) {
 	r.ok(r.ask(req))
 	second := stable(r)
 	if !strings.HasPrefix(second, strings.TrimSuffix(first, "]")) {
-		r.t.Errorf("the first request is no prefix of the second:\n%s\n%s", first, second)
+		r.t.Errorf("the first request is not a prefix of the second:\n%s\n%s", first, second)
 	}
 }
 
-// stable is the part of the last request that providers cache.
+// stable returns the part of the last request that providers cache.
 func stable(r *run) string {
 	var fields struct {
 		Tools, System, Messages     json.RawMessage

@@ -6,7 +6,7 @@ import (
 	"hob/autonomy/llm"
 )
 
-// callChecks are about tool calls, whole and broken.
+// callChecks returns the cases of valid and invalid tool calls.
 func callChecks() []check {
 	two := []Call{{ID: "x1", Name: "add", Args: `{"a":1,"b":{"c":[1,2,"}"]}}`}, {ID: "x2", Name: "add", Args: `{"a":3,"b":4}`}}
 	whole := func(r *run) {
@@ -56,7 +56,7 @@ func callChecks() []check {
 			res := r.ask(hello())
 			r.ok(res)
 			if len(res.Calls()) != 1 || !res.Calls()[0].Truncated {
-				r.t.Errorf("calls %+v, want one that is truncated", res.Calls())
+				r.t.Errorf("calls %+v, want a truncated one", res.Calls())
 			}
 		}})
 	}
@@ -66,7 +66,7 @@ func callChecks() []check {
 		r.equal("stop", res.Stop, llm.MaxTokens)
 		got := res.Calls()
 		if len(got) != 2 || got[0].Truncated || !got[1].Truncated {
-			r.t.Errorf("calls %+v, want the first whole and the second truncated", got)
+			r.t.Errorf("calls %+v, want the first complete and the second truncated", got)
 		}
 	}})
 }

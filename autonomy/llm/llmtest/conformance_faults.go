@@ -10,7 +10,7 @@ import (
 	"hob/autonomy/llm"
 )
 
-// faultChecks are about streams that break.
+// faultChecks returns the cases of broken streams.
 func faultChecks() []check {
 	text := Answer{Text: "Good morning to you"}
 	call := Answer{Calls: []Call{{Name: "add", Args: `{"a":1,"b":2}`}}}
@@ -40,7 +40,7 @@ func faultChecks() []check {
 		{"no body", []Answer{{Fault: NoBody}}, breaks(false, llm.Network)},
 		{"web page", []Answer{{Fault: HTML}}, breaks(false, garbled...)},
 		{"half JSON", with(text, HalfJSON, 1), breaks(true, llm.Network, llm.Garbled)},
-		{"half JSON at once", with(text, HalfJSON, 0), breaks(false, llm.Network, llm.Garbled)},
+		{"half JSON immediately", with(text, HalfJSON, 0), breaks(false, llm.Network, llm.Garbled)},
 		{"garbage", with(text, Garbage, 1), breaks(true, garbled...)},
 		{"garbage that is JSON", []Answer{{Text: "hi", Fault: Garbage, Body: `[1,2,3]`}}, breaks(false, garbled...)},
 		{"an endless line", []Answer{{Text: "hi", Fault: Garbage, Body: strings.Repeat("x", 9<<20)}}, breaks(false, garbled...)},
@@ -50,7 +50,7 @@ func faultChecks() []check {
 		{"stall before the answer", with(text, Stall, 0), breaks(false, llm.Stalled)},
 		{"stall after text", with(text, Stall, 1), breaks(true, llm.Stalled)},
 		{"stall in a call", with(call, Stall, 2), breaks(false, llm.Stalled)},
-		{"pings and nothing else", with(text, Pings, 1), breaks(true, llm.Stalled)},
+		{"only pings", with(text, Pings, 1), breaks(true, llm.Stalled)},
 		{"stall before the headers", []Answer{{Text: "late", Delay: time.Hour}}, breaks(false, llm.Stalled)},
 		{"slow but alive", []Answer{{Text: "one two three four", Pieces: 4, Gap: 100 * time.Second}}, func(r *run) {
 			res := r.ask(hello())
@@ -60,7 +60,7 @@ func faultChecks() []check {
 	}
 }
 
-// statusChecks are about error responses.
+// statusChecks returns the cases of error responses.
 func statusChecks() []check {
 	var out []check
 	for _, c := range []struct {
@@ -92,7 +92,7 @@ func statusChecks() []check {
 			res := r.ask(hello())
 			r.fails(res, false, c.kind)
 			r.equal("status", res.err.Status, c.status)
-			// A base URL without /v1 may really have none: one more look is fine.
+			// A base URL without /v1 may be correct: one retry is allowed.
 			if n := r.srv.Count(); n > 1 && (n > 2 || c.status != 404) {
 				r.t.Errorf("%d calls made", n)
 			}
@@ -117,7 +117,7 @@ func statusChecks() []check {
 	)
 }
 
-// behaviourChecks are about what a driver does with its caller.
+// behaviourChecks returns the cases of a driver's behavior towards its caller.
 func behaviourChecks() []check {
 	return []check{
 		{"cancelled while waiting", []Answer{{Text: "late", Delay: time.Hour}}, func(r *run) {
@@ -137,7 +137,7 @@ func behaviourChecks() []check {
 			cancel()
 			r.fails(r.askCtx(ctx, hello()), false, llm.Interrupted)
 		}},
-		{"the consumer leaves", []Answer{{Text: "Good morning", Fault: Stall, After: 1}, {Text: "still here"}}, func(r *run) {
+		{"the consumer stops", []Answer{{Text: "Good morning", Fault: Stall, After: 1}, {Text: "still here"}}, func(r *run) {
 			for e, err := range r.m.Stream(context.Background(), hello()) {
 				if err != nil || e.Kind != llm.TextDelta {
 					r.t.Fatalf("got %+v, %v", e, err)
@@ -147,7 +147,7 @@ func behaviourChecks() []check {
 			res := r.ask(hello())
 			r.equal("text", res.Text(), "still here")
 		}},
-		{"a slow consumer is no stall", []Answer{{Text: "one two three", Pieces: 3}}, func(r *run) {
+		{"a slow consumer is not a stall", []Answer{{Text: "one two three", Pieces: 3}}, func(r *run) {
 			var got string
 			for e, err := range r.m.Stream(context.Background(), hello()) {
 				if err != nil {
@@ -158,7 +158,7 @@ func behaviourChecks() []check {
 			}
 			r.equal("text", got, "one two three")
 		}},
-		{"calls side by side", []Answer{{Times: -1, Text: "hi", Calls: []Call{{Name: "get_time"}}}}, func(r *run) {
+		{"concurrent calls", []Answer{{Times: -1, Text: "hi", Calls: []Call{{Name: "get_time"}}}}, func(r *run) {
 			var wg sync.WaitGroup
 			for range 8 {
 				wg.Go(func() {
@@ -170,7 +170,7 @@ func behaviourChecks() []check {
 			}
 			wg.Wait()
 		}},
-		{"the connection is used again", []Answer{{Times: -1, Text: "hi"}}, func(r *run) {
+		{"the connection is reused", []Answer{{Times: -1, Text: "hi"}}, func(r *run) {
 			for range 5 {
 				r.ok(r.ask(hello()))
 			}

@@ -8,8 +8,7 @@ import (
 	"hob/autonomy/llm"
 )
 
-// formChecks are about answers that are not just words: JSON of a schema,
-// pictures, vectors.
+// formChecks returns the cases of answers other than text: structured JSON, pictures, vectors.
 func formChecks() []check {
 	cat := llm.Image{MIME: "image/png", Data: []byte("\x89PNG cat")}
 	return []check{
@@ -17,7 +16,7 @@ func formChecks() []check {
 		{"free text has no schema", []Answer{{Text: "ok"}}, func(r *run) {
 			r.ok(r.ask(hello()))
 			if f := r.srv.Last().Format; f != nil {
-				r.t.Errorf("the schema %s was sent unasked", f)
+				r.t.Errorf("the schema %s was sent without a request", f)
 			}
 		}},
 		{"a picture as an answer", []Answer{{Text: "A cat:", Images: []llm.Image{cat}}, {Text: "ok"}}, func(r *run) {
@@ -25,7 +24,7 @@ func formChecks() []check {
 			r.ok(res)
 			r.equal("text", res.Text(), "A cat:")
 			if r.srv.Last().API == Anthropic {
-				return // makes none
+				return // it generates none
 			}
 			r.equal("pictures", res.Images(), []llm.Image{cat})
 		}},
@@ -61,7 +60,7 @@ func checkForm(r *run) {
 func checkVectors(r *run) {
 	e, ok := r.m.(llm.Embedder)
 	if !ok {
-		return // not every API makes them
+		return // some APIs have no embeddings
 	}
 	texts := []string{"tea", "coffee", "tea"}
 	v, _, err := e.Embed(context.Background(), texts)

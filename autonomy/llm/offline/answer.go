@@ -6,9 +6,8 @@ import (
 	"hob/platform/phrase"
 )
 
-// answer composes what the tools returned into the words that end the turn.
-// Each result is complete prose and stands as it is; an error too, since it
-// names its remedy.
+// answer combines the tools' results to the text that ends the turn. Each result is complete
+// prose and used unchanged, also an error, since it names its remedy.
 func (t *turn) answer(p plan) string {
 	var parts []string
 	made := t.made(t.begin)
@@ -39,15 +38,15 @@ func failure(text string) string {
 	code, text := withoutCode(strings.TrimSpace(text))
 	switch {
 	case code == "denied_by_owner":
-		return "I left it as it was: " + text + "."
+		return "I changed nothing: " + text + "."
 	case text == "":
 		text = "the tool failed and did not say why; please try again"
 	}
 	return "That did not work: " + text
 }
 
-// withoutCode splits off the "error not_found: " that the engine puts in front
-// for models, and the code once more where the message begins with it.
+// withoutCode removes the "error not_found: " that the engine adds for models, and a repeated
+// code at the start of the message.
 func withoutCode(text string) (code, message string) {
 	rest, ok := strings.CutPrefix(text, "error ")
 	code, message, found := strings.Cut(rest, ": ")
@@ -68,8 +67,8 @@ func success(d done, p plan) string {
 	return text
 }
 
-// second is a further step: when memory holds nothing about a question, notes,
-// tasks and everything else are searched. A page that is open has its picture taken.
+// second returns a second step: if memory has no answer to a question, notes, tasks and all
+// else are searched. For an opened page it takes the screenshot.
 func (t *turn) second(p plan, made []done) (call, bool) {
 	if next, ok := p.picture(made); ok {
 		return next, true
@@ -84,7 +83,7 @@ func (t *turn) second(p plan, made []done) (call, bool) {
 	return call{"search_knowledge", map[string]any{"query": query}}, true
 }
 
-// query is what a plan of one recall asks for.
+// query returns the query of a plan with a single recall.
 func (p plan) query() string {
 	if len(p.calls) != 1 || p.calls[0].name != "recall" {
 		return ""
@@ -93,7 +92,7 @@ func (p plan) query() string {
 	return query
 }
 
-// foundNothing recognises the answer of a search that found nothing.
+// foundNothing reports whether the result of a search is empty.
 func foundNothing(text string) bool {
 	lower := strings.ToLower(strings.TrimSpace(text))
 	if strings.HasPrefix(lower, strings.ToLower(bygone)) {
@@ -107,21 +106,21 @@ func foundNothing(text string) bool {
 	return lower == ""
 }
 
-// superseded: memory held nothing, and everything else was searched after it.
+// superseded reports that memory had no result and a full search followed.
 func (d done) superseded(later []done) bool {
 	return d.name == "recall" && d.result != nil && !d.result.Error && foundNothing(d.result.Text) &&
 		len(later) == 1 && later[0].name == "search_knowledge" && later[0].result != nil && !later[0].result.Error
 }
 
-// preface is how a result of recall begins.
+// preface is the prefix of a result of recall.
 const preface = "I remember:"
 
-// bygone is how the part of a result begins that tells what was so before.
+// bygone is the prefix of the part of a result with former facts.
 const bygone = "No longer so:"
 
-// recalled words remembered facts for the owner: "my" becomes "your", and of
-// several facts those that answer the question best are shown. What was so
-// before stands behind them. A text of another form stands as it is.
+// recalled formats remembered facts for the user: "my" becomes "your", and of several facts it
+// shows those that match the question best. Former facts follow. Text of another form stays
+// unchanged.
 func recalled(text string, p plan) string {
 	text, before, was := strings.Cut(text, bygone)
 	text = strings.TrimSpace(text)
@@ -146,7 +145,7 @@ func current(body string, p plan) string {
 	return preface + listed(facts)
 }
 
-// factsOf are the lines of a list.
+// factsOf returns the lines of a list.
 func factsOf(body string) (facts []string) {
 	for line := range strings.SplitSeq(body, "\n") {
 		if line = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "- ")); line != "" {
@@ -164,8 +163,8 @@ func listed(facts []string) string {
 	return b.String()
 }
 
-// factToOwner turns a fact around and leaves the note in parentheses behind it,
-// which speaks to the owner already.
+// factToOwner converts a fact to the second person and keeps the note in parentheses, which
+// already is.
 func factToOwner(f string) string {
 	i := strings.LastIndex(f, " (")
 	if i < 0 {
@@ -174,7 +173,7 @@ func factToOwner(f string) string {
 	return toOwner(f[:i]) + f[i:]
 }
 
-// fitting keeps the facts that share the most words with a question.
+// fitting returns the facts that share the most words with a question.
 func fitting(facts []string, query string) []string {
 	want := phrase.Split(query)
 	if len(want) == 0 || len(facts) < 2 {

@@ -29,7 +29,7 @@ func brief(w *wish) (plan, bool) {
 	case t.none:
 		return calling("daily_briefing", nil)
 	case t.vague:
-		return asking("Of which day? I brief you on one day at a time.", w.timeAnswer(func(when string) string { return "brief me for " + when }))
+		return asking("Which day? I can brief you on one day at a time.", w.timeAnswer(func(when string) string { return "brief me for " + when }))
 	case t.clock && !t.partOfDay():
 		return not()
 	}
@@ -45,7 +45,7 @@ func undo(w *wish) (plan, bool) {
 		return calling("undo", arguments("id", id))
 	}
 	if w.says("everything") || w.says("all") {
-		return asking("How many of the last actions shall I take back? Say for example “undo the last 3”.", fill("undo the last", ""))
+		return asking("How many of the last actions should I undo? For example, say “undo the last 3”.", fill("undo the last", ""))
 	}
 	n, ok := w.number("number")
 	if w.says("two") || w.says("three") {

@@ -16,15 +16,15 @@ func desktopBuilders() map[string]builder {
 func copyText(w *wish) (plan, bool) {
 	text := bare(w.text("text"))
 	if anything(text) {
-		return asking("What shall I copy?", func(answer string) (string, bool) {
+		return asking("What should I copy?", func(answer string) (string, bool) {
 			return "copy " + answer + " to the clipboard", answer != ""
 		})
 	}
 	return calling("set_clipboard", arguments("text", text))
 }
 
-// openApp takes short names alone: what has a path is a file, and what is spoken
-// of at length is no application.
+// openApp accepts only short names: a name with a path is a file, and a long phrase is not an
+// application.
 func openApp(w *wish) (plan, bool) {
 	name := bare(w.text("few_app"))
 	if !w.noLead() || anything(name) || len(strings.Fields(name)) > 4 || strings.ContainsAny(name, "/\\@:") {

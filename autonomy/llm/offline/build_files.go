@@ -47,7 +47,7 @@ func listFiles(w *wish) (plan, bool) {
 	return calling("list_directory", args)
 }
 
-// deep reports whether words ask to go down into subfolders.
+// deep reports whether text requests subfolders.
 func deep(words string) bool {
 	for _, w := range []string{"recursively", "subfolders", "sub-folders", "sub folders", "subdirectories", "folders below", "folders inside"} {
 		if strings.Contains(words, w) {
@@ -57,8 +57,7 @@ func deep(words string) bool {
 	return false
 }
 
-// kindSaid finds a kind of file among the words before the path: "the PDF
-// files in".
+// kindSaid finds a kind of file in the words before the path: "the PDF files in".
 func (w *wish) kindSaid() (string, bool) {
 	c, _ := w.capture("path")
 	for _, t := range w.s.tokens[:c.from] {
@@ -71,8 +70,8 @@ func (w *wish) kindSaid() (string, bool) {
 	return "", false
 }
 
-// glob turns "new PDF files" into *.pdf. It is "" for any file at all, and ok
-// is false for words that name no kind.
+// glob converts "new PDF files" to *.pdf. It is "" for any file, and ok is false for an unknown
+// kind.
 func (w *wish) glob(words string) (string, bool) {
 	found := ""
 	for _, f := range strings.Fields(words) {
@@ -151,7 +150,7 @@ func askFolder(w *wish) (plan, bool) {
 	if anything(query) {
 		return not()
 	}
-	return asking("In which folder shall I look, for example ~/Documents?", func(answer string) (string, bool) {
+	return asking("Which folder should I search, for example ~/Documents?", func(answer string) (string, bool) {
 		s := w.g.sentence(answer, w.s.now)
 		r := run{s: s, vocab: w.g.vocab}
 		for i := range s.tokens {

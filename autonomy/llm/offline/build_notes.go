@@ -54,8 +54,8 @@ func listNotes(w *wish) (plan, bool) {
 	return not()
 }
 
-// appendNote also takes "add eggs to the shopping list": a list that is not
-// the list of tasks is a note.
+// appendNote also handles "add eggs to the shopping list": a list other than the task list is a
+// note.
 func appendNote(w *wish) (plan, bool) {
 	note := bare(w.text("note") + w.text("few_note"))
 	if list := w.norm("few_list"); list != "" {
@@ -80,7 +80,7 @@ func appendNote(w *wish) (plan, bool) {
 func deleteNote(w *wish) (plan, bool) {
 	note := bare(w.text("note"))
 	if anything(note) {
-		return asking("Which note shall I delete?", fill("delete the note", ""))
+		return asking("Which note should I delete?", fill("delete the note", ""))
 	}
 	return calling("delete_note", arguments("note", note))
 }

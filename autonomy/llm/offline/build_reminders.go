@@ -9,12 +9,12 @@ func reminderBuilders() map[string]builder {
 		"reminder.list":     listReminders,
 		"reminder.cancel":   cancelReminder,
 		"reminder.cancel.none": func(*wish) (plan, bool) {
-			return asking("Which reminder shall I cancel?", fill("cancel the reminder", ""))
+			return asking("Which reminder should I cancel?", fill("cancel the reminder", ""))
 		},
 	}
 }
 
-// askReminder asks what to remind of; a time that was said is kept.
+// askReminder asks for the text of a reminder; it keeps a given time.
 func askReminder(w *wish) (plan, bool) {
 	times := ""
 	for _, sp := range w.spans() {
@@ -49,7 +49,7 @@ func addReminder(w *wish) (plan, bool) {
 	}
 	switch first, _, _ := strings.Cut(strings.ToLower(d.text), " "); first {
 	case "except", "excluding", "unless": // "every weekday at 8:30 unless it rains to stand up"
-		return asking("I can leave out days only, such as Sundays, 24 December or holidays; pause the reminder for anything else. Of what shall I remind you, and when, without that?",
+		return asking("I can only exclude days, such as Sundays, 24 December or holidays; pause the reminder for other exceptions. What should I remind you of, and when, without the exception?",
 			func(answer string) (string, bool) {
 				return "remind me " + strings.TrimPrefix(answer, "remind me "), answer != ""
 			})
@@ -63,7 +63,7 @@ func addReminder(w *wish) (plan, bool) {
 	return w.reminder(d)
 }
 
-// reminder makes the call once the words and the time are known.
+// reminder creates the call once the text and the time are known.
 func (w *wish) reminder(d details) (plan, bool) {
 	again := func(when string) string { return "remind me " + when + " to " + d.text }
 	t, err := w.timing(d.times)
@@ -88,8 +88,8 @@ func (w *wish) reminder(d details) (plan, bool) {
 	return calling("create_reminder", arguments("text", d.text, "at", t.stamp()))
 }
 
-// onEvent: "remind me when I get home" hangs on something that cannot be seen
-// from here. "Notify me when ..." is no reminder at all.
+// onEvent: "remind me when I get home" depends on an event that Hob cannot detect. "Notify me
+// when ..." is not a reminder.
 func (w *wish) onEvent(d details) (plan, bool) {
 	head, event, _ := strings.Cut(d.text, " ")
 	switch strings.ToLower(head) {
@@ -112,7 +112,7 @@ func (w *wish) onEvent(d details) (plan, bool) {
 	return p, true
 }
 
-// reminderText makes up for forms that say no text: an alarm, waking up.
+// reminderText returns a text for forms without one: an alarm, waking up.
 func (w *wish) reminderText(text string) string {
 	lower := strings.ToLower(text)
 	for _, head := range []string{"to ", "about ", "that ", "of "} {
@@ -134,7 +134,7 @@ func (w *wish) reminderText(text string) string {
 	return ""
 }
 
-// inTheMorning: nobody who says "wake me at 7" means the evening.
+// inTheMorning: "wake me at 7" never means the evening.
 func (w *wish) inTheMorning(times []*span) []*span {
 	t, err := w.timing(times)
 	if err != nil || len(times) != 1 || !t.clock || t.every != "" || t.part || t.at.Hour() < 12 {
@@ -149,12 +149,12 @@ func (w *wish) inTheMorning(times []*span) []*span {
 	return times
 }
 
-// timerTime reads "10 minute" of "a 10 minute timer".
+// timerTime parses "10 minute" of "a 10 minute timer".
 func (w *wish) timerTime(c capture) []*span {
 	return w.g.sentence("in "+w.s.original(c.from, c.to), w.s.now).all()
 }
 
-// relative: "10 minutes before the meeting" hangs on a time that was not said.
+// relative: "10 minutes before the meeting" depends on an unknown time.
 func (w *wish) relative(d details) bool {
 	for _, sp := range d.times {
 		next := w.s.skip(sp.to)
@@ -223,7 +223,7 @@ func listReminders(w *wish) (plan, bool) {
 func cancelReminder(w *wish) (plan, bool) {
 	text := w.named("text", "reminder", "alarm")
 	if anything(text) {
-		return asking("Which reminder shall I cancel?", fill("cancel the reminder", ""))
+		return asking("Which reminder should I cancel?", fill("cancel the reminder", ""))
 	}
 	return calling("cancel_reminder", arguments("reminder", text))
 }

@@ -15,19 +15,19 @@ func scheduleBuilders() map[string]builder {
 	}
 }
 
-// addSchedule: a time and something Hob can do by itself.
+// addSchedule handles a time and an action that Hob can execute.
 func addSchedule(w *wish) (plan, bool) {
 	if w.depth > 0 || w.g.lex.has("prepositions", w.norm("action")) {
 		return not()
 	}
 	d := details{text: w.text("action")}
 	inner := w.inner(d.text)
-	if len(inner.calls) == 0 { // the time may stand at the end of the action
+	if len(inner.calls) == 0 { // the time may be at the end of the action
 		d = w.details("action", false)
 		inner = w.inner(d.text)
 	}
 	if slices.ContainsFunc(inner.calls, func(c call) bool { return c.name == "create_watcher" }) {
-		return not() // how often it looks is its own business
+		return not() // a watcher has its own poll interval
 	}
 	d.times = append(w.spans(), d.times...)
 	action := strings.TrimPrefix(strings.TrimPrefix(d.text, "to "), "then ")
@@ -65,8 +65,8 @@ func addSchedule(w *wish) (plan, bool) {
 	return calling("create_schedule", arguments("at", t.stamp(), "action", action))
 }
 
-// cannotSchedule: a time is there and the thing to do is beyond the built-in
-// brain. Repeating it blindly would only fail later.
+// cannotSchedule handles a time with an action that needs a language model. A schedule would
+// only fail later.
 func (w *wish) cannotSchedule(d details, action string) (plan, bool) {
 	t, err := w.timing(d.times)
 	if err != nil || t.none || t.every == "" && (!t.clock || !t.at.After(w.s.now)) || w.question() {
@@ -87,12 +87,12 @@ func (w *wish) cannotSchedule(d details, action string) (plan, bool) {
 		})
 }
 
-// inner plans an action that is part of this wish.
+// inner plans an action that is part of this request.
 func (w *wish) inner(action string) plan {
 	return w.g.plan(action, w.s.now, w.depth+1)
 }
 
-// says reports whether a word stands in the sentence outside of free texts.
+// says reports whether a word occurs in the sentence outside of free texts.
 func (w *wish) says(word string) bool {
 	for i, t := range w.s.tokens {
 		if t.norm != word {
@@ -126,7 +126,7 @@ func pauseSchedule(w *wish, resume bool) (plan, bool) {
 		if resume {
 			verb = "resume"
 		}
-		return asking("Which schedule shall I "+verb+"?", fill(verb+" the schedule", ""))
+		return asking("Which schedule should I "+verb+"?", fill(verb+" the schedule", ""))
 	}
 	return calling("pause_schedule", arguments("schedule", text, "resume", resume))
 }
@@ -137,7 +137,7 @@ func cancelSchedule(w *wish) (plan, bool) {
 		text = "briefing"
 	}
 	if anything(text) {
-		return asking("Which schedule shall I cancel?", fill("cancel the schedule", ""))
+		return asking("Which schedule should I cancel?", fill("cancel the schedule", ""))
 	}
 	return calling("cancel_schedule", arguments("schedule", text))
 }

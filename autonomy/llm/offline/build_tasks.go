@@ -49,7 +49,7 @@ func addTask(w *wish) (plan, bool) {
 	return out, true
 }
 
-// due words a task's date, or returns the question about it.
+// due formats a task's date, or returns the question about it.
 func (w *wish) due(d details) (string, plan, bool) {
 	t, err := w.timing(d.times)
 	switch {
@@ -57,7 +57,7 @@ func (w *wish) due(d details) (string, plan, bool) {
 		p, _ := w.askTime(err, "For when is the task?", func(when string) string { return "add a task to " + d.text + " " + when })
 		return "", p, false
 	case t.every != "":
-		p, _ := asking("A task does not repeat, a reminder does. Shall I rather remind you? Then say: "+
+		p, _ := asking("A task does not repeat, but a reminder does. To create a reminder instead, say: "+
 			quote("remind me "+t.phrase+" to "+d.text), nil)
 		return "", p, false
 	case t.vague:
@@ -69,8 +69,8 @@ func (w *wish) due(d details) (string, plan, bool) {
 	return t.due(), plan{}, true
 }
 
-// plural reports whether the words before the title spoke of several tasks:
-// "add tasks: milk, bread and eggs".
+// plural reports whether the words before the title mean several tasks: "add tasks: milk, bread
+// and eggs".
 func (w *wish) plural(title capture) bool {
 	for _, t := range w.s.tokens[:title.from] {
 		switch t.norm {
@@ -117,7 +117,7 @@ func listTasks(w *wish) (plan, bool) {
 	return calling("list_tasks", args)
 }
 
-// taskFilter reads what narrows a list of tasks.
+// taskFilter parses the conditions of a task list.
 func (w *wish) taskFilter(c capture, args map[string]any) bool {
 	switch text := w.s.norms(c.from, c.to); text {
 	case "done", "completed", "complete", "finished", "finish", "closed":
@@ -147,7 +147,7 @@ func (w *wish) taskFilter(c capture, args map[string]any) bool {
 	return w.narrow(capture{from: from, to: to}, args)
 }
 
-// dropFilterWords drops "that are due" and the like around a day.
+// dropFilterWords removes "that are due" and similar words around a day.
 func (w *wish) dropFilterWords(from, to int) (int, int) {
 	for from < to {
 		switch w.s.tokens[from].norm {
@@ -160,7 +160,7 @@ func (w *wish) dropFilterWords(from, to int) (int, int) {
 	return from, to
 }
 
-// narrow reads "in the Garden project" or "about the car".
+// narrow parses "in the Garden project" or "about the car".
 func (w *wish) narrow(c capture, args map[string]any) bool {
 	words := w.s.norms(c.from, c.to)
 	rest := w.s.original(c.from, c.to)
@@ -206,7 +206,7 @@ func doneTask(w *wish) (plan, bool) {
 func reopenTask(w *wish) (plan, bool) {
 	task := w.named("task", "task", "todo", "to-do")
 	if anything(task) {
-		return asking("Which task shall I open again?", fill("reopen the task", ""))
+		return asking("Which task should I reopen?", fill("reopen the task", ""))
 	}
 	return calling("update_task", arguments("task", task, "status", "open"))
 }
@@ -214,7 +214,7 @@ func reopenTask(w *wish) (plan, bool) {
 func deleteTask(w *wish) (plan, bool) {
 	task := w.named("task", "task", "todo", "to-do")
 	if anything(task) {
-		return asking("Which task shall I delete?", fill("delete the task", ""))
+		return asking("Which task should I delete?", fill("delete the task", ""))
 	}
 	return calling("delete_task", arguments("task", task))
 }
@@ -230,8 +230,8 @@ func moveTask(w *wish) (plan, bool) {
 		})
 	}
 	again := func(when string) string { return "move the task " + task + " to " + when }
-	if w.has("shift") && len(w.spans()) == 0 { // "by a week": from a day that only the tool knows
-		return asking("To which day shall I move it?", w.timeAnswer(again))
+	if w.has("shift") && len(w.spans()) == 0 { // "by a week": relative to a date that only the tool has
+		return asking("To which day should I move it?", w.timeAnswer(again))
 	}
 	t, err := w.timing(w.spans())
 	switch {

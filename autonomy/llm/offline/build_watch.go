@@ -4,23 +4,25 @@ import "strings"
 
 func watchBuilders() map[string]builder {
 	return map[string]builder{
-		"watch.mail":        watchMail,
-		"watch.message":     watchMessage,
-		"watch.calendar":    watchCalendar,
-		"watch.feed":        watchFeed,
-		"watch.page":        watchPage,
-		"watch.github":      watchGithub,
-		"watch.unclear":     watchWhere,
-		"watch.muted":       cancelWatcher,
-		"watch.change":      changeWatcher,
-		"watch.pace":        paceLast,
-		"watch.add":         addWatcher,
-		"watch.add.none":    askWatch,
-		"watch.list":        func(w *wish) (plan, bool) { return calling("list_watchers", nil) },
-		"watch.cancel":      cancelWatcher,
-		"watch.cancel.none": func(*wish) (plan, bool) { return asking("Which one shall I stop watching?", fill("stop watching", "")) },
-		"watch.pause":       func(w *wish) (plan, bool) { return pauseWatcher(w, false) },
-		"watch.resume":      func(w *wish) (plan, bool) { return pauseWatcher(w, true) },
+		"watch.mail":     watchMail,
+		"watch.message":  watchMessage,
+		"watch.calendar": watchCalendar,
+		"watch.feed":     watchFeed,
+		"watch.page":     watchPage,
+		"watch.github":   watchGithub,
+		"watch.unclear":  watchWhere,
+		"watch.muted":    cancelWatcher,
+		"watch.change":   changeWatcher,
+		"watch.pace":     paceLast,
+		"watch.add":      addWatcher,
+		"watch.add.none": askWatch,
+		"watch.list":     func(w *wish) (plan, bool) { return calling("list_watchers", nil) },
+		"watch.cancel":   cancelWatcher,
+		"watch.cancel.none": func(*wish) (plan, bool) {
+			return asking("Which one should I stop watching?", fill("stop watching", ""))
+		},
+		"watch.pause":  func(w *wish) (plan, bool) { return pauseWatcher(w, false) },
+		"watch.resume": func(w *wish) (plan, bool) { return pauseWatcher(w, true) },
 	}
 }
 
@@ -34,11 +36,11 @@ func askWatch(w *wish) (plan, bool) {
 	})
 }
 
-// watching is a watcher as it takes shape.
+// watching is a watcher under construction.
 type watching struct {
 	config map[string]any
 	action string
-	// unknownKind is what was to be watched for and is no kind of file.
+	// unknownKind is the requested item if it is not a kind of file.
 	unknownKind string
 }
 
@@ -71,19 +73,19 @@ func addWatcher(w *wish) (plan, bool) {
 }
 
 func (w *wish) watchUnclear(p string) (plan, bool) {
-	return refusing("I can watch " + p + " and tell you, or do something I know, but I do not understand " +
+	return refusing("I can watch " + p + " and notify you, or run an action that I support, but I do not understand " +
 		quote(w.text("tail")) + ". For example: " + quote("watch "+p+" for PDF files and tell me") + ".")
 }
 
-// whichFiles: "an invoice" is no kind of file that a name would show.
+// whichFiles: "an invoice" is not recognizable by a file name.
 func (w *wish) whichFiles(p, kind string) (plan, bool) {
-	return asking("I know files by their names and kinds, and cannot tell "+quote(kind)+
+	return asking("I recognize files only by name and kind, and cannot distinguish "+quote(kind)+
 		" from others. Which files in "+p+", for example PDF files or *invoice*?", func(answer string) (string, bool) {
 		return "watch " + quotePath(p) + " for " + strings.TrimPrefix(answer, "for "), answer != ""
 	})
 }
 
-// kind narrows to a kind of file; "a new ..." means new files only.
+// kind restricts the watcher to a kind of file; "a new ..." means only new files.
 func (v *watching) kind(w *wish, words string) bool {
 	glob, ok := w.glob(words)
 	if !ok {
@@ -100,8 +102,8 @@ func (v *watching) kind(w *wish, words string) bool {
 	return true
 }
 
-// eventSaid maps the verb of "when a file appears" to events. A change is any
-// of them; without a verb the watcher's own default holds.
+// eventSaid maps the verb of "when a file appears" to events. "Change" means any of them;
+// without a verb the watcher's default applies.
 func (w *wish) eventSaid() []string {
 	said := strings.Fields(w.norm("event"))
 	if w.has("who") {
@@ -112,7 +114,7 @@ func (w *wish) eventSaid() []string {
 	return w.events(said)
 }
 
-// events names the events that words speak of.
+// events returns the events that the words name.
 func (w *wish) events(said []string) []string {
 	found := ""
 	for _, f := range said {
@@ -129,8 +131,8 @@ func (w *wish) events(said []string) []string {
 	return []string{found}
 }
 
-// tail reads what follows the path: "for PDF files and tell me", "recursively",
-// "and add a task to file it".
+// tail parses the text after the path: "for PDF files and tell me", "recursively", "and add a
+// task to file it".
 func (v *watching) tail(w *wish, c capture) bool {
 	if slots, ok := w.edge("suffix.watch.about", c); ok && v.narrowed(w, slots) {
 		return true
@@ -184,7 +186,7 @@ func (v *watching) tail(w *wish, c capture) bool {
 	return false
 }
 
-// narrowed reads the kind and the event of "when a CSV arrives".
+// narrowed parses the kind and the event of "when a CSV arrives".
 func (v *watching) narrowed(w *wish, slots map[string]capture) bool {
 	c := slots["kind"]
 	if !v.kind(w, w.s.norms(c.from, c.to)) {
@@ -198,7 +200,7 @@ func (v *watching) narrowed(w *wish, slots map[string]capture) bool {
 	return true
 }
 
-// things reads "for new PDF files" and "for changes".
+// things parses "for new PDF files" and "for changes".
 func (v *watching) things(w *wish, slots map[string]capture) bool {
 	c := slots["kind"]
 	switch words := w.s.norms(c.from, c.to); words {
@@ -235,7 +237,7 @@ func (v *watching) things(w *wish, slots map[string]capture) bool {
 	}
 }
 
-// act sets what to do; telling is what a watcher does anyway.
+// act sets the action; a notification is the default.
 func (v *watching) act(w *wish, c capture) (plan, bool) {
 	action := w.s.original(c.from, c.to)
 	p := w.inner(action)
@@ -249,20 +251,20 @@ func (v *watching) act(w *wish, c capture) (plan, bool) {
 		v.action = action
 		return p, true
 	}
-	out, _ := refusing("I can watch it, but I do not understand what to do then: " + quote(action) + ". I can tell you, or do anything that I also do when you ask me.")
+	out, _ := refusing("I can watch it, but I do not understand the action: " + quote(action) + ". I can notify you, or do anything that you can also ask me directly.")
 	return out, false
 }
 
 func cancelWatcher(w *wish) (plan, bool) {
 	name := w.watcherNamed()
 	if anything(name) {
-		return asking("Which one shall I stop watching?", fill("stop watching", ""))
+		return asking("Which one should I stop watching?", fill("stop watching", ""))
 	}
 	return calling("cancel_watcher", arguments("watcher", name))
 }
 
-// watcherNamed is what a watcher is known by: an address, or words of what is
-// said of it: "Ada's mails" are those of "mail from Ada".
+// watcherNamed returns the words that identify a watcher: an address, or words of its
+// description: "Ada's mails" matches "mail from Ada".
 func (w *wish) watcherNamed() string {
 	for _, slot := range []string{"path", "link", "repo"} {
 		if s := w.path(slot); s != "" {
@@ -290,7 +292,7 @@ func pauseWatcher(w *wish, resume bool) (plan, bool) {
 		if resume {
 			verb = "resume"
 		}
-		return asking("Which watcher shall I "+verb+"?", fill(verb+" the watcher on", ""))
+		return asking("Which watcher should I "+verb+"?", fill(verb+" the watcher on", ""))
 	}
 	return calling("pause_watcher", arguments("watcher", name, "resume", resume))
 }

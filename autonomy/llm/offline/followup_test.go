@@ -10,9 +10,9 @@ import (
 func TestFollowUps(t *testing.T) {
 	tests := []struct {
 		name    string
-		said    []string // all but the last must be asked back
+		said    []string // all but the last must be answered with a question
 		want    []string // calls of the last one
-		answers string   // instead of calls: a piece of the last answer
+		answers string   // instead of calls: a part of the last answer
 	}{
 		{"time of a reminder", []string{"remind me to call mum", "tomorrow at 9"}, []string{`create_reminder{"at":"2026-03-05T09:00:00+02:00","text":"call mum"}`}, ""},
 		{"time in a sentence", []string{"remind me to call mum", "oh, in 20 minutes please"}, []string{`create_reminder{"at":"2026-03-04T10:35:00+02:00","text":"call mum"}`}, ""},
@@ -35,10 +35,10 @@ func TestFollowUps(t *testing.T) {
 		{"contents of a file", []string{"create a file ~/Documents/plan.txt", "buy paint"}, []string{`write_file{"content":"buy paint","path":"~/Documents/plan.txt"}`}, ""},
 		{"which reminder", []string{"cancel a reminder", "the stretch one"}, []string{`cancel_reminder{"reminder":"stretch one"}`}, ""},
 		{"yes to a reminder", []string{"call mum tomorrow at 9", "yes please"}, []string{`create_reminder{"at":"2026-03-05T09:00:00+02:00","text":"call mum"}`}, ""},
-		{"no to a reminder", []string{"call mum tomorrow at 9", "no"}, nil, "leave it"},
+		{"no to a reminder", []string{"call mum tomorrow at 9", "no"}, nil, "changed nothing"},
 		{"one of two dates", []string{"add a task to pay by 03/04/2026", "3 April 2026"}, []string{`create_task{"due":"2026-04-03","title":"pay"}`}, ""},
 		{"the second of two dates", []string{"add a task to pay by 03/04/2026", "the second one"}, []string{`create_task{"due":"2026-03-04","title":"pay"}`}, ""},
-		{"never mind", []string{"remind me to call mum", "never mind"}, nil, "leave it"},
+		{"never mind", []string{"remind me to call mum", "never mind"}, nil, "changed nothing"},
 		{"something else", []string{"remind me to call mum", "list my tasks"}, []string{`list_tasks{}`}, ""},
 		{"a late answer", []string{"remind me to call mum", "soon", "at 5pm"}, []string{`create_reminder{"at":"2026-03-04T17:00:00+02:00","text":"call mum"}`}, ""},
 		{"no answer at all", []string{"remind me to call mum", "the blue one"}, nil, "When should I remind you?"},

@@ -11,7 +11,7 @@ import (
 //go:embed grammar/*.txt
 var grammarFiles embed.FS
 
-// loadGrammar compiles the embedded files; name is how the owner calls Hob.
+// loadGrammar compiles the embedded files; name is the assistant's name.
 func loadGrammar(name string) (*grammar, error) {
 	lex, err := newLexicon(wordsText)
 	if err != nil {
@@ -40,7 +40,7 @@ func loadGrammar(name string) (*grammar, error) {
 	return l.g, l.check()
 }
 
-// check finds intents without a builder, and the reverse.
+// check finds intents without a builder, and builders without an intent.
 func (l *loader) check() error {
 	named := map[string]bool{}
 	for _, in := range l.g.intents {
@@ -57,7 +57,7 @@ func (l *loader) check() error {
 	return nil
 }
 
-// callNames are the words by which the owner may address Hob.
+// callNames returns the words with which the user may address Hob.
 func callNames(name string) string {
 	var plain []string
 	for _, w := range strings.Fields(strings.ToLower(name)) {
@@ -71,14 +71,14 @@ func callNames(name string) string {
 	return "hob|" + strings.Join(plain, " ")
 }
 
-// loader reads grammar files. Their names sort macros first.
+// loader parses grammar files. The names of macro files sort first.
 type loader struct {
 	g   *grammar
 	c   *compiler
 	now *intent
 }
 
-// macros takes the lines "@name = alternatives".
+// macros parses the lines "@name = alternatives".
 func (l *loader) macros(text string) error {
 	for line := range strings.Lines(text) {
 		if name, body, ok := strings.Cut(line, "="); ok && strings.HasPrefix(name, "@") {
@@ -148,7 +148,7 @@ func (l *loader) head(line string) error {
 
 func (l *loader) inside(line string) error {
 	if l.now == nil {
-		return fmt.Errorf("%q stands outside an intent", line)
+		return fmt.Errorf("%q is outside an intent", line)
 	}
 	if ex, ok := strings.CutPrefix(line, "> "); ok {
 		l.now.examples = append(l.now.examples, ex)

@@ -145,7 +145,7 @@ func TestToolsThatAreNotOffered(t *testing.T) {
 		{name: "empty arguments through use_tool", tools: []string{"use_tool"}, sentence: "status", call: `use_tool{"arguments":{},"name":"status"}`},
 		{name: "not there at all", tools: []string{"create_task"}, sentence: "spent 12.50 on lunch", text: "log_expense"},
 		{name: "no tools", sentence: "status", text: "not available"},
-		{name: "must not be called", tools: []string{"create_task"}, noTools: true, sentence: "add a task to buy milk", text: "Nothing was done"},
+		{name: "must not be called", tools: []string{"create_task"}, noTools: true, sentence: "add a task to buy milk", text: "I did nothing"},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// conversation plays turns against the brain as the engine would.
+// conversation runs turns with the model as the engine does.
 type conversation struct {
 	t        *testing.T
 	b        *Brain
@@ -19,7 +19,7 @@ type conversation struct {
 
 func talk(t *testing.T) *conversation { return &conversation{t: t, b: New(Options{}), tools: allTools} }
 
-// step asks the brain once and keeps its answer.
+// step calls the model once and stores its answer.
 func (c *conversation) step() llm.Response {
 	c.t.Helper()
 	got, err := llm.Collect(c.b.Stream(c.t.Context(), offering(at(c.t), c.tools, c.messages...)))
@@ -30,7 +30,7 @@ func (c *conversation) step() llm.Response {
 	return got
 }
 
-// hear adds a message of the owner and returns the calls it leads to.
+// hear adds a message of the user and returns the resulting calls.
 func (c *conversation) hear(text string) []llm.ToolCall {
 	c.t.Helper()
 	return c.take(owner(text))
@@ -43,13 +43,13 @@ func (c *conversation) take(m llm.Message) []llm.ToolCall {
 	return got.Calls()
 }
 
-// say is what the brain said last.
+// say returns the model's last text.
 func (c *conversation) say() string {
 	r := llm.Response{Parts: c.messages[len(c.messages)-1].Parts}
 	return r.Text()
 }
 
-// result answers the pending calls in order and lets the brain go on.
+// result answers the pending calls in order and continues the turn.
 func (c *conversation) result(texts ...string) llm.Response {
 	c.t.Helper()
 	last := c.messages[len(c.messages)-1]
@@ -256,11 +256,11 @@ func TestRequestsWithoutWords(t *testing.T) {
 		messages []llm.Message
 		says     string
 	}{
-		{"nothing", nil, "any words"},
-		{"only context", []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: "It is late.", Context: true}}}}, "any words"},
-		{"white space", []llm.Message{owner(" \n ")}, "any words"},
+		{"nothing", nil, "contains no text"},
+		{"only context", []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: "It is late.", Context: true}}}}, "contains no text"},
+		{"white space", []llm.Message{owner(" \n ")}, "contains no text"},
 		{"a picture", []llm.Message{{Role: llm.User, Parts: []llm.Part{picture}}}, "pictures"},
-		{"an answered message", []llm.Message{owner("hello"), {Role: llm.Assistant, Parts: []llm.Part{{Text: "Hello!"}}}}, "any words"},
+		{"an answered message", []llm.Message{owner("hello"), {Role: llm.Assistant, Parts: []llm.Part{{Text: "Hello!"}}}}, "contains no text"},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
@@ -303,7 +303,7 @@ func TestArgumentsAreObjects(t *testing.T) {
 	}
 }
 
-// TestAPageHasItsPictureTaken: once it is open, in the tab in which it is.
+// TestAPageHasItsPictureTaken: the screenshot is taken after the page is open, in its tab.
 func TestAPageHasItsPictureTaken(t *testing.T) {
 	for result, then := range map[string]string{
 		"Opened in tab t7: Prices\nAddress: https://example.org/": `browser_screenshot{"tab":"t7"}`,

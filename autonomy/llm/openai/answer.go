@@ -2,7 +2,8 @@ package openai
 
 import "hob/autonomy/llm"
 
-// emit passes an event on. The watch rests meanwhile: the consumer may take its time.
+// emit passes an event to the consumer. The stall timer is stopped in the meantime, because the
+// consumer may be slow.
 func (s *stream) emit(e llm.Event) bool {
 	s.spoke = true
 	s.watch.Disarm()
@@ -14,7 +15,7 @@ func (s *stream) emit(e llm.Event) bool {
 
 func (s *stream) tooMuch() *llm.Error {
 	if len(s.calls.list) > maxCalls {
-		return s.m.wire.Errorf(llm.Garbled, "the answer holds more than %d tool calls", maxCalls)
+		return s.m.wire.Errorf(llm.Garbled, "the answer contains more than %d tool calls", maxCalls)
 	}
 	for _, c := range s.calls.list {
 		if len(c.args) > maxArgs {
@@ -24,7 +25,7 @@ func (s *stream) tooMuch() *llm.Error {
 	return nil
 }
 
-// take passes on what a chunk holds; it returns false when the consumer left.
+// take passes the content of a chunk to the consumer; it returns false if the consumer stopped.
 func (s *stream) take(c *chunk) bool {
 	if u := parseUsage(c.Usage); u != nil {
 		s.usage = *u
@@ -119,7 +120,7 @@ func (s *stream) endThought() bool {
 	return s.emit(llm.Event{Kind: llm.ReasoningDone, Reasoning: llm.Reasoning{Text: t}})
 }
 
-// finishCalls passes on what is left of the answer. cut says that it ended early.
+// finishCalls passes the remaining parts of the answer. cut means that it ended early.
 func (s *stream) finishCalls(cut bool) bool {
 	thought, text := s.think.end()
 	if !s.reasoning(thought) || !s.text(text) || !s.endThought() {
@@ -136,8 +137,7 @@ func (s *stream) finishCalls(cut bool) bool {
 	return true
 }
 
-// cutOff marks the calls of a broken stream as truncated, all of them: nothing
-// of an answer that failed may run.
+// cutOff marks all calls of a broken stream as truncated: no call of a failed answer may run.
 func (s *stream) cutOff() bool {
 	for _, x := range s.calls.list {
 		if !s.emit(llm.Event{Kind: llm.CallDone, Call: llm.NewCall(x.id, x.name, string(x.args), true)}) {
@@ -157,7 +157,7 @@ func (s *stream) done() *llm.Error {
 	if !s.finishCalls(cut) {
 		return nil
 	}
-	if !cut { // servers say "stop" with calls and "tool_calls" without
+	if !cut { // some servers send "stop" with calls and "tool_calls" without
 		stop = llm.EndTurn
 		if len(s.calls.list) > 0 {
 			stop = llm.ToolUse

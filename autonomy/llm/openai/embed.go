@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	maxBatch   = 100 // texts in one call
+	maxBatch   = 100 // texts per call
 	maxVectors = 32 << 20
-	embedLimit = time.Minute // for one call
+	embedLimit = time.Minute // per call
 )
 
 var _ llm.Embedder = (*Model)(nil)
@@ -38,13 +38,13 @@ func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, llm.Usa
 func (m *Model) embed(ctx context.Context, texts []string) ([][]float32, llm.Usage, *llm.Error) {
 	body, err := json.Marshal(map[string]any{"model": m.o.Model, "input": texts})
 	if err != nil {
-		return nil, llm.Usage{}, m.wire.Errorf(llm.BadRequest, "the texts cannot be encoded: %w", err)
+		return nil, llm.Usage{}, m.wire.Errorf(llm.BadRequest, "encode the texts: %w", err)
 	}
 	resp, err := m.sendTexts(ctx, body)
 	if err != nil {
 		return nil, llm.Usage{}, m.wire.TransportError(ctx, err)
 	}
-	defer func() { _ = resp.Body.Close() }() // nothing was written
+	defer func() { _ = resp.Body.Close() }() // only read, so Close cannot lose data
 	if resp.StatusCode != http.StatusOK {
 		return nil, llm.Usage{}, m.wire.BodyError(resp.StatusCode, resp.Header, readStatus(resp))
 	}
@@ -55,12 +55,12 @@ func (m *Model) embed(ctx context.Context, texts []string) ([][]float32, llm.Usa
 	var out struct {
 		Data  []vector        `json:"data"`
 		Usage json.RawMessage `json:"usage"`
-		// As Ollama's own API answers.
+		// The form of Ollama's own API.
 		Embeddings [][]float32 `json:"embeddings"`
 		Counted    *int        `json:"prompt_eval_count"`
 	}
 	if err := json.Unmarshal(raw, &out); err != nil {
-		return nil, llm.Usage{}, m.wire.Errorf(llm.Garbled, "the answer holds no vectors: %w", err)
+		return nil, llm.Usage{}, m.wire.Errorf(llm.Garbled, "the answer contains no vectors: %w", err)
 	}
 	vectors := out.Embeddings
 	if vectors == nil {
@@ -78,9 +78,9 @@ func (m *Model) embed(ctx context.Context, texts []string) ([][]float32, llm.Usa
 	return vectors, usage, nil
 }
 
-// sendTexts asks for vectors: under OpenAI's path, and where a server does not
-// know that, under that of Ollama's own API, which older versions of it have
-// alone (https://github.com/ollama/ollama/blob/main/docs/api.md#generate-embeddings).
+// sendTexts requests vectors at OpenAI's path, and if the server does not know it, at the path
+// of Ollama's own API, the only one in older versions
+// (https://github.com/ollama/ollama/blob/main/docs/api.md#generate-embeddings).
 func (m *Model) sendTexts(ctx context.Context, body []byte) (*http.Response, error) {
 	if m.known()&ollamaVectors != 0 {
 		return m.sendTo(ctx, http.MethodPost, m.ollama(), body)
@@ -94,14 +94,14 @@ func (m *Model) sendTexts(ctx context.Context, body []byte) (*http.Response, err
 		if err == nil {
 			_ = second.Body.Close()
 		}
-		return resp, nil // what OpenAI's path says counts: a model that is not there, as a rule
+		return resp, nil // the answer of OpenAI's path counts: usually a missing model
 	}
 	m.learn(ollamaVectors)
 	_ = resp.Body.Close()
 	return second, nil
 }
 
-// ollama is the address of Ollama's own API for vectors.
+// ollama returns the address of Ollama's own embeddings API.
 func (m *Model) ollama() *url.URL {
 	u := *m.base
 	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/v1")
@@ -114,8 +114,8 @@ type vector struct {
 	Embedding []float32 `json:"embedding"`
 }
 
-// ordered puts vectors into the order of their texts. Some servers number none
-// of them; those come in order.
+// ordered sorts vectors by the index of their texts. Vectors of servers that send no index are
+// already in order.
 func ordered(data []vector) [][]float32 {
 	numbered := slices.ContainsFunc(data, func(v vector) bool { return v.Index != 0 })
 	out := make([][]float32, len(data))

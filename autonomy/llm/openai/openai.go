@@ -1,13 +1,12 @@
-// Package openai is the driver for every server that speaks OpenAI's Chat
-// Completions: OpenAI itself, OpenRouter, Ollama, LM Studio, llama.cpp, vLLM and
-// many more. It is a thin client over net/http, because these servers differ
-// from the specification in ways that a client made for OpenAI trips over: the
-// driver accepts what they send as long as its meaning is clear, and learns at
-// the first refusal what a server does not take (tools, stream_options, images,
-// one of the two names of the token limit).
+// Package openai is the driver for servers with OpenAI's Chat Completions API: OpenAI itself,
+// OpenRouter, Ollama, LM Studio, llama.cpp, vLLM and many more. It is a thin client over
+// net/http, because these servers deviate from the specification in ways that break a client
+// made for OpenAI: the driver accepts deviations with a clear meaning, and learns from the
+// first refusal what a server does not support (tools, stream_options, images, one of the two
+// names of the token limit).
 //
-// It does not retry (llm.Retry does), count money or choose models. It is made
-// by autonomy/llm/all.
+// It does not retry (llm.Retry does), track usage or choose models. autonomy/llm/all creates
+// it.
 //
 // The protocol: https://platform.openai.com/docs/api-reference/chat
 package openai
@@ -29,7 +28,7 @@ import (
 	"hob/autonomy/llm"
 )
 
-// Ceilings for what a server may send.
+// Limits for the server's responses.
 const (
 	maxBody  = 64 << 20 // bytes of one answer
 	maxList  = 8 << 20  // bytes of a list of models
@@ -41,10 +40,10 @@ const (
 // DefaultBaseURL is OpenAI's own server.
 const DefaultBaseURL = "https://api.openai.com/v1"
 
-// DefaultModel is used by autonomy/llm/all at OpenAI when the owner names none.
+// DefaultModel is used by autonomy/llm/all at OpenAI if no model is configured.
 const DefaultModel = "gpt-5-mini"
 
-// Options of a model. Only Model is required.
+// Options holds the settings of a Model. Only Model is required.
 type Options struct {
 	Provider  string        // section name in [providers], for names and errors; "" = "openai"
 	BaseURL   string        // with or without /v1; "" = DefaultBaseURL
@@ -53,8 +52,8 @@ type Options struct {
 	MaxTokens int           // output limit when a request names none; 0 = the server's
 	Stall     time.Duration // longest silence of the server; 0 = llm.DefaultStall (and llm.LocalFirst)
 	Context   int           // context window in tokens; 0 = unknown
-	Whole     bool          // ask for answers in one piece, not for a stream
-	HTTP      *http.Client  // for tests and proxies; nil = a client of its own
+	Whole     bool          // request answers in one piece instead of a stream
+	HTTP      *http.Client  // for tests and proxies; nil = a new client
 }
 
 // Model is an llm.Model on a Chat Completions server.
@@ -62,19 +61,19 @@ type Model struct {
 	o    Options
 	wire llm.Wire
 	base *url.URL
-	// bare is base without the /v1 that New added, nil when it added none.
+	// bare is base without the /v1 that New added, nil if it added none.
 	bare   *url.URL
 	client *http.Client
 	quirks atomic.Uint32
 }
 
-// New checks the options; it makes no connection.
+// New checks the options; it opens no connection.
 func New(o Options) (*Model, error) {
 	if o.Provider == "" {
 		o.Provider = "openai"
 	}
 	if o.Model = strings.TrimSpace(o.Model); o.Model == "" {
-		return nil, fmt.Errorf("openai: [providers.%s] names no model; set model = \"...\"", o.Provider)
+		return nil, fmt.Errorf("openai: [providers.%s] has no model; set model = \"...\"", o.Provider)
 	}
 	wire, u, err := llm.NewWire(o.Provider, o.BaseURL, DefaultBaseURL, o.APIKey)
 	if err != nil {
@@ -90,8 +89,8 @@ func New(o Options) (*Model, error) {
 
 var versionSegment = regexp.MustCompile(`(^|/)v[0-9]+(beta|alpha)?[0-9]*(/|$)`)
 
-// versions makes the URL under which /chat/completions lies. A path without a
-// version gets /v1; bare is then the address without it.
+// versions returns the base URL of /chat/completions. A path without a version gets /v1; bare
+// is then the address without it.
 func versions(u *url.URL) (base, bare *url.URL) {
 	u.Path = strings.TrimSuffix(u.Path, "/chat/completions")
 	if versionSegment.MatchString(u.Path) {
@@ -123,7 +122,7 @@ func (m *Model) list(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, m.wire.TransportError(ctx, err)
 	}
-	defer func() { _ = resp.Body.Close() }() // nothing was written
+	defer func() { _ = resp.Body.Close() }() // only read, so Close cannot lose data
 	if resp.StatusCode != http.StatusOK {
 		return nil, m.wire.BodyError(resp.StatusCode, resp.Header, readStatus(resp))
 	}
@@ -148,8 +147,8 @@ func (m *Model) list(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// send makes one HTTP request. Without a /v1 in the configuration, a server
-// that does not know the path with it is asked without it.
+// send makes one HTTP request. If /v1 was added to the configured address and the server does
+// not know that path, it retries without.
 func (m *Model) send(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
 	base := m.base
 	if m.known()&bareBase != 0 {
@@ -188,7 +187,7 @@ func (m *Model) sendTo(ctx context.Context, method string, u *url.URL, body []by
 	return m.client.Do(req)
 }
 
-// apiAnswer tells an answer of an API from a web page.
+// apiAnswer distinguishes an answer of an API from a web page.
 func apiAnswer(resp *http.Response) bool {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	return kind == "application/json" || kind == "text/event-stream"

@@ -14,14 +14,13 @@ import (
 )
 
 const (
-	// maxAdaptions bounds how often one call is made again without what the
-	// server refused.
+	// maxAdaptions is the maximum number of retries of a call without refused features.
 	maxAdaptions = 4
-	// usageGrace is how long the stream may stay silent after the finish reason:
-	// the token counts may still come.
+	// usageGrace is how long the stream may stay silent after the finish reason: token counts
+	// may follow.
 	usageGrace = 5 * time.Second
-	// drainGrace is how long to wait for the end of the response, without which
-	// the connection cannot be used again.
+	// drainGrace is how long to wait for the end of the response, which is required to reuse
+	// the connection.
 	drainGrace = 50 * time.Millisecond
 )
 
@@ -33,7 +32,7 @@ func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 		s := &stream{m: m, ctx: ctx, watch: watch, yield: yield}
 		resp, err := m.open(ctx, watch, r)
 		if err == nil {
-			defer func() { _ = resp.Body.Close() }() // nothing was written
+			defer func() { _ = resp.Body.Close() }() // only read, so Close cannot lose data
 			err = s.read(resp)
 		}
 		if err != nil && !s.left {
@@ -43,14 +42,14 @@ func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 	}
 }
 
-// open makes the call, and again without what the server refuses.
+// open makes the call, and repeats it without features that the server refuses.
 func (m *Model) open(ctx context.Context, watch *llm.Watch, r llm.Request) (*http.Response, *llm.Error) {
 	for try := 0; ; try++ {
 		q := m.known()
 		req := m.build(r, q)
 		body, err := req.encode()
 		if err != nil {
-			return nil, m.wire.Errorf(llm.BadRequest, "the request cannot be encoded: %w", err)
+			return nil, m.wire.Errorf(llm.BadRequest, "encode the request: %w", err)
 		}
 		watch.Arm()
 		resp, err := m.send(ctx, http.MethodPost, "/chat/completions", body)
@@ -73,17 +72,17 @@ func (m *Model) open(ctx context.Context, watch *llm.Watch, r llm.Request) (*htt
 	}
 }
 
-// stream is one answer on its way.
+// stream is the state of one streamed answer.
 type stream struct {
 	m     *Model
 	ctx   context.Context
 	watch *llm.Watch
 	yield func(llm.Event, error) bool
 
-	left    bool // the consumer left
+	left    bool // the consumer stopped
 	visible bool // text was yielded
 	started bool // the server sent at least one choice
-	spoke   bool // it said something
+	spoke   bool // it sent content
 	ended   bool // it sent a finish reason
 	stop    llm.Stop
 	usage   llm.Usage
@@ -94,7 +93,7 @@ type stream struct {
 	calls   calls
 }
 
-// read turns the response into events.
+// read converts the response to events.
 func (s *stream) read(resp *http.Response) *llm.Error {
 	body := llm.LimitBody(resp.Body, maxBody)
 	in := llm.NewEventReader(body)
@@ -181,10 +180,10 @@ func (s *stream) garbled(e llm.ServerEvent, err error) *llm.Error {
 	if llm.CutShort(err) {
 		return s.m.wire.Errorf(llm.Network, "the stream ended in the middle of an event: %w", io.ErrUnexpectedEOF)
 	}
-	return s.m.wire.Errorf(llm.Garbled, "the stream is not that of a chat model: %w", err)
+	return s.m.wire.Errorf(llm.Garbled, "the stream is not from a chat model: %w", err)
 }
 
-// failure recognises an error in the middle of a stream.
+// failure detects an error within a stream.
 func (s *stream) failure(name string, c *chunk, data string) *llm.Error {
 	raw := c.Error
 	for _, x := range c.Choices {
@@ -192,7 +191,7 @@ func (s *stream) failure(name string, c *chunk, data string) *llm.Error {
 		case llm.Word(x.Error) != "":
 			raw = x.Error
 		case llm.Word(raw) == "" && (reason == "error" || reason == "insufficient_system_resource"): // OpenRouter, DeepSeek
-			raw, _ = json.Marshal("the provider gave up in the middle of the answer (" + reason + ")")
+			raw, _ = json.Marshal("the provider failed during the answer (" + reason + ")")
 		}
 	}
 	if llm.Word(raw) == "" && name != "error" && llm.Word(c.Object) != "error" {
@@ -211,7 +210,7 @@ func (s *stream) failure(name string, c *chunk, data string) *llm.Error {
 	return s.m.wire.BodyError(0, nil, said)
 }
 
-// whole handles a server that answers in one piece.
+// whole handles an answer in one piece.
 func (s *stream) whole(body io.Reader) *llm.Error {
 	data, err := io.ReadAll(io.LimitReader(body, maxBody))
 	if err != nil {
@@ -220,15 +219,15 @@ func (s *stream) whole(body io.Reader) *llm.Error {
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
 		if llm.CutShort(err) {
-			return s.m.wire.Errorf(llm.Network, "the answer ended in the middle: %w", io.ErrUnexpectedEOF)
+			return s.m.wire.Errorf(llm.Network, "the answer is incomplete: %w", io.ErrUnexpectedEOF)
 		}
-		return s.m.wire.Errorf(llm.Garbled, "the answer is not that of a chat model: %w", err)
+		return s.m.wire.Errorf(llm.Garbled, "the answer is not from a chat model: %w", err)
 	}
 	if fail := s.failure("", &c, string(data)); fail != nil {
 		return fail
 	}
 	if len(c.Choices) == 0 {
-		return s.m.wire.Errorf(llm.Garbled, "the answer is not that of a chat model")
+		return s.m.wire.Errorf(llm.Garbled, "the answer is not from a chat model")
 	}
 	for _, x := range c.Choices {
 		if x.Message == nil {

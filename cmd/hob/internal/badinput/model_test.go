@@ -33,13 +33,13 @@ func TestModels(t *testing.T) {
 		answer llmtest.Answer
 		want   string // of the answer, a regular expression
 	}{
-		{"garbage", llmtest.Answer{Text: "x", Fault: llmtest.Garbage, Body: "\xff\xfe<<<{{{"}, `not that of a chat model.*; .*check that base_url`},
+		{"garbage", llmtest.Answer{Text: "x", Fault: llmtest.Garbage, Body: "\xff\xfe<<<{{{"}, `not from a chat model.*; .*check that base_url`},
 		{"half an event", llmtest.Answer{Text: "x", Fault: llmtest.HalfJSON}, `ended in the middle of an event.*tried 3 times.*; `},
 		{"a web page", llmtest.Answer{Fault: llmtest.HTML}, `a web page; .*check that base_url`},
 		{"nothing", llmtest.Answer{Fault: llmtest.NoBody}, `without an answer .tried 3 times.; `},
 		{"an empty answer", llmtest.Answer{Text: ""}, `empty answer.*choose another model`},
 		{"a cut stream", llmtest.Answer{Text: "some words and then", Fault: llmtest.EOF, After: 2}, `ended before the answer did.*; `},
-		{"a reset", llmtest.Answer{Text: "x", Fault: llmtest.Reset}, `broke: .*tried 3 times.*; `},
+		{"a reset", llmtest.Answer{Text: "x", Fault: llmtest.Reset}, `failed: .*tried 3 times.*; `},
 		{"an error in the stream", llmtest.Answer{Text: "x", Fault: llmtest.StreamError, Body: `{"error":{"message":"overloaded"}}`}, `overloaded.*; `},
 		{"not authorised", llmtest.Answer{Status: 401}, `; check the API key of \[providers.test\]`},
 		{"no money", llmtest.Answer{Status: 402}, `; add credit`},

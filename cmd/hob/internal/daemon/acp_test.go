@@ -261,7 +261,7 @@ func TestAnExternalAgentThatFails(t *testing.T) {
 		options []string
 		want    string
 	}{
-		"login":   {[]string{"auth"}, "tester: it wants you to sign in; sign in with its own program first"},
+		"login":   {[]string{"auth"}, "tester: sign-in is required; sign in with its own program first"},
 		"version": {[]string{"version=7"}, "another version of the Agent Client Protocol"},
 		"dead":    {[]string{"die"}, "its last words: I cannot go on: [redacted]"},
 	} {

@@ -315,7 +315,7 @@ func TestNobodyAnswers(t *testing.T) {
 		}
 		return llmtest.Answer{Text: "somebody else"}
 	})
-	if _, body := h.post("home", "hello?"); !strings.Contains(body, "no agent is responsible") {
+	if _, body := h.post("home", "hello?"); !strings.Contains(body, "no agent is assigned") {
 		t.Error(body)
 	}
 	in := channels.Inbound{Channel: "web", Chat: "c9", Sender: "eve", Text: "let me in", At: time.Now()}

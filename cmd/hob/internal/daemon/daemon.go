@@ -410,7 +410,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		d.opt.Log.Error("what was to be forgotten is not gone yet; the next start goes on", "err", err)
 	}
 	if err := d.books.Flush(context.WithoutCancel(ctx)); err != nil { // of turns that were cut off last
-		d.opt.Log.Error("model calls cannot be booked", "err", err)
+		d.opt.Log.Error("model calls not stored", "err", err)
 	}
 	return errors.Join(errs...)
 }

@@ -68,7 +68,7 @@ func TestGoalActsByRule(t *testing.T) {
 	if got := h.say("set a goal: be happy"); !strings.Contains(got, "Without a model I keep it") {
 		t.Error(got)
 	}
-	h.wait("notice", `I keep the goal "be happy", but work on it only once there is a model`)
+	h.wait("notice", `I keep the goal "be happy", but work on it only with a language model`)
 }
 
 // An answer that is no decision defers, with the reason in the trace.
@@ -80,7 +80,7 @@ func TestGoalMalformed(t *testing.T) {
 		t.Fatalf("%d %s", code, body)
 	}
 	g := h.goal(func(g goalRow) bool { return g.Reviewed == 1 })
-	if g.Source != "api" || g.Last != "defer" || g.Status != "active" || len(g.Reviews) != 1 || !strings.Contains(g.Reviews[0].Error, "not the one JSON object") || g.Quiet != 1 {
+	if g.Source != "api" || g.Last != "defer" || g.Status != "active" || len(g.Reviews) != 1 || !strings.Contains(g.Reviews[0].Error, "not the one requested JSON object") || g.Quiet != 1 {
 		t.Errorf("%+v", g)
 	}
 	if n := len(model.Requests()); n != 1 {

@@ -236,10 +236,10 @@ func TestChecks(t *testing.T) {
 		}, Warn, "nomic", false},
 		{"an embedder without a provider", "embeddings", func(t *testing.T, e Env) Env {
 			return conf(t, e, "[knowledge]\nembeddings = \"nowhere/nomic\"\n")
-		}, Fail, "there is no [providers.nowhere]", false},
+		}, Fail, "[providers.nowhere] does not exist", false},
 		{"a model that makes no vectors", "embeddings", func(t *testing.T, e Env) Env {
 			return conf(t, e, "[knowledge]\nembeddings = \"a/b\"\n[providers.a]\nkind = \"anthropic\"\napi_key = \"k\"\n")
-		}, Fail, "makes no vectors", false},
+		}, Fail, "does not support embeddings", false},
 		{"errors in the log", "log", func(t *testing.T, e Env) Env {
 			line := "time=" + e.Now.Format(time.RFC3339Nano) + " level=ERROR msg=\"it broke\"\n"
 			old := "time=2020-01-01T00:00:00Z level=ERROR msg=old\n"

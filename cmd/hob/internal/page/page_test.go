@@ -154,7 +154,7 @@ func testNotices(t *testing.T, b *browser) {
 	w.arrives("notice", "stretch")
 	held := `Array.from(document.querySelectorAll("#told li[data-state=held]")).find(li => li.querySelector(".text").textContent.includes("advert <b>x.pdf"))`
 	w.until(`(refreshNotices(), ` + held + `)`) // what is held is no delivery, of which the page would hear
-	if why := get[string](w, held+`.querySelector(".why").textContent`); !strings.HasPrefix(why, "low, your rule 1 (words advert); held until ") {
+	if why := get[string](w, held+`.querySelector(".why").textContent`); !strings.HasPrefix(why, "low, your rule 1 (words advert); deferred until ") {
 		t.Errorf("it says why: %q", why)
 	}
 	const told = `Array.from(document.querySelectorAll("#told li[data-state=told]")).find(li => li.querySelector(".text").textContent.includes("stretch"))`
@@ -163,7 +163,7 @@ func testNotices(t *testing.T, b *browser) {
 		t.Errorf("it says why: %q", why)
 	}
 	w.do(chromedp.Evaluate[chromedp.Void](told + `.querySelector(".later").click()`))
-	w.until(`Array.from(document.querySelectorAll("#told li[data-state=held] .why"), e => e.textContent).some(t => t.includes("you put it off"))`)
+	w.until(`Array.from(document.querySelectorAll("#told li[data-state=held] .why"), e => e.textContent).some(t => t.includes("you snoozed it"))`)
 	w.do(chromedp.Evaluate[chromedp.Void](held + `.querySelector(".now").click()`))
 	w.arrives("notice", "advert <b>x.pdf")
 	w.until("!" + held)
