@@ -398,7 +398,7 @@ const notices = $('notices');
 // became says what became of a notice, and by which rule.
 function became(n) {
   switch (n.state) {
-    case 'held': return 'held until ' + clock(n.until) + ': ' + n.why;
+    case 'held': return 'deferred until ' + clock(n.until) + ': ' + n.why;
     case 'due': return 'about to be told; it was held: ' + n.why;
     case 'released': return 'told ' + clock(n.told_at) + '; it was held: ' + n.why;
     case 'repeated': return 'not told: ' + n.why;

@@ -263,7 +263,7 @@ func TestAnExternalAgentThatFails(t *testing.T) {
 	}{
 		"login":   {[]string{"auth"}, "tester: sign-in is required; sign in with its own program first"},
 		"version": {[]string{"version=7"}, "another version of the Agent Client Protocol"},
-		"dead":    {[]string{"die"}, "its last words: I cannot go on: [redacted]"},
+		"dead":    {[]string{"die"}, "its last output: I cannot go on: [redacted]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := agentHouse(t, "", c.options...)

@@ -60,7 +60,7 @@ func testPaste(t *testing.T, b *browser) {
 	if s := w.last("user"); s != "summarise this\n[pasted text, 426 characters]" || get[int](w, chips) != 0 {
 		t.Errorf("it was sent as %q", s)
 	}
-	if s := w.last("assistant"); !strings.Contains(s, "This came from outside") {
+	if s := w.last("assistant"); !strings.Contains(s, "This text is from another source") {
 		t.Errorf("the answer is %q", s)
 	}
 
@@ -69,7 +69,7 @@ func testPaste(t *testing.T, b *browser) {
 	w.do(chromedp.Focus(chromedp.CSS("#input")), enterKey()) // without a word
 	w.until(`document.querySelectorAll(".message.user").length === 2`)
 	w.until(`document.querySelector("#log[aria-busy=false]")`)
-	w.arrives("assistant", "This came from outside")
+	w.arrives("assistant", "This text is from another source")
 
 	w.paste(long)
 	w.until(chips + ` === 1`)
