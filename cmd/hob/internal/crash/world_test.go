@@ -65,6 +65,12 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	r.byKey[key] = d
 }
 
+func (r *receiver) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.byKey)
+}
+
 func (r *receiver) all() []delivery {
 	r.mu.Lock()
 	defer r.mu.Unlock()
