@@ -28,10 +28,10 @@ type (
 
 // Errors of forgetting.
 var (
-	ErrTooCommon     = errors.New("too much would be forgotten")
+	ErrTooCommon     = errors.New("too many rows match")
 	ErrNoErasure     = errors.New("no such erasure")
 	ErrOneOf         = errors.New("give exactly one of id, query and source")
-	ErrNothingToGo   = errors.New("nothing of it is kept")
+	ErrNothingToGo   = errors.New("nothing matches")
 	ErrSourceUnknown = errors.New(`a source is "event:ID", "session:ID", "mail:ID", "file:PATH", "url:URL", "import:NAME" or "browser:all"`)
 )
 
@@ -216,7 +216,7 @@ func (b *Base) goingByQuery(q store.Querier, f Forget, text string, g *Going) er
 	case len([]rune(text)) > mostQuery:
 		return fmt.Errorf("%w: the text has more than %d characters; forget it by id or by source", ErrTooCommon, mostQuery)
 	case n < leastQuery || !slices.ContainsFunc(words, func(w string) bool { return !vague()[phrase.Fold(w)] }):
-		return fmt.Errorf("%w: %q stands everywhere; name something rarer, or forget by id", ErrTooCommon, phrase.Cut(text, 40))
+		return fmt.Errorf("%w: %q is too common; use a rarer text, or forget by id", ErrTooCommon, phrase.Cut(text, 40))
 	}
 	if f.Everything || len(words) > 1 || distinctive(text) {
 		g.Erasure.Phrases = []string{text}
@@ -299,7 +299,7 @@ func (b *Base) within(q store.Querier, g *Going) error {
 		}
 	}
 	if most := cmp.Or(b.opt.ForgetMost, defaultForgetMost); total+len(g.Facts) > most {
-		return fmt.Errorf("%w: it stands in %d places, and at most %d go at once; name something rarer, forget by id or by source, or raise [knowledge] forget_most",
+		return fmt.Errorf("%w: %d rows match and at most %d can be erased at once; use a rarer text, forget by id or by source, or raise [knowledge] forget_most",
 			ErrTooCommon, total+len(g.Facts), most)
 	}
 	return nil

@@ -102,7 +102,7 @@ func (x *Erasing) Run(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			x.opt.Log.Error("what was to be forgotten is not gone yet; it is tried again", "err", err)
+			x.opt.Log.Error("erasure not finished; it will be retried", "err", err)
 			wait = min(max(2*wait, time.Second), time.Minute)
 		case left:
 			wait = min(max(wait*3/2, 50*time.Millisecond), time.Second)

@@ -28,7 +28,7 @@ func (b *Base) RunExpiry(ctx context.Context, log *slog.Logger) error {
 			}
 		}
 		if err != nil && ctx.Err() == nil {
-			log.Warn("facts that are over cannot be retired; tried again later", "err", err)
+			log.Warn("expired facts could not be retired; they will be retried", "err", err)
 			wait = time.Minute
 		}
 		t := time.NewTimer(max(wait, 0))

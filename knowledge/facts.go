@@ -169,7 +169,7 @@ func (b *Base) TakeBackTx(tx *store.Tx, id string) error {
 		return err
 	}
 	if !f.RetiredAt.IsZero() {
-		return fmt.Errorf("%w: it was corrected since", ErrNotFound)
+		return fmt.Errorf("%w: it has been corrected since", ErrNotFound)
 	}
 	old, err := query(tx, `SELECT `+factColumns+` FROM facts WHERE retired_by = ?`, id)
 	if err != nil {
@@ -180,7 +180,7 @@ func (b *Base) TakeBackTx(tx *store.Tx, id string) error {
 		return fmt.Errorf("knowledge: take back: %w", err)
 	}
 	if slices.ContainsFunc(rest, func(r Fact) bool { return !r.RetiredAt.IsZero() }) { // the old fact would say it again
-		return fmt.Errorf("%w: what it left of another one was corrected since", ErrNotFound)
+		return fmt.Errorf("%w: the part of another fact that it left has been corrected since", ErrNotFound)
 	}
 	for _, r := range rest { // it stands in the old fact again
 		if err := b.removeTx(tx, r.ID); err != nil {

@@ -155,7 +155,7 @@ func (g *gathering) byGraph() error {
 	if err != nil {
 		return err
 	}
-	g.k.route.Reasons = append(g.k.route.Reasons, "it names "+strings.Join(names, ", "))
+	g.k.route.Reasons = append(g.k.route.Reasons, "names "+strings.Join(names, ", "))
 	found := make([]WordMatch, len(near))
 	for i, n := range near {
 		found[i] = WordMatch{N: n.N}

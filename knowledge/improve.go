@@ -32,7 +32,7 @@ func (b *Base) improve(ctx context.Context, q store.Querier, r Request, a *Answe
 			return err
 		}
 		if err != nil { // what was found stands
-			a.Route.Reasons = append(a.Route.Reasons, "it was not looked again: "+err.Error())
+			a.Route.Reasons = append(a.Route.Reasons, "no second search: "+err.Error())
 		}
 	}
 	if b.opt.Reranker == nil || len(a.Hits) < 2 {
@@ -40,10 +40,10 @@ func (b *Base) improve(ctx context.Context, q store.Querier, r Request, a *Answe
 	}
 	scores, err := b.opt.Reranker.Rerank(ctx, r.Text, a.Hits)
 	if err != nil {
-		return fmt.Errorf("rank anew: %w", err)
+		return fmt.Errorf("rerank: %w", err)
 	}
 	if len(scores) != len(a.Hits) {
-		return fmt.Errorf("rank anew: %d scores for %d hits", len(scores), len(a.Hits))
+		return fmt.Errorf("rerank: got %d scores for %d hits", len(scores), len(a.Hits))
 	}
 	for i := range a.Hits {
 		a.Hits[i].Parts = append(a.Hits[i].Parts, Part{"before the model", a.Hits[i].Score}, Part{"model", scores[i]})
@@ -72,7 +72,7 @@ func (b *Base) again(ctx context.Context, q store.Querier, r Request, a *Answer,
 	if err := b.settle(q, k, &more, g.ranked(), limit); err != nil {
 		return err
 	}
-	a.Route.Reasons = append(a.Route.Reasons, "looked again for: "+text)
+	a.Route.Reasons = append(a.Route.Reasons, "second search for: "+text)
 	a.Hits = fuse(a.Hits, more.Hits, b.tune.Meaning, limit)
 	return nil
 }

@@ -51,10 +51,10 @@ func TestModelsOnlyImprove(t *testing.T) {
 		reason string
 	}{
 		{"none", Options{}, "row 0 of tea", ""},
-		{"an embedder that is away", Options{Vectors: &near{err: away}}, "row 0 of tea", "words alone were searched: by meaning: nobody answers"},
-		{"another round", Options{Corrector: &reader{again: "garage"}}, "row 0 of tea", "looked again for: garage"},
-		{"a round that fails", Options{Corrector: &reader{err: away}}, "row 0 of tea", "it was not looked again: nobody answers"},
-		{"an order that fails", Options{Reranker: &reader{err: away}}, "row 0 of tea", "the order is as it was: rank anew: nobody answers"},
+		{"an embedder that is away", Options{Vectors: &near{err: away}}, "row 0 of tea", "searched by words only: by meaning: nobody answers"},
+		{"another round", Options{Corrector: &reader{again: "garage"}}, "row 0 of tea", "second search for: garage"},
+		{"a round that fails", Options{Corrector: &reader{err: away}}, "row 0 of tea", "no second search: nobody answers"},
+		{"an order that fails", Options{Reranker: &reader{err: away}}, "row 0 of tea", "not reranked: rerank: nobody answers"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b, st := filled(t, tt.opt)

@@ -34,8 +34,8 @@ const (
 
 // Errors a caller can act on.
 var (
-	ErrEmpty    = errors.New("there is nothing to remember: the text is empty")
-	ErrTooLong  = errors.New("the text is longer than a fact may be (10,000 characters); keep it as a note or a file")
+	ErrEmpty    = errors.New("cannot remember: the text is empty")
+	ErrTooLong  = errors.New("the text is longer than a fact can be (10,000 characters); save it as a note or a file")
 	ErrNotFound = errors.New("no such fact")
 )
 

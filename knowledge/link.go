@@ -10,8 +10,8 @@ import (
 
 // Errors of linking.
 var (
-	ErrNobody    = errors.New("there is nobody and nothing of this name")
-	ErrAmbiguous = errors.New("several go by this name; give an id")
+	ErrNobody    = errors.New("no entity with this name")
+	ErrAmbiguous = errors.New("several entities have this name; give an id")
 	ErrSame      = errors.New("both ends are the same")
 )
 

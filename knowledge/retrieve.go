@@ -159,7 +159,7 @@ func (b *Base) retrieve(ctx context.Context, q store.Querier, r Request) (Answer
 		if ctx.Err() != nil {
 			return a, err
 		}
-		k.route.Reasons = append(k.route.Reasons, "words alone were searched: "+err.Error())
+		k.route.Reasons = append(k.route.Reasons, "searched by words only: "+err.Error())
 	}
 	rows := g.ranked()
 	a.Route = k.route
@@ -175,7 +175,7 @@ func (b *Base) retrieve(ctx context.Context, q store.Querier, r Request) (Answer
 			if ctx.Err() != nil {
 				return a, err
 			}
-			a.Route.Reasons = append(a.Route.Reasons, "the order is as it was: "+err.Error())
+			a.Route.Reasons = append(a.Route.Reasons, "not reranked: "+err.Error())
 		}
 		a.Hits = a.Hits[:min(len(a.Hits), limit)]
 	}

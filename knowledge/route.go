@@ -121,10 +121,10 @@ func (k *question) plan() {
 	telling := slices.ContainsFunc(k.terms, func(w term) bool { return !asked().nothing[w.text] })
 	switch {
 	case !telling && len(k.spans) == 0:
-		k.route = Route{Kind: RouteNone, Reasons: []string{"no word tells what it is about"}}
+		k.route = Route{Kind: RouteNone, Reasons: []string{"no searchable words"}}
 		return
 	case k.anchor != nil:
-		k.route = Route{Kind: RouteMultiHop, Reasons: []string{"the time is told by something that happened: " + k.anchor.event}}
+		k.route = Route{Kind: RouteMultiHop, Reasons: []string{"relative to an event: " + k.anchor.event}}
 	default:
 		k.route = Route{Kind: RouteSingle}
 	}
@@ -132,7 +132,7 @@ func (k *question) plan() {
 		if k.route.Kind == RouteSingle {
 			k.route.Kind = RouteMulti
 		}
-		k.route.Reasons = append(k.route.Reasons, "several things are asked for: "+w)
+		k.route.Reasons = append(k.route.Reasons, "asks for several items: "+w)
 	}
 	for _, r := range []struct {
 		is  bool

@@ -84,7 +84,7 @@ type Vectors struct {
 // New checks the options. It opens nothing.
 func New(o Options) (*Vectors, error) {
 	if o.Path == "" || o.Store == nil || o.Embedder == nil || o.Model == "" {
-		return nil, errors.New("embed: an option is missing")
+		return nil, errors.New("embed: a required option is missing")
 	}
 	if o.Chars <= 0 {
 		o.Chars = 6000
@@ -139,7 +139,7 @@ func (v *Vectors) file(ctx context.Context) (*file, error) {
 	}
 	db, err := openFile(ctx, v.o.Path)
 	if damaged(err) {
-		v.o.Log.Warn("the vectors are damaged and are made anew", "err", err)
+		v.o.Log.Warn("vector file is damaged; vectors are rebuilt", "err", err)
 		if err = removeFile(v.o.Path); err == nil {
 			db, err = openFile(ctx, v.o.Path)
 		}

@@ -73,7 +73,7 @@ func openFile(ctx context.Context, path string) (_ *file, err error) {
 }
 
 // errVersion is a file of another version.
-var errVersion = errors.New("embed: the vectors are of another version of this program")
+var errVersion = errors.New("embed: the vector file was written by another version of Hob")
 
 func (f *file) prepare(ctx context.Context) error {
 	var have, tables int

@@ -96,13 +96,13 @@ func (v *Vectors) note(err error) {
 	defer v.mu.Unlock()
 	if err == nil {
 		if v.trouble != nil {
-			v.o.Log.Info("vectors are made again", "model", v.o.Model)
+			v.o.Log.Info("embedding works again", "model", v.o.Model)
 		}
 		v.trouble, v.tries = nil, 0
 		return
 	}
 	if v.trouble == nil || v.trouble.Error() != err.Error() {
-		v.o.Log.Warn("vectors cannot be made now; words alone are searched for what is new", "model", v.o.Model, "err", err)
+		v.o.Log.Warn("embedding failed; new rows are searched by words only", "model", v.o.Model, "err", err)
 	}
 	v.trouble = err
 	v.tries++
@@ -221,7 +221,7 @@ func (v *Vectors) prepare(ctx context.Context) (p prepared, err error) {
 // all docs are gone through.
 func (v *Vectors) sound(ctx context.Context, s state, f *file) (state, *file, error) {
 	if s.model != "" && s.model != v.identity() {
-		v.o.Log.Info("vectors are made anew, because the model is another one", "model", v.o.Model)
+		v.o.Log.Info("embedding model changed; vectors are rebuilt", "model", v.o.Model)
 		if err := v.empty(); err != nil {
 			return s, f, err
 		}

@@ -43,7 +43,7 @@ func (v *Vectors) Nearest(ctx context.Context, q store.Querier, text string, kin
 		return nil, err
 	}
 	if len(vector) != 4*s.dims {
-		return nil, fmt.Errorf("the embedder makes vectors of %d numbers now, those kept have %d; they are made anew in the background, or at once by: hob memory reindex", len(vector)/4, s.dims)
+		return nil, fmt.Errorf("the embedder returns vectors of %d numbers, stored ones have %d; Hob rebuilds them in the background; run hob memory reindex to rebuild them now", len(vector)/4, s.dims)
 	}
 	var matches []knowledge.WordMatch
 	err = v.read(ctx, func(f *file) (err error) {

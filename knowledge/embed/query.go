@@ -21,7 +21,7 @@ const (
 )
 
 // ErrSlow says that the embedder did not answer in time.
-var ErrSlow = errors.New("the embedder did not answer in time; words alone were searched")
+var ErrSlow = errors.New("the embedder did not answer in time; searched by words only")
 
 // queries makes the vectors of questions, and keeps those of the last ones.
 type queries struct {

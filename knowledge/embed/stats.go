@@ -94,7 +94,7 @@ func (f *file) digest(ctx context.Context) (sum string, rows int, err error) {
 			return "", 0, err
 		}
 		if vec != nil && (!same.Bool || slot >= c.used() || c.n(slot) != n || string(c.bits[slot*len(c.bits)/c.used():][:len(c.bits)/c.used()]) != string(signs(vec))) {
-			return "", 0, fmt.Errorf("embed: row %d is not in its chunk as it should be", n)
+			return "", 0, fmt.Errorf("embed: the vector of row %d differs from its chunk", n)
 		}
 		fmt.Fprintf(h, "%d %q %q %x %x\n", n, p.realm, p.kind, hash, vec)
 		rows++
@@ -107,7 +107,7 @@ func (f *file) digest(ctx context.Context) (sum string, rows int, err error) {
 		return "", 0, err
 	}
 	if inChunks != 0 {
-		return "", 0, fmt.Errorf("embed: the chunks hold %d rows too many", inChunks)
+		return "", 0, fmt.Errorf("embed: the chunks contain %d extra rows", inChunks)
 	}
 	return hex.EncodeToString(h.Sum(nil)), rows, nil
 }

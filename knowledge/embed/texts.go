@@ -39,7 +39,7 @@ func cut(s string, n int) string {
 }
 
 // errDims is another number of numbers than those which are held have.
-var errDims = errors.New("embed: the model makes vectors of another length now")
+var errDims = errors.New("embed: the vector length of the model changed")
 
 // embed fills in the vectors; dims is their length.
 func (v *Vectors) embed(ctx context.Context, s state, w *work) (dims int, err error) {
@@ -53,7 +53,7 @@ func (v *Vectors) embed(ctx context.Context, s state, w *work) (dims int, err er
 	dims = s.dims
 	for i, one := range list {
 		if one == nil {
-			v.o.Log.Warn("a text has no vector, because the model refuses it", "row", w.puts[i].n)
+			v.o.Log.Warn("the model refused a text; it has no vector", "row", w.puts[i].n)
 			continue
 		}
 		if dims == 0 {
@@ -71,8 +71,8 @@ func (v *Vectors) embed(ctx context.Context, s state, w *work) (dims int, err er
 
 // another says that what is held is of no use any more.
 func (v *Vectors) another(had, has int) error {
-	v.o.Log.Info("vectors are made anew, because the model makes others now", "model", v.o.Model, "had", had, "has", has)
-	return fmt.Errorf("%w (%d, before it were %d); all are made anew", errDims, has, had)
+	v.o.Log.Info("vector length of the model changed; vectors are rebuilt", "model", v.o.Model, "had", had, "has", has)
+	return fmt.Errorf("%w from %[3]d to %[2]d; all vectors are rebuilt", errDims, has, had)
 }
 
 // each embeds texts. One that the model refuses, or finds too long, is found by
@@ -81,7 +81,7 @@ func (v *Vectors) each(ctx context.Context, texts []string) ([][]float32, error)
 	list, _, err := v.o.Embedder.Embed(ctx, texts)
 	switch kind := llm.KindOf(err); {
 	case err == nil && len(list) != len(texts):
-		return nil, &llm.Error{Kind: llm.Garbled, Provider: v.o.Model, Message: fmt.Sprintf("the embedder made %d vectors of %d texts", len(list), len(texts))}
+		return nil, &llm.Error{Kind: llm.Garbled, Provider: v.o.Model, Message: fmt.Sprintf("the embedder returned %d vectors for %d texts", len(list), len(texts))}
 	case err == nil:
 		return list, nil
 	case kind != llm.BadRequest && kind != llm.Overflow:

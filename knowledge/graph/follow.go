@@ -49,7 +49,7 @@ func (g *Graph) Run(ctx context.Context, b Base) error {
 			wait = retry
 		}
 		if err != nil && ctx.Err() == nil {
-			g.o.Log.Warn("the graph is behind; it tries again", "err", err)
+			g.o.Log.Warn("graph update failed; it will be retried", "err", err)
 		}
 		t := time.NewTimer(wait)
 		select {

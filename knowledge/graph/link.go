@@ -25,7 +25,7 @@ func (g *Graph) LinkTx(tx *store.Tx, l knowledge.Link) (out knowledge.Linked, er
 	}
 	name, turned := Normal(l.Relation)
 	if name == "" {
-		return out, errors.New(`a relation is needed, such as "works at"`)
+		return out, errors.New(`relation is empty; give one such as "works at"`)
 	}
 	if turned {
 		l.From, l.To, l.FromKind, l.ToKind = l.To, l.From, l.ToKind, l.FromKind
@@ -37,7 +37,7 @@ func (g *Graph) LinkTx(tx *store.Tx, l knowledge.Link) (out knowledge.Linked, er
 	if l.Fact != "" {
 		err := tx.QueryRow(`SELECT n FROM docs WHERE ref = ? AND kind = ?`, l.Fact, knowledge.KindFact).Scan(&m.doc)
 		if errors.Is(err, sql.ErrNoRows) {
-			return out, fmt.Errorf("%w; the fact does not hold", knowledge.ErrNobody)
+			return out, fmt.Errorf("%w; the fact is no longer valid", knowledge.ErrNobody)
 		}
 		if err != nil {
 			return out, fmt.Errorf("graph: link: %w", err)

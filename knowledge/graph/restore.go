@@ -164,7 +164,7 @@ func (g *Graph) same(tx *store.Tx, e knowledge.Entity) (string, error) {
 }
 
 // ErrNoEnd says that an end of a relation is not there.
-var ErrNoEnd = errors.New("one of those whom the relation joins is not there")
+var ErrNoEnd = errors.New("an entity of the relation no longer exists")
 
 // RestoreRelationTx keeps a relation between two entities by their ids; false
 // when they are joined so already. It is bound to its fact when that is so here.

@@ -39,7 +39,7 @@ func (x *Index) Run(ctx context.Context) error {
 			return nil
 		case err != nil:
 			wait = min(max(2*wait, retry), time.Minute)
-			x.opt.Log.Warn("the index is behind, trying again", "err", err, "in", wait)
+			x.opt.Log.Warn("index update failed; retrying", "err", err, "in", wait)
 			x.Changed()
 		default:
 			wait = x.opt.Delay

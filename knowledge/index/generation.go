@@ -110,7 +110,7 @@ func internal(r api.IndexReader, key string) (int64, error) {
 }
 
 // errGone: a search that met damage took the index out of use meanwhile.
-var errGone = errors.New("index: it was taken out of use")
+var errGone = errors.New("index: the generation was closed")
 
 // apply makes a batch durable, whoever stops meanwhile: scorch cannot be closed
 // under it. A failure leaves the index unusable until it is

@@ -32,7 +32,7 @@ const Name = "index"
 // Errors a caller can act on.
 var (
 	// ErrBusy: another process has the index. Remedy: end it, or ask the daemon.
-	ErrBusy = errors.New("the index is in use by another process of Hob; end that one or try again")
+	ErrBusy = errors.New("the index is in use by another Hob process; stop that process or try again")
 	// ErrDamaged: a file of the index is not what was written. It is made anew.
 	ErrDamaged = errors.New("the index is damaged")
 	// ErrClosed: the index was closed.
@@ -203,7 +203,7 @@ func (x *Index) load() (*generation, error) {
 		return nil, x.setAside(path, errors.Join(ErrDamaged, g.close()))
 	}
 	if err == nil {
-		x.opt.Log.Info("the index does not fit the database and is made anew", "folder", path)
+		x.opt.Log.Info("index does not match the database; it is rebuilt", "folder", path)
 		err = errors.Join(g.close(), forgetCurrent(x.dir))
 		return nil, err
 	}
@@ -234,8 +234,8 @@ func (x *Index) setAside(path string, why error) error {
 	}
 	err = errors.Join(err, forgetCurrent(x.dir))
 	if err != nil {
-		return fmt.Errorf("%w; and it could not be set aside: %w", why, err)
+		return fmt.Errorf("%w; and it could not be moved aside: %w", why, err)
 	}
-	x.opt.Log.Error("the index was damaged; it has been set aside and is made anew", "folder", aside, "err", why)
+	x.opt.Log.Error("index was damaged; it was moved aside and is rebuilt", "folder", aside, "err", why)
 	return nil
 }

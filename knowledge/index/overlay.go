@@ -39,7 +39,7 @@ func (o *overlay) drop(seq int64) {
 
 // errDropped says that changes were dropped that a snapshot of the index does not
 // hold: the index has moved on meanwhile, or was not known to the store.
-var errDropped = errors.New("index: changes that it has yet to see are gone")
+var errDropped = errors.New("index: unread changes were dropped from the log")
 
 // freshRows returns the rows changed after seq, as q sees them.
 func (x *Index) freshRows(q store.Querier, seq int64) (map[int64]fresh, error) {

@@ -16,7 +16,7 @@ const (
 )
 
 // errNotYet says that the index is still being made.
-var errNotYet = errors.New("the index is being made")
+var errNotYet = errors.New("the index is being built")
 
 // prepare opens the index for a search. Where nothing follows, it is brought up
 // to date when that is soon done; never within a transaction, which must not

@@ -151,7 +151,7 @@ func (x *Index) swap(g *generation) error {
 		err = sweep(x.dir, g.name)
 	}
 	if err != nil { // the new one serves all the same
-		x.opt.Log.Warn("the old index could not be removed", "err", err)
+		x.opt.Log.Warn("old index could not be removed", "err", err)
 	}
 	return nil
 }

@@ -115,7 +115,7 @@ func (r *Report) skip(name string, err error) {
 func (l *Library) Ingest(ctx context.Context, w Want) (Report, error) {
 	var r Report
 	if l.opt.Files == nil {
-		return r, errors.New("ingest: there is no way to files")
+		return r, errors.New("ingest: file access is not configured")
 	}
 	var list []Entry
 	left, err := l.opt.Files.Walk(ctx, w.Path, func(e Entry) error {

@@ -109,7 +109,7 @@ func (l *Library) sourcesIn(ctx context.Context, f Folder) (out []string, err er
 
 // ErrFolderGone says that a folder, or all that was in it, is not there. What
 // was taken in from it is kept: a disk may have been taken away.
-var ErrFolderGone = errors.New("the folder is not there, or empty; what was taken in from it is kept. If that is meant, take it out of [knowledge] folders and forget its documents")
+var ErrFolderGone = errors.New("the folder does not exist or is empty; its documents are kept. If you removed it on purpose, remove it from [knowledge] folders and forget its documents")
 
 // Reconcile brings a folder in step: what is new or changed is taken in, what is
 // gone is removed.

@@ -70,9 +70,9 @@ type Pictures interface {
 // Errors a caller can act on.
 var (
 	ErrNotFound  = errors.New("no such document")
-	ErrForgotten = errors.New("it was forgotten, and has not changed since")
+	ErrForgotten = errors.New("the document was forgotten and has not changed since")
 	// ErrLater: what is wrong may end without a change of the file.
-	ErrLater = errors.New("it is tried again later")
+	ErrLater = errors.New("Hob will retry later")
 )
 
 // Later is an error that may end without a change of the file.
@@ -94,13 +94,13 @@ type Library struct {
 // New checks the options.
 func New(opt Options) (*Library, error) {
 	if opt.Base == nil || opt.Store == nil {
-		return nil, errors.New("ingest: a base and its store are required")
+		return nil, errors.New("ingest: options Base and Store are required")
 	}
 	if opt.ChunkSize <= 0 {
 		opt.ChunkSize, opt.ChunkOverlap = 1000, 200
 	}
 	if opt.ChunkOverlap >= opt.ChunkSize {
-		return nil, errors.New("ingest: chunks must be longer than what they share")
+		return nil, errors.New("ingest: chunk size must be greater than the overlap")
 	}
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)

@@ -75,7 +75,7 @@ func (l *Library) list(ctx context.Context, which string, limit int) (out []Docu
 }
 
 // ErrTaken says that another document has the id of one that is to come back.
-var ErrTaken = errors.New("another document has its id")
+var ErrTaken = errors.New("another document has the same id")
 
 // RestoreTx puts a document of an export back, without its parts, which are rows
 // of their own. With parts false, these must not come: they are here already.

@@ -44,7 +44,7 @@ func (s *Sync) watchOnce(ctx context.Context, spec watchers.Spec, n *news) error
 	}
 	w, ok := made.(watchers.Watcher)
 	if !ok {
-		return errors.New("ingest: the driver watches nothing")
+		return errors.New("ingest: the driver cannot watch folders")
 	}
 	return w.Run(ctx, func(ctx context.Context, signals []watchers.Signal, save func(*store.Tx) error) error {
 		if err := s.opt.Deps.Store.Write(ctx, save); err != nil {

@@ -12,14 +12,14 @@ import (
 // painted or wrote there, so that it is outside text whoever's file it is.
 func (l *Library) picture(ctx context.Context, in *Input) (document.File, error) {
 	if err := l.ready(ctx); err != nil {
-		return document.File{}, fmt.Errorf("%w: it is a picture, and %w", document.ErrUnsupported, err)
+		return document.File{}, fmt.Errorf("%w: the file is an image, and %w", document.ErrUnsupported, err)
 	}
 	if in.Dry {
-		return document.File{}, fmt.Errorf("%w: it is a picture, which a model would be asked about", document.ErrUnsupported)
+		return document.File{}, fmt.Errorf("%w: the file is an image, and describing one needs a model", document.ErrUnsupported)
 	}
 	text, err := l.opt.Pictures.Describe(ctx, in.Content)
 	if err != nil {
-		return document.File{}, fmt.Errorf("%w: it is a picture: %w", document.ErrUnsupported, err)
+		return document.File{}, fmt.Errorf("%w: the file is an image: %w", document.ErrUnsupported, err)
 	}
 	in.Provenance = provenance.Outside
 	return document.File{Kind: "image", Documents: []document.Document{{Kind: "image", Sections: []document.Section{{Text: text}}}}}, nil

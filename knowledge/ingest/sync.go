@@ -52,7 +52,7 @@ type keeping struct {
 // NewSync checks the options.
 func NewSync(opt SyncOptions) (*Sync, error) {
 	if opt.Library == nil || opt.Driver == nil {
-		return nil, errors.New("ingest: a library and a driver are required")
+		return nil, errors.New("ingest: options Library and Driver are required")
 	}
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
@@ -203,7 +203,7 @@ func (s *Sync) keep(ctx context.Context, f Folder, news *news) {
 		s.told(ctx, f, r)
 		switch {
 		case errors.Is(err, ErrFolderGone):
-			s.tell(ctx, "gone:"+f.Path, "The folder "+s.show(f.Path)+" is not there, or empty. What I took in from it is kept; when it is back, it is brought in step.")
+			s.tell(ctx, "gone:"+f.Path, "The folder "+s.show(f.Path)+" does not exist or is empty. I keep its documents and sync it when it is back.")
 			next.Reset(goneAfter)
 		case err != nil:
 			s.opt.Log.WarnContext(ctx, "a folder cannot be brought in step", "err", err)
@@ -245,7 +245,7 @@ func (s *Sync) told(ctx context.Context, f Folder, r Report) {
 	if n > 1 {
 		what = fmt.Sprintf("%d files", n)
 	}
-	s.tell(ctx, "skipped:"+hex.EncodeToString(sum.Sum(nil)[:8]), what+" in "+s.show(f.Path)+" cannot be taken in; which and why says: hob memory documents")
+	s.tell(ctx, "skipped:"+hex.EncodeToString(sum.Sum(nil)[:8]), what+" in "+s.show(f.Path)+" could not be ingested; see which and why: hob memory documents")
 }
 
 func (s *Sync) tell(ctx context.Context, key, text string) {

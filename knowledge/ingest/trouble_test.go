@@ -32,7 +32,7 @@ func TestReadingThatEndsTheProcess(t *testing.T) {
 	dies()
 	dies()
 	for range 2 {
-		if r := w.reconcile(); len(r.Skipped) != 1 || !strings.Contains(r.Skipped[0].Reason, "ended the program twice") {
+		if r := w.reconcile(); len(r.Skipped) != 1 || !strings.Contains(r.Skipped[0].Reason, "crashed the program twice") {
 			t.Fatalf("after two deaths: %+v", r)
 		}
 	}

@@ -32,7 +32,7 @@ type writing struct {
 const mostTries = 2
 
 // errTried says that it is not read again.
-var errTried = fmt.Errorf("%w: reading it ended the program twice", document.ErrBroken)
+var errTried = fmt.Errorf("%w: reading it crashed the program twice", document.ErrBroken)
 
 // begin makes the row of a source, or marks it as being read: should this
 // process end of it, that is known afterwards. errTried when it did too often.
@@ -81,7 +81,7 @@ func (w *writing) failed(cause error) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("%w (it was to be noted that it cannot be read: %s)", err, reason(cause))
+		return fmt.Errorf("%w (while recording that the file cannot be read: %s)", err, reason(cause))
 	}
 	return cause
 }
@@ -91,7 +91,7 @@ func (w *writing) failed(cause error) error {
 func (w *writing) ended(cause error) error {
 	w.ctx = context.WithoutCancel(w.ctx)
 	if err := w.commit(w.read); err != nil && !errors.Is(err, ErrForgotten) {
-		w.l.opt.Log.Warn("it could not be noted that a document was not taken in", "err", err)
+		w.l.opt.Log.Warn("ingestion failure could not be recorded", "err", err)
 	}
 	return cause
 }

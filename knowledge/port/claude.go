@@ -42,7 +42,7 @@ func readClaude(r io.Reader, t take) error {
 			return nil
 		}
 		if c.UUID == "" || len(c.Messages) > maxNodes {
-			t.skip(where, errors.New("it has no id, or too many messages"))
+			t.skip(where, errors.New("the conversation has no id or too many messages"))
 			return nil
 		}
 		return c.conversation().turns(t, 0)

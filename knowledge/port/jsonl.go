@@ -94,7 +94,7 @@ func readJSONL(r io.Reader, t take) error {
 func readHead(b []byte) error {
 	var h head
 	if err := json.Unmarshal(b, &h); err != nil || h.Hob != "memory" {
-		return fmt.Errorf("%w: it does not begin as an export of Hob does", ErrFormat)
+		return fmt.Errorf("%w: the file does not start like a Hob export", ErrFormat)
 	}
 	if h.Version > Version || h.Version < 1 {
 		return ErrNewer
@@ -109,7 +109,7 @@ func decode(b []byte, v any) error {
 		return err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("something stands after the record")
+		return errors.New("unexpected data after the record")
 	}
 	return nil
 }
@@ -140,7 +140,7 @@ type take struct {
 // record hands on what is a record; what is none is skipped.
 func (t take) record(where string, r Record) error {
 	if r.Kind() == "" {
-		t.skip(where, errors.New("it holds nothing that is known"))
+		t.skip(where, errors.New("unknown record type"))
 		return nil
 	}
 	return t.each(r)

@@ -244,7 +244,7 @@ func readMarkdown(r io.Reader, t take) error {
 		return err
 	}
 	if first {
-		return fmt.Errorf("%w: it does not begin as an export of Hob does", ErrFormat)
+		return fmt.Errorf("%w: the file does not start like a Hob export", ErrFormat)
 	}
 	return flush()
 }
@@ -265,7 +265,7 @@ func marked(raw string) (rec Record, known bool, err error) {
 		return rec, false, err
 	}
 	if rec.Kind() == "" {
-		return rec, false, errors.New("it holds nothing that is known")
+		return rec, false, errors.New("unknown record type")
 	}
 	return rec, true, nil
 }

@@ -107,7 +107,7 @@ const (
 var (
 	ErrNewer   = errors.New("the file was written by a newer version of Hob; update Hob first")
 	ErrTooLong = errors.New("a record is longer than 64 MB")
-	ErrFormat  = errors.New("this is not such a file")
+	ErrFormat  = errors.New("unexpected file format")
 )
 
 // head is the first line of what Hob writes, end its last.

@@ -227,7 +227,7 @@ func (s *Source) one(r io.Reader, t take) error {
 	case VCard:
 		return readVCard(r, t)
 	}
-	return fmt.Errorf("port: %w: there are no records in a %s", ErrFormat, s.Format)
+	return fmt.Errorf("port: %w: a %s contains no records", ErrFormat, s.Format)
 }
 
 // reader is a function as an io.Reader.

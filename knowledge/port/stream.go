@@ -40,7 +40,7 @@ func elements(r io.Reader, fn func(n int, raw json.RawMessage) error) error {
 		return fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	if start != json.Delim('[') {
-		return fmt.Errorf("%w: it is no list", ErrFormat)
+		return fmt.Errorf("%w: expected a JSON array", ErrFormat)
 	}
 	for n := 1; d.More(); n++ {
 		b.left = maxRecord

@@ -45,7 +45,7 @@ func readVCard(r io.Reader, t take) error {
 		case name == "END" && strings.EqualFold(value, "VCARD") && c != nil:
 			one := *c
 			c = nil
-			return one.hand(t, fmt.Sprintf("the card of line %d", began))
+			return one.hand(t, fmt.Sprintf("card at line %d", began))
 		case c != nil:
 			c.add(name, value)
 		}
@@ -73,7 +73,7 @@ func readVCard(r io.Reader, t take) error {
 		return err
 	}
 	if c != nil {
-		t.skip(fmt.Sprintf("the card of line %d", began), errors.New("it has no end"))
+		t.skip(fmt.Sprintf("card at line %d", began), errors.New("END:VCARD is missing"))
 	}
 	return scanned(in)
 }
@@ -114,7 +114,7 @@ func (c *card) add(name, value string) {
 		return
 	}
 	if c.size += len(value); c.size > maxCard {
-		c.broken = errors.New("it is larger than 1 MB")
+		c.broken = errors.New("the card is larger than 1 MB")
 		return
 	}
 	parts := unescape(value)
@@ -182,7 +182,7 @@ func (c card) hand(t take, where string) error {
 		c.name, c.kind = line1(c.orgs[0]), "org"
 	}
 	if c.broken == nil && c.name == "" {
-		c.broken = errors.New("it has no name")
+		c.broken = errors.New("the card has no name")
 	}
 	if c.broken != nil {
 		t.skip(where, c.broken)

@@ -41,7 +41,7 @@ func (c *Corrector) Correct(ctx context.Context, text string, hits []knowledge.H
 	case err != nil:
 		return "", err
 	case out.Answered == nil:
-		return "", fmt.Errorf("the model does not say whether the question is answered")
+		return "", fmt.Errorf("the model did not report whether the question is answered")
 	case *out.Answered || out.Search == nil:
 		return "", nil
 	}

@@ -28,7 +28,7 @@ const (
 )
 
 // ErrNoVision is wrapped when no configured model can see.
-var ErrNoVision = errors.New("no model that can see is configured")
+var ErrNoVision = errors.New("no model with image input is configured")
 
 // DescriberOptions of NewDescriber; Model and Later are required.
 type DescriberOptions struct {
@@ -55,7 +55,7 @@ type Describer struct {
 // NewDescriber checks the options.
 func NewDescriber(o DescriberOptions) (*Describer, error) {
 	if o.Model == nil || o.Later == nil {
-		return nil, errors.New("refine: an option is missing")
+		return nil, errors.New("refine: a required option is missing")
 	}
 	o.Timeout = cmp.Or(o.Timeout, 45*time.Second)
 	o.Pause = cmp.Or(o.Pause, time.Minute)
@@ -92,10 +92,10 @@ func (d *Describer) model(ctx context.Context) (llm.Model, error) {
 func (d *Describer) Describe(ctx context.Context, data []byte) (string, error) {
 	mime := http.DetectContentType(data)
 	if !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, mime) {
-		return "", errors.New("models see PNG, JPEG, GIF and WebP alone; save it as one of these")
+		return "", errors.New("models accept only PNG, JPEG, GIF and WebP; convert the image")
 	}
 	if len(data) > maxPicture {
-		return "", fmt.Errorf("it has %d bytes, and models take %d; save it smaller", len(data), maxPicture)
+		return "", fmt.Errorf("the image has %d bytes, the limit is %d; save it smaller", len(data), maxPicture)
 	}
 	m, err := d.model(ctx)
 	if err != nil {
@@ -116,7 +116,7 @@ func (d *Describer) Describe(ctx context.Context, data []byte) (string, error) {
 	}
 	text := phrase.Cut(strings.TrimSpace(resp.Text()), maxDescribed)
 	if text == "" || resp.Stop == llm.Refused {
-		return "", errors.New("the model would not describe it")
+		return "", errors.New("the model refused to describe the image")
 	}
 	return text, nil
 }

@@ -48,10 +48,10 @@ func TestDescribe(t *testing.T) {
 		later bool
 	}{
 		{"a picture", llm.Info{Provider: "p", Vision: true}, png, nil, "A cat.", "A cat.", false},
-		{"nothing said", llm.Info{Provider: "p", Vision: true}, png, nil, " ", "would not describe", false},
-		{"blind", llm.Info{Provider: "p"}, png, nil, "A cat.", "no model that can see", true},
-		{"the built-in brain", llm.Info{Provider: "offline", Vision: true}, png, nil, "A cat.", "no model that can see", true},
-		{"an agent", llm.Info{Provider: "p", Vision: true, Acts: true}, png, nil, "A cat.", "no model that can see", true},
+		{"nothing said", llm.Info{Provider: "p", Vision: true}, png, nil, " ", "refused to describe", false},
+		{"blind", llm.Info{Provider: "p"}, png, nil, "A cat.", "no model with image input", true},
+		{"the built-in brain", llm.Info{Provider: "offline", Vision: true}, png, nil, "A cat.", "no model with image input", true},
+		{"an agent", llm.Info{Provider: "p", Vision: true, Acts: true}, png, nil, "A cat.", "no model with image input", true},
 		{"no picture", llm.Info{Provider: "p", Vision: true}, "BM", nil, "A cat.", "save it as", false},
 		{"too large", llm.Info{Provider: "p", Vision: true}, png + strings.Repeat("x", maxPicture), nil, "A cat.", "save it smaller", false},
 		{"the budget", llm.Info{Provider: "p", Vision: true}, png, &llm.Error{Kind: llm.Budget, Provider: "p", Message: "used up"}, "", "used up", true},

@@ -60,7 +60,7 @@ func (o Options) filled() Options {
 }
 
 // errCannot is a model that cannot judge.
-var errCannot = errors.New("the model in force cannot judge")
+var errCannot = errors.New("the configured model cannot rate results")
 
 // ask puts the question with its findings to the model and decodes the object
 // that it answers with.
@@ -73,7 +73,7 @@ func (o Options) ask(ctx context.Context, system string, f *llm.Format, text str
 	case info.Provider == "offline":
 		return errCannot
 	case info.Acts:
-		return fmt.Errorf("%s is an external agent, which is not asked for this; name a model", info.Name())
+		return fmt.Errorf("%s is an external agent and cannot be used for this; configure a model", info.Name())
 	case !info.Structured:
 		f = nil
 	}
@@ -126,7 +126,7 @@ func strict(answer string, out any) error {
 	d := json.NewDecoder(strings.NewReader(s))
 	d.DisallowUnknownFields()
 	if err := d.Decode(out); err != nil || d.More() {
-		return fmt.Errorf("the model's answer %.60q is not the object that was asked for", answer)
+		return fmt.Errorf("the model's answer %.60q is not the requested object", answer)
 	}
 	return nil
 }

@@ -40,12 +40,12 @@ func (r *Reranker) Rerank(ctx context.Context, text string, hits []knowledge.Hit
 	case err != nil:
 		return nil, err
 	case out.Order == nil:
-		return nil, errors.New("the model names no order")
+		return nil, errors.New("the model returned no order")
 	}
 	seen := map[int]bool{}
 	for _, n := range *out.Order {
 		if n < 1 || n > len(shown) || seen[n] {
-			return nil, fmt.Errorf("the model's order names %d, of %d findings", n, len(shown))
+			return nil, fmt.Errorf("the model's order contains %d, but there are %d findings", n, len(shown))
 		}
 		seen[n] = true
 	}

@@ -262,7 +262,7 @@ func (s *Store) RenewBackups(ctx context.Context) (int, error) {
 	gone := 0
 	for _, name := range append(old, aside...) {
 		if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return gone, fmt.Errorf("store: an old backup holds what was forgotten and cannot be removed: %w; remove it yourself", err)
+			return gone, fmt.Errorf("store: an old backup contains erased data and cannot be removed: %w; remove it yourself", err)
 		}
 		gone++
 	}

@@ -21,7 +21,7 @@ const (
 	checkUnclean = 64 << 20
 )
 
-const remedyDamaged = "restart Hob, which sets it aside and goes on with the newest good backup"
+const remedyDamaged = "restart Hob: it moves the file aside and restores the newest good backup"
 
 var errDamaged = errors.New("the database file is damaged; " + remedyDamaged)
 
@@ -89,7 +89,7 @@ func Checkpoint(ctx context.Context, path string) error {
 		return fmt.Errorf("store: write the log into %s: %w", path, classify(err))
 	}
 	if busy != 0 {
-		return fmt.Errorf("store: the log of %s is being read; try again later", path)
+		return fmt.Errorf("store: the write-ahead log of %s is in use; try again later", path)
 	}
 	return nil
 }
@@ -165,7 +165,7 @@ func classify(err error) error {
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
 		return fmt.Errorf("the database cannot be opened for writing (%w); %s", err, remedyFolder)
 	case sqlite3.SQLITE_IOERR:
-		return fmt.Errorf("the disk does not take or give the data (%w); check its quota, free space and health", err)
+		return fmt.Errorf("the disk cannot be read or written (%w); check its quota, free space and health", err)
 	}
 	return err
 }

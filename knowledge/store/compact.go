@@ -24,7 +24,7 @@ func (s *Store) compact(ctx context.Context) error {
 		return fmt.Errorf("store: compact: %w", classify(err))
 	}
 	if busy != 0 {
-		return errors.New("store: compact: somebody reads the database for a long time; it is tried again")
+		return errors.New("store: compact: a long read blocks the database; Hob will retry")
 	}
 	return nil
 }

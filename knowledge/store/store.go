@@ -28,11 +28,11 @@ import (
 // Errors a caller can act on.
 var (
 	// ErrNewerSchema: the file was written by a newer Hob. Remedy: update Hob.
-	ErrNewerSchema = errors.New("the database belongs to a newer version of Hob; update Hob, or point HOB_HOME at another folder")
+	ErrNewerSchema = errors.New("the database was written by a newer version of Hob; update Hob, or point HOB_HOME at another folder")
 	// ErrClosed: Write after Close.
 	ErrClosed = errors.New("the store is closed")
 	// ErrFull: the disk is full; nothing of the failed transaction was kept.
-	ErrFull = errors.New("the disk is full and nothing of this step was saved; free some space")
+	ErrFull = errors.New("the disk is full and the change was not saved; free some space")
 )
 
 // Set is the migrations of one owning package. Steps[i] brings the schema of
@@ -97,7 +97,7 @@ func Open(ctx context.Context, path string, sets []Set, opt Options) (*Store, er
 	}
 	aside, rerr := replace(ctx, path, opt.BackupDir)
 	if rerr != nil {
-		return nil, fmt.Errorf("%w, and it could not be replaced: %w", err, rerr)
+		return nil, fmt.Errorf("%w, and it could not be replaced by a backup: %w", err, rerr)
 	}
 	s, err := open(ctx, path, sets, opt)
 	if err != nil {
