@@ -9,19 +9,18 @@ import (
 	"hob/knowledge/store"
 )
 
-// Corrector looks at what was found and says what else to search for; "" when
-// it is good. It may ask a model.
+// Corrector checks the hits and returns a better search text, or "" if the hits are sufficient. It
+// may call a model.
 type Corrector interface {
 	Correct(ctx context.Context, text string, hits []Hit) (again string, err error)
 }
 
-// Reranker puts hits in a better order: it returns a score for each. It may ask
-// a model.
+// Reranker returns a score for each hit, by which the hits are sorted. It may call a model.
 type Reranker interface {
 	Rerank(ctx context.Context, text string, hits []Hit) ([]float64, error)
 }
 
-// improve lets a model look at what was found.
+// improve lets the Corrector and the Reranker improve the answer.
 func (b *Base) improve(ctx context.Context, q store.Querier, r Request, a *Answer) error {
 	if b.opt.Corrector != nil {
 		again, err := b.opt.Corrector.Correct(ctx, r.Text, a.Hits)
@@ -31,7 +30,7 @@ func (b *Base) improve(ctx context.Context, q store.Querier, r Request, a *Answe
 		if err != nil && ctx.Err() != nil {
 			return err
 		}
-		if err != nil { // what was found stands
+		if err != nil { // keep the hits of the first search
 			a.Route.Reasons = append(a.Route.Reasons, "no second search: "+err.Error())
 		}
 	}
@@ -53,7 +52,7 @@ func (b *Base) improve(ctx context.Context, q store.Querier, r Request, a *Answe
 	return nil
 }
 
-// again is the corrective round: what it finds is joined with what there is.
+// again runs the corrective search and merges its hits into the answer.
 func (b *Base) again(ctx context.Context, q store.Querier, r Request, a *Answer, text string) error {
 	limit := r.Limit
 	r.Text, r.History = text, false
@@ -77,7 +76,7 @@ func (b *Base) again(ctx context.Context, q store.Querier, r Request, a *Answer,
 	return nil
 }
 
-// fuse joins two lists by their ranks.
+// fuse merges two lists by reciprocal rank.
 func fuse(first, second []Hit, slow, limit int) []Hit {
 	all := map[int64]*Hit{}
 	var order []*Hit
