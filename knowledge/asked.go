@@ -25,7 +25,7 @@ type lists struct {
 	forms                                 map[string][]string // all forms of a word, including the word itself
 }
 
-// Bits of lists.marks.
+// Bits in the marks of a word.
 const (
 	tellsNothing = 1 << iota
 	tellsTime

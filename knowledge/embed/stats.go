@@ -12,25 +12,25 @@ import (
 	"hob/autonomy/llm"
 )
 
-// Stats say what is held.
+// Stats describes the stored vectors.
 type Stats struct {
 	Model   string `json:"model"`
-	Numbers int    `json:"numbers"` // of each vector
+	Numbers int    `json:"numbers"` // length of each vector
 	Held    int    `json:"held"`
-	Refused int    `json:"refused"` // texts that the model does not take
-	// Behind is how many changes of docs, or while all are gone through how many
-	// rows, are not in yet at most.
+	Refused int    `json:"refused"` // texts that the model refuses
+	// Behind is the maximum number of pending changes, or of pending rows during a scan of all
+	// docs.
 	Behind int `json:"behind"`
-	// Anew: all docs are gone through.
+	// Anew is set during a scan of all docs.
 	Anew  bool  `json:"anew"`
-	Bytes int64 `json:"bytes"` // of the file
-	// FirstPass: a first pass is made at this size.
+	Bytes int64 `json:"bytes"` // size of the file
+	// FirstPass reports whether searches use a first pass at this size.
 	FirstPass bool `json:"first_pass"`
-	// Trouble is why nothing can be embedded now, "" when nothing hinders.
+	// Trouble is the current error of the embedder, or "".
 	Trouble string `json:"trouble,omitempty"`
 }
 
-// Stats reads what is held, and how far it is behind.
+// Stats returns the number of vectors and the backlog.
 func (v *Vectors) Stats(ctx context.Context) (Stats, error) {
 	out := Stats{Model: v.o.Model}
 	v.mu.Lock()
@@ -65,8 +65,8 @@ func (v *Vectors) Stats(ctx context.Context) (Stats, error) {
 	return out, err
 }
 
-// Digest is one of everything that is held, so that two files can be compared;
-// it fails when the file contradicts itself.
+// Digest returns a digest of all stored data, to compare two files. It fails if the file is
+// inconsistent.
 func (v *Vectors) Digest(ctx context.Context) (sum string, rows int, err error) {
 	err = v.read(ctx, func(f *file) (err error) {
 		sum, rows, err = f.digest(ctx)

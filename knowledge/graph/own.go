@@ -7,8 +7,8 @@ import (
 	"hob/knowledge/store"
 )
 
-// OwnNames are all that each of some entities goes by, by its id, without what
-// outside text alone calls it: by that a stranger could make himself somebody.
+// OwnNames returns the names of entities by id, without names that only untrusted text uses. With
+// those, an unknown sender could impersonate somebody.
 func (g *Graph) OwnNames(q store.Querier, ids ...string) (map[string][]string, error) {
 	list, err := json.Marshal(ids)
 	if err != nil {

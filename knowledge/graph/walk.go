@@ -13,18 +13,18 @@ import (
 	say "hob/platform/statement"
 )
 
-// Bounds of a walk. A hub costs no more than these, however many know it.
+// Limits of a walk. They also bound the cost of highly connected entities.
 const (
-	maxWords  = 64 // of a text in which names are looked for
-	maxName   = 4  // words of a name
+	maxWords  = 64 // words of a text to search for names
+	maxName   = 4  // words in a name
 	maxNamed  = 12
-	maxFan    = 48 // relations of one entity that are followed
+	maxFan    = 48 // relations to follow per entity
 	maxAround = 20 // rows
 	hopWeight = 0.5
 )
 
-// Named implements knowledge.Graph. The owner is not among them: everything is
-// the owner's.
+// Named implements knowledge.Graph. It never returns the user's own entity, because everything is
+// related to it.
 func (g *Graph) Named(q store.Querier, realms []string, text string) ([]knowledge.Entity, error) {
 	keys := grams(text)
 	if len(keys) == 0 || len(realms) == 0 {
@@ -70,8 +70,8 @@ func (g *Graph) Named(q store.Querier, realms []string, text string) ([]knowledg
 	return g.entities(q, ids)
 }
 
-// grams are the runs of words of a text that may be a name; "my sister" stands
-// as it is, other words without what comes before.
+// grams returns the parts of a text that may be names: word sequences, roles such as "my sister", and
+// mail addresses.
 func grams(text string) []string {
 	if len(text) > 4000 {
 		text = strings.ToValidUTF8(text[:4000], "")
@@ -87,7 +87,7 @@ func grams(text string) []string {
 			out = append(out, strings.Join(w[i:i+n], " "))
 		}
 	}
-	for f := range strings.FieldsSeq(text) { // addresses stand in one piece
+	for f := range strings.FieldsSeq(text) { // addresses are not split
 		if f = strings.ToLower(strings.Trim(f, ".,;:()<>\"'")); strings.Contains(f, "@") {
 			out = append(out, f)
 		}
@@ -96,8 +96,7 @@ func grams(text string) []string {
 	return slices.Compact(out)
 }
 
-// members are the ids that stand for the same: an entity and those merged into
-// it.
+// members returns the ids of an entity and of those merged into it.
 func members(q store.Querier, ids []string) ([]string, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -119,8 +118,8 @@ func members(q store.Querier, ids []string) ([]string, error) {
 	return out, rows.Err()
 }
 
-// Around implements knowledge.Graph. A way through the owner, who is next to
-// everything, is none.
+// Around implements knowledge.Graph. It never walks through the user's own entity, because that is
+// next to everything.
 func (g *Graph) Around(q store.Querier, realms, entities []string, hops, limit int) ([]knowledge.Near, error) {
 	if limit <= 0 || limit > maxAround {
 		limit = maxAround
@@ -178,7 +177,7 @@ func (g *Graph) rowsOf(q store.Querier, realms []string, id string, limit int, f
 	return rows.Err()
 }
 
-// next are the entities one relation away, that were not seen yet.
+// next returns the entities one relation away that were not visited yet.
 func (g *Graph) next(q store.Querier, realms, ids []string, seen map[string]bool) ([]string, error) {
 	var out []string
 	for _, id := range ids {
