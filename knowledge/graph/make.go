@@ -34,7 +34,7 @@ func (m *making) exec(stmt string, args ...any) error {
 }
 
 // clear removes the derived data of the previous version of the row. Names and mentions stay until
-// tidy, because they identify the entities.
+// the row is processed, because they identify the entities.
 func (m *making) clear() error {
 	if err := m.exec(`DELETE FROM relations WHERE doc = ?`, m.doc); err != nil {
 		return err

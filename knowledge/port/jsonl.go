@@ -13,17 +13,17 @@ import (
 // Writer writes records to a file.
 type Writer interface {
 	Write(r Record) error
-	// Close ends the file with its seal. It does not close what it writes to.
+	// Close writes the seal. It does not close the underlying writer.
 	Close() error
 }
 
-// lines writes JSON Lines: a head, a record a line, and the seal.
+// lines writes JSON Lines: a header, one record per line, and the seal.
 type lines struct {
 	s *sealer
 	n int
 }
 
-// NewJSONL begins a file of JSON Lines, sealed with the key.
+// NewJSONL starts a JSON Lines file that is sealed with key.
 func NewJSONL(w io.Writer, key []byte, at time.Time) (Writer, error) {
 	l := &lines{s: newSealer(w, key)}
 	return l, line(l.s, head{Hob: "memory", Version: Version, At: at.UTC()})
@@ -40,7 +40,7 @@ func line(w io.Writer, v any) error {
 	return nil
 }
 
-// compact writes JSON on one line, without HTML escapes.
+// compact encodes JSON on one line, without HTML escapes.
 func compact(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -61,7 +61,7 @@ func (l *lines) Close() error {
 	}{end{l.n, sum}})
 }
 
-// readJSONL reads the records of a file. A line that is none goes to skip.
+// readJSONL reads the records of a file. It reports invalid lines to skip.
 func readJSONL(r io.Reader, t take) error {
 	in := newScanner(r)
 	first := true
@@ -102,7 +102,7 @@ func readHead(b []byte) error {
 	return nil
 }
 
-// decode reads one JSON value and nothing after it.
+// decode decodes exactly one JSON value.
 func decode(b []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	if err := d.Decode(v); err != nil {
@@ -131,13 +131,13 @@ func scanned(in *bufio.Scanner) error {
 	return nil
 }
 
-// take is whoever gets what is read.
+// take receives the records and the skipped parts.
 type take struct {
 	each func(Record) error
 	skip func(where string, err error)
 }
 
-// record hands on what is a record; what is none is skipped.
+// record passes on a valid record and skips an invalid one.
 func (t take) record(where string, r Record) error {
 	if r.Kind() == "" {
 		t.skip(where, errors.New("unknown record type"))

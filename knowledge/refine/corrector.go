@@ -47,7 +47,7 @@ func (c *Corrector) Correct(ctx context.Context, text string, hits []knowledge.H
 	}
 	again := phrase.Cut(strings.Join(strings.Fields(*out.Search), " "), maxAgain)
 	if strings.EqualFold(again, strings.Join(strings.Fields(text), " ")) {
-		return "", nil // it would find the same
+		return "", nil // the same search would find the same hits
 	}
 	return again, nil
 }

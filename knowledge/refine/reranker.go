@@ -25,8 +25,8 @@ func NewReranker(o Options) (*Reranker, error) {
 	return &Reranker{o.filled()}, nil
 }
 
-// Rerank implements knowledge.Reranker: what the model names comes first, in its
-// order, then the rest as it was. The scores lie between 1 and 0.
+// Rerank implements knowledge.Reranker. The results that the model names come first, in its order,
+// then the others unchanged. Scores are between 0 and 1.
 func (r *Reranker) Rerank(ctx context.Context, text string, hits []knowledge.Hit) ([]float64, error) {
 	var out struct {
 		Order *[]int `json:"order"`
@@ -52,7 +52,7 @@ func (r *Reranker) Rerank(ctx context.Context, text string, hits []knowledge.Hit
 	return places(*out.Order, len(hits)), nil
 }
 
-// places are scores by which so many hits lie in this order, the rest behind.
+// places returns scores that sort n hits in this order, with the remaining hits last.
 func places(order []int, n int) []float64 {
 	scores := make([]float64, n)
 	next := 0

@@ -6,10 +6,9 @@ import (
 	"fmt"
 )
 
-// Compact rewrites the file without what removed rows left in it and empties the
-// log, so that no byte of what was removed is in either. Writes wait meanwhile;
-// reading goes on. Removed content is overwritten anyhow (secure_delete), but not
-// what lies in the gaps of pages that were put together anew.
+// Compact rewrites the file without the remains of deleted rows and empties the write-ahead log.
+// Writes wait meanwhile, reads continue. Deleted content is overwritten anyway (secure_delete),
+// except in gaps of pages that SQLite has rearranged.
 func (s *Store) Compact(ctx context.Context) error {
 	j := &job{ctx: ctx, done: make(chan struct{}), alone: s.compact}
 	return s.wait(ctx, j)

@@ -14,24 +14,23 @@ import (
 
 const inbox = "INBOX"
 
-// The bounds of a configuration.
+// Limits of a configuration.
 const (
 	maxValues = 50
 	maxValue  = 200 // characters
 )
 
-// filter is what the owner or a tool gives: which mails. What is empty admits
-// all.
+// filter selects mails. An empty field matches all.
 type filter struct {
-	Account string `json:"account,omitempty"` // [accounts.NAME]; needed when there are several
+	Account string `json:"account,omitempty"` // [accounts.NAME]; required if there are several
 	Folder  string `json:"folder,omitempty"`  // default INBOX; a name or a use such as "archive"
-	From    list   `json:"from,omitempty"`    // one of these: a name, an address or a domain
-	To      list   `json:"to,omitempty"`      // likewise, of the recipients
-	Subject list   `json:"subject,omitempty"` // one of these is in the subject
+	From    list   `json:"from,omitempty"`    // any of these: a name, an address or a domain
+	To      list   `json:"to,omitempty"`      // the same for the recipients
+	Subject list   `json:"subject,omitempty"` // any of these is in the subject
 	Words   list   `json:"words,omitempty"`   // all of these are in the subject or the text
 }
 
-// list is a list of texts, or one text.
+// list is a list of strings, or one string, in JSON.
 type list []string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -79,21 +78,21 @@ func parse(raw json.RawMessage) (filter, error) {
 	return f, nil
 }
 
-// head reports whether a mail fits as far as its header fields tell.
+// head reports whether the header fields of a mail match.
 func (f filter) head(m pim.Message) bool {
 	return (len(f.From) == 0 || anybody(m.From, f.From)) &&
 		(len(f.To) == 0 || anybody(m.To, f.To)) &&
 		(len(f.Subject) == 0 || slices.ContainsFunc(f.Subject, func(s string) bool { return within(m.Subject, s) }))
 }
 
-// known adds what else they go by who are named: "my sister" is Ana, whose address
-// the owner told once.
+// known adds the known aliases of named people: "my sister" is Ana, whose address the user once
+// gave.
 func (f filter) known(called func(name string) []string) filter {
 	for _, l := range []*list{&f.From, &f.To} {
 		var more list
 		for _, name := range *l {
 			if !strings.ContainsAny(name, " \t") && strings.ContainsAny(name, "@.") {
-				continue // an address or a domain is that alone: anybody may take the name of whose it is
+				continue // no aliases for an address or domain, because anyone can use that person's name
 			}
 			more = append(more, called(name)...)
 		}
@@ -102,7 +101,7 @@ func (f filter) known(called func(name string) []string) filter {
 	return f
 }
 
-// unwanted says what of a mail's header fields does not fit.
+// unwanted returns the header field of a mail that does not match.
 func (f filter) unwanted(m pim.Message) string {
 	switch {
 	case len(f.From) > 0 && !anybody(m.From, f.From):
@@ -113,7 +112,7 @@ func (f filter) unwanted(m pim.Message) string {
 	return "you asked for subjects with " + strings.Join(f.Subject, ", ")
 }
 
-// text reports whether all words are there.
+// text reports whether the mail contains all words.
 func (f filter) text(m pim.Message) bool {
 	all := m.Subject + "\n" + m.Text
 	for _, w := range f.Words {
@@ -124,7 +123,7 @@ func (f filter) text(m pim.Message) bool {
 	return true
 }
 
-// within compares as people do: case, accents and spaces do not count.
+// within reports whether text contains part, ignoring case, accents and spaces.
 func within(text, part string) bool {
 	return strings.Contains(squeeze(text), squeeze(part))
 }
@@ -137,8 +136,8 @@ func anybody(people []pim.Person, who []string) bool {
 	})
 }
 
-// is reports whether a person is who is named: "ada@example.org" by the address,
-// "example.org" or "@example.org" by the domain, "Ada" by words of the name.
+// is reports whether a person matches: "ada@example.org" by the address, "example.org" or
+// "@example.org" by the domain, "Ada" by words of the name.
 func is(p pim.Person, who string) bool {
 	who = strings.ToLower(strings.TrimSpace(who))
 	local, domain, _ := strings.Cut(p.Address, "@")
@@ -162,7 +161,7 @@ func is(p pim.Person, who string) bool {
 	return len(want) > 0
 }
 
-// inDomain reports whether a domain is another one or lies in it.
+// inDomain reports whether a domain equals another one or is its subdomain.
 func inDomain(domain, of string) bool {
 	return of != "" && (domain == of || strings.HasSuffix(domain, "."+of))
 }

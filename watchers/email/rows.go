@@ -13,13 +13,13 @@ import (
 	"hob/platform/pim"
 )
 
-// cursor is where a watcher stands.
+// cursor is the position of a watcher.
 type cursor struct {
-	since    time.Time // mails before it are not new
-	box      string    // account and folder to which the rest belongs
-	validity uint32    // 0: it has not looked yet
-	next     uint32    // the first UID that it has not looked at
-	looked   time.Time // when it last looked
+	since    time.Time // earlier mails are not new
+	box      string    // account and folder that the other fields belong to
+	validity uint32    // 0: not checked yet
+	next     uint32    // the first unread UID
+	looked   time.Time // time of the last check
 }
 
 func (w *watch) load(ctx context.Context) (c cursor, err error) {
@@ -61,8 +61,8 @@ func remember(tx *store.Tx, watcher string, name []byte) error {
 	return nil
 }
 
-// nameOf names a mail for ever: by its Message-ID, or by what it is when it has
-// none; by its place when that cannot be known.
+// nameOf returns a permanent id of a mail: its Message-ID, or a digest of its content, or its
+// position if neither is known.
 func (b *box) nameOf(m pim.Message) string {
 	if m.Refused != "" {
 		b.mu.Lock()
