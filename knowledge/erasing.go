@@ -189,17 +189,17 @@ func (x *Erasing) troubled(err error, ids ...string) {
 func (x *Erasing) pending(ctx context.Context) (out []pending, err error) {
 	rows, err := x.st.Reader(ctx).Query(`SELECT id, event, state, coalesce(plan, x''), running, keep_backups FROM erasures WHERE state <> 'done' ORDER BY begun_at`)
 	if err != nil {
-		return nil, fmt.Errorf("knowledge: erasures: %w", err)
+		return nil, fmt.Errorf("knowledge: read erasures: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		var p pending
 		var running string
 		if err := rows.Scan(&p.id, &p.event, &p.state, &p.plan, &running, &p.keep); err != nil {
-			return nil, fmt.Errorf("knowledge: erasures: %w", err)
+			return nil, fmt.Errorf("knowledge: read erasures: %w", err)
 		}
 		if err := json.Unmarshal([]byte(running), &p.running); err != nil {
-			return nil, fmt.Errorf("knowledge: erasures: %w", err)
+			return nil, fmt.Errorf("knowledge: read erasures: %w", err)
 		}
 		out = append(out, p)
 	}

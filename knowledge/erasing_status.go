@@ -51,14 +51,14 @@ func (x *Erasing) List(ctx context.Context, limit int) ([]ErasureStatus, error) 
 func (x *Erasing) list(ctx context.Context, where string, args ...any) (out []ErasureStatus, err error) {
 	rows, err := x.st.Reader(ctx).Query(`SELECT id, state, removed, scrubbed, files, backups, begun_at, ended_at FROM erasures `+where, args...)
 	if err != nil {
-		return nil, fmt.Errorf("knowledge: erasures: %w", err)
+		return nil, fmt.Errorf("knowledge: read erasures: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		var s ErasureStatus
 		var begun, ended int64
 		if err := rows.Scan(&s.ID, &s.State, &s.Rows, &s.Scrubbed, &s.Files, &s.Backups, &begun, &ended); err != nil {
-			return nil, fmt.Errorf("knowledge: erasures: %w", err)
+			return nil, fmt.Errorf("knowledge: read erasures: %w", err)
 		}
 		s.BegunAt, s.EndedAt = store.Time(begun), store.Time(ended)
 		x.mu.Lock()
@@ -95,7 +95,7 @@ func ErasedMark(q store.Querier) (mark string, err error) {
 	err = q.QueryRow(`SELECT count(*), coalesce(sum(state = ?), 0), coalesce(sum(state = ?), 0), coalesce(sum(removed + scrubbed), 0) FROM erasures`,
 		EraseOpen, EraseSwept).Scan(&begun, &open, &swept, &changed)
 	if err != nil {
-		return "", fmt.Errorf("knowledge: erasures: %w", err)
+		return "", fmt.Errorf("knowledge: read erasures: %w", err)
 	}
 	return fmt.Sprintf("%d.%d.%d.%d", begun, open, swept, changed), nil
 }

@@ -106,7 +106,7 @@ func (x *Erasing) note(ctx context.Context, stmt string, args ...any) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("knowledge: erasures: %w", err)
+		return fmt.Errorf("knowledge: update erasure: %w", err)
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -170,11 +170,11 @@ func (b *Base) TakeBackTx(tx *store.Tx, id string) error {
 	}
 	old, err := query(tx, `SELECT `+factColumns+` FROM facts WHERE retired_by = ?`, id)
 	if err != nil {
-		return fmt.Errorf("knowledge: take back: %w", err)
+		return fmt.Errorf("knowledge: undo remember: %w", err)
 	}
 	rest, err := query(tx, `SELECT `+factColumns+` FROM facts WHERE id IN (SELECT fact FROM claimed WHERE split = ?)`, id)
 	if err != nil {
-		return fmt.Errorf("knowledge: take back: %w", err)
+		return fmt.Errorf("knowledge: undo remember: %w", err)
 	}
 	if slices.ContainsFunc(rest, func(r Fact) bool { return !r.RetiredAt.IsZero() }) { // the restored fact would contradict the correction
 		return fmt.Errorf("%w: the part of another fact that it left has been corrected since", ErrNotFound)
@@ -186,7 +186,7 @@ func (b *Base) TakeBackTx(tx *store.Tx, id string) error {
 	}
 	for _, o := range old {
 		if _, err := tx.Exec(`UPDATE facts SET retired_at = 0, retired_by = '' WHERE id = ?`, o.ID); err != nil {
-			return fmt.Errorf("knowledge: take back: %w", err)
+			return fmt.Errorf("knowledge: undo remember: %w", err)
 		}
 		if err := b.moveTx(tx, KindRetired, KindFact, o.ID); err != nil {
 			return err

@@ -24,7 +24,7 @@ func (b *Base) Changes(q store.Querier, after int64, limit int) ([]Change, error
 	out, err := changes(q, `SELECT max(c.seq), c.doc, d.n IS NULL, `+docOrEmpty+`
 		FROM (SELECT seq, doc FROM doc_changes WHERE seq > ? ORDER BY seq LIMIT ?) c LEFT JOIN docs d ON d.n = c.doc GROUP BY c.doc ORDER BY 1`, after, limit)
 	if err != nil {
-		return nil, fmt.Errorf("knowledge: changes: %w", err)
+		return nil, fmt.Errorf("knowledge: read changes: %w", err)
 	}
 	return out, nil
 }
@@ -34,7 +34,7 @@ func (b *Base) Changes(q store.Querier, after int64, limit int) ([]Change, error
 func (b *Base) All(q store.Querier, after int64, limit int) ([]Change, error) {
 	out, err := changes(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.n > ? ORDER BY d.n LIMIT ?`, after, limit)
 	if err != nil {
-		return nil, fmt.Errorf("knowledge: all documents: %w", err)
+		return nil, fmt.Errorf("knowledge: read documents: %w", err)
 	}
 	return out, nil
 }
@@ -43,7 +43,7 @@ func (b *Base) All(q store.Querier, after int64, limit int) ([]Change, error) {
 func (b *Base) LastChange(q store.Querier) (seq int64, err error) {
 	err = q.QueryRow(`SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'doc_changes'), 0)`).Scan(&seq)
 	if err != nil {
-		return 0, fmt.Errorf("knowledge: last change: %w", err)
+		return 0, fmt.Errorf("knowledge: read last change: %w", err)
 	}
 	return seq, nil
 }
@@ -59,7 +59,7 @@ func (b *Base) DoneTx(tx *store.Tx, name string, seq int64) error {
 		_, err = tx.Exec(`DELETE FROM doc_changes WHERE seq <= (SELECT min(seq) FROM derived)`)
 	}
 	if err != nil {
-		return fmt.Errorf("knowledge: %s is done: %w", name, err)
+		return fmt.Errorf("knowledge: save position of %s: %w", name, err)
 	}
 	return nil
 }
@@ -73,7 +73,7 @@ func (b *Base) Mark(q store.Querier, seq int64) (mark int64, known bool, err err
 		return 0, false, nil
 	}
 	if err != nil {
-		return 0, false, fmt.Errorf("knowledge: the mark of a change: %w", err)
+		return 0, false, fmt.Errorf("knowledge: read change mark: %w", err)
 	}
 	dropped, err := b.Dropped(q, seq)
 	return mark, !dropped, err
@@ -84,7 +84,7 @@ func (b *Base) Mark(q store.Querier, seq int64) (mark int64, known bool, err err
 func (b *Base) Dropped(q store.Querier, after int64) (dropped bool, err error) {
 	err = q.QueryRow(`SELECT coalesce((SELECT min(seq) FROM doc_changes), (SELECT seq + 1 FROM sqlite_sequence WHERE name = 'doc_changes'), 0) > ? + 1`, after).Scan(&dropped)
 	if err != nil {
-		return false, fmt.Errorf("knowledge: dropped changes: %w", err)
+		return false, fmt.Errorf("knowledge: check dropped changes: %w", err)
 	}
 	return dropped, nil
 }
@@ -93,7 +93,7 @@ func (b *Base) Dropped(q store.Querier, after int64) (dropped bool, err error) {
 func (b *Base) Done(q store.Querier, name string) (seq int64, err error) {
 	err = q.QueryRow(`SELECT coalesce((SELECT seq FROM derived WHERE name = ?), 0)`, name).Scan(&seq)
 	if err != nil {
-		return 0, fmt.Errorf("knowledge: how far %s is: %w", name, err)
+		return 0, fmt.Errorf("knowledge: read position of %s: %w", name, err)
 	}
 	return seq, nil
 }
@@ -101,7 +101,7 @@ func (b *Base) Done(q store.Querier, name string) (seq int64, err error) {
 // NotDerivedTx unregisters a consumer that DoneTx registered.
 func (b *Base) NotDerivedTx(tx *store.Tx, name string) error {
 	if _, err := tx.Exec(`DELETE FROM derived WHERE name = ?`, name); err != nil {
-		return fmt.Errorf("knowledge: %s is no longer derived: %w", name, err)
+		return fmt.Errorf("knowledge: unregister %s: %w", name, err)
 	}
 	return nil
 }

@@ -208,7 +208,7 @@ func (g *gathering) neighbours() error {
 	slices.SortFunc(list, func(a, b stretch) int { return strings.Compare(a.Group, b.Group) })
 	raw, err := json.Marshal(list)
 	if err != nil {
-		return fmt.Errorf("knowledge: neighbours: %w", err)
+		return fmt.Errorf("knowledge: read neighboring rows: %w", err)
 	}
 	return g.read(`SELECT `+rowColumns+` FROM json_each(?) v CROSS JOIN docs d ON d.grp = v.value ->> 'g' AND d.grp <> '' AND d.pos BETWEEN v.value ->> 'a' AND v.value ->> 'z'
 		WHERE `+g.where.sql, append([]any{string(raw)}, g.where.args...), nil)
@@ -220,7 +220,7 @@ const rowColumns = `d.n, d.kind, d.ref, d.title, d.text, d.at, d.provenance, d.r
 func (g *gathering) read(stmt string, args []any, each func(*row)) (err error) {
 	rows, err := g.q.Query(stmt, args...)
 	if err != nil {
-		return fmt.Errorf("knowledge: read what was found: %w", err)
+		return fmt.Errorf("knowledge: read matching rows: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
@@ -228,7 +228,7 @@ func (g *gathering) read(stmt string, args []any, each func(*row)) (err error) {
 		var at int64
 		d := &r.doc
 		if err := rows.Scan(&r.n, &d.Kind, &d.Ref, &d.Title, &d.Text, &at, &d.Provenance, &d.Realm, &d.Group, &d.Pos, &d.Speaker, &d.Source); err != nil {
-			return fmt.Errorf("knowledge: read what was found: %w", err)
+			return fmt.Errorf("knowledge: read matching rows: %w", err)
 		}
 		if g.rows[r.n] != nil {
 			continue

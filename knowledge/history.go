@@ -29,7 +29,7 @@ func outdated(q store.Querier, k *question, rows []*row, form float64) (map[*row
 	}
 	list, err := query(q, `SELECT `+factColumns+` FROM facts WHERE event <> '' AND retired_at > 0 AND event IN (?`+strings.Repeat(", ?", len(events)-1)+`)`, events...)
 	if err != nil {
-		return nil, fmt.Errorf("knowledge: what is no longer so: %w", err)
+		return nil, fmt.Errorf("knowledge: read outdated facts: %w", err)
 	}
 	told := map[string]*row{} // by event, as if its rows were one
 	for _, f := range list {
@@ -79,7 +79,7 @@ func (b *Base) replaced(q store.Querier, hits []Hit) error {
 	}
 	list, err := query(q, `SELECT `+factColumns+` FROM facts WHERE retired_by <> '' AND retired_by IN (?`+strings.Repeat(", ?", len(ids)-1)+`) ORDER BY retired_at DESC, n DESC`, ids...)
 	if err != nil {
-		return fmt.Errorf("knowledge: what was replaced: %w", err)
+		return fmt.Errorf("knowledge: read replaced facts: %w", err)
 	}
 	for _, f := range list {
 		h := &hits[at[f.RetiredBy]]
@@ -226,14 +226,14 @@ type outlived struct {
 func outlivedBy(q store.Querier, stmt string, args ...any) (out []outlived, err error) {
 	rows, err := q.Query(stmt, args...)
 	if err != nil {
-		return nil, fmt.Errorf("knowledge: what was replaced: %w", err)
+		return nil, fmt.Errorf("knowledge: read replaced facts: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		var v outlived
 		var at int64
 		if err := rows.Scan(&v.words, &at); err != nil {
-			return nil, fmt.Errorf("knowledge: what was replaced: %w", err)
+			return nil, fmt.Errorf("knowledge: read replaced facts: %w", err)
 		}
 		v.words, v.until = " "+strings.Join(phrase.Split(v.words), " ")+" ", store.Time(at)
 		out = append(out, v)

@@ -12,7 +12,7 @@ func (b *Base) Older(q store.Querier, id string) (out []Fact, err error) {
 	for queue := []string{id}; len(queue) > 0 && len(out) < 1000; queue = queue[1:] {
 		old, err := query(q, `SELECT `+factColumns+` FROM facts WHERE retired_by = ? ORDER BY n DESC`, queue[0])
 		if err != nil {
-			return nil, fmt.Errorf("knowledge: history: %w", err)
+			return nil, fmt.Errorf("knowledge: read history: %w", err)
 		}
 		for _, f := range old {
 			queue = append(queue, f.ID)
@@ -63,7 +63,7 @@ func (b *Base) Size(q store.Querier, derived string) (facts, rows, behind int, e
 	err = q.QueryRow(`SELECT (SELECT count(*) FROM facts WHERE retired_at = 0), (SELECT count(*) FROM docs),
 		(SELECT count(*) FROM doc_changes WHERE seq > coalesce((SELECT seq FROM derived WHERE name = ?), 0))`, derived).Scan(&facts, &rows, &behind)
 	if err != nil {
-		return 0, 0, 0, fmt.Errorf("knowledge: size: %w", err)
+		return 0, 0, 0, fmt.Errorf("knowledge: count rows: %w", err)
 	}
 	return facts, rows, behind, nil
 }
@@ -71,7 +71,7 @@ func (b *Base) Size(q store.Querier, derived string) (facts, rows, behind int, e
 func docs(q store.Querier, stmt string, args ...any) ([]Doc, error) {
 	list, err := changes(q, stmt, args...)
 	if err != nil {
-		return nil, fmt.Errorf("knowledge: rows: %w", err)
+		return nil, fmt.Errorf("knowledge: read rows: %w", err)
 	}
 	out := make([]Doc, 0, len(list))
 	for _, c := range list {

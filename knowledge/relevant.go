@@ -56,7 +56,7 @@ func (b *Base) Relevant(q store.Querier, realm, text string, limit int) ([]Fact,
 	}
 	list, err := b.scored(q, realm, terms)
 	if err != nil {
-		return nil, fmt.Errorf("knowledge: relevant: %w", err)
+		return nil, fmt.Errorf("knowledge: find relevant facts: %w", err)
 	}
 	var out []Fact
 	for _, h := range list {

@@ -21,7 +21,7 @@ func (b *Base) EachFact(q store.Querier, fn func(Fact) error) error {
 	for after := int64(0); ; {
 		list, last, err := factsAfter(q, after, page)
 		if err != nil {
-			return fmt.Errorf("knowledge: facts: %w", err)
+			return fmt.Errorf("knowledge: read facts: %w", err)
 		}
 		for _, f := range list {
 			if f.Provenance.Tainted() {

@@ -286,7 +286,7 @@ func whence(q store.Querier, hits []Hit) (err error) {
 	for i := range hits {
 		if h := &hits[i]; h.Provenance.Tainted() {
 			if h.Origins, err = origins.Of(q, origins.Row, h.Ref); err != nil {
-				return fmt.Errorf("knowledge: from where it came: %w", err)
+				return fmt.Errorf("knowledge: read origins: %w", err)
 			}
 		}
 	}

@@ -57,7 +57,7 @@ func (s *Scan) Words(q store.Querier, w WordQuery) (WordAnswer, error) {
 	}
 	rows, langs, err := s.read(q, w)
 	if err != nil {
-		return WordAnswer{}, fmt.Errorf("knowledge: look through rows: %w", err)
+		return WordAnswer{}, fmt.Errorf("knowledge: scan rows: %w", err)
 	}
 	out := WordAnswer{Rows: len(rows)}
 	words := terms.Query(w.Text, langs, 64)

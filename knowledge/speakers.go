@@ -46,7 +46,7 @@ func (g *gathering) speakers() error {
 	}
 	raw, err := json.Marshal([]any{names, parts})
 	if err != nil {
-		return fmt.Errorf("knowledge: who said something: %w", err)
+		return fmt.Errorf("knowledge: read speakers: %w", err)
 	}
 	// The result must not reveal speakers of rows outside the scope, so each part of the scope is
 	// queried separately, by an index lookup.
@@ -54,14 +54,14 @@ func (g *gathering) speakers() error {
 			AND d.speaker >= n.value ->> 'a' COLLATE NOCASE AND d.speaker < n.value ->> 'z' COLLATE NOCASE ORDER BY d.speaker COLLATE NOCASE LIMIT 1))
 		FROM json_each(?1, '$[0]') n CROSS JOIN json_each(?1, '$[1]') s GROUP BY n.key ORDER BY n.key`, string(raw))
 	if err != nil {
-		return fmt.Errorf("knowledge: who said something: %w", err)
+		return fmt.Errorf("knowledge: read speakers: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var i int
 		var speaker *string
 		if err := rows.Scan(&i, &speaker); err != nil {
-			return fmt.Errorf("knowledge: who said something: %w", err)
+			return fmt.Errorf("knowledge: read speakers: %w", err)
 		}
 		if speaker == nil {
 			continue

@@ -123,7 +123,7 @@ func claimsOf(q store.Querier, realm, where string, args ...any) ([]claim, error
 	rows, err := q.Query(`SELECT c.fact, c.n, c.subject, c.attr, c.value, c.old, c.flags, c.text FROM claims c JOIN facts f ON f.id = c.fact
 		WHERE f.retired_at = 0 AND f.realm = ? AND `+where+` ORDER BY f.n, c.n LIMIT 500`, append([]any{realm}, args...)...)
 	if err != nil {
-		return nil, fmt.Errorf("knowledge: claims: %w", err)
+		return nil, fmt.Errorf("knowledge: read claims: %w", err)
 	}
 	defer rows.Close()
 	var out []claim
@@ -131,7 +131,7 @@ func claimsOf(q store.Querier, realm, where string, args ...any) ([]claim, error
 		var c claim
 		var flags int
 		if err := rows.Scan(&c.fact, &c.n, &c.Subject.Key, &c.Attr, &c.Value, &c.Old, &flags, &c.Text); err != nil {
-			return nil, fmt.Errorf("knowledge: claims: %w", err)
+			return nil, fmt.Errorf("knowledge: read claims: %w", err)
 		}
 		on := func(flag int) bool { return flags&flag != 0 }
 		c.One, c.More, c.Now, c.Sure, c.Ended, c.Past = on(flagOne), on(flagMore), on(flagNow), on(flagSure), on(flagEnded), on(flagPast)
@@ -144,7 +144,7 @@ func claimsOf(q store.Querier, realm, where string, args ...any) ([]claim, error
 func allClaims(q store.Querier, id string) ([]claim, error) {
 	rows, err := q.Query(`SELECT fact, n, subject, attr, flags, text FROM claims WHERE fact = ? ORDER BY n`, id)
 	if err != nil {
-		return nil, fmt.Errorf("knowledge: claims: %w", err)
+		return nil, fmt.Errorf("knowledge: read claims: %w", err)
 	}
 	defer rows.Close()
 	var out []claim
@@ -152,7 +152,7 @@ func allClaims(q store.Querier, id string) ([]claim, error) {
 		var c claim
 		var flags int
 		if err := rows.Scan(&c.fact, &c.n, &c.Subject.Key, &c.Attr, &flags, &c.Text); err != nil {
-			return nil, fmt.Errorf("knowledge: claims: %w", err)
+			return nil, fmt.Errorf("knowledge: read claims: %w", err)
 		}
 		c.More = flags&flagMore != 0
 		out = append(out, c)
@@ -219,14 +219,14 @@ func callings(q store.Querier, realm string, clean bool) (called, error) {
 		WHERE c.attr = 'called' AND c.flags & ? = 0 AND f.retired_at = 0 AND f.realm = ? AND (NOT ? OR f.provenance IN ('owner', 'hob', 'tool')) LIMIT 2000`,
 		flagEnded|flagPast, realm, clean)
 	if err != nil {
-		return nil, fmt.Errorf("knowledge: names: %w", err)
+		return nil, fmt.Errorf("knowledge: read names: %w", err)
 	}
 	defer rows.Close()
 	out := called{}
 	for rows.Next() {
 		var role, name string
 		if err := rows.Scan(&role, &name); err != nil {
-			return nil, fmt.Errorf("knowledge: names: %w", err)
+			return nil, fmt.Errorf("knowledge: read names: %w", err)
 		}
 		if role != say.Owner && name != "" {
 			out.add(role, name)

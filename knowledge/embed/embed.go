@@ -129,7 +129,7 @@ func (v *Vectors) file(ctx context.Context) (*file, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.closed {
-		return nil, errors.New("embed: the vectors are closed")
+		return nil, errors.New("embed: vectors are closed")
 	}
 	if v.db != nil {
 		return v.db, nil

@@ -47,7 +47,7 @@ func openFile(ctx context.Context, path string) (_ *file, err error) {
 	}
 	made, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("embed: the vectors cannot be opened: %w; check the permissions and free space of the folder", err)
+		return nil, fmt.Errorf("embed: open the vector file: %w; check the permissions and free space of the folder", err)
 	}
 	if err := made.Close(); err != nil {
 		return nil, fmt.Errorf("embed: %w", err)

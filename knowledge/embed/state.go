@@ -81,7 +81,7 @@ type held struct {
 func lookUp(ctx context.Context, q queryer, list string) (out map[int64]held, err error) {
 	rows, err := q.QueryContext(ctx, `SELECT v.n, v.hash, v.v IS NULL, p.realm, p.kind FROM vectors v JOIN places p ON p.id = v.place WHERE v.n IN (`+list+`)`)
 	if err != nil {
-		return nil, fmt.Errorf("embed: look up: %w", err)
+		return nil, fmt.Errorf("embed: read stored rows: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	out = map[int64]held{}
@@ -89,7 +89,7 @@ func lookUp(ctx context.Context, q queryer, list string) (out map[int64]held, er
 		var n int64
 		var h held
 		if err := rows.Scan(&n, &h.hash, &h.refused, &h.at.realm, &h.at.kind); err != nil {
-			return nil, fmt.Errorf("embed: look up: %w", err)
+			return nil, fmt.Errorf("embed: read stored rows: %w", err)
 		}
 		out[n] = h
 	}

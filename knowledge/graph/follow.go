@@ -70,7 +70,7 @@ func (g *Graph) Follow(ctx context.Context, b Base) (more bool, err error) {
 	q := g.o.Store.Reader(ctx)
 	var seq int64
 	if err := q.QueryRow(`SELECT seq FROM graph_state`).Scan(&seq); err != nil {
-		return false, fmt.Errorf("graph: state: %w", err)
+		return false, fmt.Errorf("graph: save position: %w", err)
 	}
 	list, err := b.Changes(q, seq, g.o.Follow)
 	if err != nil {
@@ -113,7 +113,7 @@ func (g *Graph) changesTx(tx *store.Tx, b Base, list []knowledge.Change, seq int
 		return err
 	}
 	if _, err := tx.Exec(`UPDATE graph_state SET seq = ?`, seq); err != nil {
-		return fmt.Errorf("graph: state: %w", err)
+		return fmt.Errorf("graph: save position: %w", err)
 	}
 	return b.DoneTx(tx, Name, seq)
 }

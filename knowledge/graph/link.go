@@ -187,7 +187,7 @@ func (m *making) make(name, kind string) (string, error) {
 func (g *Graph) KeepTx(tx *store.Tx, realm, source string, keep []string) error {
 	ids, err := strs(tx.Query(`SELECT id FROM relations WHERE realm = ? AND source = ? AND doc = 0`, realm, source))
 	if err != nil {
-		return fmt.Errorf("graph: keep: %w", err)
+		return fmt.Errorf("graph: remove links of source: %w", err)
 	}
 	stay := map[string]bool{}
 	for _, id := range keep {
@@ -198,13 +198,13 @@ func (g *Graph) KeepTx(tx *store.Tx, realm, source string, keep []string) error 
 			continue
 		}
 		if _, err := tx.Exec(`DELETE FROM relations WHERE id = ?`, id); err != nil {
-			return fmt.Errorf("graph: keep: %w", err)
+			return fmt.Errorf("graph: remove links of source: %w", err)
 		}
 	}
 	_, err = tx.Exec(`DELETE FROM entities WHERE realm = ? AND source = ? AND by_hand = 1 AND id <> 'owner' AND NOT EXISTS (SELECT 1 FROM mentions WHERE entity = entities.id)
 		AND NOT EXISTS (SELECT 1 FROM relations WHERE from_id = entities.id OR to_id = entities.id)`, realm, source)
 	if err != nil {
-		return fmt.Errorf("graph: keep: %w", err)
+		return fmt.Errorf("graph: remove links of source: %w", err)
 	}
 	tx.AfterCommit(func() { g.forgetNames(); g.Wake() })
 	return nil

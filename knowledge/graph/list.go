@@ -43,7 +43,7 @@ func (g *Graph) Entities(q store.Querier, f Filter) ([]knowledge.Entity, error) 
 		AND (?4 = '%%' OR e.id = ?5 OR EXISTS (SELECT 1 FROM entity_aliases a WHERE a.entity IN (SELECT id FROM entities WHERE id = e.id OR merged_into = e.id) AND a.key LIKE ?4 ESCAPE '\'))
 		ORDER BY e.updated_at DESC, e.id LIMIT ?6`, f.Kind, f.EveryRealm, f.Realm, like, strings.TrimSpace(f.Text), min(f.Limit, 10_000)))
 	if err != nil {
-		return nil, fmt.Errorf("graph: list: %w", err)
+		return nil, fmt.Errorf("graph: list entities: %w", err)
 	}
 	return g.entities(q, ids)
 }
@@ -87,13 +87,13 @@ func (g *Graph) entities(q store.Querier, ids []string) ([]knowledge.Entity, err
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("graph: entity: %w", err)
+			return nil, fmt.Errorf("graph: read entity: %w", err)
 		}
 		e.CreatedAt, e.UpdatedAt = store.Time(created), store.Time(updated)
 		e.Aliases, err = strs(q.Query(`SELECT DISTINCT a.text FROM entity_aliases a WHERE a.entity IN (SELECT id FROM entities WHERE id = ?1 OR merged_into = ?1) AND a.kind <> 'first' AND a.text <> ?2
 			ORDER BY a.text LIMIT 50`, id, e.Name))
 		if err != nil {
-			return nil, fmt.Errorf("graph: names: %w", err)
+			return nil, fmt.Errorf("graph: read names: %w", err)
 		}
 		out = append(out, e)
 	}
@@ -109,7 +109,7 @@ func (g *Graph) Neighbours(q store.Querier, id string) ([]Neighbour, error) {
 	p := placeholders(len(all))
 	list, err := relations(q.Query(`SELECT `+relationColumns+` FROM relations r WHERE r.from_id IN (`+p+`) OR r.to_id IN (`+p+`) ORDER BY r.over, r.created_at DESC, r.id LIMIT 1000`, append(anys(all), anys(all)...)...))
 	if err != nil {
-		return nil, fmt.Errorf("graph: relations: %w", err)
+		return nil, fmt.Errorf("graph: read relations: %w", err)
 	}
 	var out []Neighbour
 	for _, r := range list {

@@ -54,7 +54,7 @@ func (m *making) clear() error {
 func (m *making) each(f func(string), stmt string, args ...any) error {
 	list, err := strs(m.tx.Query(stmt, args...))
 	if err != nil {
-		return fmt.Errorf("graph: names: %w", err)
+		return fmt.Errorf("graph: read names: %w", err)
 	}
 	for _, s := range list {
 		f(s)
@@ -150,7 +150,7 @@ func (m *making) create(name, kind string) (string, error) {
 func (m *making) alias(id, key, text, kind string) error {
 	var there int
 	if err := m.tx.QueryRow(`SELECT count(*) FROM entity_aliases WHERE entity = ? AND key = ?`, id, key).Scan(&there); err != nil {
-		return fmt.Errorf("graph: alias: %w", err)
+		return fmt.Errorf("graph: save alias: %w", err)
 	}
 	fresh := there == 0 && kind == byName
 	if fresh {
@@ -169,7 +169,7 @@ func (m *making) owner() (string, error) {
 func ownerTx(tx *store.Tx, at time.Time) error {
 	_, err := tx.Exec(`INSERT OR IGNORE INTO entities (id, name, kind, realm, provenance, by_hand, created_at, updated_at) VALUES ('owner', 'you', 'person', '', 'hob', 1, ?1, ?1)`, millis(at))
 	if err != nil {
-		return fmt.Errorf("graph: owner: %w", err)
+		return fmt.Errorf("graph: create owner entity: %w", err)
 	}
 	return nil
 }

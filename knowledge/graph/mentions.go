@@ -61,19 +61,19 @@ func (g *Graph) known(q store.Querier) (names, error) {
 	}
 	rows, err := q.Query(`SELECT a.key, e.realm, e.id FROM entity_aliases a JOIN entities e ON e.id = a.entity WHERE a.kind IN ('name', 'role', 'called') AND length(a.key) > 2 AND e.id <> 'owner' LIMIT 50000`)
 	if err != nil {
-		return nil, fmt.Errorf("graph: names: %w", err)
+		return nil, fmt.Errorf("graph: read names: %w", err)
 	}
 	defer rows.Close()
 	n = names{}
 	for rows.Next() {
 		var key, realm, id string
 		if err := rows.Scan(&key, &realm, &id); err != nil {
-			return nil, fmt.Errorf("graph: names: %w", err)
+			return nil, fmt.Errorf("graph: read names: %w", err)
 		}
 		n.add(key, realm, id)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("graph: names: %w", err)
+		return nil, fmt.Errorf("graph: read names: %w", err)
 	}
 	g.mu.Lock()
 	g.names = n
@@ -95,7 +95,7 @@ func (g *Graph) learn(key, realm, id string) {
 func (g *Graph) back(ctx context.Context, b Base) (more bool, err error) {
 	fresh, err := strs(g.o.Store.Reader(ctx).Query(`SELECT DISTINCT text FROM entity_aliases WHERE fresh = 1 LIMIT ?`, atOnce))
 	if err != nil {
-		return false, fmt.Errorf("graph: names: %w", err)
+		return false, fmt.Errorf("graph: read names: %w", err)
 	}
 	for _, name := range fresh {
 		hits, err := b.Search(g.o.Store.Reader(ctx), name, knowledge.SearchOptions{Limit: 200, All: true, EveryRealm: true})
@@ -120,7 +120,7 @@ func (g *Graph) backTx(tx *store.Tx, name string, hits []knowledge.Hit) error {
 		}
 	}
 	if _, err := tx.Exec(`UPDATE entity_aliases SET fresh = 0 WHERE fresh = 1 AND text = ?`, name); err != nil {
-		return fmt.Errorf("graph: names: %w", err)
+		return fmt.Errorf("graph: read names: %w", err)
 	}
 	return nil
 }

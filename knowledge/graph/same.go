@@ -22,7 +22,7 @@ func namesakes(q store.Querier, realm, key string, kinds ...string) (out []strin
 		JOIN entities e ON e.id = a.entity LEFT JOIN docs d ON d.n = a.doc WHERE a.key = ? AND e.realm = ? AND a.kind IN (`+placeholders(len(kinds))+`)
 		GROUP BY e.id ORDER BY clean DESC, e.created_at, min(a.doc), e.id LIMIT 20`, append([]any{key, realm}, anys(kinds)...)...)
 	if err != nil {
-		return nil, fmt.Errorf("graph: find: %w", err)
+		return nil, fmt.Errorf("graph: find entity: %w", err)
 	}
 	defer rows.Close()
 	var roots []string
@@ -31,7 +31,7 @@ func namesakes(q store.Querier, realm, key string, kinds ...string) (out []strin
 		var id, root string
 		var clean bool
 		if err := rows.Scan(&id, &root, &clean); err != nil {
-			return nil, fmt.Errorf("graph: find: %w", err)
+			return nil, fmt.Errorf("graph: find entity: %w", err)
 		}
 		best = best || clean
 		if clean == best && !slices.Contains(roots, root) {
@@ -82,15 +82,15 @@ func (g *Graph) regroupTx(tx *store.Tx) error {
 	}
 	into := groups(list)
 	if _, err := tx.Exec(`UPDATE entities SET merged_into = '' WHERE merged_into <> ''`); err != nil {
-		return fmt.Errorf("graph: regroup: %w", err)
+		return fmt.Errorf("graph: merge entities: %w", err)
 	}
 	for from, to := range into {
 		if _, err := tx.Exec(`UPDATE entities SET merged_into = ? WHERE id = ?`, to, from); err != nil {
-			return fmt.Errorf("graph: regroup: %w", err)
+			return fmt.Errorf("graph: merge entities: %w", err)
 		}
 	}
 	if _, err := tx.Exec(`UPDATE graph_state SET regroup = 0`); err != nil {
-		return fmt.Errorf("graph: regroup: %w", err)
+		return fmt.Errorf("graph: merge entities: %w", err)
 	}
 	return nil
 }
@@ -103,13 +103,13 @@ func signs(q store.Querier) (out []sign, err error) {
 		FROM entity_aliases a JOIN entities e ON e.id = a.entity LEFT JOIN docs d ON d.n = a.doc
 		WHERE a.kind IN (?, ?, ?, ?) AND e.id <> 'owner' GROUP BY a.entity, a.kind, a.key ORDER BY named DESC, e.created_at, (SELECT min(b.doc) FROM entity_aliases b WHERE b.entity = e.id), e.id`, byName, byMail, byPhone, byRole, byCall)
 	if err != nil {
-		return nil, fmt.Errorf("graph: regroup: %w", err)
+		return nil, fmt.Errorf("graph: merge entities: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var s sign
 		if err := rows.Scan(&s.entity, &s.kind, &s.key, &s.realm, &s.clean, &s.outside, &s.named); err != nil {
-			return nil, fmt.Errorf("graph: regroup: %w", err)
+			return nil, fmt.Errorf("graph: merge entities: %w", err)
 		}
 		out = append(out, s)
 	}

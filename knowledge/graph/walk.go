@@ -34,14 +34,14 @@ func (g *Graph) Named(q store.Querier, realms []string, text string) ([]knowledg
 	rows, err := q.Query(`SELECT DISTINCT CASE WHEN e.merged_into <> '' THEN e.merged_into ELSE e.id END, a.key, a.kind FROM entity_aliases a JOIN entities e ON e.id = a.entity
 		WHERE a.key IN (`+placeholders(len(keys))+`) AND e.realm IN (`+placeholders(len(realms))+`) AND e.id <> 'owner' LIMIT 200`, args...)
 	if err != nil {
-		return nil, fmt.Errorf("graph: names: %w", err)
+		return nil, fmt.Errorf("graph: read names: %w", err)
 	}
 	defer rows.Close()
 	byKey := map[string][]string{}
 	for rows.Next() {
 		var id, key, kind string
 		if err := rows.Scan(&id, &key, &kind); err != nil {
-			return nil, fmt.Errorf("graph: names: %w", err)
+			return nil, fmt.Errorf("graph: read names: %w", err)
 		}
 		if kind == byRole && !strings.HasPrefix(key, "my ") {
 			continue
@@ -51,7 +51,7 @@ func (g *Graph) Named(q store.Querier, realms []string, text string) ([]knowledg
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("graph: names: %w", err)
+		return nil, fmt.Errorf("graph: read names: %w", err)
 	}
 	var ids []string
 	slices.SortStableFunc(keys, func(a, b string) int { return len(b) - len(a) })
@@ -104,14 +104,14 @@ func members(q store.Querier, ids []string) ([]string, error) {
 	p := placeholders(len(ids))
 	rows, err := q.Query(`SELECT id FROM entities WHERE id IN (`+p+`) UNION SELECT id FROM entities WHERE merged_into IN (`+p+`)`, append(anys(ids), anys(ids)...)...)
 	if err != nil {
-		return nil, fmt.Errorf("graph: members: %w", err)
+		return nil, fmt.Errorf("graph: read merged entities: %w", err)
 	}
 	defer rows.Close()
 	var out []string
 	for rows.Next() {
 		var id string
 		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("graph: members: %w", err)
+			return nil, fmt.Errorf("graph: read merged entities: %w", err)
 		}
 		out = append(out, id)
 	}
@@ -164,13 +164,13 @@ func (g *Graph) rowsOf(q store.Querier, realms []string, id string, limit int, f
 	rows, err := q.Query(`SELECT m.doc FROM mentions m JOIN docs d ON d.n = m.doc WHERE m.entity = ? AND d.kind <> 'retired' AND d.realm IN (`+placeholders(len(realms))+`)
 		ORDER BY m.doc DESC LIMIT ?`, append(append([]any{id}, anys(realms)...), limit)...)
 	if err != nil {
-		return fmt.Errorf("graph: mentions: %w", err)
+		return fmt.Errorf("graph: read mentions: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var n int64
 		if err := rows.Scan(&n); err != nil {
-			return fmt.Errorf("graph: mentions: %w", err)
+			return fmt.Errorf("graph: read mentions: %w", err)
 		}
 		f(n)
 	}
@@ -185,7 +185,7 @@ func (g *Graph) next(q store.Querier, realms, ids []string, seen map[string]bool
 				SELECT to_id AS id, realm FROM relations WHERE from_id = ? AND over = 0 UNION SELECT from_id, realm FROM relations WHERE to_id = ? AND over = 0) r
 			JOIN entities e ON e.id = r.id WHERE r.realm IN (`+placeholders(len(realms))+`) LIMIT ?`, append(append([]any{id, id}, anys(realms)...), maxFan)...)
 		if err != nil {
-			return nil, fmt.Errorf("graph: relations: %w", err)
+			return nil, fmt.Errorf("graph: read relations: %w", err)
 		}
 		err = func() error {
 			defer rows.Close()
@@ -202,7 +202,7 @@ func (g *Graph) next(q store.Querier, realms, ids []string, seen map[string]bool
 			return rows.Err()
 		}()
 		if err != nil {
-			return nil, fmt.Errorf("graph: relations: %w", err)
+			return nil, fmt.Errorf("graph: read relations: %w", err)
 		}
 	}
 	return out[:min(len(out), 2*maxFan)], nil

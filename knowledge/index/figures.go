@@ -40,7 +40,7 @@ func (x *Index) figures(r reader, seq int64) (*figures, error) {
 	f := &figures{seq: seq, fields: map[string]fieldFigures{}}
 	names, err := r.Fields()
 	if err != nil {
-		return nil, fmt.Errorf("index: fields: %w", err)
+		return nil, fmt.Errorf("index: read fields: %w", err)
 	}
 	for _, name := range names {
 		if name == idField || name == languages {
@@ -86,14 +86,14 @@ func countOf(r reader, field, term string) (int, error) {
 func readLanguages(r reader) ([]language, error) {
 	d, err := r.FieldDict(languages)
 	if err != nil {
-		return nil, fmt.Errorf("index: languages: %w", err)
+		return nil, fmt.Errorf("index: read languages: %w", err)
 	}
 	defer func() { _ = d.Close() }()
 	var out []language
 	for {
 		e, err := d.Next()
 		if err != nil {
-			return nil, fmt.Errorf("index: languages: %w", err)
+			return nil, fmt.Errorf("index: read languages: %w", err)
 		}
 		if e == nil {
 			break

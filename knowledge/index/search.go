@@ -212,7 +212,7 @@ func (s *search) best() ([]knowledge.WordMatch, error) {
 		}
 		row, err := number(ext)
 		if err != nil {
-			return nil, fmt.Errorf("index: %w: a row is called %q", ErrDamaged, ext)
+			return nil, fmt.Errorf("index: %w: invalid row id %q", ErrDamaged, ext)
 		}
 		if _, newer := s.fresh[row]; !newer {
 			out = append(out, knowledge.WordMatch{N: row, Score: c.score, Has: c.has})

@@ -31,7 +31,7 @@ func NewMarkdown(w io.Writer, key []byte, at time.Time, zone *time.Location) (Wr
 	m := &markdown{s: newSealer(w, key), zone: zone}
 	err := m.comment(head{Hob: "memory", Version: Version, At: at.UTC()})
 	if err == nil {
-		_, err = fmt.Fprintf(m.s, "# What Hob remembers\n\nAs of %s. Lines that begin with `%s` are for Hob, which can take this file in again.\n\n", at.In(zone).Format("2 January 2006, 15:04 MST"), "&lt;!-- hob:")
+		_, err = fmt.Fprintf(m.s, "# What Hob remembers\n\nAs of %s. Lines that begin with `%s` are data for importing this file into Hob.\n\n", at.In(zone).Format("2 January 2006, 15:04 MST"), "&lt;!-- hob:")
 	}
 	return m, err
 }

@@ -137,7 +137,7 @@ func (s *Source) archive() error {
 	s.Size = 0
 	for _, f := range s.entries {
 		if f.UncompressedSize64 > maxArchive {
-			return fmt.Errorf("port: %s unpacks to more than 16 GB", f.Name)
+			return fmt.Errorf("port: %s is larger than 16 GB when unpacked", f.Name)
 		}
 		s.Size += int64(f.UncompressedSize64) //nolint:gosec // bounded above
 	}

@@ -57,7 +57,7 @@ func elements(r io.Reader, fn func(n int, raw json.RawMessage) error) error {
 	}
 	b.left = maxRecord
 	if _, err := d.Token(); err != nil {
-		return fmt.Errorf("port: the file is cut off: %w", err)
+		return fmt.Errorf("port: the file is truncated: %w", err)
 	}
 	return nil
 }

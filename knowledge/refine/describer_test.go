@@ -52,7 +52,7 @@ func TestDescribe(t *testing.T) {
 		{"blind", llm.Info{Provider: "p"}, png, nil, "A cat.", "no model with image input", true},
 		{"the built-in brain", llm.Info{Provider: "offline", Vision: true}, png, nil, "A cat.", "no model with image input", true},
 		{"an agent", llm.Info{Provider: "p", Vision: true, Acts: true}, png, nil, "A cat.", "no model with image input", true},
-		{"no picture", llm.Info{Provider: "p", Vision: true}, "BM", nil, "A cat.", "save it as", false},
+		{"no picture", llm.Info{Provider: "p", Vision: true}, "BM", nil, "A cat.", "convert the image", false},
 		{"too large", llm.Info{Provider: "p", Vision: true}, png + strings.Repeat("x", maxPicture), nil, "A cat.", "save it smaller", false},
 		{"the budget", llm.Info{Provider: "p", Vision: true}, png, &llm.Error{Kind: llm.Budget, Provider: "p", Message: "used up"}, "", "used up", true},
 		{"refused by the API", llm.Info{Provider: "p", Vision: true}, png, &llm.Error{Kind: llm.BadRequest, Provider: "p", Message: "bad image"}, "", "bad image", false},

@@ -86,7 +86,7 @@ func Checkpoint(ctx context.Context, path string) error {
 	defer db.Close()
 	var busy, log, done int
 	if err := db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &log, &done); err != nil {
-		return fmt.Errorf("store: write the log into %s: %w", path, classify(err))
+		return fmt.Errorf("store: checkpoint %s: %w", path, classify(err))
 	}
 	if busy != 0 {
 		return fmt.Errorf("store: the write-ahead log of %s is in use; try again later", path)

@@ -33,7 +33,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	dc, ok := opened.(driverConn)
 	if !ok {
-		return nil, fmt.Errorf("store: the SQLite driver's %T lacks a method", opened)
+		return nil, fmt.Errorf("store: SQLite driver connection %T lacks a required method", opened)
 	}
 	return &conn{driverConn: dc, kept: map[string]*statement{}}, nil
 }

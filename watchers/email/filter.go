@@ -64,11 +64,11 @@ func parse(raw json.RawMessage) (filter, error) {
 				out = append(out, v)
 			}
 			if len([]rune(v)) > maxValue || len(out) > maxValues {
-				return f, fmt.Errorf("email: %q may have %d entries of %d characters", name, maxValues, maxValue)
+				return f, fmt.Errorf("email: %q is too long: at most %d entries of %d characters", name, maxValues, maxValue)
 			}
 		}
 		if len(*l) > 0 && len(out) == 0 {
-			return f, fmt.Errorf("email: %q is empty; leave it out to admit every mail", name)
+			return f, fmt.Errorf("email: %q is empty; omit it to match every mail", name)
 		}
 		*l = out
 	}
