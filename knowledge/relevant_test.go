@@ -70,7 +70,7 @@ func TestAtMostFiveAreRelevant(t *testing.T) {
 	}
 }
 
-// What an agent with a realm of its own remembers is nobody else's.
+// The memory of an agent with its own realm is invisible to others.
 func TestRealms(t *testing.T) {
 	b, st := open(t)
 	keep := func(realm, text string) Remembered {
@@ -84,7 +84,7 @@ func TestRealms(t *testing.T) {
 	}
 	keep("work", "the door code of the office is 1234")
 	keep("", "the door code of the office is 9876")
-	keep("work", "the door code of the office is 5555") // corrects its own realm's only
+	keep("work", "the door code of the office is 5555") // corrects only its own realm
 	r := st.Reader(t.Context())
 	for realm, want := range map[string]string{"work": "the door code of the office is 5555", "": "the door code of the office is 9876", "home": ""} {
 		for name, ask := range map[string]func() ([]Fact, error){
@@ -106,10 +106,10 @@ func TestRealms(t *testing.T) {
 		return b.IndexTx(tx, Doc{Kind: "note", Ref: "n1", Text: "the office party", Provenance: provenance.Owner})
 	})
 	if hits, err := b.Search(r, "party", SearchOptions{Realm: "work"}); err != nil || len(hits) != 1 {
-		t.Errorf("a note is in every realm: %+v, %v", hits, err)
+		t.Errorf("search for a note found %+v, %v", hits, err)
 	}
 	if all, err := b.Search(r, "office door code", SearchOptions{Kinds: []string{KindFact}, Limit: 5, EveryRealm: true}); err != nil || len(all) != 2 {
-		t.Errorf("the owner sees %+v, %v", all, err)
+		t.Errorf("Facts = %+v, %v, want the facts of all realms", all, err)
 	}
 }
 

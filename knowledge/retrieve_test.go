@@ -12,7 +12,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// A small conversation over a year, asked as people ask.
+// A small conversation over a year, with typical questions.
 func TestRetrieve(t *testing.T) {
 	b, st := open(t)
 	say := func(group string, at time.Time, lines ...string) {
@@ -66,7 +66,7 @@ func TestRetrieve(t *testing.T) {
 	}
 }
 
-// What has punctuation in it is found as it stands, before what has the same parts.
+// A name with punctuation is found as a whole, before rows that contain only its parts.
 func TestNamesWithPunctuation(t *testing.T) {
 	b, st := open(t)
 	for i, s := range []string{
@@ -80,7 +80,7 @@ func TestNamesWithPunctuation(t *testing.T) {
 		"What is at 192.168.0.17?":            "the printer is at 192.168.0.17",
 		"what did I write to Ana@Example.com": "write to ana@example.com about the roof",
 		"is invoice-4711.pdf paid?":           "invoice-4711.pdf is paid",
-		"is invoice-4712.pdf there?":          "the invoice 4712.pdf has the number 4711", // its parts
+		"is invoice-4712.pdf there?":          "the invoice 4712.pdf has the number 4711", // matches its parts
 	} {
 		a, err := b.Retrieve(t.Context(), st.Reader(t.Context()), Request{Text: ask, Now: t0, Strict: true})
 		if err != nil || len(a.Hits) == 0 || a.Hits[0].Text != want {
@@ -89,7 +89,7 @@ func TestNamesWithPunctuation(t *testing.T) {
 	}
 }
 
-// What was so before is shown when it is asked for, in whatever words, and else not.
+// Outdated data is returned if the question asks for it, in any wording, and otherwise not.
 func TestAskedForBefore(t *testing.T) {
 	b, st := open(t)
 	for i, s := range []string{"my address is 5 Elm Road", "I live in Kaunas", "my address is 7 Oak Lane", "I moved to Vilnius"} {
@@ -125,7 +125,7 @@ func TestAskedForBefore(t *testing.T) {
 	}
 }
 
-// The same is said on many days: the one that is named comes first.
+// The same text occurs on many days: the named day comes first.
 func TestNamedTimes(t *testing.T) {
 	b, st := open(t)
 	now := time.Date(2026, 9, 1, 9, 0, 0, 0, time.UTC) // a Tuesday
@@ -149,7 +149,7 @@ func TestNamedTimes(t *testing.T) {
 		"Where did we walk the day after 3 May?":               "2026-05-04",
 		"Where did we walk the week before Christmas?":         "2025-12-20",
 		"Where did we walk last Christmas?":                    "2025-12-26",
-		"Where shall we walk next week?":                       "2026-08-31", // nothing is of then: the newest
+		"Where shall we walk next week?":                       "2026-08-31", // no row is from then: the newest
 		"Where shall we walk this Friday?":                     "2026-08-31",
 	} {
 		a, err := b.Retrieve(t.Context(), st.Reader(t.Context()), Request{Text: ask, Now: now})
@@ -159,7 +159,7 @@ func TestNamedTimes(t *testing.T) {
 	}
 }
 
-// Who speaks in one agent's memory changes nothing of what another's answers.
+// Speakers in one agent's memory do not influence the answers of another agent.
 func TestSpeakersOfARealm(t *testing.T) {
 	b, st := open(t)
 	turn := func(realm, ref, who, text string) {
@@ -191,8 +191,8 @@ func TestSpeakersOfARealm(t *testing.T) {
 	}
 }
 
-// A message in which a fact was told that is corrected since is no answer about
-// that; what it says besides is.
+// A message with a fact that was corrected later is not an answer about that fact, but is one about
+// its other statements.
 func TestMessagesOfCorrectedFacts(t *testing.T) {
 	b, st := open(t)
 	for i, m := range []struct {
@@ -238,7 +238,7 @@ func TestMessagesOfCorrectedFacts(t *testing.T) {
 	}
 }
 
-// What is not configured has the default that is documented.
+// Unset values have the documented defaults.
 func TestTuning(t *testing.T) {
 	if d := cmp.Diff(DefaultTuning(), Tuning{}.filled()); d != "" {
 		t.Error(d)

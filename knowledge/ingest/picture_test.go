@@ -13,7 +13,7 @@ import (
 
 const png = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
 
-// eye is a model that can see, when it is asked at the right time.
+// eye is a fake vision model that is sometimes unavailable.
 type eye struct {
 	away, bad bool
 	asked     int
@@ -68,7 +68,7 @@ func TestPictureIsTriedAgain(t *testing.T) {
 	}
 }
 
-// A picture that cannot be described is left until it changes, or somebody asks.
+// An image that cannot be described is skipped until it changes or the user asks for it.
 func TestPictureThatIsBad(t *testing.T) {
 	w := open(t)
 	see := &eye{bad: true}
