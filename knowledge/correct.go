@@ -114,7 +114,7 @@ func (w *weighing) weigh(s *say.Statement, covered map[string]int) error {
 			}
 		case say.Corrects(*s, c.Statement, w.now):
 			w.fault(c.fact, c.n)
-			if s.Attr == "switched" || s.Attr == "replaced" { // it takes over the attribute of the replaced claim
+			if s.Attr == "switched" || s.Attr == "replaced" { // it gets the attribute of the replaced claim
 				s.Attr, s.One = c.Attr, c.One
 			}
 		}
@@ -260,7 +260,7 @@ func (w *weighing) restTx(old Fact) error {
 // saidOn returns the creation time of an older fact, in the time zone of the new fact.
 func (w *weighing) saidOn(old Fact) time.Time { return old.CreatedAt.In(w.now.Location()) }
 
-// partTx stores one part of an older fact as a fact of its own. Relative times in it are resolved
+// partTx stores one part of an older fact as a separate fact. Relative times in it are resolved
 // against the creation time of the older fact.
 func (w *weighing) partTx(old Fact, text string) error {
 	list := say.Read(text, w.saidOn(old))

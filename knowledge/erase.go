@@ -36,7 +36,7 @@ var (
 
 // Forget is an erasure request. Exactly one of ID, Query and Source is set.
 type Forget struct {
-	// ID names one fact, note, task or other complete row.
+	// ID is the id of one fact, note, task or other complete row.
 	ID string `json:"id,omitempty"`
 	// Query erases the facts that contain it or all of its content words. The exact text is
 	// redacted in all other data, unless it is a single plain word.
@@ -90,9 +90,9 @@ func (g Going) Items() int {
 	return n
 }
 
-// Digest identifies exactly what is erased, so that an approval covers nothing else. Messages are
+// Digest identifies exactly what is erased, so that an approval covers only this plan. Messages are
 // identified by their events and conversations. Rows that the requesting turn and its approval add
-// are left out; otherwise the approval would never match.
+// are omitted; otherwise the approval would never match.
 func (g Going) Digest() string {
 	e := g.Erasure
 	var ids []string
@@ -200,8 +200,8 @@ func (b *Base) withOlder(q store.Querier, f Fact, g *Going) error {
 	return nil
 }
 
-// Length limits of a query. A shorter query matches too many places; a longer one is rejected
-// because the query is searched as one phrase.
+// Length limits of a query. A shorter query matches too many places. A longer one is rejected
+// because it must match as a phrase.
 const (
 	leastQuery = 3
 	mostQuery  = 1000

@@ -196,7 +196,7 @@ func (b *Base) factsFrom(q store.Querier, f Forget, source string, g *Going) err
 }
 
 // madeOf follows the origins. Facts and results derived from the source are erased too; other
-// derived rows are only listed. Calls of other agents are left alone.
+// derived rows are only listed. It skips calls of other agents.
 func (b *Base) madeOf(q store.Querier, f Forget, g *Going, is func(provenance.Origin) bool) error {
 	made, err := withOrigin(q, is)
 	if err != nil {

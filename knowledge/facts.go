@@ -159,7 +159,7 @@ func (b *Base) retireTx(tx *store.Tx, f *Fact, by string, at time.Time) error {
 }
 
 // TakeBackTx reverts RememberTx: it deletes the fact and restores the facts it retired. It returns
-// ErrNotFound if the fact is gone or has been corrected since.
+// ErrNotFound if the fact was deleted or corrected since.
 func (b *Base) TakeBackTx(tx *store.Tx, id string) error {
 	f, err := fact(tx, id)
 	if err != nil {

@@ -125,7 +125,7 @@ func (k *question) forget(event string) {
 // anchored returns the period next to the event that the anchor names.
 func (b *Base) anchored(q store.Querier, r Request, a anchor) (span, bool, error) {
 	r.Text, r.Limit, r.Meaning, r.History = a.event, 1, false, false
-	got, err := b.retrieve(context.Background(), q, r) // only the time of the hit is used; nobody reads its text
+	got, err := b.retrieve(context.Background(), q, r) // only the time of the hit is used, its text is discarded
 	if err != nil || len(got.Hits) == 0 {
 		return span{}, false, err
 	}

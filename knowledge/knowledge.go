@@ -39,7 +39,7 @@ var (
 // MaxFact is the maximum length of a fact in bytes.
 const MaxFact = 10_000
 
-// Fact is one fact that Hob was told or concluded.
+// Fact is a fact that the user stated or that Hob concluded.
 type Fact struct {
 	ID         string            `json:"id"`
 	Text       string            `json:"text"`
@@ -118,14 +118,14 @@ type Options struct {
 	// Events lists the events of a conversation, so that facts from it can be erased with it; nil:
 	// no events are known.
 	Events func(q store.Querier, session string) ([]string, error)
-	// Below lists the events of tasks that a turn delegated, which are erased with it; nil: there
-	// are none.
+	// Below lists the events of tasks that a turn delegated, which are erased with it; nil disables
+	// this.
 	Below func(q store.Querier, event string) ([]string, error)
 	// Calls lists the tool calls of events, whose results are erased with them; nil: no calls are
 	// known.
 	Calls func(q store.Querier, events []string) ([]string, error)
 	// Parts lists the documents (Doc.Group) of a source that is part of another source, such as a
-	// mail in a mailbox file; nil: there are none.
+	// mail in a mailbox file; nil disables this.
 	Parts func(q store.Querier, source string) ([]string, error)
 	// Home replaces "~" in the path of a source; "" leaves the path unchanged.
 	Home string

@@ -46,7 +46,7 @@ type Linker interface {
 	// LinkTx stores a relation and creates missing entities. ErrNobody, ErrAmbiguous and ErrSame
 	// report invalid input.
 	LinkTx(tx *store.Tx, l Link) (Linked, error)
-	// UnlinkTx deletes a relation and the entities created for it that nothing else mentions. It
-	// returns ErrNobody if the relation is gone.
+	// UnlinkTx deletes a relation, and the entities created for it that have no other mention. It
+	// returns ErrNobody if the relation does not exist.
 	UnlinkTx(tx *store.Tx, relation string, made []string) error
 }

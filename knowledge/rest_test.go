@@ -31,10 +31,10 @@ func TestWhatAFactSaysBesidesStays(t *testing.T) {
 	}{
 		{"another statement", "I live in Vilnius and work at Acme", "I moved to Kaunas", []string{"I moved to Kaunas", "I work at Acme"}},
 		{
-			"sentences that say no more than words", "I live in Vilnius. The spare fuse lies behind the meter, ask Tomas first. Water the balcony plants twice weekly.", "I moved to Kaunas",
+			"sentences without statements", "I live in Vilnius. The spare fuse lies behind the meter, ask Tomas first. Water the balcony plants twice weekly.", "I moved to Kaunas",
 			[]string{"I moved to Kaunas", "The spare fuse lies behind the meter, ask Tomas first. Water the balcony plants twice weekly"},
 		},
-		{"a question between", "Where is the ladder? I live in Vilnius, and the cellar smells of paint", "I moved to Kaunas", []string{"I moved to Kaunas", "Where is the ladder?", "the cellar smells of paint"}},
+		{"question in between", "Where is the ladder? I live in Vilnius, and the cellar smells of paint", "I moved to Kaunas", []string{"I moved to Kaunas", "Where is the ladder?", "the cellar smells of paint"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			b, st := open(t)

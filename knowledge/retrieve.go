@@ -28,7 +28,7 @@ type Request struct {
 	// Now and Zone resolve time words such as "last spring". Default: the current time, UTC.
 	Now  time.Time
 	Zone *time.Location
-	// Since and Until (exclusive) limit when a row was said or written.
+	// Since and Until (exclusive) limit the time of a row.
 	Since, Until time.Time
 	Speaker      string // only rows by this speaker
 	// Hops limits the distance in the graph: 0 is the default, a negative number disables the
@@ -99,7 +99,7 @@ func (b *Base) Retrieve(ctx context.Context, q store.Querier, r Request) (Answer
 	return a, nil
 }
 
-// spareRows is the number of extra rows to read, to replace those that the viewer may not read.
+// spareRows is the number of extra rows to read as a replacement for withheld rows.
 const spareRows = 10
 
 // readable returns at most limit rows that the viewer may read, and the number of withheld rows

@@ -32,14 +32,14 @@ func TestRetrieve(t *testing.T) {
 	say("july", time.Date(2026, 7, 15, 9, 0, 0, 0, time.UTC), "I only sleep and read these days.", "Rest well.")
 	now := time.Date(2026, 9, 1, 9, 0, 0, 0, time.UTC)
 	for _, tc := range []struct{ name, text, route, want string }{
-		{"the answer has no word of the question", "Where is the ladder?", RouteSingle, "Behind the shed."},
-		{"who is named said it", "What did Tom paint?", RouteSingle, "I painted the boat."},
+		{"answer without a word of the question", "Where is the ladder?", RouteSingle, "Behind the shed."},
+		{"named speaker", "What did Tom paint?", RouteSingle, "I painted the boat."},
 		{"a month", "What was painted in April?", RouteSingle, "I painted the fence green."},
 		{"a season", "What did somebody paint last summer?", RouteSingle, "I painted the boat."},
 		{"an irregular form", "Who swims in a lake?", RouteSingle, "We swam in the lake."},
-		{"a time told by what happened", "What did Ida do the week before her exam?", RouteMultiHop, "I only sleep and read these days."},
+		{"time relative to an event", "What did Ida do the week before her exam?", RouteMultiHop, "I only sleep and read these days."},
 		{"several", "Which things were painted?", RouteMulti, "I painted the boat."},
-		{"nothing asked", "and what is it with the", RouteNone, ""},
+		{"no content words", "and what is it with the", RouteNone, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			a, err := b.Retrieve(t.Context(), st.Reader(t.Context()), Request{Text: tc.text, Now: now})
@@ -214,13 +214,13 @@ func TestMessagesOfCorrectedFacts(t *testing.T) {
 		})
 	}
 	for _, tc := range []struct{ name, text, want string }{
-		{"about something else", "When does the plumber come?", "e1"},
-		{"about both", "Does the plumber know my address?", "e1"},
-		{"about what was corrected", "What is my address?", ""},
-		{"nothing else is said", "What is the wifi password?", ""},
-		{"nothing else is said, asked with more words", "What is the wifi password of the cabin by the lake?", ""},
-		{"by the day alone", "What was there on 9 March 2026?", "e1"},
-		{"by the day alone, nothing else is said", "What was there on 19 March 2026?", ""},
+		{"other statement", "When does the plumber come?", "e1"},
+		{"both statements", "Does the plumber know my address?", "e1"},
+		{"corrected statement", "What is my address?", ""},
+		{"message without other statements", "What is the wifi password?", ""},
+		{"message without other statements, longer question", "What is the wifi password of the cabin by the lake?", ""},
+		{"only the day", "What was there on 9 March 2026?", "e1"},
+		{"only the day, message without other statements", "What was there on 19 March 2026?", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			a, err := b.Retrieve(t.Context(), st.Reader(t.Context()), Request{Text: tc.text, Kinds: []string{KindTurn}, Now: t0.AddDate(0, 1, 0)})

@@ -83,8 +83,8 @@ func (k *question) drop(name string) {
 	}
 }
 
-// named adds rows about a speaker that nobody said ("Ana lives in Leipzig"). In those the name is
-// an ordinary word.
+// named adds rows about a speaker that have no speaker ("Ana lives in Leipzig"). In those the name
+// is an ordinary word.
 func (g *gathering) named(limit int) error {
 	if len(g.k.called) == 0 {
 		return nil

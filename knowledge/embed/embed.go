@@ -40,10 +40,9 @@ type Options struct {
 	Path     string
 	Store    *store.Store
 	Embedder llm.Embedder
-	// Model names the embedding model as "provider/model". A change of the model rebuilds all
-	// vectors.
+	// Model is the embedding model as "provider/model". A change of the model rebuilds all vectors.
 	Model string
-	// QueryPrefix and DocumentPrefix are put before the texts; see Prefixes.
+	// QueryPrefix and DocumentPrefix are prepended to the texts; see Prefixes.
 	QueryPrefix, DocumentPrefix string
 	// Chars is the maximum number of embedded characters of a text (default 6,000), Batch the
 	// number of texts per call (default 32).

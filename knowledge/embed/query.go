@@ -13,8 +13,8 @@ import (
 
 const (
 	keepQueries = 64 // vectors of recent queries
-	// After this many slow queries in a row the embedder is skipped for slowRest; a search by words
-	// alone is fast.
+	// After this many slow queries in a row the embedder is skipped for slowRest, because a search
+	// by words is fast.
 	slowInARow = 2
 	slowRest   = 30 * time.Second
 	longQuery  = 2000 // maximum length of a query in bytes

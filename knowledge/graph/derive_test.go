@@ -122,10 +122,10 @@ func TestASharedAddressJoins(t *testing.T) {
 			h.tx(func(tx *store.Tx) error { return h.b.TakeBackTx(tx, r.Fact.ID) })
 			h.follow()
 			if d := cmp.Diff(apart, h.around("Ana Silva")); d != "" {
-				t.Errorf("after the last one was taken back: %s", d)
+				t.Errorf("after the undo: %s", d)
 			}
 			if d := cmp.Diff([]string{"Bob Berg works_at Initech"}, h.around("Bob Berg")); d != "" {
-				t.Errorf("after the last one was taken back: %s", d)
+				t.Errorf("after the undo: %s", d)
 			}
 		})
 	}

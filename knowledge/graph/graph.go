@@ -73,7 +73,7 @@ const (
 // nameKey returns the normalized form of a name.
 func nameKey(name string) string { return strings.Join(phrase.Split(name), " ") }
 
-// Wake signals that docs have changed, so that Run follows at once.
+// Wake signals that docs have changed, so that Run follows without delay.
 func (g *Graph) Wake() {
 	select {
 	case g.wake <- struct{}{}:

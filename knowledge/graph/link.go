@@ -183,7 +183,7 @@ func (m *making) make(name, kind string) (string, error) {
 }
 
 // KeepTx deletes the links of a source except those with the given ids. It also deletes entities
-// created for them that nothing else mentions.
+// created for them that have no other mention.
 func (g *Graph) KeepTx(tx *store.Tx, realm, source string, keep []string) error {
 	ids, err := strs(tx.Query(`SELECT id FROM relations WHERE realm = ? AND source = ? AND doc = 0`, realm, source))
 	if err != nil {
@@ -210,8 +210,8 @@ func (g *Graph) KeepTx(tx *store.Tx, realm, source string, keep []string) error 
 	return nil
 }
 
-// UnlinkTx deletes a relation and the entities created for it that nothing else mentions. It
-// returns knowledge.ErrNobody if the relation is gone.
+// UnlinkTx deletes a relation, and the entities created for it that have no other mention. It
+// returns knowledge.ErrNobody if the relation does not exist.
 func (g *Graph) UnlinkTx(tx *store.Tx, relation string, made []string) error {
 	var from, to, source string
 	err := tx.QueryRow(`DELETE FROM relations WHERE id = ? AND doc = 0 RETURNING from_id, to_id, source`, relation).Scan(&from, &to, &source)

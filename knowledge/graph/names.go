@@ -7,7 +7,7 @@ import (
 	"hob/platform/phrase"
 )
 
-// Relation names with the names of the inverse relations.
+// Pairs of a relation and its inverse.
 var inverses = [][2]string{
 	{"works_at", "employs"},
 	{"lives_in", "home_of"},

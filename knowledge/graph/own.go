@@ -7,8 +7,8 @@ import (
 	"hob/knowledge/store"
 )
 
-// OwnNames returns the names of entities by id, without names that only untrusted text uses. With
-// those, an unknown sender could impersonate somebody.
+// OwnNames returns the names of entities by id, without names that only untrusted text uses. An
+// unknown sender could use those to impersonate a person.
 func (g *Graph) OwnNames(q store.Querier, ids ...string) (map[string][]string, error) {
 	list, err := json.Marshal(ids)
 	if err != nil {

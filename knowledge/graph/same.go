@@ -67,10 +67,10 @@ type sign struct {
 	named          bool
 }
 
-// regroupTx recomputes which entities are merged after aliases changed: those that share an address
-// or number, and "my sister" with the person who is called that. Untrusted text merges only
-// entities that it alone mentions. The result is derived, so that entities are separated when the
-// reason is removed.
+// regroupTx recomputes which entities are merged after aliases changed: entities that share an
+// address or number, and "my sister" with the person who is called that. Untrusted text merges only
+// entities that no trusted text mentions. The result is derived, so that entities are separated
+// when the reason is removed.
 func (g *Graph) regroupTx(tx *store.Tx) error {
 	var changed bool
 	if err := tx.QueryRow(`SELECT regroup FROM graph_state`).Scan(&changed); err != nil || !changed {

@@ -13,8 +13,8 @@ import (
 	"hob/knowledge/store"
 )
 
-// batch is the number of rows to write at once. It shrinks for batches with more than muchText
-// bytes of text.
+// batch is the number of rows per write. It shrinks for batches with more than muchText bytes of
+// text.
 const (
 	batch    = 500
 	muchText = 16 << 20

@@ -73,7 +73,7 @@ func (s *search) openWord(f *fieldSearch, i int) (int, error) {
 	return rows, nil
 }
 
-// posting opens a term; it returns nil if no row contains it any more.
+// posting opens a term; it returns nil if no row contains it.
 func (s *search) posting(field, term string, weight float64) (*posting, error) {
 	t, err := s.r.TermFieldReader(context.Background(), []byte(term), field, false, false, false)
 	if err != nil {

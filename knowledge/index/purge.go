@@ -51,7 +51,7 @@ func (x *Index) compact(ctx context.Context) error {
 	if clean {
 		return nil
 	}
-	return x.rebuild(ctx, nil) // a rebuild keeps nothing of the old one
+	return x.rebuild(ctx, nil) // a rebuild does not copy old files
 }
 
 // dropRest removes unused files that contain deleted data: a damaged index that was moved aside,

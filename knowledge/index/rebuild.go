@@ -26,8 +26,8 @@ func (x *Index) Reindex(ctx context.Context, progress func(done, total int)) err
 	return x.dropRest() // the new index is sound
 }
 
-// rebuild creates the next generation. The caller holds work, so that nobody else lets the store
-// drop changes that the new generation needs.
+// rebuild creates the next generation. The caller holds work, so that the store keeps the changes
+// that the new generation needs.
 func (x *Index) rebuild(ctx context.Context, progress func(done, total int)) error {
 	g, err := x.begin()
 	if err != nil {
@@ -143,7 +143,7 @@ func (x *Index) swap(g *generation) error {
 	x.overlay.drop(g.seq)
 	x.mu.Unlock()
 	var err error
-	if old != nil { // no search uses it any more
+	if old != nil { // searches no longer use it
 		err = old.close()
 	}
 	if err == nil && g.path != "" {

@@ -134,7 +134,8 @@ func (s *search) next(f *fieldSearch, i int) (candidate, bool, error) {
 	return c, true, nil
 }
 
-// mostWeighed is the approximate number of candidates for which common words are looked up.
+// mostWeighed is the approximate number of candidates to which the scores of common words are
+// added.
 const mostWeighed = 4000
 
 // trim keeps the best candidates by their rare words.

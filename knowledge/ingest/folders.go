@@ -65,7 +65,8 @@ func (l *Library) RemoveFolder(ctx context.Context, f Folder) error {
 	return nil
 }
 
-// RemoveAll removes the documents of a folder, except those that were also requested individually.
+// RemoveAll removes the documents of a folder, except those that the user also requested
+// individually.
 func (l *Library) RemoveAll(ctx context.Context, f Folder) error {
 	err := l.opt.Store.Write(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(`UPDATE doc_sources SET folder = '' WHERE folder = ? AND realm = ? AND folder <> '' AND asked`, f.Path, f.Realm)

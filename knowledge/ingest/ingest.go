@@ -33,7 +33,7 @@ type Options struct {
 	Entities Entities
 	// Pictures describes images; nil skips images.
 	Pictures Pictures
-	// Limits restricts what is read from one file.
+	// Limits are the size limits for parsing a file.
 	Limits document.Limits
 	// ChunkSize and ChunkOverlap are in characters (default 1,000 and 200).
 	ChunkSize, ChunkOverlap int
@@ -42,7 +42,7 @@ type Options struct {
 
 // Entities stores people that documents name.
 type Entities interface {
-	// PeopleTx receives people with their employers, and returns the ids of what it stored.
+	// PeopleTx stores people with their employers and returns the ids of the stored items.
 	PeopleTx(tx *store.Tx, list []document.Person, from Origin) ([]string, error)
 	// KeepTx deletes what PeopleTx stored for the origin, except the given ids.
 	KeepTx(tx *store.Tx, from Origin, ids []string) error

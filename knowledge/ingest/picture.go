@@ -8,8 +8,8 @@ import (
 	"hob/platform/provenance"
 )
 
-// picture lets a model describe an image. The description is untrusted, regardless of who owns the
-// file, because it depends on what somebody drew or wrote in the image.
+// picture lets a model describe an image. The description is untrusted even for the user's own
+// files, because text in the image may come from anyone.
 func (l *Library) picture(ctx context.Context, in *Input) (document.File, error) {
 	if err := l.ready(ctx); err != nil {
 		return document.File{}, fmt.Errorf("%w: the file is an image, and %w", document.ErrUnsupported, err)

@@ -29,7 +29,7 @@ func (e *eye) Ready(context.Context) error {
 func (e *eye) Describe(context.Context, []byte) (string, error) {
 	e.asked++
 	if e.bad {
-		return "", errors.New("it is no picture at all")
+		return "", errors.New("not an image")
 	}
 	return "A red bicycle in front of the town hall.", nil
 }

@@ -185,7 +185,7 @@ func (l *Library) chunks(in Input, d document.Document) []knowledge.Doc {
 	return out
 }
 
-// speaker returns the author of a section of a mail; quoted text is by somebody else.
+// speaker returns the author of a section of a mail, or "" for quoted text.
 func speaker(d document.Document, s document.Section) string {
 	if d.Kind != "mail" || s.Quoted || len(d.People) == 0 {
 		return ""

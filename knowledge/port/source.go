@@ -34,7 +34,7 @@ const (
 type Source struct {
 	Path   string
 	Format Format
-	// Sealed reports that this Hob wrote the file and nobody changed it since.
+	// Sealed reports that this Hob wrote the file and that it is unchanged.
 	Sealed bool
 	Size   int64
 

@@ -23,7 +23,7 @@ const (
 	maxNotes = 100_000
 	maxNote  = 4 << 20 // bytes; longer notes are truncated
 	maxLinks = 500     // per note
-	// looked is the number of notes to read to tell a vault from a folder.
+	// looked is the number of notes to read to distinguish a vault from a folder.
 	looked = 200
 )
 

@@ -17,8 +17,8 @@ import (
 // keepBackups is the number of automatic backups to keep.
 const keepBackups = 5
 
-// Backup writes a consistent copy of the whole database to dst, which must not exist. Reads and
-// writes continue meanwhile (https://www.sqlite.org/lang_vacuum.html).
+// Backup writes a consistent copy of the whole database to dst, which must not exist. It does not
+// block reads or writes (https://www.sqlite.org/lang_vacuum.html).
 func (s *Store) Backup(ctx context.Context, dst string) error {
 	s.copying.Lock()
 	defer s.copying.Unlock()
@@ -284,8 +284,8 @@ func besides(path, more string) (out []string) {
 	return out
 }
 
-// Copy copies the database at path to dst, which must not exist. Other processes can use the
-// database meanwhile.
+// Copy copies the database at path to dst, which must not exist. Other processes may use the
+// database.
 func Copy(ctx context.Context, path, dst string) error {
 	db, err := sql.Open("sqlite", "file:"+escape(path)+"?mode=ro")
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// Compact rewrites the file without the remains of deleted rows and empties the write-ahead log.
-// Writes wait meanwhile, reads continue. Deleted content is overwritten anyway (secure_delete),
-// except in gaps of pages that SQLite has rearranged.
+// Compact rewrites the file without the remains of deleted rows and empties the write-ahead log. It
+// blocks writes but not reads. Deleted content is overwritten anyway (secure_delete), except in
+// gaps of pages that SQLite has rearranged.
 func (s *Store) Compact(ctx context.Context) error {
 	j := &job{ctx: ctx, done: make(chan struct{}), alone: s.compact}
 	return s.wait(ctx, j)

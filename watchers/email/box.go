@@ -20,7 +20,7 @@ const maxRecent = 100
 // errBoxOver is the result of requests that are pending when the connection ends.
 var errBoxOver = errors.New("the connection to the mail server ended")
 
-// box is the connection to one folder. Only its goroutine (run) talks to the server.
+// box is the connection to one folder. Only its goroutine talks to the server.
 type box struct {
 	hub     *hub
 	at      place
@@ -74,7 +74,7 @@ func (b *box) run(ctx context.Context) {
 			return
 		}
 		grave, untold := b.hub.failed(b.at, err)
-		b.log.InfoContext(ctx, "mail server not reached, trying again", "account", b.at.account, "folder", b.at.folder, "err", err)
+		b.log.InfoContext(ctx, "mail server is unreachable; retrying", "account", b.at.account, "folder", b.at.folder, "err", err)
 		if grave {
 			b.publish(func(n *news) {
 				n.err = err
@@ -182,8 +182,8 @@ func (b *box) answer(ctx context.Context, c *mailbox.Conn) error {
 func (b *box) safely(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			b.log.Error("reading mail panicked", "account", b.at.account, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			err = fmt.Errorf("reading mail crashed: %v", p)
+			b.log.Error("mail reader panicked", "account", b.at.account, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = fmt.Errorf("mail reader crashed: %v", p)
 		}
 	}()
 	return do()

@@ -101,7 +101,7 @@ func (*Driver) Eraser() erase.Eraser {
 func (*Driver) Describe(raw json.RawMessage) string {
 	f, err := parse(raw)
 	if err != nil {
-		return "mail, in an unreadable way"
+		return "mail (invalid configuration)"
 	}
 	var b strings.Builder
 	b.WriteString("mail")

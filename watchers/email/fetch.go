@@ -81,7 +81,7 @@ func (b *box) heads(ctx context.Context, c *mailbox.Conn, uids []uint32) ([]pim.
 	return mails, again
 }
 
-// unreadable counts a failed read and reports whether the mail is given up.
+// unreadable counts a failed read and reports whether the mail is skipped from now on.
 func (b *box) unreadable(uid uint32, err error) bool {
 	if len(b.refusals) > 10*maxRecent {
 		clear(b.refusals)
@@ -89,7 +89,7 @@ func (b *box) unreadable(uid uint32, err error) bool {
 	if b.refusals[uid]++; b.refusals[uid] < maxTries {
 		return false
 	}
-	b.log.Warn("a mail cannot be read", "account", b.at.account, "folder", b.at.folder, "uid", uid, "err", err)
+	b.log.Warn("mail could not be read", "account", b.at.account, "folder", b.at.folder, "uid", uid, "err", err)
 	return true
 }
 

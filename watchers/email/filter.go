@@ -42,7 +42,7 @@ func (l *list) UnmarshalJSON(b []byte) error {
 	}
 	var many []string
 	if err := json.Unmarshal(b, &many); err != nil {
-		return errors.New("from, to, subject and words are a text or a list of texts")
+		return errors.New("from, to, subject and words must be a string or a list of strings")
 	}
 	*l = many
 	return nil
@@ -73,7 +73,7 @@ func parse(raw json.RawMessage) (filter, error) {
 		*l = out
 	}
 	if pim.Line(f.Folder, maxValue) != f.Folder {
-		return f, fmt.Errorf("email: the folder must be a name of at most %d characters on one line", maxValue)
+		return f, fmt.Errorf("email: %q must be a single line of at most %d characters", "folder", maxValue)
 	}
 	return f, nil
 }
@@ -105,11 +105,11 @@ func (f filter) known(called func(name string) []string) filter {
 func (f filter) unwanted(m pim.Message) string {
 	switch {
 	case len(f.From) > 0 && !anybody(m.From, f.From):
-		return "you asked for mail from " + strings.Join(f.From, ", ")
+		return "the sender is not " + strings.Join(f.From, ", ")
 	case len(f.To) > 0 && !anybody(m.To, f.To):
-		return "you asked for mail to " + strings.Join(f.To, ", ")
+		return "the recipient is not " + strings.Join(f.To, ", ")
 	}
-	return "you asked for subjects with " + strings.Join(f.Subject, ", ")
+	return "the subject does not contain " + strings.Join(f.Subject, ", ")
 }
 
 // text reports whether the mail contains all words.

@@ -25,7 +25,7 @@ const (
 	again = 48 * time.Hour
 	// maxTold is the number of characters of a mail's text in its signal.
 	maxTold = 4000
-	// maxPast is the number of newest mails that a look at the past reads.
+	// maxPast is the number of newest mails that Past reads.
 	maxPast = 1000
 )
 
@@ -158,7 +158,7 @@ func (w *watch) tell(ctx context.Context, b *box, mails []pim.Message, t time.Ti
 	wanted := w.wanted(ctx)
 	for _, m := range mails {
 		if !m.Received.IsZero() && m.Received.Before(t) {
-			w.pass(m, watchers.RuleOld, "it came before the watcher began")
+			w.pass(m, watchers.RuleOld, "it arrived before the watcher was created")
 			continue
 		}
 		if m.Refused == "" && !wanted.head(m) {
@@ -178,7 +178,7 @@ func (w *watch) tell(ctx context.Context, b *box, mails []pim.Message, t time.Ti
 			}
 		}
 		if m.Refused == "" && !w.filter.text(m) {
-			w.pass(m, watchers.RuleCondition, "not all of the words you asked for stand in it: "+strings.Join(w.filter.Words, ", "))
+			w.pass(m, watchers.RuleCondition, "it does not contain all requested words: "+strings.Join(w.filter.Words, ", "))
 			continue
 		}
 		s, err := w.signal(b, m)
@@ -215,7 +215,7 @@ func (w *watch) pass(m pim.Message, rule watchers.Rule, why string) {
 
 // textOf returns a line that identifies a mail for the user.
 func textOf(m pim.Message) string {
-	from, subject := "nobody named", m.Subject
+	from, subject := "an unknown sender", m.Subject
 	if len(m.From) > 0 {
 		from = m.From[0].String()
 	}
@@ -290,7 +290,7 @@ func (w *watch) signal(b *box, m pim.Message) (watchers.Signal, error) {
 	if err != nil {
 		return watchers.Signal{}, err
 	}
-	from := "nobody named"
+	from := "an unknown sender"
 	if len(m.From) > 0 {
 		from = m.From[0].String()
 	}
@@ -300,7 +300,7 @@ func (w *watch) signal(b *box, m pim.Message) (watchers.Signal, error) {
 	}
 	if m.Refused != "" {
 		return watchers.Signal{
-			Key: b.nameOf(m), Text: phrase.Cut(fmt.Sprintf("A mail %s(%s) could not be read, so that I do not know whether it is one of those you asked for: %s",
+			Key: b.nameOf(m), Text: phrase.Cut(fmt.Sprintf("A mail %s(%s) could not be read, so I cannot tell whether it matches: %s",
 				about, b.at.folder, m.Refused), 500), Payload: raw, Source: provenance.Outside, At: time.Now(), Notice: true,
 		}, nil
 	}
