@@ -45,7 +45,7 @@ func (b *Base) improve(ctx context.Context, q store.Querier, r Request, a *Answe
 		return fmt.Errorf("rerank: got %d scores for %d hits", len(scores), len(a.Hits))
 	}
 	for i := range a.Hits {
-		a.Hits[i].Parts = append(a.Hits[i].Parts, Part{"before the model", a.Hits[i].Score}, Part{"model", scores[i]})
+		a.Hits[i].Parts = append(a.Hits[i].Parts, Part{"before reranking", a.Hits[i].Score}, Part{"model", scores[i]})
 		a.Hits[i].Score = scores[i]
 	}
 	slices.SortStableFunc(a.Hits, func(x, y Hit) int { return cmp.Compare(y.Score, x.Score) })
@@ -89,7 +89,7 @@ func fuse(first, second []Hit, slow, limit int) []Hit {
 				order = append(order, all[h.N])
 			}
 			all[h.N].Score += v
-			all[h.N].Parts = append(all[h.N].Parts, Part{"rank in a round", v})
+			all[h.N].Parts = append(all[h.N].Parts, Part{"rank in one search", v})
 		}
 	}
 	slices.SortStableFunc(order, func(x, y *Hit) int { return cmp.Compare(y.Score, x.Score) })

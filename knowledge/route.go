@@ -138,7 +138,7 @@ func (k *question) plan() {
 	for _, r := range []struct {
 		is  bool
 		why string
-	}{{k.time, "a time is asked for"}, {k.number, "a number is asked for"}, {k.history, "what was so before is asked for"}, {len(k.spans) > 0, "a time is named"}} {
+	}{{k.time, "asks for a time"}, {k.number, "asks for a number"}, {k.history, "asks for outdated data"}, {len(k.spans) > 0, "names a time"}} {
 		if r.is {
 			k.route.Reasons = append(k.route.Reasons, r.why)
 		}

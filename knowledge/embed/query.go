@@ -63,11 +63,11 @@ func (q *queries) vector(ctx context.Context, text string) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("the question has no vector: %w", err)
 	case len(list) != 1:
-		return nil, &llm.Error{Kind: llm.Garbled, Provider: q.o.Model, Message: "the embedder did not make one vector for one question"}
+		return nil, &llm.Error{Kind: llm.Garbled, Provider: q.o.Model, Message: "the embedder did not return exactly one vector for the query"}
 	}
 	one := unit(list[0])
 	if one == nil {
-		return nil, &llm.Error{Kind: llm.Garbled, Provider: q.o.Model, Message: "the embedder made a vector of nothing but zeros"}
+		return nil, &llm.Error{Kind: llm.Garbled, Provider: q.o.Model, Message: "the embedder returned a zero vector"}
 	}
 	v = pack(one)
 	q.keep(text, v)

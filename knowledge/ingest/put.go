@@ -153,7 +153,7 @@ func (l *Library) read(ctx context.Context, in *Input, out *Outcome) ([]document
 			d.At = in.Modified
 		}
 		if d.Cut {
-			out.Skipped = append(out.Skipped, SkippedPart{d.Title, "only the beginning was taken in: the rest is too large"})
+			out.Skipped = append(out.Skipped, SkippedPart{d.Title, "truncated: the document is too large"})
 		}
 	}
 	return f.Documents, nil
