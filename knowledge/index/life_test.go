@@ -233,7 +233,7 @@ func TestBusy(t *testing.T) {
 	if err := second.CatchUp(t.Context()); !errors.Is(err, index.ErrBusy) {
 		t.Errorf("CatchUp: %v", err)
 	}
-	if s, err := second.Stats(t.Context()); err != nil || !strings.Contains(s.Trouble, "another process") {
+	if s, err := second.Stats(t.Context()); err != nil || !strings.Contains(s.Trouble, "another Hob process") {
 		t.Errorf("%+v, %v", s, err)
 	}
 }

@@ -289,7 +289,7 @@ func TestAPictureThatNobodySaw(t *testing.T) {
 	} {
 		d := Deps{Windows: &display{}, Camera: c, Keep: keep, Tree: &fields{}, Describe: tc.describe}
 		r, err := named(t, d, "screen_capture").Call(t.Context(), tools.Call{ID: "12345678", Args: json.RawMessage(`{}`)})
-		if err != nil || !strings.Contains(r.Text, tc.want) || strings.Contains(r.Text, "tried again") || (r.Source == provenance.Outside) != tc.seen {
+		if err != nil || !strings.Contains(r.Text, tc.want) || strings.Contains(r.Text, "retry later") || (r.Source == provenance.Outside) != tc.seen {
 			t.Errorf("%s: %v %+v", name, err, r)
 		}
 	}
