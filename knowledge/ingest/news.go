@@ -25,7 +25,7 @@ func (s *Sync) watch(ctx context.Context, f Folder, n *news) {
 		if ctx.Err() != nil {
 			return
 		}
-		s.opt.Log.WarnContext(ctx, "a folder of documents cannot be watched now", "err", err)
+		s.opt.Log.WarnContext(ctx, "watching a document folder failed", "err", err)
 		t := time.NewTimer(againAfter)
 		select {
 		case <-ctx.Done():

@@ -203,7 +203,7 @@ func (s *Sync) keep(ctx context.Context, f Folder, news *news) {
 			s.tell(ctx, "gone:"+f.Path, "The folder "+s.show(f.Path)+" does not exist or is empty. I keep its documents and sync it when it is back.")
 			next.Reset(goneAfter)
 		case err != nil:
-			s.opt.Log.WarnContext(ctx, "a folder cannot be brought in step", "err", err)
+			s.opt.Log.WarnContext(ctx, "folder sync failed", "err", err)
 			next.Reset(againAfter)
 		case r.again:
 			next.Reset(laterAfter)
