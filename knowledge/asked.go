@@ -17,15 +17,15 @@ import (
 //go:embed asked.txt
 var askedText string
 
-// lists are the words of questions, folded.
+// lists holds the folded word lists used to interpret questions.
 type lists struct {
 	nothing, little, before, time, number map[string]bool
-	marks                                 map[string]uint8    // in which of them a word is, in one look
-	base                                  map[string]string   // of an irregular form
-	forms                                 map[string][]string // of a word, with itself
+	marks                                 map[string]uint8    // bit mask of the lists that contain a word, for a single lookup
+	base                                  map[string]string   // base form of an irregular form
+	forms                                 map[string][]string // all forms of a word, including the word itself
 }
 
-// In which lists a word is.
+// Bits in the marks of a word.
 const (
 	tellsNothing = 1 << iota
 	tellsTime
@@ -41,7 +41,7 @@ var asked = sync.OnceValue(func() lists {
 		switch {
 		case len(f) == 0 || f[0] == "#":
 		case strings.HasPrefix(f[0], "["):
-			set = sets[f[0]] // nil for the forms
+			set = sets[f[0]] // nil for the section with irregular forms
 		case set != nil:
 			for _, w := range f {
 				set[w] = true
@@ -66,15 +66,15 @@ var asked = sync.OnceValue(func() lists {
 	return l
 })
 
-// term is a word that is looked for.
+// term is one word of a search query.
 type term struct {
 	text   string // folded
 	stem   string
 	forms  []string // irregular ones
-	dense  bool     // of a script that does not part words
-	whole  bool     // a name with punctuation in it; its parts are terms as well, and the index alone knows it
+	dense  bool     // in a script without spaces between words
+	whole  bool     // a name with punctuation; its parts are separate terms, and only the index can match the whole
 	weight float64  // inverse document frequency
-	bit    uint64   // in WordMatch.Has
+	bit    uint64   // bit index in WordMatch.Has
 }
 
 func newTerm(folded string) term {
@@ -94,7 +94,7 @@ func stem(w string) string {
 	return env.Current()
 }
 
-// dense reports whether a word is of a script that does not part words.
+// dense reports whether w contains a script that writes words without spaces.
 func dense(w string) bool {
 	for _, r := range w {
 		if r >= 0xe00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) {
@@ -104,15 +104,14 @@ func dense(w string) bool {
 	return false
 }
 
-// akin is how much of two stems must be the same, and how much may differ.
+// Two stems are similar if akinSame leading bytes agree and at most akinRest bytes differ.
 const (
 	akinSame = 5
 	akinRest = 3
 )
 
-// in says how much a word of a row is the term: 1 when it is, form when it is
-// only akin to it, else 0. Nothing is stemmed that cannot be it: this runs for
-// each word of hundreds of rows.
+// in returns how well w matches the term: 1 for the same word or stem, form for a similar stem,
+// else 0. It runs for each word of hundreds of rows, so it stems only words that can match.
 func (t *term) in(w string, form float64) float64 {
 	if w == t.text || len(t.forms) > 0 && slices.Contains(t.forms, w) {
 		return 1
@@ -134,9 +133,8 @@ func (t *term) in(w string, form float64) float64 {
 	return 0
 }
 
-// tokens cuts a text into folded words, as phrase.Split does but for the
-// possessives, which are a word of one letter. They share the memory of the
-// folded text.
+// tokens splits text into folded words. Unlike phrase.Split it keeps a possessive "s" as a word of
+// one letter. The words share the memory of the folded text.
 func tokens(text string) []string { return appendTokens(nil, text) }
 
 func appendTokens(out []string, text string) []string {

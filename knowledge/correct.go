@@ -12,28 +12,28 @@ import (
 	say "hob/platform/statement"
 )
 
-// KindPreference and KindObservation are kinds of facts: what somebody likes
-// better, and what Hob concluded.
+// KindPreference and KindObservation are kinds of facts: preferences of a person, and conclusions
+// that Hob drew.
 const (
 	KindPreference  = "preference"
 	KindObservation = "observation"
 )
 
-// weighing is a new fact set against those that are there.
+// weighing compares a new fact with the existing facts.
 type weighing struct {
 	b    *Base
 	tx   *store.Tx
 	f    Fact
 	list []say.Statement
 	now  time.Time
-	// known is a fact that says all of it already.
+	// known is an existing fact that already states all of the new one.
 	known *Fact
-	// wrong are claims of older facts that do not hold beside it, by fact.
+	// wrong maps the id of an older fact to its claims that contradict the new fact.
 	wrong map[string][]int
 	order []string
 }
 
-// weighTx finds what a new fact says that is known, and what it corrects.
+// weighTx finds which statements of a new fact are known and which older facts they correct.
 func (b *Base) weighTx(tx *store.Tx, f Fact, now time.Time) (*weighing, error) {
 	w := &weighing{b: b, tx: tx, f: f, now: now, wrong: map[string][]int{}}
 	w.list = say.Read(f.Text, now)
@@ -65,7 +65,7 @@ func (b *Base) weighTx(tx *store.Tx, f Fact, now time.Time) (*weighing, error) {
 	return w, nil
 }
 
-// sameText looks for the same words.
+// sameText searches for a fact with the same words.
 func (w *weighing) sameText() error {
 	same := strings.Join(phrase.Split(w.f.Text), " ")
 	if same == "" {
@@ -78,7 +78,7 @@ func (w *weighing) sameText() error {
 	for _, o := range old {
 		switch {
 		case !phrase.Same(o.Text, w.f.Text):
-		case !w.f.Provenance.Tainted() && o.Provenance.Tainted(): // the owner says it now
+		case !w.f.Provenance.Tainted() && o.Provenance.Tainted(): // a trusted fact replaces the same fact from an untrusted source
 			w.fault(o.ID, -1)
 		default:
 			w.known = &o
@@ -88,20 +88,20 @@ func (w *weighing) sameText() error {
 	return nil
 }
 
-// weigh sets one statement against what is known of its subject.
+// weigh compares one statement with the existing claims about its subject.
 func (w *weighing) weigh(s *say.Statement, covered map[string]int) error {
 	list, err := w.against(*s)
 	if err != nil {
 		return err
 	}
-	known := map[string]bool{} // each fact once, however often it says so
+	known := map[string]bool{} // count each fact once, no matter how many of its claims match
 	for _, c := range list {
 		old, err := fact(w.tx, c.fact)
 		if err != nil {
 			return err
 		}
 		switch outside := w.f.Provenance.Tainted(); {
-		case outside && !old.Provenance.Tainted() && !same(*s, c.Statement): // the owner's word stands
+		case outside && !old.Provenance.Tainted() && !same(*s, c.Statement): // an untrusted fact never corrects a trusted one
 		case w.f.Kind == KindObservation && old.Kind != KindObservation && !same(*s, c.Statement):
 		case same(*s, c.Statement):
 			if outside || !old.Provenance.Tainted() {
@@ -114,7 +114,7 @@ func (w *weighing) weigh(s *say.Statement, covered map[string]int) error {
 			}
 		case say.Corrects(*s, c.Statement, w.now):
 			w.fault(c.fact, c.n)
-			if s.Attr == "switched" || s.Attr == "replaced" { // it is what the old one was
+			if s.Attr == "switched" || s.Attr == "replaced" { // it gets the attribute of the replaced claim
 				s.Attr, s.One = c.Attr, c.One
 			}
 		}
@@ -133,7 +133,7 @@ func (w *weighing) fault(id string, n int) {
 	w.wrong[id] = append(w.wrong[id], n)
 }
 
-// against lists the claims that a statement could meet.
+// against lists the existing claims that s could confirm or contradict.
 func (w *weighing) against(s say.Statement) ([]claim, error) {
 	under, err := keys(w.tx, w.f.Realm, s.Subject, !w.f.Provenance.Tainted())
 	if err != nil {
@@ -152,21 +152,21 @@ func (w *weighing) against(s say.Statement) ([]claim, error) {
 	had, err := claimsOf(w.tx, w.f.Realm, `c.subject = ? AND c.attr IN ('owns', 'member_of', 'uses')`, say.Owner)
 	for _, c := range had {
 		if v := say.Words(c.Value); len(v) == len(words) && !slices.ContainsFunc(v, func(x string) bool { return !slices.Contains(words, x) }) {
-			c.Attr = say.When // any of what Any ends
+			c.Attr = say.When // say.Any ends claims with any attribute
 			out = append(out, c)
 		}
 	}
 	return out, err
 }
 
-// rephrased makes a whole fact of "I meant Kaunas, not Vilnius": the newest one
-// in which the wrong value stands, set right.
+// rephrased expands a correction such as "I meant Kaunas, not Vilnius" to a complete fact. It
+// copies the newest fact with the wrong value and replaces the value.
 func (w *weighing) rephrased() error {
 	for _, s := range w.list {
 		if s.Attr != "" || s.Old == "" {
 			continue
 		}
-		clean := !w.f.Provenance.Tainted() // its words become its own: never those of an outside text
+		clean := !w.f.Provenance.Tainted() // a trusted fact must not copy the text of an untrusted one
 		old, err := claimsOf(w.tx, w.f.Realm, `c.words = ? AND (NOT ? OR f.provenance IN ('owner', 'hob', 'tool'))`, valueKey(s.Old), clean)
 		if err != nil || len(old) == 0 {
 			return err
@@ -184,7 +184,7 @@ func (w *weighing) rephrased() error {
 	return nil
 }
 
-// limits are those within which a fact holds, when it says one for all of it.
+// limits returns the validity period of a fact, if a single period covers all of its statements.
 func limits(list []say.Statement) (from, until time.Time) {
 	for _, s := range list {
 		switch {
@@ -198,9 +198,9 @@ func limits(list []say.Statement) (from, until time.Time) {
 	return from, until
 }
 
-// retireAllTx puts the new fact in the place of what it corrects. What an older
-// fact says besides stays, as a fact of its own; one that holds until the new
-// one begins is retired then.
+// retireAllTx retires the facts that the new fact corrects. The uncorrected parts of an older fact
+// are kept as new facts. If the new fact becomes valid in the future, the older fact stays until
+// then.
 func (w *weighing) retireAllTx() (retired []Fact, err error) {
 	later := w.f.ValidFrom.After(w.f.CreatedAt)
 	for _, id := range w.order {
@@ -227,14 +227,14 @@ func (w *weighing) retireAllTx() (retired []Fact, err error) {
 	return retired, nil
 }
 
-// restTx keeps what a retired fact says beside what was corrected.
+// restTx keeps the parts of a retired fact that were not corrected.
 func (w *weighing) restTx(old Fact) error {
 	wrong := w.wrong[old.ID]
 	all, err := allClaims(w.tx, old.ID)
 	if err != nil || slices.Contains(wrong, -1) {
 		return err
 	}
-	var said []string // each part once: it may make several claims
+	var said []string // each part once: one part can make several claims
 	for _, c := range all {
 		if slices.Contains(wrong, c.n) {
 			said = append(said, c.Text)
@@ -257,11 +257,11 @@ func (w *weighing) restTx(old Fact) error {
 	return nil
 }
 
-// saidOn is when an older fact was kept, in the zone of the new one.
+// saidOn returns the creation time of an older fact, in the time zone of the new fact.
 func (w *weighing) saidOn(old Fact) time.Time { return old.CreatedAt.In(w.now.Location()) }
 
-// partTx keeps a part of an older fact as one of its own. What it says of times
-// was said when that one was.
+// partTx stores one part of an older fact as a separate fact. Relative times in it are resolved
+// against the creation time of the older fact.
 func (w *weighing) partTx(old Fact, text string) error {
 	list := say.Read(text, w.saidOn(old))
 	f := old

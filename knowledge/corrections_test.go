@@ -11,7 +11,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// told is a block of testdata/corrections.txt.
+// told is one block of testdata/corrections.txt.
 type told struct {
 	name         string
 	said         []string // with its mark, + or x
@@ -62,12 +62,12 @@ func (x told) tell(t *testing.T, b *Base, st *store.Store) (retired int) {
 	return retired
 }
 
-// TestContradictions: what no longer holds is retired and kept, and is no
-// answer.
+// TestContradictions: a fact that is no longer valid is retired, kept as history and not returned
+// as an answer.
 func TestContradictions(t *testing.T) {
 	list := readTold(t, "testdata/corrections.txt")
 	if len(list) < 50 {
-		t.Errorf("%d contradictions, 50 are wanted", len(list))
+		t.Errorf("got %d contradictions, want 50", len(list))
 	}
 	for _, x := range list {
 		t.Run(x.name, func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestContradictions(t *testing.T) {
 			for _, f := range all {
 				switch live := f.RetiredAt.IsZero(); {
 				case live && wrong.MatchString(f.Text) && !right.MatchString(f.Text):
-					t.Errorf("%q still holds", f.Text)
+					t.Errorf("fact %q is still valid", f.Text)
 				case live:
 					holds = holds || right.MatchString(f.Text)
 				case wrong.MatchString(f.Text):
@@ -90,17 +90,17 @@ func TestContradictions(t *testing.T) {
 				}
 			}
 			if !holds || old == 0 {
-				t.Errorf("holds %v, %d kept as history: %+v", holds, old, all)
+				t.Errorf("valid: %v, %d retired: %+v", holds, old, all)
 			}
 		})
 	}
 }
 
-// TestAgreements: what only looks like a contradiction retires nothing.
+// TestAgreements: an apparent contradiction retires nothing.
 func TestAgreements(t *testing.T) {
 	list := readTold(t, "testdata/agreements.txt")
 	if len(list) < 50 {
-		t.Errorf("%d agreements, 50 are wanted", len(list))
+		t.Errorf("got %d agreements, want 50", len(list))
 	}
 	for _, x := range list {
 		t.Run(x.name, func(t *testing.T) {

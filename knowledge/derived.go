@@ -9,56 +9,56 @@ import (
 	"hob/platform/provenance"
 )
 
-// Index finds rows of docs by words. It derives from them (Base.Changes) and
-// runs behind; a search sees what it does not hold yet as well, read from q.
+// Index is a full-text index of the rows of docs. It is derived from them (Base.Changes) and
+// updated asynchronously. A search also reads rows that are not indexed yet from q.
 type Index interface {
-	// Words searches. Any text is a valid query.
+	// Words searches the index. Any text is a valid query.
 	Words(q store.Querier, w WordQuery) (WordAnswer, error)
 }
 
-// WordQuery asks an Index.
+// WordQuery is a query to an Index.
 type WordQuery struct {
 	Text   string
 	Kinds  []string // never empty
-	Realms []string // never empty; "" is that of the main agent
-	Limit  int      // of matches; default 200
-	// Loose allows beginnings of words and words with a slip of the pen, for
-	// when nothing else is found.
+	Realms []string // never empty; "" is the realm of the main agent
+	Limit  int      // maximum number of matches; default 200
+	// Loose also matches prefixes and words with typing errors. Use it if an exact search finds
+	// nothing.
 	Loose bool
 }
 
-// Word is one word of a query as the index knows it.
+// Word is one term of a query with its index statistics.
 type Word struct {
-	Text   string  // as it was written
-	Rows   int     // how many rows of the kinds and realms have it
-	Weight float64 // its inverse document frequency
+	Text   string  // as written in the query
+	Rows   int     // number of rows of the kinds and realms that contain it
+	Weight float64 // inverse document frequency
 }
 
-// WordMatch is a row that has words of the query.
+// WordMatch is a row that contains terms of the query.
 type WordMatch struct {
 	N     int64
 	Score float64 // BM25
-	Has   uint64  // bit i: it has Words[i]
+	Has   uint64  // bit i is set if the row contains Words[i]
 }
 
-// WordAnswer is what an Index found, the best first.
+// WordAnswer is the result of an Index search, best match first.
 type WordAnswer struct {
 	Words   []Word // at most 64
-	Rows    int    // that were searched
+	Rows    int    // number of rows searched
 	Matches []WordMatch
 }
 
-// ErrNoEmbedder says that nothing turns texts into vectors.
+// ErrNoEmbedder reports that no embedding model is configured.
 var ErrNoEmbedder = errors.New("no embedder is configured; set [knowledge] embeddings")
 
-// Vectors finds rows of docs by meaning. It derives from them as an Index does.
+// Vectors searches the rows of docs by meaning. Like an Index it is derived from the rows.
 type Vectors interface {
-	// Nearest returns the rows nearest to a text, the nearest first; Score is
-	// the cosine similarity. ErrNoEmbedder when there is none.
+	// Nearest returns the rows most similar to text, best first; Score is the cosine similarity. It
+	// returns ErrNoEmbedder if no embedder is configured.
 	Nearest(ctx context.Context, q store.Querier, text string, kinds, realms []string, limit int) ([]WordMatch, error)
 }
 
-// Kinds of entities. A graph keeps others as they come.
+// Kinds of entities. A graph also stores other kinds unchanged.
 const (
 	Person   = "person"
 	Company  = "organisation"
@@ -67,7 +67,7 @@ const (
 	Thing    = "thing"
 )
 
-// Entity is somebody or something that is talked about.
+// Entity is a person, place or other subject of the stored rows.
 type Entity struct {
 	ID         string            `json:"id"`
 	Name       string            `json:"name"`
@@ -76,42 +76,43 @@ type Entity struct {
 	Realm      string            `json:"realm,omitempty"`
 	Provenance provenance.Source `json:"provenance"`
 	Source     string            `json:"source,omitempty"`
-	// ByHand: somebody made it; others follow from what is kept, and go with it.
+	// ByHand is set if a user created the entity. Other entities are derived from rows and deleted
+	// with them.
 	ByHand    bool      `json:"by_hand,omitempty"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
-// Relation joins two entities: From is Name of To ("Ana" "works at" "Initech").
+// Relation is a directed edge between two entities: From is Name of To ("Ana" "works at"
+// "Initech").
 type Relation struct {
 	ID         string            `json:"id"`
 	From       string            `json:"from"` // ids
 	Name       string            `json:"name"`
 	To         string            `json:"to"`
-	Fact       string            `json:"fact,omitempty"` // the fact that says so
+	Fact       string            `json:"fact,omitempty"` // the fact that states the relation
 	Realm      string            `json:"realm,omitempty"`
 	Provenance provenance.Source `json:"provenance"`
 	Source     string            `json:"source,omitempty"`
-	ByHand     bool              `json:"by_hand,omitempty"` // as that of an Entity
-	// ValidFrom and ValidUntil bound when it holds; zero when that is not known.
+	ByHand     bool              `json:"by_hand,omitempty"` // as in Entity
+	// ValidFrom and ValidUntil are the validity period; zero if unknown.
 	ValidFrom  time.Time `json:"valid_from,omitzero"`
 	ValidUntil time.Time `json:"valid_until,omitzero"`
 	CreatedAt  time.Time `json:"created_at"`
 }
 
-// Near is a row of docs that the graph leads to.
+// Near is a row of docs reached through the graph.
 type Near struct {
 	N     int64
-	Hops  int     // from an entity that the text names
+	Hops  int     // distance from an entity named in the text
 	Score float64 // halved with each hop
 }
 
-// Graph knows who and what the rows of docs are about, and how these are
-// related.
+// Graph stores the entities that the rows of docs mention and the relations between them.
 type Graph interface {
-	// Named returns the entities that a text names, the longest names first.
+	// Named returns the entities that a text names, longest names first.
 	Named(q store.Querier, realms []string, text string) ([]Entity, error)
-	// Around walks the relations from entities in both directions and returns
-	// the rows of docs that are about what it comes to, the nearest first.
+	// Around follows relations from entities in both directions. It returns the rows about the
+	// entities it reaches, nearest first.
 	Around(q store.Querier, realms, entities []string, hops, limit int) ([]Near, error)
 }

@@ -13,77 +13,75 @@ import (
 	"hob/platform/phrase"
 )
 
-// Forgetting is made of the types of package erase. Every package that keeps
-// text has an Eraser.
+// Types of package erase, which erasure uses. Every package that stores text has an Eraser.
 type (
-	// Erasure is what is to go.
+	// Erasure lists the data to erase.
 	Erasure = erase.Erasure
-	// Erased counts what went.
+	// Erased counts the removed data.
 	Erased = erase.Erased
-	// Eraser takes it out of what one package keeps.
+	// Eraser removes the data of an Erasure from one package.
 	Eraser = erase.Eraser
-	// Scrubber blots phrases out of texts.
+	// Scrubber redacts phrases in texts.
 	Scrubber = erase.Scrubber
 )
 
-// Errors of forgetting.
+// Errors of erasure requests.
 var (
-	ErrTooCommon     = errors.New("too much would be forgotten")
+	ErrTooCommon     = errors.New("too many rows match")
 	ErrNoErasure     = errors.New("no such erasure")
 	ErrOneOf         = errors.New("give exactly one of id, query and source")
-	ErrNothingToGo   = errors.New("nothing of it is kept")
+	ErrNothingToGo   = errors.New("nothing matches")
 	ErrSourceUnknown = errors.New(`a source is "event:ID", "session:ID", "mail:ID", "file:PATH", "url:URL", "import:NAME" or "browser:all"`)
 )
 
-// Forget says what is to be forgotten: exactly one of ID, Query and Source.
+// Forget is an erasure request. Exactly one of ID, Query and Source is set.
 type Forget struct {
-	// ID names one fact, note, task or other row as a whole.
+	// ID is the id of one fact, note, task or other complete row.
 	ID string `json:"id,omitempty"`
-	// Query: facts that hold it, or all of its telling words, go. The text as it
-	// stands is replaced wherever else it is kept, unless it is a lone plain word.
+	// Query erases the facts that contain it or all of its content words. The exact text is
+	// redacted in all other data, unless it is a single plain word.
 	Query string `json:"query,omitempty"`
-	// Everything replaces a lone plain word as well.
+	// Everything redacts a single plain word as well.
 	Everything bool `json:"everything,omitempty"`
-	// Source: everything that came from there, see Doc.Source; besides those
-	// "session:ID" is a whole conversation.
+	// Source erases everything from one source, see Doc.Source. "session:ID" is a complete
+	// conversation.
 	Source string `json:"source,omitempty"`
-	// Realm narrows what goes to the memory of one agent and to what is nobody's;
-	// the main agent ("") acts for the owner, whose view is EveryRealm.
+	// Realm limits the request to the memory of one agent and shared data. The main agent ("") acts
+	// for the user and has EveryRealm.
 	Realm      string `json:"-"`
 	EveryRealm bool   `json:"-"`
-	// Asking is the event whose turn asks.
+	// Asking is the event whose turn made the request.
 	Asking string `json:"-"`
 }
 
-// narrow reports whether no other memory may be reached.
+// narrow reports whether the request is limited to one realm.
 func (f Forget) narrow() bool { return f.Realm != "" && !f.EveryRealm }
 
-// reaches reports whether a row of a memory may go.
+// reaches reports whether the request may erase rows of a kind in a realm.
 func (f Forget) reaches(kind, realm string) bool {
 	return !f.narrow() || realm == f.Realm || realm == "" && !slices.Contains(private, kind)
 }
 
-// Going is what an erasure would take, for showing it.
+// Going is a preview of an erasure.
 type Going struct {
 	Erasure Erasure `json:"-"`
-	Facts   []Fact  `json:"facts,omitempty"` // with those that they had replaced
-	Docs    []Doc   `json:"docs,omitempty"`  // other rows that go as a whole
-	// Within counts the rows of docs, by their kind, in which a phrase is
-	// replaced and which stay.
+	Facts   []Fact  `json:"facts,omitempty"` // including the facts they replaced
+	Docs    []Doc   `json:"docs,omitempty"`  // other rows that are removed completely
+	// Within counts, by kind, the rows of docs that stay but are redacted.
 	Within map[string]int `json:"within,omitempty"`
-	// Made are rows that were made with the source in view. They stay until they
-	// are named.
+	// Made lists rows created by a turn that had read the source. They stay unless the request
+	// names them.
 	Made []Doc `json:"made,omitempty"`
-	// Turns and Calls count what goes of conversations.
+	// Turns and Calls count the removed parts of conversations.
 	Turns int `json:"turns,omitempty"`
 	Calls int `json:"calls,omitempty"`
 
 	asking string
-	own    []string // calls of the events that go, and those of the turn that asks
-	here   bool     // the turn that asks is among what goes
+	own    []string // calls of the erased events and of the requesting turn
+	here   bool     // the requesting turn is itself erased
 }
 
-// Items is how many things go or change.
+// Items returns the number of items to remove or change.
 func (g Going) Items() int {
 	n := len(g.Facts) + len(g.Docs) + g.Turns + g.Calls
 	for _, k := range g.Within {
@@ -92,9 +90,9 @@ func (g Going) Items() int {
 	return n
 }
 
-// Digest names exactly what goes, so that a yes is bound to it. What was said
-// stands for by its events and conversations. What the turn that asks, and the
-// yes to it, add to their own conversation is left out: the yes would never fit.
+// Digest identifies exactly what is erased, so that an approval covers only this plan. Messages are
+// identified by their events and conversations. Rows that the requesting turn and its approval add
+// are omitted; otherwise the approval would never match.
 func (g Going) Digest() string {
 	e := g.Erasure
 	var ids []string
@@ -122,8 +120,8 @@ func (g Going) Digest() string {
 	return digest(ids)
 }
 
-// Going works out what would be forgotten. It changes nothing. ErrTooCommon
-// when too much would go, with the remedy.
+// Going computes what a request would erase, without changing anything. It returns ErrTooCommon
+// with a remedy if the request matches too much.
 func (b *Base) Going(q store.Querier, f Forget) (g Going, err error) {
 	id, text, source := strings.TrimSpace(f.ID), strings.TrimSpace(f.Query), strings.TrimSpace(f.Source)
 	g.asking = f.Asking
@@ -150,15 +148,15 @@ func (b *Base) Going(q store.Querier, f Forget) (g Going, err error) {
 	return g, b.complete(q, f, &g)
 }
 
-// Plan is Going as things stand.
+// Plan computes the preview of f on the committed data.
 func (b *Base) Plan(ctx context.Context, f Forget) (Going, error) {
 	return b.Going(b.st.Reader(ctx), f)
 }
 
-// Reader reads what is committed.
+// Reader returns a Querier of the committed data.
 func (b *Base) Reader(ctx context.Context) store.Querier { return b.st.Reader(ctx) }
 
-// Found reports whether something that is kept would go or change.
+// Found reports whether the erasure would remove or change anything.
 func (g Going) Found() bool { return g.Items() > 0 }
 
 func (b *Base) goingByID(q store.Querier, f Forget, id string, g *Going) error {
@@ -186,7 +184,7 @@ func (b *Base) goingByID(q store.Querier, f Forget, id string, g *Going) error {
 	return nil
 }
 
-// withOlder adds a fact with everything that it had replaced.
+// withOlder adds a fact and all facts that it replaced.
 func (b *Base) withOlder(q store.Querier, f Fact, g *Going) error {
 	for queue := []Fact{f}; len(queue) > 0; queue = queue[1:] {
 		if slices.ContainsFunc(g.Facts, func(o Fact) bool { return o.ID == queue[0].ID }) {
@@ -202,8 +200,8 @@ func (b *Base) withOlder(q store.Querier, f Fact, g *Going) error {
 	return nil
 }
 
-// Bounds of a query: a shorter one stands in too many places, and phrase as a
-// whole is looked for.
+// Length limits of a query. A shorter query matches too many places. A longer one is rejected
+// because it must match as a phrase.
 const (
 	leastQuery = 3
 	mostQuery  = 1000
@@ -216,7 +214,7 @@ func (b *Base) goingByQuery(q store.Querier, f Forget, text string, g *Going) er
 	case len([]rune(text)) > mostQuery:
 		return fmt.Errorf("%w: the text has more than %d characters; forget it by id or by source", ErrTooCommon, mostQuery)
 	case n < leastQuery || !slices.ContainsFunc(words, func(w string) bool { return !vague()[phrase.Fold(w)] }):
-		return fmt.Errorf("%w: %q stands everywhere; name something rarer, or forget by id", ErrTooCommon, phrase.Cut(text, 40))
+		return fmt.Errorf("%w: %q is too common; use a rarer text, or forget by id", ErrTooCommon, phrase.Cut(text, 40))
 	}
 	if f.Everything || len(words) > 1 || distinctive(text) {
 		g.Erasure.Phrases = []string{text}
@@ -237,7 +235,7 @@ func (b *Base) goingByQuery(q store.Querier, f Forget, text string, g *Going) er
 	return nil
 }
 
-// holds reports whether a text has every one of the words.
+// holds reports whether text contains all of the words.
 func holds(text string, words []string) bool {
 	have := phrase.Split(text)
 	for _, w := range words {
@@ -248,7 +246,7 @@ func holds(text string, words []string) bool {
 	return len(words) > 0
 }
 
-// alike takes forms of one word together: "password" and "passwords".
+// alike reports whether a and b are forms of the same word, such as "password" and "passwords".
 func alike(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -256,8 +254,8 @@ func alike(a, b string) bool {
 	return a == b || len(a) >= 4 && len(b)-len(a) <= 2 && strings.HasPrefix(b, a)
 }
 
-// complete adds what the rows that go say, for what is kept of it elsewhere,
-// and counts.
+// complete adds the phrases of the erased rows, which are redacted in other data, and counts the
+// rows.
 func (b *Base) complete(q store.Querier, f Forget, g *Going) error {
 	e := &g.Erasure
 	for _, one := range g.Facts {
@@ -273,7 +271,7 @@ func (b *Base) complete(q store.Querier, f Forget, g *Going) error {
 	return b.within(q, g)
 }
 
-// within counts the rows in which something is replaced, and refuses too many.
+// within counts the rows to redact. It fails if there are too many.
 func (b *Base) within(q store.Querier, g *Going) error {
 	s := g.Erasure.Scrubber()
 	g.Within = map[string]int{}
@@ -299,7 +297,7 @@ func (b *Base) within(q store.Querier, g *Going) error {
 		}
 	}
 	if most := cmp.Or(b.opt.ForgetMost, defaultForgetMost); total+len(g.Facts) > most {
-		return fmt.Errorf("%w: it stands in %d places, and at most %d go at once; name something rarer, forget by id or by source, or raise [knowledge] forget_most",
+		return fmt.Errorf("%w: %d rows match and at most %d can be erased at once; use a rarer text, forget by id or by source, or raise [knowledge] forget_most",
 			ErrTooCommon, total+len(g.Facts), most)
 	}
 	return nil
@@ -313,5 +311,5 @@ func (g *Going) goes(d Doc) bool {
 	return slices.Contains(g.Erasure.Docs, erase.Doc{Kind: d.Kind, Ref: d.Ref})
 }
 
-// defaultForgetMost is how many facts and rows one request may change.
+// defaultForgetMost is the default limit of facts and rows that one request may change.
 const defaultForgetMost = 500

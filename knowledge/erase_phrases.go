@@ -13,11 +13,10 @@ import (
 	"hob/platform/phrase"
 )
 
-// phrases are the texts of what goes and the values in them by which it would
-// be known: a number, an address, a password. A value that something which
-// stays says as well is left alone, unless it was asked for. Of messages and
-// documents nothing is: they say ordinary things, and are taken out where they
-// are by their events and sources.
+// phrases collects the texts to erase and the identifying values in them, such as numbers,
+// addresses and passwords. A value that a remaining row also contains is kept unless the query
+// names it. Messages and documents contribute no phrases, because they contain ordinary text; they
+// are removed by event and source.
 func (b *Base) phrases(q store.Querier, f Forget, g *Going) error {
 	list := slices.Clone(g.Erasure.Phrases)
 	var values, told []string
@@ -52,8 +51,7 @@ func (b *Base) phrases(q store.Querier, f Forget, g *Going) error {
 	return nil
 }
 
-// unsaid are those of the phrases that no row says which stays and is one of
-// which.
+// unsaid returns the phrases that no remaining row for which the function returns true contains.
 func (b *Base) unsaid(q store.Querier, g *Going, phrases []string, which func(Doc) bool) ([]string, error) {
 	any := erase.NewScrubber(phrases...)
 	for after := int64(0); len(phrases) > 0; {
@@ -78,7 +76,7 @@ func (b *Base) unsaid(q store.Querier, g *Going, phrases []string, which func(Do
 	return phrases, nil
 }
 
-// variants are a text and the same without the full stop at its end.
+// variants returns the text, and the text without its final full stop.
 func variants(text string) []string {
 	text = strings.TrimSpace(text)
 	if short := strings.TrimRight(text, ".!"); short != "" {
@@ -87,7 +85,7 @@ func variants(text string) []string {
 	return []string{text}
 }
 
-// lines are those lines of a text that say enough to be known by.
+// lines returns the lines of a text that are long enough to identify it.
 func lines(text string) (out []string) {
 	for l := range strings.Lines(text) {
 		if l = strings.TrimSpace(l); len([]rune(l)) >= 12 && len(phrase.Words(l)) > 1 {
@@ -97,8 +95,8 @@ func lines(text string) (out []string) {
 	return out
 }
 
-// tellingValues are the parts of a text that would be recognised anywhere: words
-// with digits, addresses, and the value of a statement.
+// tellingValues returns the parts of a text that identify it: words with digits, addresses, and the
+// value of a statement.
 func tellingValues(text string) (out []string) {
 	for _, w := range strings.Fields(text) {
 		w = strings.TrimFunc(w, func(r rune) bool { return strings.ContainsRune(".,;:!?()[]{}<>\"'“”‘’„«»", r) })
@@ -117,7 +115,7 @@ func tellingValues(text string) (out []string) {
 	return out
 }
 
-// distinctive reports whether a word is hardly met by chance.
+// distinctive reports whether a word is unlikely to occur by chance.
 func distinctive(w string) bool {
 	letters, digits := 0, 0
 	for _, r := range w {
@@ -141,7 +139,7 @@ func year(w string) bool {
 	return len(w) == 4 && (strings.HasPrefix(w, "19") || strings.HasPrefix(w, "20"))
 }
 
-// number is a long number written in groups ("+49 30 1234567").
+// number returns a long number that is written in groups ("+49 30 1234567").
 func number(text string) string {
 	var best, now string
 	for _, w := range append(strings.Fields(text), "") {
@@ -170,7 +168,7 @@ func countDigits(s string) (n int) {
 	return n
 }
 
-// dated reports whether a value is a day or a time, which many things have.
+// dated reports whether a value is a date or a time. Many rows share these.
 func dated(v string) bool {
 	return countDigits(v) > 0 && countDigits(v) <= 8 && len(telling(v)) <= 3
 }

@@ -12,7 +12,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// with gives the base of a house other options.
+// with reopens the base with other options.
 func (h *house) with(t *testing.T, o knowledge.Options) {
 	t.Helper()
 	var err error
@@ -61,7 +61,7 @@ func (h house) plan(t *testing.T, f knowledge.Forget) knowledge.Going {
 	return g
 }
 
-// texts are those of the rows that are left, by what names them.
+// texts returns the texts of the remaining rows by ref or id.
 func (h house) texts(t *testing.T) map[string]string {
 	t.Helper()
 	all, err := h.base.All(h.st.Reader(t.Context()), 0, 1000)
@@ -106,7 +106,7 @@ func TestForgettingLeavesOrdinaryLines(t *testing.T) {
 	}
 }
 
-// What an agent with a memory of its own forgets leaves that of others alone.
+// An erasure by an agent with its own realm leaves the data of other agents unchanged.
 func TestAnAgentForgetsNothingOfOthers(t *testing.T) {
 	h := newHouse(t)
 	same := "the pump of the cellar has the number 771204"
@@ -140,11 +140,11 @@ func TestAnAgentForgetsNothingOfOthers(t *testing.T) {
 	}
 	h.forget(t, knowledge.Forget{Source: "file:/manual"})
 	if got := h.texts(t); got["d1.0"] != "" {
-		t.Error("the main agent reaches every memory")
+		t.Error("the main agent reached another realm")
 	}
 }
 
-// ledger says which calls an event made.
+// ledger returns a function that lists the calls of an event.
 func ledger(calls map[string][]string) func(store.Querier, []string) ([]string, error) {
 	return func(_ store.Querier, events []string) (out []string, err error) {
 		for _, e := range events {
@@ -166,8 +166,8 @@ func (h house) origin(t *testing.T, kind, ref string, o provenance.Origin) {
 	}
 }
 
-// With a conversation go its tool calls, those of the tasks that were handed on
-// in it, and those that were made of what was said there.
+// Erasing a conversation erases its tool calls, the calls of tasks delegated in it, and calls
+// derived from its messages.
 func TestForgettingAConversationTakesItsCalls(t *testing.T) {
 	h := newHouse(t)
 	h.with(t, knowledge.Options{
@@ -186,7 +186,7 @@ func TestForgettingAConversationTakesItsCalls(t *testing.T) {
 	}
 }
 
-// A file of the owner's is known by its path, however that is written.
+// A file of the user is found by its path in any spelling.
 func TestForgettingAFileBelowTheHome(t *testing.T) {
 	h := newHouse(t)
 	h.with(t, knowledge.Options{Home: "/home/ana"})
@@ -203,8 +203,8 @@ func TestForgettingAFileBelowTheHome(t *testing.T) {
 	}
 }
 
-// A yes is for what was shown: it holds while the turn that asks goes on, and
-// for nothing else.
+// An approval covers what was shown. It stays valid while the requesting turn continues, and covers
+// nothing else.
 func TestTheYesIsForWhatWasShown(t *testing.T) {
 	h := newHouse(t)
 	events, calls := map[string][]string{"here": {"e1", "asks"}, "there": {"e5"}}, map[string][]string{"e1": {"c1"}, "asks": {"c2"}}
@@ -215,20 +215,21 @@ func TestTheYesIsForWhatWasShown(t *testing.T) {
 	}
 	here, there, page := digest("session:here"), digest("session:there"), digest("url:https://x.example")
 	if here == there || there == page {
-		t.Fatal("what is different is not told apart")
+		t.Fatal("different plans have the same digest")
 	}
-	// The turn goes on: what is asked becomes a row, the call is written down, the yes is a message.
+	// The turn continues: the request becomes a row, the call is recorded, the approval is a
+	// message.
 	h.put(t, knowledge.Doc{Kind: knowledge.KindTurn, Ref: "m2", Text: "forget what was said here", Group: "here", Source: "event:asks"})
 	calls["asks"] = append(calls["asks"], "c3")
 	events["here"] = append(events["here"], "yes")
 	h.origin(t, origins.Call, "c3", provenance.Origin{Kind: "web", Label: "https://x.example", Event: "e1"})
 	if digest("session:here") != here || digest("session:there") != there || digest("url:https://x.example") != page {
-		t.Error("the yes is stale")
+		t.Error("the digest changed although the plan did not")
 	}
-	// Somebody else goes on elsewhere.
+	// Another conversation continues.
 	events["there"] = append(events["there"], "e6")
 	h.origin(t, origins.Result, "c7", provenance.Origin{Kind: "web", Label: "https://x.example"})
 	if digest("session:there") == there || digest("url:https://x.example") == page {
-		t.Error("the yes covers what was not shown")
+		t.Error("the digest did not change with the plan")
 	}
 }

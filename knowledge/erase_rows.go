@@ -10,17 +10,15 @@ import (
 	"hob/platform/phrase"
 )
 
-// Tables implements Eraser for what this package keeps, and for the origins of
-// all things.
+// Tables implements Eraser for the tables of this package and for the origins of all rows.
 func (b *Base) Tables() []string {
 	return []string{"facts", "docs", "doc_changes", "derived", "origins", "erasures", "claims", "claimed"}
 }
 
-// Purge implements Eraser: the base holds nothing outside of the database.
+// Purge implements Eraser. The base stores nothing outside the database.
 func (b *Base) Purge(context.Context, *Erasure, *Scrubber) (Erased, error) { return Erased{}, nil }
 
-// EraseTx implements Eraser. It also clears what the facts and rows are that
-// carry a source.
+// EraseTx implements Eraser. It also resolves which facts and rows a source covers.
 func (b *Base) EraseTx(tx *store.Tx, e *Erasure, s *Scrubber) (n Erased, err error) {
 	if n.Rows, err = b.goTx(tx, e); err != nil {
 		return n, err
@@ -40,7 +38,7 @@ func (b *Base) EraseTx(tx *store.Tx, e *Erasure, s *Scrubber) (n Erased, err err
 	return n, b.againTx(tx)
 }
 
-// goTx removes the rows that go as a whole and counts them.
+// goTx removes complete rows and counts them.
 func (b *Base) goTx(tx *store.Tx, e *Erasure) (n int, err error) {
 	for _, id := range e.Facts {
 		k, err := deleted(tx, `DELETE FROM facts WHERE id = ?`, id)
@@ -67,7 +65,7 @@ func (b *Base) goTx(tx *store.Tx, e *Erasure) (n int, err error) {
 	return n, nil
 }
 
-// deleted runs a statement that removes rows and counts them.
+// deleted runs a DELETE statement and returns the number of rows.
 func deleted(tx *store.Tx, stmt string, args ...any) (int, error) {
 	r, err := tx.Exec(stmt, args...)
 	if err != nil {
@@ -80,8 +78,7 @@ func deleted(tx *store.Tx, stmt string, args ...any) (int, error) {
 	return int(n), nil
 }
 
-// againTx brings what is derived from the text of a fact to the text as it is
-// now: its words, by which it is compared.
+// againTx recomputes the normalized words of the facts whose text was redacted.
 func (b *Base) againTx(tx *store.Tx) error {
 	changed, err := query(tx, `SELECT `+factColumns+` FROM facts WHERE instr(text, ?) > 0`, erase.Mark)
 	if err != nil {

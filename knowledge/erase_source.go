@@ -13,8 +13,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// sourceKinds are the kinds of origins (provenance.Origin) that a source of a
-// Doc stands for.
+// sourceKinds returns the kinds of origins (provenance.Origin) that match a kind of Doc.Source.
 func sourceKinds(kind string) []string {
 	switch kind {
 	case "url":
@@ -29,12 +28,11 @@ func sourceKinds(kind string) []string {
 	return nil
 }
 
-// BrowserSource is the source of all that the browser keeps, with cookies: whoever
-// looks after its folder removes that. No row came from there.
+// BrowserSource is the source of all browser data, including cookies. The owner of the browser
+// folder removes it. No row has this source.
 const BrowserSource = "browser:all"
 
-// goingBySource collects the rows that came from a source, and those that were
-// made with it in view.
+// goingBySource collects the rows from a source, and the rows made by turns that had read it.
 func (b *Base) goingBySource(q store.Querier, f Forget, source string, g *Going) error {
 	kind, name, ok := strings.Cut(source, ":")
 	kinds := sourceKinds(kind)
@@ -69,8 +67,8 @@ func (b *Base) goingBySource(q store.Querier, f Forget, source string, g *Going)
 	})
 }
 
-// said adds the events and calls of a source that is a turn or a conversation;
-// false when it is none of this memory.
+// said adds the events and calls of a turn or conversation. It returns false if the turn belongs to
+// another realm.
 func (b *Base) said(q store.Querier, f Forget, kind, name string, g *Going) (ours bool, err error) {
 	var events []string
 	switch kind {
@@ -116,8 +114,7 @@ func (b *Base) said(q store.Querier, f Forget, kind, name string, g *Going) (our
 	return true, nil
 }
 
-// inRealm reports whether something was said in a turn or a conversation, and
-// nothing of that belongs to another memory.
+// inRealm reports whether a turn or conversation exists and belongs to the realm as a whole.
 func (b *Base) inRealm(q store.Querier, realm, kind, name string) (bool, error) {
 	column := "source"
 	if kind == "session" {
@@ -160,7 +157,7 @@ func (b *Base) rowsFrom(q store.Querier, f Forget, kind, name, source string, g 
 	return nil
 }
 
-// expand makes a path whole.
+// expand returns path as an absolute path.
 func (b *Base) expand(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok && b.opt.Home != "" {
 		return filepath.Join(b.opt.Home, rest)
@@ -168,8 +165,8 @@ func (b *Base) expand(path string) string {
 	return path
 }
 
-// labels are how a source is named in origins: files of the owner's are shown
-// from his home on, and what is long is cut.
+// labels returns the origin labels of a source. Paths in the home folder are shortened to ~, long
+// names are truncated.
 func (b *Base) labels(kind, name string) (out []string) {
 	names := []string{name}
 	if rest, ok := strings.CutPrefix(name, b.opt.Home+"/"); ok && kind == "file" && b.opt.Home != "" {
@@ -181,7 +178,7 @@ func (b *Base) labels(kind, name string) (out []string) {
 	return out
 }
 
-// factsFrom adds the facts of a source, and of the events that go.
+// factsFrom adds the facts of a source and of the erased events.
 func (b *Base) factsFrom(q store.Querier, f Forget, source string, g *Going) error {
 	all, err := query(q, `SELECT `+factColumns+` FROM facts WHERE source = ? OR event <> '' ORDER BY n`, source)
 	if err != nil {
@@ -198,8 +195,8 @@ func (b *Base) factsFrom(q store.Querier, f Forget, source string, g *Going) err
 	return nil
 }
 
-// madeOf follows the origins: facts and results that were made of the source go
-// with it, other rows are shown. Calls of other agents are left to them.
+// madeOf follows the origins. Facts and results derived from the source are erased too; other
+// derived rows are only listed. It skips calls of other agents.
 func (b *Base) madeOf(q store.Querier, f Forget, g *Going, is func(provenance.Origin) bool) error {
 	made, err := withOrigin(q, is)
 	if err != nil {
@@ -247,7 +244,7 @@ func (b *Base) madeRow(q store.Querier, f Forget, ref string, g *Going) error {
 
 type made struct{ kind, ref string }
 
-// withOrigin lists the things of which one origin is such a one.
+// withOrigin lists the rows with an origin for which the function returns true.
 func withOrigin(q store.Querier, is func(provenance.Origin) bool) (out []made, err error) {
 	rows, err := q.Query(`SELECT kind, ref, list FROM origins`)
 	if err != nil {

@@ -14,32 +14,31 @@ import (
 	"hob/platform/shortid"
 )
 
-// ErasingOptions of NewErasing.
+// ErasingOptions configures NewErasing.
 type ErasingOptions struct {
-	// Erasers lists those of every package that keeps text, the Base among them.
+	// Erasers lists the erasers of all packages that store text, including the Base.
 	Erasers func() []Eraser
-	// Running are the events whose turns run now; nil: there are none. A turn
-	// has what it works on in memory, and writes of it until it ends.
+	// Running returns the events whose turns are in progress; nil means none. A turn holds its
+	// input in memory and may write parts of it until it ends.
 	Running func(q store.Querier) ([]string, error)
-	// Renew makes the old backups go and a new one in their place; nil: there
-	// are none. It returns how many went.
+	// Renew deletes the older backups and creates a new one; nil means there are no backups. It
+	// returns the number of deleted backups.
 	Renew func(ctx context.Context) (int, error)
 	Log   *slog.Logger
 }
 
-// Erasing carries erasures out. One that was begun is finished, whatever kills
-// the process: it is a row of the table erasures, which holds what is to go only
-// until it is gone. Then nothing is left of it but counts.
+// Erasing runs erasures. A started erasure survives a crash: its row in table erasures holds the
+// plan until the data is removed, and only counts after that.
 type Erasing struct {
 	st  *store.Store
 	opt ErasingOptions
 
-	working sync.Mutex // one erasure at a time
+	working sync.Mutex // serializes erasures
 	wake    chan struct{}
 
 	mu      sync.Mutex
-	changed chan struct{}     // closed when a state has changed
-	trouble map[string]string // why an erasure could not be finished, by its id
+	changed chan struct{}     // closed when a state changes
+	trouble map[string]string // last error by erasure id
 }
 
 const erasuresTable = `
@@ -50,7 +49,7 @@ CREATE TABLE erasures (
 CREATE INDEX erasures_open ON erasures(begun_at) WHERE state <> 'done';
 `
 
-// NewErasing works on the store that was opened with this package's Migrations.
+// NewErasing returns a service on a store that was opened with this package's Migrations.
 func NewErasing(st *store.Store, opt ErasingOptions) *Erasing {
 	if opt.Running == nil {
 		opt.Running = func(store.Querier) ([]string, error) { return nil, nil }
@@ -61,9 +60,8 @@ func NewErasing(st *store.Store, opt ErasingOptions) *Erasing {
 	return &Erasing{st: st, opt: opt, wake: make(chan struct{}, 1), changed: make(chan struct{}), trouble: map[string]string{}}
 }
 
-// BeginTx begins an erasure: facts and rows go in this transaction, all else
-// follows when the turn of event, which asked for it, has ended. With keep the
-// older backups stay as they are.
+// BeginTx starts an erasure. This transaction removes facts and rows; the rest follows when the
+// turn of event, which made the request, has ended. If keep is set, the older backups stay.
 func (x *Erasing) BeginTx(tx *store.Tx, b *Base, e Erasure, event string, keep bool) (id string, err error) {
 	if e.Empty() {
 		return "", ErrNothingToGo
@@ -93,7 +91,7 @@ func (x *Erasing) poke() {
 	}
 }
 
-// Run finishes what was begun, also before the last start, until ctx ends.
+// Run finishes all open erasures, including those of earlier processes, until ctx ends.
 func (x *Erasing) Run(ctx context.Context) error {
 	wait := time.Duration(0)
 	for {
@@ -102,7 +100,7 @@ func (x *Erasing) Run(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			x.opt.Log.Error("what was to be forgotten is not gone yet; it is tried again", "err", err)
+			x.opt.Log.Error("erasure not finished; it will be retried", "err", err)
 			wait = min(max(2*wait, time.Second), time.Minute)
 		case left:
 			wait = min(max(wait*3/2, 50*time.Millisecond), time.Second)
@@ -115,7 +113,7 @@ func (x *Erasing) Run(ctx context.Context) error {
 	}
 }
 
-// pause waits so long, 0: until something is begun.
+// pause waits for the given time, or with 0 until an erasure starts.
 func (x *Erasing) pause(ctx context.Context, wait time.Duration) bool {
 	var due <-chan time.Time
 	if wait > 0 {
@@ -132,13 +130,13 @@ func (x *Erasing) pause(ctx context.Context, wait time.Duration) bool {
 	return true
 }
 
-// Finish carries out all that was begun; no turn may be running.
+// Finish completes all open erasures. No turn may be running.
 func (x *Erasing) Finish(ctx context.Context) error {
 	_, err := x.work(ctx, false)
 	return err
 }
 
-// pending is a row that is not done.
+// pending is an erasure that is not done.
 type pending struct {
 	id, event, state string
 	plan             []byte
@@ -146,8 +144,8 @@ type pending struct {
 	keep             bool
 }
 
-// work brings every erasure as far as it can be brought now; left says that one
-// waits for turns to end.
+// work advances every open erasure as far as possible. left reports that one has to wait for turns
+// to end.
 func (x *Erasing) work(ctx context.Context, patient bool) (left bool, err error) {
 	x.working.Lock()
 	defer x.working.Unlock()
@@ -157,7 +155,7 @@ func (x *Erasing) work(ctx context.Context, patient bool) (left bool, err error)
 	}
 	keep := true
 	var cleared []string
-	for _, p := range list { // one that fails does not keep the others
+	for _, p := range list { // an error of one erasure does not stop the others
 		done, berr := x.bring(ctx, p, patient)
 		x.troubled(berr, p.id)
 		err = errors.Join(err, berr)
@@ -176,7 +174,7 @@ func (x *Erasing) work(ctx context.Context, patient bool) (left bool, err error)
 	return left, err
 }
 
-// troubled notes how it went with erasures.
+// troubled records the last error of the given erasures, or clears it.
 func (x *Erasing) troubled(err error, ids ...string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -191,24 +189,24 @@ func (x *Erasing) troubled(err error, ids ...string) {
 func (x *Erasing) pending(ctx context.Context) (out []pending, err error) {
 	rows, err := x.st.Reader(ctx).Query(`SELECT id, event, state, coalesce(plan, x''), running, keep_backups FROM erasures WHERE state <> 'done' ORDER BY begun_at`)
 	if err != nil {
-		return nil, fmt.Errorf("knowledge: erasures: %w", err)
+		return nil, fmt.Errorf("knowledge: read erasures: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		var p pending
 		var running string
 		if err := rows.Scan(&p.id, &p.event, &p.state, &p.plan, &running, &p.keep); err != nil {
-			return nil, fmt.Errorf("knowledge: erasures: %w", err)
+			return nil, fmt.Errorf("knowledge: read erasures: %w", err)
 		}
 		if err := json.Unmarshal([]byte(running), &p.running); err != nil {
-			return nil, fmt.Errorf("knowledge: erasures: %w", err)
+			return nil, fmt.Errorf("knowledge: read erasures: %w", err)
 		}
 		out = append(out, p)
 	}
 	return out, rows.Err()
 }
 
-// bring takes one erasure to the state cleared.
+// bring advances one erasure to the state cleared.
 func (x *Erasing) bring(ctx context.Context, p pending, patient bool) (bool, error) {
 	if p.state == EraseCleared {
 		return true, nil
@@ -222,7 +220,7 @@ func (x *Erasing) bring(ctx context.Context, p pending, patient bool) (bool, err
 			return false, nil
 		}
 	}
-	// Once swept, those that may hold it have ended; what began later read what is clean.
+	// After a sweep, turns that could hold erased data have ended; later turns read clean data.
 	holders, err := x.sweep(ctx, p, patient && p.state == EraseOpen)
 	if err != nil || holders > 0 {
 		return false, err

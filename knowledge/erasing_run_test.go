@@ -13,11 +13,11 @@ import (
 	"hob/platform/provenance"
 )
 
-// turns are those that run.
+// turns simulates the running turns.
 type turns struct {
 	mu   sync.Mutex
 	list []string
-	seen func(*turns) // after each look
+	seen func(*turns) // called after each read
 }
 
 func (r *turns) running(store.Querier) ([]string, error) {
@@ -36,7 +36,7 @@ func (r *turns) end() {
 	r.list, r.seen = nil, nil
 }
 
-// begin begins to forget a phrase, and goes on in the background.
+// begin starts an erasure of a phrase, which continues in the background.
 func (h house) begin(t *testing.T, phrase string) (id string) {
 	t.Helper()
 	err := h.st.Write(t.Context(), func(tx *store.Tx) (err error) {
@@ -71,22 +71,21 @@ func (h house) write(t *testing.T, text string) {
 	}
 }
 
-// A turn that begins just when the texts are taken out has read them, and may
-// write of them once more.
+// A turn that starts during the sweep has read the texts and may write them once more.
 func TestATurnThatBeganMeanwhileIsWaitedFor(t *testing.T) {
 	h := newHouse(t)
 	h.write(t, "the gate opens with Kestrel-9981")
 	swept := make(chan struct{})
 	var once sync.Once
 	late := &turns{}
-	late.seen = func(r *turns) { r.list = []string{"late"} } // it begins right after somebody looked
+	late.seen = func(r *turns) { r.list = []string{"late"} } // it starts right after the check
 	h.ers = knowledge.NewErasing(h.st, knowledge.ErasingOptions{Running: late.running, Erasers: func() []knowledge.Eraser {
 		return []knowledge.Eraser{h.base, erase.Owned{Forgot: func() { once.Do(func() { close(swept) }) }}}
 	}})
 	id := h.begin(t, "Kestrel-9981")
 	h.run(t)
 	<-swept
-	h.write(t, "as was said, Kestrel-9981") // the turn had it in mind
+	h.write(t, "as was said, Kestrel-9981") // the turn held the text in memory
 	late.end()
 	s, err := h.ers.Wait(t.Context(), id)
 	if err != nil || s.State != knowledge.EraseDone {
@@ -97,8 +96,7 @@ func TestATurnThatBeganMeanwhileIsWaitedFor(t *testing.T) {
 	}
 }
 
-// What one holds who read a text between the two sweeps is worthless after the
-// second.
+// Data read between the two sweeps must be rejected after the second one.
 func TestTheMarkMovesWithEachSweep(t *testing.T) {
 	h := newHouse(t)
 	running := &turns{list: []string{"other"}}
@@ -111,7 +109,7 @@ func TestTheMarkMovesWithEachSweep(t *testing.T) {
 				t.Error(err)
 			}
 			marks = append(marks, m)
-			if !rewrite { // the other turn writes of it and ends
+			if !rewrite { // the other turn writes the text and ends
 				rewrite = true
 				h.write(t, "as was said, Kestrel-9981")
 				running.end()
@@ -128,7 +126,7 @@ func TestTheMarkMovesWithEachSweep(t *testing.T) {
 	}
 }
 
-// An erasure that cannot be finished says why, and others go on without it.
+// A failing erasure reports its error and does not block others.
 func TestAnErasureThatCannotBeFinishedSaysWhy(t *testing.T) {
 	h := newHouse(t)
 	broken := errors.New("the disk is gone")
@@ -154,7 +152,7 @@ func TestAnErasureThatCannotBeFinishedSaysWhy(t *testing.T) {
 	}
 }
 
-// failing cannot take out a certain phrase.
+// failing is an eraser that cannot remove one phrase.
 type failing struct {
 	erase.Owned
 	err *error

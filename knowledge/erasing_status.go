@@ -11,27 +11,27 @@ import (
 
 // States of an erasure.
 const (
-	EraseOpen    = "open"    // begun: the facts are gone, the rest waits for the turn that asked to end
-	EraseSwept   = "swept"   // taken out once; turns that ran meanwhile may have written of it again
-	EraseCleared = "cleared" // nothing is left but what the file of the database holds of removed rows
+	EraseOpen    = "open"    // started: the facts are removed, the rest waits for the requesting turn to end
+	EraseSwept   = "swept"   // removed once; turns that ran in the meantime may have written parts of it again
+	EraseCleared = "cleared" // removed everywhere except in free pages of the database file
 	EraseDone    = "done"
 )
 
-// ErasureStatus says how far an erasure is.
+// ErasureStatus reports the progress of an erasure.
 type ErasureStatus struct {
 	ID       string `json:"id"`
 	State    string `json:"state"`
 	Rows     int    `json:"rows"`     // removed
-	Scrubbed int    `json:"scrubbed"` // rows and files in which something was replaced
+	Scrubbed int    `json:"scrubbed"` // rows and files that were redacted
 	Files    int    `json:"files"`    // removed
-	Backups  int    `json:"backups"`  // older ones, in whose place a new one was made
-	// Trouble is why it could not be finished when that was last tried.
+	Backups  int    `json:"backups"`  // older backups that were replaced by a new one
+	// Trouble is the error of the last attempt.
 	Trouble string    `json:"trouble,omitempty"`
 	BegunAt time.Time `json:"begun_at"`
 	EndedAt time.Time `json:"ended_at,omitzero"`
 }
 
-// Status of one erasure, ErrNoErasure when there is none of that id.
+// Status returns the status of one erasure, or ErrNoErasure if the id is unknown.
 func (x *Erasing) Status(ctx context.Context, id string) (ErasureStatus, error) {
 	list, err := x.list(ctx, `WHERE id = ?`, id)
 	if err == nil && len(list) == 0 {
@@ -43,7 +43,7 @@ func (x *Erasing) Status(ctx context.Context, id string) (ErasureStatus, error) 
 	return list[0], nil
 }
 
-// List returns erasures, the newest first.
+// List returns erasures, newest first.
 func (x *Erasing) List(ctx context.Context, limit int) ([]ErasureStatus, error) {
 	return x.list(ctx, `ORDER BY begun_at DESC, id LIMIT ?`, limit)
 }
@@ -51,14 +51,14 @@ func (x *Erasing) List(ctx context.Context, limit int) ([]ErasureStatus, error) 
 func (x *Erasing) list(ctx context.Context, where string, args ...any) (out []ErasureStatus, err error) {
 	rows, err := x.st.Reader(ctx).Query(`SELECT id, state, removed, scrubbed, files, backups, begun_at, ended_at FROM erasures `+where, args...)
 	if err != nil {
-		return nil, fmt.Errorf("knowledge: erasures: %w", err)
+		return nil, fmt.Errorf("knowledge: read erasures: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		var s ErasureStatus
 		var begun, ended int64
 		if err := rows.Scan(&s.ID, &s.State, &s.Rows, &s.Scrubbed, &s.Files, &s.Backups, &begun, &ended); err != nil {
-			return nil, fmt.Errorf("knowledge: erasures: %w", err)
+			return nil, fmt.Errorf("knowledge: read erasures: %w", err)
 		}
 		s.BegunAt, s.EndedAt = store.Time(begun), store.Time(ended)
 		x.mu.Lock()
@@ -69,7 +69,7 @@ func (x *Erasing) list(ctx context.Context, where string, args ...any) (out []Er
 	return out, rows.Err()
 }
 
-// Wait returns when an erasure is done, or with ctx's error. Run must be running.
+// Wait blocks until an erasure is done or ctx ends. Run must be running.
 func (x *Erasing) Wait(ctx context.Context, id string) (ErasureStatus, error) {
 	for {
 		x.mu.Lock()
@@ -87,15 +87,15 @@ func (x *Erasing) Wait(ctx context.Context, id string) (ErasureStatus, error) {
 	}
 }
 
-// ErasedMark names how far erasures are. Whoever holds a text outside of a transaction
-// reads it before the text, and again in the transaction that writes of it: when
-// it is another, what is held may have been forgotten meanwhile.
+// ErasedMark returns a value that changes with each erasure. Code that holds text outside a
+// transaction reads the mark before the text, and again in the transaction that writes. If the mark
+// changed, the text may have been erased in the meantime.
 func ErasedMark(q store.Querier) (mark string, err error) {
 	var begun, open, swept, changed int
 	err = q.QueryRow(`SELECT count(*), coalesce(sum(state = ?), 0), coalesce(sum(state = ?), 0), coalesce(sum(removed + scrubbed), 0) FROM erasures`,
 		EraseOpen, EraseSwept).Scan(&begun, &open, &swept, &changed)
 	if err != nil {
-		return "", fmt.Errorf("knowledge: erasures: %w", err)
+		return "", fmt.Errorf("knowledge: read erasures: %w", err)
 	}
 	return fmt.Sprintf("%d.%d.%d.%d", begun, open, swept, changed), nil
 }

@@ -11,9 +11,8 @@ import (
 	"hob/platform/failpoint"
 )
 
-// sweep lets every eraser take out what it has. holders counts the turns that
-// run meanwhile, and may write of it again: it is asked for them where nothing
-// else is written, so that none begins unseen.
+// sweep runs every eraser once. holders counts the running turns that may write erased data again.
+// It counts them inside the write lock, so that no turn can start unnoticed.
 func (x *Erasing) sweep(ctx context.Context, p pending, patient bool) (holders int, err error) {
 	var e Erasure
 	if err := json.Unmarshal(p.plan, &e); err != nil {
@@ -62,10 +61,10 @@ func (x *Erasing) sweep(ctx context.Context, p pending, patient bool) (holders i
 	return holders, x.note(ctx, `UPDATE erasures SET removed = removed + ?, scrubbed = scrubbed + ?, files = files + ? WHERE id = ?`, n.Rows, n.Scrubbed, n.Files, p.id)
 }
 
-// errTried ends a transaction that only looked.
+// errTried rolls back a transaction that only computes counts.
 var errTried = errors.New("tried")
 
-// Try says what an erasure would change in the database, and changes nothing.
+// Try reports what an erasure would change in the database, without changing it.
 func (x *Erasing) Try(ctx context.Context, e Erasure) (n Erased, err error) {
 	s := e.Scrubber()
 	err = x.st.Write(ctx, func(tx *store.Tx) error {
@@ -84,8 +83,7 @@ func (x *Erasing) Try(ctx context.Context, e Erasure) (n Erased, err error) {
 	return n, err
 }
 
-// compact takes out of the file of the database what removed rows left there,
-// and of the backups what they still hold.
+// compact removes deleted data from free pages of the database file and from the backups.
 func (x *Erasing) compact(ctx context.Context, keep bool) error {
 	failpoint.Hit("erase.cleared")
 	if err := x.st.Compact(ctx); err != nil {
@@ -108,7 +106,7 @@ func (x *Erasing) note(ctx context.Context, stmt string, args ...any) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("knowledge: erasures: %w", err)
+		return fmt.Errorf("knowledge: update erasure: %w", err)
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// house is a base with facts whose bytes can be looked for.
+// house is a base with facts, whose files can be searched for bytes.
 type house struct {
 	st   *store.Store
 	base *knowledge.Base
@@ -44,7 +44,7 @@ func newHouse(t *testing.T, texts ...string) house {
 	return h
 }
 
-// forget carries it out as the program does.
+// forget runs a request as the program does.
 func (h house) forget(t *testing.T, f knowledge.Forget) knowledge.ErasureStatus {
 	t.Helper()
 	g, err := h.base.Going(h.st.Reader(t.Context()), f)
@@ -69,7 +69,7 @@ func (h house) forget(t *testing.T, f knowledge.Forget) knowledge.ErasureStatus 
 	return s
 }
 
-// holds reports which files hold a text.
+// holds returns the files that contain a text.
 func (h house) holds(t *testing.T, text string) (in []string) {
 	t.Helper()
 	err := filepath.WalkDir(h.dir, func(path string, d os.DirEntry, err error) error {
@@ -95,12 +95,12 @@ func TestForgettingLeavesNoByte(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	half := filepath.Join(h.dir, "backups", "hob-20260101T000000.000.db.part") // one that a kill cut off
+	half := filepath.Join(h.dir, "backups", "hob-20260101T000000.000.db.part") // left behind by a killed process
 	if err := os.WriteFile(half, []byte("Kestrel-9981"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if len(h.holds(t, "Kestrel-9981")) == 0 {
-		t.Fatal("the test sees nothing")
+		t.Fatal("the text was not found before the erasure")
 	}
 	s := h.forget(t, knowledge.Forget{Query: "Kestrel-9981"})
 	if s.Rows != 1 || s.Backups != 3 {
@@ -165,7 +165,7 @@ func TestWhatIsTooCommonIsRefused(t *testing.T) {
 	}
 	for _, f := range []knowledge.Forget{{}, {ID: "f1", Query: "x"}, {Source: "everything"}, {Source: "mail:"}, {ID: "f-none"}} {
 		if _, err := h.base.Going(h.st.Reader(t.Context()), f); err == nil {
-			t.Errorf("%+v is no error", f)
+			t.Errorf("plan for %+v returned no error", f)
 		}
 	}
 }

@@ -10,11 +10,11 @@ import (
 	say "hob/platform/statement"
 )
 
-// longest is how long at most RunExpiry sleeps: the machine may have slept too.
+// longest limits how long RunExpiry sleeps, because the machine may have slept too.
 const longest = time.Hour
 
-// RunExpiry retires facts when they no longer hold, until ctx ends. It writes
-// only when there is one.
+// RunExpiry retires facts when their validity ends, until ctx ends. It writes only if a fact is
+// due.
 func (b *Base) RunExpiry(ctx context.Context, log *slog.Logger) error {
 	for {
 		wait := longest
@@ -28,7 +28,7 @@ func (b *Base) RunExpiry(ctx context.Context, log *slog.Logger) error {
 			}
 		}
 		if err != nil && ctx.Err() == nil {
-			log.Warn("facts that are over cannot be retired; tried again later", "err", err)
+			log.Warn("expired facts could not be retired; they will be retried", "err", err)
 			wait = time.Minute
 		}
 		t := time.NewTimer(max(wait, 0))
@@ -43,7 +43,7 @@ func (b *Base) RunExpiry(ctx context.Context, log *slog.Logger) error {
 	}
 }
 
-// bounded wakes RunExpiry: a fact holds for a time.
+// bounded wakes RunExpiry after a fact with a validity period was stored.
 func (b *Base) bounded() {
 	select {
 	case b.timed <- struct{}{}:
@@ -51,7 +51,7 @@ func (b *Base) bounded() {
 	}
 }
 
-// nextExpiry is when the next fact no longer holds, zero when none ever does.
+// nextExpiry returns when the next fact expires, or zero if none does.
 func nextExpiry(q store.Querier) (time.Time, error) {
 	var due int64
 	err := q.QueryRow(`SELECT coalesce(min(at), 0) FROM (SELECT min(valid_until) AS at FROM facts WHERE retired_at = 0 AND valid_until > 0
@@ -62,9 +62,8 @@ func nextExpiry(q store.Querier) (time.Time, error) {
 	return store.Time(due), nil
 }
 
-// ExpireTx retires the facts that no longer hold: those whose time is over and
-// those in whose place another one has come. It returns how many, and when the
-// next one is due (zero: none).
+// ExpireTx retires expired facts and facts whose replacement became valid. It returns how many, and
+// when the next one is due (zero: none).
 func (b *Base) ExpireTx(tx *store.Tx, now time.Time) (n int, next time.Time, err error) {
 	ms := store.Millis(now)
 	replaced, err := query(tx, `SELECT `+factColumns+` FROM facts WHERE retired_at = 0 AND id IN (
@@ -90,8 +89,8 @@ func (b *Base) ExpireTx(tx *store.Tx, now time.Time) (n int, next time.Time, err
 	return len(over) + len(replaced), next, err
 }
 
-// replaceTx retires a fact in whose place another one begins. What it says
-// besides stays, as when that one was kept.
+// replaceTx retires a fact whose replacement becomes valid. Its uncorrected parts are kept, as when
+// the replacement was stored.
 func (b *Base) replaceTx(tx *store.Tx, id string, now time.Time) error {
 	var by string
 	if err := tx.QueryRow(`SELECT next FROM claimed WHERE fact = ?`, id).Scan(&by); err != nil {
@@ -101,7 +100,7 @@ func (b *Base) replaceTx(tx *store.Tx, id string, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	old, err := fact(tx, id) // with its origins
+	old, err := fact(tx, id) // including its origins
 	if err != nil {
 		return err
 	}

@@ -17,25 +17,23 @@ import (
 	say "hob/platform/statement"
 )
 
-// Remembered says what RememberTx did.
+// Remembered is the result of RememberTx.
 type Remembered struct {
 	Fact Fact
-	// Known: the same text was there already; nothing was added.
+	// Known is set if the same fact existed; nothing was added.
 	Known bool
-	// Retired are older facts that the new one corrects.
+	// Retired lists the older facts that the new one corrects.
 	Retired []Fact
 }
 
-// RememberTx keeps a fact; ID and CreatedAt are filled in when empty, and when
-// it holds, where it says so; its words are read in the zone of CreatedAt. A
-// fact which says that an older one does not hold, or no longer, retires it,
-// unless the new one is tainted and the older one is not. What the older one
-// says besides stays. A text that is known already is not kept twice.
+// RememberTx stores a fact. It fills in an empty ID, CreatedAt and the validity period that the
+// text states, in the time zone of CreatedAt. A fact that contradicts or ends an older one retires
+// it, unless only the new one is tainted. Uncorrected parts of the older fact are kept. A known
+// text is not stored twice.
 func (b *Base) RememberTx(tx *store.Tx, f Fact) (Remembered, error) { return b.keepTx(tx, f, false) }
 
-// LearnTx is RememberTx for what nobody asked to keep: a text that only sets
-// right what is not known is left out, and so is one whose event has led to a
-// fact that says it.
+// LearnTx stores a fact that the user did not ask to store. Unlike RememberTx it skips a text that
+// only corrects unknown facts, and one whose event already led to a fact with this content.
 func (b *Base) LearnTx(tx *store.Tx, f Fact) (Remembered, error) {
 	there, err := query(tx, `SELECT `+factColumns+` FROM facts WHERE event = ? AND event <> ''`, f.Event)
 	if err != nil {
@@ -104,14 +102,14 @@ func (b *Base) keepTx(tx *store.Tx, f Fact, learning bool) (Remembered, error) {
 	return out, err
 }
 
-// preference reports whether a text says only what somebody likes.
+// preference reports whether a text states only preferences.
 func preference(list []say.Statement) bool {
 	return len(list) > 0 && !slices.ContainsFunc(list, func(s say.Statement) bool {
 		return s.Attr != "likes" && s.Attr != "prefers" && !strings.HasPrefix(s.Attr, "favourite ")
 	})
 }
 
-// insertTx keeps a fact with what it says.
+// insertTx stores a fact and its claims.
 func (b *Base) insertTx(tx *store.Tx, f Fact, list []say.Statement) error {
 	if _, err := tx.Exec(`INSERT INTO facts (id, text, same, head, provenance, event, realm, created_at, kind, source, valid_from, valid_until)
 		VALUES (?, ?, ?, '', ?, ?, ?, ?, ?, ?, ?, ?)`, f.ID, f.Text, strings.Join(phrase.Split(f.Text), " "), string(f.Provenance), f.Event, f.Realm,
@@ -126,8 +124,8 @@ func (b *Base) insertTx(tx *store.Tx, f Fact, list []say.Statement) error {
 	return b.IndexTx(tx, d)
 }
 
-// saidSo are words by which a fact is asked for and that it does not have: "I
-// moved to Kaunas" is where I live.
+// saidSo returns search words that a fact lacks but questions about it use: "I moved to Kaunas"
+// answers "where do I live".
 func saidSo(text string, list []say.Statement) string {
 	has, more := phrase.Split(text), []string(nil)
 	for _, s := range list {
@@ -144,7 +142,7 @@ func saidSo(text string, list []say.Statement) string {
 	return strings.Join(more, " ")
 }
 
-// askedFor are the words with which people ask for what facts say.
+// askedFor maps attributes of facts to words that people use to ask for them.
 func askedFor() map[string]string {
 	return map[string]string{
 		"lives_in": "live lives", "lives_at": "live lives", "works_at": "work works", "works_as": "work works", "drives": "drive drives", "bank": "bank", "married_to": "married",
@@ -160,36 +158,35 @@ func (b *Base) retireTx(tx *store.Tx, f *Fact, by string, at time.Time) error {
 	return b.moveTx(tx, KindFact, KindRetired, f.ID)
 }
 
-// TakeBackTx undoes RememberTx: it removes the fact for good and brings back
-// what it had retired. It fails with ErrNotFound when the fact is gone or was
-// itself corrected since.
+// TakeBackTx reverts RememberTx: it deletes the fact and restores the facts it retired. It returns
+// ErrNotFound if the fact was deleted or corrected since.
 func (b *Base) TakeBackTx(tx *store.Tx, id string) error {
 	f, err := fact(tx, id)
 	if err != nil {
 		return err
 	}
 	if !f.RetiredAt.IsZero() {
-		return fmt.Errorf("%w: it was corrected since", ErrNotFound)
+		return fmt.Errorf("%w: it has been corrected since", ErrNotFound)
 	}
 	old, err := query(tx, `SELECT `+factColumns+` FROM facts WHERE retired_by = ?`, id)
 	if err != nil {
-		return fmt.Errorf("knowledge: take back: %w", err)
+		return fmt.Errorf("knowledge: undo remember: %w", err)
 	}
 	rest, err := query(tx, `SELECT `+factColumns+` FROM facts WHERE id IN (SELECT fact FROM claimed WHERE split = ?)`, id)
 	if err != nil {
-		return fmt.Errorf("knowledge: take back: %w", err)
+		return fmt.Errorf("knowledge: undo remember: %w", err)
 	}
-	if slices.ContainsFunc(rest, func(r Fact) bool { return !r.RetiredAt.IsZero() }) { // the old fact would say it again
-		return fmt.Errorf("%w: what it left of another one was corrected since", ErrNotFound)
+	if slices.ContainsFunc(rest, func(r Fact) bool { return !r.RetiredAt.IsZero() }) { // the restored fact would contradict the correction
+		return fmt.Errorf("%w: the part of another fact that it left has been corrected since", ErrNotFound)
 	}
-	for _, r := range rest { // it stands in the old fact again
+	for _, r := range rest { // the restored fact contains it again
 		if err := b.removeTx(tx, r.ID); err != nil {
 			return err
 		}
 	}
 	for _, o := range old {
 		if _, err := tx.Exec(`UPDATE facts SET retired_at = 0, retired_by = '' WHERE id = ?`, o.ID); err != nil {
-			return fmt.Errorf("knowledge: take back: %w", err)
+			return fmt.Errorf("knowledge: undo remember: %w", err)
 		}
 		if err := b.moveTx(tx, KindRetired, KindFact, o.ID); err != nil {
 			return err
@@ -208,11 +205,10 @@ func (b *Base) removeTx(tx *store.Tx, id string) error {
 	return b.UnindexTx(tx, KindRetired, id)
 }
 
-// Fact returns one fact by its id, ErrNotFound when there is none.
+// Fact returns one fact, or ErrNotFound.
 func (b *Base) Fact(q store.Querier, id string) (Fact, error) { return fact(q, id) }
 
-// Facts lists the facts of every realm, newest first; retired ones only when
-// all is true.
+// Facts lists the facts of all realms, newest first; retired facts only if all is true.
 func (b *Base) Facts(ctx context.Context, limit int, all bool) ([]Fact, error) {
 	out, err := query(b.st.Reader(ctx), `SELECT `+factColumns+` FROM facts WHERE retired_at = 0 OR ? ORDER BY n DESC LIMIT ?`, all, clamp(limit))
 	if err != nil {
@@ -221,8 +217,8 @@ func (b *Base) Facts(ctx context.Context, limit int, all bool) ([]Fact, error) {
 	return out, nil
 }
 
-// Recall returns the facts of a realm that are nearest to a question in plain
-// words, best first; an empty query lists the newest.
+// Recall returns the facts of a realm that best match a plain-language question, best first. An
+// empty query lists the newest facts.
 func (b *Base) Recall(q store.Querier, realm, text string, limit int) ([]Fact, error) {
 	hits, err := b.Search(q, text, SearchOptions{Limit: limit, Realm: realm, Kinds: []string{KindFact}})
 	if err != nil {

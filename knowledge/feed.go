@@ -8,49 +8,48 @@ import (
 	"hob/knowledge/store"
 )
 
-// Change says that a row of docs was written, changed or removed. What derives
-// from the docs (an index, vectors) follows these by Seq, which it keeps in the
-// same write as what it made of them, so that after a crash it goes on where it
-// was.
+// Change reports that a row of docs was written, changed or removed. Consumers such as indexes
+// follow changes by Seq. They store Seq in the same write as their own data, so that they resume
+// there after a crash.
 type Change struct {
 	Seq  int64
 	N    int64 // the row of docs
-	Gone bool  // it is not there any more; Doc is empty
+	Gone bool  // the row was removed; Doc is empty
 	Doc  Doc
 }
 
-// Changes returns the changes after a Seq in their order, at most limit; one
-// for each row, as it is now.
+// Changes returns at most limit changes after a Seq, in order; one per row, with its current
+// content.
 func (b *Base) Changes(q store.Querier, after int64, limit int) ([]Change, error) {
 	out, err := changes(q, `SELECT max(c.seq), c.doc, d.n IS NULL, `+docOrEmpty+`
 		FROM (SELECT seq, doc FROM doc_changes WHERE seq > ? ORDER BY seq LIMIT ?) c LEFT JOIN docs d ON d.n = c.doc GROUP BY c.doc ORDER BY 1`, after, limit)
 	if err != nil {
-		return nil, fmt.Errorf("knowledge: changes: %w", err)
+		return nil, fmt.Errorf("knowledge: read changes: %w", err)
 	}
 	return out, nil
 }
 
-// All returns the rows of docs after n in the order of their numbers, at most
-// limit, for making anew what derives from them. Seq is 0.
+// All returns at most limit rows of docs after number n, in order, to rebuild derived data. Seq is
+// 0.
 func (b *Base) All(q store.Querier, after int64, limit int) ([]Change, error) {
 	out, err := changes(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.n > ? ORDER BY d.n LIMIT ?`, after, limit)
 	if err != nil {
-		return nil, fmt.Errorf("knowledge: all documents: %w", err)
+		return nil, fmt.Errorf("knowledge: read documents: %w", err)
 	}
 	return out, nil
 }
 
-// LastChange is the Seq of the newest change, 0 when there was none.
+// LastChange returns the Seq of the newest change, or 0.
 func (b *Base) LastChange(q store.Querier) (seq int64, err error) {
 	err = q.QueryRow(`SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'doc_changes'), 0)`).Scan(&seq)
 	if err != nil {
-		return 0, fmt.Errorf("knowledge: last change: %w", err)
+		return 0, fmt.Errorf("knowledge: read last change: %w", err)
 	}
 	return seq, nil
 }
 
-// DoneTx says that what derives from the docs under a name holds every change
-// up to seq for good. What all of them hold is dropped.
+// DoneTx records that the named consumer has durably stored every change up to seq. Changes that
+// all consumers have stored are dropped.
 func (b *Base) DoneTx(tx *store.Tx, name string, seq int64) error {
 	mark, _, err := b.Mark(tx, seq)
 	if err == nil {
@@ -60,55 +59,54 @@ func (b *Base) DoneTx(tx *store.Tx, name string, seq int64) error {
 		_, err = tx.Exec(`DELETE FROM doc_changes WHERE seq <= (SELECT min(seq) FROM derived)`)
 	}
 	if err != nil {
-		return fmt.Errorf("knowledge: %s is done: %w", name, err)
+		return fmt.Errorf("knowledge: save position of %s: %w", name, err)
 	}
 	return nil
 }
 
-// Mark is that of the change with a Seq; known is false when the database has no
-// such change, or has dropped changes after it. What derives from the docs keeps it
-// with its Seq. When it is another now, the database is an older copy that was put
-// back, or another one altogether: then it is made anew.
+// Mark returns an identifier of the change with a Seq; known is false if the change does not exist
+// or later changes were dropped. Consumers store it with their Seq. If it differs later, the
+// database was replaced or restored from a backup, and the consumer rebuilds.
 func (b *Base) Mark(q store.Querier, seq int64) (mark int64, known bool, err error) {
 	err = q.QueryRow(`SELECT mark FROM doc_changes WHERE seq = ?1 UNION ALL SELECT mark FROM derived WHERE seq = ?1 LIMIT 1`, seq).Scan(&mark)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, false, nil
 	}
 	if err != nil {
-		return 0, false, fmt.Errorf("knowledge: the mark of a change: %w", err)
+		return 0, false, fmt.Errorf("knowledge: read change mark: %w", err)
 	}
 	dropped, err := b.Dropped(q, seq)
 	return mark, !dropped, err
 }
 
-// Dropped reports whether some of the changes after a Seq are not there any more:
-// nobody who had seen less was known (DoneTx) when they went.
+// Dropped reports whether changes after a Seq were dropped, because no consumer that still needed
+// them was registered (DoneTx).
 func (b *Base) Dropped(q store.Querier, after int64) (dropped bool, err error) {
 	err = q.QueryRow(`SELECT coalesce((SELECT min(seq) FROM doc_changes), (SELECT seq + 1 FROM sqlite_sequence WHERE name = 'doc_changes'), 0) > ? + 1`, after).Scan(&dropped)
 	if err != nil {
-		return false, fmt.Errorf("knowledge: dropped changes: %w", err)
+		return false, fmt.Errorf("knowledge: check dropped changes: %w", err)
 	}
 	return dropped, nil
 }
 
-// Done is the Seq that DoneTx was told under a name, 0 when there is none.
+// Done returns the Seq that a consumer reported with DoneTx, or 0.
 func (b *Base) Done(q store.Querier, name string) (seq int64, err error) {
 	err = q.QueryRow(`SELECT coalesce((SELECT seq FROM derived WHERE name = ?), 0)`, name).Scan(&seq)
 	if err != nil {
-		return 0, fmt.Errorf("knowledge: how far %s is: %w", name, err)
+		return 0, fmt.Errorf("knowledge: read position of %s: %w", name, err)
 	}
 	return seq, nil
 }
 
-// NotDerivedTx drops a name that DoneTx was told: nobody follows under it.
+// NotDerivedTx unregisters a consumer that DoneTx registered.
 func (b *Base) NotDerivedTx(tx *store.Tx, name string) error {
 	if _, err := tx.Exec(`DELETE FROM derived WHERE name = ?`, name); err != nil {
-		return fmt.Errorf("knowledge: %s is no longer derived: %w", name, err)
+		return fmt.Errorf("knowledge: unregister %s: %w", name, err)
 	}
 	return nil
 }
 
-// docOrEmpty are the columns of a Doc, empty when there is no row.
+// docOrEmpty selects the columns of a Doc, with empty values if the row does not exist.
 const docOrEmpty = `coalesce(d.kind, ''), coalesce(d.ref, ''), coalesce(d.title, ''), coalesce(d.text, ''), coalesce(d.at, 0), coalesce(d.provenance, ''),
 	coalesce(d.realm, ''), coalesce(d.grp, ''), coalesce(d.pos, 0), coalesce(d.speaker, ''), coalesce(d.source, '')`
 

@@ -13,8 +13,8 @@ import (
 	"hob/knowledge/store"
 )
 
-// gathering collects the rows that may be in an answer. It asks a fixed number
-// of statements, however many rows there are.
+// gathering collects the candidate rows for an answer. The number of SQL statements is fixed,
+// regardless of the number of rows.
 type gathering struct {
 	b     *Base
 	q     store.Querier
@@ -23,10 +23,10 @@ type gathering struct {
 	where where
 	scope []domain
 	rows  map[int64]*row
-	found []WordMatch // by words, best first
+	found []WordMatch // by term, best first
 }
 
-// Bounds on the rows that are looked at because of their time.
+// Limits on the rows added because of their time.
 const (
 	datedScan = 2000
 	datedRows = 300
@@ -47,7 +47,7 @@ func (b *Base) gather(q store.Querier, r Request, k *question) (*gathering, erro
 	return g, nil
 }
 
-// byWords asks the index.
+// byWords adds the rows that the index finds.
 func (g *gathering) byWords() error {
 	limit := max(g.b.tune.Candidates, 2*g.r.Limit)
 	if g.k.route.Kind == RouteMulti {
@@ -77,7 +77,7 @@ func (g *gathering) byWords() error {
 	return g.fetch(g.found)
 }
 
-// fetch reads the rows that were found, as far as the request allows them.
+// fetch reads the rows of the matches that the request allows.
 func (g *gathering) fetch(found []WordMatch) error {
 	ids := make([]string, 0, len(found))
 	has := map[int64]uint64{}
@@ -90,12 +90,12 @@ func (g *gathering) fetch(found []WordMatch) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	// One list as JSON: the statement is the same each time, and compiled once.
+	// The ids are one JSON argument, so that the statement text is constant and compiled once.
 	args := append([]any{"[" + strings.Join(ids, ",") + "]"}, g.where.args...)
 	return g.read(`SELECT `+rowColumns+` FROM json_each(?) v CROSS JOIN docs d ON d.n = v.value WHERE `+g.where.sql, args, func(r *row) { r.has = has[r.n] })
 }
 
-// byTime adds rows of the time that is named: they may have none of the words.
+// byTime adds rows from the time the question names. They may contain none of its words.
 func (g *gathering) byTime() error {
 	if g.k.anchor != nil {
 		if s, ok, err := g.b.anchored(g.q, g.r, *g.k.anchor); err != nil {
@@ -116,16 +116,16 @@ func (g *gathering) byTime() error {
 	return nil
 }
 
-// forget takes the words of an event out of the question: they told the time.
+// forget removes the words of an event from the question, because they only describe the time.
 func (k *question) forget(event string) {
 	gone := tokens(event)
 	k.terms = slices.DeleteFunc(k.terms, func(t term) bool { return slices.Contains(gone, t.text) })
 }
 
-// anchored finds when something happened, and the stretch beside it.
+// anchored returns the period next to the event that the anchor names.
 func (b *Base) anchored(q store.Querier, r Request, a anchor) (span, bool, error) {
 	r.Text, r.Limit, r.Meaning, r.History = a.event, 1, false, false
-	got, err := b.retrieve(context.Background(), q, r) // the hit tells a time and is shown to nobody
+	got, err := b.retrieve(context.Background(), q, r) // only the time of the hit is used, its text is discarded
 	if err != nil || len(got.Hits) == 0 {
 		return span{}, false, err
 	}
@@ -133,7 +133,7 @@ func (b *Base) anchored(q store.Querier, r Request, a anchor) (span, bool, error
 	return a.span(happened(h.Text, h.At.In(r.Zone))), true, nil
 }
 
-// byGraph follows what the question names.
+// byGraph adds rows about the entities that the question names.
 func (g *gathering) byGraph() error {
 	if g.b.opt.Graph == nil || g.r.Hops < 0 {
 		return nil
@@ -155,7 +155,7 @@ func (g *gathering) byGraph() error {
 	if err != nil {
 		return err
 	}
-	g.k.route.Reasons = append(g.k.route.Reasons, "it names "+strings.Join(names, ", "))
+	g.k.route.Reasons = append(g.k.route.Reasons, "names "+strings.Join(names, ", "))
 	found := make([]WordMatch, len(near))
 	for i, n := range near {
 		found[i] = WordMatch{N: n.N}
@@ -174,10 +174,10 @@ func (g *gathering) byGraph() error {
 	return nil
 }
 
-// maxHops bounds how far a request may ask to go.
+// maxHops limits Request.Hops.
 const maxHops = 4
 
-// neighbours adds the rows beside those there are.
+// neighbours adds the rows next to the candidates.
 func (g *gathering) neighbours() error {
 	type stretch struct {
 		Group string `json:"g"`
@@ -208,7 +208,7 @@ func (g *gathering) neighbours() error {
 	slices.SortFunc(list, func(a, b stretch) int { return strings.Compare(a.Group, b.Group) })
 	raw, err := json.Marshal(list)
 	if err != nil {
-		return fmt.Errorf("knowledge: neighbours: %w", err)
+		return fmt.Errorf("knowledge: read neighboring rows: %w", err)
 	}
 	return g.read(`SELECT `+rowColumns+` FROM json_each(?) v CROSS JOIN docs d ON d.grp = v.value ->> 'g' AND d.grp <> '' AND d.pos BETWEEN v.value ->> 'a' AND v.value ->> 'z'
 		WHERE `+g.where.sql, append([]any{string(raw)}, g.where.args...), nil)
@@ -216,11 +216,11 @@ func (g *gathering) neighbours() error {
 
 const rowColumns = `d.n, d.kind, d.ref, d.title, d.text, d.at, d.provenance, d.realm, d.grp, d.pos, d.speaker, d.source`
 
-// read adds the rows of a statement that are not there yet.
+// read adds the rows of a statement that are not candidates yet.
 func (g *gathering) read(stmt string, args []any, each func(*row)) (err error) {
 	rows, err := g.q.Query(stmt, args...)
 	if err != nil {
-		return fmt.Errorf("knowledge: read what was found: %w", err)
+		return fmt.Errorf("knowledge: read matching rows: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
@@ -228,7 +228,7 @@ func (g *gathering) read(stmt string, args []any, each func(*row)) (err error) {
 		var at int64
 		d := &r.doc
 		if err := rows.Scan(&r.n, &d.Kind, &d.Ref, &d.Title, &d.Text, &at, &d.Provenance, &d.Realm, &d.Group, &d.Pos, &d.Speaker, &d.Source); err != nil {
-			return fmt.Errorf("knowledge: read what was found: %w", err)
+			return fmt.Errorf("knowledge: read matching rows: %w", err)
 		}
 		if g.rows[r.n] != nil {
 			continue
@@ -242,7 +242,7 @@ func (g *gathering) read(stmt string, args []any, each func(*row)) (err error) {
 	return rows.Err()
 }
 
-// ranked scores what was gathered, best first.
+// ranked scores the candidates and returns them best first.
 func (g *gathering) ranked() []*row {
 	rank := &ranking{k: g.k, t: g.b.tune, half: g.b.opt.HalfLife}
 	for _, r := range g.rows {

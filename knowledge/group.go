@@ -6,11 +6,11 @@ import (
 	"hob/knowledge/store"
 )
 
-// Group returns the rows of a kind that are parts of one group, in their order.
+// Group returns the rows of a kind in one group, in order.
 func (b *Base) Group(q store.Querier, kind, group string) ([]Doc, error) {
 	list, err := changes(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.grp = ? AND d.kind = ? ORDER BY d.pos, d.n`, group, kind)
 	if err != nil {
-		return nil, fmt.Errorf("knowledge: group: %w", err)
+		return nil, fmt.Errorf("knowledge: read group: %w", err)
 	}
 	out := make([]Doc, 0, len(list))
 	for _, c := range list {

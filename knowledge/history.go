@@ -12,12 +12,11 @@ import (
 	"hob/platform/phrase"
 )
 
-// historyRows is how much of what was so before is shown.
+// historyRows limits the history that is returned.
 const historyRows = 5
 
-// outdated lists the rows that tell what is no longer so and no more than that
-// of what is asked for. A message in which a fact was told that is retired since
-// may say other things, of which it is right.
+// outdated returns the rows that match the question only through a fact that was retired since. A
+// message can state more than such a fact, and those parts may still be valid.
 func outdated(q store.Querier, k *question, rows []*row, form float64) (map[*row]bool, error) {
 	var events []any
 	for _, r := range rows {
@@ -30,9 +29,9 @@ func outdated(q store.Querier, k *question, rows []*row, form float64) (map[*row
 	}
 	list, err := query(q, `SELECT `+factColumns+` FROM facts WHERE event <> '' AND retired_at > 0 AND event IN (?`+strings.Repeat(", ?", len(events)-1)+`)`, events...)
 	if err != nil {
-		return nil, fmt.Errorf("knowledge: what is no longer so: %w", err)
+		return nil, fmt.Errorf("knowledge: read outdated facts: %w", err)
 	}
-	told := map[string]*row{} // by the event, as if they were one
+	told := map[string]*row{} // by event, as if its rows were one
 	for _, f := range list {
 		if told["event:"+f.Event] == nil {
 			told["event:"+f.Event] = &row{}
@@ -51,8 +50,8 @@ func outdated(q store.Querier, k *question, rows []*row, form float64) (map[*row
 	return out, nil
 }
 
-// within reports whether a row says nothing besides another of what is asked
-// for; where it has no word of that, nothing at all.
+// within reports whether o contains every word of the question that r contains. If r contains none,
+// o must contain all topic words of r.
 func (r *row) within(o *row) bool {
 	has := false
 	for i, n := range r.own {
@@ -65,7 +64,7 @@ func (r *row) within(o *row) bool {
 	return has || !slices.ContainsFunc(Subjects(r.doc.Text), func(w string) bool { return !slices.Contains(words, phrase.Fold(w)) })
 }
 
-// replaced adds to facts what they replaced.
+// replaced fills in the facts that each hit replaced.
 func (b *Base) replaced(q store.Querier, hits []Hit) error {
 	at := map[string]int{}
 	var ids []any
@@ -80,7 +79,7 @@ func (b *Base) replaced(q store.Querier, hits []Hit) error {
 	}
 	list, err := query(q, `SELECT `+factColumns+` FROM facts WHERE retired_by <> '' AND retired_by IN (?`+strings.Repeat(", ?", len(ids)-1)+`) ORDER BY retired_at DESC, n DESC`, ids...)
 	if err != nil {
-		return fmt.Errorf("knowledge: what was replaced: %w", err)
+		return fmt.Errorf("knowledge: read replaced facts: %w", err)
 	}
 	for _, f := range list {
 		h := &hits[at[f.RetiredBy]]
@@ -89,8 +88,8 @@ func (b *Base) replaced(q store.Querier, hits []Hit) error {
 	return nil
 }
 
-// history looks for what was so before: retired facts that the question is
-// about, those in whose place the answers stand, and rows in which they were told.
+// history adds outdated data: retired facts that match the question, facts that the hits replaced,
+// and the messages that stated them.
 func (b *Base) history(ctx context.Context, q store.Querier, r Request, a *Answer) error {
 	picky := r.Strict
 	r.Kinds, r.Limit, r.History, r.Meaning = []string{KindRetired}, historyRows, false, false
@@ -123,10 +122,10 @@ func (b *Base) history(ctx context.Context, q store.Querier, r Request, a *Answe
 	return b.ended(q, a.History)
 }
 
-// chainTop is of how many answers the facts that they replaced are history.
+// chainTop is the number of hits whose replaced facts are added to the history.
 const chainTop = 3
 
-// chain lists what the best facts replaced, and what that had replaced.
+// chain returns the facts that the best hits replaced, and transitively the facts those replaced.
 func (b *Base) chain(q store.Querier, list []Hit) ([]Hit, error) {
 	var ids []any
 	for _, h := range list[:min(len(list), chainTop)] {
@@ -143,7 +142,7 @@ func (b *Base) chain(q store.Querier, list []Hit) ([]Hit, error) {
 		SELECT `+docColumns+`, 0.0 FROM v JOIN docs d ON d.kind = '`+KindRetired+`' AND d.ref = v.id ORDER BY v.at DESC`+atMost(historyRows), ids...)
 }
 
-// bygones lists the newest of what was so before, when nothing says of what.
+// bygones returns the newest history, for a question that names no subject.
 func (b *Base) bygones(q store.Querier, r Request, a *Answer) (err error) {
 	r.Kinds = []string{KindRetired}
 	g := &gathering{r: r}
@@ -154,7 +153,7 @@ func (b *Base) bygones(q store.Querier, r Request, a *Answer) (err error) {
 	return b.ended(q, a.History)
 }
 
-// ended says of what is history until when it was so.
+// ended fills in when each history hit became invalid.
 func (b *Base) ended(q store.Querier, list []Hit) error {
 	for i := range list {
 		h := &list[i]
@@ -171,15 +170,14 @@ func (b *Base) ended(q store.Querier, list []Hit) error {
 }
 
 const (
-	// minTold is how long what a fact said must be for a message to be held to
-	// repeat it, and factsTop of how many of the best facts that is looked at.
+	// minTold is the minimum length of a replaced value for a message to count as repeating it.
+	// factsTop is the number of best facts to check.
 	minTold  = 4
 	factsTop = 10
 )
 
-// repeated puts messages that repeat what one of the best facts replaced, and
-// that are older than it, behind all others, and marks them: they were right
-// when they were written.
+// repeated moves messages that repeat a value that one of the best facts replaced to the end, if
+// they are older than that fact. It marks them as history: they were correct when written.
 func repeated(q store.Querier, rows []*row) error {
 	var facts []*row
 	var ids []any
@@ -199,7 +197,7 @@ func repeated(q store.Querier, rows []*row) error {
 	}
 	for _, v := range old {
 		if len(v.words) < minTold+2 || slices.ContainsFunc(facts, func(r *row) bool { return says(r.doc.Text, v.words) }) {
-			continue // it holds of something else, or again
+			continue // the value applies to something else, or became valid again
 		}
 		for _, r := range rows {
 			if r.doc.Kind == KindTurn && r.doc.At.Before(v.until) && says(r.doc.Text, v.words) {
@@ -219,7 +217,7 @@ func repeated(q store.Querier, rows []*row) error {
 	return nil
 }
 
-// outlived is a value that a fact gave until it was replaced.
+// outlived is a value of a fact that a newer fact replaced.
 type outlived struct {
 	words string
 	until time.Time
@@ -228,14 +226,14 @@ type outlived struct {
 func outlivedBy(q store.Querier, stmt string, args ...any) (out []outlived, err error) {
 	rows, err := q.Query(stmt, args...)
 	if err != nil {
-		return nil, fmt.Errorf("knowledge: what was replaced: %w", err)
+		return nil, fmt.Errorf("knowledge: read replaced facts: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		var v outlived
 		var at int64
 		if err := rows.Scan(&v.words, &at); err != nil {
-			return nil, fmt.Errorf("knowledge: what was replaced: %w", err)
+			return nil, fmt.Errorf("knowledge: read replaced facts: %w", err)
 		}
 		v.words, v.until = " "+strings.Join(phrase.Split(v.words), " ")+" ", store.Time(at)
 		out = append(out, v)
@@ -243,7 +241,7 @@ func outlivedBy(q store.Querier, stmt string, args ...any) (out []outlived, err 
 	return out, rows.Err()
 }
 
-// says reports whether words stand in a text one after the other.
+// says reports whether text contains the words as a sequence.
 func says(text, words string) bool {
 	return strings.Contains(" "+strings.Join(phrase.Split(text), " ")+" ", words)
 }

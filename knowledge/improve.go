@@ -9,19 +9,18 @@ import (
 	"hob/knowledge/store"
 )
 
-// Corrector looks at what was found and says what else to search for; "" when
-// it is good. It may ask a model.
+// Corrector checks the hits and returns a better search text, or "" if the hits are sufficient. It
+// may call a model.
 type Corrector interface {
 	Correct(ctx context.Context, text string, hits []Hit) (again string, err error)
 }
 
-// Reranker puts hits in a better order: it returns a score for each. It may ask
-// a model.
+// Reranker returns a score for each hit, by which the hits are sorted. It may call a model.
 type Reranker interface {
 	Rerank(ctx context.Context, text string, hits []Hit) ([]float64, error)
 }
 
-// improve lets a model look at what was found.
+// improve lets the Corrector and the Reranker improve the answer.
 func (b *Base) improve(ctx context.Context, q store.Querier, r Request, a *Answer) error {
 	if b.opt.Corrector != nil {
 		again, err := b.opt.Corrector.Correct(ctx, r.Text, a.Hits)
@@ -31,8 +30,8 @@ func (b *Base) improve(ctx context.Context, q store.Querier, r Request, a *Answe
 		if err != nil && ctx.Err() != nil {
 			return err
 		}
-		if err != nil { // what was found stands
-			a.Route.Reasons = append(a.Route.Reasons, "it was not looked again: "+err.Error())
+		if err != nil { // keep the hits of the first search
+			a.Route.Reasons = append(a.Route.Reasons, "no second search: "+err.Error())
 		}
 	}
 	if b.opt.Reranker == nil || len(a.Hits) < 2 {
@@ -40,20 +39,20 @@ func (b *Base) improve(ctx context.Context, q store.Querier, r Request, a *Answe
 	}
 	scores, err := b.opt.Reranker.Rerank(ctx, r.Text, a.Hits)
 	if err != nil {
-		return fmt.Errorf("rank anew: %w", err)
+		return fmt.Errorf("rerank: %w", err)
 	}
 	if len(scores) != len(a.Hits) {
-		return fmt.Errorf("rank anew: %d scores for %d hits", len(scores), len(a.Hits))
+		return fmt.Errorf("rerank: got %d scores for %d hits", len(scores), len(a.Hits))
 	}
 	for i := range a.Hits {
-		a.Hits[i].Parts = append(a.Hits[i].Parts, Part{"before the model", a.Hits[i].Score}, Part{"model", scores[i]})
+		a.Hits[i].Parts = append(a.Hits[i].Parts, Part{"before reranking", a.Hits[i].Score}, Part{"model", scores[i]})
 		a.Hits[i].Score = scores[i]
 	}
 	slices.SortStableFunc(a.Hits, func(x, y Hit) int { return cmp.Compare(y.Score, x.Score) })
 	return nil
 }
 
-// again is the corrective round: what it finds is joined with what there is.
+// again runs the corrective search and merges its hits into the answer.
 func (b *Base) again(ctx context.Context, q store.Querier, r Request, a *Answer, text string) error {
 	limit := r.Limit
 	r.Text, r.History = text, false
@@ -72,12 +71,12 @@ func (b *Base) again(ctx context.Context, q store.Querier, r Request, a *Answer,
 	if err := b.settle(q, k, &more, g.ranked(), limit); err != nil {
 		return err
 	}
-	a.Route.Reasons = append(a.Route.Reasons, "looked again for: "+text)
+	a.Route.Reasons = append(a.Route.Reasons, "second search for: "+text)
 	a.Hits = fuse(a.Hits, more.Hits, b.tune.Meaning, limit)
 	return nil
 }
 
-// fuse joins two lists by their ranks.
+// fuse merges two lists by reciprocal rank.
 func fuse(first, second []Hit, slow, limit int) []Hit {
 	all := map[int64]*Hit{}
 	var order []*Hit
@@ -90,7 +89,7 @@ func fuse(first, second []Hit, slow, limit int) []Hit {
 				order = append(order, all[h.N])
 			}
 			all[h.N].Score += v
-			all[h.N].Parts = append(all[h.N].Parts, Part{"rank in a round", v})
+			all[h.N].Parts = append(all[h.N].Parts, Part{"rank in one search", v})
 		}
 	}
 	slices.SortStableFunc(order, func(x, y *Hit) int { return cmp.Compare(y.Score, x.Score) })

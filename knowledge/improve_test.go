@@ -11,7 +11,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// reader is a model that looks at what was found.
+// reader is a fake model that rates hits.
 type reader struct {
 	again string
 	err   error
@@ -29,7 +29,7 @@ func (r *reader) Rerank(_ context.Context, _ string, hits []Hit) ([]float64, err
 	return out, r.err
 }
 
-// near is an embedder that finds one row, or is away.
+// near is an embedder that finds one row or fails.
 type near struct {
 	n   int64
 	err error
@@ -47,14 +47,14 @@ func TestModelsOnlyImprove(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		opt    Options
-		first  string // the text of the best hit
+		first  string // text of the best hit
 		reason string
 	}{
 		{"none", Options{}, "row 0 of tea", ""},
-		{"an embedder that is away", Options{Vectors: &near{err: away}}, "row 0 of tea", "words alone were searched: by meaning: nobody answers"},
-		{"another round", Options{Corrector: &reader{again: "garage"}}, "row 0 of tea", "looked again for: garage"},
-		{"a round that fails", Options{Corrector: &reader{err: away}}, "row 0 of tea", "it was not looked again: nobody answers"},
-		{"an order that fails", Options{Reranker: &reader{err: away}}, "row 0 of tea", "the order is as it was: rank anew: nobody answers"},
+		{"unavailable embedder", Options{Vectors: &near{err: away}}, "row 0 of tea", "searched by words only: by meaning: nobody answers"},
+		{"second search", Options{Corrector: &reader{again: "garage"}}, "row 0 of tea", "second search for: garage"},
+		{"failed second search", Options{Corrector: &reader{err: away}}, "row 0 of tea", "no second search: nobody answers"},
+		{"failed reranker", Options{Reranker: &reader{err: away}}, "row 0 of tea", "not reranked: rerank: nobody answers"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b, st := filled(t, tt.opt)
@@ -75,11 +75,11 @@ func TestTheModelOrdersMoreThanAreAskedFor(t *testing.T) {
 	}
 	m.seen = 0
 	if _, err := b.Retrieve(t.Context(), st.Reader(t.Context()), Request{Text: "tea", Limit: 3}); err != nil || m.seen > 0 {
-		t.Errorf("a model was asked on the path of a turn: %d hits, %v", m.seen, err)
+		t.Errorf("a model was called without Meaning: %d hits, %v", m.seen, err)
 	}
 }
 
-// What nothing but its meaning led to has no rank by words.
+// A row found only by its meaning has no rank by words.
 func TestMeaningLeadsToRowsWithoutAWord(t *testing.T) {
 	v := &near{}
 	b, st := filled(t, Options{Vectors: v})

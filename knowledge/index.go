@@ -9,8 +9,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// IndexTx makes a document searchable, or replaces what was indexed under the
-// same Kind and Ref.
+// IndexTx indexes a document. It replaces the document with the same Kind and Ref.
 func (b *Base) IndexTx(tx *store.Tx, d Doc) error {
 	if d.Kind == "" || d.Ref == "" {
 		return fmt.Errorf("knowledge: index: kind %q and ref %q must not be empty", d.Kind, d.Ref)
@@ -27,14 +26,13 @@ func (b *Base) IndexTx(tx *store.Tx, d Doc) error {
 		return fmt.Errorf("knowledge: index %s: %w", d.Kind, err)
 	}
 	b.changed(tx)
-	if d.Provenance.Tainted() { // what was outside stays so, with all that came in since
+	if d.Provenance.Tainted() { // a tainted document stays tainted and keeps its origins
 		return origins.AddTx(tx, origins.Row, d.Ref, d.Origins)
 	}
 	return nil
 }
 
-// UnindexTx removes a document from the index with all its words; one that is
-// not there is no error.
+// UnindexTx removes a document from the index. An unknown document is not an error.
 func (b *Base) UnindexTx(tx *store.Tx, kind, ref string) error {
 	if _, err := tx.Exec(`DELETE FROM docs WHERE kind = ? AND ref = ?`, kind, ref); err != nil {
 		return fmt.Errorf("knowledge: unindex %s: %w", kind, err)
@@ -51,7 +49,7 @@ func (b *Base) moveTx(tx *store.Tx, from, to, ref string) error {
 	return nil
 }
 
-// changed wakes what derives from the documents, once they are committed.
+// changed notifies the derived indexes after the transaction commits.
 func (b *Base) changed(tx *store.Tx) {
 	if b.opt.Changed != nil {
 		tx.AfterCommit(b.opt.Changed)

@@ -1,12 +1,10 @@
-// Package knowledge is the contract of what Hob remembers: Base keeps facts
-// (Remember, Recall, Forget) and a full-text index over everything worth
-// searching, in which the packages that own notes, tasks or expenses put their
-// rows (Index, Unindex, Search).
+// Package knowledge stores what Hob remembers. Base keeps facts (Remember, Recall, Forget) and a
+// full-text index over all searchable data. Packages that own notes, tasks or expenses add their
+// rows to it (Index, Unindex, Search).
 //
-// The SQLite tables here are the truth and are written in the same transaction
-// as what they describe. Richer indexes, vectors and the graph derive from them
-// by their row ids. The package decides nothing about who may see what; every
-// fact and document carries the provenance it came with.
+// The SQLite tables in this package are the source of truth, and are written in the same
+// transaction as the data they describe. Other indexes, vectors and the graph are derived from them
+// by row id. The package makes no access decisions; every fact and document carries its provenance.
 package knowledge
 
 import (
@@ -19,12 +17,11 @@ import (
 	"hob/platform/provenance"
 )
 
-// Kinds of documents that this package itself keeps. Other packages use names
-// of their own ("note", "task").
+// Kinds of documents that this package stores. Other packages use their own names ("note", "task").
 const (
 	KindFact = "fact"
-	// KindRetired is a fact that a newer one replaced: kept as history, found
-	// only when this kind is asked for.
+	// KindRetired is a fact that a newer one replaced. It is kept as history and found only if a
+	// search names this kind.
 	KindRetired = "retired"
 	// KindTurn is one message of a conversation; Group is the conversation.
 	KindTurn = "turn"
@@ -32,36 +29,35 @@ const (
 	KindChunk = "chunk"
 )
 
-// Errors a caller can act on.
+// Errors that callers handle.
 var (
-	ErrEmpty    = errors.New("there is nothing to remember: the text is empty")
-	ErrTooLong  = errors.New("the text is longer than a fact may be (10,000 characters); keep it as a note or a file")
+	ErrEmpty    = errors.New("cannot remember: the text is empty")
+	ErrTooLong  = errors.New("the text is longer than a fact can be (10,000 characters); save it as a note or a file")
 	ErrNotFound = errors.New("no such fact")
 )
 
-// MaxFact is the longest fact in bytes.
+// MaxFact is the maximum length of a fact in bytes.
 const MaxFact = 10_000
 
-// Fact is one thing Hob was told or concluded.
+// Fact is a fact that the user stated or that Hob concluded.
 type Fact struct {
 	ID         string            `json:"id"`
 	Text       string            `json:"text"`
 	Provenance provenance.Source `json:"provenance"`
-	// Origins are from where the outside text in it came.
+	// Origins are the sources of the untrusted text in it.
 	Origins []provenance.Origin `json:"origins,omitempty"`
-	Event   string              `json:"event,omitempty"` // inbox event it came with
-	// Realm is whose memory it belongs to, "" for that of the main agent: an
-	// agent with a realm of its own sees no other.
+	Event   string              `json:"event,omitempty"` // inbox event that stated it
+	// Realm is the memory namespace of the fact, "" for the main agent. An agent with its own realm
+	// sees no other realm.
 	Realm     string    `json:"realm,omitempty"`
 	CreatedAt time.Time `json:"created_at"`
 	RetiredAt time.Time `json:"retired_at,omitzero"`
 	RetiredBy string    `json:"retired_by,omitempty"` // the fact that replaced it
-	// Kind is "" for what was said to be so, else "preference" or "observation"
-	// (what Hob concluded).
+	// Kind is "" for a statement, "preference", or "observation" for a conclusion of Hob.
 	Kind string `json:"kind,omitempty"`
 	// Source is where it came from, as in Doc.
 	Source string `json:"source,omitempty"`
-	// ValidFrom and ValidUntil bound when it holds, as far as it says.
+	// ValidFrom and ValidUntil are the validity period, zero if the text states none.
 	ValidFrom  time.Time `json:"valid_from,omitzero"`
 	ValidUntil time.Time `json:"valid_until,omitzero"`
 }
@@ -74,98 +70,95 @@ type Doc struct {
 	Text       string            `json:"text"`
 	At         time.Time         `json:"at"`
 	Provenance provenance.Source `json:"provenance"`
-	// Origins are from where the outside text in it came; they are kept with it.
+	// Origins are the sources of the untrusted text in it. They are stored with the document.
 	Origins []provenance.Origin `json:"origins,omitempty"`
-	// Realm narrows who finds it, see Fact; "" for what is nobody's memory.
+	// Realm limits who finds it, see Fact; "" for shared data.
 	Realm string `json:"realm,omitempty"`
-	// Group is the conversation or document of which it is a part, and Pos its
-	// place there; rows of one group with neighbouring Pos stand together.
+	// Group is the conversation or document that contains it, and Pos its position there. Rows of a
+	// group with consecutive Pos are adjacent.
 	Group string `json:"group,omitempty"`
 	Pos   int    `json:"pos,omitempty"`
-	// Speaker is who said it: "owner", "hob" or a name.
+	// Speaker is the author: "owner", "hob" or a name.
 	Speaker string `json:"speaker,omitempty"`
-	// Source is where it came from, to be forgotten by: "event:ID", "mail:ID",
-	// "file:PATH", "url:URL", "import:NAME".
+	// Source is where it came from; erasure requests name it: "event:ID", "mail:ID", "file:PATH",
+	// "url:URL", "import:NAME".
 	Source string `json:"source,omitempty"`
 }
 
-// Hit is a document that matched; a higher Score is better.
+// Hit is a matching document; a higher Score is better.
 type Hit struct {
 	Doc
-	N     int64   `json:"-"` // its row
+	N     int64   `json:"-"` // row number
 	Score float64 `json:"score"`
-	// Parts are what the score is made of, see Base.Retrieve.
+	// Parts are the components of the score, see Base.Retrieve.
 	Parts []Part `json:"parts,omitempty"`
-	// Until is when it ceased to be so: of what is history, or tells it.
+	// Until is when history became invalid.
 	Until time.Time `json:"until,omitzero"`
-	// Replaced are the older facts that this one corrects.
+	// Replaced lists the older facts that this one corrects.
 	Replaced []Fact `json:"replaced,omitempty"`
 }
 
-// SearchOptions narrow a search; the zero value is useful.
+// SearchOptions filters a search. The zero value is useful.
 type SearchOptions struct {
 	Limit int      // default 10, at most 1,000
-	Kinds []string // empty: everything but retired facts
-	// All leaves out the looser rounds: only documents with every telling word
-	// of the query, or with the query as it stands, count.
+	Kinds []string // empty: all except retired facts
+	// All skips the looser search rounds: a document must contain every content word or the exact
+	// query.
 	All bool
-	// Realm is whose facts are searched. What is no fact is found in each.
+	// Realm selects the facts to search. Documents without a realm are always searched.
 	Realm string
-	// EveryRealm is the owner's view: it searches the facts of all of them.
+	// EveryRealm searches the facts of all realms, for the user's own view.
 	EveryRealm bool
 }
 
-// Options of New; the zero value is useful.
+// Options configures New. The zero value is useful.
 type Options struct {
-	// HalfLife is the age at which the bonus for being recent is halved
-	// (default 30 days).
+	// HalfLife is the age at which the recency bonus is halved (default 30 days).
 	HalfLife time.Duration
-	// Events lists the events of a conversation, so that what was remembered in
-	// them can be forgotten with it; nil: none are known.
+	// Events lists the events of a conversation, so that facts from it can be erased with it; nil:
+	// no events are known.
 	Events func(q store.Querier, session string) ([]string, error)
-	// Below lists the events of the tasks that were handed on in a turn, which go
-	// with it; nil: there are none.
+	// Below lists the events of tasks that a turn delegated, which are erased with it; nil disables
+	// this.
 	Below func(q store.Querier, event string) ([]string, error)
-	// Calls lists the tool calls of events, whose results go with them; nil: none
-	// are known.
+	// Calls lists the tool calls of events, whose results are erased with them; nil: no calls are
+	// known.
 	Calls func(q store.Querier, events []string) ([]string, error)
-	// Parts lists the documents (Doc.Group) that a source names which is a part of
-	// another one, such as a mail of a mailbox; nil: there are none.
+	// Parts lists the documents (Doc.Group) of a source that is part of another source, such as a
+	// mail in a mailbox file; nil disables this.
 	Parts func(q store.Querier, source string) ([]string, error)
-	// Home is what "~" stands for in the path of a source; "" leaves it as it is.
+	// Home replaces "~" in the path of a source; "" leaves the path unchanged.
 	Home string
-	// ForgetMost is how many facts and rows one request to forget may remove or
+	// ForgetMost is the maximum number of facts and rows that one erasure request may remove or
 	// change (default 500).
 	ForgetMost int
-	// Index, Vectors and Graph derive from the documents; what is nil is done
-	// without.
+	// Index, Vectors and Graph are derived from the documents. A nil one is not used.
 	Index   Index
 	Vectors Vectors
 	Graph   Graph
-	// Changed, when set, is called after each commit that changed the documents,
-	// so that what derives from them follows. It must be quick.
+	// Changed is called after each commit that changed documents, so that derived indexes can
+	// follow. It must not block. It may be nil.
 	Changed func()
-	// Corrector and Reranker improve what Retrieve finds; nil is off.
+	// Corrector and Reranker improve the results of Retrieve; nil disables them.
 	Corrector Corrector
 	Reranker  Reranker
-	// RerankHits is how many hits the Reranker gets at least, when there are so many.
+	// RerankHits is the minimum number of hits passed to the Reranker, if there are that many.
 	RerankHits int
-	// Tuning are the thresholds and weights of Retrieve.
+	// Tuning sets the thresholds and weights of Retrieve.
 	Tuning Tuning
 }
 
-// Base is Hob's memory. Its methods may be called concurrently; those ending
-// in Tx take part in the caller's transaction.
+// Base stores Hob's memory. Its methods may be called concurrently. Methods ending in Tx run in the
+// caller's transaction.
 type Base struct {
 	st    *store.Store
 	opt   Options
 	tune  Tuning
-	read  atomic.Bool   // every fact was read by this version once
-	timed chan struct{} // a fact that holds for a time was kept
+	read  atomic.Bool   // every fact was parsed by this version
+	timed chan struct{} // receives after a fact with a validity period is stored
 }
 
-// New returns the base kept in st, which must have been opened with this
-// package's Migrations.
+// New returns a Base on st, which must have been opened with this package's Migrations.
 func New(st *store.Store, opt Options) (*Base, error) {
 	if st == nil {
 		return nil, errors.New("knowledge: a store is required")
@@ -176,13 +169,12 @@ func New(st *store.Store, opt Options) (*Base, error) {
 	return &Base{st: st, opt: opt, tune: opt.Tuning.filled(), timed: make(chan struct{}, 1)}, nil
 }
 
-// Migrations are the tables of this package, and that of the origins of what it
-// keeps.
+// Migrations returns the tables of this package, including the origins of stored rows.
 func Migrations() []store.Set {
 	return []store.Set{{Owner: "knowledge", Steps: []string{schema1, schema2, schema3, schema4, schema5, schema6, schema7}}, {Owner: "claims", Steps: []string{claims1}}, origins.Migrations(), {Owner: "erasures", Steps: []string{erasuresTable}}}
 }
 
-// schema1: docs_fts was the index before there was another; see schema5.
+// schema1: docs_fts is the old index; schema5 replaces it.
 const schema1 = `
 CREATE TABLE facts (
 	n INTEGER PRIMARY KEY,
@@ -228,9 +220,9 @@ const schema2 = `
 ALTER TABLE facts ADD COLUMN realm TEXT NOT NULL DEFAULT '';
 ALTER TABLE docs ADD COLUMN realm TEXT NOT NULL DEFAULT '';`
 
-// schema3: rows are parts of something, come from somewhere and hold for a time;
-// what derives from docs follows doc_changes, which triggers write, so that no
-// writer can leave it out. AUTOINCREMENT: a Seq is never given twice.
+// schema3: rows belong to a group and have a source and a validity period. Triggers write
+// doc_changes, which derived indexes follow, so that no writer can omit a change. AUTOINCREMENT
+// ensures that a Seq is never reused.
 const schema3 = `
 ALTER TABLE facts ADD COLUMN kind TEXT NOT NULL DEFAULT '';
 ALTER TABLE facts ADD COLUMN source TEXT NOT NULL DEFAULT '';
@@ -251,27 +243,25 @@ CREATE TRIGGER docs_inserted AFTER INSERT ON docs BEGIN INSERT INTO doc_changes 
 CREATE TRIGGER docs_deleted AFTER DELETE ON docs BEGIN INSERT INTO doc_changes (doc) VALUES (old.n); END;
 CREATE TRIGGER docs_updated AFTER UPDATE ON docs BEGIN INSERT INTO doc_changes (doc) VALUES (new.n); END;`
 
-// schema4: whose memory and whose words there are is found without reading all
-// rows.
+// schema4: indexes to find realms and speakers without a full scan.
 const schema4 = `
 CREATE INDEX docs_realm ON docs (realm) WHERE realm <> '';
 CREATE INDEX docs_speaker ON docs (speaker COLLATE NOCASE) WHERE speaker <> '';`
 
-// schema5: words are found by an Index that derives from docs.
+// schema5: an Index derived from docs replaces the full-text table.
 const schema5 = `
 DROP TRIGGER docs_insert;
 DROP TRIGGER docs_delete;
 DROP TRIGGER docs_update;
 DROP TABLE docs_fts;`
 
-// schema6: who has said something in a realm is found without looking at others.
+// schema6: an index to find who said something in a realm, without reading other realms.
 const schema6 = `
 DROP INDEX docs_speaker;
 CREATE INDEX docs_speaker ON docs (realm, kind, speaker COLLATE NOCASE) WHERE speaker <> '';`
 
-// schema7: each change has a mark of its own, so that what derives is told from
-// what derives from another copy of the database, which has gone on since with
-// changes of the same numbers.
+// schema7: each change has a mark. It lets derived indexes detect that the database was replaced by
+// another copy whose changes have the same numbers.
 const schema7 = `
 ALTER TABLE doc_changes ADD COLUMN mark INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE derived ADD COLUMN mark INTEGER NOT NULL DEFAULT 0;
@@ -282,14 +272,14 @@ CREATE TRIGGER docs_inserted AFTER INSERT ON docs BEGIN INSERT INTO doc_changes 
 CREATE TRIGGER docs_deleted AFTER DELETE ON docs BEGIN INSERT INTO doc_changes (doc, mark) VALUES (old.n, random()); END;
 CREATE TRIGGER docs_updated AFTER UPDATE ON docs BEGIN INSERT INTO doc_changes (doc, mark) VALUES (new.n, random()); END;`
 
-// Speakers of conversations with other programs.
+// Speakers in conversations with other programs.
 const (
 	ByYou     = "you"
 	ByChatGPT = "chatgpt"
 	ByClaude  = "claude"
 )
 
-// Named reports whether a speaker is called by a name, as people are.
+// Named reports whether a speaker is a name of a person.
 func Named(speaker string) bool {
 	switch speaker {
 	case "", "owner", "hob", "tool", "outside", ByYou, ByChatGPT, ByClaude:

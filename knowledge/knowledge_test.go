@@ -71,8 +71,8 @@ func TestRecall(t *testing.T) {
 		{"plural", "sisters birthdays", "my sister's birthday is on 3 May"},
 		{"loose", "where did I put the spare key", "the spare key is under the blue flowerpot"},
 		{"stem", "what are my allergies", "I am allergic to penicillin"},
-		{"accents left out", "who likes creme brulee", "Zoë likes crème brûlée"},
-		{"accents put in", "plumbér", "the plumber is called Marek"},
+		{"query without accents", "who likes creme brulee", "Zoë likes crème brûlée"},
+		{"query with extra accents", "plumbér", "the plumber is called Marek"},
 		{"beginning", "penic", "I am allergic to penicillin"},
 		{"script without spaces", "火曜日", "会議は毎週火曜日です"},
 		{"cyrillic", "где чай", "чай в шкафу"},
@@ -111,20 +111,20 @@ func TestCorrection(t *testing.T) {
 	tests := []struct {
 		name, old, new string
 		from           provenance.Source
-		want           []string // what "" recalls, newest first
+		want           []string // facts that "" recalls, newest first
 	}{
 		{"a date", "my sister's birthday is on 3 May", "my sister's birthday is on 4 May", "owner", []string{"my sister's birthday is on 4 May"}},
-		{"turned around", "Kestrel-9981 is the wifi password of the cabin", "the cabin wifi password is now Heron-1234", "owner", []string{"the cabin wifi password is now Heron-1234"}},
+		{"reversed order", "Kestrel-9981 is the wifi password of the cabin", "the cabin wifi password is now Heron-1234", "owner", []string{"the cabin wifi password is now Heron-1234"}},
 		{"favourite", "my favorite colour is blue", "my favourite colour is green", "owner", []string{"my favourite colour is green"}},
 		{"same value", "my sister's birthday is 3 May", "my sister's birthday is on 3 May.", "owner", []string{"my sister's birthday is 3 May"}},
 		{"same text", "Marek is our plumber", "marek is our plumber!", "owner", []string{"Marek is our plumber"}},
-		{"another sister", "my sister's birthday is on 3 May", "my brother's birthday is on 4 May", "owner", []string{"my brother's birthday is on 4 May", "my sister's birthday is on 3 May"}},
-		{"not single", "my sister is a doctor", "my sister is tall", "owner", []string{"my sister is tall", "my sister is a doctor"}},
+		{"another person", "my sister's birthday is on 3 May", "my brother's birthday is on 4 May", "owner", []string{"my brother's birthday is on 4 May", "my sister's birthday is on 3 May"}},
+		{"attribute with several values", "my sister is a doctor", "my sister is tall", "owner", []string{"my sister is tall", "my sister is a doctor"}},
 		{"hedged", "my favourite colour is blue", "my favourite colour is also green", "owner", []string{"my favourite colour is also green", "my favourite colour is blue"}},
 		{"denied", "my address is 5 Foo Street", "my address is not 5 Foo Street", "owner", []string{"my address is not 5 Foo Street"}},
-		{"whose code", "the code is 1234", "the code is 4321", "owner", []string{"the code is 4321", "the code is 1234"}},
-		{"two things at once", "my phone number is 1", "my phone number is 2 and my email is a@b.c", "owner", []string{"my phone number is 2 and my email is a@b.c"}},
-		{"outside never corrects the owner", "my bank account number is 1", "my bank account number is 666", "outside", []string{"my bank account number is 666", "my bank account number is 1"}},
+		{"missing subject", "the code is 1234", "the code is 4321", "owner", []string{"the code is 4321", "the code is 1234"}},
+		{"two statements", "my phone number is 1", "my phone number is 2 and my email is a@b.c", "owner", []string{"my phone number is 2 and my email is a@b.c"}},
+		{"untrusted text never corrects trusted facts", "my bank account number is 1", "my bank account number is 666", "outside", []string{"my bank account number is 666", "my bank account number is 1"}},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestCorrection(t *testing.T) {
 			write(t, st, func(tx *store.Tx) error { return b.TakeBackTx(tx, r.Fact.ID) })
 			got, err = b.Recall(st.Reader(t.Context()), "", tc.old, 10)
 			if d := cmp.Diff([]string{tc.old}, texts(got)); d != "" || err != nil {
-				t.Fatalf("after taking it back: %v %s", err, d)
+				t.Fatalf("after the undo: %v %s", err, d)
 			}
 		})
 	}
@@ -161,7 +161,7 @@ func TestForgetLeavesNothing(t *testing.T) {
 	r := remember(t, b, st, t0.Add(time.Hour), provenance.Owner, "the cabin wifi password is Heron-1234")
 	going, err := b.Plan(t.Context(), Forget{ID: r.Fact.ID})
 	if err != nil || len(going.Facts) != 2 {
-		t.Fatalf("%+v would go, want the new and the old one: %v", going.Facts, err)
+		t.Fatalf("plan erases %+v, want the new and the old fact: %v", going.Facts, err)
 	}
 	write(t, st, func(tx *store.Tx) error {
 		_, err := b.EraseTx(tx, &going.Erasure, going.Erasure.Scrubber())
@@ -186,7 +186,7 @@ func TestForgetLeavesNothing(t *testing.T) {
 	}
 	for _, s := range []string{"estrel", "eron-1234", "heron"} {
 		if strings.Contains(string(raw), s) {
-			t.Errorf("the file still holds %q", s)
+			t.Errorf("the file still contains %q", s)
 		}
 	}
 }
@@ -237,7 +237,7 @@ func TestRememberRefuses(t *testing.T) {
 		}
 	}
 	if _, err := New(nil, Options{}); err == nil {
-		t.Error("New without a store")
+		t.Error("New accepted a missing store")
 	}
 }
 

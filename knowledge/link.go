@@ -10,44 +10,43 @@ import (
 
 // Errors of linking.
 var (
-	ErrNobody    = errors.New("there is nobody and nothing of this name")
-	ErrAmbiguous = errors.New("several go by this name; give an id")
+	ErrNobody    = errors.New("no entity with this name")
+	ErrAmbiguous = errors.New("several entities have this name; give an id")
 	ErrSame      = errors.New("both ends are the same")
 )
 
-// Link joins two entities, each named by its id or by a name; "me" is the
-// owner.
+// Link joins two entities, each given by id or name; "me" is the user.
 type Link struct {
 	From, Relation, To string
-	FromKind, ToKind   string // of an entity that is made; "" is a guess
+	FromKind, ToKind   string // kind of an entity that is created; "" to guess
 	Realm              string
 	Provenance         provenance.Source
 	Source             string
-	// Fact is the one that says so, if there is one: the link ends with it, and
-	// goes with it.
+	// Fact is the fact that states the relation, or "". The link becomes invalid and is deleted
+	// together with it.
 	Fact       string
 	ValidFrom  time.Time
 	ValidUntil time.Time
 	At         time.Time
 }
 
-// Linked is what linking did.
+// Linked is the result of linking.
 type Linked struct {
 	Relation Relation `json:"relation"`
 	From     Entity   `json:"from"`
 	To       Entity   `json:"to"`
-	// Made are the ids of entities that were not there before.
+	// Made lists the ids of entities that were created.
 	Made []string `json:"made,omitempty"`
-	// Known: they were linked so already.
+	// Known is set if the relation existed.
 	Known bool `json:"known,omitempty"`
 }
 
-// Linker links entities, and takes a link back. The graph is one.
+// Linker links entities and reverts a link. The graph implements it.
 type Linker interface {
-	// LinkTx keeps a relation; ends that are not there yet are made. ErrNobody,
-	// ErrAmbiguous and ErrSame say what an owner can mend.
+	// LinkTx stores a relation and creates missing entities. ErrNobody, ErrAmbiguous and ErrSame
+	// report invalid input.
 	LinkTx(tx *store.Tx, l Link) (Linked, error)
-	// UnlinkTx takes one back, with the ends that were made for it and that
-	// nothing else names. ErrNobody when it is gone.
+	// UnlinkTx deletes a relation, and the entities created for it that have no other mention. It
+	// returns ErrNobody if the relation does not exist.
 	UnlinkTx(tx *store.Tx, relation string, made []string) error
 }

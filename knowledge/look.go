@@ -7,12 +7,12 @@ import (
 	"hob/knowledge/store"
 )
 
-// Older returns what a fact took the place of, the newest first.
+// Older returns the facts that a fact replaced, newest first.
 func (b *Base) Older(q store.Querier, id string) (out []Fact, err error) {
 	for queue := []string{id}; len(queue) > 0 && len(out) < 1000; queue = queue[1:] {
 		old, err := query(q, `SELECT `+factColumns+` FROM facts WHERE retired_by = ? ORDER BY n DESC`, queue[0])
 		if err != nil {
-			return nil, fmt.Errorf("knowledge: history: %w", err)
+			return nil, fmt.Errorf("knowledge: read history: %w", err)
 		}
 		for _, f := range old {
 			queue = append(queue, f.ID)
@@ -22,25 +22,25 @@ func (b *Base) Older(q store.Querier, id string) (out []Fact, err error) {
 	return out, nil
 }
 
-// Docs are the rows of a Ref, of whatever kind; there may be none.
+// Docs returns the rows with a Ref, of all kinds; possibly none.
 func (b *Base) Docs(q store.Querier, ref string) ([]Doc, error) {
 	return docs(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.kind IN (SELECT DISTINCT kind FROM docs) AND d.ref = ? ORDER BY d.n LIMIT 10`, ref)
 }
 
-// Beside are the rows of the same group at most so many places away.
+// Beside returns the rows of d's group at most the given number of positions away.
 func (b *Base) Beside(q store.Querier, d Doc, places int) ([]Doc, error) {
 	return docs(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.grp = ? AND d.pos BETWEEN ? AND ? AND d.kind = ? AND d.ref <> ? ORDER BY d.pos`,
 		d.Group, d.Pos-places, d.Pos+places, d.Kind, d.Ref)
 }
 
-// Count is how many rows of a kind there are in a realm.
+// Count is the number of rows of a kind in a realm.
 type Count struct {
 	Kind  string `json:"kind"`
 	Realm string `json:"realm"`
 	Rows  int    `json:"rows"`
 }
 
-// Counts says how many rows there are.
+// Counts returns the number of rows by kind and realm.
 func (b *Base) Counts(q store.Querier) (out []Count, err error) {
 	rows, err := q.Query(`SELECT kind, realm, count(*) FROM docs GROUP BY kind, realm ORDER BY count(*) DESC, kind, realm`)
 	if err != nil {
@@ -57,13 +57,13 @@ func (b *Base) Counts(q store.Querier) (out []Count, err error) {
 	return out, rows.Err()
 }
 
-// Size is how many facts hold now, how many rows there are, and how many changes
-// of them what derives under a name does not hold yet.
+// Size returns the number of valid facts, the number of rows, and the number of changes that a
+// consumer has not stored yet.
 func (b *Base) Size(q store.Querier, derived string) (facts, rows, behind int, err error) {
 	err = q.QueryRow(`SELECT (SELECT count(*) FROM facts WHERE retired_at = 0), (SELECT count(*) FROM docs),
 		(SELECT count(*) FROM doc_changes WHERE seq > coalesce((SELECT seq FROM derived WHERE name = ?), 0))`, derived).Scan(&facts, &rows, &behind)
 	if err != nil {
-		return 0, 0, 0, fmt.Errorf("knowledge: size: %w", err)
+		return 0, 0, 0, fmt.Errorf("knowledge: count rows: %w", err)
 	}
 	return facts, rows, behind, nil
 }
@@ -71,7 +71,7 @@ func (b *Base) Size(q store.Querier, derived string) (facts, rows, behind int, e
 func docs(q store.Querier, stmt string, args ...any) ([]Doc, error) {
 	list, err := changes(q, stmt, args...)
 	if err != nil {
-		return nil, fmt.Errorf("knowledge: rows: %w", err)
+		return nil, fmt.Errorf("knowledge: read rows: %w", err)
 	}
 	out := make([]Doc, 0, len(list))
 	for _, c := range list {

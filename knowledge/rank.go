@@ -12,33 +12,32 @@ import (
 	"hob/platform/phrase"
 )
 
-// inverse is the inverse document frequency of BM25
-// (https://doi.org/10.1561/1500000019).
+// inverse returns the inverse document frequency of BM25 (https://doi.org/10.1561/1500000019).
 func inverse(rows, with int) float64 {
 	n, df := float64(max(rows, with, 1)), float64(with)
 	return math.Log(1 + (n-df+0.5)/(df+0.5))
 }
 
-// row is a row that may be in the answer, with what its score is made of.
+// row is a candidate row with the features of its score.
 type row struct {
 	n        int64
 	doc      Doc
-	length   float64 // of the words that tell something
+	length   float64 // number of content words
 	own      []float64
 	has      uint64 // from the index
 	question bool
 	timed    bool
 	numbered bool
 	graph    float64
-	hops     int // 0: not from the graph
+	hops     int // 0: not found through the graph
 	meaning  float64
-	place    int  // among those nearest in meaning, from 1
-	meant    bool // nothing but its meaning led to it
+	place    int  // rank among the nearest rows by meaning, from 1
+	meant    bool // found only by meaning
 
 	score, matched float64
-	share          float64   // of the words it has, itself or beside it, by their weight
-	dated          bool      // is of the time that is named
-	until          time.Time // a message: what it says was so until then
+	share          float64   // weighted share of the question's words that it or its neighbors contain
+	dated          bool      // from the time that the question names
+	until          time.Time // for a message: when its statement became invalid
 	parts          []Part
 }
 
@@ -49,10 +48,10 @@ func (r *row) add(name string, v float64) {
 	}
 }
 
-// readAll takes from the texts what the score needs, side by side: it is a good
-// part of the time of a search.
+// readAll computes the text features of all rows in parallel, because this takes a large part of a
+// search.
 func readAll(rows []*row, k *question, form float64) {
-	const least = 64 // rows for which it is worth it
+	const least = 64 // minimum number of rows to use more than one goroutine
 	workers := min(runtime.GOMAXPROCS(0), maxReaders, 1+len(rows)/least)
 	var wg sync.WaitGroup
 	for part := range slices.Chunk(rows, max(1, (len(rows)+workers-1)/workers)) {
@@ -66,10 +65,10 @@ func readAll(rows []*row, k *question, form float64) {
 	wg.Wait()
 }
 
-// maxReaders bounds how many rows are read side by side.
+// maxReaders limits the number of goroutines.
 const maxReaders = 4
 
-// read takes from the text what the score needs. scratch is reused.
+// read computes the text features of the row. scratch is reused.
 func (r *row) read(k *question, form float64, scratch []string) []string {
 	l := asked()
 	r.own = make([]float64, len(k.terms))
@@ -98,7 +97,7 @@ func (r *row) read(k *question, form float64, scratch []string) []string {
 		case r.own[i] > 0:
 		case t.dense:
 			r.own[i] = float64(strings.Count(phrase.Fold(r.doc.Text), t.text))
-		case t.bit&r.has != 0: // the index knows the word in another form or language, or as a whole
+		case t.bit&r.has != 0: // the index matched another form or language of the word, or the whole name
 			r.own[i] = 1
 		}
 	}
@@ -106,8 +105,8 @@ func (r *row) read(k *question, form float64, scratch []string) []string {
 	return scratch
 }
 
-// asks reports whether a text ends with a question; a remark in brackets after
-// it ("[a photo]") does not count.
+// asks reports whether a text ends with a question. It ignores a final remark in brackets ("[a
+// photo]").
 func asks(text string) bool {
 	text = strings.TrimSpace(text)
 	if strings.HasSuffix(text, "]") {
@@ -123,17 +122,17 @@ type ranking struct {
 	k      *question
 	t      Tuning
 	rows   []*row
-	groups map[string][]*row // in their order
+	groups map[string][]*row // sorted by position
 	half   time.Duration
 }
 
-// place says where a row stands in its group.
+// place is the position of a row in its group.
 type place struct {
 	group []*row
 	at    int
 }
 
-// beside returns the row so many places away, nil when it is not there.
+// beside returns the row at the given distance, or nil.
 func (p place) beside(by int) *row {
 	i := p.at + by
 	if by < 0 {
@@ -145,8 +144,8 @@ func (p place) beside(by int) *row {
 	return p.group[i]
 }
 
-// score gives each row its score and returns them best first. What has nothing
-// of the question is left out.
+// score computes the score of each row and returns the rows best first. It drops rows that share
+// nothing with the question.
 func (g *ranking) score() []*row {
 	g.measure()
 	session := map[string]float64{}
@@ -181,7 +180,7 @@ func sortRows(rows []*row) {
 	slices.SortFunc(rows, func(a, b *row) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.n, a.n)) })
 }
 
-// measure normalises the counts by the length of the rows.
+// measure normalizes the counts by the length of the rows.
 func (g *ranking) measure() {
 	avg := 1.0
 	for _, r := range g.rows {
@@ -200,8 +199,7 @@ func (g *ranking) measure() {
 	}
 }
 
-// together is what the words of the question are worth that rows of one group
-// have between them.
+// together returns the weight of the question's words that rows of one group contain jointly.
 func (g *ranking) together(rows []*row) (sum float64) {
 	for i := range g.k.terms {
 		n := 0.0
@@ -213,8 +211,8 @@ func (g *ranking) together(rows []*row) (sum float64) {
 	return sum
 }
 
-// byWords scores by the words in the row and beside it: an answer seldom repeats
-// the words of what it answers.
+// byWords scores a row by the words in it and in its neighbors. An answer rarely repeats the words
+// of the question.
 func (g *ranking) byWords(p place) {
 	r := p.group[p.at]
 	weights := []struct {
@@ -257,7 +255,7 @@ func (g *ranking) byWords(p place) {
 	r.add("spread", g.t.Spread*spread)
 }
 
-// sum is what all words are worth.
+// sum returns the weight of all words.
 func (k *question) sum() float64 {
 	sum := 1e-9
 	for _, t := range k.terms {
@@ -266,7 +264,7 @@ func (k *question) sum() float64 {
 	return sum
 }
 
-// byFeatures scores by what a row is and not by its words.
+// byFeatures scores the properties of a row other than its words.
 func (g *ranking) byFeatures(r *row, newest time.Time) {
 	k := g.k
 	if len(k.speakers) == 1 && strings.EqualFold(k.speakers[0], r.doc.Speaker) {

@@ -19,7 +19,7 @@ import (
 //go:embed quiet.txt
 var quietText string
 
-// quiet are words by which no fact is called up unasked, folded.
+// quiet returns the folded words that never trigger showing a fact.
 var quiet = sync.OnceValue(func() map[string]bool {
 	m := map[string]bool{}
 	for line := range strings.Lines(quietText) {
@@ -34,21 +34,20 @@ var quiet = sync.OnceValue(func() map[string]bool {
 })
 
 const (
-	// weak is the share of the best score below which a fact is not shown.
+	// weak is the share of the best score below which a fact is dropped.
 	weak = 0.3
-	// common is how many facts may have a word before it says little: only the
-	// newest of them are looked at, and two such words are needed.
+	// common is the number of facts from which a word counts as common. Only the newest of them are
+	// read, and a fact needs two common words to match.
 	common     = 100
 	commonness = 0.5
-	// maxSubjects bounds the work of one text.
+	// maxSubjects limits the words of one text.
 	maxSubjects = 12
 )
 
-// Relevant returns the facts of a realm that a text is about, best first, for
-// showing them unasked. It is stricter than Recall: a word that tells something
-// must be the same but for its ending, and nothing is better than something
-// that has nothing to do with it. A fact from outside taints the request that
-// holds it, so it needs two such words, and at least half of those in the text.
+// Relevant returns the facts of a realm that match a text, best first, to show them without a
+// request. It is stricter than Recall: a content word must match except for its ending, because no
+// fact is better than an unrelated one. An untrusted fact taints the request that includes it, so
+// it needs two matching words and at least half of the words in the text.
 func (b *Base) Relevant(q store.Querier, realm, text string, limit int) ([]Fact, error) {
 	terms := Subjects(text)
 	terms = terms[:min(len(terms), maxSubjects)]
@@ -57,7 +56,7 @@ func (b *Base) Relevant(q store.Querier, realm, text string, limit int) ([]Fact,
 	}
 	list, err := b.scored(q, realm, terms)
 	if err != nil {
-		return nil, fmt.Errorf("knowledge: relevant: %w", err)
+		return nil, fmt.Errorf("knowledge: find relevant facts: %w", err)
 	}
 	var out []Fact
 	for _, h := range list {
@@ -79,15 +78,15 @@ func (b *Base) Relevant(q store.Querier, realm, text string, limit int) ([]Fact,
 	return out, nil
 }
 
-// found is a fact that has some of the words.
+// found is a fact that contains some of the words.
 type found struct {
 	n     int64
 	words int
 	score float64
 }
 
-// scored lists the facts that have any of the words, best first, and of those
-// that are as good the newest first. A rare word counts for more.
+// scored returns the facts that contain any of the words, best first, then newest first. Rare words
+// weigh more.
 func (b *Base) scored(q store.Querier, realm string, terms []string) ([]found, error) {
 	a, err := b.words().Words(q, WordQuery{Text: strings.Join(terms, " "), Kinds: []string{KindFact}, Realms: []string{realm}, Limit: matched})
 	if err != nil {
@@ -111,7 +110,7 @@ func (b *Base) scored(q store.Querier, realm string, terms []string) ([]found, e
 	return out, nil
 }
 
-// factAt is the fact of a row, sql.ErrNoRows when it is none any more.
+// factAt returns the fact of a row, or sql.ErrNoRows.
 func factAt(q store.Querier, n int64) (Fact, error) {
 	var id string
 	if err := q.QueryRow(`SELECT ref FROM docs WHERE n = ? AND kind = ?`, n, KindFact).Scan(&id); err != nil {
@@ -120,8 +119,8 @@ func factAt(q store.Querier, n int64) (Fact, error) {
 	return fact(q, id)
 }
 
-// Subjects are the words of a text that say what it is about, each once; by
-// them a fact may be called up.
+// Subjects returns the content words of a text, without duplicates. Relevant uses them to find
+// facts.
 func Subjects(text string) []string {
 	var out, seen []string
 	if len(text) > 4000 {

@@ -34,12 +34,12 @@ func TestRelevant(t *testing.T) {
 	}{
 		{"greeting", "hello", nil},
 		{"chat", "Good morning! How are you today? Please help me with one more thing", nil},
-		{"one word shared", "what shall I give my sister for her birthdays", []string{"my sister's birthday is on 3 May"}},
+		{"one word in common", "what shall I give my sister for her birthdays", []string{"my sister's birthday is on 3 May"}},
 		{"in a long request", "please book a table for four at an italian restaurant next week", []string{"my favourite restaurant is the Roma"}},
-		{"nothing shared", "what is the capital of France", nil},
-		{"a tainted fact is not called up by a word", "what shall I send to the customer", nil},
-		{"a tainted fact that is asked about", "when does the parcel for the customer arrive", []string{"hello from your bank: the parcel of the customer arrives on Tuesday"}},
-		{"half of many words is not enough for it", "write to the customer about the parcel, the invoice, the discount, the warranty and the new address", nil},
+		{"no word in common", "what is the capital of France", nil},
+		{"one word does not match a tainted fact", "what shall I send to the customer", nil},
+		{"question about a tainted fact", "when does the parcel for the customer arrive", []string{"hello from your bank: the parcel of the customer arrives on Tuesday"}},
+		{"fewer than half of the words do not match a tainted fact", "write to the customer about the parcel, the invoice, the discount, the warranty and the new address", nil},
 		{"operators", `"AND" OR (sister* NEAR ^birthday) -:`, []string{"my sister's birthday is on 3 May"}},
 		{"german", "Wann hat die Mutter Zeit?", []string{"meine Mutter wohnt in Köln"}},
 		{"accents", "wer wohnt in Koln", []string{"meine Mutter wohnt in Köln"}},
@@ -70,7 +70,7 @@ func TestAtMostFiveAreRelevant(t *testing.T) {
 	}
 }
 
-// What an agent with a realm of its own remembers is nobody else's.
+// The memory of an agent with its own realm is invisible to others.
 func TestRealms(t *testing.T) {
 	b, st := open(t)
 	keep := func(realm, text string) Remembered {
@@ -84,7 +84,7 @@ func TestRealms(t *testing.T) {
 	}
 	keep("work", "the door code of the office is 1234")
 	keep("", "the door code of the office is 9876")
-	keep("work", "the door code of the office is 5555") // corrects its own realm's only
+	keep("work", "the door code of the office is 5555") // corrects only its own realm
 	r := st.Reader(t.Context())
 	for realm, want := range map[string]string{"work": "the door code of the office is 5555", "": "the door code of the office is 9876", "home": ""} {
 		for name, ask := range map[string]func() ([]Fact, error){
@@ -106,10 +106,10 @@ func TestRealms(t *testing.T) {
 		return b.IndexTx(tx, Doc{Kind: "note", Ref: "n1", Text: "the office party", Provenance: provenance.Owner})
 	})
 	if hits, err := b.Search(r, "party", SearchOptions{Realm: "work"}); err != nil || len(hits) != 1 {
-		t.Errorf("a note is in every realm: %+v, %v", hits, err)
+		t.Errorf("search for a note found %+v, %v", hits, err)
 	}
 	if all, err := b.Search(r, "office door code", SearchOptions{Kinds: []string{KindFact}, Limit: 5, EveryRealm: true}); err != nil || len(all) != 2 {
-		t.Errorf("the owner sees %+v, %v", all, err)
+		t.Errorf("Facts = %+v, %v, want the facts of all realms", all, err)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// inForce are the texts of the facts that hold, sorted.
+// inForce returns the texts of the valid facts, sorted.
 func inForce(t *testing.T, b *Base) []string {
 	t.Helper()
 	list, err := b.Facts(t.Context(), 50, false)
@@ -31,10 +31,10 @@ func TestWhatAFactSaysBesidesStays(t *testing.T) {
 	}{
 		{"another statement", "I live in Vilnius and work at Acme", "I moved to Kaunas", []string{"I moved to Kaunas", "I work at Acme"}},
 		{
-			"sentences that say no more than words", "I live in Vilnius. The spare fuse lies behind the meter, ask Tomas first. Water the balcony plants twice weekly.", "I moved to Kaunas",
+			"sentences without statements", "I live in Vilnius. The spare fuse lies behind the meter, ask Tomas first. Water the balcony plants twice weekly.", "I moved to Kaunas",
 			[]string{"I moved to Kaunas", "The spare fuse lies behind the meter, ask Tomas first. Water the balcony plants twice weekly"},
 		},
-		{"a question between", "Where is the ladder? I live in Vilnius, and the cellar smells of paint", "I moved to Kaunas", []string{"I moved to Kaunas", "Where is the ladder?", "the cellar smells of paint"}},
+		{"question in between", "Where is the ladder? I live in Vilnius, and the cellar smells of paint", "I moved to Kaunas", []string{"I moved to Kaunas", "Where is the ladder?", "the cellar smells of paint"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			b, st := open(t)
@@ -45,7 +45,7 @@ func TestWhatAFactSaysBesidesStays(t *testing.T) {
 			}
 			write(t, st, func(tx *store.Tx) error { return b.TakeBackTx(tx, r.Fact.ID) })
 			if d := cmp.Diff([]string{tc.old}, inForce(t, b)); d != "" {
-				t.Errorf("after taking it back: %s", d)
+				t.Errorf("facts after the undo differ: %s", d)
 			}
 		})
 	}
@@ -67,7 +67,7 @@ func TestWhatWasCancelledReplacesNothing(t *testing.T) {
 	r := remember(t, b, st, t0, provenance.Owner, "From Friday I work at Globex")
 	remember(t, b, st, t0.Add(time.Hour), provenance.Owner, "I no longer work at Globex")
 	if due, err := nextExpiry(st.Reader(t.Context())); err != nil || !due.IsZero() {
-		t.Errorf("the next one is due on %v, %v", due, err)
+		t.Errorf("next expiry = %v, %v", due, err)
 	}
 	write(t, st, func(tx *store.Tx) error { _, _, err := b.ExpireTx(tx, r.Fact.ValidFrom); return err })
 	if got := inForce(t, b); !slices.Contains(got, "I work at Initech") {
@@ -75,8 +75,7 @@ func TestWhatWasCancelledReplacesNothing(t *testing.T) {
 	}
 }
 
-// A fact that was over before the program looked again has had its time all the
-// same.
+// A fact that expired before the program checked again still replaced the earlier one.
 func TestReplacedByWhatIsOver(t *testing.T) {
 	b, st := open(t)
 	remember(t, b, st, t0, provenance.Owner, "I work at Initech")
@@ -101,25 +100,24 @@ func TestTheRestKeepsItsTimes(t *testing.T) {
 	}
 }
 
-// Each statement of a new fact has to be known, not one of them twice.
+// Every statement of a new fact must be known; one known statement is not counted twice.
 func TestKnownIsAllOfIt(t *testing.T) {
 	b, st := open(t)
 	remember(t, b, st, t0, provenance.Owner, "My sister Ana lives in Kaunas and my sister Ana works at Acme")
 	if r := remember(t, b, st, t0.Add(time.Hour), provenance.Owner, "my sister Ana plays tennis"); r.Known {
-		t.Errorf("known as %q", r.Fact.Text)
+		t.Errorf("got known fact %q, want a new fact", r.Fact.Text)
 	}
 	if r := remember(t, b, st, t0.Add(time.Hour), provenance.Owner, "my sister Ana lives in Kaunas"); !r.Known {
-		t.Error("what was said before is not known")
+		t.Error("the repeated fact was not recognized as known")
 	}
 }
 
-// What an outside text says never becomes the owner's word by a slip that the
-// owner mends.
+// A correction by the user never makes untrusted text trusted.
 func TestOutsideTextIsNotSetRight(t *testing.T) {
 	b, st := open(t)
 	remember(t, b, st, t0, provenance.Outside, "The landlord Acme works at Vilnius")
 	if r := remember(t, b, st, t0.Add(time.Hour), provenance.Owner, "I meant Kaunas, not Vilnius"); r.Fact.Text != "I meant Kaunas, not Vilnius" {
-		t.Errorf("%q has become %s's", r.Fact.Text, r.Fact.Provenance)
+		t.Errorf("fact %q has provenance %s", r.Fact.Text, r.Fact.Provenance)
 	}
 	remember(t, b, st, t0.Add(2*time.Hour), provenance.Owner, "Ana lives in Riga")
 	remember(t, b, st, t0.Add(2*time.Hour), provenance.Outside, "Mallory lives in Riga")
@@ -142,7 +140,7 @@ func TestTakingBackWhatWasBuiltUpon(t *testing.T) {
 	}
 }
 
-// What an outside fact says besides stays outside text, of the same origin.
+// The uncorrected part of an untrusted fact stays untrusted, with the same origin.
 func TestTheRestKeepsItsOrigin(t *testing.T) {
 	from := []provenance.Origin{{Kind: "mail", Label: "m1"}}
 	for name, later := range map[string]string{"at once": "I moved to Kaunas", "when the new one begins": "From Friday I live in Kaunas"} {
@@ -170,11 +168,11 @@ func TestTheRestKeepsItsOrigin(t *testing.T) {
 	}
 }
 
-// "tomorrow" is that of the owner's zone.
+// "tomorrow" is resolved in the user's time zone.
 func TestTheRestIsReadInTheOwnersZone(t *testing.T) {
 	b, st := open(t)
 	zone := time.FixedZone("west", -8*3600)
-	evening := time.Date(2026, 3, 2, 20, 0, 0, 0, zone) // a day later in UTC
+	evening := time.Date(2026, 3, 2, 20, 0, 0, 0, zone) // already the next day in UTC
 	remember(t, b, st, evening, provenance.Owner, "I live in Vilnius and I work at Acme from tomorrow")
 	remember(t, b, st, evening.Add(time.Minute), provenance.Owner, "I moved to Kaunas")
 	list, err := b.Facts(t.Context(), 10, false)

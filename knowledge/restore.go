@@ -14,14 +14,14 @@ import (
 	"hob/platform/provenance"
 )
 
-// EachFact calls fn for every fact, retired ones too, in the order in which they
-// were made. It holds no transaction between pages.
+// EachFact calls fn for every fact, including retired ones, in creation order. It holds no
+// transaction between pages.
 func (b *Base) EachFact(q store.Querier, fn func(Fact) error) error {
 	const page = 200
 	for after := int64(0); ; {
 		list, last, err := factsAfter(q, after, page)
 		if err != nil {
-			return fmt.Errorf("knowledge: facts: %w", err)
+			return fmt.Errorf("knowledge: read facts: %w", err)
 		}
 		for _, f := range list {
 			if f.Provenance.Tainted() {
@@ -64,10 +64,8 @@ type numbered struct {
 
 func (s numbered) Scan(dest ...any) error { return s.rows.Scan(append([]any{s.n}, dest...)...) }
 
-// RestoreTx keeps a fact that was exported, with its id, times and history. One
-// that is there already, by its id or its words, is left as it is. A newer fact
-// that says otherwise is not corrected by an older one: that one becomes its
-// history.
+// RestoreTx imports an exported fact with its id, times and history. An existing fact with the same
+// id or words stays unchanged. If a newer fact contradicts it, the imported fact becomes history.
 func (b *Base) RestoreTx(tx *store.Tx, f Fact) (Remembered, error) {
 	f.Text = strings.TrimSpace(strings.ToValidUTF8(f.Text, "\uFFFD"))
 	switch {
@@ -115,7 +113,7 @@ func (b *Base) RestoreTx(tx *store.Tx, f Fact) (Remembered, error) {
 	return Remembered{Fact: f}, b.insertTx(tx, f, w.list)
 }
 
-// newer is the one of some facts that was said after a time.
+// newer returns the first of the facts that was stated after a time, or nil.
 func (b *Base) newer(tx *store.Tx, ids []string, at time.Time) (*Fact, error) {
 	for _, id := range ids {
 		f, err := fact(tx, id)

@@ -13,81 +13,76 @@ import (
 	"hob/platform/origins"
 )
 
-// Request asks Retrieve; only Text is needed.
+// Request is the input of Retrieve. Only Text is required.
 type Request struct {
 	Text  string
-	Kinds []string // empty: everything but retired facts
-	// Without are kinds that are left out.
+	Kinds []string // empty: all except retired facts
+	// Without excludes kinds.
 	Without []string
-	// Strict leaves out what has little of the text or is much worse than the
-	// best: nothing is better than something that has nothing to do with it.
+	// Strict drops weak matches and rows that score much worse than the best.
 	Strict bool
-	// Realm is whose memory is searched, EveryRealm the owner's view of all.
+	// Realm is the memory to search. EveryRealm searches all, for the user's own view.
 	Realm      string
 	EveryRealm bool
 	Limit      int // default 10, at most 1,000
-	// Now is when it is asked and Zone where: time words ("last spring") are
-	// read by them. Default: now, UTC.
+	// Now and Zone resolve time words such as "last spring". Default: the current time, UTC.
 	Now  time.Time
 	Zone *time.Location
-	// Since and Until (not included) bound when a row was said or written.
+	// Since and Until (exclusive) limit the time of a row.
 	Since, Until time.Time
-	Speaker      string // only what this one said
-	// Hops bounds how far the graph is followed: 0 is the default, less than
-	// that is not at all.
+	Speaker      string // only rows by this speaker
+	// Hops limits the distance in the graph: 0 is the default, a negative number disables the
+	// graph.
 	Hops int
-	// History asks for what was so before as well; a text that asks for it
-	// ("my old address") does so by itself.
+	// History also returns outdated data. A text that asks for it ("my old address") implies it.
 	History bool
-	// Viewer is who reads the answer. The zero value reads no credential: rows that look
-	// like one are left out and counted in Answer.Withheld.
+	// Viewer is the reader of the answer. The zero value may not read credentials: rows that look
+	// like one are removed and counted in Answer.Withheld.
 	Viewer credential.Viewer
-	// Meaning allows the embedder and the model to be asked. Without it nothing
-	// leaves the process, so it is for the path of a turn and for transactions;
-	// with it Retrieve must not be called inside a write transaction.
+	// Meaning allows calls to the embedder and the model. Without it, no data leaves the process.
+	// With it, Retrieve must not be called inside a write transaction.
 	Meaning bool
 }
 
 // Routes of a request.
 const (
-	RouteNone     = "none"      // nothing in the text can be looked for
+	RouteNone     = "none"      // the text contains no searchable words
 	RouteSingle   = "single"    // one row is likely to hold the answer
-	RouteMulti    = "multi"     // the answer lies in several places ("which ...", "how often ...")
-	RouteMultiHop = "multi-hop" // it is about something that is named only by its relation to something else
+	RouteMulti    = "multi"     // the answer is spread over several rows ("which ...", "how often ...")
+	RouteMultiHop = "multi-hop" // the subject is named only by its relation to something else
 )
 
-// Route says how a request was understood.
+// Route describes how Retrieve interpreted a request.
 type Route struct {
 	Kind    string   `json:"kind"`
 	Reasons []string `json:"reasons,omitempty"`
 }
 
-// Answer is what Retrieve found, the best first.
+// Answer is the result of Retrieve, best hit first.
 type Answer struct {
 	Route Route `json:"route"`
 	Hits  []Hit `json:"hits"`
-	// History are retired facts: what was so before. They are never among Hits
-	// unless Request.Kinds names them.
+	// History lists retired facts. They are in Hits only if Request.Kinds names them.
 	History []Hit `json:"history,omitempty"`
-	// Withheld counts the rows that look like a credential and were left out.
+	// Withheld counts the removed rows that look like a credential.
 	Withheld int `json:"withheld,omitempty"`
 
-	said []Hit // found, but told what is no longer so
+	said []Hit // rows that matched but state outdated facts
 }
 
-// Part is one reason for a hit's score.
+// Part is one component of a score.
 type Part struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
 }
 
-// Ask is Retrieve outside of any transaction.
+// Ask runs Retrieve outside any transaction.
 func (b *Base) Ask(ctx context.Context, r Request) (Answer, error) {
 	return b.Retrieve(ctx, b.st.Reader(ctx), r)
 }
 
-// Retrieve finds what is kept about a text. What it could not ask (no index, no
-// embedder) it does without. An empty text lists the newest.
+// Retrieve finds the stored rows that match a text. It degrades gracefully without an index or
+// embedder. An empty text lists the newest rows.
 func (b *Base) Retrieve(ctx context.Context, q store.Querier, r Request) (Answer, error) {
 	limit := clamp(r.Limit)
 	if !r.Viewer.ReadsAll() && (!r.Meaning || b.opt.Reranker == nil) { // a reranker gets more rows anyway
@@ -104,12 +99,11 @@ func (b *Base) Retrieve(ctx context.Context, q store.Querier, r Request) (Answer
 	return a, nil
 }
 
-// spareRows is how many more rows are read than were asked for, in place of those that
-// the viewer may not read.
+// spareRows is the number of extra rows to read as a replacement for withheld rows.
 const spareRows = 10
 
-// readable returns at most limit of the rows as the viewer may read them, and how many
-// of those that came before the last one it may not.
+// readable returns at most limit rows that the viewer may read, and the number of withheld rows
+// before the last of them.
 func readable(v credential.Viewer, hits []Hit, limit int) (out []Hit, withheld int) {
 	out = hits[:0:0]
 	for _, h := range hits {
@@ -132,7 +126,7 @@ func readable(v credential.Viewer, hits []Hit, limit int) (out []Hit, withheld i
 func (b *Base) retrieve(ctx context.Context, q store.Querier, r Request) (Answer, error) {
 	r = b.completed(r)
 	limit := r.Limit
-	if r.Meaning && b.opt.Reranker != nil { // it gets more than are asked for
+	if r.Meaning && b.opt.Reranker != nil { // the reranker gets more rows than requested
 		r.Limit = max(r.Limit, b.opt.RerankHits)
 	}
 	k := understand(r.Text, r.Now)
@@ -159,7 +153,7 @@ func (b *Base) retrieve(ctx context.Context, q store.Querier, r Request) (Answer
 		if ctx.Err() != nil {
 			return a, err
 		}
-		k.route.Reasons = append(k.route.Reasons, "words alone were searched: "+err.Error())
+		k.route.Reasons = append(k.route.Reasons, "searched by words only: "+err.Error())
 	}
 	rows := g.ranked()
 	a.Route = k.route
@@ -170,12 +164,12 @@ func (b *Base) retrieve(ctx context.Context, q store.Querier, r Request) (Answer
 		return a, err
 	}
 	if r.Meaning {
-		a.Hits, a.Withheld = readable(r.Viewer, a.Hits, len(a.Hits)) // a model reads them
+		a.Hits, a.Withheld = readable(r.Viewer, a.Hits, len(a.Hits)) // a model reads the hits
 		if err := b.improve(ctx, q, r, &a); err != nil {
 			if ctx.Err() != nil {
 				return a, err
 			}
-			a.Route.Reasons = append(a.Route.Reasons, "the order is as it was: "+err.Error())
+			a.Route.Reasons = append(a.Route.Reasons, "not reranked: "+err.Error())
 		}
 		a.Hits = a.Hits[:min(len(a.Hits), limit)]
 	}
@@ -187,7 +181,7 @@ func (b *Base) retrieve(ctx context.Context, q store.Querier, r Request) (Answer
 	return a, nil
 }
 
-// completed fills in what a request leaves out.
+// completed fills in the defaults of a request.
 func (b *Base) completed(r Request) Request {
 	r.Limit = clamp(r.Limit)
 	if r.Zone == nil {
@@ -205,7 +199,7 @@ func (b *Base) byMeaning(ctx context.Context, g *gathering) error {
 	if !g.r.Meaning || b.opt.Vectors == nil || len(g.scope) == 0 {
 		return nil
 	}
-	realms := g.scope[len(g.scope)-1].realms // the widest; what they may not see is not read
+	realms := g.scope[len(g.scope)-1].realms // the widest realms; rows that the request excludes are not read
 	near, err := b.opt.Vectors.Nearest(ctx, g.q, g.r.Text, g.kinds(), realms, b.tune.Candidates)
 	if errors.Is(err, ErrNoEmbedder) {
 		return nil
@@ -228,8 +222,8 @@ func (b *Base) byMeaning(ctx context.Context, g *gathering) error {
 	return nil
 }
 
-// strict keeps what has enough of the words, or is named, near in meaning or of
-// the time.
+// strict keeps rows that contain enough of the words, are named, are near in meaning or from the
+// named time.
 func strict(rows []*row, t Tuning) []*row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r *row) bool {
 		other := r.graph > 0 || r.place > 0 || r.dated
@@ -237,13 +231,13 @@ func strict(rows []*row, t Tuning) []*row {
 	})
 }
 
-// join puts together two orders of the same rows, by words and by meaning:
-// reciprocal rank fusion (https://doi.org/10.1145/1571941.1572114).
+// join merges the rankings by words and by meaning with reciprocal rank fusion
+// (https://doi.org/10.1145/1571941.1572114).
 func join(rows []*row, slow int) {
 	if !slices.ContainsFunc(rows, func(r *row) bool { return r.place > 0 }) {
 		return
 	}
-	place := 0 // among those that words, times or relations led to
+	place := 0 // rank among the rows found by words, times or relations
 	for _, r := range rows {
 		r.score = 0
 		if !r.meant {
@@ -260,8 +254,8 @@ func join(rows []*row, slow int) {
 	sortRows(rows)
 }
 
-// settle makes hits of the best rows. What told an old fact that is asked for is
-// history, and no hit: its words are those of the question, and it is wrong.
+// settle turns the best rows into hits. A message that states an outdated fact the question asks
+// for becomes history instead of a hit, because it matches the words but is wrong.
 func (b *Base) settle(q store.Querier, k *question, a *Answer, rows []*row, limit int) error {
 	join(rows, b.tune.Meaning)
 	if err := repeated(q, rows); err != nil {
@@ -287,12 +281,12 @@ func (b *Base) settle(q store.Querier, k *question, a *Answer, rows []*row, limi
 	return b.replaced(q, a.Hits)
 }
 
-// whence adds to rows with outside text from where it came.
+// whence fills in the origins of rows with untrusted text.
 func whence(q store.Querier, hits []Hit) (err error) {
 	for i := range hits {
 		if h := &hits[i]; h.Provenance.Tainted() {
 			if h.Origins, err = origins.Of(q, origins.Row, h.Ref); err != nil {
-				return fmt.Errorf("knowledge: from where it came: %w", err)
+				return fmt.Errorf("knowledge: read origins: %w", err)
 			}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// A small conversation over a year, asked as people ask.
+// A small conversation over a year, with typical questions.
 func TestRetrieve(t *testing.T) {
 	b, st := open(t)
 	say := func(group string, at time.Time, lines ...string) {
@@ -32,14 +32,14 @@ func TestRetrieve(t *testing.T) {
 	say("july", time.Date(2026, 7, 15, 9, 0, 0, 0, time.UTC), "I only sleep and read these days.", "Rest well.")
 	now := time.Date(2026, 9, 1, 9, 0, 0, 0, time.UTC)
 	for _, tc := range []struct{ name, text, route, want string }{
-		{"the answer has no word of the question", "Where is the ladder?", RouteSingle, "Behind the shed."},
-		{"who is named said it", "What did Tom paint?", RouteSingle, "I painted the boat."},
+		{"answer without a word of the question", "Where is the ladder?", RouteSingle, "Behind the shed."},
+		{"named speaker", "What did Tom paint?", RouteSingle, "I painted the boat."},
 		{"a month", "What was painted in April?", RouteSingle, "I painted the fence green."},
 		{"a season", "What did somebody paint last summer?", RouteSingle, "I painted the boat."},
 		{"an irregular form", "Who swims in a lake?", RouteSingle, "We swam in the lake."},
-		{"a time told by what happened", "What did Ida do the week before her exam?", RouteMultiHop, "I only sleep and read these days."},
+		{"time relative to an event", "What did Ida do the week before her exam?", RouteMultiHop, "I only sleep and read these days."},
 		{"several", "Which things were painted?", RouteMulti, "I painted the boat."},
-		{"nothing asked", "and what is it with the", RouteNone, ""},
+		{"no content words", "and what is it with the", RouteNone, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			a, err := b.Retrieve(t.Context(), st.Reader(t.Context()), Request{Text: tc.text, Now: now})
@@ -66,7 +66,7 @@ func TestRetrieve(t *testing.T) {
 	}
 }
 
-// What has punctuation in it is found as it stands, before what has the same parts.
+// A name with punctuation is found as a whole, before rows that contain only its parts.
 func TestNamesWithPunctuation(t *testing.T) {
 	b, st := open(t)
 	for i, s := range []string{
@@ -80,7 +80,7 @@ func TestNamesWithPunctuation(t *testing.T) {
 		"What is at 192.168.0.17?":            "the printer is at 192.168.0.17",
 		"what did I write to Ana@Example.com": "write to ana@example.com about the roof",
 		"is invoice-4711.pdf paid?":           "invoice-4711.pdf is paid",
-		"is invoice-4712.pdf there?":          "the invoice 4712.pdf has the number 4711", // its parts
+		"is invoice-4712.pdf there?":          "the invoice 4712.pdf has the number 4711", // matches its parts
 	} {
 		a, err := b.Retrieve(t.Context(), st.Reader(t.Context()), Request{Text: ask, Now: t0, Strict: true})
 		if err != nil || len(a.Hits) == 0 || a.Hits[0].Text != want {
@@ -89,7 +89,7 @@ func TestNamesWithPunctuation(t *testing.T) {
 	}
 }
 
-// What was so before is shown when it is asked for, in whatever words, and else not.
+// Outdated data is returned if the question asks for it, in any wording, and otherwise not.
 func TestAskedForBefore(t *testing.T) {
 	b, st := open(t)
 	for i, s := range []string{"my address is 5 Elm Road", "I live in Kaunas", "my address is 7 Oak Lane", "I moved to Vilnius"} {
@@ -125,7 +125,7 @@ func TestAskedForBefore(t *testing.T) {
 	}
 }
 
-// The same is said on many days: the one that is named comes first.
+// The same text occurs on many days: the named day comes first.
 func TestNamedTimes(t *testing.T) {
 	b, st := open(t)
 	now := time.Date(2026, 9, 1, 9, 0, 0, 0, time.UTC) // a Tuesday
@@ -149,7 +149,7 @@ func TestNamedTimes(t *testing.T) {
 		"Where did we walk the day after 3 May?":               "2026-05-04",
 		"Where did we walk the week before Christmas?":         "2025-12-20",
 		"Where did we walk last Christmas?":                    "2025-12-26",
-		"Where shall we walk next week?":                       "2026-08-31", // nothing is of then: the newest
+		"Where shall we walk next week?":                       "2026-08-31", // no row is from then: the newest
 		"Where shall we walk this Friday?":                     "2026-08-31",
 	} {
 		a, err := b.Retrieve(t.Context(), st.Reader(t.Context()), Request{Text: ask, Now: now})
@@ -159,7 +159,7 @@ func TestNamedTimes(t *testing.T) {
 	}
 }
 
-// Who speaks in one agent's memory changes nothing of what another's answers.
+// Speakers in one agent's memory do not influence the answers of another agent.
 func TestSpeakersOfARealm(t *testing.T) {
 	b, st := open(t)
 	turn := func(realm, ref, who, text string) {
@@ -191,8 +191,8 @@ func TestSpeakersOfARealm(t *testing.T) {
 	}
 }
 
-// A message in which a fact was told that is corrected since is no answer about
-// that; what it says besides is.
+// A message with a fact that was corrected later is not an answer about that fact, but is one about
+// its other statements.
 func TestMessagesOfCorrectedFacts(t *testing.T) {
 	b, st := open(t)
 	for i, m := range []struct {
@@ -214,13 +214,13 @@ func TestMessagesOfCorrectedFacts(t *testing.T) {
 		})
 	}
 	for _, tc := range []struct{ name, text, want string }{
-		{"about something else", "When does the plumber come?", "e1"},
-		{"about both", "Does the plumber know my address?", "e1"},
-		{"about what was corrected", "What is my address?", ""},
-		{"nothing else is said", "What is the wifi password?", ""},
-		{"nothing else is said, asked with more words", "What is the wifi password of the cabin by the lake?", ""},
-		{"by the day alone", "What was there on 9 March 2026?", "e1"},
-		{"by the day alone, nothing else is said", "What was there on 19 March 2026?", ""},
+		{"other statement", "When does the plumber come?", "e1"},
+		{"both statements", "Does the plumber know my address?", "e1"},
+		{"corrected statement", "What is my address?", ""},
+		{"message without other statements", "What is the wifi password?", ""},
+		{"message without other statements, longer question", "What is the wifi password of the cabin by the lake?", ""},
+		{"only the day", "What was there on 9 March 2026?", "e1"},
+		{"only the day, message without other statements", "What was there on 19 March 2026?", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			a, err := b.Retrieve(t.Context(), st.Reader(t.Context()), Request{Text: tc.text, Kinds: []string{KindTurn}, Now: t0.AddDate(0, 1, 0)})
@@ -238,7 +238,7 @@ func TestMessagesOfCorrectedFacts(t *testing.T) {
 	}
 }
 
-// What is not configured has the default that is documented.
+// Unset values have the documented defaults.
 func TestTuning(t *testing.T) {
 	if d := cmp.Diff(DefaultTuning(), Tuning{}.filled()); d != "" {
 		t.Error(d)

@@ -10,28 +10,29 @@ import (
 	"hob/platform/terms"
 )
 
-// question is a request as it was understood.
+// question is a parsed request.
 type question struct {
-	text   string // without the times it names
+	text   string // without the time expressions
 	terms  []term
 	spans  []span
 	anchor *anchor
-	names  []string // words that begin with a capital
-	// speakers are who is named and has said something; one alone counts.
+	names  []string // words with an initial capital
+	// speakers are the named people who said something. The speaker features apply only if there is
+	// exactly one.
 	speakers []string
-	called   []string // their names, folded
-	time     bool     // a time is asked for
-	number   bool     // a number is asked for
-	history  bool     // what was so before is asked for
-	bygone   []string // the words that ask for it, and tell little of what it is about
+	called   []string // their folded names
+	time     bool     // asks for a time
+	number   bool     // asks for a number
+	history  bool     // asks for outdated data
+	bygone   []string // the words that ask for outdated data
 	total    float64
 	route    Route
 }
 
-// maxAsked bounds a request, in bytes: nobody asks for longer.
+// maxAsked limits the length of a request in bytes.
 const maxAsked = 4000
 
-// understand reads a request without looking anything up.
+// understand parses a request without any lookup.
 func understand(text string, now time.Time) *question {
 	if len(text) > maxAsked {
 		text = text[:maxAsked]
@@ -55,7 +56,7 @@ func understand(text string, now time.Time) *question {
 	return k
 }
 
-// read notes what kind of answer is asked for.
+// read detects the kind of answer that the text asks for.
 func (k *question) read(text string) {
 	t := tokens(text)
 	has := func(words ...string) bool {
@@ -77,7 +78,7 @@ func (k *question) read(text string) {
 	if has("old") && !has("how", "old") && !has("years", "old") {
 		k.bygone = append(k.bygone, "old")
 	}
-	for _, w := range tokens(k.text) { // "the day before" is a time
+	for _, w := range tokens(k.text) { // "the day before" is a time expression
 		if w == "before" || w == "earlier" || asked().before[w] {
 			k.bygone = append(k.bygone, w)
 		}
@@ -85,7 +86,7 @@ func (k *question) read(text string) {
 	k.history = len(k.bygone) > 0 || has("history")
 }
 
-// words takes the words that tell something, or all of them when none does.
+// words sets the terms to the content words, or to all words if there are none.
 func (k *question) words() {
 	var seen []string
 	list := phrase.Words(k.text)
@@ -112,19 +113,19 @@ func (k *question) words() {
 	}
 }
 
-// maxNames bounds how many names are looked up.
+// maxNames limits the number of names to look up.
 const maxNames = 8
 
-// plan chooses the route; what the graph knows may change it.
+// plan chooses the route. A graph lookup may change it later.
 func (k *question) plan() {
 	t := tokens(k.text)
 	telling := slices.ContainsFunc(k.terms, func(w term) bool { return !asked().nothing[w.text] })
 	switch {
 	case !telling && len(k.spans) == 0:
-		k.route = Route{Kind: RouteNone, Reasons: []string{"no word tells what it is about"}}
+		k.route = Route{Kind: RouteNone, Reasons: []string{"no searchable words"}}
 		return
 	case k.anchor != nil:
-		k.route = Route{Kind: RouteMultiHop, Reasons: []string{"the time is told by something that happened: " + k.anchor.event}}
+		k.route = Route{Kind: RouteMultiHop, Reasons: []string{"relative to an event: " + k.anchor.event}}
 	default:
 		k.route = Route{Kind: RouteSingle}
 	}
@@ -132,19 +133,19 @@ func (k *question) plan() {
 		if k.route.Kind == RouteSingle {
 			k.route.Kind = RouteMulti
 		}
-		k.route.Reasons = append(k.route.Reasons, "several things are asked for: "+w)
+		k.route.Reasons = append(k.route.Reasons, "asks for several items: "+w)
 	}
 	for _, r := range []struct {
 		is  bool
 		why string
-	}{{k.time, "a time is asked for"}, {k.number, "a number is asked for"}, {k.history, "what was so before is asked for"}, {len(k.spans) > 0, "a time is named"}} {
+	}{{k.time, "asks for a time"}, {k.number, "asks for a number"}, {k.history, "asks for outdated data"}, {len(k.spans) > 0, "names a time"}} {
 		if r.is {
 			k.route.Reasons = append(k.route.Reasons, r.why)
 		}
 	}
 }
 
-// several finds the word that asks for more than one thing.
+// several returns the word that asks for more than one item, or "".
 func several(t []string) string {
 	for i, w := range t {
 		switch w {
@@ -165,12 +166,12 @@ func several(t []string) string {
 	return ""
 }
 
-// weigh gives the terms their weights, as an index knows them.
+// weigh sets the weights of the terms from the index statistics.
 func (k *question) weigh(a WordAnswer, little float64) {
 	k.total = 1e-9
 	for i := range k.terms {
 		t := &k.terms[i]
-		if t.weight = inverse(a.Rows, 0); t.whole { // its parts may be what is meant
+		if t.weight = inverse(a.Rows, 0); t.whole { // its parts may be the intended terms
 			t.weight = 0
 		}
 		for j, w := range a.Words {
@@ -186,5 +187,5 @@ func (k *question) weigh(a WordAnswer, little float64) {
 	}
 }
 
-// maxWeight is what a word counts at most in the total.
+// maxWeight caps the weight of one word.
 const maxWeight = 8

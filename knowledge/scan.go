@@ -12,17 +12,17 @@ import (
 	"hob/platform/terms"
 )
 
-// Bounds of looking through rows, the newest first.
+// Limits of a scan over the newest rows.
 const (
-	scanned     = 20_000 // for a text as it stands
-	mostScanned = 5_000  // by a Scan, for words
+	scanned     = 20_000 // to search for an exact text
+	mostScanned = 5_000  // to search for words
 )
 
-// Scan is an Index that keeps nothing: it reads the newest 5,000 rows for each
-// search. It serves while there is no other.
+// Scan is an Index without stored data: it reads the newest 5,000 rows for each search. It is the
+// fallback if no other Index is set.
 type Scan struct{ weights Weights }
 
-// NewScan returns a Scan; the default is 2 for the title and 1 for the speaker.
+// NewScan returns a Scan. The default weights are 2 for the title and 1 for the speaker.
 func NewScan(w Weights) *Scan {
 	if w == (Weights{}) {
 		w = Weights{Title: 2, Speaker: 1}
@@ -30,15 +30,14 @@ func NewScan(w Weights) *Scan {
 	return &Scan{w}
 }
 
-// BM25 is what a word of this weight, its inverse document frequency, counts that
-// stands so often in a row of this length, with k1 0.9 and b 0.4
-// (https://en.wikipedia.org/wiki/Okapi_BM25).
+// BM25 returns the score of one word with the given inverse document frequency, frequency and row
+// length, with k1 = 0.9 and b = 0.4 (https://en.wikipedia.org/wiki/Okapi_BM25).
 func BM25(weight, freq, length, avg float64) float64 {
 	const k1, b = 0.9, 0.4
 	return weight * freq * (k1 + 1) / (freq + k1*(1-b+b*length/max(avg, 1)))
 }
 
-// words is the index, or what stands in for it.
+// words returns the configured Index or the fallback.
 func (b *Base) words() Index {
 	if b.opt.Index != nil {
 		return b.opt.Index
@@ -58,7 +57,7 @@ func (s *Scan) Words(q store.Querier, w WordQuery) (WordAnswer, error) {
 	}
 	rows, langs, err := s.read(q, w)
 	if err != nil {
-		return WordAnswer{}, fmt.Errorf("knowledge: look through rows: %w", err)
+		return WordAnswer{}, fmt.Errorf("knowledge: scan rows: %w", err)
 	}
 	out := WordAnswer{Rows: len(rows)}
 	words := terms.Query(w.Text, langs, 64)
@@ -141,5 +140,5 @@ func (s *Scan) read(q store.Querier, w WordQuery) (out []scannedRow, langs []str
 	return out, langs, rows.Err()
 }
 
-// marks are n placeholders of a list.
+// marks returns n SQL placeholders.
 func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }

@@ -9,7 +9,7 @@ import (
 	"hob/knowledge/store"
 )
 
-// narrowed sets what the request allows: kinds, realm, times and speaker.
+// narrowed builds the SQL condition of the request: kinds, realm, times and speaker.
 func (g *gathering) narrowed() {
 	g.where = filter(SearchOptions{Kinds: g.r.Kinds, Realm: g.r.Realm, EveryRealm: g.r.EveryRealm})
 	for _, k := range g.r.Without {
@@ -30,20 +30,19 @@ func (g *gathering) narrowed() {
 	}
 }
 
-// narrow reports whether the request has bounds that an index does not know.
+// narrow reports whether the request has conditions that an index cannot check.
 func (g *gathering) narrow() bool {
 	return !g.r.Since.IsZero() || !g.r.Until.IsZero() || g.r.Speaker != ""
 }
 
-// private are the kinds that belong to one memory alone, see filter.
+// private lists the kinds that belong to one realm only.
 var private = []string{KindFact, KindRetired, KindTurn, KindChunk}
 
-// domain is a part of what is searched: rows of these kinds in these realms.
+// domain is one part of the search space: rows of these kinds in these realms.
 type domain struct{ kinds, realms []string }
 
-// scope lists what a request means: what is private of its realm, and of the rest
-// also what is nobody's memory. Kinds and realms are few; each is found by a jump in
-// an index and not by reading all rows.
+// scope returns the search space of a request: private kinds of its realm, and other kinds of its
+// realm and shared data. It finds kinds and realms by index lookups, without reading all rows.
 func (b *Base) scope(q store.Querier, r Request) (out []domain, err error) {
 	kinds := r.Kinds
 	if len(kinds) == 0 {
@@ -78,7 +77,7 @@ func (b *Base) scope(q store.Querier, r Request) (out []domain, err error) {
 	return out, nil
 }
 
-// lookup asks the index for each part and joins the answers.
+// lookup searches each part of the scope and merges the answers.
 func (b *Base) lookup(q store.Querier, in []domain, w WordQuery) (WordAnswer, error) {
 	var all WordAnswer
 	for i, d := range in {
@@ -106,7 +105,7 @@ func (b *Base) lookup(q store.Querier, in []domain, w WordQuery) (WordAnswer, er
 	return all, nil
 }
 
-// distinct lists the values of an indexed column.
+// distinct returns the distinct values of an indexed column.
 func distinct(q store.Querier, column, cond string) (out []string, err error) {
 	next := `SELECT min(` + column + `) FROM docs WHERE ` + cond + column + ` > `
 	rows, err := q.Query(`WITH RECURSIVE v(x) AS (` + next + `'' UNION ALL SELECT (` + next + `v.x) FROM v WHERE v.x IS NOT NULL)
@@ -125,8 +124,8 @@ func distinct(q store.Querier, column, cond string) (out []string, err error) {
 	return out, rows.Err()
 }
 
-// realms are those of the scope, each once. The graph keeps facts: of a realm
-// with a memory of its own it sees that alone.
+// realms returns the distinct realms of the scope. The graph contains facts, so for an agent with
+// its own realm only that realm is used.
 func (g *gathering) realms() []string {
 	if g.r.Realm != "" && !g.r.EveryRealm {
 		return []string{g.r.Realm}
@@ -134,7 +133,7 @@ func (g *gathering) realms() []string {
 	return g.scope[0].realms
 }
 
-// kinds are those of the scope.
+// kinds returns the kinds of the scope.
 func (g *gathering) kinds() (out []string) {
 	for _, d := range g.scope {
 		out = append(out, d.kinds...)

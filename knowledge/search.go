@@ -17,20 +17,20 @@ import (
 	"hob/platform/phrase"
 )
 
-// candidates is how many of the best rows by words are ranked again with their
-// age; maxTerms bounds the work of one query.
+// candidates is the number of best word matches that are reranked by age. maxTerms limits the work
+// of one query.
 const (
 	candidates = 60
 	maxTerms   = 24
-	// maxPlain bounds a text that is looked for as it stands, in characters:
-	// SQLite refuses patterns of more than 50,000 bytes.
+	// maxPlain limits the length of an exact text in characters. SQLite rejects patterns longer
+	// than 50,000 bytes.
 	maxPlain = 1000
 )
 
-// Search finds documents by words, best first: every telling word must match;
-// if nothing does, beginnings, roots and slips of words count, then documents
-// with at least half of the words, then the text as a plain substring of what is
-// new. Any text is a valid query; an empty one lists the newest.
+// Search returns documents by words, best first. First every content word must match. If nothing
+// matches, it tries prefixes, stems and typing errors, then at least half of the words, then the
+// text as a substring of recent rows. Any text is a valid query; an empty one lists the newest
+// rows.
 func (b *Base) Search(q store.Querier, text string, opt SearchOptions) ([]Hit, error) {
 	limit := clamp(opt.Limit)
 	f := filter(opt)
@@ -64,11 +64,11 @@ func (b *Base) Search(q store.Querier, text string, opt SearchOptions) ([]Hit, e
 	return b.substring(q, text, f, limit)
 }
 
-// matched is how many rows with some of the words are asked of the index.
+// matched is the number of matches requested from the index.
 const matched = 300
 
-// having keeps the matches with so many of the words, and counts those before
-// their rank.
+// having returns the matches with at least the given number of words. It sorts by that number, then
+// by rank.
 func having(a WordAnswer, words int) (out []WordMatch) {
 	for _, m := range a.Matches {
 		if n := bits.OnesCount64(m.Has); n >= max(words, 1) {
@@ -80,7 +80,7 @@ func having(a WordAnswer, words int) (out []WordMatch) {
 	return out
 }
 
-// found reads the rows of matches, as far as the search allows them.
+// found reads the rows of matches that the search allows.
 func (b *Base) found(q store.Querier, list []WordMatch, w where, limit int) ([]Hit, error) {
 	score := map[int64]float64{}
 	ids := make([]string, len(list))
@@ -95,7 +95,7 @@ func (b *Base) found(q store.Querier, list []WordMatch, w where, limit int) ([]H
 	return b.rank(out, limit), err
 }
 
-// where is the part of a statement that narrows the kinds and the realm.
+// where is a SQL condition on kinds and realm.
 type where struct {
 	sql  string
 	args []any
@@ -116,9 +116,8 @@ func filter(opt SearchOptions) where {
 	return w
 }
 
-// atMost bounds a query. The number stands in the text: SQLite looks at the
-// value of a bound LIMIT when it compiles a statement, and so compiles it anew
-// each time one is bound, which takes longer than to run it.
+// atMost returns a LIMIT clause with a literal number. SQLite recompiles a statement each time a
+// bound LIMIT changes, which takes longer than running it.
 func atMost(n int) string { return " LIMIT " + strconv.Itoa(n) }
 
 const docColumns = `d.n, d.kind, d.ref, d.title, d.text, d.at, d.provenance, d.realm, d.grp, d.pos, d.speaker, d.source`
@@ -138,8 +137,8 @@ func (b *Base) substring(q store.Querier, text string, w where, limit int) ([]Hi
 		AND (d.text LIKE ? ESCAPE '\' OR d.title LIKE ? ESCAPE '\') ORDER BY d.at DESC, d.n DESC`+atMost(limit), args...)
 }
 
-// rank adds up to a third for being recent. Ages count from the newest
-// candidate, so that the order does not depend on when it is asked for.
+// rank adds up to a third to the score of recent documents. Ages are relative to the newest
+// candidate, so that the order does not depend on the current time.
 func (b *Base) rank(list []Hit, limit int) []Hit {
 	var newest time.Time
 	for _, h := range list {
@@ -173,8 +172,8 @@ func hits(q store.Querier, stmt string, args ...any) (out []Hit, err error) {
 	return out, rows.Err()
 }
 
-// telling returns the words of a query that tell something, or all of them
-// when none does; each once, as they were written: the index folds by itself.
+// telling returns the content words of a query, or all words if there are none. Each word appears
+// once, unfolded, because the index folds words itself.
 func telling(text string) []string {
 	var some, all, seen []string
 	for _, w := range phrase.Words(text) {
@@ -196,7 +195,7 @@ func telling(text string) []string {
 
 func isNumber(w string) bool { return strings.Trim(w, "0123456789") == "" }
 
-// vague words say how something is asked, not what.
+// vague returns the words of a query that do not describe its subject.
 var vague = sync.OnceValue(func() map[string]bool {
 	m := map[string]bool{}
 	for _, w := range strings.Fields(`a about all am an and any anything are as at be been but by can could did do does everything for

@@ -9,8 +9,8 @@ import (
 	"hob/platform/phrase"
 )
 
-// speakers finds out who of the named has said something: a name may be the
-// beginning of a speaker's.
+// speakers finds the named people who said something. A name may be the first word of a speaker's
+// name.
 func (g *gathering) speakers() error {
 	k := g.k
 	for _, w := range tokens(k.text) {
@@ -33,7 +33,7 @@ func (g *gathering) speakers() error {
 	for i, n := range k.names {
 		names[i] = name{n, n + "\U0010FFFF"}
 		if len([]rune(n)) < 3 {
-			names[i].To = n + "!" // the whole name, or the first word of it
+			names[i].To = n + "!" // matches the whole name or its first word
 		}
 	}
 	var parts []part
@@ -46,22 +46,22 @@ func (g *gathering) speakers() error {
 	}
 	raw, err := json.Marshal([]any{names, parts})
 	if err != nil {
-		return fmt.Errorf("knowledge: who said something: %w", err)
+		return fmt.Errorf("knowledge: read speakers: %w", err)
 	}
-	// What of these rows is not searched may not say who is there: each part of the
-	// scope is looked into by itself, by a jump in the index.
+	// The result must not reveal speakers of rows outside the scope, so each part of the scope is
+	// queried separately, by an index lookup.
 	rows, err := g.q.Query(`SELECT n.key, min((SELECT d.speaker FROM docs d WHERE d.speaker <> '' AND d.realm = s.value ->> 'r' AND d.kind = s.value ->> 'k'
 			AND d.speaker >= n.value ->> 'a' COLLATE NOCASE AND d.speaker < n.value ->> 'z' COLLATE NOCASE ORDER BY d.speaker COLLATE NOCASE LIMIT 1))
 		FROM json_each(?1, '$[0]') n CROSS JOIN json_each(?1, '$[1]') s GROUP BY n.key ORDER BY n.key`, string(raw))
 	if err != nil {
-		return fmt.Errorf("knowledge: who said something: %w", err)
+		return fmt.Errorf("knowledge: read speakers: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var i int
 		var speaker *string
 		if err := rows.Scan(&i, &speaker); err != nil {
-			return fmt.Errorf("knowledge: who said something: %w", err)
+			return fmt.Errorf("knowledge: read speakers: %w", err)
 		}
 		if speaker == nil {
 			continue
@@ -74,8 +74,8 @@ func (g *gathering) speakers() error {
 	return rows.Err()
 }
 
-// drop takes a speaker's name out of the words: who is meant says nothing about
-// what was said, and others say the name when they speak to them.
+// drop removes a speaker's name from the terms. The name says nothing about the content, and other
+// people use it when they address that person.
 func (k *question) drop(name string) {
 	k.called = append(k.called, name)
 	if len(k.terms) > 1 {
@@ -83,8 +83,8 @@ func (k *question) drop(name string) {
 	}
 }
 
-// named looks for what is about a speaker but said by nobody ("Ana lives in
-// Leipzig"): there the name is a word like others.
+// named adds rows about a speaker that have no speaker ("Ana lives in Leipzig"). In those the name
+// is an ordinary word.
 func (g *gathering) named(limit int) error {
 	if len(g.k.called) == 0 {
 		return nil
@@ -102,7 +102,7 @@ func (g *gathering) named(limit int) error {
 	}
 	a, err := g.b.lookup(g.q, scope, WordQuery{Text: strings.Join(text, " "), Limit: limit})
 	for _, m := range a.Matches {
-		m.Has = 0 // its bits are of another query
+		m.Has = 0 // its bits belong to another query
 		g.found = append(g.found, m)
 	}
 	return err

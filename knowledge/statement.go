@@ -11,8 +11,7 @@ import (
 	say "hob/platform/statement"
 )
 
-// statement is the first thing a text says of which there is one, and its
-// value; "" when it says none.
+// statement returns the first single-valued statement in a text and its value; "" if there is none.
 func statement(text string) (head, value string) {
 	for _, s := range say.Read(text, time.Time{}) {
 		if s.One && !s.More && s.Value != "" {
@@ -22,12 +21,12 @@ func statement(text string) (head, value string) {
 	return "", ""
 }
 
-// readings is the version of package statement: what an older one made of the
-// facts is made anew.
+// readings is the version of the statement parser. Facts that an older version parsed are parsed
+// again.
 const readings = 1
 
-// claims: what the facts say. They derive from the facts' texts and go with
-// them, whoever changes those.
+// claims1 creates the claims of the facts. They are derived from the texts of the facts and deleted
+// with them.
 const claims1 = `
 CREATE TABLE claims (
 	fact TEXT NOT NULL, n INTEGER NOT NULL,
@@ -54,7 +53,7 @@ CREATE TRIGGER facts_claims_anew AFTER UPDATE OF text ON facts BEGIN
 	UPDATE claimed SET version = 0 WHERE fact = old.id;
 END;`
 
-// flags of a claim in its row.
+// Bits of the flags column.
 const (
 	flagOne = 1 << iota
 	flagMore
@@ -80,9 +79,9 @@ type claim struct {
 	say.Statement
 }
 
-// readTx reads the facts that were not read yet, or by an older version.
+// readTx parses the facts that were not parsed yet, or by an older version.
 func (b *Base) readTx(tx *store.Tx) error {
-	which := `SELECT fact FROM claimed WHERE version = 0` // in which something was forgotten
+	which := `SELECT fact FROM claimed WHERE version = 0` // facts with redacted text
 	if !b.read.Load() {
 		which = `SELECT f.id FROM facts f LEFT JOIN claimed c ON c.fact = f.id WHERE coalesce(c.version, 0) < ` + strconv.Itoa(readings)
 		tx.AfterCommit(func() { b.read.Store(true) })
@@ -99,7 +98,7 @@ func (b *Base) readTx(tx *store.Tx) error {
 	return nil
 }
 
-// claimTx keeps what a fact says.
+// claimTx stores the claims of a fact.
 func claimTx(tx *store.Tx, f Fact, list []say.Statement) error {
 	for i, s := range list {
 		if _, err := tx.Exec(`INSERT OR REPLACE INTO claims (fact, n, subject, attr, value, words, old, flags, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, f.ID, i,
@@ -119,12 +118,12 @@ func valueKey(value string) string {
 	return strings.Join(w, " ")
 }
 
-// claimsOf lists what facts in force of a realm say, by a condition on c.
+// claimsOf returns the claims of valid facts of a realm, with a condition on c.
 func claimsOf(q store.Querier, realm, where string, args ...any) ([]claim, error) {
 	rows, err := q.Query(`SELECT c.fact, c.n, c.subject, c.attr, c.value, c.old, c.flags, c.text FROM claims c JOIN facts f ON f.id = c.fact
 		WHERE f.retired_at = 0 AND f.realm = ? AND `+where+` ORDER BY f.n, c.n LIMIT 500`, append([]any{realm}, args...)...)
 	if err != nil {
-		return nil, fmt.Errorf("knowledge: claims: %w", err)
+		return nil, fmt.Errorf("knowledge: read claims: %w", err)
 	}
 	defer rows.Close()
 	var out []claim
@@ -132,7 +131,7 @@ func claimsOf(q store.Querier, realm, where string, args ...any) ([]claim, error
 		var c claim
 		var flags int
 		if err := rows.Scan(&c.fact, &c.n, &c.Subject.Key, &c.Attr, &c.Value, &c.Old, &flags, &c.Text); err != nil {
-			return nil, fmt.Errorf("knowledge: claims: %w", err)
+			return nil, fmt.Errorf("knowledge: read claims: %w", err)
 		}
 		on := func(flag int) bool { return flags&flag != 0 }
 		c.One, c.More, c.Now, c.Sure, c.Ended, c.Past = on(flagOne), on(flagMore), on(flagNow), on(flagSure), on(flagEnded), on(flagPast)
@@ -141,11 +140,11 @@ func claimsOf(q store.Querier, realm, where string, args ...any) ([]claim, error
 	return out, rows.Err()
 }
 
-// allClaims are those of one fact, also when it is retired.
+// allClaims returns the claims of one fact, even if it is retired.
 func allClaims(q store.Querier, id string) ([]claim, error) {
 	rows, err := q.Query(`SELECT fact, n, subject, attr, flags, text FROM claims WHERE fact = ? ORDER BY n`, id)
 	if err != nil {
-		return nil, fmt.Errorf("knowledge: claims: %w", err)
+		return nil, fmt.Errorf("knowledge: read claims: %w", err)
 	}
 	defer rows.Close()
 	var out []claim
@@ -153,7 +152,7 @@ func allClaims(q store.Querier, id string) ([]claim, error) {
 		var c claim
 		var flags int
 		if err := rows.Scan(&c.fact, &c.n, &c.Subject.Key, &c.Attr, &flags, &c.Text); err != nil {
-			return nil, fmt.Errorf("knowledge: claims: %w", err)
+			return nil, fmt.Errorf("knowledge: read claims: %w", err)
 		}
 		c.More = flags&flagMore != 0
 		out = append(out, c)
@@ -161,9 +160,8 @@ func allClaims(q store.Querier, id string) ([]claim, error) {
 	return out, rows.Err()
 }
 
-// keys are the subject's key and those under which it is known as well: "Ana"
-// and "my sister" are one as long as there is one sister. clean leaves out the
-// names that outside text gave.
+// keys returns the key of a subject and its alternative keys: "Ana" and "my sister" are the same
+// person while there is only one sister. clean excludes names from untrusted text.
 func keys(q store.Querier, realm string, s say.Subject, clean bool) ([]string, error) {
 	out := []string{s.Key}
 	if s.Owner || s.Key == "" {
@@ -189,8 +187,8 @@ func keys(q store.Querier, realm string, s say.Subject, clean bool) ([]string, e
 	return slices.Compact(out), nil
 }
 
-// swapped is a key with one name in the place of another, nothing when it is
-// not in it.
+// swapped returns key with the words of from replaced by those of to, or nothing if it does not
+// contain them.
 func swapped(key, from, to string) []string {
 	words, part := strings.Fields(key), strings.Fields(from)
 	for _, p := range part {
@@ -205,7 +203,7 @@ func swapped(key, from, to string) []string {
 	return []string{strings.Join(slices.Compact(words), " ")}
 }
 
-// called are the names by role.
+// called maps roles to names.
 type called map[string]map[string]bool
 
 func (c called) add(role, name string) {
@@ -215,20 +213,20 @@ func (c called) add(role, name string) {
 	c[role][name] = true
 }
 
-// callings lists who is called how.
+// callings returns the names by role.
 func callings(q store.Querier, realm string, clean bool) (called, error) {
 	rows, err := q.Query(`SELECT DISTINCT c.subject, c.words FROM claims c JOIN facts f ON f.id = c.fact
 		WHERE c.attr = 'called' AND c.flags & ? = 0 AND f.retired_at = 0 AND f.realm = ? AND (NOT ? OR f.provenance IN ('owner', 'hob', 'tool')) LIMIT 2000`,
 		flagEnded|flagPast, realm, clean)
 	if err != nil {
-		return nil, fmt.Errorf("knowledge: names: %w", err)
+		return nil, fmt.Errorf("knowledge: read names: %w", err)
 	}
 	defer rows.Close()
 	out := called{}
 	for rows.Next() {
 		var role, name string
 		if err := rows.Scan(&role, &name); err != nil {
-			return nil, fmt.Errorf("knowledge: names: %w", err)
+			return nil, fmt.Errorf("knowledge: read names: %w", err)
 		}
 		if role != say.Owner && name != "" {
 			out.add(role, name)

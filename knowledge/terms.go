@@ -2,12 +2,11 @@ package knowledge
 
 import "hob/platform/terms"
 
-// Weights are how much a word counts beside one of the text, which counts 1.
+// Weights are the weights of title and speaker words, relative to 1 for a word of the text.
 type Weights struct{ Title, Speaker int }
 
-// TermsOf are the terms by which a row is found: the words of its text, its
-// title and who said it, and the day and month of it as "2026-03-09" and
-// "2026-03".
+// TermsOf returns the index terms of a document: the words of its text, title and speaker, and its
+// day and month as "2026-03-09" and "2026-03".
 func TermsOf(d Doc, w Weights) terms.Doc {
 	parts := make([]terms.Part, 1, 3)
 	parts[0] = terms.Part{Text: d.Text, Weight: 1}

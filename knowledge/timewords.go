@@ -9,18 +9,18 @@ import (
 	"hob/platform/when"
 )
 
-// span is a stretch of time that a text names.
+// span is a period that a text names.
 type span struct{ from, to time.Time }
 
 const (
 	day = 24 * time.Hour
-	// soon and late bound for how long one still speaks of a time that is over.
+	// soon and late limit how long after a period people still talk about it.
 	soon = 7 * day
 	late = 31 * day
 )
 
-// spans reads the times that a text names and returns the text without them.
-// One that has no year is the latest before now, unless it is said to come.
+// spans parses the time expressions in a text and returns the text without them. A time without a
+// year is the latest before now, unless the text refers to the future.
 func spans(text string, now time.Time) (list []span, rest string) {
 	found := when.Find(text, now)
 	slices.SortFunc(found, func(a, b when.Match) int { return b.Start - a.Start })
@@ -34,7 +34,7 @@ func spans(text string, now time.Time) (list []span, rest string) {
 }
 
 func spanOf(m when.Match, now time.Time) (s span, ok bool) {
-	p, err := when.ParsePeriod(m.Text, now) // reads what has no year as what was
+	p, err := when.ParsePeriod(m.Text, now) // resolves a missing year to the past
 	switch {
 	case err == nil:
 		s = span{p.From, p.To}
@@ -48,7 +48,7 @@ func spanOf(m when.Match, now time.Time) (s span, ok bool) {
 		return s, false
 	}
 	if s.from.IsZero() || s.to.IsZero() || s.to.Sub(s.from) < day {
-		return s, false // open, or a part of a day
+		return s, false // open-ended, or part of a day
 	}
 	for err != nil && s.from.After(now) && now.Year() > 1 {
 		s.from, s.to = s.from.AddDate(-1, 0, 0), s.to.AddDate(-1, 0, 0)
@@ -56,8 +56,8 @@ func spanOf(m when.Match, now time.Time) (s span, ok bool) {
 	return s, true
 }
 
-// within says how much a row of a time is of the stretch: 1 inside it, less the
-// longer after it, since people speak of what was.
+// within returns how well a row's time fits the period: 1 inside it, decreasing after it, because
+// people talk about past events.
 func (s span) within(at time.Time, later float64) float64 {
 	switch {
 	case at.Before(s.from):
@@ -72,19 +72,18 @@ func (s span) within(at time.Time, later float64) float64 {
 	return 0
 }
 
-// anchor is a time that is told by something that happened: "the week before
-// her exam".
+// anchor is a time relative to an event: "the week before her exam".
 type anchor struct {
 	unit   string // "day", "week", ...
 	before bool
 	event  string
-	time   *span // when that was, where it is a time
+	time   *span // the time of the event, if the event is itself a time expression
 }
 
 var anchored = regexp.MustCompile(`(?i)\b(?:the\s+)?(day|week|weekend|month|year)s?\s+(before|after)\s+([^?.!,;]+)`)
 
-// anchorOf reads an anchor and returns the text without it. It is none where it is
-// a time itself ("the day before yesterday").
+// anchorOf parses an anchor and returns the text without it. It ignores complete time expressions
+// ("the day before yesterday").
 func anchorOf(text string, now time.Time) (a anchor, rest string, ok bool) {
 	m := anchored.FindStringSubmatchIndex(text)
 	if m == nil {
@@ -102,8 +101,8 @@ func anchorOf(text string, now time.Time) (a anchor, rest string, ok bool) {
 	return a, text[:m[0]] + " " + text[m[1]:], true
 }
 
-// atTime reports whether what happened is told by a time ("the week before
-// Christmas"), and reads it.
+// atTime reports whether the event is a time expression ("the week before Christmas"), and resolves
+// it.
 func (a *anchor) atTime(now time.Time) bool {
 	for _, t := range when.Find(a.event, now) {
 		if s, ok := spanOf(t, now); ok && t.Start == 0 {
@@ -114,13 +113,13 @@ func (a *anchor) atTime(now time.Time) bool {
 	return false
 }
 
-// span is the stretch beside the day on which it happened.
+// span returns the period next to the day of the event.
 func (a anchor) span(at time.Time) span {
 	from := time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, at.Location())
 	return a.beside(span{from, from.AddDate(0, 0, 1)})
 }
 
-// beside is the stretch before or after another.
+// beside returns the period before or after another.
 func (a anchor) beside(s span) span {
 	years, months, days := 0, 0, 1
 	switch a.unit {
@@ -137,8 +136,8 @@ func (a anchor) beside(s span) span {
 	return span{s.to, s.to.AddDate(years, months, days)}
 }
 
-// happened is when what a row tells of was: by its words for a time, read by
-// when it was said, else when it was said.
+// happened returns when the events of a text took place: the time that its words name, relative to
+// said, else said.
 func happened(text string, said time.Time) time.Time {
 	for _, m := range when.Find(text, said) {
 		switch {

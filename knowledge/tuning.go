@@ -2,46 +2,46 @@ package knowledge
 
 import "reflect"
 
-// Tuning are the thresholds and weights of Retrieve; what is zero has its
-// default, and a weight below zero is off. Weights of parts are shares of what
-// all words of a text together are worth; docs/retrieval.md says what each gives.
+// Tuning holds the thresholds and weights of Retrieve. Zero selects the default; a negative weight
+// disables a feature. Weights are relative to the weight of all words of a text; docs/retrieval.md
+// reports the effect of each.
 type Tuning struct {
-	Candidates int // rows found by words that are looked at (60)
-	Neighbours int // rows on either side of each that are looked at as well (4)
+	Candidates int // rows found by words to score (60)
+	Neighbours int // neighbors on either side of each to score as well (4)
 
-	K1 float64 // how soon a word that is said again stops counting (0.9)
-	B  float64 // how much a long text is held against it (0.4)
+	K1 float64 // BM25 saturation of repeated words (0.9)
+	B  float64 // BM25 length normalization (0.4)
 
-	// What a word counts that stands not in the row but beside it.
-	Answer float64 // in the question before it (1)
-	Before float64 // in the row before it, no question (0.2)
+	// Weights of a word that is not in the row but in a row near it.
+	Answer float64 // in the question that precedes it (1)
+	Before float64 // in the row before it, if that is not a question (0.2)
 	After  float64 // in the row after it (0.3)
-	Reply  float64 // in the row after it, when it is a question itself (0.2)
+	Reply  float64 // in the row after it, if the row itself is a question (0.2)
 	Near   float64 // two rows away (0.15)
-	Window float64 // anywhere among the neighbours (0.3)
+	Window float64 // in any of the neighbors (0.3)
 
-	Session  float64 // words that are in the same conversation or document (0.35)
-	Spread   float64 // that many different words are there, not one often (0.3)
-	Form     float64 // a word that is only akin: "allergic" for "allergies" (0.4)
-	Little   float64 // words that stand in many questions (0.4)
-	Speaker  float64 // said by the one who is named (0.35)
-	Question float64 // is a question itself; taken off (0.08)
-	Time     float64 // holds a time when a time is asked for (0.3)
-	Number   float64 // holds a number when one is asked for (0.16)
-	Date     float64 // of the time that is named (0.6)
-	Later    float64 // said soon after the time that is named, as a share of Date (0.5)
-	Recent   float64 // is new (0.02)
-	Fact     float64 // is a fact and not something said (0.1)
-	Entity   float64 // is about somebody or something that is named (0.2)
-	Graph    float64 // is about something related to it; halved with each hop (0.3)
-	Hops     int     // how far relations are followed (2)
-	Leads    int     // rows that relations may lead to (20)
-	Share    float64 // of the words a row must have when little is not enough (0.5)
-	Weak     float64 // share of the best score below which a row is then left out (0.3)
-	Meaning  int     // how little the first places count when words and meaning are joined (60)
+	Session  float64 // words in the same conversation or document (0.35)
+	Spread   float64 // many different words instead of one repeated word (0.3)
+	Form     float64 // a word with a similar stem: "allergic" for "allergies" (0.4)
+	Little   float64 // words that occur in many questions (0.4)
+	Speaker  float64 // said by the named person (0.35)
+	Question float64 // penalty for a row that is a question (0.08)
+	Time     float64 // contains a time if the question asks for one (0.3)
+	Number   float64 // contains a number if the question asks for one (0.16)
+	Date     float64 // from the named time (0.6)
+	Later    float64 // said soon after the named time, as a share of Date (0.5)
+	Recent   float64 // recent (0.02)
+	Fact     float64 // a fact, not a message (0.1)
+	Entity   float64 // about a named entity (0.2)
+	Graph    float64 // about a related entity; halved with each hop (0.3)
+	Hops     int     // maximum distance in the graph (2)
+	Leads    int     // maximum number of rows found through relations (20)
+	Share    float64 // minimum share of the words for Strict (0.5)
+	Weak     float64 // share of the best score below which Strict drops a row (0.3)
+	Meaning  int     // rank constant of the fusion of words and meaning (60)
 }
 
-// DefaultTuning are the values that docs/retrieval.md measures.
+// DefaultTuning returns the values that docs/retrieval.md measures.
 func DefaultTuning() Tuning {
 	return Tuning{
 		Candidates: 60, Neighbours: 4, K1: 0.9, B: 0.4,
@@ -51,7 +51,7 @@ func DefaultTuning() Tuning {
 	}
 }
 
-// filled puts the defaults where nothing is said.
+// filled replaces zero values by the defaults.
 func (t Tuning) filled() Tuning {
 	have, otherwise := reflect.ValueOf(&t).Elem(), reflect.ValueOf(DefaultTuning())
 	for i := range have.NumField() {

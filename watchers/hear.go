@@ -25,7 +25,7 @@ type Message struct {
 	Session                 string // the conversation of the message
 	Sender, SenderName      string // the sender as the channel identifies it
 	Text                    string
-	// Owner reports that the owner wrote the message.
+	// Owner reports that the user wrote the message.
 	Owner bool
 	// Ignored reports that Hob does not answer the sender, who is unknown or over the rate
 	// limit.

@@ -67,7 +67,7 @@ func TestActiveHoursOfEvents(t *testing.T) {
 					t.Errorf("it counts %d", got.Fired)
 				}
 				if c.name == "held" && h.sink.Fired()[0].Late != 8*time.Hour {
-					t.Errorf("told %s late", h.sink.Fired()[0].Late)
+					t.Errorf("reported delay = %s", h.sink.Fired()[0].Late)
 				}
 			})
 		})
@@ -145,7 +145,7 @@ func TestHeldOverABreak(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if got := h.get(s.ID); got.State != watchers.Broken {
-			t.Fatalf("it is %s", got.State)
+			t.Fatalf("state = %s", got.State)
 		}
 		err := h.write(func(tx *store.Tx) error {
 			_, err := h.m.SetStateTx(tx, s.ID, watchers.Active)

@@ -34,7 +34,7 @@ func TestNew(t *testing.T) {
 	}
 	st := watcherstest.Open(t)
 	if _, err := watchers.New(watcherstest.Options(st, nil, &scripted{}, &scripted{})); err == nil {
-		t.Error("a kind given twice")
+		t.Error("a duplicate kind was accepted")
 	}
 	m, err := watchers.New(watchers.Options{Store: st})
 	if err != nil {
@@ -202,7 +202,7 @@ func TestPauseCancelRestore(t *testing.T) {
 			func(tx *store.Tx) error { _, err := h.m.SetStateTx(tx, "nobody", watchers.Paused); return err },
 		} {
 			if err := h.write(f); !errors.Is(err, watchers.ErrNotFound) {
-				t.Errorf("of nobody: %v", err)
+				t.Errorf("unknown watcher: got %v, want ErrNotFound", err)
 			}
 		}
 		h.stop()

@@ -74,7 +74,7 @@ func TestPolledResumeAsksAtOnce(t *testing.T) {
 		synctest.Wait()
 		h.stop()
 		if n := s.count() - before; n != 1 {
-			t.Errorf("asked %d times in the minute after it was resumed", n)
+			t.Errorf("polled %d times in the minute after it was resumed", n)
 		}
 	})
 }
@@ -162,7 +162,7 @@ func TestPolledNoticeBeyondTheLimit(t *testing.T) {
 		synctest.Wait()
 		h.stop()
 		if n := h.sink.Notices(); len(h.keys()) != 1 || len(n) != 2 || n[0].Text != "Some were left out." {
-			t.Errorf("fired %v, told %v", h.keys(), n)
+			t.Errorf("fired %v, reported %v", h.keys(), n)
 		}
 	})
 }

@@ -217,11 +217,11 @@ func TestPolledInterval(t *testing.T) {
 		atLeast, atMost  int
 		wantErr, wantSay string
 	}{
-		{"of the kind", "", watchers.Found{}, 131, 145, "", ""},
-		{"of the owner", "1h", watchers.Found{}, 22, 25, "", "lines (every 1h)"},
-		{"not below the shortest", "1s", watchers.Found{}, 1300, 1441, "", ""},
-		{"as the source wishes", "", watchers.Found{Wait: 3 * time.Hour}, 7, 9, "", ""},
-		{"a wish beyond reason", "", watchers.Found{Wait: 100_000 * time.Hour}, 1, 2, "", ""},
+		{"default of the kind", "", watchers.Found{}, 131, 145, "", ""},
+		{"configured interval", "1h", watchers.Found{}, 22, 25, "", "lines (every 1h)"},
+		{"minimum interval", "1s", watchers.Found{}, 1300, 1441, "", ""},
+		{"wait requested by the source", "", watchers.Found{Wait: 3 * time.Hour}, 7, 9, "", ""},
+		{"excessive wait requested by the source", "", watchers.Found{Wait: 100_000 * time.Hour}, 1, 2, "", ""},
 		{"days", "2d", watchers.Found{}, 1, 1, "", ""},
 		{"nonsense", "often", watchers.Found{}, 0, 0, `"every" must be a duration such as "30m"`, ""},
 	} {
@@ -437,9 +437,9 @@ func TestPolledFailures(t *testing.T) {
 					t.Error(diff)
 				}
 				if n := h.sink.Notices(); len(n) != 2*c.notices {
-					t.Fatalf("told %v", n)
+					t.Fatalf("notices = %v", n)
 				} else if c.notices > 0 && (!strings.Contains(n[0].Text, c.wantIn) || !strings.HasPrefix(n[1].Text, "Watching Lines works again")) {
-					t.Errorf("told %q, %q", n[0].Text, n[1].Text)
+					t.Errorf("notices = %q, %q", n[0].Text, n[1].Text)
 				}
 				if got := h.get(w.ID); got.LastError != "" {
 					t.Errorf("still %q", got.LastError)
@@ -459,7 +459,7 @@ func TestPolledOfflineForDays(t *testing.T) {
 		synctest.Wait()
 		h.stop()
 		if n := len(h.sink.Notices()); n != 1 {
-			t.Errorf("told %d times", n)
+			t.Errorf("reported %d times", n)
 		}
 	})
 }

@@ -33,7 +33,7 @@ func (h *house) wantHold(id string, want watchers.Rule) {
 	h.t.Helper()
 	holds, _ := h.rulesOf(id)
 	if len(holds) == 0 || holds[0] != want {
-		h.t.Errorf("it is held by %v, want %s first", holds, want)
+		h.t.Errorf("held by %v, want %s first", holds, want)
 	}
 }
 
@@ -61,7 +61,7 @@ func TestWhyAWatcherSaysNothing(t *testing.T) {
 		h.wantHold(spec.ID, watchers.RulePerDay)
 		_, passed := h.rulesOf(spec.ID)
 		if len(passed[watchers.RulePerDay]) != 1 || len(passed[watchers.RuleCondition]) != 1 {
-			t.Errorf("what the limit and the condition held back is not accounted for: %v", passed)
+			t.Errorf("items held back by the limit and the condition are missing: %v", passed)
 		}
 		h.stop()
 
@@ -114,13 +114,13 @@ func TestSilencesAreBoundedAndForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 		if found, err := h.m.Passed(t.Context(), []string{"kestrel"}, time.Time{}, 10); err != nil || len(found) != 0 {
-			t.Errorf("what was forgotten is still there: %v %v", found, err)
+			t.Errorf("erased items are still stored: %v %v", found, err)
 		}
 		if err := h.write(func(tx *store.Tx) error { _, err := h.m.CancelTx(tx, spec.ID); return err }); err != nil {
 			t.Fatal(err)
 		}
 		if found, err := h.m.Passed(t.Context(), nil, time.Time{}, 10); err != nil || len(found) != 0 {
-			t.Errorf("what a cancelled watcher held back is still there: %v %v", found, err)
+			t.Errorf("items of a cancelled watcher are still stored: %v %v", found, err)
 		}
 	})
 }

@@ -197,14 +197,14 @@ func TestPartialTrouble(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if got := h.get(s.ID); got.LastError != "cannot look into it" || len(h.sink.Troubles()) != 1 {
-			t.Errorf("%+v, told %d times", got, len(h.sink.Troubles()))
+			t.Errorf("%+v, reported %d times", got, len(h.sink.Troubles()))
 		}
 		h.stop()
 		h.start() // the user was already notified
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if len(h.sink.Troubles()) != 1 {
-			t.Errorf("told %d times", len(h.sink.Troubles()))
+			t.Errorf("reported %d times", len(h.sink.Troubles()))
 		}
 		h.stop()
 	})
@@ -284,7 +284,7 @@ func TestTroubleUntilItIsOver(t *testing.T) {
 			time.Sleep(30 * time.Minute)
 		}
 		if n := len(h.sink.Troubles()); n != 2 {
-			t.Errorf("told %d times: %v", n, h.sink.Troubles())
+			t.Errorf("reported %d times: %v", n, h.sink.Troubles())
 		}
 		h.stop()
 	})

@@ -207,7 +207,7 @@ func TestFailingSink(t *testing.T) {
 			t.Fatalf("fired %v in %d tries", h.keys(), h.sink.Calls())
 		}
 		if n := len(h.sink.Troubles()); n != 1 {
-			t.Errorf("told %d times", n)
+			t.Errorf("reported %d times", n)
 		}
 		if got := h.get(s.ID); got.LastError == "" || got.State != watchers.Active {
 			t.Errorf("meanwhile: %+v", got)

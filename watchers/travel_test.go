@@ -71,7 +71,7 @@ func TestTravel(t *testing.T) {
 			0,
 		},
 		{
-			"an equal zone changes nothing", `{"cron":"0 8 * * *"}`, watchers.RunOnce, "Europe/Berlin", "Europe/Rome", "2026-06-10T10:00:00Z", "2026-06-10T10:00:00Z",
+			"ignores a zone with the same times", `{"cron":"0 8 * * *"}`, watchers.RunOnce, "Europe/Berlin", "Europe/Rome", "2026-06-10T10:00:00Z", "2026-06-10T10:00:00Z",
 			[]string{"09 08:00 Berlin", "10 08:00 Berlin", "11 08:00 Rome", "12 08:00 Rome"},
 			0,
 		},
@@ -109,7 +109,7 @@ func TestTravel(t *testing.T) {
 					t.Error(d)
 				}
 				if n := len(h.sink.Moves()); n != c.moves {
-					t.Errorf("told %d times: %+v", n, h.sink.Moves())
+					t.Errorf("reported %d zone changes: %+v", n, h.sink.Moves())
 				}
 			})
 		})

@@ -60,7 +60,7 @@ func TestUnheardMessages(t *testing.T) {
 		h.start()
 		check()
 		if heard != 1 {
-			t.Errorf("%d were told, want 1", heard)
+			t.Errorf("%d messages matched, want 1", heard)
 		}
 		// Erasing a message also erases its record here.
 		err := h.write(func(tx *store.Tx) error {

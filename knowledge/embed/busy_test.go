@@ -9,7 +9,7 @@ import (
 	"hob/knowledge/embed/embedtest"
 )
 
-// atWork is an embedder during whose first call something happens.
+// atWork is an embedder that runs a function during its first call.
 type atWork struct {
 	llm.Embedder
 	during func()
@@ -23,8 +23,8 @@ func (b *atWork) Embed(ctx context.Context, texts []string) ([][]float32, llm.Us
 	return b.Embedder.Embed(ctx, texts)
 }
 
-// Who forgets or begins anew does not wait for an embedder that is at work, and
-// what it made of a forgotten text is not kept.
+// Erasing and reindexing do not wait for a busy embedder, and the vector of an erased text is not
+// stored.
 func TestForgetWhileTheEmbedderWorks(t *testing.T) {
 	w := newWorld(t, embedtest.Options{})
 	b := &atWork{Embedder: w.opt.Embedder}
@@ -34,7 +34,7 @@ func TestForgetWhileTheEmbedderWorks(t *testing.T) {
 	w.catchUp()
 	secret := knowledge.Doc{Ref: "secret", Text: "kestrel 9981 opens the cabin"}
 	w.put(secret, knowledge.Doc{Ref: "car", Text: "a red car"})
-	b.during = func() { // with the call under way
+	b.during = func() { // during the call
 		w.remove("secret")
 		if _, err := w.Forget(t.Context()); err != nil {
 			t.Error(err)
@@ -42,7 +42,7 @@ func TestForgetWhileTheEmbedderWorks(t *testing.T) {
 	}
 	w.catchUp()
 	if holds(t, w.dir, embedtest.Packed(w.opt.DocumentPrefix+secret.Text, embedtest.Options{})) {
-		t.Error("the vector of what was forgotten is in the folder")
+		t.Error("the folder still contains the vector of an erased text")
 	}
 	w.put(knowledge.Doc{Ref: "bus", Text: "a blue bus"})
 	b.during = func() {

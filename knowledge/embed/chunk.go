@@ -8,11 +8,11 @@ import (
 	"fmt"
 )
 
-// perChunk is how many rows a chunk takes.
+// perChunk is the maximum number of rows in a chunk.
 const perChunk = 512
 
-// chunk is the signs of some rows of one place. Its slots have no holes: the
-// last row moves into the place of one that goes.
+// chunk holds the sign bits of some rows of one partition. Its slots are contiguous: removing a row
+// moves the last row into its slot.
 type chunk struct {
 	id, place int64
 	ns, bits  []byte
@@ -30,7 +30,7 @@ func (c *chunk) add(n int64, bits []byte) (slot int) {
 	return c.used() - 1
 }
 
-// remove takes a slot out; moved is the row that is now in it, 0 for none.
+// remove frees a slot. moved is the row that took the slot, or 0.
 func (c *chunk) remove(slot int) (moved int64) {
 	width, last := len(c.bits)/c.used(), c.used()-1
 	if slot != last {
@@ -43,7 +43,7 @@ func (c *chunk) remove(slot int) (moved int64) {
 	return moved
 }
 
-// writer changes vectors and their chunks in one transaction; flush comes last.
+// writer changes vectors and their chunks in one transaction. The caller flushes it last.
 type writer struct {
 	ctx    context.Context //nolint:containedctx // it lives as long as the transaction
 	tx     *sql.Tx
@@ -51,15 +51,14 @@ type writer struct {
 	chunks map[int64]*chunk
 }
 
-// place is a realm and a kind.
+// place is a partition of the vectors: one realm and kind.
 type place struct{ realm, kind string }
 
 func newWriter(ctx context.Context, tx *sql.Tx) *writer {
 	return &writer{ctx: ctx, tx: tx, places: map[place]int64{}, chunks: map[int64]*chunk{}}
 }
 
-// row is what is held of a row of docs; v is packed, nil for a text that the
-// model refuses.
+// row is the stored vector of a row of docs; v is packed, or nil if the model refuses the text.
 type row struct {
 	n    int64
 	at   place
@@ -67,7 +66,7 @@ type row struct {
 	v    []byte
 }
 
-// put holds a row, in place of what was held of it.
+// put inserts or replaces a row.
 func (w *writer) put(r row) error {
 	if err := w.drop(r.n); err != nil {
 		return err
@@ -88,7 +87,7 @@ func (w *writer) put(r row) error {
 	return err
 }
 
-// drop forgets a row; one that is not held is fine.
+// drop deletes a row. An unknown row is not an error.
 func (w *writer) drop(n int64) error {
 	var id int64
 	var slot int
@@ -117,7 +116,7 @@ func (w *writer) drop(n int64) error {
 	return err
 }
 
-// move takes a row to another place with the vector it has.
+// move moves a row with its vector to another partition.
 func (w *writer) move(n int64, to place) error {
 	r := row{n: n, at: to}
 	err := w.tx.QueryRowContext(w.ctx, `SELECT hash, v FROM vectors WHERE n = ?`, n).Scan(&r.hash, &r.v)
@@ -154,7 +153,7 @@ func (w *writer) chunk(id int64) (*chunk, error) {
 	return c, nil
 }
 
-// room is a chunk of a place that takes one more row.
+// room returns a chunk of a partition with a free slot.
 func (w *writer) room(at int64) (*chunk, error) {
 	for _, c := range w.chunks {
 		if c.place == at && c.used() < perChunk {
@@ -182,7 +181,7 @@ func (w *writer) room(at int64) (*chunk, error) {
 	return c, nil
 }
 
-// flush writes the chunks that changed.
+// flush writes the changed chunks.
 func (w *writer) flush() (err error) {
 	for _, c := range w.chunks {
 		switch {

@@ -1,16 +1,14 @@
-// Package embed finds rows of docs by meaning: it turns their texts into vectors
-// and compares these with that of a question. It implements knowledge.Vectors.
+// Package embed searches rows of docs by meaning: it embeds their texts and compares the vectors
+// with that of the query. It implements knowledge.Vectors.
 //
-// The vectors lie in a database file of their own beside that of the store. They
-// derive from the docs: Run follows knowledge.Base.Changes in the background and
-// keeps how far it is in the transaction of the vectors, so that a crash costs at
-// most one batch; a file that is lost, damaged or of another model is made anew.
-// Texts that did not change are not embedded again. Vectors of two models are
-// never held together.
+// The vectors are stored in a separate database file next to the store. They are derived from the
+// docs: Run follows knowledge.Base.Changes in the background and saves its position in the same
+// transaction as the vectors, so that a crash costs at most one batch. If the file is missing,
+// damaged or belongs to another model, it is rebuilt. Unchanged texts are not embedded again. The
+// file never mixes vectors of two models.
 //
-// What makes the vectors is an llm.Embedder that the caller has put behind the
-// budget and a breaker. The package decides nothing about who may see what; it
-// gives out the numbers of rows.
+// The caller provides an llm.Embedder that enforces the budget and has a circuit breaker. The
+// package makes no access decisions; it returns row numbers.
 package embed
 
 import (
@@ -26,10 +24,10 @@ import (
 	"hob/knowledge/store"
 )
 
-// Name is under which the vectors follow the docs (knowledge.Base.DoneTx).
+// Name identifies the vectors as a consumer of changes (knowledge.Base.DoneTx).
 const Name = "vectors"
 
-// First passes.
+// Values of Options.FirstPass.
 const (
 	Auto = "auto"
 	On   = "on"
@@ -38,53 +36,51 @@ const (
 
 // Options of New. Path, Store, Embedder and Model are required.
 type Options struct {
-	// Path is the file of the vectors. It may be lost at any time.
+	// Path is the file of the vectors. It can be rebuilt if it is lost.
 	Path     string
 	Store    *store.Store
 	Embedder llm.Embedder
-	// Model names what makes the vectors, "provider/model". With another one all
-	// are made anew.
+	// Model is the embedding model as "provider/model". A change of the model rebuilds all vectors.
 	Model string
-	// QueryPrefix and DocumentPrefix stand before the texts; see Prefixes.
+	// QueryPrefix and DocumentPrefix are prepended to the texts; see Prefixes.
 	QueryPrefix, DocumentPrefix string
-	// Chars is how many characters of a text are embedded (default 6,000), Batch
-	// how many texts in one call (default 32).
+	// Chars is the maximum number of embedded characters of a text (default 6,000), Batch the
+	// number of texts per call (default 32).
 	Chars, Batch int
-	// QueryTimeout is how long a question waits for its vector (default 2 s).
+	// QueryTimeout limits how long a query waits for its vector (default 2 s).
 	QueryTimeout time.Duration
-	// FirstPass is Auto, On or Off (default Auto), Rescored how many of it are
-	// compared exactly (default 300).
+	// FirstPass is Auto, On or Off (default Auto). Rescored is the number of first-pass rows that
+	// are compared exactly (default 300).
 	FirstPass string
 	Rescored  int
 	Log       *slog.Logger
 }
 
-// Vectors are the vectors of the docs. Their methods may be called
-// concurrently; Run once. Close them after Run has returned.
+// Vectors stores the vectors of the docs. Its methods may be called concurrently, except Run, which
+// may run once. Close it after Run has returned.
 type Vectors struct {
 	o       Options
 	base    *knowledge.Base
 	queries *queries
 	wake    chan struct{}
-	// stepping is held by Run or CatchUp, writing by whoever writes, and not while
-	// the embedder works; turn counts who came in between.
+	// stepping is held by Run or CatchUp. writing is held by writers, but not during a call to the
+	// embedder; turn counts the writers that ran during it.
 	stepping, writing sync.Mutex
 	turn              int
-	// reading is held for reading while a search reads the file, and else by who
-	// closes it.
+	// reading is held for reading while a search reads the file, and for writing to close it.
 	reading sync.RWMutex
 
-	mu      sync.Mutex // guards what follows
-	db      *file      // nil: not opened yet
+	mu      sync.Mutex // guards the fields below
+	db      *file      // nil: not open
 	closed  bool
-	trouble error // why the last try to embed failed
-	tries   int   // of them in a row
+	trouble error // error of the last attempt to embed
+	tries   int   // number of consecutive failures
 }
 
-// New checks the options. It opens nothing.
+// New validates the options. It opens nothing.
 func New(o Options) (*Vectors, error) {
 	if o.Path == "" || o.Store == nil || o.Embedder == nil || o.Model == "" {
-		return nil, errors.New("embed: an option is missing")
+		return nil, errors.New("embed: a required option is missing")
 	}
 	if o.Chars <= 0 {
 		o.Chars = 6000
@@ -107,7 +103,7 @@ func New(o Options) (*Vectors, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	base, err := knowledge.New(o.Store, knowledge.Options{}) // to follow; it searches nothing
+	base, err := knowledge.New(o.Store, knowledge.Options{}) // only to follow changes
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +112,7 @@ func New(o Options) (*Vectors, error) {
 	return v, nil
 }
 
-// Changed says that docs have changed. It does not wait.
+// Changed signals that docs have changed. It does not block.
 func (v *Vectors) Changed() {
 	select {
 	case v.wake <- struct{}{}:
@@ -124,22 +120,22 @@ func (v *Vectors) Changed() {
 	}
 }
 
-// identity is what the vectors that are held must be of.
+// identity returns the model and prefix that the stored vectors must match.
 func (v *Vectors) identity() string { return v.o.Model + "\n" + v.o.DocumentPrefix }
 
-// file opens the database of the vectors, once.
+// file opens the vector database on first use.
 func (v *Vectors) file(ctx context.Context) (*file, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.closed {
-		return nil, errors.New("embed: the vectors are closed")
+		return nil, errors.New("embed: vectors are closed")
 	}
 	if v.db != nil {
 		return v.db, nil
 	}
 	db, err := openFile(ctx, v.o.Path)
 	if damaged(err) {
-		v.o.Log.Warn("the vectors are damaged and are made anew", "err", err)
+		v.o.Log.Warn("vector file is damaged; vectors are rebuilt", "err", err)
 		if err = removeFile(v.o.Path); err == nil {
 			db, err = openFile(ctx, v.o.Path)
 		}
@@ -151,7 +147,7 @@ func (v *Vectors) file(ctx context.Context) (*file, error) {
 	return db, nil
 }
 
-// read lets fn read the file, which is not closed meanwhile.
+// read calls fn with the open file and prevents it from being closed.
 func (v *Vectors) read(ctx context.Context, fn func(*file) error) error {
 	v.reading.RLock()
 	f, err := v.file(ctx)
@@ -162,8 +158,8 @@ func (v *Vectors) read(ctx context.Context, fn func(*file) error) error {
 	return v.met(err)
 }
 
-// met looks at an error on its way out: a damaged file is dropped, so that the
-// next use begins with an empty one.
+// met inspects an error before it is returned. It discards a damaged file, so that the next use
+// starts with an empty one.
 func (v *Vectors) met(err error) error {
 	if !damaged(err) {
 		return err
@@ -171,7 +167,7 @@ func (v *Vectors) met(err error) error {
 	return errors.Join(err, v.discard())
 }
 
-// discard drops the file with all that is held.
+// discard deletes the file and all vectors.
 func (v *Vectors) discard() error {
 	v.reading.Lock()
 	defer v.reading.Unlock()
@@ -200,7 +196,7 @@ func (v *Vectors) Close() error {
 	return db.close()
 }
 
-// numbers reads numbers out of a query.
+// numbers returns the integers that a query selects.
 func numbers(ctx context.Context, q queryer, stmt string, args ...any) (out []int64, err error) {
 	rows, err := q.QueryContext(ctx, stmt, args...)
 	if err != nil {

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// world is a base with vectors beside it.
+// world is a base with its vectors.
 type world struct {
 	*embed.Vectors
 	t    *testing.T
@@ -61,7 +61,7 @@ func newWorld(t *testing.T, o embedtest.Options) *world {
 	return w
 }
 
-// open makes the vectors anew, as a start does.
+// open opens the vectors like a new process.
 func (w *world) open() {
 	w.t.Helper()
 	if w.Vectors != nil {
@@ -98,7 +98,7 @@ func (w *world) catchUp() {
 	fatal(w.t, w.CatchUp(w.t.Context(), nil))
 }
 
-// find is Nearest with the refs of the rows.
+// find calls Nearest and returns the refs of the rows.
 func (w *world) find(text string, kinds, realms []string, limit int) []string {
 	w.t.Helper()
 	q := w.st.Reader(w.t.Context())
@@ -148,7 +148,7 @@ func TestMeaning(t *testing.T) {
 		knowledge.Doc{Ref: "old", Kind: "retired", Text: "the automobile stands outside"},
 	)
 	if got := w.find("where is my car", notes, mine, 3); got != nil || w.srv.Calls() != 0 {
-		t.Errorf("nothing is held, and found is %v with %d calls", got, w.srv.Calls())
+		t.Errorf("search without vectors: got %v with %d calls", got, w.srv.Calls())
 	}
 	w.catchUp()
 	for _, tt := range []struct {
@@ -158,7 +158,7 @@ func TestMeaning(t *testing.T) {
 		limit         int
 		want          []string
 	}{
-		{"without a common word", "car", notes, mine, 1, []string{"car"}},
+		{"no word in common", "car", notes, mine, 1, []string{"car"}},
 		{"another realm", "car", notes, []string{"work"}, 3, []string{"other"}},
 		{"all realms", "car", notes, []string{"", "work"}, 2, []string{"car", "other"}},
 		{"another kind", "car", []string{"retired"}, mine, 3, []string{"old"}},
@@ -199,7 +199,7 @@ func TestARecentQuestionCostsNothing(t *testing.T) {
 func TestFollowing(t *testing.T) {
 	w := newWorld(t, embedtest.Options{})
 	var docs []knowledge.Doc
-	for i := range 700 { // more than one chunk, and more than is read at a time
+	for i := range 700 { // more than one chunk, and more than one read
 		docs = append(docs, knowledge.Doc{Ref: fmt.Sprint("n", i), Text: fmt.Sprintf("note number%d about thing%d", i, i%7)})
 	}
 	w.put(docs...)
@@ -207,15 +207,15 @@ func TestFollowing(t *testing.T) {
 	first := w.digest()
 	texts := len(w.srv.Texts())
 	if texts != 700 {
-		t.Errorf("%d texts for 700 rows", texts)
+		t.Errorf("embedded %d texts for 700 rows", texts)
 	}
-	// What does not change is not embedded again, wherever it moves.
+	// An unchanged text is not embedded again after its row moves.
 	docs[5].Realm = "work"
 	docs[6].At = time.Unix(7, 0)
 	w.put(docs[5], docs[6])
 	w.catchUp()
 	if n := len(w.srv.Texts()) - texts; n != 0 {
-		t.Errorf("%d texts again", n)
+		t.Errorf("embedded %d unchanged texts again", n)
 	}
 	if got := w.find("number5", notes, []string{"work"}, 1); !slices.Equal(got, []string{"n5"}) {
 		t.Errorf("in its new realm: %v", got)
@@ -236,22 +236,22 @@ func TestFollowing(t *testing.T) {
 	}
 	held := w.digest()
 	if held == first {
-		t.Error("nothing has changed")
+		t.Error("the digest did not change")
 	}
 	fatal(t, w.Reindex(t.Context()))
 	if s := w.stats(); !s.Anew || s.Held == 0 {
-		t.Errorf("while made anew: %+v", s)
+		t.Errorf("during a rebuild: %+v", s)
 	}
 	w.catchUp()
 	if again := w.digest(); again != held {
-		t.Error("a reindex differs")
+		t.Error("vectors differ after Reindex")
 	}
 	fatal(t, w.Close())
 	fatal(t, os.Remove(w.opt.Path))
 	w.open()
 	w.catchUp()
 	if again := w.digest(); again != held {
-		t.Error("made of nothing it differs")
+		t.Error("vectors differ after a rebuild from scratch")
 	}
 }
 
@@ -280,20 +280,19 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 			fatal(t, w.Close())
 			fatal(t, spoil(w.opt.Path))
 			w.open()
-			for range 2 { // damage may be met at the first use only
+			for range 2 { // the damage may only be noticed on first use
 				if w.CatchUp(t.Context(), nil) == nil {
 					break
 				}
 			}
 			if got := w.digest(); got != held {
-				t.Error("it is not what it was")
+				t.Error("the rebuilt vectors differ")
 			}
 		})
 	}
 }
 
-// A copy of the vectors that is older than the changes which the store keeps
-// misses some; all is gone through then.
+// A restored older vector file misses dropped changes; all rows are scanned again.
 func TestAnOlderFile(t *testing.T) {
 	w := newWorld(t, embedtest.Options{})
 	w.put(knowledge.Doc{Ref: "tea", Text: "green tea"})
@@ -311,12 +310,11 @@ func TestAnOlderFile(t *testing.T) {
 	w.open()
 	w.catchUp()
 	if w.digest() != held {
-		t.Error("changes are missing")
+		t.Error("vectors differ after restoring an older file")
 	}
 }
 
-// An older copy of the store that was put back and went on has other changes by
-// the same numbers.
+// A restored older store that continued has other changes with the same numbers.
 func TestAnOlderStore(t *testing.T) {
 	for name, f := range map[string]func(*world) error{
 		"followed":  func(*world) error { return nil },
@@ -348,7 +346,7 @@ func TestAnOlderStore(t *testing.T) {
 			fatal(t, f(w))
 			w.catchUp()
 			if holds(t, w.dir, embedtest.Packed(w.opt.DocumentPrefix+lost.Text, embedtest.Options{})) {
-				t.Error("what is not there any more is held")
+				t.Error("a deleted row still has a vector")
 			}
 			if s := w.stats(); s.Held != 1 || s.Behind != 0 {
 				t.Errorf("%+v", s)
@@ -376,7 +374,7 @@ func TestAnotherModel(t *testing.T) {
 	if got := w.find("tea", notes, mine, 1); !slices.Equal(got, []string{"tea"}) {
 		t.Errorf("got %v", got)
 	}
-	// The same name, and vectors of another length.
+	// The same model name with another vector length.
 	w.srv.Numbers(32)
 	w.put(knowledge.Doc{Ref: "bike", Text: "a bike"})
 	if _, err := w.Nearest(t.Context(), w.st.Reader(t.Context()), "bike", notes, mine, 1); err == nil || !strings.Contains(err.Error(), "hob memory reindex") {
@@ -409,7 +407,7 @@ func TestTroubleOnlyDelays(t *testing.T) {
 	}
 	w.srv.Down(true)
 	if _, err := w.Nearest(t.Context(), w.st.Reader(t.Context()), "tea", notes, mine, 1); err == nil {
-		t.Error("a question without a vector was answered")
+		t.Error("a query without a vector returned rows")
 	}
 }
 
@@ -449,12 +447,11 @@ func TestTextsThatTheModelRefuses(t *testing.T) {
 	before := w.srv.Calls()
 	w.catchUp()
 	if n := w.srv.Calls() - before; n != 0 {
-		t.Errorf("%d calls for what was refused", n)
+		t.Errorf("%d calls for refused texts", n)
 	}
 }
 
-// An embedder that takes nothing at all is in trouble; that is not a matter of
-// the texts.
+// An embedder that rejects everything has failed; the texts are not the cause.
 func TestAnEmbedderThatRefusesEverything(t *testing.T) {
 	w := newWorld(t, embedtest.Options{Longest: 1})
 	w.put(knowledge.Doc{Ref: "tea", Text: "green tea"}, knowledge.Doc{Ref: "car", Text: "a car"})
@@ -477,9 +474,9 @@ func TestForgetLeavesNothing(t *testing.T) {
 	w.catchUp()
 	packed := embedtest.Packed(w.opt.DocumentPrefix+secret.Text, embedtest.Options{})
 	if !holds(t, w.dir, packed) {
-		t.Fatal("its vector is not there to begin with")
+		t.Fatal("the vector is missing before the test")
 	}
-	w.srv.Down(true) // forgetting needs no embedder
+	w.srv.Down(true) // erasing needs no embedder
 	w.remove("secret")
 	n, err := w.Forget(t.Context())
 	if err != nil || n != 1 {
@@ -496,7 +493,7 @@ func TestForgetLeavesNothing(t *testing.T) {
 	w.digest()
 }
 
-// Forgetting while all is gone through looks at everything.
+// Erasing during a full scan checks all rows.
 func TestForgetWhileMadeAnew(t *testing.T) {
 	w := newWorld(t, embedtest.Options{})
 	secret := knowledge.Doc{Ref: "secret", Text: "kestrel 9981 opens the cabin"}
@@ -505,7 +502,7 @@ func TestForgetWhileMadeAnew(t *testing.T) {
 	fatal(t, w.Reindex(t.Context()))
 	secret.Text = "something else"
 	w.put(secret)
-	fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error { // as if another had followed, too
+	fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error { // as if another consumer had followed too
 		_, err := tx.Exec(`DELETE FROM doc_changes`)
 		return err
 	}))
@@ -530,7 +527,7 @@ func TestRun(t *testing.T) {
 		deadline := time.Now().Add(60 * time.Second)
 		for !slices.Contains(w.find("number"+ref, notes, mine, 1), ref) {
 			if time.Now().After(deadline) {
-				t.Fatal("it does not follow")
+				t.Fatal("Run does not follow changes")
 			}
 			time.Sleep(5 * time.Millisecond)
 		}
@@ -539,7 +536,7 @@ func TestRun(t *testing.T) {
 	fatal(t, <-ended)
 }
 
-// holds reports whether a file of the folder has a part of the bytes.
+// holds reports whether a file in the folder contains part of the bytes.
 func holds(t *testing.T, dir string, b []byte) bool {
 	t.Helper()
 	files, err := os.ReadDir(dir)

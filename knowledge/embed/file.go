@@ -16,14 +16,13 @@ import (
 	_ "modernc.org/sqlite/vec" // vec_distance_cosine
 )
 
-// version of the schema; a file of another one is made anew.
+// version is the schema version. A file with another version is rebuilt.
 const version = 1
 
-// schema: a row of vectors for each row of docs; v is NULL for a text that the
-// model refuses. A place is a realm and a kind. chunks holds one bit of each
-// number (its sign) for the first pass, some hundreds of rows of one place in
-// one piece, because a scan is as fast as its pieces are few: slot k of a chunk
-// is the k-th number of ns and the k-th group of bits.
+// schema: one row of vectors per row of docs; v is NULL if the model refuses the text. A place is a
+// realm and a kind. chunks holds one bit per number (its sign) for the first pass, for several
+// hundred rows of one place in one blob, because the scan time depends on the number of blobs. Slot
+// k of a chunk is the k-th number of ns and the k-th group of bits.
 const schema = `
 CREATE TABLE state (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
 CREATE TABLE places (id INTEGER PRIMARY KEY, realm TEXT NOT NULL, kind TEXT NOT NULL, UNIQUE (realm, kind));
@@ -31,14 +30,14 @@ CREATE TABLE vectors (n INTEGER PRIMARY KEY, place INTEGER NOT NULL, hash BLOB N
 CREATE TABLE chunks (id INTEGER PRIMARY KEY, place INTEGER NOT NULL, used INTEGER NOT NULL, ns BLOB NOT NULL, bits BLOB NOT NULL);
 CREATE INDEX chunks_place ON chunks (place, used);`
 
-// file is the database of the vectors: one writer, some readers.
+// file is the vector database: one writer, several readers.
 type file struct {
 	w, r *sql.DB
 }
 
-// pragmas: a rollback journal that is cut after each transaction keeps nothing
-// of what was removed, as a write-ahead log would until it is checkpointed;
-// secure_delete overwrites it in the file itself.
+// pragmas: the rollback journal is truncated after each transaction, so it keeps no deleted data; a
+// write-ahead log would keep it until a checkpoint. secure_delete overwrites deleted data in the
+// file itself.
 const pragmas = "?_pragma=busy_timeout(10000)&_pragma=page_size(16384)&_pragma=cache_size(-1024)&_pragma=journal_mode(TRUNCATE)" +
 	"&_pragma=synchronous(FULL)&_pragma=secure_delete(1)&_pragma=temp_store(MEMORY)"
 
@@ -48,7 +47,7 @@ func openFile(ctx context.Context, path string) (_ *file, err error) {
 	}
 	made, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("embed: the vectors cannot be opened: %w; check the permissions and free space of the folder", err)
+		return nil, fmt.Errorf("embed: open the vector file: %w; check the permissions and free space of the folder", err)
 	}
 	if err := made.Close(); err != nil {
 		return nil, fmt.Errorf("embed: %w", err)
@@ -64,7 +63,7 @@ func openFile(ctx context.Context, path string) (_ *file, err error) {
 	f.w.SetMaxOpenConns(1)
 	f.r.SetMaxOpenConns(2)
 	for _, db := range []*sql.DB{f.w, f.r} {
-		db.SetConnMaxIdleTime(20 * time.Second) // what a connection holds in memory is given back
+		db.SetConnMaxIdleTime(20 * time.Second) // releases the memory of idle connections
 	}
 	if err := f.prepare(ctx); err != nil {
 		return nil, errors.Join(err, f.close())
@@ -72,8 +71,8 @@ func openFile(ctx context.Context, path string) (_ *file, err error) {
 	return f, nil
 }
 
-// errVersion is a file of another version.
-var errVersion = errors.New("embed: the vectors are of another version of this program")
+// errVersion reports a file with another schema version.
+var errVersion = errors.New("embed: the vector file was written by another version of Hob")
 
 func (f *file) prepare(ctx context.Context) error {
 	var have, tables int
@@ -95,7 +94,7 @@ func (f *file) prepare(ctx context.Context) error {
 	})
 }
 
-// write runs fn in one durable transaction.
+// write runs fn in a durable transaction.
 func (f *file) write(ctx context.Context, fn func(*sql.Tx) error) error {
 	tx, err := f.w.BeginTx(ctx, nil)
 	if err != nil {
@@ -112,7 +111,7 @@ func (f *file) write(ctx context.Context, fn func(*sql.Tx) error) error {
 
 func (f *file) close() error { return errors.Join(f.r.Close(), f.w.Close()) }
 
-// damaged reports whether the file cannot be used and is to be made anew.
+// damaged reports whether the file is unusable and must be rebuilt.
 func damaged(err error) bool {
 	if errors.Is(err, errVersion) {
 		return true
@@ -126,7 +125,7 @@ func damaged(err error) bool {
 	return false
 }
 
-// Remove removes a file of vectors that nothing has open.
+// Remove deletes a vector file that is not open.
 func Remove(path string) error { return removeFile(path) }
 
 func removeFile(path string) error {

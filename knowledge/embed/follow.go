@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	readRows  = 256                    // of docs at a time
-	gather    = 200 * time.Millisecond // so that rows which come together share a call
-	firstWait = 2 * time.Second        // after a failure; doubles
+	readRows  = 256                    // docs per read
+	gather    = 200 * time.Millisecond // collects rows that arrive together into one call
+	firstWait = 2 * time.Second        // after a failure; doubles each time
 	longWait  = 10 * time.Minute
-	tellEvery = 50 // steps, when the store is told how far it is
+	tellEvery = 50 // number of steps between reports of the position to the store
 )
 
-// Run follows the docs until ctx ends. An embedder that is away, or a budget
-// that is used up, only delays.
+// Run follows the changes of docs until ctx ends. An unavailable embedder or an exhausted budget
+// only delays it.
 func (v *Vectors) Run(ctx context.Context) error {
 	for {
 		err := v.catchUp(ctx, nil)
@@ -37,16 +37,16 @@ func (v *Vectors) Run(ctx context.Context) error {
 	}
 }
 
-// CatchUp embeds what is not embedded yet and returns when all is, or with the
-// first error. progress, when set, is told how many rows were gone through.
+// CatchUp embeds all pending rows. It returns the first error. progress, if not nil, receives the
+// number of processed rows.
 func (v *Vectors) CatchUp(ctx context.Context, progress func(rows int)) error {
 	err := v.catchUp(ctx, progress)
 	v.note(err)
 	return err
 }
 
-// Reindex makes all vectors anew; those that there are serve until each is
-// replaced. Run or CatchUp does the work.
+// Reindex schedules a rebuild of all vectors. Existing vectors are used until they are replaced.
+// Run or CatchUp does the work.
 func (v *Vectors) Reindex(ctx context.Context) error {
 	v.writing.Lock()
 	defer v.writing.Unlock()
@@ -90,25 +90,25 @@ func (v *Vectors) catchUp(ctx context.Context, progress func(int)) error {
 	}
 }
 
-// note keeps how the last try ended, for Stats and the log.
+// note records the result of the last attempt for Stats and the log.
 func (v *Vectors) note(err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if err == nil {
 		if v.trouble != nil {
-			v.o.Log.Info("vectors are made again", "model", v.o.Model)
+			v.o.Log.Info("embedding works again", "model", v.o.Model)
 		}
 		v.trouble, v.tries = nil, 0
 		return
 	}
 	if v.trouble == nil || v.trouble.Error() != err.Error() {
-		v.o.Log.Warn("vectors cannot be made now; words alone are searched for what is new", "model", v.o.Model, "err", err)
+		v.o.Log.Warn("embedding failed; new rows are searched by words only", "model", v.o.Model, "err", err)
 	}
 	v.trouble = err
 	v.tries++
 }
 
-// pause waits for a change, or after a failure until the next try.
+// pause waits for a change, or after a failure until the next attempt.
 func (v *Vectors) pause(ctx context.Context, failed error) bool {
 	wait := gather
 	if failed == nil {
@@ -138,14 +138,14 @@ func (v *Vectors) waitFor(failed error) time.Duration {
 	e, ok := errors.AsType[*llm.Error](failed)
 	switch {
 	case ok && e.Kind == llm.Budget:
-		wait = max(wait, time.Minute) // a cap is raised, or the day ends
+		wait = max(wait, time.Minute) // the user may raise a budget, or a new day may begin
 	case ok:
 		wait = max(wait, e.RetryAfter)
 	}
 	return wait
 }
 
-// state opens the file and reads what it holds.
+// state opens the file and reads its state.
 func (v *Vectors) state(ctx context.Context) (state, *file, error) {
 	f, err := v.file(ctx)
 	if err != nil {
@@ -155,9 +155,9 @@ func (v *Vectors) state(ctx context.Context) (state, *file, error) {
 	return s, f, v.met(err)
 }
 
-// step takes the next rows in, in one transaction; n are the rows, more says
-// that there may be others. seq is how far the docs are held. While the embedder
-// works, nobody who forgets something waits for it: then the step begins again.
+// step processes the next rows in one transaction. n is the number of rows, seq the position
+// reached, and more reports that other rows may follow. An erasure does not wait for the embedder:
+// if one happens during the call, the step is repeated.
 func (v *Vectors) step(ctx context.Context) (n int, seq int64, more bool, err error) {
 	v.stepping.Lock()
 	defer v.stepping.Unlock()
@@ -189,7 +189,7 @@ func (v *Vectors) step(ctx context.Context) (n int, seq int64, more bool, err er
 	return p.n, p.after.seq, p.more, err
 }
 
-// prepared is a step that only needs its vectors.
+// prepared is a batch that only lacks its vectors.
 type prepared struct {
 	f        *file
 	s, after state
@@ -199,7 +199,7 @@ type prepared struct {
 	turn     int
 }
 
-// prepare finds out what the next step has to do.
+// prepare determines the work of the next step.
 func (v *Vectors) prepare(ctx context.Context) (p prepared, err error) {
 	v.writing.Lock()
 	defer v.writing.Unlock()
@@ -217,11 +217,11 @@ func (v *Vectors) prepare(ctx context.Context) (p prepared, err error) {
 	return p, v.fill(ctx, &p, rows, more)
 }
 
-// sound makes sure that the file is of this model and misses no change; else
-// all docs are gone through.
+// sound ensures that the file belongs to the current model and missed no change. Otherwise it
+// starts a scan of all docs.
 func (v *Vectors) sound(ctx context.Context, s state, f *file) (state, *file, error) {
 	if s.model != "" && s.model != v.identity() {
-		v.o.Log.Info("vectors are made anew, because the model is another one", "model", v.o.Model)
+		v.o.Log.Info("embedding model changed; vectors are rebuilt", "model", v.o.Model)
 		if err := v.empty(); err != nil {
 			return s, f, err
 		}
@@ -240,8 +240,8 @@ func (v *Vectors) sound(ctx context.Context, s state, f *file) (state, *file, er
 	return s, f, f.write(ctx, func(tx *sql.Tx) error { return s.write(ctx, tx) })
 }
 
-// lost reports whether the store does not go on from what is held: changes are
-// dropped that are not in, or are others, because it is an older copy.
+// lost reports whether the store no longer continues the stored position: needed changes were
+// dropped, or the database was restored from another copy.
 func (v *Vectors) lost(ctx context.Context, s state) (bool, error) {
 	q := v.o.Store.Reader(ctx)
 	told, err := v.base.Done(q, Name)
@@ -252,8 +252,8 @@ func (v *Vectors) lost(ctx context.Context, s state) (bool, error) {
 	return !known || mark != s.mark || told == 0 && s.seq > 0, err
 }
 
-// begin is the state at the beginning of a way through all docs. From now on
-// the store keeps the changes that come meanwhile.
+// begin returns the state at the start of a scan of all docs. From then on the store keeps changes
+// for this consumer.
 func (v *Vectors) begin(ctx context.Context, s state) (state, error) {
 	s.model, s.walking, s.walked, s.anew = v.identity(), true, 0, false
 	err := v.o.Store.Write(ctx, func(tx *store.Tx) (err error) {
@@ -268,13 +268,13 @@ func (v *Vectors) begin(ctx context.Context, s state) (state, error) {
 	return s, err
 }
 
-// empty drops everything that is held.
+// empty deletes all vectors.
 func (v *Vectors) empty() error {
 	v.queries.forget()
 	return v.discard()
 }
 
-// next reads the rows that come next, and the state once all of them are in.
+// next reads the next rows, and the state after processing all of them.
 func (v *Vectors) next(ctx context.Context, s state) (rows []knowledge.Change, after state, more bool, err error) {
 	q := v.o.Store.Reader(ctx)
 	after = s
@@ -299,7 +299,7 @@ func (v *Vectors) next(ctx context.Context, s state) (rows []knowledge.Change, a
 	return rows, after, true, nil
 }
 
-// plan of what is to be done with some rows.
+// work lists the changes to make for some rows.
 type work struct {
 	puts  []row
 	texts []string
@@ -307,7 +307,7 @@ type work struct {
 	drops []int64
 }
 
-// fill takes as many rows as one call to the embedder allows.
+// fill adds as many rows as fit into one call to the embedder.
 func (v *Vectors) fill(ctx context.Context, p *prepared, rows []knowledge.Change, more bool) (err error) {
 	if p.work, p.n, err = v.sort(ctx, p.f, rows, p.s); err != nil {
 		return err
@@ -321,7 +321,7 @@ func (v *Vectors) fill(ctx context.Context, p *prepared, rows []knowledge.Change
 	return err
 }
 
-// upTo is the state once only these of the rows are in.
+// upTo returns the state after processing only these rows.
 func (s state) upTo(rows []knowledge.Change) state {
 	for _, c := range rows {
 		if s.walking {
@@ -333,7 +333,7 @@ func (s state) upTo(rows []knowledge.Change) state {
 	return s
 }
 
-// sort tells what is to be done with each of the first n rows.
+// sort decides what to do with each of the first n rows.
 func (v *Vectors) sort(ctx context.Context, f *file, rows []knowledge.Change, s state) (w work, n int, err error) {
 	var ns []int64
 	for _, c := range rows {
@@ -364,8 +364,7 @@ func (v *Vectors) sort(ctx context.Context, f *file, rows []knowledge.Change, s 
 	return w, len(rows), nil
 }
 
-// between are the rows that are held of numbers which were walked over and are
-// not there.
+// between returns the stored rows in the scanned range that no longer exist in docs.
 func (f *file) between(ctx context.Context, from int64, after state, rows []knowledge.Change) (gone []int64, err error) {
 	stmt, args := `SELECT n FROM vectors WHERE n > ?`, []any{from}
 	if after.walking {

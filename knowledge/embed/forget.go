@@ -11,29 +11,29 @@ import (
 
 var _ erase.Eraser = (*Vectors)(nil)
 
-// Tables implements erase.Eraser: it has none in the store.
+// Tables implements erase.Eraser. The store has no tables of this package.
 func (v *Vectors) Tables() []string { return nil }
 
-// EraseTx implements erase.Eraser: it has nothing there.
+// EraseTx implements erase.Eraser. There is nothing to erase in the store.
 func (v *Vectors) EraseTx(*store.Tx, *erase.Erasure, *erase.Scrubber) (erase.Erased, error) {
 	return erase.Erased{}, nil
 }
 
-// Purge implements erase.Eraser: what is gone from the docs goes from the
-// vectors. It counts nothing, because the rows were counted there.
+// Purge implements erase.Eraser. It deletes the vectors of erased docs. It counts nothing, because
+// the docs were counted.
 func (v *Vectors) Purge(ctx context.Context, _ *erase.Erasure, _ *erase.Scrubber) (erase.Erased, error) {
 	_, err := v.Forget(ctx)
 	return erase.Erased{}, err
 }
 
-// Forget drops the vectors of texts that are not there any more, or are others
-// by now, before Run comes to them: no byte of them is left in the file. It asks
-// no embedder. It returns how many rows it dropped.
+// Forget deletes the vectors of removed or changed texts immediately instead of waiting for Run. No
+// byte of them stays in the file. It does not call the embedder. It returns the number of deleted
+// rows.
 func (v *Vectors) Forget(ctx context.Context) (rows int, err error) {
 	v.queries.forget()
 	v.writing.Lock()
 	defer v.writing.Unlock()
-	v.turn++ // what is being embedded may be of it
+	v.turn++ // the batch being embedded may contain erased text
 	s, f, err := v.state(ctx)
 	if err != nil || s.model == "" {
 		return 0, err
@@ -43,7 +43,7 @@ func (v *Vectors) Forget(ctx context.Context) (rows int, err error) {
 		return 0, err
 	}
 	s.anew, s.walked = false, 0
-	s.walking = s.walking || lost // changes may be missing: look at all
+	s.walking = s.walking || lost // changes may be missing: check all rows
 	for {
 		list, next, more, err := v.next(ctx, s)
 		if err != nil {

@@ -23,11 +23,11 @@ import (
 	"hob/platform/provenance"
 )
 
-// childEnv makes the test's program the one that is killed: its folder, the
-// address of the embedder and the seed of what it does.
+// childEnv passes the folder, the embedder's address and the random seed to the process that the
+// test kills.
 const childEnv = "HOB_VECTORS_CHILD"
 
-// child is true in the program that is killed.
+// child reports whether this is the process to kill.
 func child() bool {
 	part := strings.Split(os.Getenv(childEnv), "|")
 	if len(part) != 3 {
@@ -61,8 +61,7 @@ func openPlace(ctx context.Context, dir, file, url string) (p placed, err error)
 	return p, err
 }
 
-// busy writes, changes and removes rows for ever while the vectors follow, are
-// made anew and forget.
+// busy changes rows forever, while the vectors follow, are rebuilt and are erased.
 func busy(ctx context.Context, dir, url string, seed uint64) error {
 	p, err := openPlace(ctx, dir, "vectors.db", url)
 	if err != nil {
@@ -123,8 +122,7 @@ func scribble(ctx context.Context, p placed, seed uint64) error {
 	}
 }
 
-// After a kill at any instant the vectors go on where they were: what they hold
-// is what those made anew hold.
+// After a kill at any instant the vectors resume correctly: their content equals that of a rebuild.
 func TestKilled(t *testing.T) {
 	kills := 12
 	if s := os.Getenv("HOB_KILLS"); s != "" {
@@ -157,16 +155,16 @@ func kill(t *testing.T, dir, url string, seed uint64, after time.Duration) {
 	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil && !errors.Is(err, io.EOF) {
 		t.Fatal(err)
 	}
-	time.Sleep(after) // at any instant
+	time.Sleep(after) // at a random instant
 	fatal(t, cmd.Process.Kill())
-	_, _ = io.Copy(io.Discard, out) // it has ended
+	_, _ = io.Copy(io.Discard, out) // the process has ended
 	_ = cmd.Wait()                  // killed
 	if stderr.Len() > 0 {
-		t.Fatalf("it ended by itself: %s", stderr.String())
+		t.Fatalf("the process exited by itself: %s", stderr.String())
 	}
 }
 
-// asNew compares what is held with what is made of the rows alone.
+// asNew compares the vectors with those rebuilt from the rows.
 func asNew(t *testing.T, dir, url string) {
 	t.Helper()
 	digest := func(file string) (string, int) {
@@ -178,7 +176,7 @@ func asNew(t *testing.T, dir, url string) {
 		s, err := p.vecs.Stats(t.Context())
 		fatal(t, err)
 		if s.Behind != 0 || s.Anew {
-			t.Errorf("%s: it is behind: %+v", file, s)
+			t.Errorf("%s: vectors are not up to date: %+v", file, s)
 		}
 		fatal(t, errors.Join(p.vecs.Close(), p.st.Close()))
 		return sum, rows
@@ -186,7 +184,7 @@ func asNew(t *testing.T, dir, url string) {
 	held, rows := digest("vectors.db")
 	fresh, all := digest("fresh.db")
 	if held != fresh || rows != all || rows == 0 {
-		t.Fatalf("%d rows are held, %d are there", rows, all)
+		t.Fatalf("%d rows have vectors, want %d", rows, all)
 	}
 	fatal(t, os.Remove(filepath.Join(dir, "fresh.db")))
 }

@@ -14,14 +14,14 @@ import (
 	"hob/knowledge/store"
 )
 
-// exactNumbers is how many numbers an exact search may compare before Auto has
-// a first pass: some 25 ms of it.
+// exactNumbers is the maximum number of values that an exact search compares before Auto uses a
+// first pass; about 25 ms.
 const exactNumbers = 4 << 20
 
 var _ knowledge.Vectors = (*Vectors)(nil)
 
-// Nearest implements knowledge.Vectors. It must not be called inside a write
-// transaction: it may wait for the embedder.
+// Nearest implements knowledge.Vectors. Do not call it inside a write transaction: it may wait for
+// the embedder.
 func (v *Vectors) Nearest(ctx context.Context, q store.Querier, text string, kinds, realms []string, limit int) ([]knowledge.WordMatch, error) {
 	if text = strings.TrimSpace(text); text == "" || limit <= 0 {
 		return nil, nil
@@ -35,7 +35,7 @@ func (v *Vectors) Nearest(ctx context.Context, q store.Querier, text string, kin
 	if err != nil {
 		return nil, err
 	}
-	if s.model != v.identity() || at.rows == 0 { // made anew, or nothing there yet: the question costs nothing
+	if s.model != v.identity() || at.rows == 0 { // rebuilding or empty: do not spend an embedding on the query
 		return nil, nil
 	}
 	vector, err := v.queries.vector(ctx, text)
@@ -43,7 +43,7 @@ func (v *Vectors) Nearest(ctx context.Context, q store.Querier, text string, kin
 		return nil, err
 	}
 	if len(vector) != 4*s.dims {
-		return nil, fmt.Errorf("the embedder makes vectors of %d numbers now, those kept have %d; they are made anew in the background, or at once by: hob memory reindex", len(vector)/4, s.dims)
+		return nil, fmt.Errorf("the embedder returns vectors of %d numbers, stored ones have %d; Hob rebuilds them in the background; run hob memory reindex to rebuild them now", len(vector)/4, s.dims)
 	}
 	var matches []knowledge.WordMatch
 	err = v.read(ctx, func(f *file) (err error) {
@@ -56,12 +56,12 @@ func (v *Vectors) Nearest(ctx context.Context, q store.Querier, text string, kin
 	return allowed(q, matches, kinds, realms, limit)
 }
 
-// plan is how many rows of a first pass are compared exactly, 0 for all that
-// there are, and how many come back.
+// plan holds the number of first-pass rows to compare exactly, 0 for an exact search, and the
+// number of rows to return.
 type plan struct{ rescored, limit int }
 
 func (v *Vectors) plan(rows, dims, limit int) plan {
-	p := plan{limit: limit + limit/2 + 8} // some may be gone by now
+	p := plan{limit: limit + limit/2 + 8} // spare rows, because some may have been deleted
 	if first := v.o.FirstPass; first == On || first == Auto && rows*dims > exactNumbers {
 		p.rescored = max(v.o.Rescored, 3*p.limit)
 	}
@@ -71,13 +71,13 @@ func (v *Vectors) plan(rows, dims, limit int) plan {
 	return p
 }
 
-// places are those to be searched.
+// places lists the partitions to search.
 type places struct {
 	ids  string // for IN
 	rows int
 }
 
-// where finds the places of kinds and realms, and how many vectors they have.
+// where returns the partitions of the kinds and realms, and their number of vectors.
 func (f *file) where(ctx context.Context, kinds, realms []string) (s state, at places, err error) {
 	if s, err = readState(ctx, f.r); err != nil || s.dims == 0 {
 		return s, at, err
@@ -128,8 +128,8 @@ func (f *file) nearest(ctx context.Context, vector []byte, at places, p plan) (o
 	return out, rows.Err()
 }
 
-// first is the first pass: the rows whose signs differ least from those of the
-// question, at most so many.
+// first runs the first pass: it returns at most limit rows whose sign bits differ least from those
+// of the query.
 func (f *file) first(ctx context.Context, want []byte, at places, limit int) (_ []int64, err error) {
 	best := newClosest(want, limit)
 	rows, err := f.r.QueryContext(ctx, `SELECT ns, bits FROM chunks WHERE place IN (`+at.ids+`)`)
@@ -147,15 +147,14 @@ func (f *file) first(ctx context.Context, want []byte, at places, limit int) (_ 
 	return best.take(), rows.Err()
 }
 
-// closest keeps the rows with the smallest Hamming distances. Rows are counted
-// by their distance, so that the one at which the limit is reached is known at
-// each moment; what lies beyond it is not kept.
+// closest keeps the rows with the smallest Hamming distances. It counts rows by distance, so that
+// the distance at which the limit is reached is always known. Rows beyond it are not kept.
 type closest struct {
 	want   []uint64
 	limit  int
-	counts []int // of kept rows, by distance
-	bound  int   // no row beyond it is of use
-	kept   int   // rows up to the bound
+	counts []int // kept rows by distance
+	bound  int   // maximum useful distance
+	kept   int   // number of rows within the bound
 	rows   []near
 }
 
@@ -185,8 +184,8 @@ func (c *closest) scan(ns, signs []byte) {
 	}
 }
 
-// distance is how many bits differ; four words at a time take two thirds of the
-// time of one.
+// distance returns the number of different bits. Processing four words at a time takes two thirds
+// of the time.
 func distance(want []uint64, have []byte) (d int) {
 	for len(want) >= 4 && len(have) >= 32 {
 		d += bits.OnesCount64(want[0]^binary.LittleEndian.Uint64(have)) + bits.OnesCount64(want[1]^binary.LittleEndian.Uint64(have[8:])) +
@@ -207,12 +206,12 @@ func (c *closest) add(n int64, d int) {
 		c.kept -= c.counts[c.bound]
 		c.bound--
 	}
-	if len(c.rows) > 8*c.limit+1024 { // those beyond the bound make room
+	if len(c.rows) > 8*c.limit+1024 { // free the rows beyond the bound
 		c.rows = slices.DeleteFunc(c.rows, func(r near) bool { return r.distance > c.bound })
 	}
 }
 
-// take returns the rows, the closest first.
+// take returns the rows, closest first.
 func (c *closest) take() []int64 {
 	slices.SortFunc(c.rows, func(a, b near) int {
 		if a.distance != b.distance {
@@ -227,8 +226,8 @@ func (c *closest) take() []int64 {
 	return out
 }
 
-// allowed leaves out rows that are no longer of the kinds and realms: the
-// vectors run behind, and a number may be that of another row by now.
+// allowed removes rows that no longer belong to the kinds and realms. The vectors are updated
+// asynchronously, and a row number may have been reused.
 func allowed(q store.Querier, matches []knowledge.WordMatch, kinds, realms []string, limit int) (out []knowledge.WordMatch, err error) {
 	if len(matches) == 0 {
 		return nil, nil

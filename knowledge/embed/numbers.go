@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// unit brings a vector to the length 1, and returns nil for one that has none
-// or holds what is no number.
+// unit scales a vector to length 1. It returns nil for a zero vector or one with NaN or infinite
+// values.
 func unit(v []float32) []float32 {
 	var sum float64
 	for _, x := range v {
@@ -23,8 +23,7 @@ func unit(v []float32) []float32 {
 	return out
 }
 
-// pack is the stored form: little-endian 32-bit floats, as vec_distance_cosine
-// takes them.
+// pack encodes a vector as little-endian 32-bit floats, the format of vec_distance_cosine.
 func pack(v []float32) []byte {
 	b := make([]byte, 4*len(v))
 	for i, x := range v {
@@ -33,10 +32,10 @@ func pack(v []float32) []byte {
 	return b
 }
 
-// words is how many 64-bit words hold one bit of each number.
+// words returns the number of 64-bit words that hold one bit per number.
 func words(dims int) int { return (dims + 63) / 64 }
 
-// signs is one bit of each number of a stored vector: whether it is above 0.
+// signs returns one bit per number of a packed vector: whether it is greater than 0.
 func signs(packed []byte) []byte {
 	dims := len(packed) / 4
 	out := make([]byte, 8*words(dims))

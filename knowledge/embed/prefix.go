@@ -2,12 +2,11 @@ package embed
 
 import "strings"
 
-// Prefixes are what a model wants before a question and before a text that is
-// searched, by its name; empty for models that want nothing. They are those of
-// the models' cards (https://huggingface.co/nomic-ai/nomic-embed-text-v1.5,
-// .../intfloat/multilingual-e5-large, .../mixedbread-ai/mxbai-embed-large-v1,
-// .../Snowflake/snowflake-arctic-embed-m, .../BAAI/bge-large-en-v1.5,
-// .../google/embeddinggemma-300m, .../Qwen/Qwen3-Embedding-0.6B).
+// Prefixes returns the prefixes that a model expects before a query and before a document; empty
+// for models without prefixes. The source is the model cards
+// (https://huggingface.co/nomic-ai/nomic-embed-text-v1.5, .../intfloat/multilingual-e5-large,
+// .../mixedbread-ai/mxbai-embed-large-v1, .../Snowflake/snowflake-arctic-embed-m,
+// .../BAAI/bge-large-en-v1.5, .../google/embeddinggemma-300m, .../Qwen/Qwen3-Embedding-0.6B).
 func Prefixes(model string) (query, document string) {
 	m := strings.ToLower(model)
 	has := func(parts ...string) bool {

@@ -12,23 +12,23 @@ import (
 )
 
 const (
-	keepQueries = 64 // vectors of recent questions
-	// After so many questions in a row for which the embedder took too long none
-	// is asked for a while: words alone are quick.
+	keepQueries = 64 // vectors of recent queries
+	// After this many slow queries in a row the embedder is skipped for slowRest, because a search
+	// by words is fast.
 	slowInARow = 2
 	slowRest   = 30 * time.Second
-	longQuery  = 2000 // bytes of a question
+	longQuery  = 2000 // maximum length of a query in bytes
 )
 
-// ErrSlow says that the embedder did not answer in time.
-var ErrSlow = errors.New("the embedder did not answer in time; words alone were searched")
+// ErrSlow reports that the embedder did not answer in time.
+var ErrSlow = errors.New("the embedder did not answer in time; searched by words only")
 
-// queries makes the vectors of questions, and keeps those of the last ones.
+// queries embeds query texts and caches the latest vectors.
 type queries struct {
 	o Options
 
 	mu    sync.Mutex
-	kept  []keptQuery // the newest last
+	kept  []keptQuery // newest last
 	slow  int
 	until time.Time
 }
@@ -40,7 +40,7 @@ type keptQuery struct {
 
 func newQueries(o Options) *queries { return &queries{o: o} }
 
-// vector is that of a question, packed.
+// vector returns the packed vector of a query.
 func (q *queries) vector(ctx context.Context, text string) ([]byte, error) {
 	if len(text) > longQuery {
 		text = cut(text, longQuery)
@@ -63,11 +63,11 @@ func (q *queries) vector(ctx context.Context, text string) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("the question has no vector: %w", err)
 	case len(list) != 1:
-		return nil, &llm.Error{Kind: llm.Garbled, Provider: q.o.Model, Message: "the embedder did not make one vector for one question"}
+		return nil, &llm.Error{Kind: llm.Garbled, Provider: q.o.Model, Message: "the embedder did not return exactly one vector for the query"}
 	}
 	one := unit(list[0])
 	if one == nil {
-		return nil, &llm.Error{Kind: llm.Garbled, Provider: q.o.Model, Message: "the embedder made a vector of nothing but zeros"}
+		return nil, &llm.Error{Kind: llm.Garbled, Provider: q.o.Model, Message: "the embedder returned a zero vector"}
 	}
 	v = pack(one)
 	q.keep(text, v)
@@ -106,7 +106,7 @@ func (q *queries) keep(text string, v []byte) {
 	q.kept = append(q.kept, keptQuery{text, v})
 }
 
-// forget drops all that is kept: a question may hold what is to be forgotten.
+// forget clears the cache, because a query may contain erased text.
 func (q *queries) forget() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -8,17 +8,17 @@ import (
 	"strconv"
 )
 
-// state says what the file holds.
+// state is the content of the state table.
 type state struct {
-	model string // see Vectors.identity; "" in an empty file
-	dims  int    // of each vector, 0 until there is one
-	seq   int64  // every change up to it is in
-	mark  int64  // of that change
-	// walking: all docs are gone through, up to walked by now; seq counts once
-	// that is done.
+	model string // model and document prefix; "" in an empty file
+	dims  int    // length of the vectors, 0 until the first one is stored
+	seq   int64  // all changes up to this one are processed
+	mark  int64  // mark of that change
+	// walking is set during a scan of all docs, which has reached walked. seq applies after the
+	// scan.
 	walking bool
 	walked  int64
-	anew    bool // and what is held is embedded again
+	anew    bool // the scan embeds unchanged texts again
 }
 
 type queryer interface {
@@ -37,7 +37,7 @@ func readState(ctx context.Context, q queryer) (s state, err error) {
 		if err := rows.Scan(&name, &value); err != nil {
 			return s, fmt.Errorf("embed: read the state: %w", err)
 		}
-		n, _ := strconv.ParseInt(value, 10, 64) // the one that is no number needs none
+		n, _ := strconv.ParseInt(value, 10, 64) // the only text value is not used as a number
 		switch name {
 		case "model":
 			s.model = value
@@ -70,18 +70,18 @@ func (s state) write(ctx context.Context, tx *sql.Tx) error {
 	return nil
 }
 
-// held is what is known of rows that are held.
+// held is the stored state of a row.
 type held struct {
 	hash    []byte
 	at      place
 	refused bool
 }
 
-// lookUp reads what is held of rows, by a list of their numbers.
+// lookUp reads the stored state of the rows in a list of numbers.
 func lookUp(ctx context.Context, q queryer, list string) (out map[int64]held, err error) {
 	rows, err := q.QueryContext(ctx, `SELECT v.n, v.hash, v.v IS NULL, p.realm, p.kind FROM vectors v JOIN places p ON p.id = v.place WHERE v.n IN (`+list+`)`)
 	if err != nil {
-		return nil, fmt.Errorf("embed: look up: %w", err)
+		return nil, fmt.Errorf("embed: read stored rows: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	out = map[int64]held{}
@@ -89,14 +89,14 @@ func lookUp(ctx context.Context, q queryer, list string) (out map[int64]held, er
 		var n int64
 		var h held
 		if err := rows.Scan(&n, &h.hash, &h.refused, &h.at.realm, &h.at.kind); err != nil {
-			return nil, fmt.Errorf("embed: look up: %w", err)
+			return nil, fmt.Errorf("embed: read stored rows: %w", err)
 		}
 		out[n] = h
 	}
 	return out, rows.Err()
 }
 
-// joined writes numbers as a list for IN.
+// joined formats numbers as a list for IN.
 func joined(ns []int64) string {
 	b := make([]byte, 0, 8*len(ns))
 	for i, n := range ns {

@@ -12,25 +12,25 @@ import (
 	"hob/autonomy/llm"
 )
 
-// Stats say what is held.
+// Stats describes the stored vectors.
 type Stats struct {
 	Model   string `json:"model"`
-	Numbers int    `json:"numbers"` // of each vector
+	Numbers int    `json:"numbers"` // length of each vector
 	Held    int    `json:"held"`
-	Refused int    `json:"refused"` // texts that the model does not take
-	// Behind is how many changes of docs, or while all are gone through how many
-	// rows, are not in yet at most.
+	Refused int    `json:"refused"` // texts that the model refuses
+	// Behind is the maximum number of pending changes, or of pending rows during a scan of all
+	// docs.
 	Behind int `json:"behind"`
-	// Anew: all docs are gone through.
+	// Anew is set during a scan of all docs.
 	Anew  bool  `json:"anew"`
-	Bytes int64 `json:"bytes"` // of the file
-	// FirstPass: a first pass is made at this size.
+	Bytes int64 `json:"bytes"` // size of the file
+	// FirstPass reports whether searches use a first pass at this size.
 	FirstPass bool `json:"first_pass"`
-	// Trouble is why nothing can be embedded now, "" when nothing hinders.
+	// Trouble is the current error of the embedder, or "".
 	Trouble string `json:"trouble,omitempty"`
 }
 
-// Stats reads what is held, and how far it is behind.
+// Stats returns the number of vectors and the backlog.
 func (v *Vectors) Stats(ctx context.Context) (Stats, error) {
 	out := Stats{Model: v.o.Model}
 	v.mu.Lock()
@@ -65,8 +65,8 @@ func (v *Vectors) Stats(ctx context.Context) (Stats, error) {
 	return out, err
 }
 
-// Digest is one of everything that is held, so that two files can be compared;
-// it fails when the file contradicts itself.
+// Digest returns a digest of all stored data, to compare two files. It fails if the file is
+// inconsistent.
 func (v *Vectors) Digest(ctx context.Context) (sum string, rows int, err error) {
 	err = v.read(ctx, func(f *file) (err error) {
 		sum, rows, err = f.digest(ctx)
@@ -94,7 +94,7 @@ func (f *file) digest(ctx context.Context) (sum string, rows int, err error) {
 			return "", 0, err
 		}
 		if vec != nil && (!same.Bool || slot >= c.used() || c.n(slot) != n || string(c.bits[slot*len(c.bits)/c.used():][:len(c.bits)/c.used()]) != string(signs(vec))) {
-			return "", 0, fmt.Errorf("embed: row %d is not in its chunk as it should be", n)
+			return "", 0, fmt.Errorf("embed: the vector of row %d differs from its chunk", n)
 		}
 		fmt.Fprintf(h, "%d %q %q %x %x\n", n, p.realm, p.kind, hash, vec)
 		rows++
@@ -107,7 +107,7 @@ func (f *file) digest(ctx context.Context) (sum string, rows int, err error) {
 		return "", 0, err
 	}
 	if inChunks != 0 {
-		return "", 0, fmt.Errorf("embed: the chunks hold %d rows too many", inChunks)
+		return "", 0, fmt.Errorf("embed: the chunks contain %d extra rows", inChunks)
 	}
 	return hex.EncodeToString(h.Sum(nil)), rows, nil
 }

@@ -12,11 +12,11 @@ import (
 	"hob/platform/phrase"
 )
 
-// leastText is the shortest beginning of a text that is tried when the model
-// takes no longer one, in bytes.
+// leastText is the shortest prefix of a text, in bytes, to try with a model that rejects longer
+// input.
 const leastText = 400
 
-// text is what is embedded of a row, and its digest.
+// text returns the text to embed for a row, and its digest.
 func (v *Vectors) text(d knowledge.Doc) (text string, hash []byte) {
 	text = d.Text
 	if d.Title != "" {
@@ -27,7 +27,7 @@ func (v *Vectors) text(d knowledge.Doc) (text string, hash []byte) {
 	return text, h[:16]
 }
 
-// cut shortens to at most n bytes, not within a character.
+// cut truncates s to at most n bytes at a character boundary.
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -38,10 +38,10 @@ func cut(s string, n int) string {
 	return s[:n]
 }
 
-// errDims is another number of numbers than those which are held have.
-var errDims = errors.New("embed: the model makes vectors of another length now")
+// errDims reports that the length of new vectors differs from the stored ones.
+var errDims = errors.New("embed: the vector length of the model changed")
 
-// embed fills in the vectors; dims is their length.
+// embed fills in the vectors. dims is their length.
 func (v *Vectors) embed(ctx context.Context, s state, w *work) (dims int, err error) {
 	if len(w.texts) == 0 {
 		return s.dims, nil
@@ -53,7 +53,7 @@ func (v *Vectors) embed(ctx context.Context, s state, w *work) (dims int, err er
 	dims = s.dims
 	for i, one := range list {
 		if one == nil {
-			v.o.Log.Warn("a text has no vector, because the model refuses it", "row", w.puts[i].n)
+			v.o.Log.Warn("the model refused a text; it has no vector", "row", w.puts[i].n)
 			continue
 		}
 		if dims == 0 {
@@ -69,19 +69,19 @@ func (v *Vectors) embed(ctx context.Context, s state, w *work) (dims int, err er
 	return dims, nil
 }
 
-// another says that what is held is of no use any more.
+// another returns the error for a changed vector length; the stored vectors are useless then.
 func (v *Vectors) another(had, has int) error {
-	v.o.Log.Info("vectors are made anew, because the model makes others now", "model", v.o.Model, "had", had, "has", has)
-	return fmt.Errorf("%w (%d, before it were %d); all are made anew", errDims, has, had)
+	v.o.Log.Info("vector length of the model changed; vectors are rebuilt", "model", v.o.Model, "had", had, "has", has)
+	return fmt.Errorf("%w from %[3]d to %[2]d; all vectors are rebuilt", errDims, has, had)
 }
 
-// each embeds texts. One that the model refuses, or finds too long, is found by
-// halving; of that its beginning is taken, and nil when that is refused as well.
+// each embeds texts. If the model rejects a call, it bisects the batch to find the text. It retries
+// the start of that text, and returns nil for it if that is rejected too.
 func (v *Vectors) each(ctx context.Context, texts []string) ([][]float32, error) {
 	list, _, err := v.o.Embedder.Embed(ctx, texts)
 	switch kind := llm.KindOf(err); {
 	case err == nil && len(list) != len(texts):
-		return nil, &llm.Error{Kind: llm.Garbled, Provider: v.o.Model, Message: fmt.Sprintf("the embedder made %d vectors of %d texts", len(list), len(texts))}
+		return nil, &llm.Error{Kind: llm.Garbled, Provider: v.o.Model, Message: fmt.Sprintf("the embedder returned %d vectors for %d texts", len(list), len(texts))}
 	case err == nil:
 		return list, nil
 	case kind != llm.BadRequest && kind != llm.Overflow:
@@ -95,7 +95,7 @@ func (v *Vectors) each(ctx context.Context, texts []string) ([][]float32, error)
 		return append(first, second...), serr
 	}
 	if _, _, plain := v.o.Embedder.Embed(ctx, []string{v.o.DocumentPrefix + "tea"}); plain != nil {
-		return nil, err // it is not this text
+		return nil, err // the error has another cause than this text
 	}
 	if len(texts[0]) > leastText {
 		return v.each(ctx, []string{cut(texts[0], len(texts[0])/2)})

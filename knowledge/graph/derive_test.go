@@ -15,7 +15,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// forget carries out what the owner asks to forget.
+// forget runs an erasure request of the user.
 func (h *house) forget(f knowledge.Forget) {
 	h.t.Helper()
 	f.EveryRealm = true
@@ -35,7 +35,7 @@ func (h *house) forget(f knowledge.Forget) {
 	h.follow()
 }
 
-// known are those who are known, each with the names they go by.
+// known returns the known entities with their names.
 func (h *house) known() (out []string) {
 	h.t.Helper()
 	list, err := h.g.Entities(h.st.Reader(h.t.Context()), Filter{EveryRealm: true, Limit: 1000})
@@ -51,7 +51,7 @@ func (h *house) known() (out []string) {
 	return out
 }
 
-// kept is every word that the tables hold.
+// kept returns all text in the tables.
 func (h *house) kept() (out string) {
 	h.t.Helper()
 	list, err := strs(h.st.Reader(h.t.Context()).Query(`SELECT name || ' ' || source FROM entities UNION ALL SELECT key || ' ' || text || ' ' || source FROM entity_aliases UNION ALL SELECT source FROM relations`))
@@ -80,7 +80,7 @@ func (h *house) note(ref, text string) {
 	h.follow()
 }
 
-// exported checks that what is exported is whole.
+// exported checks that the export is consistent.
 func (h *house) exported() {
 	h.t.Helper()
 	there := map[string]bool{}
@@ -88,12 +88,12 @@ func (h *house) exported() {
 	err := h.g.Each(h.st.Reader(h.t.Context()), func(e knowledge.Entity) error { there[e.ID] = true; return nil }, func(r knowledge.Relation) error {
 		relations++
 		if !there[r.From] || !there[r.To] {
-			h.t.Errorf("an end of %+v is not exported", r)
+			h.t.Errorf("relation %+v refers to an entity that was not exported", r)
 		}
 		return nil
 	})
 	if err != nil || relations != 2 {
-		h.t.Errorf("%d relations were exported: %v", relations, err)
+		h.t.Errorf("exported %d relations, %v", relations, err)
 	}
 }
 
@@ -104,12 +104,12 @@ func TestASharedAddressJoins(t *testing.T) {
 	one := []string{"Ana Silva works_at Acme", "Ana Silva works_at Initech"}
 	for _, tc := range []struct {
 		name         string
-		first, third provenance.Source // whose word the facts and the last one are
+		first, third provenance.Source // provenance of the facts and of the last one
 		want         []string
 	}{
-		{"of the owner's words", provenance.Owner, provenance.Owner, one},
-		{"not by outside text", provenance.Owner, provenance.Outside, apart},
-		{"of outside text alone", provenance.Outside, provenance.Outside, one},
+		{"trusted text merges", provenance.Owner, provenance.Owner, one},
+		{"untrusted text does not merge trusted entities", provenance.Owner, provenance.Outside, apart},
+		{"untrusted text merges untrusted entities", provenance.Outside, provenance.Outside, one},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			h := open(t)
@@ -122,22 +122,23 @@ func TestASharedAddressJoins(t *testing.T) {
 			h.tx(func(tx *store.Tx) error { return h.b.TakeBackTx(tx, r.Fact.ID) })
 			h.follow()
 			if d := cmp.Diff(apart, h.around("Ana Silva")); d != "" {
-				t.Errorf("after the last one was taken back: %s", d)
+				t.Errorf("after the undo: %s", d)
 			}
 			if d := cmp.Diff([]string{"Bob Berg works_at Initech"}, h.around("Bob Berg")); d != "" {
-				t.Errorf("after the last one was taken back: %s", d)
+				t.Errorf("after the undo: %s", d)
 			}
 		})
 	}
 }
 
-// Whoever has no name is the one who is called so, as long as that is said.
+// An entity without a name gets the name that a role is called by, as long as that statement
+// exists.
 func TestTheOneWhoIsCalledSo(t *testing.T) {
 	h := open(t)
 	h.remember(provenance.Owner, "My sister lives in Vilnius")
 	h.remember(provenance.Outside, "My sister is called Mallory")
 	if got := h.around("Mallory"); strings.Contains(strings.Join(got, "; "), "Vilnius") {
-		t.Errorf("outside text said who she is: %q", got)
+		t.Errorf("untrusted text named the entity: %q", got)
 	}
 	h.remember(provenance.Owner, "My sister is called Ana")
 	if got := h.around("Ana"); !slices.Contains(got, "Ana lives_in Vilnius") {
@@ -152,7 +153,7 @@ func TestTheOneWhoIsCalledSo(t *testing.T) {
 	}
 }
 
-// Two of one name do not become more with every fact.
+// Two entities with one name do not multiply with every fact.
 func TestNamesakes(t *testing.T) {
 	h := open(t)
 	h.remember(provenance.Owner, "My friend Ana Silva lives in Kaunas")
@@ -179,11 +180,11 @@ func TestForgettingLeavesWhatOthersSay(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		make   func(h *house) knowledge.Forget
-		want   []string // those who are still known
-		gone   string   // is nowhere any more
-		around []string // of Ana
+		want   []string // entities that remain
+		gone   string   // must not occur anywhere
+		around []string // around Ana
 	}{
-		{"a source, and a fact besides", func(h *house) knowledge.Forget {
+		{"source with an independent fact", func(h *house) knowledge.Forget {
 			h.tx(func(tx *store.Tx) error {
 				_, err := h.b.RememberTx(tx, knowledge.Fact{Text: "My friend Ana Silva likes tea", Provenance: provenance.Owner, CreatedAt: noon, Source: "event:1", Event: "1"})
 				return err
@@ -191,37 +192,37 @@ func TestForgettingLeavesWhatOthersSay(t *testing.T) {
 			h.remember(provenance.Owner, "Ana works at Acme")
 			return knowledge.Forget{Source: "event:1"}
 		}, []string{"Acme", "Ana"}, "silva", []string{"Ana works_at Acme"}},
-		{"a fact, and another one besides", func(h *house) knowledge.Forget {
+		{"fact with an independent fact", func(h *house) knowledge.Forget {
 			r := h.remember(provenance.Owner, "My friend Ana Silva works at Acme")
 			h.remember(provenance.Owner, "Ana drives a Volvo")
 			return knowledge.Forget{ID: r.Fact.ID}
 		}, []string{"Ana", "Volvo"}, "silva", []string{"Ana drives Volvo"}},
-		{"a fact, and a link besides", func(h *house) knowledge.Forget {
+		{"fact with an independent link", func(h *house) knowledge.Forget {
 			r := h.remember(provenance.Owner, "My friend Ana Silva works at Acme")
 			h.link(knowledge.Link{From: "Ana", Relation: "knows", To: "Otto"})
 			return knowledge.Forget{ID: r.Fact.ID}
 		}, []string{"Ana", "Otto"}, "silva", []string{"Ana knows Otto"}},
-		{"a fact by which a note was about somebody", func(h *house) knowledge.Forget {
+		{"fact that names the person in a note", func(h *house) knowledge.Forget {
 			h.note("n1", "Dinner with Quark")
 			r := h.remember(provenance.Owner, "My friend Quark works at Acme")
 			return knowledge.Forget{ID: r.Fact.ID}
 		}, nil, "quark", nil},
-		{"a link, and a fact besides", func(h *house) knowledge.Forget {
+		{"link with an independent fact", func(h *house) knowledge.Forget {
 			h.link(knowledge.Link{From: "Ana Quark", Relation: "married to", To: "Otto", Source: "event:1"})
 			h.remember(provenance.Owner, "Ana works at Acme")
 			return knowledge.Forget{Source: "event:1"}
 		}, []string{"Acme", "Ana"}, "quark", []string{"Ana works_at Acme"}},
-		{"a link, and a note besides", func(h *house) knowledge.Forget {
+		{"link with an independent note", func(h *house) knowledge.Forget {
 			h.link(knowledge.Link{From: "Ana Quark", Relation: "married to", To: "Otto", Source: "event:1"})
 			h.note("n1", "Dinner with Ana Quark")
 			return knowledge.Forget{Source: "event:1"}
 		}, nil, "quark", nil},
-		{"a link, and another one besides", func(h *house) knowledge.Forget {
+		{"link with an independent link", func(h *house) knowledge.Forget {
 			h.link(knowledge.Link{From: "Ana Quark", Relation: "married to", To: "Otto", Source: "event:1"})
 			h.link(knowledge.Link{From: "Ana", Relation: "knows", To: "Kim", Source: "event:2"})
 			return knowledge.Forget{Source: "event:1"}
 		}, []string{"Ana", "Kim"}, "quark", []string{"Ana knows Kim"}},
-		{"an import, and another one besides", func(h *house) knowledge.Forget {
+		{"import with an independent import", func(h *house) knowledge.Forget {
 			for source, alias := range map[string]string{"import:a": "a@quark.lt", "import:b": "ana@x.lt"} {
 				h.tx(func(tx *store.Tx) error {
 					_, _, err := h.g.RestoreEntityTx(tx, knowledge.Entity{Name: "Ana", Kind: knowledge.Person, Aliases: []string{alias}, Provenance: provenance.Outside, Source: source})
@@ -242,7 +243,7 @@ func TestForgettingLeavesWhatOthersSay(t *testing.T) {
 				t.Error(d)
 			}
 			if all := h.kept(); strings.Contains(strings.ToLower(all), tc.gone) {
-				t.Errorf("still kept: %s", all)
+				t.Errorf("erased text is still stored: %s", all)
 			}
 			if d := cmp.Diff(tc.around, h.around("Ana")); d != "" {
 				t.Error(d)
@@ -251,7 +252,7 @@ func TestForgettingLeavesWhatOthersSay(t *testing.T) {
 	}
 }
 
-// What was linked in a conversation goes with it.
+// A link made in a conversation is erased with it.
 func TestForgettingAConversation(t *testing.T) {
 	h := open(t)
 	b, err := knowledge.New(h.st, knowledge.Options{Graph: h.g, Events: func(store.Querier, string) ([]string, error) { return []string{"1"}, nil }})
@@ -262,11 +263,11 @@ func TestForgettingAConversation(t *testing.T) {
 	h.link(knowledge.Link{From: "Zelda Quark", Relation: "married to", To: "Otto", Source: "event:1"})
 	h.forget(knowledge.Forget{Source: "session:s1"})
 	if got := h.known(); got != nil {
-		t.Errorf("still known: %q", got)
+		t.Errorf("erased entities remain: %q", got)
 	}
 }
 
-// A link that a fact led to is so as long as the fact is.
+// A link that a fact caused is valid as long as the fact.
 func TestLinkOfAFact(t *testing.T) {
 	h := open(t)
 	f := h.remember(provenance.Owner, "Uwe lives in Riga").Fact
@@ -283,12 +284,12 @@ func TestLinkOfAFact(t *testing.T) {
 		return err
 	})
 	if !errors.Is(err, knowledge.ErrNobody) {
-		t.Errorf("a link because of what is no longer so: %v", err)
+		t.Errorf("link for a retired fact: got %v, want ErrNobody", err)
 	}
 	h.tx(func(tx *store.Tx) error { return h.b.TakeBackTx(tx, r.Fact.ID) })
 	h.follow()
 	if d := cmp.Diff([]string{"Uwe lives_in Riga", "Uwe neighbour_of you"}, h.around("Uwe")); d != "" {
-		t.Errorf("after it was taken back: %s", d)
+		t.Errorf("after the undo: %s", d)
 	}
 	h.forget(knowledge.Forget{ID: f.ID})
 	if got := h.known(); got != nil {
@@ -307,7 +308,7 @@ func TestUnlinkLeavesWhatWasThere(t *testing.T) {
 	}
 }
 
-// An id of somebody in another memory names nobody here.
+// An id from another realm is unknown here.
 func TestLinkKeepsToItsMemory(t *testing.T) {
 	h := open(t)
 	ana := h.link(knowledge.Link{From: "Ana", Relation: "knows", To: "Otto"}).From
@@ -320,7 +321,7 @@ func TestLinkKeepsToItsMemory(t *testing.T) {
 	}
 	h.link(knowledge.Link{From: "me", Relation: "knows", To: "Kim", Realm: "guest"})
 	if got := h.around("Kim"); got != nil {
-		t.Errorf("the guest's is known here: %q", got)
+		t.Errorf("entity of another realm is visible: %q", got)
 	}
 }
 
@@ -337,7 +338,7 @@ func TestWhatARowMentions(t *testing.T) {
 	}
 }
 
-// stopping is a base of which a search fails: the process is killed there.
+// stopping is a base whose search fails, like a process killed at that point.
 type stopping struct {
 	*knowledge.Base
 
@@ -351,8 +352,8 @@ func (s *stopping) Search(q store.Querier, text string, opt knowledge.SearchOpti
 	return s.Base.Search(q, text, opt)
 }
 
-// Names that became known are looked for in the rows that were there before,
-// however many they are, whoever gave them, and after a crash as well.
+// New names are searched in earlier rows, regardless of their number and source, and after a crash
+// too.
 func TestEveryNewNameIsLookedFor(t *testing.T) {
 	const many = 45
 	name := func(i int) string { return fmt.Sprintf("Ana%c%c Quark", 'a'+i/26, 'a'+i%26) }
@@ -387,7 +388,7 @@ func TestEveryNewNameIsLookedFor(t *testing.T) {
 				return nil
 			})
 			if _, err := h.g.Follow(t.Context(), &stopping{h.b, 10}); err == nil {
-				t.Fatal("it was not stopped")
+				t.Fatal("Follow returned no error")
 			}
 			g, err := New(Options{Store: h.st})
 			if err != nil {
@@ -404,7 +405,7 @@ func TestEveryNewNameIsLookedFor(t *testing.T) {
 	}
 }
 
-// A graph that an older version kept is read by this one.
+// This version reads the graph of an older version.
 func TestAnOlderGraph(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hob.db")
 	old := Migrations()
@@ -434,11 +435,11 @@ func TestAnOlderGraph(t *testing.T) {
 	}
 	h.forget(knowledge.Forget{Query: "Ana Quark", Everything: true})
 	if all := h.kept(); strings.Contains(strings.ToLower(all), "quark") {
-		t.Errorf("still kept: %s", all)
+		t.Errorf("erased text is still stored: %s", all)
 	}
 }
 
-// What others hold already is kept for the graph until it has seen it.
+// Changes are kept until the graph has processed them, even if all other consumers have.
 func TestTheGraphIsBehind(t *testing.T) {
 	h := open(t)
 	h.tx(func(tx *store.Tx) error {

@@ -7,8 +7,7 @@ import (
 	"hob/platform/erase"
 )
 
-// Eraser takes out what is to be forgotten. What was made from a row went with
-// it; this looks after what was linked by hand.
+// Eraser returns the eraser for manual links. Data derived from a row is deleted with the row.
 func (g *Graph) Eraser() erase.Eraser {
 	return eraser{erase.Owned{
 		List: []erase.Table{
@@ -22,14 +21,13 @@ func (g *Graph) Eraser() erase.Eraser {
 
 type eraser struct{ erase.Owned }
 
-// EraseTx implements erase.Eraser: besides phrases, what came from a source or
-// was said in an event.
+// EraseTx implements erase.Eraser. It erases phrases, and links from a source or an event.
 func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
 	sources := e.Sources
 	for _, id := range e.Events {
 		sources = append(sources[:len(sources):len(sources)], "event:"+id)
 	}
-	for _, source := range sources { // before a source is blotted out
+	for _, source := range sources { // before the source itself is redacted
 		k, err := fromTx(tx, source, e.Realm)
 		if err != nil {
 			return n, err
@@ -40,14 +38,13 @@ func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n er
 	if err != nil {
 		return n, err
 	}
-	k, err := run(tx, `DELETE FROM entities WHERE name = ? AND NOT EXISTS (SELECT 1 FROM entity_aliases WHERE entity = entities.id)`, erase.Mark) // nobody knows them any more
+	k, err := run(tx, `DELETE FROM entities WHERE name = ? AND NOT EXISTS (SELECT 1 FROM entity_aliases WHERE entity = entities.id)`, erase.Mark) // entities without any name left
 	n.Rows += k
 	return n.Add(m), err
 }
 
-// fromTx removes what came from a source. Somebody of whom something else speaks
-// stays, by a name that this gives; the last name stays with a link. With a realm
-// nothing but what is there goes.
+// fromTx removes the data of a source. An entity that other data mentions stays, named by that
+// data; an entity in a link keeps its last name. A realm limits the removal to that realm.
 func fromTx(tx *store.Tx, source, realm string) (n int, err error) {
 	const there = ` AND (?2 = '' OR entity IN (SELECT id FROM entities WHERE realm = ?2))`
 	for _, stmt := range []string{
@@ -74,12 +71,11 @@ func fromTx(tx *store.Tx, source, realm string) (n int, err error) {
 }
 
 const (
-	// unspoken says of an entity that nothing speaks of it, orphan that nobody
-	// gave it a name by hand either.
+	// unspoken selects entities that no row mentions; orphan those that also have no manual name.
 	unspoken = `id <> 'owner' AND NOT EXISTS (SELECT 1 FROM mentions WHERE entity = entities.id)
 	AND NOT EXISTS (SELECT 1 FROM relations WHERE from_id = entities.id) AND NOT EXISTS (SELECT 1 FROM relations WHERE to_id = entities.id)`
 	orphan = unspoken + ` AND NOT EXISTS (SELECT 1 FROM entity_aliases WHERE entity = entities.id AND doc = 0)`
-	// unlinked says of an alias that its entity is in no link.
+	// unlinked selects aliases whose entity is in no link.
 	unlinked = `NOT EXISTS (SELECT 1 FROM relations WHERE from_id = entity_aliases.entity AND doc = 0) AND NOT EXISTS (SELECT 1 FROM relations WHERE to_id = entity_aliases.entity AND doc = 0)`
 )
 

@@ -12,24 +12,24 @@ import (
 	say "hob/platform/statement"
 )
 
-// Name under which the graph tells the base what it holds.
+// Name identifies the graph as a consumer of changes.
 const Name = "graph"
 
-// look is how often the graph looks for changes that nobody told it of, such as
-// those of another process, and retry how soon it tries again what failed.
+// look is the interval for checking for changes of other processes, and retry the delay after a
+// failure.
 const (
 	look  = time.Hour
 	retry = 30 * time.Second
 )
 
-// moment is how long somebody who looks waits for what was just said, and atOnce
-// how many new names are looked for in one step.
+// moment is the maximum time that a reader waits for the latest changes. atOnce is the number of
+// new names to search in one step.
 const (
 	moment = 2 * time.Second
 	atOnce = 20
 )
 
-// Base is what the graph follows.
+// Base is the source of the changes.
 type Base interface {
 	Changes(q store.Querier, after int64, limit int) ([]knowledge.Change, error)
 	DoneTx(tx *store.Tx, name string, seq int64) error
@@ -49,7 +49,7 @@ func (g *Graph) Run(ctx context.Context, b Base) error {
 			wait = retry
 		}
 		if err != nil && ctx.Err() == nil {
-			g.o.Log.Warn("the graph is behind; it tries again", "err", err)
+			g.o.Log.Warn("graph update failed; it will be retried", "err", err)
 		}
 		t := time.NewTimer(wait)
 		select {
@@ -63,14 +63,14 @@ func (g *Graph) Run(ctx context.Context, b Base) error {
 	}
 }
 
-// Follow takes in the next changes and reports whether there may be more.
+// Follow processes the next changes and reports whether there may be more.
 func (g *Graph) Follow(ctx context.Context, b Base) (more bool, err error) {
 	g.following.Lock()
 	defer g.following.Unlock()
 	q := g.o.Store.Reader(ctx)
 	var seq int64
 	if err := q.QueryRow(`SELECT seq FROM graph_state`).Scan(&seq); err != nil {
-		return false, fmt.Errorf("graph: state: %w", err)
+		return false, fmt.Errorf("graph: save position: %w", err)
 	}
 	list, err := b.Changes(q, seq, g.o.Follow)
 	if err != nil {
@@ -78,7 +78,7 @@ func (g *Graph) Follow(ctx context.Context, b Base) (more bool, err error) {
 	}
 	if len(list) > 0 {
 		if err := g.o.Store.Write(ctx, func(tx *store.Tx) error { return g.changesTx(tx, b, list, seq) }); err != nil {
-			g.forgetNames() // it may know some that were not kept
+			g.forgetNames() // it may contain names of the rolled-back transaction
 			return false, err
 		}
 	}
@@ -86,8 +86,8 @@ func (g *Graph) Follow(ctx context.Context, b Base) (more bool, err error) {
 	return again || len(list) == g.o.Follow, err
 }
 
-// CatchUp follows until nothing is left to take in, but not longer than a
-// moment: who looks shall see what was just said.
+// CatchUp follows until no change is pending, for a limited time, so that a reader sees the latest
+// messages.
 func (g *Graph) CatchUp(ctx context.Context, b Base) error {
 	ctx, cancel := context.WithTimeout(ctx, moment)
 	defer cancel()
@@ -113,15 +113,15 @@ func (g *Graph) changesTx(tx *store.Tx, b Base, list []knowledge.Change, seq int
 		return err
 	}
 	if _, err := tx.Exec(`UPDATE graph_state SET seq = ?`, seq); err != nil {
-		return fmt.Errorf("graph: state: %w", err)
+		return fmt.Errorf("graph: save position: %w", err)
 	}
 	return b.DoneTx(tx, Name, seq)
 }
 
-// takeTx brings the graph to one row of docs as it is now.
+// takeTx updates the graph to the current content of one row of docs.
 func (g *Graph) takeTx(tx *store.Tx, b Base, c knowledge.Change) error {
 	if c.Gone {
-		return nil // the triggers have taken it out
+		return nil // the triggers have removed its data
 	}
 	m := &making{g: g, tx: tx, doc: c.N, d: c.Doc, at: c.Doc.At}
 	if err := m.clear(); err != nil {
@@ -130,7 +130,7 @@ func (g *Graph) takeTx(tx *store.Tx, b Base, c knowledge.Change) error {
 	switch c.Doc.Kind {
 	case knowledge.KindFact, knowledge.KindRetired:
 		f, err := b.Fact(tx, c.Doc.Ref)
-		if errors.Is(err, knowledge.ErrNotFound) { // it went since; its own change comes
+		if errors.Is(err, knowledge.ErrNotFound) { // the fact was deleted since; its own change follows
 			return nil
 		}
 		if err != nil {
@@ -154,7 +154,7 @@ func (g *Graph) takeTx(tx *store.Tx, b Base, c knowledge.Change) error {
 	return m.tidy()
 }
 
-// speaker makes an entity of who said something, where that is a name.
+// speaker creates an entity for the speaker of the row, if that is a name.
 func (m *making) speaker() error {
 	if !knowledge.Named(m.d.Speaker) {
 		return nil
@@ -166,7 +166,7 @@ func (m *making) speaker() error {
 	return m.mention(id)
 }
 
-// facts makes entities and relations of what a fact says.
+// facts creates the entities and relations of a fact.
 func (m *making) facts() error {
 	over := m.d.Kind == knowledge.KindRetired
 	for _, s := range say.Read(m.fact.Text, m.fact.CreatedAt.UTC()) {
@@ -180,7 +180,7 @@ func (m *making) facts() error {
 	return nil
 }
 
-// linked keeps what was linked because of the fact, as long as that is so.
+// linked keeps the manual links of a fact while the fact is valid.
 func (m *making) linked() error {
 	over := m.d.Kind == knowledge.KindRetired
 	if err := m.exec(`UPDATE relations SET over = ?, valid_until = ? WHERE fact = ? AND doc = 0 AND fact <> ''`, over, millis(m.fact.RetiredAt), m.d.Ref); err != nil {

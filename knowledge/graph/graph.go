@@ -1,13 +1,10 @@
-// Package graph keeps who and what the rows of docs are about: entities with
-// the names they go by, how they are related and since when, and in which rows
-// they are mentioned. It implements knowledge.Graph.
+// Package graph stores the entities that the rows of docs mention: their names, their relations
+// with validity periods, and the rows that mention them. It implements knowledge.Graph.
 //
-// What it reads out of facts derives from them: it follows the changes of docs,
-// off the path of a turn, and goes with its row when that is removed, in the
-// same transaction. What the owner linked by hand (LinkTx) is its own. Two
-// entities are one as long as they have a mail address or a telephone number in
-// common, or one is called what the other is (see regroupTx). No model is called
-// here.
+// Data extracted from rows is derived: the graph follows the changes of docs outside the path of a
+// turn, and deletes derived data in the same transaction as its row. Manual links of the user
+// (LinkTx) are independent. Two entities are merged while they share a mail address or a phone
+// number, or while one is called by the other's role (see regroupTx). The package calls no model.
 package graph
 
 import (
@@ -23,30 +20,29 @@ import (
 	"hob/platform/phrase"
 )
 
-// Options of New; Store is required.
+// Options configures New. Store is required.
 type Options struct {
 	Store *store.Store
-	// Region is the ISO 3166 code of the country by which telephone numbers
-	// without one are read, "" for none.
+	// Region returns the ISO 3166 code of the country for phone numbers without a country code, or
+	// "".
 	Region func() string
-	// Follow is how many changes are taken in at once (default 200).
+	// Follow is the number of changes per transaction (default 200).
 	Follow int
 	Log    *slog.Logger
 }
 
-// Graph is the entities and their relations. Its methods may be called
-// concurrently.
+// Graph stores entities and their relations. Its methods may be called concurrently.
 type Graph struct {
 	o    Options
 	wake chan struct{}
 
-	following sync.Mutex // one at a time: each begins where the last one ended
+	following sync.Mutex // serializes Follow: each run starts where the last one ended
 
 	mu    sync.Mutex
-	names names // that are looked for in texts; nil: to be read again
+	names names // names to search for in texts; nil: must be loaded
 }
 
-// New checks the options.
+// New validates the options.
 func New(o Options) (*Graph, error) {
 	if o.Store == nil {
 		return nil, errors.New("graph: a store is required")
@@ -61,23 +57,23 @@ func New(o Options) (*Graph, error) {
 	return &Graph{o: o, wake: make(chan struct{}, 1)}, nil
 }
 
-// OwnerID is the entity that is the owner.
+// OwnerID is the entity of the user.
 const OwnerID = "owner"
 
 // Kinds of aliases.
 const (
 	byName  = "name"
-	byFirst = "first"  // the first of several names
-	byRole  = "role"   // "my sister", of whoever is said to be one
-	byCall  = "called" // the same, of whoever is said to be she
+	byFirst = "first"  // the first word of a full name
+	byRole  = "role"   // "my sister", for the person with that role
+	byCall  = "called" // the same, for the person who is called by that role
 	byMail  = "mail"
 	byPhone = "phone"
 )
 
-// nameKey is a name as it is compared.
+// nameKey returns the normalized form of a name.
 func nameKey(name string) string { return strings.Join(phrase.Split(name), " ") }
 
-// Wake says that docs have changed: the graph need not wait for its clock.
+// Wake signals that docs have changed, so that Run follows without delay.
 func (g *Graph) Wake() {
 	select {
 	case g.wake <- struct{}{}:

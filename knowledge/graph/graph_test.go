@@ -76,7 +76,7 @@ func (h *house) follow() {
 	}
 }
 
-// around words the neighbours of whoever a text names.
+// around describes the neighbors of the entity that a text names.
 func (h *house) around(text string) []string {
 	h.t.Helper()
 	q := h.st.Reader(h.t.Context())
@@ -129,7 +129,7 @@ func TestFactsMakeAGraph(t *testing.T) {
 	}
 }
 
-// Who speaks is somebody; another program, or who wrote to it, is nobody.
+// A named speaker is an entity; another program or its user is not.
 func TestWhoSpeaksIsSomebody(t *testing.T) {
 	h := open(t)
 	for i, who := range []string{"owner", knowledge.ByYou, knowledge.ByChatGPT, knowledge.ByClaude, "Claude Martin"} {
@@ -173,7 +173,7 @@ func TestACorrectedFactKeepsWhoItWasAbout(t *testing.T) {
 	}
 }
 
-// near are the texts of the rows around whoever a text names.
+// near returns the texts of the rows around the entity that a text names.
 func (h *house) near(text string, hops int) (out []string) {
 	h.t.Helper()
 	q := h.st.Reader(h.t.Context())
@@ -203,7 +203,7 @@ func TestIdentity(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		facts []string
-		want  int // people beside the owner
+		want  int // people besides the user
 	}{
 		{"one Ana", []string{"Ana lives in Vilnius", "Ana Silva works at Initech"}, 1},
 		{"two Anas", []string{"Ana Silva lives in Vilnius", "Ana Costa works at Initech"}, 2},
@@ -242,12 +242,12 @@ func TestLink(t *testing.T) {
 		t.Errorf("again: %+v, %v", again, err)
 	}
 	if _, err := link(knowledge.Link{From: "Ana", Relation: "knows", To: "ana silva"}); err == nil {
-		t.Error("linked to itself")
+		t.Error("link to itself was accepted")
 	}
 	h.tx(func(tx *store.Tx) error { return h.g.UnlinkTx(tx, first.Relation.ID, first.Made) })
 	list, err := h.g.Entities(h.st.Reader(t.Context()), Filter{})
 	if err != nil || len(list) != 0 {
-		t.Errorf("after taking it back: %+v, %v", list, err)
+		t.Errorf("after the undo: %+v, %v", list, err)
 	}
 }
 
@@ -271,7 +271,7 @@ func TestWhatIsForgottenLeavesTheGraph(t *testing.T) {
 	}
 }
 
-// A name that becomes known finds the rows that were there before.
+// A new name is found in earlier rows.
 func TestEarlierRowsAreFound(t *testing.T) {
 	h := open(t)
 	h.tx(func(tx *store.Tx) error {

@@ -14,8 +14,7 @@ import (
 	"hob/platform/shortid"
 )
 
-// LinkTx keeps a relation. An end that is not there yet is made, unless it
-// looks like an id.
+// LinkTx stores a relation. It creates missing entities, unless the name looks like an id.
 func (g *Graph) LinkTx(tx *store.Tx, l knowledge.Link) (out knowledge.Linked, err error) {
 	if l.At.IsZero() {
 		l.At = time.Now()
@@ -25,7 +24,7 @@ func (g *Graph) LinkTx(tx *store.Tx, l knowledge.Link) (out knowledge.Linked, er
 	}
 	name, turned := Normal(l.Relation)
 	if name == "" {
-		return out, errors.New(`a relation is needed, such as "works at"`)
+		return out, errors.New(`relation is empty; give one such as "works at"`)
 	}
 	if turned {
 		l.From, l.To, l.FromKind, l.ToKind = l.To, l.From, l.ToKind, l.FromKind
@@ -37,7 +36,7 @@ func (g *Graph) LinkTx(tx *store.Tx, l knowledge.Link) (out knowledge.Linked, er
 	if l.Fact != "" {
 		err := tx.QueryRow(`SELECT n FROM docs WHERE ref = ? AND kind = ?`, l.Fact, knowledge.KindFact).Scan(&m.doc)
 		if errors.Is(err, sql.ErrNoRows) {
-			return out, fmt.Errorf("%w; the fact does not hold", knowledge.ErrNobody)
+			return out, fmt.Errorf("%w; the fact is no longer valid", knowledge.ErrNobody)
 		}
 		if err != nil {
 			return out, fmt.Errorf("graph: link: %w", err)
@@ -68,7 +67,7 @@ func (g *Graph) LinkTx(tx *store.Tx, l knowledge.Link) (out knowledge.Linked, er
 	return out, err
 }
 
-// relateTx keeps a relation, unless it is known as well as this one is.
+// relateTx stores a relation, unless an equally trusted one exists.
 func relateTx(tx *store.Tx, l knowledge.Link, from, name, to string) (r knowledge.Relation, known bool, err error) {
 	list, err := relations(tx.Query(`SELECT `+relationColumns+` FROM relations r WHERE r.from_id = ? AND r.name = ? AND r.to_id = ? AND r.over = 0 AND r.doc = 0 AND r.fact IN ('', ?)`, from, name, to, l.Fact))
 	if err != nil {
@@ -88,8 +87,8 @@ func relateTx(tx *store.Tx, l knowledge.Link, from, name, to string) (r knowledg
 	return r, false, nil
 }
 
-// end finds an end of a link by id or name, or makes it. The link is one of
-// those that give it its name.
+// end finds an entity by id or name, or creates it. A link counts as a source of the names of its
+// ends.
 func (m *making) end(name, kind string) (id string, made bool, err error) {
 	name = strings.TrimSpace(strings.ToValidUTF8(name, "\uFFFD"))
 	key := nameKey(name)
@@ -141,7 +140,7 @@ func (m *making) end(name, kind string) (id string, made bool, err error) {
 	return id, false, m.mention(id)
 }
 
-// newID is the id of an entity. It has a digit, by which it is told from a name.
+// newID returns a new entity id. It contains a digit, which distinguishes it from a name.
 func newID() string {
 	for {
 		if id := shortid.New("e"); likeID(id) {
@@ -150,7 +149,7 @@ func newID() string {
 	}
 }
 
-// likeID reports whether a name is one that only an id has.
+// likeID reports whether s has the form of an id.
 func likeID(s string) bool {
 	return len(s) == len(shortid.New("e")) && s[0] == 'e' && strings.ContainsAny(s, "0123456789") && strings.Trim(s, "0123456789abcdefghjkmnpqrstvwxyz") == ""
 }
@@ -183,12 +182,12 @@ func (m *making) make(name, kind string) (string, error) {
 	return id, nil
 }
 
-// KeepTx takes back the links that were made of a source, but for those of these
-// ids, with the ends that were made for them and that nothing else names.
+// KeepTx deletes the links of a source except those with the given ids. It also deletes entities
+// created for them that have no other mention.
 func (g *Graph) KeepTx(tx *store.Tx, realm, source string, keep []string) error {
 	ids, err := strs(tx.Query(`SELECT id FROM relations WHERE realm = ? AND source = ? AND doc = 0`, realm, source))
 	if err != nil {
-		return fmt.Errorf("graph: keep: %w", err)
+		return fmt.Errorf("graph: remove links of source: %w", err)
 	}
 	stay := map[string]bool{}
 	for _, id := range keep {
@@ -199,20 +198,20 @@ func (g *Graph) KeepTx(tx *store.Tx, realm, source string, keep []string) error 
 			continue
 		}
 		if _, err := tx.Exec(`DELETE FROM relations WHERE id = ?`, id); err != nil {
-			return fmt.Errorf("graph: keep: %w", err)
+			return fmt.Errorf("graph: remove links of source: %w", err)
 		}
 	}
 	_, err = tx.Exec(`DELETE FROM entities WHERE realm = ? AND source = ? AND by_hand = 1 AND id <> 'owner' AND NOT EXISTS (SELECT 1 FROM mentions WHERE entity = entities.id)
 		AND NOT EXISTS (SELECT 1 FROM relations WHERE from_id = entities.id OR to_id = entities.id)`, realm, source)
 	if err != nil {
-		return fmt.Errorf("graph: keep: %w", err)
+		return fmt.Errorf("graph: remove links of source: %w", err)
 	}
 	tx.AfterCommit(func() { g.forgetNames(); g.Wake() })
 	return nil
 }
 
-// UnlinkTx takes a link back, with the ends that were made for it and that
-// nothing else names. knowledge.ErrNobody when it is gone.
+// UnlinkTx deletes a relation, and the entities created for it that have no other mention. It
+// returns knowledge.ErrNobody if the relation does not exist.
 func (g *Graph) UnlinkTx(tx *store.Tx, relation string, made []string) error {
 	var from, to, source string
 	err := tx.QueryRow(`DELETE FROM relations WHERE id = ? AND doc = 0 RETURNING from_id, to_id, source`, relation).Scan(&from, &to, &source)
@@ -223,7 +222,7 @@ func (g *Graph) UnlinkTx(tx *store.Tx, relation string, made []string) error {
 		return fmt.Errorf("graph: unlink: %w", err)
 	}
 	if _, err := run(tx, `DELETE FROM entity_aliases WHERE doc = 0 AND entity IN (?1, ?2) AND source = ?3 AND `+unlinked+` AND NOT EXISTS (SELECT 1 FROM entities WHERE id = entity AND by_hand = 1)`,
-		from, to, source); err != nil { // what it gave those who were there before
+		from, to, source); err != nil { // aliases that it gave to existing entities
 		return err
 	}
 	if _, err := run(tx, `DELETE FROM entities WHERE id IN (?, ?) AND by_hand = 0 AND `+orphan, from, to); err != nil {

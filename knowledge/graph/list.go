@@ -11,29 +11,29 @@ import (
 	"hob/platform/phrase"
 )
 
-// Filter narrows a list of entities; the zero value is all of them.
+// Filter selects entities. The zero value selects all.
 type Filter struct {
-	Text       string // a name or a part of one
+	Text       string // a name or part of a name
 	Kind       string
 	Realm      string
 	EveryRealm bool
 	Limit      int // default 100, at most 10,000
 }
 
-// Neighbour is an entity beside another, and how they are related.
+// Neighbour is an entity related to another one.
 type Neighbour struct {
 	Relation knowledge.Relation `json:"relation"`
-	// Name is the relation as seen from the entity that was asked about:
-	// "employs" where the relation says that the other works there.
+	// Name is the relation as seen from the queried entity: "employs" if the relation says that the
+	// other entity works there.
 	Name   string           `json:"name"`
 	Entity knowledge.Entity `json:"entity"`
-	// Over: it held once.
+	// Over reports that the relation is no longer valid.
 	Over bool `json:"over,omitempty"`
 }
 
 const entityColumns = `e.id, e.name, e.kind, e.realm, e.provenance, e.source, e.by_hand, e.created_at, e.updated_at`
 
-// Entities lists who and what is known, the newest first.
+// Entities returns the known entities, newest first.
 func (g *Graph) Entities(q store.Querier, f Filter) ([]knowledge.Entity, error) {
 	if f.Limit <= 0 {
 		f.Limit = 100
@@ -43,7 +43,7 @@ func (g *Graph) Entities(q store.Querier, f Filter) ([]knowledge.Entity, error) 
 		AND (?4 = '%%' OR e.id = ?5 OR EXISTS (SELECT 1 FROM entity_aliases a WHERE a.entity IN (SELECT id FROM entities WHERE id = e.id OR merged_into = e.id) AND a.key LIKE ?4 ESCAPE '\'))
 		ORDER BY e.updated_at DESC, e.id LIMIT ?6`, f.Kind, f.EveryRealm, f.Realm, like, strings.TrimSpace(f.Text), min(f.Limit, 10_000)))
 	if err != nil {
-		return nil, fmt.Errorf("graph: list: %w", err)
+		return nil, fmt.Errorf("graph: list entities: %w", err)
 	}
 	return g.entities(q, ids)
 }
@@ -63,7 +63,7 @@ func strs(rows *sql.Rows, err error) (out []string, _ error) {
 	return out, rows.Err()
 }
 
-// Entity is one by its id.
+// Entity returns one entity by id.
 func (g *Graph) Entity(q store.Querier, id string) (knowledge.Entity, error) {
 	list, err := g.entities(q, []string{id})
 	if err == nil && len(list) == 0 {
@@ -75,7 +75,7 @@ func (g *Graph) Entity(q store.Querier, id string) (knowledge.Entity, error) {
 	return list[0], nil
 }
 
-// entities reads entities in the order of their ids, with all they go by.
+// entities loads entities with their aliases, in the order of ids.
 func (g *Graph) entities(q store.Querier, ids []string) ([]knowledge.Entity, error) {
 	var out []knowledge.Entity
 	for _, id := range ids {
@@ -87,20 +87,20 @@ func (g *Graph) entities(q store.Querier, ids []string) ([]knowledge.Entity, err
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("graph: entity: %w", err)
+			return nil, fmt.Errorf("graph: read entity: %w", err)
 		}
 		e.CreatedAt, e.UpdatedAt = store.Time(created), store.Time(updated)
 		e.Aliases, err = strs(q.Query(`SELECT DISTINCT a.text FROM entity_aliases a WHERE a.entity IN (SELECT id FROM entities WHERE id = ?1 OR merged_into = ?1) AND a.kind <> 'first' AND a.text <> ?2
 			ORDER BY a.text LIMIT 50`, id, e.Name))
 		if err != nil {
-			return nil, fmt.Errorf("graph: names: %w", err)
+			return nil, fmt.Errorf("graph: read names: %w", err)
 		}
 		out = append(out, e)
 	}
 	return out, nil
 }
 
-// Neighbours lists what an entity is related to, what holds first.
+// Neighbours returns the related entities, valid relations first.
 func (g *Graph) Neighbours(q store.Querier, id string) ([]Neighbour, error) {
 	all, err := members(q, []string{id})
 	if err != nil || len(all) == 0 {
@@ -109,7 +109,7 @@ func (g *Graph) Neighbours(q store.Querier, id string) ([]Neighbour, error) {
 	p := placeholders(len(all))
 	list, err := relations(q.Query(`SELECT `+relationColumns+` FROM relations r WHERE r.from_id IN (`+p+`) OR r.to_id IN (`+p+`) ORDER BY r.over, r.created_at DESC, r.id LIMIT 1000`, append(anys(all), anys(all)...)...))
 	if err != nil {
-		return nil, fmt.Errorf("graph: relations: %w", err)
+		return nil, fmt.Errorf("graph: read relations: %w", err)
 	}
 	var out []Neighbour
 	for _, r := range list {
@@ -128,7 +128,7 @@ func (g *Graph) Neighbours(q store.Querier, id string) ([]Neighbour, error) {
 	return out, nil
 }
 
-// root is the entity that an id stands for.
+// root returns the entity that id was merged into, or the entity itself.
 func (g *Graph) root(q store.Querier, id string) (knowledge.Entity, error) {
 	var into string
 	if err := q.QueryRow(`SELECT merged_into FROM entities WHERE id = ?`, id).Scan(&into); err == nil && into != "" {

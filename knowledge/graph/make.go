@@ -9,7 +9,7 @@ import (
 	"hob/knowledge/store"
 )
 
-// making is what is made from one row of docs.
+// making extracts the graph data of one row of docs.
 type making struct {
 	g    *Graph
 	tx   *store.Tx
@@ -17,13 +17,13 @@ type making struct {
 	d    knowledge.Doc
 	fact knowledge.Fact
 	at   time.Time
-	// old and was are by what the row named entities before, and which it
-	// mentioned, as far as it does no longer.
+	// old and was hold the names and mentions of the previous version of the row that the current
+	// version does not confirm yet.
 	old map[named]bool
 	was map[string]bool
 }
 
-// named is an entity by one of its names.
+// named identifies an entity by one of its names.
 type named struct{ entity, key string }
 
 func (m *making) exec(stmt string, args ...any) error {
@@ -33,8 +33,8 @@ func (m *making) exec(stmt string, args ...any) error {
 	return nil
 }
 
-// clear removes what an earlier form of the row led to. Names and mentions stay
-// until tidy: by them the row finds its entities again.
+// clear removes the derived data of the previous version of the row. Names and mentions stay until
+// the row is processed, because they identify the entities.
 func (m *making) clear() error {
 	if err := m.exec(`DELETE FROM relations WHERE doc = ?`, m.doc); err != nil {
 		return err
@@ -50,11 +50,11 @@ func (m *making) clear() error {
 	return m.each(func(s string) { m.was[s] = true }, `SELECT entity FROM mentions WHERE doc = ?`, m.doc)
 }
 
-// each calls f with what a question yields.
+// each calls f with each result of a query.
 func (m *making) each(f func(string), stmt string, args ...any) error {
 	list, err := strs(m.tx.Query(stmt, args...))
 	if err != nil {
-		return fmt.Errorf("graph: names: %w", err)
+		return fmt.Errorf("graph: read names: %w", err)
 	}
 	for _, s := range list {
 		f(s)
@@ -62,8 +62,8 @@ func (m *making) each(f func(string), stmt string, args ...any) error {
 	return nil
 }
 
-// tidy drops the names that the row gives no more and what it does not mention
-// any longer. An entity goes with its last name or mention.
+// tidy removes the names and mentions that the row no longer contains. An entity is removed with
+// its last name or mention.
 func (m *making) tidy() error {
 	for n := range m.old {
 		if err := m.exec(`DELETE FROM entity_aliases WHERE entity = ? AND key = ? AND doc = ?`, n.entity, n.key, m.doc); err != nil {
@@ -83,7 +83,7 @@ func (m *making) mention(id string) error {
 	return m.exec(`INSERT OR IGNORE INTO mentions (doc, entity) SELECT ?, id FROM entities WHERE id = ?`, m.doc, id)
 }
 
-// entity is the one of a name; it is made when there is none.
+// entity returns the entity with a name, or creates it.
 func (m *making) entity(name, kind string) (string, error) {
 	name = strings.Trim(strings.TrimSpace(name), `.,;:"'`)
 	key := nameKey(name)
@@ -92,9 +92,9 @@ func (m *making) entity(name, kind string) (string, error) {
 	}
 	id, err := first(namesakes(m.tx, m.d.Realm, key, byName, byMail, byPhone))
 	if err == nil && id == "" && kind == knowledge.Person {
-		if !strings.Contains(key, " ") { // "Ana", when there is one Ana
+		if !strings.Contains(key, " ") { // "Ana", if exactly one Ana is known
 			id, err = only(namesakes(m.tx, m.d.Realm, key, byFirst))
-		} else { // "Ana Silva", when she was just "Ana" before
+		} else { // "Ana Silva", previously known only as "Ana"
 			id, err = m.longer(key)
 		}
 	}
@@ -120,12 +120,12 @@ func (m *making) entity(name, kind string) (string, error) {
 	return id, m.exec(`UPDATE entities SET updated_at = max(updated_at, ?), kind = CASE WHEN kind = 'thing' THEN ? ELSE kind END WHERE id = ?`, millis(m.at), kind, id)
 }
 
-// longer finds who was known by the first of several names alone, and gives
-// them the whole one.
+// longer finds the entity that was known only by the first word of a full name, and gives it the
+// full name.
 func (m *making) longer(key string) (string, error) {
 	first, _, _ := strings.Cut(key, " ")
 	if others, err := namesakes(m.tx, m.d.Realm, first, byFirst); err != nil || len(others) > 0 {
-		return "", err // somebody else has that first name
+		return "", err // another entity has that first name
 	}
 	id, err := only(namesakes(m.tx, m.d.Realm, first, byName))
 	if err != nil || id == "" {
@@ -146,12 +146,11 @@ func (m *making) create(name, kind string) (string, error) {
 	return id, err
 }
 
-// alias is a name of an entity. One that is new to it is looked for in earlier
-// rows as well, see back.
+// alias adds a name to an entity. A new name is also searched in earlier rows later.
 func (m *making) alias(id, key, text, kind string) error {
 	var there int
 	if err := m.tx.QueryRow(`SELECT count(*) FROM entity_aliases WHERE entity = ? AND key = ?`, id, key).Scan(&there); err != nil {
-		return fmt.Errorf("graph: alias: %w", err)
+		return fmt.Errorf("graph: save alias: %w", err)
 	}
 	fresh := there == 0 && kind == byName
 	if fresh {
@@ -162,7 +161,7 @@ func (m *making) alias(id, key, text, kind string) error {
 		id, key, text, kind, m.doc, fresh, m.d.Source)
 }
 
-// owner is the entity of the owner in a realm.
+// owner returns the entity of the user in a realm.
 func (m *making) owner() (string, error) {
 	return OwnerID, ownerTx(m.tx, m.at)
 }
@@ -170,7 +169,7 @@ func (m *making) owner() (string, error) {
 func ownerTx(tx *store.Tx, at time.Time) error {
 	_, err := tx.Exec(`INSERT OR IGNORE INTO entities (id, name, kind, realm, provenance, by_hand, created_at, updated_at) VALUES ('owner', 'you', 'person', '', 'hob', 1, ?1, ?1)`, millis(at))
 	if err != nil {
-		return fmt.Errorf("graph: owner: %w", err)
+		return fmt.Errorf("graph: create owner entity: %w", err)
 	}
 	return nil
 }

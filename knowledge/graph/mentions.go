@@ -10,7 +10,7 @@ import (
 	"hob/platform/phrase"
 )
 
-// names are the keys that are looked for in texts, by realm.
+// names holds the keys to search for in texts, by realm.
 type names map[string]map[string][]string // key -> realm -> ids
 
 func (n names) add(key, realm, id string) {
@@ -22,7 +22,7 @@ func (n names) add(key, realm, id string) {
 	}
 }
 
-// mentions notes every known name that stands in the row.
+// mentions records every known name in the row.
 func (m *making) mentions() error {
 	known, err := m.g.known(m.tx)
 	if err != nil || len(known) == 0 {
@@ -51,8 +51,7 @@ func (m *making) mentions() error {
 	return nil
 }
 
-// known are the names that are looked for: those of one word have three
-// letters or more.
+// known returns the names to search for. Names of one word need at least three letters.
 func (g *Graph) known(q store.Querier) (names, error) {
 	g.mu.Lock()
 	n := g.names
@@ -62,19 +61,19 @@ func (g *Graph) known(q store.Querier) (names, error) {
 	}
 	rows, err := q.Query(`SELECT a.key, e.realm, e.id FROM entity_aliases a JOIN entities e ON e.id = a.entity WHERE a.kind IN ('name', 'role', 'called') AND length(a.key) > 2 AND e.id <> 'owner' LIMIT 50000`)
 	if err != nil {
-		return nil, fmt.Errorf("graph: names: %w", err)
+		return nil, fmt.Errorf("graph: read names: %w", err)
 	}
 	defer rows.Close()
 	n = names{}
 	for rows.Next() {
 		var key, realm, id string
 		if err := rows.Scan(&key, &realm, &id); err != nil {
-			return nil, fmt.Errorf("graph: names: %w", err)
+			return nil, fmt.Errorf("graph: read names: %w", err)
 		}
 		n.add(key, realm, id)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("graph: names: %w", err)
+		return nil, fmt.Errorf("graph: read names: %w", err)
 	}
 	g.mu.Lock()
 	g.names = n
@@ -82,8 +81,7 @@ func (g *Graph) known(q store.Querier) (names, error) {
 	return n, nil
 }
 
-// learn adds a name to those that are looked for. Like known, it is called by
-// the one who writes.
+// learn adds a name to the loaded names. Only the writer calls it.
 func (g *Graph) learn(key, realm, id string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -92,12 +90,12 @@ func (g *Graph) learn(key, realm, id string) {
 	}
 }
 
-// back looks for the rows that mentioned a name before it was known, a few names
-// at a time, and reports whether there are more.
+// back searches earlier rows for new names, a few names at a time. It reports whether there are
+// more.
 func (g *Graph) back(ctx context.Context, b Base) (more bool, err error) {
 	fresh, err := strs(g.o.Store.Reader(ctx).Query(`SELECT DISTINCT text FROM entity_aliases WHERE fresh = 1 LIMIT ?`, atOnce))
 	if err != nil {
-		return false, fmt.Errorf("graph: names: %w", err)
+		return false, fmt.Errorf("graph: read names: %w", err)
 	}
 	for _, name := range fresh {
 		hits, err := b.Search(g.o.Store.Reader(ctx), name, knowledge.SearchOptions{Limit: 200, All: true, EveryRealm: true})
@@ -115,14 +113,14 @@ func (g *Graph) backTx(tx *store.Tx, name string, hits []knowledge.Hit) error {
 	for _, h := range hits {
 		m := &making{g: g, tx: tx, d: h.Doc}
 		if err := tx.QueryRow(`SELECT n FROM docs WHERE kind = ? AND ref = ?`, h.Kind, h.Ref).Scan(&m.doc); err != nil {
-			continue // it went since
+			continue // the row was deleted since
 		}
 		if err := m.mentions(); err != nil {
 			return err
 		}
 	}
 	if _, err := tx.Exec(`UPDATE entity_aliases SET fresh = 0 WHERE fresh = 1 AND text = ?`, name); err != nil {
-		return fmt.Errorf("graph: names: %w", err)
+		return fmt.Errorf("graph: read names: %w", err)
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"hob/platform/phrase"
 )
 
-// Relations in the field's terms, and what each is called from the other end.
+// Pairs of a relation and its inverse.
 var inverses = [][2]string{
 	{"works_at", "employs"},
 	{"lives_in", "home_of"},
@@ -41,7 +41,7 @@ var inverses = [][2]string{
 	{"related_to", "related_to"},
 }
 
-// Inverse is what a relation is called from the other end.
+// Inverse returns the name of a relation seen from the other end.
 func Inverse(name string) string {
 	for _, p := range inverses {
 		if p[0] == name {
@@ -57,8 +57,8 @@ func Inverse(name string) string {
 	return "inverse_of_" + name
 }
 
-// Normal gives a relation its name: "works for" is works_at, "employs" is
-// works_at the other way round.
+// Normal returns the canonical name of a relation: "works for" is works_at, "employs" is works_at
+// in the other direction.
 func Normal(name string) (normal string, turned bool) {
 	w := phrase.Split(strings.ReplaceAll(name, "_", " "))
 	for len(w) > 1 && (w[0] == "is" || w[0] == "a" || w[0] == "an" || w[0] == "the" || w[0] == "are") {
@@ -73,7 +73,7 @@ func Normal(name string) (normal string, turned bool) {
 	}
 	if role, ok := strings.CutSuffix(s, "_of"); ok && byRoles()[role].name != "" {
 		r := byRoles()[role]
-		return r.name, !r.fromRole // "Ana sister of Tom": from the one who fills the role
+		return r.name, !r.fromRole // "Ana sister of Tom": from the person with the role
 	}
 	for _, p := range inverses {
 		if s == p[1] && p[0] != p[1] {
@@ -89,14 +89,14 @@ var synonyms = map[string]string{
 	"manages": "manager_of", "boss_of": "manager_of", "has": "owns", "possesses": "owns", "located_at": "located_in", "belongs_to": "part_of",
 }
 
-// roleRelation is what somebody is to the one whose role it is.
+// roleRelation is the relation that a role stands for.
 type roleRelation struct {
 	name string
-	// fromRole: the relation goes from the one who fills the role.
+	// fromRole is set if the relation starts at the person with the role.
 	fromRole bool
 }
 
-// byRoles are the relations that roles stand for, by folded role.
+// byRoles returns the relations by folded role.
 var byRoles = sync.OnceValue(func() map[string]roleRelation {
 	m := map[string]roleRelation{}
 	for name, roles := range map[string]string{

@@ -7,8 +7,8 @@ import (
 	"hob/knowledge/store"
 )
 
-// OwnNames are all that each of some entities goes by, by its id, without what
-// outside text alone calls it: by that a stranger could make himself somebody.
+// OwnNames returns the names of entities by id, without names that only untrusted text uses. An
+// unknown sender could use those to impersonate a person.
 func (g *Graph) OwnNames(q store.Querier, ids ...string) (map[string][]string, error) {
 	list, err := json.Marshal(ids)
 	if err != nil {
@@ -19,14 +19,14 @@ func (g *Graph) OwnNames(q store.Querier, ids ...string) (map[string][]string, e
 		WHERE a.entity IN (SELECT id FROM entities WHERE id IN (SELECT value FROM json_each(?1)) OR merged_into IN (SELECT value FROM json_each(?1)))
 		AND a.kind <> '`+byFirst+`' AND `+clean+` ORDER BY root, a.text`, string(list))
 	if err != nil {
-		return nil, fmt.Errorf("graph: own names: %w", err)
+		return nil, fmt.Errorf("graph: read own names: %w", err)
 	}
 	defer rows.Close()
 	out := map[string][]string{}
 	for rows.Next() {
 		var id, name string
 		if err := rows.Scan(&id, &name); err != nil {
-			return nil, fmt.Errorf("graph: own names: %w", err)
+			return nil, fmt.Errorf("graph: read own names: %w", err)
 		}
 		out[id] = append(out[id], name)
 	}

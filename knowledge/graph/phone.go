@@ -11,7 +11,7 @@ import (
 //go:embed phones.txt
 var phonesText string
 
-// dialling is how numbers of a country are written there.
+// dialling describes how phone numbers of a country are written.
 type dialling struct {
 	code   string
 	trunks []string
@@ -27,15 +27,15 @@ var phones = sync.OnceValue(func() map[string]dialling {
 	return m
 })
 
-// Phone brings a telephone number into the form of E.164 (ITU-T): a plus sign
-// and at most 15 digits. A number without a country is read as one of the
-// region. Whether somebody has it is not known here.
+// Phone converts a phone number to E.164 (ITU-T): a plus sign and at most 15 digits. A number
+// without a country code is read as one of the region. It does not check whether the number is
+// assigned.
 func Phone(s, region string) (string, bool) {
 	s = strings.TrimSpace(s)
 	if len(s) > 40 || strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || r == '@' || r == ':' }) {
 		return "", false
 	}
-	// +49 (0)30 123: what is in brackets is dialled within the country alone
+	// +49 (0)30 123: the digit in brackets is dialled only within the country
 	s = strings.ReplaceAll(s, "(0)", "")
 	plus := strings.HasPrefix(s, "+")
 	d := strings.Map(func(r rune) rune {

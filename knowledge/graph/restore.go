@@ -13,7 +13,7 @@ import (
 	"hob/platform/shortid"
 )
 
-// Each calls entity and relation for all that is known, for export.
+// Each calls entity and relation for all stored data, for export.
 func (g *Graph) Each(q store.Querier, entity func(knowledge.Entity) error, relation func(knowledge.Relation) error) error {
 	const page = 500
 	for after := ""; ; {
@@ -69,7 +69,7 @@ func eachRelation(q store.Querier, page int, fn func(knowledge.Relation) error) 
 	}
 }
 
-// Count says how many entities and relations there are.
+// Count returns the number of entities and relations.
 func (g *Graph) Count(q store.Querier) (entities, relations int, err error) {
 	err = q.QueryRow(`SELECT (SELECT count(*) FROM entities WHERE merged_into = ''), (SELECT count(*) FROM relations WHERE over = 0)`).Scan(&entities, &relations)
 	if err != nil {
@@ -78,10 +78,9 @@ func (g *Graph) Count(q store.Querier) (entities, relations int, err error) {
 	return entities, relations, nil
 }
 
-// RestoreEntityTx keeps an entity that was imported, as one made by hand, and
-// returns under which id. One that goes by the same names is it already, unless
-// that is the owner's word and this is not: an address from outside never
-// becomes that of somebody he named.
+// RestoreEntityTx imports an entity as a manual one and returns its id. If an entity with the same
+// names exists, that one is used, unless it is trusted and the import is not: an untrusted address
+// is never added to a person the user named.
 func (g *Graph) RestoreEntityTx(tx *store.Tx, e knowledge.Entity) (id string, added bool, err error) {
 	e.Name = strings.TrimSpace(strings.ToValidUTF8(e.Name, "\uFFFD"))
 	if nameKey(e.Name) == "" || len(e.Name) > 500 {
@@ -120,7 +119,7 @@ func (g *Graph) RestoreEntityTx(tx *store.Tx, e knowledge.Entity) (id string, ad
 	return id, added, nil
 }
 
-// freeID is the id that was asked for, unless somebody has it.
+// freeID returns the requested id, or a new one if it is taken.
 func (g *Graph) freeID(tx *store.Tx, id string) (string, error) {
 	var n int
 	if err := tx.QueryRow(`SELECT count(*) FROM entities WHERE id = ?`, id).Scan(&n); err != nil {
@@ -132,7 +131,7 @@ func (g *Graph) freeID(tx *store.Tx, id string) (string, error) {
 	return id, nil
 }
 
-// aliasOf tells what an alias is, and the form in which it is compared.
+// aliasOf returns the kind of an alias and its normalized form.
 func (g *Graph) aliasOf(name string) (key, kind string) {
 	if e164, ok := Phone(name, g.o.Region()); ok {
 		return nameKey(e164), byPhone
@@ -143,7 +142,7 @@ func (g *Graph) aliasOf(name string) (key, kind string) {
 	return nameKey(name), byName
 }
 
-// same finds the one entity that an imported one is.
+// same returns the only existing entity that matches an imported one.
 func (g *Graph) same(tx *store.Tx, e knowledge.Entity) (string, error) {
 	for _, name := range append([]string{e.Name}, e.Aliases...) {
 		key, kind := g.aliasOf(name)
@@ -163,11 +162,11 @@ func (g *Graph) same(tx *store.Tx, e knowledge.Entity) (string, error) {
 	return "", nil
 }
 
-// ErrNoEnd says that an end of a relation is not there.
-var ErrNoEnd = errors.New("one of those whom the relation joins is not there")
+// ErrNoEnd reports that an entity of a relation does not exist.
+var ErrNoEnd = errors.New("an entity of the relation no longer exists")
 
-// RestoreRelationTx keeps a relation between two entities by their ids; false
-// when they are joined so already. It is bound to its fact when that is so here.
+// RestoreRelationTx imports a relation between two entities by id; it returns false if the relation
+// exists. It is bound to its fact if that fact exists.
 func (g *Graph) RestoreRelationTx(tx *store.Tx, r knowledge.Relation) (bool, error) {
 	name, turned := Normal(r.Name)
 	if name == "" {

@@ -8,22 +8,21 @@ import (
 	"hob/knowledge/store"
 )
 
-// clean tells of an alias a of an entity e, whose row of docs is d, that it is
-// not of outside text.
+// clean is a SQL condition: alias a of entity e with row d of docs does not come from untrusted
+// text.
 const clean = `coalesce(d.provenance, e.provenance) IN ('owner', 'hob', 'tool')`
 
-// foreign tells of an entity e that outside text alone speaks of it by a name.
+// foreign is a SQL condition: only untrusted text names entity e.
 const foreign = `NOT EXISTS (SELECT 1 FROM entity_aliases b LEFT JOIN docs bd ON bd.n = b.doc WHERE b.entity = e.id AND coalesce(bd.provenance, e.provenance) IN ('owner', 'hob', 'tool'))`
 
-// namesakes are the entities that go by a key, the oldest first; of those that
-// are one, the one that does. Those that do so in outside text alone are not
-// among others.
+// namesakes returns the entities with a key, oldest first; of merged entities only the root.
+// Entities that only untrusted text names are omitted if there are others.
 func namesakes(q store.Querier, realm, key string, kinds ...string) (out []string, err error) {
 	rows, err := q.Query(`SELECT e.id, CASE WHEN e.merged_into <> '' THEN e.merged_into ELSE e.id END, max(`+clean+`) AS clean FROM entity_aliases a
 		JOIN entities e ON e.id = a.entity LEFT JOIN docs d ON d.n = a.doc WHERE a.key = ? AND e.realm = ? AND a.kind IN (`+placeholders(len(kinds))+`)
 		GROUP BY e.id ORDER BY clean DESC, e.created_at, min(a.doc), e.id LIMIT 20`, append([]any{key, realm}, anys(kinds)...)...)
 	if err != nil {
-		return nil, fmt.Errorf("graph: find: %w", err)
+		return nil, fmt.Errorf("graph: find entity: %w", err)
 	}
 	defer rows.Close()
 	var roots []string
@@ -32,7 +31,7 @@ func namesakes(q store.Querier, realm, key string, kinds ...string) (out []strin
 		var id, root string
 		var clean bool
 		if err := rows.Scan(&id, &root, &clean); err != nil {
-			return nil, fmt.Errorf("graph: find: %w", err)
+			return nil, fmt.Errorf("graph: find entity: %w", err)
 		}
 		best = best || clean
 		if clean == best && !slices.Contains(roots, root) {
@@ -42,7 +41,7 @@ func namesakes(q store.Querier, realm, key string, kinds ...string) (out []strin
 	return out, rows.Err()
 }
 
-// only is the one of a list, "" when there are several or none.
+// only returns the only item of a list, or "".
 func only(list []string, err error) (string, error) {
 	if err != nil || len(list) != 1 {
 		return "", err
@@ -50,7 +49,7 @@ func only(list []string, err error) (string, error) {
 	return list[0], nil
 }
 
-// first is the best of a list, "" when there is none.
+// first returns the first item of a list, or "".
 func first(list []string, err error) (string, error) {
 	if err != nil || len(list) == 0 {
 		return "", err
@@ -58,19 +57,20 @@ func first(list []string, err error) (string, error) {
 	return list[0], nil
 }
 
-// sign is an alias by which an entity may be known as another one.
+// sign is an alias that can merge its entity with another one.
 type sign struct {
 	entity, kind, key string
 	realm             string
-	// clean: it is not of outside text. outside: all of the entity is.
+	// clean: the alias does not come from untrusted text. outside: only untrusted text names the
+	// entity.
 	clean, outside bool
 	named          bool
 }
 
-// regroupTx finds out which entities are one, when their aliases have changed:
-// those with an address or a number in common, and "my sister" with the one who
-// is called so. Outside text joins none but those it alone speaks of. It all
-// derives, so that what joined two parts them when it goes.
+// regroupTx recomputes which entities are merged after aliases changed: entities that share an
+// address or number, and "my sister" with the person who is called that. Untrusted text merges only
+// entities that no trusted text mentions. The result is derived, so that entities are separated
+// when the reason is removed.
 func (g *Graph) regroupTx(tx *store.Tx) error {
 	var changed bool
 	if err := tx.QueryRow(`SELECT regroup FROM graph_state`).Scan(&changed); err != nil || !changed {
@@ -82,20 +82,20 @@ func (g *Graph) regroupTx(tx *store.Tx) error {
 	}
 	into := groups(list)
 	if _, err := tx.Exec(`UPDATE entities SET merged_into = '' WHERE merged_into <> ''`); err != nil {
-		return fmt.Errorf("graph: regroup: %w", err)
+		return fmt.Errorf("graph: merge entities: %w", err)
 	}
 	for from, to := range into {
 		if _, err := tx.Exec(`UPDATE entities SET merged_into = ? WHERE id = ?`, to, from); err != nil {
-			return fmt.Errorf("graph: regroup: %w", err)
+			return fmt.Errorf("graph: merge entities: %w", err)
 		}
 	}
 	if _, err := tx.Exec(`UPDATE graph_state SET regroup = 0`); err != nil {
-		return fmt.Errorf("graph: regroup: %w", err)
+		return fmt.Errorf("graph: merge entities: %w", err)
 	}
 	return nil
 }
 
-// signs lists them by entity: those with names first, then the oldest.
+// signs returns the aliases by entity: entities with names first, then the oldest.
 func signs(q store.Querier) (out []sign, err error) {
 	rows, err := q.Query(`SELECT a.entity, a.kind, a.key, e.realm, max(`+clean+`),
 			`+foreign+`,
@@ -103,25 +103,25 @@ func signs(q store.Querier) (out []sign, err error) {
 		FROM entity_aliases a JOIN entities e ON e.id = a.entity LEFT JOIN docs d ON d.n = a.doc
 		WHERE a.kind IN (?, ?, ?, ?) AND e.id <> 'owner' GROUP BY a.entity, a.kind, a.key ORDER BY named DESC, e.created_at, (SELECT min(b.doc) FROM entity_aliases b WHERE b.entity = e.id), e.id`, byName, byMail, byPhone, byRole, byCall)
 	if err != nil {
-		return nil, fmt.Errorf("graph: regroup: %w", err)
+		return nil, fmt.Errorf("graph: merge entities: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var s sign
 		if err := rows.Scan(&s.entity, &s.kind, &s.key, &s.realm, &s.clean, &s.outside, &s.named); err != nil {
-			return nil, fmt.Errorf("graph: regroup: %w", err)
+			return nil, fmt.Errorf("graph: merge entities: %w", err)
 		}
 		out = append(out, s)
 	}
 	return out, rows.Err()
 }
 
-// groups says of each entity that is another one which that is.
+// groups maps each merged entity to the entity that represents it.
 func groups(list []sign) map[string]string {
 	by := map[string][]sign{}
 	for _, s := range list {
 		if !s.clean && !s.outside {
-			continue // what outside text says of somebody the owner knows
+			continue // an alias that untrusted text gives to a trusted entity
 		}
 		kind := s.kind
 		if kind == byCall {
@@ -160,7 +160,7 @@ func groups(list []sign) map[string]string {
 	return into
 }
 
-// joined are the pairs of a group that are one.
+// joined returns the pairs of a group that are the same.
 func joined(group []sign) (out [][2]string) {
 	one := group[0].entity
 	if k := group[0].kind; k == byRole || k == byCall {

@@ -10,7 +10,7 @@ import (
 	say "hob/platform/statement"
 )
 
-// subject is the entity that a statement is about, "" when it is none.
+// subject returns the entity that a statement is about, or "".
 func (m *making) subject(s say.Subject) (string, error) {
 	switch {
 	case s.Owner:
@@ -29,7 +29,7 @@ func sorted(name string) string {
 	return strings.Join(w, " ")
 }
 
-// role is the entity of "my sister" or "my sister Ana".
+// role returns the entity of "my sister" or "my sister Ana".
 func (m *making) role(s say.Subject) (string, error) {
 	if s.Name == "" && s.Key != s.Role { // "my sister's dog"
 		return "", nil
@@ -58,8 +58,8 @@ func (m *making) role(s say.Subject) (string, error) {
 	return id, m.toOwner(id, s.Role)
 }
 
-// inRole is who is known by a role alone: the one who has it, else the one of
-// whom no more is known. It is "" when there are several, who all have names.
+// inRole returns the entity that is known only by a role: the one with that role, else the one
+// without other names. It returns "" if several named entities have the role.
 func (m *making) inRole(key string) (string, error) {
 	list, err := namesakes(m.tx, m.d.Realm, key, byRole, byCall)
 	if err != nil || len(list) < 2 {
@@ -74,7 +74,7 @@ func (m *making) inRole(key string) (string, error) {
 	return "", nil
 }
 
-// toOwner relates whoever fills a role to the owner.
+// toOwner relates the entity with a role to the user.
 func (m *making) toOwner(id, role string) error {
 	owner, err := m.owner()
 	if err != nil {
@@ -97,7 +97,7 @@ func kindOfRole(role string) string {
 	return knowledge.Person
 }
 
-// titled gives a folded name its capitals back.
+// titled capitalizes the words of a folded name.
 func titled(s string) string {
 	f := strings.Fields(s)
 	for i, w := range f {
@@ -108,14 +108,14 @@ func titled(s string) string {
 	return strings.Join(f, " ")
 }
 
-// objects are the relations whose other end is an entity, and what it is.
+// objects maps relations to another entity to the kind of that entity.
 var objects = map[string]string{
 	"lives_in": knowledge.Place, "works_at": knowledge.Company, "studies_at": knowledge.Company, "married_to": knowledge.Person, "engaged_to": knowledge.Person,
 	"dating": knowledge.Person, "works_with": knowledge.Person, "reports_to": knowledge.Person, "drives": knowledge.Thing, "owns": knowledge.Thing,
 	"member_of": knowledge.Company, "bank": knowledge.Company, "employer": knowledge.Company, "hometown": knowledge.Place,
 }
 
-// statement makes entities and a relation of what was said.
+// statement creates the entities and the relation of a statement.
 func (m *making) statement(s say.Statement, over bool) error {
 	if s.Attr == say.Called {
 		return m.called(s, over)
@@ -136,7 +136,7 @@ func (m *making) statement(s say.Statement, over bool) error {
 		return err
 	}
 	switch kind, ok := objects[s.Attr]; {
-	case over && !ok: // somebody else may have the address now
+	case over && !ok: // another entity may have the address now
 	case s.Attr == "email" || strings.Contains(s.Value, "@") && !strings.Contains(s.Value, " ") && s.One:
 		return m.alias(from, strings.ToLower(s.Value), s.Value, byMail)
 	case s.Attr == "phone" || s.Attr == "number" && strings.Contains(s.Subject.Key+" "+s.Text, "phone"):
@@ -149,7 +149,7 @@ func (m *making) statement(s say.Statement, over bool) error {
 	return nil
 }
 
-// called joins a name to whoever has a role.
+// called gives a name to the entity with a role.
 func (m *making) called(s say.Statement, over bool) error {
 	if s.Subject.Owner {
 		id, err := m.owner()
@@ -171,7 +171,7 @@ func (m *making) called(s say.Statement, over bool) error {
 		return err
 	}
 	key := "my " + x.Role
-	if err := m.alias(id, key, key, byCall); err != nil { // she may have had no name until now, see regroupTx
+	if err := m.alias(id, key, key, byCall); err != nil { // the entity may have had no name until now, see regroupTx
 		return err
 	}
 	return m.toOwner(id, x.Role)
@@ -203,7 +203,7 @@ func (m *making) object(from string, s say.Statement, kind string, over bool) er
 	return m.relate(from, attr, to, s, over)
 }
 
-// relate keeps a relation that the row says.
+// relate stores a relation that the row states.
 func (m *making) relate(from, name, to string, s say.Statement, over bool) error {
 	until := s.Until
 	if m.d.Kind == knowledge.KindRetired {

@@ -2,12 +2,12 @@ package graph
 
 import "hob/knowledge/store"
 
-// Migrations of the package's tables. They refer to those of package knowledge.
+// Migrations returns the tables of this package. They reference those of package knowledge.
 func Migrations() store.Set {
 	return store.Set{Owner: "graph", Steps: []string{schema1, schema2, schema3, schema4}}
 }
 
-// schema1: what was made from a row of docs goes with it, whoever removes it.
+// schema1: triggers delete the data derived from a row of docs together with the row.
 const schema1 = `
 CREATE TABLE entities (
 	id TEXT PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL, realm TEXT NOT NULL, provenance TEXT NOT NULL, source TEXT NOT NULL DEFAULT '',
@@ -44,10 +44,9 @@ CREATE TRIGGER entities_gone AFTER DELETE ON entities BEGIN
 	UPDATE entities SET merged_into = '' WHERE merged_into = old.id;
 END;`
 
-// schema2: a name is looked for in earlier rows until that is done (fresh). A
-// name goes with the last row that gives it, and an entity with its last name.
-// What was linked because of a fact goes with the fact. merged_into derives from
-// the aliases, and is made anew when these changed (regroup).
+// schema2: new names are searched in earlier rows (fresh). A name is deleted with the last row that
+// gives it, and an entity with its last name. Links of a fact are deleted with the fact.
+// merged_into is derived from the aliases and recomputed after they change (regroup).
 const schema2 = `
 ALTER TABLE entity_aliases ADD COLUMN fresh INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX entity_aliases_fresh ON entity_aliases (text) WHERE fresh = 1;
@@ -60,8 +59,7 @@ DROP TRIGGER docs_graph_gone;
 DROP TRIGGER entities_gone;
 ` + entitiesGone
 
-// schema3: a name that was given by hand (doc is 0) has a source, which is a
-// reason for its entity to be there.
+// schema3: a manual name (doc is 0) has a source, which keeps its entity.
 const schema3 = `
 DROP TRIGGER docs_graph_gone;
 DROP TRIGGER entities_gone;
@@ -84,11 +82,10 @@ CREATE TRIGGER mentions_gone AFTER DELETE ON mentions BEGIN
 		AND NOT EXISTS (SELECT 1 FROM entity_aliases WHERE entity = old.entity AND doc = 0);
 END;`
 
-// schema4: from the beginning the changes of docs are kept that the graph has yet to
-// see, whoever else follows them.
+// schema4: registers the graph as a consumer, so that the changes it has not processed are kept.
 const schema4 = `INSERT INTO derived (name, seq) SELECT '` + Name + `', seq FROM graph_state WHERE true ON CONFLICT (name) DO NOTHING;`
 
-// What follows when rows go. Triggers do it, so that nobody can leave it out.
+// Triggers that run when rows are deleted, so that no writer can omit these steps.
 const (
 	aliasesMade = `
 CREATE TRIGGER aliases_made AFTER INSERT ON entity_aliases WHEN new.kind IN ('mail', 'phone', 'role', 'called') BEGIN

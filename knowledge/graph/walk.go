@@ -13,18 +13,18 @@ import (
 	say "hob/platform/statement"
 )
 
-// Bounds of a walk. A hub costs no more than these, however many know it.
+// Limits of a walk. They also bound the cost of highly connected entities.
 const (
-	maxWords  = 64 // of a text in which names are looked for
-	maxName   = 4  // words of a name
+	maxWords  = 64 // words of a text to search for names
+	maxName   = 4  // words in a name
 	maxNamed  = 12
-	maxFan    = 48 // relations of one entity that are followed
+	maxFan    = 48 // relations to follow per entity
 	maxAround = 20 // rows
 	hopWeight = 0.5
 )
 
-// Named implements knowledge.Graph. The owner is not among them: everything is
-// the owner's.
+// Named implements knowledge.Graph. It never returns the user's own entity, because everything is
+// related to it.
 func (g *Graph) Named(q store.Querier, realms []string, text string) ([]knowledge.Entity, error) {
 	keys := grams(text)
 	if len(keys) == 0 || len(realms) == 0 {
@@ -34,14 +34,14 @@ func (g *Graph) Named(q store.Querier, realms []string, text string) ([]knowledg
 	rows, err := q.Query(`SELECT DISTINCT CASE WHEN e.merged_into <> '' THEN e.merged_into ELSE e.id END, a.key, a.kind FROM entity_aliases a JOIN entities e ON e.id = a.entity
 		WHERE a.key IN (`+placeholders(len(keys))+`) AND e.realm IN (`+placeholders(len(realms))+`) AND e.id <> 'owner' LIMIT 200`, args...)
 	if err != nil {
-		return nil, fmt.Errorf("graph: names: %w", err)
+		return nil, fmt.Errorf("graph: read names: %w", err)
 	}
 	defer rows.Close()
 	byKey := map[string][]string{}
 	for rows.Next() {
 		var id, key, kind string
 		if err := rows.Scan(&id, &key, &kind); err != nil {
-			return nil, fmt.Errorf("graph: names: %w", err)
+			return nil, fmt.Errorf("graph: read names: %w", err)
 		}
 		if kind == byRole && !strings.HasPrefix(key, "my ") {
 			continue
@@ -51,7 +51,7 @@ func (g *Graph) Named(q store.Querier, realms []string, text string) ([]knowledg
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("graph: names: %w", err)
+		return nil, fmt.Errorf("graph: read names: %w", err)
 	}
 	var ids []string
 	slices.SortStableFunc(keys, func(a, b string) int { return len(b) - len(a) })
@@ -70,8 +70,8 @@ func (g *Graph) Named(q store.Querier, realms []string, text string) ([]knowledg
 	return g.entities(q, ids)
 }
 
-// grams are the runs of words of a text that may be a name; "my sister" stands
-// as it is, other words without what comes before.
+// grams returns the parts of a text that may be names: word sequences, roles such as "my sister", and
+// mail addresses.
 func grams(text string) []string {
 	if len(text) > 4000 {
 		text = strings.ToValidUTF8(text[:4000], "")
@@ -87,7 +87,7 @@ func grams(text string) []string {
 			out = append(out, strings.Join(w[i:i+n], " "))
 		}
 	}
-	for f := range strings.FieldsSeq(text) { // addresses stand in one piece
+	for f := range strings.FieldsSeq(text) { // addresses are not split
 		if f = strings.ToLower(strings.Trim(f, ".,;:()<>\"'")); strings.Contains(f, "@") {
 			out = append(out, f)
 		}
@@ -96,8 +96,7 @@ func grams(text string) []string {
 	return slices.Compact(out)
 }
 
-// members are the ids that stand for the same: an entity and those merged into
-// it.
+// members returns the ids of an entity and of those merged into it.
 func members(q store.Querier, ids []string) ([]string, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -105,22 +104,22 @@ func members(q store.Querier, ids []string) ([]string, error) {
 	p := placeholders(len(ids))
 	rows, err := q.Query(`SELECT id FROM entities WHERE id IN (`+p+`) UNION SELECT id FROM entities WHERE merged_into IN (`+p+`)`, append(anys(ids), anys(ids)...)...)
 	if err != nil {
-		return nil, fmt.Errorf("graph: members: %w", err)
+		return nil, fmt.Errorf("graph: read merged entities: %w", err)
 	}
 	defer rows.Close()
 	var out []string
 	for rows.Next() {
 		var id string
 		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("graph: members: %w", err)
+			return nil, fmt.Errorf("graph: read merged entities: %w", err)
 		}
 		out = append(out, id)
 	}
 	return out, rows.Err()
 }
 
-// Around implements knowledge.Graph. A way through the owner, who is next to
-// everything, is none.
+// Around implements knowledge.Graph. It never walks through the user's own entity, because that is
+// next to everything.
 func (g *Graph) Around(q store.Querier, realms, entities []string, hops, limit int) ([]knowledge.Near, error) {
 	if limit <= 0 || limit > maxAround {
 		limit = maxAround
@@ -165,20 +164,20 @@ func (g *Graph) rowsOf(q store.Querier, realms []string, id string, limit int, f
 	rows, err := q.Query(`SELECT m.doc FROM mentions m JOIN docs d ON d.n = m.doc WHERE m.entity = ? AND d.kind <> 'retired' AND d.realm IN (`+placeholders(len(realms))+`)
 		ORDER BY m.doc DESC LIMIT ?`, append(append([]any{id}, anys(realms)...), limit)...)
 	if err != nil {
-		return fmt.Errorf("graph: mentions: %w", err)
+		return fmt.Errorf("graph: read mentions: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var n int64
 		if err := rows.Scan(&n); err != nil {
-			return fmt.Errorf("graph: mentions: %w", err)
+			return fmt.Errorf("graph: read mentions: %w", err)
 		}
 		f(n)
 	}
 	return rows.Err()
 }
 
-// next are the entities one relation away, that were not seen yet.
+// next returns the entities one relation away that were not visited yet.
 func (g *Graph) next(q store.Querier, realms, ids []string, seen map[string]bool) ([]string, error) {
 	var out []string
 	for _, id := range ids {
@@ -186,7 +185,7 @@ func (g *Graph) next(q store.Querier, realms, ids []string, seen map[string]bool
 				SELECT to_id AS id, realm FROM relations WHERE from_id = ? AND over = 0 UNION SELECT from_id, realm FROM relations WHERE to_id = ? AND over = 0) r
 			JOIN entities e ON e.id = r.id WHERE r.realm IN (`+placeholders(len(realms))+`) LIMIT ?`, append(append([]any{id, id}, anys(realms)...), maxFan)...)
 		if err != nil {
-			return nil, fmt.Errorf("graph: relations: %w", err)
+			return nil, fmt.Errorf("graph: read relations: %w", err)
 		}
 		err = func() error {
 			defer rows.Close()
@@ -203,7 +202,7 @@ func (g *Graph) next(q store.Querier, realms, ids []string, seen map[string]bool
 			return rows.Err()
 		}()
 		if err != nil {
-			return nil, fmt.Errorf("graph: relations: %w", err)
+			return nil, fmt.Errorf("graph: read relations: %w", err)
 		}
 	}
 	return out[:min(len(out), 2*maxFan)], nil

@@ -17,7 +17,7 @@ import (
 	"hob/knowledge/store"
 )
 
-// vocabulary is how many different words the made-up rows have.
+// vocabulary is the number of distinct words in the generated rows.
 const vocabulary = 60_000
 
 func word(n uint64) string {
@@ -30,8 +30,8 @@ func word(n uint64) string {
 	return b.String()
 }
 
-// zipf makes rows of 20 to 59 words, of which the commonest stands in almost
-// every row and most in few, as in real texts.
+// zipf creates rows of 20 to 59 words. As in real texts, the most frequent word occurs in almost
+// every row and most words in few.
 func zipf(w *world, b testing.TB, n int) *rand.Zipf {
 	r := rand.New(rand.NewPCG(1, 2))
 	z := rand.NewZipf(r, 1.1, 2, vocabulary)
@@ -70,8 +70,8 @@ func anonymous() int {
 	return 0
 }
 
-// BenchmarkWords measures searches of three kinds of queries: rare words, common
-// words alone, and eight words as they come. HOB_BENCH_ROWS says of how many rows.
+// BenchmarkWords measures three kinds of queries: rare words, only common words, and eight random
+// words. HOB_BENCH_ROWS sets the number of rows.
 func BenchmarkWords(b *testing.B) {
 	n := 10_000
 	if s := os.Getenv("HOB_BENCH_ROWS"); s != "" {

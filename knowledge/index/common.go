@@ -9,14 +9,12 @@ import (
 	api "github.com/blevesearch/bleve_index_api"
 )
 
-// windows is in how many places of the index a share of the rows with a common
-// word is taken.
+// windows is the number of sections of the index from which rows with a common word are sampled.
 const windows = 32
 
-// common finds candidates when every word is common: the rows that have the two
-// rarest of them, or three when those are many still, and so on; of a single
-// word, or when no row has two, a share from all over the index. The bitmaps of
-// the postings are joined, so that this costs little.
+// common finds candidates if all words are common: the rows that contain the two rarest words, or
+// three if two still match too many, and so on. For a single word, or if no row contains two, it
+// samples the index. It intersects posting bitmaps, which is cheap.
 func (s *search) common(order []int) error {
 	total := 0
 	for _, f := range s.fields {
@@ -40,7 +38,7 @@ func (s *search) common(order []int) error {
 		for _, p := range places {
 			f.found = append(f.found, candidate{place: uint32(p)})
 		}
-		if err := s.measure(f, words[0]); err != nil { // how long the rows are, above all
+		if err := s.measure(f, words[0]); err != nil { // mainly for the lengths of the rows
 			return err
 		}
 		for _, i := range words {
@@ -52,8 +50,8 @@ func (s *search) common(order []int) error {
 	return nil
 }
 
-// joined are the places of the rows that have as many of the words, rarest
-// first, as it takes to have not more than can be weighed.
+// joined returns the places of the rows that contain the rarest words: as many words as needed to
+// return at most most rows.
 func (s *search) joined(f *fieldSearch, words []int, most int) ([]int64, error) {
 	var last []int64
 	for n := 1; n <= min(len(words), 6); n++ {
@@ -76,8 +74,8 @@ func (s *search) joined(f *fieldSearch, words []int, most int) ([]int64, error) 
 	return last, nil
 }
 
-// take reads up to as many places as are wanted; more says that there were more, and then
-// they are from all over the index.
+// take reads at most most places. more reports that there are others; the places are then a sample
+// of the whole index.
 func (s *search) take(t api.TermFieldReader, most int) (out []int64, more bool, err error) {
 	var tfd api.TermFieldDoc
 	for len(out) <= most {
@@ -115,7 +113,7 @@ func (s *search) take(t api.TermFieldReader, most int) (out []int64, more bool, 
 	return out, true, nil
 }
 
-// size is how many places the snapshot has, those of removed rows included.
+// size returns the number of places in the snapshot, including removed rows.
 func (s *search) size() int64 {
 	snap, ok := s.r.(*scorch.IndexSnapshot)
 	if !ok {
@@ -128,7 +126,7 @@ func (s *search) size() int64 {
 	return n
 }
 
-// and opens the rows that have all of some words. done closes it.
+// and opens the rows that contain all of the words. The caller closes them with done.
 func (s *search) and(f *fieldSearch, words []int) (t api.TermFieldReader, done func(error) error, err error) {
 	var opened []api.TermFieldReader
 	done = func(err error) error {
@@ -154,7 +152,7 @@ func (s *search) and(f *fieldSearch, words []int) (t api.TermFieldReader, done f
 	return t, done, nil
 }
 
-// or opens the rows that have a word by any of its terms.
+// or opens the rows that contain a word in any of its terms.
 func (s *search) or(f *fieldSearch, i int, opened *[]api.TermFieldReader) (api.TermFieldReader, error) {
 	var each []api.TermFieldReader
 	for _, v := range s.words[i].Variants {
@@ -173,7 +171,7 @@ func (s *search) or(f *fieldSearch, i int, opened *[]api.TermFieldReader) (api.T
 	return optimized(each, "disjunction:unadorned")
 }
 
-// optimized joins readers through the bitmaps of their postings.
+// optimized combines readers through the bitmaps of their postings.
 func optimized(each []api.TermFieldReader, kind string) (api.TermFieldReader, error) {
 	if len(each) == 1 {
 		return each[0], nil

@@ -12,8 +12,8 @@ import (
 	"hob/knowledge/index"
 )
 
-// A search that meets a bad segment takes the index out of use at any instant:
-// nobody who changes it meanwhile waits for ever.
+// A search that finds a damaged segment retires the index at any instant. No writer may block
+// forever.
 func TestTakenOutOfUse(t *testing.T) {
 	w := open(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -45,7 +45,7 @@ func TestTakenOutOfUse(t *testing.T) {
 	}
 }
 
-// A batch that scorch has when it is closed is given up.
+// A batch in progress when scorch is closed fails.
 func TestBatchOfAClosedIndex(t *testing.T) {
 	w := open(t)
 	w.put(t, knowledge.Doc{Ref: "a", Text: "milk"})
@@ -61,8 +61,8 @@ func TestBatchOfAClosedIndex(t *testing.T) {
 	}
 }
 
-// What was set aside, and what a rebuild left that did not end, holds what was
-// removed since: forgetting and making anew leave nothing of it.
+// A damaged index that was moved aside, and the remains of an interrupted rebuild, contain deleted
+// data: erasing and rebuilding must remove them.
 func TestNothingIsLeftAside(t *testing.T) {
 	for name, f := range map[string]func(*world) func(context.Context) error{
 		"compact": func(w *world) func(context.Context) error { return w.ix.Compact },
@@ -76,7 +76,7 @@ func TestNothingIsLeftAside(t *testing.T) {
 				w.put(t, knowledge.Doc{Ref: "secret", Text: "zzyzxqwerty"}, knowledge.Doc{Ref: "a", Text: "milk"})
 				fatal(t, w.ix.CatchUp(t.Context()))
 				fatal(t, w.ix.Close())
-				fatal(t, os.CopyFS(filepath.Join(w.dir, "77"), os.DirFS(filepath.Join(w.dir, "1")))) // it ended while the index was made anew
+				fatal(t, os.CopyFS(filepath.Join(w.dir, "77"), os.DirFS(filepath.Join(w.dir, "1")))) // an interrupted rebuild
 				if !sound {
 					spoil(t, w, "root.bolt", []byte("no index at all"))
 				}

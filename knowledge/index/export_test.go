@@ -10,7 +10,7 @@ import (
 	"hob/platform/terms"
 )
 
-// Dump lists everything the index holds: field, term, row, how often, length.
+// Dump lists the content of the index: field, term, row, frequency and length.
 func (x *Index) Dump() (map[string]bool, error) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -58,7 +58,7 @@ func (x *Index) Dump() (map[string]bool, error) {
 	return out, nil
 }
 
-// Damage takes the index out of use, as a search does that meets a bad segment.
+// Damage retires the index like a search that finds a damaged segment.
 func (x *Index) Damage() {
 	x.mu.RLock()
 	g := x.cur
@@ -68,7 +68,7 @@ func (x *Index) Damage() {
 	}
 }
 
-// WriteClosed writes to an index that was taken out of use.
+// WriteClosed writes to a retired index.
 func (x *Index) WriteClosed(ctx context.Context) error {
 	g := x.cur
 	x.Damage()

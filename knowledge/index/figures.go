@@ -9,10 +9,10 @@ import (
 	api "github.com/blevesearch/bleve_index_api"
 )
 
-// reader is what a search needs of a snapshot of the index.
+// reader is the part of an index snapshot that a search needs.
 type reader = api.IndexReader
 
-// figures are what is known of a snapshot as a whole.
+// figures holds statistics of a snapshot.
 type figures struct {
 	seq       int64
 	fields    map[string]fieldFigures
@@ -21,7 +21,7 @@ type figures struct {
 
 type fieldFigures struct {
 	rows   int
-	length float64 // of all of them, in words
+	length float64 // total length in words
 }
 
 type language struct {
@@ -29,7 +29,7 @@ type language struct {
 	rows int
 }
 
-// figures reads what is known of a snapshot, once for each; mu is held for
+// figures returns the statistics of a snapshot, computed once per snapshot. The caller holds mu for
 // reading.
 func (x *Index) figures(r reader, seq int64) (*figures, error) {
 	x.figMu.Lock()
@@ -40,7 +40,7 @@ func (x *Index) figures(r reader, seq int64) (*figures, error) {
 	f := &figures{seq: seq, fields: map[string]fieldFigures{}}
 	names, err := r.Fields()
 	if err != nil {
-		return nil, fmt.Errorf("index: fields: %w", err)
+		return nil, fmt.Errorf("index: read fields: %w", err)
 	}
 	for _, name := range names {
 		if name == idField || name == languages {
@@ -61,7 +61,7 @@ func readFigures(r reader, field string) (fieldFigures, error) {
 	return figuresOf(func(term string) (int, error) { return countOf(r, field, term) })
 }
 
-// figuresOf sums up rows of a field, of which it is known how many have a term.
+// figuresOf computes the statistics of a field from the number of rows per term.
 func figuresOf(count func(term string) (int, error)) (fieldFigures, error) {
 	n, err := count(all)
 	f := fieldFigures{rows: n}
@@ -73,7 +73,7 @@ func figuresOf(count func(term string) (int, error)) (fieldFigures, error) {
 	return f, err
 }
 
-// countOf says how many rows have a term.
+// countOf returns the number of rows with a term.
 func countOf(r reader, field, term string) (int, error) {
 	t, err := r.TermFieldReader(context.Background(), []byte(term), field, false, false, false)
 	if err != nil {
@@ -86,19 +86,19 @@ func countOf(r reader, field, term string) (int, error) {
 func readLanguages(r reader) ([]language, error) {
 	d, err := r.FieldDict(languages)
 	if err != nil {
-		return nil, fmt.Errorf("index: languages: %w", err)
+		return nil, fmt.Errorf("index: read languages: %w", err)
 	}
 	defer func() { _ = d.Close() }()
 	var out []language
 	for {
 		e, err := d.Next()
 		if err != nil {
-			return nil, fmt.Errorf("index: languages: %w", err)
+			return nil, fmt.Errorf("index: read languages: %w", err)
 		}
 		if e == nil {
 			break
 		}
-		n, err := countOf(r, languages, e.Term) // of the rows that are there still
+		n, err := countOf(r, languages, e.Term) // excluding removed rows
 		if err != nil {
 			return nil, err
 		}
@@ -110,11 +110,11 @@ func readLanguages(r reader) ([]language, error) {
 	return out, nil
 }
 
-// most is how many languages a word is looked for in.
+// most is the maximum number of languages to stem a word in.
 const most = 6
 
-// languages are those of the rows, the commonest first: a query is too short to
-// tell its own.
+// languages returns the languages of the rows, most frequent first. A query is too short to detect
+// its language.
 func (s *search) languages() []string {
 	rows := map[string]int{}
 	for _, l := range s.fig.languages {

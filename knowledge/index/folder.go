@@ -12,12 +12,12 @@ import (
 	"hob/platform/system"
 )
 
-// The folder holds generations in folders named by numbers and the file
-// "current", which names the one in use. It is renamed into place, so that at
-// any instant the one it names is whole.
+// The index folder contains generations in numbered folders, and the file "current" with the name
+// of the active one. The file is replaced by a rename, so that it always names a complete
+// generation.
 const currentFile = "current"
 
-// currentName is the generation in use, "" when there is none.
+// currentName returns the active generation, or "".
 func currentName(dir string) (string, error) {
 	if dir == "" {
 		return "", nil
@@ -30,7 +30,7 @@ func currentName(dir string) (string, error) {
 		return "", fmt.Errorf("index: %w; check the permissions of the folder", err)
 	}
 	name := strings.TrimSpace(string(b))
-	if _, err := strconv.Atoi(name); err != nil { // never a path that somebody else wrote
+	if _, err := strconv.Atoi(name); err != nil { // reject a path that another program wrote
 		return "", forgetCurrent(dir)
 	}
 	return name, nil
@@ -44,7 +44,7 @@ func forgetCurrent(dir string) error {
 	return err
 }
 
-// setCurrent makes a generation the one in use, for good.
+// setCurrent durably makes a generation the active one.
 func setCurrent(dir, name string) error {
 	tmp := filepath.Join(dir, currentFile+".new")
 	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
@@ -62,7 +62,7 @@ func setCurrent(dir, name string) error {
 	return nil
 }
 
-// syncFolder makes a rename last; systems that cannot do it need not.
+// syncFolder makes a rename durable. It ignores errors, because not all systems support it.
 func syncFolder(dir string) {
 	if f, err := os.Open(dir); err == nil {
 		_ = f.Sync()
@@ -70,7 +70,7 @@ func syncFolder(dir string) {
 	}
 }
 
-// sweep removes the generations that are not in use: leftovers of a crash.
+// sweep removes inactive generations that a crash left behind.
 func sweep(dir, keep string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -85,7 +85,7 @@ func sweep(dir, keep string) error {
 	return errors.Join(errs...)
 }
 
-// nextName is a free name for a generation.
+// nextName returns an unused name for a generation.
 func nextName(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

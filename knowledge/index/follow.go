@@ -13,25 +13,25 @@ import (
 	"hob/knowledge/store"
 )
 
-// batch is how many rows are written at once, as long as their texts are not
-// long: fewer after muchText bytes.
+// batch is the number of rows per write. It shrinks for batches with more than muchText bytes of
+// text.
 const (
 	batch    = 500
 	muchText = 16 << 20
 )
 
-// much is after how many rows in one go the memory that took is given back.
+// much is the number of rows in one run after which the memory is returned to the system.
 const much = 5_000
 
-// Run follows the changes until ctx ends. A failure is logged and tried again,
-// less and less often: searches read the rows themselves meanwhile.
+// Run follows the changes of docs until ctx ends. It logs failures and retries with increasing
+// delay. Meanwhile, searches read unindexed rows directly.
 func (x *Index) Run(ctx context.Context) error {
 	x.running.Store(true)
 	defer x.running.Store(false)
 	wait := x.opt.Delay
 	for first := true; ; first = false {
 		var err error
-		if !first || x.lags(ctx) { // else it is opened when it is needed
+		if !first || x.lags(ctx) { // otherwise the first search opens it
 			err = x.CatchUp(ctx)
 		}
 		switch {
@@ -39,7 +39,7 @@ func (x *Index) Run(ctx context.Context) error {
 			return nil
 		case err != nil:
 			wait = min(max(2*wait, retry), time.Minute)
-			x.opt.Log.Warn("the index is behind, trying again", "err", err, "in", wait)
+			x.opt.Log.Warn("index update failed; retrying", "err", err, "in", wait)
 			x.Changed()
 		default:
 			wait = x.opt.Delay
@@ -49,21 +49,21 @@ func (x *Index) Run(ctx context.Context) error {
 			return nil
 		case <-x.wake:
 		}
-		t := time.NewTimer(wait) // gathers what comes
+		t := time.NewTimer(wait) // collects further changes
 		select {
 		case <-ctx.Done():
 			t.Stop()
 			return nil
 		case <-t.C:
 		}
-		select { // what woke it meanwhile is in this round
+		select { // a signal received by now is covered by this round
 		case <-x.wake:
 		default:
 		}
 	}
 }
 
-// lags says whether there is something to follow, without opening the index.
+// lags reports whether there are pending changes, without opening the index.
 func (x *Index) lags(ctx context.Context) bool {
 	q := x.st.Reader(ctx)
 	last, err := x.base.LastChange(q)
@@ -74,8 +74,8 @@ func (x *Index) lags(ctx context.Context) bool {
 	return err != nil || done < last
 }
 
-// CatchUp returns when the index holds every change there was when it was
-// called. An index that is not there, or does not fit, is made anew.
+// CatchUp indexes every change that exists when it is called. It rebuilds a missing or mismatching
+// index.
 func (x *Index) CatchUp(ctx context.Context) error {
 	x.work.Lock()
 	defer x.work.Unlock()
@@ -110,7 +110,7 @@ func (x *Index) catchUp(ctx context.Context) error {
 		if err != nil {
 			return x.broke(ctx, g, err)
 		}
-		if k == 0 { // no change has this number
+		if k == 0 { // the change with this number does not exist
 			break
 		}
 		n += k
@@ -126,9 +126,8 @@ func (x *Index) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// lost says that the store has dropped changes that an index has yet to see. An
-// index that a search made before anything followed is not known to the store: from
-// here on it is. work is held.
+// lost reports whether the store dropped changes that the index needs. It registers an index that a
+// search created before any consumer was registered. The caller holds work.
 func (x *Index) lost(ctx context.Context, g *generation) (bool, error) {
 	if x.quiet { // a search does not wait for another index
 		return false, nil
@@ -141,9 +140,8 @@ func (x *Index) lost(ctx context.Context, g *generation) (bool, error) {
 	return x.base.Dropped(x.st.Reader(ctx), g.seq)
 }
 
-// broke closes an index that could not be written, so that it is opened anew,
-// as it was at the last batch that is whole. One that was taken out of use is
-// made anew. work is held.
+// broke closes an index after a failed write. It is opened again with its last complete batch, or
+// rebuilt if it was retired. The caller holds work.
 func (x *Index) broke(ctx context.Context, g *generation, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -163,7 +161,7 @@ func (x *Index) broke(ctx context.Context, g *generation, err error) error {
 	return err
 }
 
-// step writes one batch of changes and says how many there were.
+// step indexes one batch of changes and returns its size.
 func (x *Index) step(ctx context.Context, g *generation) (int, error) {
 	list, err := x.base.Changes(x.st.Reader(ctx), g.seq, x.size())
 	if err != nil || len(list) == 0 {
@@ -184,7 +182,7 @@ func (x *Index) step(ctx context.Context, g *generation) (int, error) {
 	return len(list), nil
 }
 
-// moved notes that an index holds every change up to seq.
+// moved records that the index contains every change up to seq.
 func (x *Index) moved(g *generation, seq int64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -192,7 +190,7 @@ func (x *Index) moved(g *generation, seq int64) {
 	x.overlay.drop(seq)
 }
 
-// size is how many rows to read next. work is held.
+// size returns the number of rows to read next. The caller holds work.
 func (x *Index) size() int {
 	if x.rows == 0 {
 		x.rows = batch
@@ -226,8 +224,8 @@ func (x *Index) weights() knowledge.Weights {
 	return knowledge.Weights{Title: x.opt.Title, Speaker: x.opt.Speaker}
 }
 
-// tell lets the store drop the changes that the index holds for good, and has it
-// keep those after them. work is held.
+// tell lets the store drop the changes that the index has durably stored, and keep later ones. The
+// caller holds work.
 func (x *Index) tell(ctx context.Context, seq int64) error {
 	if x.quiet {
 		return nil
@@ -237,7 +235,7 @@ func (x *Index) tell(ctx context.Context, seq int64) error {
 	return err
 }
 
-// mkdir makes the folder of the index.
+// mkdir creates the folder of the index.
 func (x *Index) mkdir() error {
 	if x.dir == "" {
 		return nil

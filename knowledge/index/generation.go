@@ -12,34 +12,34 @@ import (
 	bbolterrors "go.etcd.io/bbolt/errors"
 )
 
-// Keys that the index keeps beside its rows, written with each batch.
+// Internal keys, written with each batch.
 const (
-	keySeq    = "seq"    // the last change it holds
+	keySeq    = "seq"    // last indexed change
 	keyMark   = "mark"   // its mark
-	keyFormat = "format" // how the rows were analysed; only of a whole index
-	keyNobody = "nobody" // there is a row of no words, see merge
+	keyFormat = "format" // version of the analysis; set only if the index is complete
+	keyNobody = "nobody" // the placeholder row exists
 )
 
-// generation is one index on the disk: a rebuild makes the next beside it.
+// generation is one index on disk. A rebuild creates the next one next to it.
 type generation struct {
 	name   string
-	path   string // "" is in memory
+	path   string // "" means in memory
 	ix     *scorch.Scorch
 	queue  *api.AnalysisQueue
 	seq    int64 // guarded by Index.work
-	mark   int64 // as it was opened
+	mark   int64 // as read when it was opened
 	format string
 	nobody bool          // guarded by Index.work
-	gone   chan struct{} // closed when the index is
+	gone   chan struct{} // closed together with the index
 }
 
-// openGeneration opens or makes the index in a folder. ErrBusy: another process
-// has it.
+// openGeneration opens or creates the index in a folder. It returns ErrBusy if another process uses
+// it.
 func openGeneration(path, name string) (*generation, error) {
 	g := &generation{name: name, path: path, queue: api.NewAnalysisQueue(1), gone: make(chan struct{})}
 	ix, err := scorch.NewScorch(scorch.Name, map[string]any{
-		"path": path, "bolt_timeout": "200ms", // without it a second process waits for ever
-		// few segments: a query looks into each
+		"path": path, "bolt_timeout": "200ms", // otherwise a second process would wait forever
+		// few segments, because a query reads each of them
 		"scorchMergePlanOptions": map[string]any{
 			"maxSegmentsPerTier": 4, "maxSegmentSize": 50_000_000, "segmentsPerMergeTask": 4, "tierGrowth": 10.0, "floorSegmentSize": 2000, "reclaimDeletesWeight": 2.0,
 		},
@@ -61,7 +61,7 @@ func openGeneration(path, name string) (*generation, error) {
 	return g, nil
 }
 
-// guarded turns a panic into an error: a damaged file may cause one.
+// guarded converts a panic to an error, because reading a damaged file can panic.
 func guarded(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -96,7 +96,7 @@ func (g *generation) readKeys() error {
 	})
 }
 
-// internal reads a number that is kept beside the rows, 0 when it is not there.
+// internal reads an internal number, 0 if it is missing.
 func internal(r api.IndexReader, key string) (int64, error) {
 	v, err := r.GetInternal([]byte(key))
 	if err != nil || len(v) == 0 {
@@ -109,12 +109,11 @@ func internal(r api.IndexReader, key string) (int64, error) {
 	return n, nil
 }
 
-// errGone: a search that met damage took the index out of use meanwhile.
-var errGone = errors.New("index: it was taken out of use")
+// errGone reports that a search found damage and closed the index in the meantime.
+var errGone = errors.New("index: the generation was closed")
 
-// apply makes a batch durable, whoever stops meanwhile: scorch cannot be closed
-// under it. A failure leaves the index unusable until it is
-// opened anew.
+// apply writes a batch durably. It does not stop when a context ends, because scorch cannot be
+// closed during a write. After a failure the index must be opened again.
 func (g *generation) apply(b *api.Batch) error {
 	before := g.errors()
 	done := make(chan error, 1)
@@ -128,9 +127,9 @@ func (g *generation) apply(b *api.Batch) error {
 				return fmt.Errorf("index: write: %w", err)
 			}
 			return nil
-		case <-g.gone: // scorch leaves a batch that it was given waiting for ever
+		case <-g.gone: // scorch would never finish the batch
 			return errGone
-		case <-t.C: // scorch's own goroutines end when they panic, and a batch would wait for ever
+		case <-t.C: // if scorch's own goroutine panics, the batch would wait forever
 			if g.errors() > before {
 				return fmt.Errorf("index: write: %w", ErrDamaged)
 			}

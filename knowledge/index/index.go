@@ -1,13 +1,10 @@
-// Package index finds rows of docs by words: a bleve index (scorch) that
-// derives from them, follows their changes in the background, can be made anew
-// while it serves, and forgets what is removed. It is the knowledge.Index of a
-// Base.
+// Package index is a full-text index of rows of docs. It uses bleve's scorch, follows the changes
+// of docs in the background, can be rebuilt while it serves searches, and removes erased data from
+// disk. It implements knowledge.Index.
 //
-// It uses scorch without bleve's queries: the rows come analysed (package
-// terms), nothing is stored but their numbers, and the ranking is BM25 over the
-// postings, in which a common word costs no more than a rare one. It decides
-// nothing about who may see what: that is the caller's, who names the kinds and
-// realms.
+// It does not use bleve's queries. Rows are analyzed by package terms, only their numbers are
+// stored, and the ranking is BM25 over the postings, where a common word costs no more than a rare
+// one. The package makes no access decisions: the caller passes the kinds and realms.
 package index
 
 import (
@@ -26,29 +23,29 @@ import (
 	"hob/platform/terms"
 )
 
-// Name is how the store knows this index among what derives from docs.
+// Name identifies the index as a consumer of changes.
 const Name = "index"
 
-// Errors a caller can act on.
+// Errors that callers handle.
 var (
-	// ErrBusy: another process has the index. Remedy: end it, or ask the daemon.
-	ErrBusy = errors.New("the index is in use by another process of Hob; end that one or try again")
-	// ErrDamaged: a file of the index is not what was written. It is made anew.
+	// ErrBusy: another process uses the index. Remedy: stop that process, or use the daemon.
+	ErrBusy = errors.New("the index is in use by another Hob process; stop that process or try again")
+	// ErrDamaged: an index file is corrupt. The index will be rebuilt.
 	ErrDamaged = errors.New("the index is damaged")
-	// ErrClosed: the index was closed.
+	// ErrClosed: the index is closed.
 	ErrClosed = errors.New("the index is closed")
 )
 
-// Options of New; the zero value is useful.
+// Options configures New. The zero value is useful.
 type Options struct {
-	// Title (default 2) and Speaker (default 1) are how much a word of the title
-	// and of the speaker's name counts beside one of the text.
+	// Title (default 2) and Speaker (default 1) are the weights of a word in the title and in the
+	// speaker's name, relative to a word of the text.
 	Title, Speaker int
-	// Postings (default 12,000) bounds how many rows one query looks at because
-	// they have its rare words; common words only weigh what was found so.
+	// Postings (default 12,000) limits how many rows a query reads for its rare words. Common words
+	// only add to the scores of these rows.
 	Postings int
-	// Delay (default 500 ms) is how long changes are gathered before they are
-	// written: searches see them at once all the same.
+	// Delay (default 500 ms) is how long changes are collected before they are indexed. Searches
+	// see them immediately.
 	Delay time.Duration
 	Log   *slog.Logger
 }
@@ -71,38 +68,37 @@ func (o *Options) fill() {
 	}
 }
 
-// Index is the index of one store. All methods may be called concurrently.
+// Index is the index of one store. Its methods may be called concurrently.
 type Index struct {
 	st   *store.Store
-	base *knowledge.Base // to follow with; it searches nothing
+	base *knowledge.Base // only to follow changes
 	dir  string
 	opt  Options
-	scan knowledge.Index // when there is no index to ask
+	scan knowledge.Index // fallback without an index
 
 	wake    chan struct{}
-	running atomic.Bool // Run follows
+	running atomic.Bool // set while Run follows the changes
 
-	// work is held by who changes the index: following, rebuilding, purging.
+	// work is held by operations that change the index: follow, rebuild and purge.
 	work  sync.Mutex // guards what follows
-	rows  int        // see size
+	rows  int        // number of rows per read; 0 for the default
 	quiet bool       // the store must not be written to
-	known bool       // the store was told how far the index is
+	known bool       // the store knows the position of the index
 
-	mu      sync.RWMutex // guards what follows; searches hold it for reading
+	mu      sync.RWMutex // guards the fields below; searches hold it for reading
 	cur     *generation
 	closed  bool
-	tried   time.Time // when opening failed last
-	trouble error     // why
+	tried   time.Time // time of the last failure to open
+	trouble error     // error of that failure
 
 	overlay overlay
 
-	figMu sync.Mutex // guards what follows
-	fig   *figures   // nil when not known
+	figMu sync.Mutex // guards the field below
+	fig   *figures   // nil if unknown
 	figOf *generation
 }
 
-// New returns the index kept in a folder, "" for one in memory. Nothing is
-// opened before it is needed.
+// New returns the index in a folder, or in memory if dir is "". It opens the index on first use.
 func New(st *store.Store, dir string, opt Options) (*Index, error) {
 	base, err := knowledge.New(st, knowledge.Options{})
 	if err != nil {
@@ -116,12 +112,12 @@ func New(st *store.Store, dir string, opt Options) (*Index, error) {
 	return x, nil
 }
 
-// format says how rows are analysed. An index of another format is made anew.
+// format returns the version of the analysis. An index with another version is rebuilt.
 func (x *Index) format() string {
 	return fmt.Sprintf("1 terms=%d title=%d speaker=%d", terms.Version, x.opt.Title, x.opt.Speaker)
 }
 
-// Changed says that rows were written; Run follows soon.
+// Changed signals that rows were written. Run indexes them soon.
 func (x *Index) Changed() {
 	select {
 	case x.wake <- struct{}{}:
@@ -139,7 +135,7 @@ func (x *Index) Close() error {
 	return x.drop()
 }
 
-// drop closes what is open; mu is held.
+// drop closes the open generation. The caller holds mu.
 func (x *Index) drop() error {
 	g := x.cur
 	x.cur = nil
@@ -149,11 +145,11 @@ func (x *Index) drop() error {
 	return g.close()
 }
 
-// retry is how long a failure to open holds before it is tried again.
+// retry is the delay after a failure to open the index.
 const retry = 5 * time.Second
 
-// open makes sure that the index is open, when there is a whole one; it is nil
-// when there is none yet. work is not needed: mu is.
+// open returns the open generation and opens it if necessary; nil if no complete index exists. The
+// caller holds mu; work is not required.
 func (x *Index) open() (*generation, error) {
 	x.mu.RLock()
 	g, closed, trouble, tried := x.cur, x.closed, x.trouble, x.tried
@@ -180,8 +176,8 @@ func (x *Index) open() (*generation, error) {
 	return g, nil
 }
 
-// load opens the current generation; nil when there is none that is whole and
-// fits the store. mu is held.
+// load opens the active generation; it returns nil if it is incomplete or does not match the store.
+// The caller holds mu.
 func (x *Index) load() (*generation, error) {
 	name, err := currentName(x.dir)
 	if err != nil || name == "" {
@@ -199,20 +195,19 @@ func (x *Index) load() (*generation, error) {
 	if err == nil && fits {
 		return g, nil
 	}
-	if err == nil && g.format == "" { // it was whole when it came into use
+	if err == nil && g.format == "" { // it was complete when it became active
 		return nil, x.setAside(path, errors.Join(ErrDamaged, g.close()))
 	}
 	if err == nil {
-		x.opt.Log.Info("the index does not fit the database and is made anew", "folder", path)
+		x.opt.Log.Info("index does not match the database; it is rebuilt", "folder", path)
 		err = errors.Join(g.close(), forgetCurrent(x.dir))
 		return nil, err
 	}
 	return nil, errors.Join(err, g.close())
 }
 
-// fits says whether an index goes on from where the store is. It does not where
-// the store has dropped changes that the index has not seen, nor where the last
-// one that it has seen is not the store's, as after a restored backup.
+// fits reports whether the store continues the position of the index. It does not if needed changes
+// were dropped, or if the last indexed change differs, as after restoring a backup.
 func (x *Index) fits(g *generation) (bool, error) {
 	if g.format != x.format() {
 		return false, nil
@@ -221,11 +216,10 @@ func (x *Index) fits(g *generation) (bool, error) {
 	return known && mark == g.mark, err
 }
 
-// asideFolder is where a damaged index is put.
+// asideFolder receives a damaged index.
 const asideFolder = "damaged"
 
-// setAside puts a damaged index where it is in nobody's way; mu is held. One is
-// kept.
+// setAside moves a damaged index to asideFolder and replaces an earlier one. The caller holds mu.
 func (x *Index) setAside(path string, why error) error {
 	aside := filepath.Join(x.dir, asideFolder)
 	err := system.RemoveAll(aside)
@@ -234,8 +228,8 @@ func (x *Index) setAside(path string, why error) error {
 	}
 	err = errors.Join(err, forgetCurrent(x.dir))
 	if err != nil {
-		return fmt.Errorf("%w; and it could not be set aside: %w", why, err)
+		return fmt.Errorf("%w; and it could not be moved aside: %w", why, err)
 	}
-	x.opt.Log.Error("the index was damaged; it has been set aside and is made anew", "folder", aside, "err", why)
+	x.opt.Log.Error("index was damaged; it was moved aside and is rebuilt", "folder", aside, "err", why)
 	return nil
 }

@@ -41,7 +41,7 @@ func open(t testing.TB) *world {
 	return w
 }
 
-// restore puts a copy in the place of the database.
+// restore replaces the database by a copy.
 func (w *world) restore(t testing.TB, copied string) {
 	t.Helper()
 	path := w.st.Path()
@@ -56,7 +56,7 @@ func (w *world) restore(t testing.TB, copied string) {
 	fatal(t, err)
 }
 
-// reopen opens the index as another start would.
+// reopen opens the index like a new process.
 func (w *world) reopen(t testing.TB, opt index.Options) {
 	t.Helper()
 	if w.ix != nil {
@@ -106,7 +106,7 @@ func (w *world) remove(t testing.TB, refs ...string) {
 	}))
 }
 
-// find searches notes of the main realm and returns their refs, the best first.
+// find searches notes of the main realm and returns their refs, best first.
 func (w *world) find(t testing.TB, text string) string {
 	t.Helper()
 	return w.refs(t, w.words(t, knowledge.WordQuery{Text: text, Kinds: []string{"note"}, Realms: []string{""}}))
@@ -156,7 +156,7 @@ func TestFresh(t *testing.T) {
 	check("followed")
 	w.remove(t, "a")
 	if got := w.find(t, "eggs"); got != "c" {
-		t.Errorf("removed and not followed yet: %q", got)
+		t.Errorf("removed, before the index follows: %q", got)
 	}
 	fatal(t, w.ix.CatchUp(t.Context()))
 	if got := w.find(t, "eggs"); got != "c" {
@@ -172,7 +172,7 @@ func TestFresh(t *testing.T) {
 		}
 		a, err := w.ix.Words(tx, knowledge.WordQuery{Text: "saffron", Kinds: []string{"note"}, Realms: []string{""}})
 		if len(a.Matches) != 1 || err != nil {
-			t.Errorf("within the transaction that wrote it: %+v, %v", a, err)
+			t.Errorf("in the same transaction: %+v, %v", a, err)
 		}
 		return fmt.Errorf("taken back")
 	})
@@ -180,12 +180,11 @@ func TestFresh(t *testing.T) {
 		t.Error("no error")
 	}
 	if got := w.find(t, "saffron"); got != "" {
-		t.Errorf("what was taken back is found: %q", got)
+		t.Errorf("rolled-back rows were found: %q", got)
 	}
 }
 
-// The index and a look through the rows answer alike, whether they are fresh,
-// indexed or both.
+// The index and a scan return the same results for fresh rows, indexed rows and both.
 func TestLikeScan(t *testing.T) {
 	w := open(t)
 	texts := []string{
@@ -217,7 +216,7 @@ func TestLikeScan(t *testing.T) {
 	}
 }
 
-// round makes scores comparable: norms are kept as 32-bit numbers.
+// round makes scores comparable, because norms are stored as 32-bit numbers.
 func round(a knowledge.WordAnswer) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d rows", a.Rows)

@@ -25,8 +25,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// childEnv makes the test's program the one that is killed: its folder and the
-// seed of what it does.
+// childEnv passes the folder and the random seed to the process that the test kills.
 const childEnv = "HOB_INDEX_CHILD"
 
 func TestMain(m *testing.M) {
@@ -35,13 +34,12 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, busy(context.Background(), dir, n))
 		os.Exit(1)
 	}
-	goleak.VerifyTestMain(m, // scorch never ends a batch that it has when it is closed
+	goleak.VerifyTestMain(m, // scorch never finishes a batch that is in progress when it is closed
 		goleak.IgnoreAnyFunction("github.com/blevesearch/bleve/v2/index/scorch.(*Scorch).Batch"),
 		goleak.IgnoreAnyFunction("github.com/blevesearch/bleve_index_api.(*AnalysisQueue).Queue"))
 }
 
-// busy writes, changes and removes rows for ever while the index follows, is
-// made anew and is written without what was removed.
+// busy changes rows forever, while the index follows, is rebuilt and is compacted.
 func busy(ctx context.Context, dir string, seed uint64) error {
 	st, err := store.Open(ctx, filepath.Join(dir, "hob.db"), knowledge.Migrations(), store.Options{})
 	if err != nil {
@@ -108,8 +106,7 @@ func scribble(ctx context.Context, st *store.Store, base *knowledge.Base, seed u
 	}
 }
 
-// After a kill at any instant the index goes on where it was: what it holds is
-// what one made anew from the rows holds.
+// After a kill at any instant the index resumes correctly: its content equals that of a rebuild.
 func TestKilled(t *testing.T) {
 	kills := 12
 	if s := os.Getenv("HOB_KILLS"); s != "" {
@@ -140,7 +137,7 @@ func kill(t *testing.T, dir string, seed uint64, after time.Duration) {
 	fatal(t, err)
 	fatal(t, cmd.Start())
 	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-		t.Errorf("it ended by itself: %v %s", err, stderr.String())
+		t.Errorf("the process exited by itself: %v %s", err, stderr.String())
 	}
 	<-time.After(after)
 	fatal(t, cmd.Process.Kill())
@@ -151,7 +148,7 @@ func kill(t *testing.T, dir string, seed uint64, after time.Duration) {
 	}
 }
 
-// asNew opens what a killed process left and compares.
+// asNew opens the files of a killed process and compares them with a rebuild.
 func asNew(t *testing.T, dir string) {
 	t.Helper()
 	st, err := store.Open(t.Context(), filepath.Join(dir, "hob.db"), knowledge.Migrations(), store.Options{})
@@ -181,9 +178,9 @@ func asNew(t *testing.T, dir string) {
 		fatal(t, ix.Close())
 	}
 	if !maps.Equal(dumps[0], dumps[1]) {
-		t.Errorf("the index differs from one made anew: %s", cmp.Diff(slices.Sorted(maps.Keys(dumps[1])), slices.Sorted(maps.Keys(dumps[0]))))
+		t.Errorf("the index differs from a rebuilt one: %s", cmp.Diff(slices.Sorted(maps.Keys(dumps[1])), slices.Sorted(maps.Keys(dumps[0]))))
 	}
 	if d := cmp.Diff(answers[1], answers[0]); d != "" {
-		t.Errorf("it answers otherwise than one made anew: %s", d)
+		t.Errorf("search results differ from a rebuilt index: %s", d)
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"hob/knowledge/store"
 )
 
-// holds says which files below a folder hold a text.
+// holds returns the files below a folder that contain a text.
 func holds(t *testing.T, dir, text string) []string {
 	t.Helper()
 	var out []string
@@ -37,7 +37,7 @@ func holds(t *testing.T, dir, text string) []string {
 }
 
 func TestCompact(t *testing.T) {
-	for _, rows := range []int{1, 40, 1500} { // one segment, several, more than a batch
+	for _, rows := range []int{1, 40, 1500} { // one segment, several segments, more than a batch
 		t.Run(fmt.Sprint(rows), func(t *testing.T) {
 			w := open(t)
 			for i := 0; i < rows; i += 10 {
@@ -59,7 +59,7 @@ func TestCompact(t *testing.T) {
 			fatal(t, w.ix.Compact(t.Context()))
 			for _, s := range []string{"zzyzxqwert", "zyzxqwerty", "estrel", "9981"} {
 				if left := holds(t, w.dir, s); len(left) > 0 {
-					t.Errorf("%q is left in %v", s, left)
+					t.Errorf("%q is still in %v", s, left)
 				}
 			}
 			if got := w.find(t, "zzyzxqwerty"); got != "" {
@@ -97,7 +97,7 @@ func TestReindexWhileServing(t *testing.T) {
 			w.remove(t, "1")
 		}
 		if got := w.find(t, "saffron meanwhile"); !strings.Contains(got, "new") || !strings.Contains(got, "0") {
-			t.Errorf("meanwhile: %q", got)
+			t.Errorf("during the rebuild: %q", got)
 		}
 	}))
 	if len(seen) < 2 || seen[len(seen)-1] < 1200 {
@@ -113,25 +113,25 @@ func TestReindexWhileServing(t *testing.T) {
 	}
 	left, err := os.ReadDir(w.dir)
 	fatal(t, err)
-	if len(left) != 2 { // the generation and the file that names it
+	if len(left) != 2 { // the generation and the file with its name
 		t.Errorf("%v", left)
 	}
 }
 
-// spoil writes over files of the index.
+// spoil overwrites files of the index.
 func spoil(t *testing.T, w *world, pattern string, with []byte) {
 	t.Helper()
 	list, err := filepath.Glob(filepath.Join(w.dir, "*", pattern))
 	fatal(t, err)
 	if len(list) == 0 {
-		t.Fatal("nothing to spoil")
+		t.Fatal("no file matches the pattern")
 	}
 	for _, f := range list {
 		fatal(t, os.WriteFile(f, with, 0o600))
 	}
 }
 
-// What does not fit is made anew, and never answered from.
+// A mismatching index is rebuilt and never searched.
 func TestMadeAnew(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -141,44 +141,44 @@ func TestMadeAnew(t *testing.T) {
 			spoil(t, w, "*.zap", []byte("no index at all"))
 			return index.Options{}
 		}},
-		{"a file cut off", func(t *testing.T, w *world) index.Options {
+		{"truncated file", func(t *testing.T, w *world) index.Options {
 			spoil(t, w, "*.zap", nil)
 			return index.Options{}
 		}},
-		{"a file with other bytes in it", func(t *testing.T, w *world) index.Options {
+		{"corrupted file", func(t *testing.T, w *world) index.Options {
 			spoil(t, w, "*.zap", bytes.Repeat([]byte{0xff, 0, 7}, 400))
 			return index.Options{}
 		}},
-		{"another file for root", func(t *testing.T, w *world) index.Options {
+		{"replaced root file", func(t *testing.T, w *world) index.Options {
 			spoil(t, w, "root.bolt", bytes.Repeat([]byte("?"), 70_000))
 			return index.Options{}
 		}},
 		{"other weights", func(*testing.T, *world) index.Options { return index.Options{Title: 5} }},
 		{"no such folder", func(t *testing.T, w *world) index.Options { fatal(t, os.RemoveAll(w.dir)); return index.Options{} }},
-		{"a foreign name", func(t *testing.T, w *world) index.Options {
+		{"invalid generation name", func(t *testing.T, w *world) index.Options {
 			fatal(t, os.WriteFile(filepath.Join(w.dir, "current"), []byte("../../etc"), 0o600))
 			return index.Options{}
 		}},
-		{"an older database", func(t *testing.T, w *world) index.Options {
+		{"restored database", func(t *testing.T, w *world) index.Options {
 			fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error {
 				_, err := tx.Exec(`DELETE FROM doc_changes; UPDATE sqlite_sequence SET seq = 1 WHERE name = 'doc_changes'; UPDATE derived SET seq = 1`)
 				return err
 			}))
 			return index.Options{}
 		}},
-		{"an older copy of the database that has gone on since", func(t *testing.T, w *world) index.Options {
+		{"restored database with newer changes", func(t *testing.T, w *world) index.Options {
 			copied := filepath.Join(t.TempDir(), "copy.db")
 			fatal(t, w.st.Backup(t.Context(), copied))
 			w.ix = nil
 			w.reopen(t, index.Options{})
-			w.put(t, knowledge.Doc{Ref: "b", Text: "butter"}) // lost with what follows
+			w.put(t, knowledge.Doc{Ref: "b", Text: "butter"}) // lost with the later changes
 			fatal(t, w.ix.CatchUp(t.Context()))
 			fatal(t, w.ix.Close())
 			w.restore(t, copied)
 			w.put(t, knowledge.Doc{Ref: "a", Text: "milk and honey"})
 			return index.Options{}
 		}},
-		{"changes that nobody has any more", func(t *testing.T, w *world) index.Options {
+		{"dropped changes", func(t *testing.T, w *world) index.Options {
 			w.put(t, knowledge.Doc{Ref: "b", Text: "bread"})
 			fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error {
 				_, err := tx.Exec(`DELETE FROM doc_changes; UPDATE derived SET seq = (SELECT seq FROM sqlite_sequence WHERE name = 'doc_changes')`)
@@ -193,7 +193,7 @@ func TestMadeAnew(t *testing.T) {
 			w.put(t, knowledge.Doc{Ref: "a", Text: "milk and eggs"}, knowledge.Doc{Ref: "b", Text: "bread"})
 			fatal(t, w.ix.CatchUp(t.Context()))
 			if w.find(t, "milk") != "a" {
-				t.Fatal("not there to begin with")
+				t.Fatal("the row is missing before the test")
 			}
 			fatal(t, w.ix.Close())
 			opt := tc.spoil(t, w)
@@ -202,7 +202,7 @@ func TestMadeAnew(t *testing.T) {
 			w.ix = ix
 			t.Cleanup(func() { _ = ix.Close() })
 			if got := w.find(t, "milk") + w.find(t, "bread"); got != "ab" {
-				t.Errorf("at once: %q", got)
+				t.Errorf("before the rebuild: %q", got)
 			}
 			fatal(t, w.ix.CatchUp(t.Context()))
 			if got := w.find(t, "milk") + w.find(t, "bread"); got != "ab" {
@@ -218,7 +218,7 @@ func TestMadeAnew(t *testing.T) {
 	}
 }
 
-// A second process neither waits nor fails: it looks through the rows.
+// A second process neither waits nor fails: it scans the rows.
 func TestBusy(t *testing.T) {
 	w := open(t)
 	w.put(t, knowledge.Doc{Ref: "a", Text: "milk and eggs"})
@@ -231,15 +231,14 @@ func TestBusy(t *testing.T) {
 		t.Errorf("%+v, %v", a, err)
 	}
 	if err := second.CatchUp(t.Context()); !errors.Is(err, index.ErrBusy) {
-		t.Errorf("catching up: %v", err)
+		t.Errorf("CatchUp: %v", err)
 	}
-	if s, err := second.Stats(t.Context()); err != nil || !strings.Contains(s.Trouble, "another process") {
+	if s, err := second.Stats(t.Context()); err != nil || !strings.Contains(s.Trouble, "another Hob process") {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
 
-// A new home has an index that is being made, or is made when it is looked at; none
-// that cannot be used.
+// In a new home the index is being built, or is built on first use; it is never unusable.
 func TestStatsOfANewHome(t *testing.T) {
 	for name, running := range map[string]bool{"without a daemon": false, "with one": true} {
 		t.Run(name, func(t *testing.T) {
@@ -290,7 +289,7 @@ func TestRun(t *testing.T) {
 	}
 	cancel()
 	fatal(t, <-done)
-	fatal(t, w.ix.CatchUp(t.Context())) // it may not have been told yet
+	fatal(t, w.ix.CatchUp(t.Context())) // the background goroutine may not have been notified yet
 	fatal(t, w.ix.Close())
 	if _, err := w.ix.Words(w.st.Reader(t.Context()), knowledge.WordQuery{Text: "x"}); !errors.Is(err, index.ErrClosed) {
 		t.Errorf("after Close: %v", err)
@@ -298,12 +297,12 @@ func TestRun(t *testing.T) {
 	var n int
 	fatal(t, w.st.Reader(t.Context()).QueryRow(`SELECT count(*) FROM doc_changes`).Scan(&n))
 	if n != 0 {
-		t.Errorf("%d changes are kept that everything holds", n)
+		t.Errorf("%d changes are kept although all consumers have them", n)
 	}
 }
 
-// A search makes the index when nothing follows yet. What is written then, and held by
-// others before it is followed, is found all the same.
+// A search builds the index before anything follows. Rows written after that, and registered by
+// others before the index follows, are found too.
 func TestASearchComesFirst(t *testing.T) {
 	for _, held := range []int64{1, 2} {
 		t.Run(fmt.Sprintf("%d of 2 changes are held by others", held), func(t *testing.T) {
@@ -315,20 +314,20 @@ func TestASearchComesFirst(t *testing.T) {
 			w.put(t, knowledge.Doc{Ref: "a", Text: "milk"}, knowledge.Doc{Ref: "b", Text: "bread"})
 			fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error { return w.base.DoneTx(tx, "graph", held) }))
 			if got := w.find(t, "milk"); got != "a" {
-				t.Errorf("before it is followed: found %q", got)
+				t.Errorf("before the index follows: found %q", got)
 			}
 			fatal(t, w.ix.CatchUp(t.Context()))
 			s, err := w.ix.Stats(t.Context())
 			fatal(t, err)
 			if got := w.find(t, "milk"); got != "a" || s.Rows != 2 {
-				t.Errorf("once it is followed: found %q in %d rows", got, s.Rows)
+				t.Errorf("after the index follows: found %q in %d rows", got, s.Rows)
 			}
 		})
 	}
 }
 
-// What a word weighs, by which weak answers are left out, is the same whether the index
-// holds the last changes yet or not: what rows were before does not count.
+// The weight of a word, which decides about dropping weak answers, does not depend on whether the
+// last changes are indexed: previous versions of rows do not count.
 func TestChangesWeighAtOnce(t *testing.T) {
 	w := open(t)
 	w.put(t, knowledge.Doc{Ref: "a", Text: "my address is 5 Elm Road"}, knowledge.Doc{Ref: "b", Text: "the cat is called Rex"},

@@ -10,14 +10,14 @@ import (
 	"hob/platform/terms"
 )
 
-// Bounds of a loose search, for each word in each field.
+// Limits of a loose search, for each word in each field.
 const (
-	mostExpanded = 32   // terms that are added
-	mostSeen     = 2000 // terms that are looked at
+	mostExpanded = 32   // terms to add
+	mostSeen     = 2000 // terms to read
 )
 
-// expand finds the terms of a field that begin with a word or its root or, with
-// slips, look like it.
+// expand returns the terms of a field that start with a word or its stem. With slips it also
+// returns terms within a typing error.
 func (s *search) expand(field string, i int, slips bool) ([]terms.Variant, error) {
 	w := &s.words[i]
 	have := map[string]bool{}

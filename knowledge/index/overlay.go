@@ -10,38 +10,37 @@ import (
 	"hob/platform/terms"
 )
 
-// mostFresh bounds how many changes that the index does not hold yet a search
-// looks at; when there are more, the newest.
+// mostFresh limits how many unindexed changes a search reads. If there are more, it reads the
+// newest.
 const mostFresh = 2000
 
-// fresh is a row that was changed after what the index holds.
+// fresh is a row that changed after the last indexed change.
 type fresh struct {
 	seq   int64
-	field string // "" when it is gone
+	field string // "" if the row was removed
 	terms terms.Doc
 }
 
-// overlay keeps the fresh rows that were read already. What a transaction has
-// not committed is never kept.
+// overlay caches unindexed rows. It never caches uncommitted rows.
 type overlay struct {
-	mu   sync.Mutex // guards what follows
-	from int64      // the index holds everything up to it
-	upto int64      // everything after from and up to it is in rows
+	mu   sync.Mutex // guards the fields below
+	from int64      // the index contains all changes up to it
+	upto int64      // rows contains all changes after from up to it
 	rows map[int64]fresh
 }
 
-// drop forgets the rows that the index holds now.
+// drop removes the rows that are indexed now.
 func (o *overlay) drop(seq int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.from, o.upto, o.rows = seq, seq, nil
 }
 
-// errDropped says that changes were dropped that a snapshot of the index does not
-// hold: the index has moved on meanwhile, or was not known to the store.
-var errDropped = errors.New("index: changes that it has yet to see are gone")
+// errDropped reports that changes missing in a snapshot were dropped: the index has advanced in the
+// meantime, or was not registered with the store.
+var errDropped = errors.New("index: unread changes were dropped from the log")
 
-// freshRows returns the rows changed after seq, as q sees them.
+// freshRows returns the rows changed after seq, as visible to q.
 func (x *Index) freshRows(q store.Querier, seq int64) (map[int64]fresh, error) {
 	last, err := x.base.LastChange(q)
 	if err != nil || last <= seq {
@@ -56,7 +55,7 @@ func (x *Index) freshRows(q store.Querier, seq int64) (map[int64]fresh, error) {
 	if err != nil {
 		return nil, err
 	}
-	if dropped, err := x.base.Dropped(q, from); err != nil || dropped { // asked last: they may go at any time
+	if dropped, err := x.base.Dropped(q, from); err != nil || dropped { // checked last: changes may be dropped at any time
 		return nil, cmp.Or(err, errDropped)
 	}
 	rows := make(map[int64]fresh, len(kept)+len(list))
@@ -76,8 +75,8 @@ func (x *Index) freshRows(q store.Querier, seq int64) (map[int64]fresh, error) {
 	return rows, nil
 }
 
-// have returns what is kept of the rows after seq, and from where on there is
-// more to read. The map is never changed.
+// have returns the cached rows after seq, and the position from which to read the rest. The map is
+// never modified.
 func (o *overlay) have(seq, start int64) (map[int64]fresh, int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

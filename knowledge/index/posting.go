@@ -12,11 +12,11 @@ import (
 // posting is one term of a word in one field.
 type posting struct {
 	term   string
-	weight float64 // what a match by this term is worth
+	weight float64 // weight of a match by this term
 	count  int
 	exact  bool // how often and of how many words is read; else only where
 	rows   api.TermFieldReader
-	place  int64 // where it stands; -1 before the first
+	place  int64 // current position; -1 before the first
 	freq   float64
 	length float64
 	tfd    api.TermFieldDoc
@@ -42,7 +42,7 @@ func (s *search) open() error {
 	return nil
 }
 
-// openWord opens the terms of a word in a field and says how many rows have it.
+// openWord opens the terms of a word in a field and returns the number of rows with the word.
 func (s *search) openWord(f *fieldSearch, i int) (int, error) {
 	rows := 0
 	add := func(term string, weight float64) error {
@@ -73,7 +73,7 @@ func (s *search) openWord(f *fieldSearch, i int) (int, error) {
 	return rows, nil
 }
 
-// posting opens a term; nil when no row has it any more.
+// posting opens a term; it returns nil if no row contains it.
 func (s *search) posting(field, term string, weight float64) (*posting, error) {
 	t, err := s.r.TermFieldReader(context.Background(), []byte(term), field, false, false, false)
 	if err != nil {
@@ -93,9 +93,8 @@ func (s *search) posting(field, term string, weight float64) (*posting, error) {
 	return &posting{term: term, weight: weight, count: n, rows: t, place: -1, freq: 1}, nil
 }
 
-// measure opens the terms of a word in a field so that it is known how often a
-// row has them. That is for rare words: to find one row among many with a word,
-// all before it in a block of 1,024 must be read then.
+// measure opens the terms of a word with frequencies. It is only for rare words: to read one
+// frequency, all earlier rows in a block of 1,024 must be decoded.
 func (s *search) measure(f *fieldSearch, i int) error {
 	for k := range f.lists[i] {
 		p := &f.lists[i][k]
@@ -124,10 +123,10 @@ func (s *search) close() error {
 	return errors.Join(errs...)
 }
 
-// end is the place after the last.
+// end is the position after the last row.
 const end = math.MaxInt64
 
-// to moves a posting to the first row at or after a place.
+// to advances a posting to the first row at or after a place.
 func (p *posting) to(place int64) error {
 	if p.place >= place {
 		return nil
@@ -137,7 +136,7 @@ func (p *posting) to(place int64) error {
 	if place == p.place+1 {
 		d, err = p.rows.Next(&p.tfd)
 	} else {
-		p.goal = api.NewIndexInternalID(p.goal, uint64(place)) // not in tfd: the reader looks at where it was
+		p.goal = api.NewIndexInternalID(p.goal, uint64(place)) // not in tfd: the reader uses its previous position
 		d, err = p.rows.Advance(p.goal, &p.tfd)
 	}
 	if err != nil {
@@ -150,7 +149,7 @@ func (p *posting) to(place int64) error {
 	p.place = int64(d.ID.Value())
 	if p.exact {
 		p.freq = float64(d.Freq)
-		p.length = math.Round(1 / (d.Norm * d.Norm)) // kept as a 32-bit number
+		p.length = math.Round(1 / (d.Norm * d.Norm)) // stored as a 32-bit number
 	}
 	return nil
 }

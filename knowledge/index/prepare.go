@@ -8,19 +8,18 @@ import (
 	"hob/knowledge/store"
 )
 
-// Bounds of what a search does before it when nothing follows in the
-// background, as in a command without the daemon.
+// Limits of the indexing that a search does first if nothing follows in the background, as in a
+// command without the daemon.
 const (
-	mostAtOnce = 20_000 // rows or changes that are indexed
+	mostAtOnce = 20_000 // rows or changes to index
 	atOnce     = 20 * time.Second
 )
 
-// errNotYet says that the index is still being made.
-var errNotYet = errors.New("the index is being made")
+// errNotYet reports that the index is still being built.
+var errNotYet = errors.New("the index is being built")
 
-// prepare opens the index for a search. Where nothing follows, it is brought up
-// to date when that is soon done; never within a transaction, which must not
-// wait for that.
+// prepare opens the index for a search. Without a background follower it updates the index if that
+// is quick. It never does so within a transaction, which must not wait.
 func (x *Index) prepare(q store.Querier) error {
 	g, err := x.open()
 	if err != nil || g != nil && x.running.Load() {
@@ -28,7 +27,7 @@ func (x *Index) prepare(q store.Querier) error {
 	}
 	if _, ok := q.(*store.Tx); ok || x.running.Load() {
 		if g == nil {
-			x.Changed() // Run makes it
+			x.Changed() // Run rebuilds it
 			return errNotYet
 		}
 		return nil
@@ -47,12 +46,12 @@ func (x *Index) prepare(q store.Querier) error {
 	defer cancel()
 	x.work.Lock()
 	defer x.work.Unlock()
-	x.quiet = true // whoever searches may be the one who writes
+	x.quiet = true // the caller may hold the write lock
 	defer func() { x.quiet = false }()
 	return x.catchUp(ctx)
 }
 
-// behind is how many changes the index lacks; when there is none, the rows.
+// behind returns the number of unindexed changes, or without an index the number of rows.
 func (x *Index) behind(q store.Querier, g *generation) (n int64, err error) {
 	if g == nil {
 		err = q.QueryRow(`SELECT count(*) FROM docs`).Scan(&n)

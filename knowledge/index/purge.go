@@ -17,16 +17,15 @@ import (
 	"hob/platform/system"
 )
 
-// Compact returns when nothing is left on the disk of the rows that were removed
-// before it was called: what the index has of them is not merely marked as
-// gone, its files are written anew without their words and the old ones removed.
+// Compact removes the data of deleted rows from disk. It rewrites the index files without deleted
+// terms and deletes the old files.
 func (x *Index) Compact(ctx context.Context) error {
 	x.work.Lock()
 	defer x.work.Unlock()
 	if err := x.compact(ctx); err != nil {
 		return err
 	}
-	return x.dropRest() // last: on the way there a damaged one may be put aside
+	return x.dropRest() // last, because the steps before it may move a damaged index there
 }
 
 func (x *Index) compact(ctx context.Context) error {
@@ -37,7 +36,7 @@ func (x *Index) compact(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if g == nil { // a search took it out of use
+	if g == nil { // a search retired it
 		return x.rebuild(ctx, nil)
 	}
 	clean, err := g.clean()
@@ -52,12 +51,11 @@ func (x *Index) compact(ctx context.Context) error {
 	if clean {
 		return nil
 	}
-	return x.rebuild(ctx, nil) // nothing of the old one stays then
+	return x.rebuild(ctx, nil) // a rebuild does not copy old files
 }
 
-// dropRest removes what is not in use and holds what was removed since: the
-// damaged index that was put aside, and what an end in the middle of making the
-// index anew left. work is held.
+// dropRest removes unused files that contain deleted data: a damaged index that was moved aside,
+// and the remains of an interrupted rebuild. The caller holds work.
 func (x *Index) dropRest() error {
 	if x.dir == "" {
 		return nil
@@ -77,10 +75,10 @@ func (x *Index) dropRest() error {
 	return nil
 }
 
-// Tables implements erase.Eraser: the index has none.
+// Tables implements erase.Eraser. The index has no tables.
 func (x *Index) Tables() []string { return nil }
 
-// EraseTx implements erase.Eraser: the index follows what goes of the rows.
+// EraseTx implements erase.Eraser. The index follows the erased rows.
 func (x *Index) EraseTx(*store.Tx, *erase.Erasure, *erase.Scrubber) (erase.Erased, error) {
 	return erase.Erased{}, nil
 }
@@ -90,12 +88,11 @@ func (x *Index) Purge(ctx context.Context, _ *erase.Erasure, _ *erase.Scrubber) 
 	return erase.Erased{}, x.Compact(ctx)
 }
 
-// clean says that no segment holds a removed row and no file lies about that is
-// not in use.
+// clean reports whether no segment contains a deleted row and no unused file exists.
 func (g *generation) clean() (clean bool, err error) {
 	err = guarded(func() (err error) { clean, err = g.cleanly(); return err })
 	select {
-	case <-g.gone: // nothing of it holds
+	case <-g.gone: // the result is not valid
 		return false, errGone
 	default:
 		return clean, err
@@ -121,7 +118,7 @@ func (g *generation) cleanly() (bool, error) {
 	return len(files) <= len(list), err
 }
 
-// escape makes a folder's name match itself alone.
+// escape quotes the pattern characters in a path.
 func escape(path string) string {
 	out := make([]rune, 0, len(path))
 	for _, r := range path {
@@ -133,11 +130,11 @@ func escape(path string) string {
 	return string(out)
 }
 
-// nobody is a row of no words.
+// nobody is the id of a placeholder row without words.
 const nobody = "nobody"
 
-// merge writes everything into one segment. A row of no words comes and goes
-// meanwhile, because a segment that is alone is not written anew.
+// merge rewrites everything into one segment. It adds and removes the placeholder row, because
+// scorch does not rewrite a single segment.
 func (g *generation) merge(ctx context.Context) error {
 	b := api.NewBatch()
 	b.Update(&row{id: nobody})
@@ -155,7 +152,7 @@ func (g *generation) merge(ctx context.Context) error {
 	return g.settle(ctx)
 }
 
-// tidy removes the row of no words.
+// tidy removes the placeholder row.
 func (g *generation) tidy() error {
 	if !g.nobody {
 		return nil
@@ -168,8 +165,8 @@ func (g *generation) tidy() error {
 	return err
 }
 
-// settle waits until scorch has removed the files that are not in use any more,
-// which it does some time after it wrote others; for a while.
+// settle waits up to 1 s until scorch has deleted its unused files. Scorch does that some time
+// after it has written new ones.
 func (g *generation) settle(ctx context.Context) error {
 	t := time.NewTicker(20 * time.Millisecond)
 	defer t.Stop()
@@ -191,13 +188,13 @@ func (g *generation) settle(ctx context.Context) error {
 	return nil
 }
 
-// lacks reports whether what was removed of a segment is the row of an id.
+// lacks reports whether the row with this id was deleted from a segment.
 func lacks(s *scorch.SegmentSnapshot, id string) bool {
 	at, err := s.Segment().DocNumbers([]string{id})
 	return err == nil && !at.IsEmpty() && s.Deleted() != nil && s.Deleted().Contains(at.Minimum())
 }
 
-// segments of a snapshot.
+// segments returns the segments of a snapshot.
 func segments(r api.IndexReader) []*scorch.SegmentSnapshot {
 	if s, ok := r.(*scorch.IndexSnapshot); ok {
 		return s.Segments()

@@ -12,9 +12,8 @@ import (
 	"hob/platform/system"
 )
 
-// Reindex makes the index anew beside the one in use, which serves until the
-// new one is whole. progress, when there is one, is told how many rows of how
-// many are done.
+// Reindex rebuilds the index. The old index serves searches until the new one is complete. progress
+// may be nil; it receives the number of finished rows and the total.
 func (x *Index) Reindex(ctx context.Context, progress func(done, total int)) error {
 	x.work.Lock()
 	defer x.work.Unlock()
@@ -24,11 +23,11 @@ func (x *Index) Reindex(ctx context.Context, progress func(done, total int)) err
 	if err := x.rebuild(ctx, progress); err != nil {
 		return err
 	}
-	return x.dropRest() // there is another that is sound
+	return x.dropRest() // the new index is sound
 }
 
-// rebuild makes the next generation. work is held, so that nobody else tells
-// the store to drop changes that the new one has yet to see.
+// rebuild creates the next generation. The caller holds work, so that the store keeps the changes
+// that the new generation needs.
 func (x *Index) rebuild(ctx context.Context, progress func(done, total int)) error {
 	g, err := x.begin()
 	if err != nil {
@@ -37,7 +36,7 @@ func (x *Index) rebuild(ctx context.Context, progress func(done, total int)) err
 	if err = x.fill(ctx, g, progress); err == nil {
 		err = x.swap(g)
 	}
-	if err != nil { // what there is of it is no use
+	if err != nil { // an incomplete generation is useless
 		err = errors.Join(err, g.close())
 		if g.path != "" {
 			err = errors.Join(err, system.RemoveAll(g.path))
@@ -48,7 +47,7 @@ func (x *Index) rebuild(ctx context.Context, progress func(done, total int)) err
 	return x.tell(ctx, g.seq)
 }
 
-// begin opens an empty generation.
+// begin creates an empty generation.
 func (x *Index) begin() (*generation, error) {
 	if x.dir == "" {
 		return openGeneration("", "")
@@ -70,10 +69,10 @@ func (x *Index) begin() (*generation, error) {
 	return openGeneration(filepath.Join(x.dir, next), next)
 }
 
-// fill brings every row into a new generation, and then what changed since.
+// fill indexes every row, and then the changes since it started.
 func (x *Index) fill(ctx context.Context, g *generation, progress func(done, total int)) error {
 	q := x.st.Reader(ctx)
-	// Until it is told more, the store keeps what the new index has yet to see.
+	// Makes the store keep all changes for the new index.
 	if err := x.tell(ctx, 0); err != nil {
 		return err
 	}
@@ -104,7 +103,7 @@ func (x *Index) fill(ctx context.Context, g *generation, progress func(done, tot
 	return x.finish(ctx, g, seq)
 }
 
-// finish marks a generation as whole and follows until nothing is left.
+// finish marks a generation as complete and follows until no change is pending.
 func (x *Index) finish(ctx context.Context, g *generation, seq int64) error {
 	mark, _, err := x.base.Mark(x.st.Reader(ctx), seq)
 	if err != nil {
@@ -129,10 +128,10 @@ func (x *Index) finish(ctx context.Context, g *generation, seq int64) error {
 	}
 }
 
-// swap makes a generation the one that serves and removes the one before. A
-// crash on the way leaves either in use, and the other to be swept.
+// swap activates a generation and removes the previous one. After a crash either one is active, and
+// the other is removed later.
 func (x *Index) swap(g *generation) error {
-	x.mu.Lock() // first: a search that opens what is current would find it in use
+	x.mu.Lock() // before setCurrent: otherwise a search could open the new generation first
 	if g.path != "" {
 		if err := setCurrent(x.dir, g.name); err != nil {
 			x.mu.Unlock()
@@ -144,14 +143,14 @@ func (x *Index) swap(g *generation) error {
 	x.overlay.drop(g.seq)
 	x.mu.Unlock()
 	var err error
-	if old != nil { // no search is in it any more
+	if old != nil { // searches no longer use it
 		err = old.close()
 	}
 	if err == nil && g.path != "" {
 		err = sweep(x.dir, g.name)
 	}
-	if err != nil { // the new one serves all the same
-		x.opt.Log.Warn("the old index could not be removed", "err", err)
+	if err != nil { // the new generation is active anyway
+		x.opt.Log.Warn("old index could not be removed", "err", err)
 	}
 	return nil
 }

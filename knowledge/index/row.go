@@ -10,9 +10,9 @@ import (
 	"hob/platform/terms"
 )
 
-// Terms of a field that are no words. Every row has all; the rows with bit(i)
-// are those whose length has that bit: so the sum of the lengths is known from
-// how many rows have each, also after rows were removed.
+// Special terms of a field. Every row has the term all. The rows whose length has bit i set have
+// the length term of i. So the total length follows from the number of rows per term, even after
+// rows were removed.
 const (
 	all         = "\x00"
 	lengthBits  = 20
@@ -24,17 +24,16 @@ const (
 
 func bit(i int) string { return "\x00" + strconv.Itoa(i) }
 
-// fieldOf is the field that holds the rows of a kind and a realm. Each pair has
-// one of its own, so that neither is a filter, and what one agent remembers has
-// no influence on how another's is ranked.
+// fieldOf returns the field for the rows of a kind and a realm. Separate fields need no filter, and
+// keep the ranking of one agent independent of another agent's data.
 func fieldOf(kind, realm string) string { return kind + fieldJoiner + realm }
 
-// id is a row number as the index knows it.
+// id returns the index key of a row number.
 func id(n int64) string { return strconv.FormatInt(n, 36) }
 
 func number(id string) (int64, error) { return strconv.ParseInt(id, 36, 64) }
 
-// row is a row of docs as scorch takes it; nothing is stored but its number.
+// row is a row of docs in the format of scorch. Only its number is stored.
 type row struct {
 	id     string
 	fields []api.Field
@@ -83,7 +82,7 @@ func (r *row) AddIDField() {
 	r.fields = append(r.fields, &field{name: idField, freqs: api.TokenFrequencies{r.id: freq(r.id, 1)}, length: 1, value: []byte(r.id)})
 }
 
-// field is one field of a row, analysed already. With a value it is stored.
+// field is one analyzed field of a row. With a value it is stored.
 type field struct {
 	name   string
 	freqs  api.TokenFrequencies

@@ -11,7 +11,7 @@ import (
 	"hob/knowledge"
 )
 
-// candidate is a row that was found, by its place in the snapshot.
+// candidate is a matching row, by its place in the snapshot.
 type candidate struct {
 	has    uint64
 	score  float64
@@ -19,10 +19,9 @@ type candidate struct {
 	length float32
 }
 
-// collect finds the candidates: every row that has a rare word, as long as
-// those are not too many together. Common words only add to the score of what
-// was found so; when there are none but common words, rows that have several of
-// them count, and of a single one a share.
+// collect finds the candidates: every row with a rare word, up to a limit. Common words only add to
+// their scores. If all words are common, the candidates are rows that contain several of them, or a
+// sample of the rows with a single word.
 func (s *search) collect() error {
 	order := s.byRarity()
 	left := s.opt.Postings
@@ -57,7 +56,7 @@ func (s *search) collect() error {
 	return nil
 }
 
-// byRarity are the words that some row has, the rarest first.
+// byRarity returns the words that occur in any row, rarest first.
 func (s *search) byRarity() []int {
 	var out []int
 	for i, n := range s.df {
@@ -69,7 +68,7 @@ func (s *search) byRarity() []int {
 	return out
 }
 
-// union adds the rows that have a word to the candidates.
+// union adds the rows with a word to the candidates.
 func (s *search) union(f *fieldSearch, i int) error {
 	if !f.known || len(f.lists[i]) == 0 {
 		return nil
@@ -105,7 +104,7 @@ func (s *search) union(f *fieldSearch, i int) error {
 	return nil
 }
 
-// next is the next row that has a word by any of its terms, by the best.
+// next returns the next row with a word, scored by its best term.
 func (s *search) next(f *fieldSearch, i int) (candidate, bool, error) {
 	list := f.lists[i]
 	low := int64(end)
@@ -135,7 +134,8 @@ func (s *search) next(f *fieldSearch, i int) (candidate, bool, error) {
 	return c, true, nil
 }
 
-// mostWeighed is about how many candidates common words are looked up for.
+// mostWeighed is the approximate number of candidates to which the scores of common words are
+// added.
 const mostWeighed = 4000
 
 // trim keeps the best candidates by their rare words.
@@ -146,8 +146,7 @@ func (s *search) trim() {
 	}
 }
 
-// nth is the score of the nth best candidate, less than all when there are not
-// so many.
+// nth returns the score of the nth best candidate, or a value below all scores if there are fewer.
 func (s *search) nth(n int) float64 {
 	total := 0
 	for _, f := range s.fields {
@@ -165,7 +164,7 @@ func (s *search) nth(n int) float64 {
 	return largest(scores, n)
 }
 
-// weigh adds what a common word says about the candidates: that they have it.
+// weigh adds the score of a common word to the candidates that contain it.
 func (s *search) weigh(f *fieldSearch, i int) error {
 	if !f.known {
 		return nil
@@ -193,9 +192,8 @@ func (s *search) weigh(f *fieldSearch, i int) error {
 	return nil
 }
 
-// best are the best candidates of all fields as rows; with those that are as
-// good as the last, so that which are found does not depend on how the index
-// lies on the disk.
+// best returns the best candidates of all fields as rows. It includes all rows that tie with the
+// last one, so that the result does not depend on the layout of the index on disk.
 func (s *search) best() ([]knowledge.WordMatch, error) {
 	low := s.nth(s.limit + min(len(s.fresh), s.limit))
 	var list []candidate
@@ -215,7 +213,7 @@ func (s *search) best() ([]knowledge.WordMatch, error) {
 		}
 		row, err := number(ext)
 		if err != nil {
-			return nil, fmt.Errorf("index: %w: a row is called %q", ErrDamaged, ext)
+			return nil, fmt.Errorf("index: %w: invalid row id %q", ErrDamaged, ext)
 		}
 		if _, newer := s.fresh[row]; !newer {
 			out = append(out, knowledge.WordMatch{N: row, Score: c.score, Has: c.has})
@@ -224,11 +222,10 @@ func (s *search) best() ([]knowledge.WordMatch, error) {
 	return out, nil
 }
 
-// mostTies bounds how many rows that are equally good are looked at.
+// mostTies limits the number of tied rows.
 const mostTies = 2000
 
-// largest returns the nth largest number (from 1) and leaves the list in another
-// order.
+// largest returns the nth largest number (from 1) and reorders the list.
 func largest(list []float64, n int) float64 {
 	for lo, hi := 0, len(list)-1; ; {
 		if lo >= hi {

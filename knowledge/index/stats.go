@@ -7,22 +7,22 @@ import (
 	"path/filepath"
 )
 
-// Stats say how the index is.
+// Stats describes the state of the index.
 type Stats struct {
 	Rows      int            `json:"rows"`
-	Seq       int64          `json:"seq"`    // the last change it holds
-	Behind    int64          `json:"behind"` // changes it does not hold yet; searches see the newest of them all the same
+	Seq       int64          `json:"seq"`    // last indexed change
+	Behind    int64          `json:"behind"` // pending changes; searches still see the newest of them
 	Segments  int            `json:"segments"`
-	Bytes     int64          `json:"bytes"` // on the disk
+	Bytes     int64          `json:"bytes"` // size on disk
 	Languages map[string]int `json:"languages,omitempty"`
-	// Building: there is none to ask yet; rows are looked through until it is made.
+	// Building reports that the index is not available yet; searches scan the rows until then.
 	Building bool `json:"building,omitempty"`
-	// Trouble says why there is none, or will be; rows are looked through then.
+	// Trouble is the reason why no index is available; searches scan the rows.
 	Trouble string `json:"trouble,omitempty"`
 }
 
-// Stats returns how the index is. One that is not there yet is made as for a
-// search. One that cannot be opened is no error: it is in Trouble.
+// Stats returns the state of the index. Like a search, it creates a missing index. A failure to
+// open the index is reported in Trouble.
 func (x *Index) Stats(ctx context.Context) (Stats, error) {
 	q := x.st.Reader(ctx)
 	oerr := x.prepare(q) //nolint:contextcheck // a search, which opens it as well, has none

@@ -18,8 +18,8 @@ const (
 	defaultLimit = 200
 )
 
-// Words searches; see knowledge.Index. Without an index to ask, because it is
-// being made or another process has it, the newest rows are looked through.
+// Words implements knowledge.Index. If the index is being built or another process uses it, Words
+// scans the newest rows.
 func (x *Index) Words(q store.Querier, w knowledge.WordQuery) (knowledge.WordAnswer, error) {
 	if w.Limit <= 0 {
 		w.Limit = defaultLimit
@@ -31,7 +31,7 @@ func (x *Index) Words(q store.Querier, w knowledge.WordQuery) (knowledge.WordAns
 		return x.scan.Words(q, w)
 	}
 	g, out, err := x.ask(q, w)
-	if errors.Is(err, errDropped) { // the next snapshot holds them
+	if errors.Is(err, errDropped) { // the next snapshot contains them
 		g, out, err = x.ask(q, w)
 	}
 	switch {
@@ -39,14 +39,14 @@ func (x *Index) Words(q store.Querier, w knowledge.WordQuery) (knowledge.WordAns
 	case errors.Is(err, ErrDamaged):
 		x.damaged(g, err)
 	case errors.Is(err, errDropped):
-		x.Changed() // Run makes it anew
+		x.Changed() // Run rebuilds it
 	default:
 		return out, err
 	}
 	return x.scan.Words(q, w)
 }
 
-// ask searches what is open and says what that was, nil for nothing.
+// ask searches the open generation and returns it, or nil if none is open.
 func (x *Index) ask(q store.Querier, w knowledge.WordQuery) (g *generation, out knowledge.WordAnswer, err error) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -57,7 +57,7 @@ func (x *Index) ask(q store.Querier, w knowledge.WordQuery) (g *generation, out 
 	return x.cur, out, err
 }
 
-// damaged takes an index out of use; Run makes a new one.
+// damaged retires a damaged index. Run rebuilds it.
 func (x *Index) damaged(g *generation, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -69,13 +69,13 @@ func (x *Index) damaged(g *generation, err error) {
 	x.Changed()
 }
 
-// search asks the open index; mu is held for reading.
+// search searches the open generation. The caller holds mu for reading.
 func (x *Index) search(q store.Querier, w knowledge.WordQuery) (knowledge.WordAnswer, error) {
 	r, err := x.cur.ix.Reader()
 	if err != nil {
 		return knowledge.WordAnswer{}, fmt.Errorf("index: search: %w", err)
 	}
-	defer func() { _ = r.Close() }() // it was only read
+	defer func() { _ = r.Close() }() // a read-only snapshot cannot lose data
 	seq, err := internal(r, keySeq)
 	if err != nil {
 		return knowledge.WordAnswer{}, err
@@ -104,24 +104,24 @@ type search struct {
 	r      reader
 	fig    *figures
 	fresh  map[int64]fresh
-	stale  []int64 // where the rows stand in the index that are fresh
+	stale  []int64 // places of the outdated versions of fresh rows
 	fields []*fieldSearch
 	words  []terms.Word
 	loose  bool
 	limit  int
 
-	rows   int       // that are searched
-	df     []int     // of each word
-	weight []float64 // of each word
+	rows   int       // number of searched rows
+	df     []int     // rows per word
+	weight []float64 // weight per word
 }
 
-// fieldSearch is what a search finds in one field.
+// fieldSearch is the part of a search in one field.
 type fieldSearch struct {
 	name  string
-	known bool // to the index
+	known bool // the index contains the field
 	avg   float64
-	lists [][]posting // of each word: opened, in the order of the terms
-	found []candidate // in the order of the row's place in the index
+	lists [][]posting // opened terms per word
+	found []candidate // sorted by place
 	spare []candidate
 }
 
@@ -152,8 +152,7 @@ func (s *search) run() (out knowledge.WordAnswer, err error) {
 	return s.answer(append(list, s.matchFresh()...)), nil
 }
 
-// answer leaves out the names with punctuation that no row has: their parts are
-// words as well.
+// answer removes the names with punctuation that no row contains. Their parts are separate words.
 func (s *search) answer(list []knowledge.WordMatch) knowledge.WordAnswer {
 	out := knowledge.WordAnswer{Rows: s.rows}
 	place := make([]int, len(s.words))
@@ -184,12 +183,12 @@ func (s *search) answer(list []knowledge.WordMatch) knowledge.WordAnswer {
 	return out
 }
 
-// score is BM25 of one word.
+// score returns the BM25 score of one word.
 func (s *search) score(word int, freq, length, avg float64) float64 {
 	return knowledge.BM25(s.weight[word], freq, length, avg)
 }
 
-// matchFresh searches the rows that the index does not hold yet.
+// matchFresh searches the rows that are not indexed yet.
 func (s *search) matchFresh() []knowledge.WordMatch {
 	var out []knowledge.WordMatch
 	for n, f := range s.fresh {
@@ -211,7 +210,7 @@ func (s *search) matchFresh() []knowledge.WordMatch {
 	return out
 }
 
-// average is how many words a row of a field has; false when it is not asked for.
+// average returns the mean number of words per row of a field; false if the field is not searched.
 func (s *search) average(field string) (float64, bool) {
 	for _, f := range s.fields {
 		if f.name == field {
@@ -221,8 +220,8 @@ func (s *search) average(field string) (float64, bool) {
 	return 0, false
 }
 
-// count adds the fresh rows to what the index says about words and fields, in place of
-// what they were.
+// count adds the fresh rows to the statistics of words and fields, in place of their outdated
+// versions.
 func (s *search) count() error {
 	length, rows := map[string]float64{}, map[string]int{}
 	for _, f := range s.fresh {
@@ -251,11 +250,11 @@ func (s *search) count() error {
 	return nil
 }
 
-// mostStale is of how many fresh rows it is looked up what they were: of more, what
-// they were counts as well until the index has followed.
+// mostStale is the maximum number of fresh rows whose outdated versions are subtracted. With more
+// fresh rows, the outdated versions are counted too until the index catches up.
 const mostStale = 256
 
-// places are where the index holds what fresh rows were, in order.
+// places returns the places of the outdated versions of fresh rows, in order.
 func (s *search) places() (out []int64, err error) {
 	if len(s.fresh) > mostStale {
 		return nil, nil
@@ -273,7 +272,7 @@ func (s *search) places() (out []int64, err error) {
 	return out, nil
 }
 
-// were says how many of the rows that are fresh had a term.
+// were returns how many outdated versions of fresh rows contain a term.
 func (s *search) were(field, term string) (n int, err error) {
 	if len(s.stale) == 0 {
 		return 0, nil

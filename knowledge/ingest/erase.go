@@ -19,9 +19,9 @@ func (l *Library) Tables() []string {
 	return []string{"doc_sources", "documents", "doc_folders", "documents_forgotten"}
 }
 
-// EraseTx implements erase.Eraser. A source that goes, or whose name holds a
-// phrase, is not taken in again by itself before it changes: of it a digest of
-// its name stays, and its size and time.
+// EraseTx implements erase.Eraser. An erased source, or one whose name contains an erased phrase,
+// is not ingested again automatically until it changes. For this a digest of its name, its size and
+// its time are kept.
 func (l *Library) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
 	going, err := goingTx(tx, e, s)
 	if err != nil {
@@ -34,7 +34,7 @@ func (l *Library) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n 
 		}
 		n = n.Add(m)
 	}
-	if e.ID != "" { // else it only looks
+	if e.ID != "" { // otherwise this is a preview
 		if err := l.held.eraseTx(tx, e, s); err != nil {
 			return n, err
 		}
@@ -57,7 +57,7 @@ func (l *Library) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n 
 	return n.Add(m), err
 }
 
-// goingTx are the sources that go.
+// goingTx returns the sources to erase.
 func goingTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (out []gone, err error) {
 	rows, err := tx.Query(`SELECT n, realm, source, size, mtime FROM doc_sources`)
 	if err != nil {
@@ -76,8 +76,7 @@ func goingTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (out []gone, err
 	return out, rows.Err()
 }
 
-// foldersTx: a folder that goes, or whose path holds a phrase, is not kept in
-// step any more.
+// foldersTx stops syncing folders that are erased or whose path contains an erased phrase.
 func foldersTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
 	n, err = erase.Table{Name: "doc_folders", Key: []string{"path", "realm"}, Names: []string{"path"}}.EraseTx(tx, e, s)
 	if err != nil {
@@ -97,7 +96,7 @@ func foldersTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erase
 	return n, nil
 }
 
-// eraseDocumentTx removes what was made of a document.
+// eraseDocumentTx removes the data derived from a document.
 func (l *Library) eraseDocumentTx(tx *store.Tx, id string, n erase.Erased) (erase.Erased, error) {
 	list, err := l.opt.Base.Group(tx, knowledge.KindChunk, id)
 	if err != nil {
@@ -137,7 +136,7 @@ func (l *Library) eraseSourceTx(tx *store.Tx, g gone) (n erase.Erased, err error
 	return n, stayAwayTx(tx, g.realm, g.source, g.size, g.mtime)
 }
 
-// stayAwayTx keeps a source away until it changes.
+// stayAwayTx blocks a source until it changes.
 func stayAwayTx(tx *store.Tx, realm, source string, size, mtime int64) error {
 	if _, err := tx.Exec(`INSERT OR REPLACE INTO documents_forgotten (place, size, mtime) VALUES (?, ?, ?)`, place(realm, source), size, mtime); err != nil {
 		return fmt.Errorf("ingest: forget: %w", err)
@@ -145,15 +144,15 @@ func stayAwayTx(tx *store.Tx, realm, source string, size, mtime int64) error {
 	return nil
 }
 
-// held are the sources whose text is held outside of the database now: of it,
-// what is forgotten meanwhile is not written any more.
+// held tracks the sources whose text is in memory, so that text erased in the meantime is not
+// written.
 type held struct {
 	mu   sync.Mutex
 	list map[*reading]bool
 }
 
-// reading is one of them. What was erased since it began is only looked at in
-// transactions, of which there is one at a time.
+// reading is one source in memory. Its erased list is only used in transactions, which are
+// serialized.
 type reading struct {
 	realm, source string
 	size, mtime   int64
@@ -192,17 +191,17 @@ func (h *held) eraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) error 
 	return nil
 }
 
-// gone reports whether the source was forgotten.
+// gone reports whether the source was erased.
 func (r *reading) gone() bool {
 	return slices.ContainsFunc(r.erased, func(x erased) bool { return x.e.From(r.source, r.realm) || x.s.Has(r.source) })
 }
 
-// goneRow reports whether one row of it was.
+// goneRow reports whether one row of the source was erased.
 func (r *reading) goneRow(d knowledge.Doc) bool {
 	return slices.ContainsFunc(r.erased, func(x erased) bool { return slices.Contains(x.e.Docs, erase.Doc{Kind: d.Kind, Ref: d.Ref}) })
 }
 
-// clean takes out of a text what was forgotten.
+// clean redacts the erased phrases in a text.
 func (r *reading) clean(text string) string {
 	for _, x := range r.erased {
 		text, _ = x.s.Text(text)
@@ -210,7 +209,7 @@ func (r *reading) clean(text string) string {
 	return text
 }
 
-// Purge implements erase.Eraser: nothing lies outside of the database.
+// Purge implements erase.Eraser. There is no data outside the database.
 func (l *Library) Purge(context.Context, *erase.Erasure, *erase.Scrubber) (erase.Erased, error) {
 	return erase.Erased{}, nil
 }

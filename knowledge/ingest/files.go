@@ -10,29 +10,28 @@ import (
 	"hob/platform/provenance"
 )
 
-// Files is the way to the files of this machine. A path is given as the owner
-// writes it; what may be read, and whose text it is, is decided there.
+// Files gives access to files of this machine. Paths are as the user writes them. The
+// implementation decides which files may be read and who is trusted.
 type Files interface {
-	// Walk visits a file, or those below a folder, without those that nobody
-	// looks for (hidden ones, dependencies). left says in words what was left
-	// out, "" when nothing was.
+	// Walk visits a file, or the files below a folder except hidden files and dependencies. left
+	// describes what was skipped, or is "".
 	Walk(ctx context.Context, path string, visit func(Entry) error) (left string, err error)
-	// Read returns a file; at most limit bytes. What may be read later although
-	// it does not change wraps ErrLater, here and in Walk.
+	// Read returns at most limit bytes of a file. Errors of Read and Walk wrap ErrLater if a retry
+	// can succeed without a change of the file.
 	Read(ctx context.Context, path string, limit int64) (File, error)
-	// There reports whether something is at a path.
+	// There reports whether a path exists.
 	There(ctx context.Context, path string) (bool, error)
 }
 
-// Entry is a file that Walk came to.
+// Entry is a file visited by Walk.
 type Entry struct {
 	Path     string // absolute
 	Size     int64
 	Modified time.Time
-	Trusted  bool // the owner trusts where it lies
+	Trusted  bool // the user trusts its folder
 }
 
-// File is a file as it was read.
+// File is the content of a file.
 type File struct {
 	Entry
 	Content []byte
@@ -40,43 +39,44 @@ type File struct {
 	Origins []provenance.Origin
 }
 
-// Want says how files are taken in.
+// Want holds the options of Ingest.
 type Want struct {
 	Path   string
 	Title  string
 	Tags   []string
 	Realm  string
-	Folder string // that it is kept in step with
-	Asked  bool   // see Input; of a folder it does not hold for what is in it
+	Folder string // the synced folder that contains it
+	Asked  bool   // see Input; for a folder it does not apply to the files in it
 	Dry    bool
-	Trust  bool // the owner vouches for what is in them
+	Trust  bool // the user vouches for the content
 	Now    time.Time
-	// Provenance and Origins are of what was in view when it was asked for: a
-	// title that was chosen then is no better.
+	// Provenance and Origins are those of the request's context: a title chosen there is not more
+	// trusted.
 	Provenance provenance.Source
 	Origins    []provenance.Origin
-	// Progress is told how far it is; may be nil.
+	// Progress reports the progress. It may be nil.
 	Progress func(done, total int, name string)
 }
 
-// Report sums up what came of a file or folder.
+// Report is the result of ingesting a file or folder.
 type Report struct {
 	Documents int `json:"documents"`
 	Chunks    int `json:"chunks"`
 	Files     int `json:"files"`
-	Unchanged int `json:"unchanged"` // files
-	// Same and SameChunks are of those, and counted above as well.
+	Unchanged int `json:"unchanged"` // number of files
+	// Same and SameChunks count the documents and chunks of unchanged files. They are included in
+	// the counts above.
 	Same       int           `json:"-"`
 	SameChunks int           `json:"-"`
-	Fresh      []string      `json:"fresh,omitempty"` // sources that were not known before, at most 1,000
+	Fresh      []string      `json:"fresh,omitempty"` // new sources, at most 1,000
 	Titles     []string      `json:"titles,omitempty"`
 	Skipped    []SkippedPart `json:"skipped,omitempty"`
 
-	again bool            // some of those skipped may be read although they do not change
-	later map[string]bool // of those, the names of what nobody has to be told of
+	again bool            // some of the skipped files can be retried without a change
+	later map[string]bool // names of skipped files that are not reported to the user
 }
 
-// maxTold bounds the lists of a Report.
+// maxTold limits the lists of a Report.
 const maxTold = 1000
 
 func (r *Report) add(o Outcome) {
@@ -110,12 +110,12 @@ func (r *Report) skip(name string, err error) {
 	}
 }
 
-// Ingest takes in a file or the files below a folder. A file that cannot be read
-// is skipped and reported; errors are those of the place itself.
+// Ingest ingests a file or the files below a folder. It skips and reports unreadable files. It
+// returns an error only if the path itself is not accessible.
 func (l *Library) Ingest(ctx context.Context, w Want) (Report, error) {
 	var r Report
 	if l.opt.Files == nil {
-		return r, errors.New("ingest: there is no way to files")
+		return r, errors.New("ingest: file access is not configured")
 	}
 	var list []Entry
 	left, err := l.opt.Files.Walk(ctx, w.Path, func(e Entry) error {
@@ -155,7 +155,7 @@ func (l *Library) Ingest(ctx context.Context, w Want) (Report, error) {
 	return r, nil
 }
 
-// known: the file is at fault, and not the way to it.
+// known reports whether the file itself is the cause of an error, not the access to it.
 func known(err error) bool {
 	for _, e := range []error{document.ErrUnsupported, document.ErrBroken, document.ErrEncrypted, document.ErrNoText, document.ErrTooLarge} {
 		if errors.Is(err, e) {
@@ -165,18 +165,18 @@ func known(err error) bool {
 	return false
 }
 
-// unread is why a file cannot be read from its place.
+// unread wraps an error of reading a file.
 type unread struct{ error }
 
 func (e unread) Unwrap() error { return e.error }
 
-// ofFile: the error is about one file, and another may well be taken in.
+// ofFile reports whether the error affects only one file.
 func ofFile(err error) bool {
 	var u unread
 	return known(err) || errors.Is(err, ErrLater) || errors.As(err, &u)
 }
 
-// file takes in one file, unless size and time say that nothing has changed.
+// file ingests one file, unless its size and time are unchanged.
 func (l *Library) file(ctx context.Context, w Want, e Entry) (Outcome, error) {
 	name := "file:" + e.Path
 	k, err := source(l.opt.Store.Reader(ctx), w.Realm, name)

@@ -13,13 +13,13 @@ import (
 	"hob/platform/provenance"
 )
 
-// Folder is one that is kept in step.
+// Folder is a synced folder.
 type Folder struct {
 	Path  string `json:"path"` // absolute
 	Realm string `json:"realm,omitempty"`
 }
 
-// Folders lists those that were added by AddFolder.
+// Folders returns the folders added by AddFolder.
 func (l *Library) Folders(ctx context.Context) (out []Folder, err error) {
 	rows, err := l.opt.Store.Reader(ctx).Query(`SELECT path, realm FROM doc_folders ORDER BY path, realm`)
 	if err != nil {
@@ -36,7 +36,7 @@ func (l *Library) Folders(ctx context.Context) (out []Folder, err error) {
 	return out, rows.Err()
 }
 
-// AddFolder has a folder kept in step; fresh is false when it was already.
+// AddFolder starts syncing a folder. fresh is false if it was synced before.
 func (l *Library) AddFolder(ctx context.Context, f Folder, now time.Time) (fresh bool, err error) {
 	err = l.opt.Store.Write(ctx, func(tx *store.Tx) error {
 		r, err := tx.Exec(`INSERT INTO doc_folders (path, realm, added_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, f.Path, f.Realm, store.Millis(now))
@@ -53,7 +53,7 @@ func (l *Library) AddFolder(ctx context.Context, f Folder, now time.Time) (fresh
 	return fresh, nil
 }
 
-// RemoveFolder ends that; what was taken in from it stays until it is removed.
+// RemoveFolder stops syncing a folder. Its documents are kept.
 func (l *Library) RemoveFolder(ctx context.Context, f Folder) error {
 	err := l.opt.Store.Write(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(`DELETE FROM doc_folders WHERE path = ? AND realm = ?`, f.Path, f.Realm)
@@ -65,8 +65,8 @@ func (l *Library) RemoveFolder(ctx context.Context, f Folder) error {
 	return nil
 }
 
-// RemoveAll removes what came in with a folder; what somebody asked for besides
-// stays.
+// RemoveAll removes the documents of a folder, except those that the user also requested
+// individually.
 func (l *Library) RemoveAll(ctx context.Context, f Folder) error {
 	err := l.opt.Store.Write(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(`UPDATE doc_sources SET folder = '' WHERE folder = ? AND realm = ? AND folder <> '' AND asked`, f.Path, f.Realm)
@@ -87,10 +87,10 @@ func (l *Library) RemoveAll(ctx context.Context, f Folder) error {
 	return nil
 }
 
-// inQuery repeats the condition of its index.
+// inQuery repeats the condition of its partial index, so that SQLite uses it.
 const inQuery = `SELECT source FROM doc_sources WHERE folder = ? AND folder <> '' AND realm = ? ORDER BY n`
 
-// sourcesIn are the files that came from a folder.
+// sourcesIn returns the sources from a folder.
 func (l *Library) sourcesIn(ctx context.Context, f Folder) (out []string, err error) {
 	rows, err := l.opt.Store.Reader(ctx).Query(inQuery, f.Path, f.Realm)
 	if err != nil {
@@ -107,12 +107,12 @@ func (l *Library) sourcesIn(ctx context.Context, f Folder) (out []string, err er
 	return out, rows.Err()
 }
 
-// ErrFolderGone says that a folder, or all that was in it, is not there. What
-// was taken in from it is kept: a disk may have been taken away.
-var ErrFolderGone = errors.New("the folder is not there, or empty; what was taken in from it is kept. If that is meant, take it out of [knowledge] folders and forget its documents")
+// ErrFolderGone reports that a folder is missing or empty. Its documents are kept, because a disk
+// may be disconnected.
+var ErrFolderGone = errors.New("the folder does not exist or is empty; its documents are kept. If you removed it on purpose, remove it from [knowledge] folders and forget its documents")
 
-// Reconcile brings a folder in step: what is new or changed is taken in, what is
-// gone is removed.
+// Reconcile syncs a folder: it ingests new and changed files and removes the documents of deleted
+// files.
 func (l *Library) Reconcile(ctx context.Context, f Folder, progress func(done, total int, name string)) (Report, error) {
 	before, err := l.sourcesIn(ctx, f)
 	if err != nil {
@@ -157,8 +157,7 @@ func (l *Library) Reconcile(ctx context.Context, f Folder, progress func(done, t
 	return r, nil
 }
 
-// breath is how long a scan waits after each file that it took in: others come
-// first.
+// breath is the pause of a scan after each ingested file, to let other work run.
 const breath = 2 * time.Millisecond
 
 func rest(ctx context.Context) bool {
@@ -172,8 +171,7 @@ func rest(ctx context.Context) bool {
 	}
 }
 
-// take takes in one file of a folder; only ctx's errors and those of the store
-// are errors.
+// take ingests one file of a folder. It returns only errors of ctx and of the store.
 func (l *Library) take(ctx context.Context, f Folder, e Entry, r *Report) (changed bool, err error) {
 	o, err := l.file(ctx, Want{Realm: f.Realm, Folder: f.Path, Provenance: provenance.Hob}, e)
 	switch {
@@ -191,7 +189,7 @@ func (l *Library) take(ctx context.Context, f Folder, e Entry, r *Report) (chang
 	return !o.Unchanged, nil
 }
 
-// Gone removes a file of a folder that is not there any more.
+// Gone removes the documents of a deleted file in a folder.
 func (l *Library) Gone(ctx context.Context, f Folder, name string) error {
 	path, ok := strings.CutPrefix(name, "file:")
 	if !ok {
@@ -207,7 +205,7 @@ func (l *Library) Gone(ctx context.Context, f Folder, name string) error {
 	return err
 }
 
-// Changed looks at files of a folder that were reported as changed.
+// Changed processes the files of a folder that were reported as changed.
 func (l *Library) Changed(ctx context.Context, f Folder, paths []string) (Report, error) {
 	var r Report
 	slices.Sort(paths)

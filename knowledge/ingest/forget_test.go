@@ -11,7 +11,7 @@ import (
 	"hob/platform/erase"
 )
 
-// meddling is a disk on which something happens while a file is read.
+// meddling is a disk that runs a function while a file is read.
 type meddling struct {
 	*world
 	during func()
@@ -36,20 +36,20 @@ func (w *world) forget(e *erase.Erasure) {
 	}))
 }
 
-// What is forgotten while it is read does not come back with what was read.
+// Data erased while a file is read does not return with its content.
 func TestForgottenWhileItIsRead(t *testing.T) {
 	const secret = "Kestrel-9981 is the password.\n\nThe bins go out on Monday."
 	tests := []struct {
 		name  string
-		known bool // it was taken in before, and has changed
+		known bool // it was ingested before and has changed
 		e     erase.Erasure
-		want  string // that is kept of it
+		want  string // stored text
 	}{
-		{"its source, known before", true, erase.Erasure{ID: "e1", Sources: []string{"file:/f/a.txt"}}, ""},
-		{"its source, new", false, erase.Erasure{ID: "e1", Sources: []string{"file:/f/a.txt"}}, ""},
-		{"its name", true, erase.Erasure{ID: "e1", Phrases: []string{"/f/a.txt"}}, ""},
-		{"a phrase in it", false, erase.Erasure{ID: "e1", Phrases: []string{"Kestrel-9981"}}, "Monday"},
-		{"a look at what would go", true, erase.Erasure{Sources: []string{"file:/f/a.txt"}}, "Kestrel-9981"},
+		{"source that was ingested before", true, erase.Erasure{ID: "e1", Sources: []string{"file:/f/a.txt"}}, ""},
+		{"new source", false, erase.Erasure{ID: "e1", Sources: []string{"file:/f/a.txt"}}, ""},
+		{"phrase in the name", true, erase.Erasure{ID: "e1", Phrases: []string{"/f/a.txt"}}, ""},
+		{"phrase in the text", false, erase.Erasure{ID: "e1", Phrases: []string{"Kestrel-9981"}}, "Monday"},
+		{"preview only", true, erase.Erasure{Sources: []string{"file:/f/a.txt"}}, "Kestrel-9981"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -83,13 +83,13 @@ func TestForgottenWhileItIsRead(t *testing.T) {
 				t.Errorf("kept: %s", got)
 			}
 			if tt.want != "Kestrel-9981" && strings.Contains(got, "Kestrel-9981") {
-				t.Errorf("what was forgotten came back: %s", got)
+				t.Errorf("erased text was stored again: %s", got)
 			}
 		})
 	}
 }
 
-// It makes no difference how far a long source is written when it is forgotten.
+// An erasure works at any point while a long source is written.
 func TestForgottenWhileItIsWritten(t *testing.T) {
 	var b strings.Builder
 	for i := range 1200 {
@@ -113,7 +113,7 @@ func TestForgottenWhileItIsWritten(t *testing.T) {
 		fatal(t, err)
 		fatal(t, one.document(&p))
 		if w.changes() == 0 || len(one.todo) == 0 {
-			t.Fatal("it is not in the middle of it")
+			t.Fatal("the erasure did not run in the middle of the write")
 		}
 		w.forget(e)
 		if err := one.done(); errors.Is(err, ErrForgotten) == phrase {

@@ -15,7 +15,7 @@ func (n notThere) Unwrap() error { return n.error }
 
 func sorted(m map[string]Entry) []string { return slices.Sorted(maps.Keys(m)) }
 
-// tiring is a context that ends after it was looked at so often.
+// tiring is a context that ends after a number of checks.
 type tiring struct {
 	context.Context
 	left atomic.Int64

@@ -1,14 +1,13 @@
-// Package ingest takes documents into the memory: it has them read (package
-// platform/document), cuts them into chunks, and keeps these as rows of the
-// knowledge, in step with what lies on the disk.
+// Package ingest adds documents to the memory. It parses them (package platform/document), splits
+// them into chunks, stores the chunks as rows of the knowledge base, and keeps them in sync with
+// the files.
 //
-// A source (a file, a page, something imported) has one document or many (the
-// mails of a mailbox), a document has chunks. What has not changed costs
-// nothing; of what has, only the chunks that differ are written. A source is
-// whole once its digest is stored: what a crash cut short is done again, and
-// finds most of it there.
+// A source (a file, page or import) has one or more documents, such as the mails of a mailbox; a
+// document has chunks. Unchanged sources cost nothing; for changed ones only the different chunks
+// are written. A source is complete when its digest is stored. After a crash an incomplete source
+// is ingested again, reusing the stored chunks.
 //
-// It decides nothing about trust: whoever hands a text in says whose it is.
+// The package makes no trust decisions: the caller states the provenance of each text.
 package ingest
 
 import (
@@ -24,33 +23,32 @@ import (
 	"hob/platform/provenance"
 )
 
-// Options of New.
+// Options configures New.
 type Options struct {
 	Base  *knowledge.Base // required
 	Store *store.Store    // required
-	// Files is the way to files on this machine; nil: there is none.
+	// Files gives access to files; nil means no access.
 	Files Files
-	// Entities is told who stands in headers and on cards; optional.
+	// Entities receives the people named in headers and on contact cards. It may be nil.
 	Entities Entities
-	// Pictures says what is on a picture; nil: pictures are skipped.
+	// Pictures describes images; nil skips images.
 	Pictures Pictures
-	// Limits bound what is read of one file.
+	// Limits are the size limits for parsing a file.
 	Limits document.Limits
 	// ChunkSize and ChunkOverlap are in characters (default 1,000 and 200).
 	ChunkSize, ChunkOverlap int
 	Log                     *slog.Logger
 }
 
-// Entities takes persons whom documents name.
+// Entities stores people that documents name.
 type Entities interface {
-	// PeopleTx is told for whom people work, and returns the ids of what it keeps
-	// of it.
+	// PeopleTx stores people with their employers and returns the ids of the stored items.
 	PeopleTx(tx *store.Tx, list []document.Person, from Origin) ([]string, error)
-	// KeepTx takes back what it was told from there, but for these.
+	// KeepTx deletes what PeopleTx stored for the origin, except the given ids.
 	KeepTx(tx *store.Tx, from Origin, ids []string) error
 }
 
-// Origin is where something comes from.
+// Origin is the source of a document or person.
 type Origin struct {
 	Source     string
 	Realm      string
@@ -59,23 +57,22 @@ type Origin struct {
 	At         time.Time
 }
 
-// Pictures describes a picture in words: a model that can see. An error that
-// wraps ErrLater is no fault of the picture.
+// Pictures describes images with a vision model. Errors not caused by the image wrap ErrLater.
 type Pictures interface {
-	// Ready says why none can be described now, nil when one may be tried.
+	// Ready returns why no image can be described now, or nil.
 	Ready(ctx context.Context) error
 	Describe(ctx context.Context, data []byte) (string, error)
 }
 
-// Errors a caller can act on.
+// Errors that callers handle.
 var (
 	ErrNotFound  = errors.New("no such document")
-	ErrForgotten = errors.New("it was forgotten, and has not changed since")
-	// ErrLater: what is wrong may end without a change of the file.
-	ErrLater = errors.New("it is tried again later")
+	ErrForgotten = errors.New("the document was forgotten and has not changed since")
+	// ErrLater: a retry may succeed without a change of the file.
+	ErrLater = errors.New("Hob will retry later")
 )
 
-// Later is an error that may end without a change of the file.
+// Later marks err as retryable without a change of the file.
 func Later(err error) error { return later{err} }
 
 type later struct{ error }
@@ -84,23 +81,23 @@ func (e later) Unwrap() error { return e.error }
 
 func (later) Is(target error) bool { return target == ErrLater }
 
-// Library takes documents in. Its methods may be called concurrently.
+// Library ingests documents. Its methods may be called concurrently.
 type Library struct {
 	opt  Options
-	work *sync.Mutex // one source at a time: this is background work on one machine
+	work *sync.Mutex // one source at a time, because this is background work
 	held *held
 }
 
-// New checks the options.
+// New validates the options.
 func New(opt Options) (*Library, error) {
 	if opt.Base == nil || opt.Store == nil {
-		return nil, errors.New("ingest: a base and its store are required")
+		return nil, errors.New("ingest: options Base and Store are required")
 	}
 	if opt.ChunkSize <= 0 {
 		opt.ChunkSize, opt.ChunkOverlap = 1000, 200
 	}
 	if opt.ChunkOverlap >= opt.ChunkSize {
-		return nil, errors.New("ingest: chunks must be longer than what they share")
+		return nil, errors.New("ingest: chunk size must be greater than the overlap")
 	}
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
@@ -108,21 +105,21 @@ func New(opt Options) (*Library, error) {
 	return &Library{opt: opt, work: &sync.Mutex{}, held: &held{list: map[*reading]bool{}}}, nil
 }
 
-// With is the same library with another way to files.
+// With returns the same library with other access to files.
 func (l *Library) With(f Files) *Library {
 	opt := l.opt
 	opt.Files = f
 	return &Library{opt: opt, work: l.work, held: l.held}
 }
 
-// Input is one file, page or import to take in.
+// Input is one file, page or import to ingest.
 type Input struct {
 	// Source is "file:PATH", "url:URL" or "import:NAME".
 	Source string
-	Name   string // of the file, for its kind and as a title
-	Title  string // "": its own
+	Name   string // file name, used to detect the type and as a title
+	Title  string // "" uses the document's own title
 	Tags   []string
-	// Content is the file; Size and Modified what the disk says of it.
+	// Content is the file content. Size and Modified are from the file system.
 	Content  []byte
 	Size     int64
 	Modified time.Time
@@ -130,31 +127,31 @@ type Input struct {
 	Provenance provenance.Source
 	Origins    []provenance.Origin
 	Realm      string
-	Folder     string // that it is kept in step with, "" for none
+	Folder     string // synced folder that contains it, or ""
 	Trust      Trust
 	Now        time.Time
-	// Asked: somebody asked for this very thing. Then it is taken in although it
-	// was forgotten, and tried again although it could not be read.
+	// Asked is set if the user requested this very item. Then it is ingested even if it was erased
+	// or could not be read before.
 	Asked bool
-	// Dry only says what would be done.
+	// Dry only computes what would change.
 	Dry bool
 }
 
-// Trust is why a text counts as the owner's. When it ends, so does that.
+// Trust is the reason why a text counts as the user's own. When the reason ends, the trust ends.
 type Trust string
 
-// Why a text may count as the owner's.
+// Reasons for trust.
 const (
 	NoTrust   Trust = ""
-	ByFolder  Trust = "folder" // he trusts the folder
-	ByVouched Trust = "owner"  // he vouched for this very content
+	ByFolder  Trust = "folder" // the user trusts the folder
+	ByVouched Trust = "owner"  // the user vouched for this exact content
 )
 
-// holds reports whether what was taken in for one reason may stay as it is now
-// that it would be taken in for another.
+// holds reports whether a stored document ingested with trust t may stay unchanged if it is
+// ingested with trust now.
 func (t Trust) holds(now Trust) bool { return t == now || t == ByVouched }
 
-// Outcome says what came of an Input.
+// Outcome is the result of ingesting an Input.
 type Outcome struct {
 	Source    string        `json:"source"`
 	Title     string        `json:"title,omitempty"`
@@ -162,20 +159,20 @@ type Outcome struct {
 	Documents int           `json:"documents"`
 	Chunks    int           `json:"chunks"`
 	Unchanged bool          `json:"unchanged,omitempty"`
-	Fresh     bool          `json:"-"` // the source was not known before
+	Fresh     bool          `json:"-"` // the source is new
 	Skipped   []SkippedPart `json:"skipped,omitempty"`
 }
 
-// SkippedPart is a file or a part of one that was not taken in, and why.
+// SkippedPart is a file, or part of a file, that was not ingested, with the reason.
 type SkippedPart struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`
 }
 
-// Migrations are the tables of this package. documents_forgotten holds digests
-// only: what was forgotten leaves no name. Of a source, trying and tries say what
-// is being read of it and how often that began, trust why its text counts as the
-// owner's, and asked that somebody asked for this very thing.
+// Migrations returns the tables of this package. documents_forgotten contains only digests, so that
+// no name of an erased source remains. In doc_sources, trying and tries record what is being read
+// and how often that started, trust why the text counts as the user's own, and asked that the user
+// requested this very item.
 func Migrations() []store.Set {
 	return []store.Set{{Owner: "ingest", Steps: []string{`
 CREATE TABLE doc_sources (

@@ -18,14 +18,14 @@ import (
 	"hob/platform/provenance"
 )
 
-// world is a library over a disk that is a map.
+// world is a library on a fake disk.
 type world struct {
 	t    *testing.T
 	l    *Library
 	st   *store.Store
 	disk map[string]Entry
 	text map[string]string
-	root bool // the folder is there
+	root bool // the folder exists
 }
 
 func open(t *testing.T) *world {
@@ -87,7 +87,7 @@ func (w *world) There(_ context.Context, path string) (bool, error) {
 	return ok || path == "/f" && w.root, nil
 }
 
-// texts are the chunks that are kept, by their order.
+// texts returns the stored chunks in order.
 func (w *world) texts() string {
 	w.t.Helper()
 	rows, err := w.st.Reader(w.t.Context()).Query(`SELECT title, text, source FROM docs WHERE kind = 'chunk' ORDER BY source, grp, pos`)
@@ -132,7 +132,7 @@ func TestFolderInStep(t *testing.T) {
 
 	before := w.changes()
 	if r := w.reconcile(); r.Unchanged != 2 || w.changes() != before || len(r.Skipped) != 1 {
-		t.Errorf("what has not changed was written again: %+v", r)
+		t.Errorf("unchanged files were written again: %+v", r)
 	}
 
 	w.put("/f/b.txt", "The spare key is with Bea now.")
@@ -159,11 +159,11 @@ func TestFolderInStep(t *testing.T) {
 	all := w.texts()
 	w.disk = map[string]Entry{}
 	if _, err := w.l.Reconcile(t.Context(), Folder{Path: "/f"}, nil); !errors.Is(err, ErrFolderGone) {
-		t.Errorf("a folder that is away: %v", err)
+		t.Errorf("Reconcile of a missing folder: %v", err)
 	}
-	w.root = true // an empty place where a disk was mounted
+	w.root = true // an empty mount point
 	if _, err := w.l.Reconcile(t.Context(), Folder{Path: "/f"}, nil); !errors.Is(err, ErrFolderGone) || w.texts() != all {
-		t.Errorf("an empty place: %v, %s", err, w.texts())
+		t.Errorf("Reconcile of an empty folder: %v, %s", err, w.texts())
 	}
 }
 
@@ -173,8 +173,8 @@ func (w *world) ids() (out string) {
 	return out
 }
 
-// TestLargeIsResumed: a source that is cut short in the middle is finished by
-// the next look, without writing again what is there.
+// TestLargeIsResumed: the next scan finishes an interrupted source without writing the stored
+// chunks again.
 func TestLargeIsResumed(t *testing.T) {
 	w := open(t)
 	var b strings.Builder
@@ -182,26 +182,26 @@ func TestLargeIsResumed(t *testing.T) {
 		fmt.Fprintf(&b, "Paragraph %d says that the number of this paragraph is %d and that nothing else of interest stands in it; so that it is long enough, a little more follows. %s\n\n", i, i, strings.Repeat("word ", 120))
 	}
 	w.put("/f/large.txt", b.String())
-	for left := 2; w.changes() == 0; left++ { // until some of it is written
+	for left := 2; w.changes() == 0; left++ { // until part of it is written
 		if _, err := w.l.Reconcile(tiringAfter(t.Context(), left), Folder{Path: "/f"}, nil); err == nil {
-			t.Fatal("it was not cut short")
+			t.Fatal("the first scan was not interrupted")
 		}
 	}
 	half := w.changes()
 	if half == 0 {
-		t.Fatal("nothing was written before")
+		t.Fatal("the first scan wrote nothing")
 	}
 	if r := w.reconcile(); len(r.Skipped) != 0 {
-		t.Fatalf("second look: %+v", r)
+		t.Fatalf("second scan: %+v", r)
 	}
 	whole := open(t)
 	whole.put("/f/large.txt", b.String())
 	whole.reconcile()
 	if w.texts() != whole.texts() {
-		t.Error("what was resumed differs from what was done at once")
+		t.Error("a resumed scan and a complete scan differ")
 	}
 	if n := w.changes(); n != whole.changes() {
-		t.Errorf("%d changes where %d are enough", n, whole.changes())
+		t.Errorf("got %d changes, want %d", n, whole.changes())
 	}
 }
 
@@ -227,12 +227,12 @@ func TestForgottenStaysAway(t *testing.T) {
 	w.put("/f/secret.txt", "A new text at the same place.")
 	w.reconcile()
 	if got := w.texts(); !strings.Contains(got, "A new text") {
-		t.Errorf("once it has changed: %s", got)
+		t.Errorf("after a change of the file: %s", got)
 	}
 }
 
-// One mail of a mailbox goes with what is attached to it, by the id in its header
-// or as lists show it, and does not come back when other mails arrive.
+// A mail of a mailbox is erased with its attachments, by Message-ID or by the listed id, and does
+// not return when other mails arrive.
 func TestAForgottenMailStaysAway(t *testing.T) {
 	mail := func(id, text string) string {
 		return "From ana@example.org Sat Jan  3 10:00:00 2026\nFrom: Ana <ana@example.org>\nSubject: the " + id + "\nMessage-ID: <" + id + "@example.org>\nMIME-Version: 1.0\n" +
@@ -246,7 +246,7 @@ func TestAForgottenMailStaysAway(t *testing.T) {
 	} {
 		w := open(t)
 		one, two := mail("one", "Kestrel-9981 is the password"), mail("two", "the boiler is mended")
-		box := one + two + one // as mailboxes hold some mails twice
+		box := one + two + one // mailboxes contain some mails twice
 		w.put("/f/box.mbox", box)
 		w.reconcile()
 		list, err := w.l.Documents(t.Context(), 10)
@@ -271,7 +271,7 @@ func TestAForgottenMailStaysAway(t *testing.T) {
 	}
 }
 
-// A folder that is forgotten, or has it in its name, is not kept in step any more.
+// A folder that is erased, or whose name contains the phrase, is no longer synced.
 func TestAForgottenFolder(t *testing.T) {
 	w := open(t)
 	for _, f := range []Folder{{Path: "/Kestrel-9981/letters"}, {Path: "/b"}, {Path: "/b", Realm: "cook"}, {Path: "/c"}} {
@@ -298,7 +298,7 @@ func TestProvenance(t *testing.T) {
 	var p provenance.Source
 	fatal(t, w.st.Reader(t.Context()).QueryRow(`SELECT provenance FROM docs`).Scan(&p))
 	if !p.Tainted() {
-		t.Errorf("a file that nobody trusts is %q", p)
+		t.Errorf("provenance of an untrusted file = %q", p)
 	}
 }
 
@@ -321,30 +321,30 @@ func TestSplit(t *testing.T) {
 				}
 			}
 			if n := strings.Count(strings.Join(got, " "), "valve"); n <= 60 {
-				t.Errorf("nothing is shared: %d", n)
+				t.Errorf("chunks do not overlap: %d", n)
 			}
 		}},
-		{"paragraphs come first", document.Section{Text: strings.Repeat("a ", 300) + ".\n\n" + strings.Repeat("b ", 300) + "."}, func(t *testing.T, got []string) {
+		{"splits at paragraphs first", document.Section{Text: strings.Repeat("a ", 300) + ".\n\n" + strings.Repeat("b ", 300) + "."}, func(t *testing.T, got []string) {
 			if len(got) != 2 || strings.Contains(got[0], "b") {
 				t.Errorf("%q", got)
 			}
 		}},
-		{"rows have their header", document.Section{Header: "Name | Sum", Rows: manyRows(100)}, func(t *testing.T, got []string) {
+		{"rows follow their header", document.Section{Header: "Name | Sum", Rows: manyRows(100)}, func(t *testing.T, got []string) {
 			for _, c := range got {
 				if !strings.HasPrefix(c, "Name | Sum\n") {
 					t.Errorf("no header: %q", c)
 				}
 			}
 		}},
-		{"no blanks", document.Section{Text: strings.Repeat("漢字", 3000)}, nil},
-		{"families stay together", document.Section{Text: strings.Repeat("👨‍👩‍👧", 900)}, func(t *testing.T, got []string) {
+		{"text without spaces", document.Section{Text: strings.Repeat("漢字", 3000)}, nil},
+		{"emoji sequences stay whole", document.Section{Text: strings.Repeat("👨‍👩‍👧", 900)}, func(t *testing.T, got []string) {
 			for _, c := range got {
 				if strings.HasPrefix(c, "\u200d") || strings.HasSuffix(c, "\u200d") {
 					t.Errorf("cut within a character: %q", c)
 				}
 			}
 		}},
-		{"functions begin chunks", document.Section{Code: true, Text: strings.Repeat("func f() {\n\tx := 1\n\n\treturn x\n}\n\n", 80)}, func(t *testing.T, got []string) {
+		{"chunks start at functions", document.Section{Code: true, Text: strings.Repeat("func f() {\n\tx := 1\n\n\treturn x\n}\n\n", 80)}, func(t *testing.T, got []string) {
 			if !strings.HasPrefix(got[0], "func f") || !strings.HasSuffix(got[0], "}") {
 				t.Errorf("%q", got[0])
 			}
@@ -373,7 +373,7 @@ func manyRows(n int) []string {
 	return out
 }
 
-// FuzzSplit: no text is lost, and no chunk is too long.
+// FuzzSplit: no text is lost and no chunk is too long.
 func FuzzSplit(f *testing.F) {
 	f.Add("One. Two.\n\nThree 👨‍👩‍👧 four", 50, 10, false)
 	f.Fuzz(func(t *testing.T, text string, size, overlap int, code bool) {
@@ -390,7 +390,7 @@ func FuzzSplit(f *testing.F) {
 	})
 }
 
-// people is whom cards name, by the source.
+// people records the people on cards, by source.
 type people map[string][]string
 
 func (p people) PeopleTx(_ *store.Tx, list []document.Person, from Origin) (ids []string, _ error) {
@@ -406,8 +406,8 @@ func (p people) KeepTx(_ *store.Tx, from Origin, ids []string) error {
 	return nil
 }
 
-// Who stands on a card attached to a forgotten mail goes with it; those of the
-// mailbox's other mails stay.
+// The person on a card attached to an erased mail is erased with it; those of the mailbox's other
+// mails stay.
 func TestPeopleOfAForgottenMail(t *testing.T) {
 	mail := func(id, name string) string {
 		return "From ana@example.org Sat Jan  3 10:00:00 2026\nFrom: Ana <ana@example.org>\nSubject: " + id + "\nMessage-ID: <" + id + "@example.org>\nMIME-Version: 1.0\n" +

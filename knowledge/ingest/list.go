@@ -11,7 +11,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// Document is one that was taken in, as lists and exports show it.
+// Document is an ingested document, for lists and exports.
 type Document struct {
 	ID         string            `json:"id"`
 	Title      string            `json:"title"`
@@ -27,17 +27,17 @@ type Document struct {
 	Chunks     int               `json:"chunks"`
 	At         time.Time         `json:"at,omitzero"`
 	AddedAt    time.Time         `json:"added_at"`
-	// Error says why a file could not be taken in; it has no id then.
+	// Error is the reason why a file could not be ingested; it has no id then.
 	Error string `json:"error,omitempty"`
 }
 
-// Documents lists what was taken in, the newest first, and after these the
-// files that could not be.
+// Documents lists the ingested documents, newest first, and then the files that could not be
+// ingested.
 func (l *Library) Documents(ctx context.Context, limit int) ([]Document, error) {
 	return l.list(ctx, `d.id IS NOT NULL OR s.error <> ''`, limit)
 }
 
-// Broken lists those of them that could not be taken in as they are now.
+// Broken lists the files that could not be ingested in their current state.
 func (l *Library) Broken(ctx context.Context, limit int) ([]Document, error) {
 	return l.list(ctx, `s.error <> ''`, limit)
 }
@@ -74,12 +74,12 @@ func (l *Library) list(ctx context.Context, which string, limit int) (out []Docu
 	return out, rows.Err()
 }
 
-// ErrTaken says that another document has the id of one that is to come back.
-var ErrTaken = errors.New("another document has its id")
+// ErrTaken reports that another document has the id of an imported document.
+var ErrTaken = errors.New("another document has the same id")
 
-// RestoreTx puts a document of an export back, without its parts, which are rows
-// of their own. With parts false, these must not come: they are here already.
-// Its source is read again as soon as it is there.
+// RestoreTx imports a document without its chunks, which are separate rows. parts is false if the
+// chunks must not be imported because they exist. Its source is read again as soon as it is
+// available.
 func (l *Library) RestoreTx(tx *store.Tx, d Document) (added, parts bool, err error) {
 	if d.ID == "" || d.Source == "" || len(d.ID) > 100 {
 		return false, false, ErrNotFound
@@ -97,9 +97,9 @@ func (l *Library) RestoreTx(tx *store.Tx, d Document) (added, parts bool, err er
 	case err != nil:
 		return false, false, fmt.Errorf("ingest: restore: %w", err)
 	case there != "":
-		return false, there == d.ID && !whole, nil // an import that was cut short goes on
+		return false, there == d.ID && !whole, nil // continue an interrupted import
 	case whole:
-		return false, false, nil // as it is now, the source has no such part
+		return false, false, nil // the current source has no such part
 	case taken != "":
 		return false, false, ErrTaken
 	}

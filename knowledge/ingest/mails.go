@@ -11,11 +11,11 @@ import (
 	"hob/platform/erase"
 )
 
-// partOf names a part of a source among what was forgotten.
+// partOf returns the name of an erased part of a source.
 func partOf(source, part string) string { return source + "\x00" + part }
 
-// away reports whether a part of a source was forgotten: a mail stays away,
-// whatever comes to its mailbox, and however often it stands there.
+// away reports whether a part of a source was erased. An erased mail stays erased, even if its
+// mailbox changes or contains copies of it.
 func away(q store.Querier, in Input, part string) (bool, error) {
 	if part == "" {
 		return false, nil
@@ -30,8 +30,7 @@ func away(q store.Querier, in Input, part string) (bool, error) {
 	return false, nil
 }
 
-// once is the name that a part has in common with its copies, see
-// document.Parse.
+// once returns the name that a part shares with its copies, see document.Parse.
 func once(part string) string {
 	if i := strings.LastIndexByte(part, '~'); i >= 0 && isNumber(part[i+1:]) {
 		return part[:i]
@@ -43,11 +42,11 @@ func isNumber(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// mailPart is a mail, or something attached to one.
+// mailPart is a mail or an attachment.
 type mailPart struct{ id, part, realm, source string }
 
-// mails are those that a source "mail:ID" names, with what is attached to them.
-// ID is the one in its header, or what lists of documents show.
+// mails returns the mails of a source "mail:ID" and their attachments. ID is the Message-ID, or the
+// id shown in lists of documents.
 func mails(q store.Querier, source string) (out []mailPart, err error) {
 	id, ok := strings.CutPrefix(source, "mail:")
 	if !ok {
@@ -71,14 +70,13 @@ func mails(q store.Querier, source string) (out []mailPart, err error) {
 	return out, rows.Err()
 }
 
-// partOfMail reports whether a part is a mail, a copy of it or attached to it.
+// partOfMail reports whether a part is the mail, a copy of it, or an attachment.
 func partOfMail(part, mail string) bool {
 	rest, ok := strings.CutPrefix(part, mail)
 	return ok && (once(rest) == "" || rest[0] == '/')
 }
 
-// Parts lists the documents that a source names which is a mail (see
-// knowledge.Options).
+// Parts returns the documents of a source that is a mail (see knowledge.Options).
 func (l *Library) Parts(q store.Querier, source string) (ids []string, err error) {
 	list, err := mails(q, source)
 	for _, p := range list {
@@ -87,7 +85,7 @@ func (l *Library) Parts(q store.Querier, source string) (ids []string, err error
 	return ids, err
 }
 
-// mailsTx removes mails that go. They are not taken in again with their mailbox.
+// mailsTx removes erased mails. They are not ingested again with their mailbox.
 func (l *Library) mailsTx(tx *store.Tx, e *erase.Erasure) (n erase.Erased, err error) {
 	for _, source := range e.Sources {
 		list, err := mails(tx, source)
@@ -116,8 +114,8 @@ func (l *Library) mailsTx(tx *store.Tx, e *erase.Erasure) (n erase.Erased, err e
 	return n, nil
 }
 
-// forgetPeopleTx takes back who stands on the cards of a mailbox, of which one
-// mail goes: who stands on those of the others comes back when it is read again.
+// forgetPeopleTx deletes the people on contact cards of a mailbox from which a mail is erased. The
+// people on its other cards return when the mailbox is read again.
 func (l *Library) forgetPeopleTx(tx *store.Tx, p mailPart) error {
 	if l.opt.Entities == nil {
 		return nil

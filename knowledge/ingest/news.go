@@ -13,10 +13,10 @@ import (
 	"hob/watchers"
 )
 
-// watch has the driver notice changes until ctx ends.
+// watch lets the driver report changes until ctx ends.
 func (s *Sync) watch(ctx context.Context, f Folder, n *news) {
 	config, err := json.Marshal(map[string]any{"path": f.Path, "recursive": true, "events": []string{"created", "modified", "removed"}})
-	if err != nil { // texts always encode
+	if err != nil { // encoding strings cannot fail
 		panic(err)
 	}
 	spec := watchers.Spec{ID: watcherID(f), Kind: s.opt.Driver.Kind(), Config: config, State: watchers.Active}
@@ -25,14 +25,14 @@ func (s *Sync) watch(ctx context.Context, f Folder, n *news) {
 		if ctx.Err() != nil {
 			return
 		}
-		s.opt.Log.WarnContext(ctx, "a folder of documents cannot be watched now", "err", err)
+		s.opt.Log.WarnContext(ctx, "watching a document folder failed", "err", err)
 		t := time.NewTimer(againAfter)
 		select {
 		case <-ctx.Done():
 			t.Stop()
 			return
 		case <-t.C:
-			n.everything() // what happened meanwhile was not seen
+			n.everything() // changes in the meantime were not seen
 		}
 	}
 }
@@ -44,7 +44,7 @@ func (s *Sync) watchOnce(ctx context.Context, spec watchers.Spec, n *news) error
 	}
 	w, ok := made.(watchers.Watcher)
 	if !ok {
-		return errors.New("ingest: the driver watches nothing")
+		return errors.New("ingest: the driver cannot watch folders")
 	}
 	return w.Run(ctx, func(ctx context.Context, signals []watchers.Signal, save func(*store.Tx) error) error {
 		if err := s.opt.Deps.Store.Write(ctx, save); err != nil {
@@ -70,22 +70,22 @@ func (s *Sync) watchOnce(ctx context.Context, spec watchers.Spec, n *news) error
 	})
 }
 
-// watcherID names the progress of a folder's watcher.
+// watcherID returns the id of a folder's watcher, which identifies its saved state.
 func watcherID(f Folder) string {
 	sum := sha256.Sum256([]byte(f.Realm + "\x00" + f.Path))
 	return "documents-" + hex.EncodeToString(sum[:8])
 }
 
-// news are the paths that were reported.
+// news collects the reported paths.
 type news struct {
 	wake chan struct{}
 
 	mu    sync.Mutex
 	paths []string
-	all   bool // everything is to be looked at
+	all   bool // scan the whole folder
 }
 
-// maxNews is how many paths wait; beyond them everything is looked at.
+// maxNews is the maximum number of pending paths. Beyond it the whole folder is scanned.
 const maxNews = 5000
 
 func (n *news) add(path string) {

@@ -13,7 +13,7 @@ import (
 
 const png = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
 
-// eye is a model that can see, when it is asked at the right time.
+// eye is a fake vision model that is sometimes unavailable.
 type eye struct {
 	away, bad bool
 	asked     int
@@ -29,7 +29,7 @@ func (e *eye) Ready(context.Context) error {
 func (e *eye) Describe(context.Context, []byte) (string, error) {
 	e.asked++
 	if e.bad {
-		return "", errors.New("it is no picture at all")
+		return "", errors.New("not an image")
 	}
 	return "A red bicycle in front of the town hall.", nil
 }
@@ -42,7 +42,7 @@ func TestPictureIsTriedAgain(t *testing.T) {
 	w.put("/f/bike.png", png)
 	r, err := w.l.Reconcile(t.Context(), f, nil)
 	fatal(t, err)
-	if len(r.Skipped) != 1 || !r.later["/f/bike.png"] || !strings.Contains(r.Skipped[0].Reason, "the budget is used up; it is tried again later") {
+	if len(r.Skipped) != 1 || !r.later["/f/bike.png"] || !strings.Contains(r.Skipped[0].Reason, "the budget is used up; Hob will retry later") {
 		t.Fatalf("%+v", r)
 	}
 	list, err := w.l.Documents(t.Context(), 10)
@@ -68,7 +68,7 @@ func TestPictureIsTriedAgain(t *testing.T) {
 	}
 }
 
-// A picture that cannot be described is left until it changes, or somebody asks.
+// An image that cannot be described is skipped until it changes or the user asks for it.
 func TestPictureThatIsBad(t *testing.T) {
 	w := open(t)
 	see := &eye{bad: true}

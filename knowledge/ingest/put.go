@@ -20,23 +20,22 @@ import (
 	"hob/platform/shortid"
 )
 
-// batch is how many chunks one transaction writes: a turn waits no longer than
-// that takes. A source that changes less is replaced in one.
+// batch is the number of chunks per transaction, which limits how long a turn waits. A source with
+// fewer changes is replaced in one transaction.
 const batch = 400
 
-// peopleAtOnce is how many people one transaction takes: each takes as much as
-// several chunks.
+// peopleAtOnce is the number of people per transaction. Each takes as long as several chunks.
 const peopleAtOnce = 50
 
-// Put takes one source in, in place of what was kept of it. What cannot be read
-// is an error that wraps one of package document; what was kept before stays.
+// Put ingests one source and replaces its previous version. If the source cannot be read, Put
+// returns an error that wraps one of package document and keeps the previous version.
 func (l *Library) Put(ctx context.Context, in Input) (Outcome, error) {
 	r := l.held.hold(in.Realm, in.Source, in.Size, stamp(in.Modified))
 	defer l.held.let(r)
 	return l.put(ctx, r, in)
 }
 
-// Take is Put that reports a file at fault, as Ingest does.
+// Take runs Put, but reports an unreadable file in the Report as Ingest does.
 func (l *Library) Take(ctx context.Context, in Input) (r Report, err error) {
 	o, err := l.Put(ctx, in)
 	if err != nil && known(err) {
@@ -100,21 +99,21 @@ func (l *Library) put(ctx context.Context, r *reading, in Input) (Outcome, error
 	return out, nil
 }
 
-// told is why a file could not be read when it was tried.
+// told is the stored reason why a file could not be read.
 type told string
 
 func (t told) Error() string { return string(t) }
 
 func (told) Is(target error) bool { return target == document.ErrBroken }
 
-// waits is why a file is not read yet.
+// waits is the reason why a file is deferred.
 type waits string
 
 func (w waits) Error() string { return string(w) }
 
 func (waits) Is(target error) bool { return target == ErrLater || target == document.ErrUnsupported }
 
-// same notes that a file has new times but the old content.
+// same records new times of a file with unchanged content.
 func (l *Library) same(ctx context.Context, k *kept, in Input, out Outcome) (Outcome, error) {
 	out.Unchanged = true
 	q := l.opt.Store.Reader(ctx)
@@ -132,7 +131,7 @@ func (l *Library) same(ctx context.Context, k *kept, in Input, out Outcome) (Out
 	})
 }
 
-// read turns the content into documents.
+// read parses the content into documents.
 func (l *Library) read(ctx context.Context, in *Input, out *Outcome) ([]document.Document, error) {
 	f, err := document.Parse(ctx, in.Name, in.Content, l.opt.Limits)
 	if err != nil && document.Detect(in.Name, in.Content) == "image" {
@@ -154,16 +153,16 @@ func (l *Library) read(ctx context.Context, in *Input, out *Outcome) ([]document
 			d.At = in.Modified
 		}
 		if d.Cut {
-			out.Skipped = append(out.Skipped, SkippedPart{d.Title, "only the beginning was taken in: the rest is too large"})
+			out.Skipped = append(out.Skipped, SkippedPart{d.Title, "truncated: the document is too large"})
 		}
 	}
 	return f.Documents, nil
 }
 
-// reason words an error without this machine's details.
+// reason shortens an error text for storage.
 func reason(err error) string { return phrase.Cut(err.Error(), 300) }
 
-// chunks are the rows of one document.
+// chunks returns the rows of one document.
 func (l *Library) chunks(in Input, d document.Document) []knowledge.Doc {
 	var out []knowledge.Doc
 	at := d.At
@@ -186,7 +185,7 @@ func (l *Library) chunks(in Input, d document.Document) []knowledge.Doc {
 	return out
 }
 
-// speaker is who wrote a mail; what it quotes is of somebody else.
+// speaker returns the author of a section of a mail, or "" for quoted text.
 func speaker(d document.Document, s document.Section) string {
 	if d.Kind != "mail" || s.Quoted || len(d.People) == 0 {
 		return ""
@@ -194,7 +193,7 @@ func speaker(d document.Document, s document.Section) string {
 	return phrase.Cut(d.Author, 100)
 }
 
-// titled is the path to a section: "Manual › Boiler › Pressure (page 3)".
+// titled returns the path of a section: "Manual › Boiler › Pressure (page 3)".
 func titled(title string, s document.Section) string {
 	parts := []string{title}
 	for _, h := range s.Heading {
@@ -220,17 +219,17 @@ func originOf(source string) provenance.Origin {
 	return provenance.Origin{Kind: kind, Label: name}
 }
 
-// planned is one document as it is to be.
+// planned lists the changes to make for one document.
 type planned struct {
 	doc    document.Document
 	id     string
-	chunks []knowledge.Doc // those to write
-	gone   []string        // those to remove
+	chunks []knowledge.Doc // to write
+	gone   []string        // to remove
 	people []document.Person
 	total  int
 }
 
-// all replaces what is kept of the source.
+// all replaces all documents of the source.
 func (w *writing) all(docs []document.Document, out *Outcome) error {
 	q := w.l.opt.Store.Reader(w.ctx)
 	have, err := parts(q, w.src)
@@ -273,7 +272,7 @@ func (w *writing) all(docs []document.Document, out *Outcome) error {
 	return w.done()
 }
 
-// plan compares a document with what is kept of it.
+// plan compares a document with its stored version.
 func (l *Library) plan(q store.Querier, in Input, d document.Document, id string) (planned, error) {
 	p := planned{doc: d, id: id}
 	if l.opt.Entities != nil {

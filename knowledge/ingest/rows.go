@@ -23,8 +23,8 @@ type kept struct {
 	trust       Trust
 }
 
-// known looks a source up. A file that moved within its folder is found by its
-// digest and has its new name from here on. ErrForgotten when it must stay away.
+// known looks up a source. It finds a file that moved within its folder by digest, and renames it.
+// It returns ErrForgotten for an erased source.
 func (l *Library) known(ctx context.Context, in *Input, sum []byte) (*kept, error) {
 	q := l.opt.Store.Reader(ctx)
 	if !in.Asked {
@@ -60,10 +60,10 @@ func source(q store.Querier, realm, name string) (*kept, error) {
 	return k, nil
 }
 
-// movedQuery repeats the condition of its index.
+// movedQuery repeats the condition of its partial index, so that SQLite uses it.
 const movedQuery = `SELECT source FROM doc_sources WHERE digest = ? AND digest <> x'' AND realm = ? AND folder = ? AND error = '' LIMIT 1`
 
-// moved takes over the row of a file with this content that is not where it was.
+// moved takes over the row of a file with the same content that no longer exists at its path.
 func (l *Library) moved(ctx context.Context, in *Input, sum []byte) (*kept, error) {
 	if l.opt.Files == nil {
 		return nil, nil
@@ -87,13 +87,13 @@ func (l *Library) moved(ctx context.Context, in *Input, sum []byte) (*kept, erro
 	if err != nil {
 		return nil, fmt.Errorf("ingest: %w", err)
 	}
-	return source(l.opt.Store.Reader(ctx), in.Realm, in.Source) // without its digest: its rows get their new name
+	return source(l.opt.Store.Reader(ctx), in.Realm, in.Source) // without the digest, so that the rows get the new name
 }
 
 // part is a document of a source.
 type part struct{ id, kind string }
 
-// parts are the documents of a source, by their names in it.
+// parts returns the documents of a source by part name.
 func parts(q store.Querier, src int64) (out map[string]part, err error) {
 	rows, err := q.Query(`SELECT part, id, kind FROM documents WHERE src = ?`, src)
 	if err != nil {
@@ -112,7 +112,7 @@ func parts(q store.Querier, src int64) (out map[string]part, err error) {
 	return out, rows.Err()
 }
 
-// had reports whether there may be people of whom the graph was told.
+// had reports whether the documents may have stored people in the graph.
 func had(list map[string]part) bool {
 	for _, p := range list {
 		if p.kind == "cards" {
@@ -122,8 +122,8 @@ func had(list map[string]part) bool {
 	return false
 }
 
-// Remove forgets a source with everything that was made of it; ErrNotFound when
-// it is not there.
+// Remove deletes a source and all data derived from it. It returns ErrNotFound if the source is
+// unknown.
 func (l *Library) Remove(ctx context.Context, realm, name string) error {
 	l.work.Lock()
 	defer l.work.Unlock()
@@ -152,13 +152,13 @@ func (l *Library) Remove(ctx context.Context, realm, name string) error {
 	return w.flush()
 }
 
-// place names a source without naming it.
+// place returns a digest of the name of a source.
 func place(realm, source string) []byte {
 	sum := sha256.Sum256([]byte(realm + "\x00" + source))
 	return sum[:]
 }
 
-// forgotten reports whether a source was forgotten and has not changed since.
+// forgotten reports whether a source was erased and has not changed since.
 func forgotten(q store.Querier, realm, source string, size, mtime int64) (bool, error) {
 	var s, m int64
 	err := q.QueryRow(`SELECT size, mtime FROM documents_forgotten WHERE place = ?`, place(realm, source)).Scan(&s, &m)

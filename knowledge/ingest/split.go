@@ -8,7 +8,7 @@ import (
 	"hob/platform/document"
 )
 
-// How well a text may be cut after an atom.
+// Kinds of split points after an atom, in order of preference.
 const (
 	atWord = iota
 	atSentence
@@ -16,17 +16,17 @@ const (
 	atParagraph
 )
 
-// atom is a piece that is not cut any more, with what follows it.
+// atom is an indivisible piece of text with its trailing white space.
 type atom struct {
 	text string
 	n    int // characters
 	cut  int
 }
 
-// Split cuts a section into chunks of at most size characters that share up to
-// overlap of them with the one before: at paragraphs where that leaves chunks
-// of half the size, else at lines, sentences and words, never within a
-// character as readers see it. Rows stand whole below their header.
+// Split splits a section into chunks of at most size characters. Each chunk repeats up to overlap
+// characters of the previous one. It splits at paragraphs if the chunks are at least half full,
+// else at lines, sentences and words, never within a grapheme cluster. Table rows stay whole and
+// follow their header.
 func Split(s document.Section, size, overlap int) []string {
 	switch {
 	case len(s.Rows) > 0:
@@ -37,7 +37,7 @@ func Split(s document.Section, size, overlap int) []string {
 	return pack(atoms(s.Text, size), size, overlap)
 }
 
-// rows packs the rows of a table below its header.
+// rows packs the rows of a table below their header.
 func rows(s document.Section, size, overlap int) []string {
 	head := ""
 	if s.Header != "" {
@@ -72,7 +72,7 @@ func rows(s document.Section, size, overlap int) []string {
 	return out
 }
 
-// pack joins atoms to chunks.
+// pack joins atoms into chunks.
 func pack(list []atom, size, overlap int) []string {
 	var out []string
 	for from := 0; from < len(list); {
@@ -107,7 +107,7 @@ func overlapped(list []atom, from, to, overlap int) bool {
 	return n <= overlap
 }
 
-// best is where to cut: the last place of the best kind in the second half.
+// best returns where to split: the last split point of the best kind in the second half.
 func best(list []atom, from, to, size int) int {
 	n, at, kind := 0, to, -1
 	for i := from; i < to; i++ {
@@ -127,7 +127,7 @@ func join(list []atom) string {
 	return b.String()
 }
 
-// atoms cuts a text into sentences.
+// atoms splits a text into sentences.
 func atoms(s string, size int) []atom {
 	var out []atom
 	for l := range strings.SplitAfterSeq(s, "\n") {
@@ -150,7 +150,7 @@ func atoms(s string, size int) []atom {
 	return out
 }
 
-// sentences cuts a line behind the marks that end one.
+// sentences splits a line after sentence-ending punctuation.
 func sentences(l string) []string {
 	var out []string
 	from := 0
@@ -176,10 +176,10 @@ func sentences(l string) []string {
 	return out
 }
 
-// wordRun is how many characters of a long sentence stand together.
+// wordRun is the target length in characters of the pieces of a long sentence.
 const wordRun = 100
 
-// words cuts a sentence that is too long for a chunk's half.
+// words splits a sentence that is longer than half a chunk.
 func words(s string, kind, size int) []atom {
 	n := utf8.RuneCountInString(s)
 	if n*2 <= size {
@@ -213,22 +213,22 @@ func words(s string, kind, size int) []atom {
 	return out
 }
 
-// glued reports whether two code points are seen as one character: marks,
-// joiners, flags and skin tones (UAX #29, as far as that needs no tables).
+// glued reports whether two code points belong to one grapheme cluster: marks, joiners, flags and
+// skin tones (UAX #29, without its tables).
 func glued(a, b rune) bool {
 	switch {
 	case unicode.In(b, unicode.Mn, unicode.Me, unicode.Mc), b == 0x200d, a == 0x200d, b >= 0xfe00 && b <= 0xfe0f, b >= 0x1f3fb && b <= 0x1f3ff:
 		return true
 	case a >= 0x1f1e6 && a <= 0x1f1ff && b >= 0x1f1e6 && b <= 0x1f1ff:
 		return true
-	case a >= 0x1100 && a <= 0x115f && b >= 0x1160 && b <= 0x11ff: // Hangul that is written in parts
+	case a >= 0x1100 && a <= 0x115f && b >= 0x1160 && b <= 0x11ff: // decomposed Hangul
 		return true
 	}
 	return false
 }
 
-// lines cuts source code: before a line without indent that follows an empty
-// one, where functions begin, else at empty lines.
+// lines splits source code: before an unindented line that follows an empty one, where functions
+// usually start, else at empty lines.
 func lines(s string, size int) []atom {
 	var out []atom
 	all := strings.SplitAfter(s, "\n")

@@ -14,26 +14,24 @@ import (
 	"hob/watchers"
 )
 
-// SyncOptions of NewSync.
+// SyncOptions configures NewSync.
 type SyncOptions struct {
 	Library *Library // required
-	// Folders of the configuration, absolute.
+	// Folders lists the absolute paths of the configured folders.
 	Folders []string
-	// Driver notices changes in folders (the kind "file"); Deps are what it may
-	// use.
+	// Driver reports changes in folders (kind "file"). Deps are its dependencies.
 	Driver watchers.Driver
 	Deps   watchers.Deps
-	// Within reports whether a file is one that a walk through the folder would
-	// come to.
+	// Within reports whether a walk through the folder would visit the file.
 	Within func(folder, path string) bool
-	// Tell tells the owner something once for each key.
+	// Tell notifies the user once per key.
 	Tell func(ctx context.Context, key, text string)
-	// Show writes a path for the owner.
+	// Show formats a path for the user.
 	Show func(path string) string
 	Log  *slog.Logger
 }
 
-// Sync keeps folders in step with the library.
+// Sync keeps folders in sync with the library.
 type Sync struct {
 	opt  SyncOptions
 	wake chan struct{}
@@ -42,17 +40,17 @@ type Sync struct {
 	running map[Folder]*keeping
 }
 
-// keeping is one folder that is kept in step now.
+// keeping is one folder that is being synced.
 type keeping struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 	news   *news
 }
 
-// NewSync checks the options.
+// NewSync validates the options.
 func NewSync(opt SyncOptions) (*Sync, error) {
 	if opt.Library == nil || opt.Driver == nil {
-		return nil, errors.New("ingest: a library and a driver are required")
+		return nil, errors.New("ingest: options Library and Driver are required")
 	}
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
@@ -60,7 +58,7 @@ func NewSync(opt SyncOptions) (*Sync, error) {
 	return &Sync{opt: opt, wake: make(chan struct{}, 1), running: map[Folder]*keeping{}}, nil
 }
 
-// Wake says that the folders have changed.
+// Wake signals that the list of folders has changed.
 func (s *Sync) Wake() {
 	select {
 	case s.wake <- struct{}{}:
@@ -68,7 +66,7 @@ func (s *Sync) Wake() {
 	}
 }
 
-// Run keeps all folders in step until ctx ends.
+// Run syncs all folders until ctx ends.
 func (s *Sync) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -89,8 +87,8 @@ func (s *Sync) Run(ctx context.Context) error {
 	}
 }
 
-// start begins and ends what is to run. What there is to keep is read under the
-// lock: see End.
+// start starts and stops the folder goroutines. It reads the list of folders under the lock, which
+// End relies on.
 func (s *Sync) start(ctx context.Context, wg *sync.WaitGroup) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,13 +117,12 @@ func (s *Sync) start(ctx context.Context, wg *sync.WaitGroup) error {
 	return nil
 }
 
-// Configured reports whether a folder is one of the configuration.
+// Configured reports whether a folder is in the configuration.
 func (s *Sync) Configured(f Folder) bool {
 	return f.Realm == "" && slices.Contains(s.opt.Folders, f.Path)
 }
 
-// End returns when a folder that was removed from the library is not kept in step
-// any more: nothing of it is taken in after that.
+// End waits until a removed folder is no longer synced. After that, no file of it is ingested.
 func (s *Sync) End(ctx context.Context, f Folder) error {
 	if s.Configured(f) {
 		return nil
@@ -146,7 +143,7 @@ func (s *Sync) End(ctx context.Context, f Folder) error {
 	}
 }
 
-// Again has every folder looked at as a whole.
+// Again schedules a full scan of every folder.
 func (s *Sync) Again() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,15 +164,15 @@ func (s *Sync) folders(ctx context.Context) (map[Folder]bool, error) {
 	return out, err
 }
 
-// Pauses after something went wrong.
+// Delays after an error.
 const (
 	againAfter = 30 * time.Second
 	goneAfter  = 5 * time.Minute
-	laterAfter = 15 * time.Minute // with what may be read although it has not changed
+	laterAfter = 15 * time.Minute // retry of files that failed for a temporary reason
 )
 
-// keep watches one folder. It is watched before it is looked through, so that
-// nothing falls in between; what came while nobody watched is found by the look.
+// keep syncs one folder. It starts the watch before the scan, so that no change is missed; the scan
+// finds earlier changes.
 func (s *Sync) keep(ctx context.Context, f Folder, news *news) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -203,10 +200,10 @@ func (s *Sync) keep(ctx context.Context, f Folder, news *news) {
 		s.told(ctx, f, r)
 		switch {
 		case errors.Is(err, ErrFolderGone):
-			s.tell(ctx, "gone:"+f.Path, "The folder "+s.show(f.Path)+" is not there, or empty. What I took in from it is kept; when it is back, it is brought in step.")
+			s.tell(ctx, "gone:"+f.Path, "The folder "+s.show(f.Path)+" does not exist or is empty. I keep its documents and sync it when it is back.")
 			next.Reset(goneAfter)
 		case err != nil:
-			s.opt.Log.WarnContext(ctx, "a folder cannot be brought in step", "err", err)
+			s.opt.Log.WarnContext(ctx, "folder sync failed", "err", err)
 			next.Reset(againAfter)
 		case r.again:
 			next.Reset(laterAfter)
@@ -227,8 +224,8 @@ func (s *Sync) look(ctx context.Context, f Folder, paths []string, all bool) (Re
 	return s.opt.Library.Changed(ctx, f, within)
 }
 
-// told tells the owner of files that cannot be read, without their names: these
-// are somebody else's words. Of those that are tried again nothing is said.
+// told notifies the user of files that could not be ingested. It omits their names, because these
+// are untrusted text, and the files that are retried.
 func (s *Sync) told(ctx context.Context, f Folder, r Report) {
 	n := 0
 	sum := sha256.New()
@@ -245,7 +242,7 @@ func (s *Sync) told(ctx context.Context, f Folder, r Report) {
 	if n > 1 {
 		what = fmt.Sprintf("%d files", n)
 	}
-	s.tell(ctx, "skipped:"+hex.EncodeToString(sum.Sum(nil)[:8]), what+" in "+s.show(f.Path)+" cannot be taken in; which and why says: hob memory documents")
+	s.tell(ctx, "skipped:"+hex.EncodeToString(sum.Sum(nil)[:8]), what+" in "+s.show(f.Path)+" could not be ingested; see which and why: hob memory documents")
 }
 
 func (s *Sync) tell(ctx context.Context, key, text string) {

@@ -12,8 +12,8 @@ import (
 	"hob/platform/document"
 )
 
-// A content during whose reading the process ended twice is broken; one that only
-// happened to be read when it ended is not, and who asks has it tried again.
+// A file that was being read during two crashes is broken; one crash is not enough, and a request
+// by the user retries it.
 func TestReadingThatEndsTheProcess(t *testing.T) {
 	w := open(t)
 	w.put("/f/a.txt", "The valve opens at three bar.")
@@ -22,18 +22,18 @@ func TestReadingThatEndsTheProcess(t *testing.T) {
 		e := w.disk["/f/a.txt"]
 		one := &writing{l: w.l, ctx: t.Context(), r: &reading{}, in: Input{Source: "file:/f/a.txt", Name: "a.txt", Folder: "/f", Content: []byte(w.text["/f/a.txt"]), Size: e.Size, Modified: e.Modified}}
 		one.sum = sum(one.in.Content)
-		fatal(t, one.begin()) // and nothing after it
+		fatal(t, one.begin()) // crash here
 	}
 	dies()
 	if r := w.reconcile(); r.Documents != 1 || len(r.Skipped) > 0 {
-		t.Fatalf("after one death: %+v", r)
+		t.Fatalf("after one crash: %+v", r)
 	}
 	w.put("/f/a.txt", "The valve opens at seven bar, and this takes Hob down.")
 	dies()
 	dies()
 	for range 2 {
-		if r := w.reconcile(); len(r.Skipped) != 1 || !strings.Contains(r.Skipped[0].Reason, "ended the program twice") {
-			t.Fatalf("after two deaths: %+v", r)
+		if r := w.reconcile(); len(r.Skipped) != 1 || !strings.Contains(r.Skipped[0].Reason, "crashed the program twice") {
+			t.Fatalf("after two crashes: %+v", r)
 		}
 	}
 	if list, err := w.l.Broken(t.Context(), 10); err != nil || len(list) == 0 || !strings.Contains(w.texts(), "three bar") {
@@ -42,11 +42,11 @@ func TestReadingThatEndsTheProcess(t *testing.T) {
 	r, err := w.l.Ingest(t.Context(), Want{Path: "/f/a.txt", Asked: true})
 	fatal(t, err)
 	if r.Documents != 1 || !strings.Contains(w.texts(), "seven bar") {
-		t.Errorf("asked for: %+v", r)
+		t.Errorf("after a request of the user: %+v", r)
 	}
 }
 
-// failing is a disk on which reading one file fails, for a while.
+// failing is a disk on which one file is temporarily unreadable.
 type failing struct {
 	*world
 	path string
@@ -60,10 +60,9 @@ func (f *failing) Read(ctx context.Context, path string, limit int64) (File, err
 	return f.world.Read(ctx, path, limit)
 }
 
-// What the disk or the database does not let in is taken in later, without a
-// change of the file.
+// A file that the disk or database temporarily refused is ingested later, without a change.
 func TestTroubleIsOver(t *testing.T) {
-	t.Run("a file cannot be read now", func(t *testing.T) {
+	t.Run("retries a file that is temporarily unreadable", func(t *testing.T) {
 		w := open(t)
 		disk := &failing{world: w, path: "/f/a.txt", err: Later(errors.New("input/output error"))}
 		w.l.opt.Files = disk
@@ -78,7 +77,7 @@ func TestTroubleIsOver(t *testing.T) {
 			t.Errorf("%+v, kept: %s", r, w.texts())
 		}
 	})
-	t.Run("a file may not be read", func(t *testing.T) {
+	t.Run("retries a file without read permission", func(t *testing.T) {
 		w := open(t)
 		w.l.opt.Files = &failing{world: w, path: "/f/a.txt", err: errors.New("it is protected")}
 		w.put("/f/a.txt", "The valve opens at three bar.")
@@ -86,7 +85,7 @@ func TestTroubleIsOver(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	})
-	t.Run("the database takes nothing", func(t *testing.T) {
+	t.Run("returns the error of a full database", func(t *testing.T) {
 		w := open(t)
 		w.put("/f/a.txt", "The valve opens at three bar.")
 		fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error {
@@ -94,13 +93,13 @@ func TestTroubleIsOver(t *testing.T) {
 			return err
 		}))
 		if _, err := w.l.Reconcile(t.Context(), Folder{Path: "/f"}, nil); err == nil || !strings.Contains(err.Error(), "disk is full") {
-			t.Errorf("nobody would try it again: %v", err)
+			t.Errorf("Reconcile = %v, want a disk full error", err)
 		}
 		if _, err := w.l.Changed(t.Context(), Folder{Path: "/f"}, []string{"/f/a.txt"}); err == nil {
-			t.Error("nobody would try it again after a change")
+			t.Error("Changed on a full disk returned no error")
 		}
 	})
-	t.Run("the reader cannot be started", func(t *testing.T) {
+	t.Run("does not blame the file if the reader cannot start", func(t *testing.T) {
 		w := open(t)
 		w.l.opt.Limits.Helper = []string{"/nowhere/hob", document.Helper}
 		w.put("/f/a.pdf", "%PDF-1.4\nnothing")
@@ -108,23 +107,23 @@ func TestTroubleIsOver(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		if list, err := w.l.Broken(t.Context(), 10); err != nil || len(list) > 0 {
-			t.Errorf("the file is not at fault: %+v, %v", list, err)
+			t.Errorf("the file was recorded as broken: %+v, %v", list, err)
 		}
 	})
 }
 
-// However many files change at once, none is passed over.
+// No change is missed, regardless of how many files change at once.
 func TestManyChangesAreAllNoticed(t *testing.T) {
 	tests := []struct {
 		name string
 		do   func(n *news)
-		want int // paths
+		want int // number of paths
 		all  bool
 	}{
 		{"some", func(n *news) { n.add("/f/a"); n.add("/f/b") }, 2, false},
-		{"as many as wait", func(n *news) { many(n, maxNews) }, maxNews, false},
-		{"more than wait", func(n *news) { many(n, maxNews+1) }, 0, true},
-		{"what was not seen", func(n *news) { n.add("/f/a"); n.everything() }, 0, true},
+		{"maximum number of pending paths", func(n *news) { many(n, maxNews) }, maxNews, false},
+		{"too many pending paths", func(n *news) { many(n, maxNews+1) }, 0, true},
+		{"missed changes", func(n *news) { n.add("/f/a"); n.everything() }, 0, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -135,7 +134,7 @@ func TestManyChangesAreAllNoticed(t *testing.T) {
 				t.Errorf("%d paths, all: %t", len(paths), all)
 			}
 			if paths, all = n.take(); len(paths) > 0 || all {
-				t.Error("the same again")
+				t.Error("take returned the same paths again")
 			}
 		})
 	}
@@ -147,7 +146,7 @@ func many(n *news, count int) {
 	}
 }
 
-// The indexes that are there for the looks through all files serve them.
+// The partial indexes for scans over all files are used.
 func TestIndexesServe(t *testing.T) {
 	w := open(t)
 	for query, index := range map[string]string{movedQuery: "doc_sources_digest", inQuery: "doc_sources_folder"} {

@@ -12,7 +12,7 @@ import (
 	"hob/platform/document"
 )
 
-// writing is one source being written, in one transaction or in batches.
+// writing writes one source, in one transaction or in batches.
 type writing struct {
 	l     *Library
 	ctx   context.Context //nolint:containedctx // it lives as long as one call
@@ -22,24 +22,24 @@ type writing struct {
 	sum   []byte
 	whole bool
 	todo  []func(*store.Tx) error
-	// people: the graph was told of some, or is; told are the relations that are
-	// said now.
+	// people: the graph has or gets people of this source. told lists the relations that the
+	// current version contains.
 	people bool
 	told   []string
 }
 
-// mostTries is how often a content is read that ended this process each time.
+// mostTries is how often a source that crashes the process is read.
 const mostTries = 2
 
-// errTried says that it is not read again.
-var errTried = fmt.Errorf("%w: reading it ended the program twice", document.ErrBroken)
+// errTried reports that a source is not read again.
+var errTried = fmt.Errorf("%w: reading it crashed the program twice", document.ErrBroken)
 
-// begin makes the row of a source, or marks it as being read: should this
-// process end of it, that is known afterwards. errTried when it did too often.
+// begin creates the row of a source, or marks it as being read, so that a crash is noticed
+// afterwards. It returns errTried after too many crashes.
 func (w *writing) begin() error {
 	trying, tries := w.sum, 0
 	if document.Detect(w.in.Name, w.in.Content) == "image" {
-		trying = []byte{} // a model looks at it, which takes time and ends nothing
+		trying = []byte{} // describing an image takes time and does not crash
 	}
 	err := w.commit(func(tx *store.Tx) error {
 		return tx.QueryRow(`INSERT INTO doc_sources (realm, source, folder, size, mtime, digest, trying, tries, asked) VALUES (?, ?, ?, ?, ?, x'', ?, 1, ?)
@@ -53,15 +53,14 @@ func (w *writing) begin() error {
 	return err
 }
 
-// read notes that the source could be read.
+// read records that the source could be read.
 func (w *writing) read(tx *store.Tx) error {
 	_, err := tx.Exec(`UPDATE doc_sources SET trying = x'', tries = 0 WHERE n = ?`, w.src)
 	return err
 }
 
-// failed notes why a source cannot be read, so that it is not tried again before
-// it changes, and returns that. What may be read later is noted without a digest;
-// what is not the fault of the file is not noted.
+// failed records and returns the error, so that the source is not retried until it changes. A
+// temporary error is stored without a digest. An error not caused by the file is not stored.
 func (w *writing) failed(cause error) error {
 	switch {
 	case w.ctx.Err() != nil:
@@ -81,22 +80,21 @@ func (w *writing) failed(cause error) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("%w (it was to be noted that it cannot be read: %s)", err, reason(cause))
+		return fmt.Errorf("%w (while recording that the file cannot be read: %s)", err, reason(cause))
 	}
 	return cause
 }
 
-// ended notes that reading it ended, though not well, and this process did not
-// end of it. It returns the cause.
+// ended records that reading failed without crashing the process. It returns the cause.
 func (w *writing) ended(cause error) error {
 	w.ctx = context.WithoutCancel(w.ctx)
 	if err := w.commit(w.read); err != nil && !errors.Is(err, ErrForgotten) {
-		w.l.opt.Log.Warn("it could not be noted that a document was not taken in", "err", err)
+		w.l.opt.Log.Warn("ingestion failure could not be recorded", "err", err)
 	}
 	return cause
 }
 
-// commit is a transaction of a source that was not forgotten meanwhile.
+// commit runs a transaction, unless the source was erased in the meantime.
 func (w *writing) commit(fn func(*store.Tx) error) error {
 	err := w.l.opt.Store.Write(w.ctx, func(tx *store.Tx) error {
 		if w.r.gone() {
@@ -110,7 +108,7 @@ func (w *writing) commit(fn func(*store.Tx) error) error {
 	return nil
 }
 
-// add puts a step into the transaction that comes next.
+// add queues a step for the next transaction.
 func (w *writing) add(step func(*store.Tx) error) error {
 	w.todo = append(w.todo, step)
 	if !w.whole && len(w.todo) >= batch {
@@ -135,11 +133,11 @@ func (w *writing) flush() error {
 	})
 }
 
-// document writes one and the chunks of it that differ.
+// document writes a document and its changed chunks.
 func (w *writing) document(p *planned) error {
 	err := w.add(func(tx *store.Tx) error {
 		d := p.doc
-		if gone, err := away(tx, w.in, d.Part); err != nil || gone { // meanwhile
+		if gone, err := away(tx, w.in, d.Part); err != nil || gone { // erased in the meantime
 			return err
 		}
 		title, author, tags := w.r.clean(d.Title), w.r.clean(d.Author), w.r.clean(strings.Join(w.in.Tags, "\n"))
@@ -196,14 +194,14 @@ func (w *writing) origin() Origin {
 	return Origin{Source: w.in.Source, Realm: w.in.Realm, Provenance: w.in.Provenance, Origins: w.in.Origins, At: w.in.Now}
 }
 
-// keepPeople takes back what the source said of people and says no more.
+// keepPeople deletes the relations of the source that its current version no longer contains.
 func (w *writing) keepPeople() {
 	if w.people && w.l.opt.Entities != nil {
 		w.todo = append(w.todo, func(tx *store.Tx) error { return w.l.opt.Entities.KeepTx(tx, w.origin(), w.told) })
 	}
 }
 
-// drop removes a document that its source has no more.
+// drop removes a document that the source no longer contains.
 func (w *writing) drop(id string) error {
 	list, err := w.l.opt.Base.Group(w.l.opt.Store.Reader(w.ctx), knowledge.KindChunk, id)
 	if err != nil {
@@ -220,7 +218,7 @@ func (w *writing) drop(id string) error {
 	})
 }
 
-// done makes the source whole.
+// done marks the source as complete.
 func (w *writing) done() error {
 	w.keepPeople()
 	w.todo = append(w.todo, func(tx *store.Tx) error {

@@ -12,8 +12,8 @@ import (
 	"hob/knowledge"
 )
 
-// chatGPT is a conversation in the export of ChatGPT: a tree of messages, whose
-// branches come of edited questions and of answers asked for again.
+// chatGPT is a conversation in a ChatGPT export: a tree of messages. Edited questions and
+// regenerated answers create branches.
 type chatGPT struct {
 	ID             string                 `json:"id"`
 	ConversationID string                 `json:"conversation_id"`
@@ -44,7 +44,7 @@ type chatGPTNode struct {
 	} `json:"message"`
 }
 
-// maxNodes bounds one conversation.
+// maxNodes limits the size of one conversation.
 const maxNodes = 100_000
 
 func readChatGPT(r io.Reader, t take) error {
@@ -57,14 +57,14 @@ func readChatGPT(r io.Reader, t take) error {
 		}
 		c.ID = cmp.Or(c.ConversationID, c.ID)
 		if c.ID == "" || len(c.Mapping) == 0 || len(c.Mapping) > maxNodes {
-			t.skip(where, errors.New("it has no id or no messages, or too many"))
+			t.skip(where, errors.New("the conversation has no id, no messages or too many"))
 			return nil
 		}
 		return c.turns(t)
 	})
 }
 
-// turns reads the branch that went on first, then what the others add.
+// turns reads the active branch first, then the messages that other branches add.
 func (c chatGPT) turns(t take) error {
 	done := map[string]bool{}
 	main := c.path(c.CurrentNode, done)
@@ -84,7 +84,7 @@ func (c chatGPT) turns(t take) error {
 	return nil
 }
 
-// leaves are the ends of the branches, in a stable order.
+// leaves returns the ends of the branches, in a stable order.
 func (c chatGPT) leaves() (out []string) {
 	for id, n := range c.Mapping {
 		if len(n.Children) == 0 {
@@ -95,7 +95,7 @@ func (c chatGPT) leaves() (out []string) {
 	return out
 }
 
-// path walks from a node to the root, or to what was read already.
+// path returns the nodes from the root, or from the first unread node, to id.
 func (c chatGPT) path(id string, done map[string]bool) (out []string) {
 	for id != "" && !done[id] {
 		n, ok := c.Mapping[id]
@@ -123,7 +123,7 @@ func (c chatGPT) conversation(path []string, branch int) conversation {
 			speaker = You
 		case "assistant":
 			speaker = knowledge.ByChatGPT
-		default: // what the program told itself, and its tools
+		default: // system messages and tool output
 			continue
 		}
 		text := []string{}
@@ -132,7 +132,7 @@ func (c chatGPT) conversation(path []string, branch int) conversation {
 		}
 		for _, p := range m.Content.Parts {
 			var s string
-			if json.Unmarshal(p, &s) == nil && s != "" { // others are pictures and sounds
+			if json.Unmarshal(p, &s) == nil && s != "" { // other parts are images and audio
 				text = append(text, s)
 			}
 		}

@@ -12,7 +12,7 @@ import (
 	"hob/knowledge"
 )
 
-// claude is a conversation in the export of Claude.
+// claude is a conversation in a Claude export.
 type claude struct {
 	UUID      string `json:"uuid"`
 	Name      string `json:"name"`
@@ -42,7 +42,7 @@ func readClaude(r io.Reader, t take) error {
 			return nil
 		}
 		if c.UUID == "" || len(c.Messages) > maxNodes {
-			t.skip(where, errors.New("it has no id, or too many messages"))
+			t.skip(where, errors.New("the conversation has no id or too many messages"))
 			return nil
 		}
 		return c.conversation().turns(t, 0)
@@ -77,7 +77,7 @@ func (c claude) conversation() conversation {
 	return out
 }
 
-// stamp reads a time of RFC 3339; nonsense is no time.
+// stamp parses an RFC 3339 time. It returns the zero time for invalid input.
 func stamp(s string) time.Time {
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil || t.Year() < 1970 || t.Year() > 9999 {

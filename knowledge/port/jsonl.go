@@ -13,17 +13,17 @@ import (
 // Writer writes records to a file.
 type Writer interface {
 	Write(r Record) error
-	// Close ends the file with its seal. It does not close what it writes to.
+	// Close writes the seal. It does not close the underlying writer.
 	Close() error
 }
 
-// lines writes JSON Lines: a head, a record a line, and the seal.
+// lines writes JSON Lines: a header, one record per line, and the seal.
 type lines struct {
 	s *sealer
 	n int
 }
 
-// NewJSONL begins a file of JSON Lines, sealed with the key.
+// NewJSONL starts a JSON Lines file that is sealed with key.
 func NewJSONL(w io.Writer, key []byte, at time.Time) (Writer, error) {
 	l := &lines{s: newSealer(w, key)}
 	return l, line(l.s, head{Hob: "memory", Version: Version, At: at.UTC()})
@@ -40,7 +40,7 @@ func line(w io.Writer, v any) error {
 	return nil
 }
 
-// compact writes JSON on one line, without HTML escapes.
+// compact encodes JSON on one line, without HTML escapes.
 func compact(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -61,7 +61,7 @@ func (l *lines) Close() error {
 	}{end{l.n, sum}})
 }
 
-// readJSONL reads the records of a file. A line that is none goes to skip.
+// readJSONL reads the records of a file. It reports invalid lines to skip.
 func readJSONL(r io.Reader, t take) error {
 	in := newScanner(r)
 	first := true
@@ -94,7 +94,7 @@ func readJSONL(r io.Reader, t take) error {
 func readHead(b []byte) error {
 	var h head
 	if err := json.Unmarshal(b, &h); err != nil || h.Hob != "memory" {
-		return fmt.Errorf("%w: it does not begin as an export of Hob does", ErrFormat)
+		return fmt.Errorf("%w: the file does not start like a Hob export", ErrFormat)
 	}
 	if h.Version > Version || h.Version < 1 {
 		return ErrNewer
@@ -102,14 +102,14 @@ func readHead(b []byte) error {
 	return nil
 }
 
-// decode reads one JSON value and nothing after it.
+// decode decodes exactly one JSON value.
 func decode(b []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	if err := d.Decode(v); err != nil {
 		return err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("something stands after the record")
+		return errors.New("unexpected data after the record")
 	}
 	return nil
 }
@@ -131,16 +131,16 @@ func scanned(in *bufio.Scanner) error {
 	return nil
 }
 
-// take is whoever gets what is read.
+// take receives the records and the skipped parts.
 type take struct {
 	each func(Record) error
 	skip func(where string, err error)
 }
 
-// record hands on what is a record; what is none is skipped.
+// record passes on a valid record and skips an invalid one.
 func (t take) record(where string, r Record) error {
 	if r.Kind() == "" {
-		t.skip(where, errors.New("it holds nothing that is known"))
+		t.skip(where, errors.New("unknown record type"))
 		return nil
 	}
 	return t.each(r)

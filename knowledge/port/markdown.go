@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// What stands between these is for Hob; Markdown does not show it.
+// Delimiters of data for Hob, which Markdown does not render.
 const (
 	open = "<!-- hob:"
 	shut = " -->"
 )
 
-// markdown writes a file for people that Hob can read again: before each thing
-// stands a comment with all about it but its words, which follow as text.
+// markdown writes a file for people that Hob can import again. A comment before each item holds all
+// its fields except the text, which follows as Markdown.
 type markdown struct {
 	s       *sealer
 	n       int
@@ -26,20 +26,19 @@ type markdown struct {
 	zone    *time.Location
 }
 
-// NewMarkdown begins a Markdown file, sealed with the key; days are shown in the
-// zone.
+// NewMarkdown starts a Markdown file that is sealed with key; zone is for displayed dates.
 func NewMarkdown(w io.Writer, key []byte, at time.Time, zone *time.Location) (Writer, error) {
 	m := &markdown{s: newSealer(w, key), zone: zone}
 	err := m.comment(head{Hob: "memory", Version: Version, At: at.UTC()})
 	if err == nil {
-		_, err = fmt.Fprintf(m.s, "# What Hob remembers\n\nAs of %s. Lines that begin with `%s` are for Hob, which can take this file in again.\n\n", at.In(zone).Format("2 January 2006, 15:04 MST"), "&lt;!-- hob:")
+		_, err = fmt.Fprintf(m.s, "# What Hob remembers\n\nAs of %s. Lines that begin with `%s` are data for importing this file into Hob.\n\n", at.In(zone).Format("2 January 2006, 15:04 MST"), "&lt;!-- hob:")
 	}
 	return m, err
 }
 
-// comment writes a value so that nothing in it ends the comment.
+// comment writes a value so that no part of it can end the comment.
 func (m *markdown) comment(v any) error {
-	b, err := json.Marshal(v) // with HTML escapes: no ">" is left
+	b, err := json.Marshal(v) // with HTML escapes: no ">" remains
 	if err == nil {
 		_, err = m.s.Write([]byte(open + string(b) + shut + "\n"))
 	}
@@ -49,7 +48,7 @@ func (m *markdown) comment(v any) error {
 	return nil
 }
 
-// sections are the headings of what follows, by the kinds of records.
+// sections returns the heading for a kind of records.
 func sections(kind string) string {
 	return map[string]string{
 		"fact": "Facts", "entity": "People and things", "relation": "Relations", "note": "Notes", "lesson": "Lessons", "preference": "Preferences",
@@ -88,7 +87,7 @@ func (m *markdown) Write(r Record) error {
 	return nil
 }
 
-// split takes the words out of a record: what is left stands in the comment.
+// split separates the text of a record from the fields that go into the comment.
 func (m *markdown) split(r Record) (bare Record, heading string, text *string, item bool) {
 	switch {
 	case r.Fact != nil:
@@ -120,7 +119,7 @@ func (m *markdown) split(r Record) (bare Record, heading string, text *string, i
 	}
 	var about struct{ Text, Title, Name, Path string }
 	for _, raw := range []json.RawMessage{r.Lesson, r.Preference, r.Document} {
-		_ = json.Unmarshal(raw, &about) // what cannot be shown is still in the comment
+		_ = json.Unmarshal(raw, &about) // fields that are not displayed are still in the comment
 	}
 	line := strings.TrimSpace(about.Text + about.Title + about.Name + " " + about.Path)
 	return r, "", &line, true
@@ -140,7 +139,7 @@ func (m *markdown) splitDoc(r Record) (bare Record, heading string, text *string
 	return Record{Turn: &one}, fmt.Sprintf("%s, %s, %s", one.Title, one.Speaker, one.At.In(m.zone).Format("2006-01-02 15:04")), &words, false
 }
 
-// said shows what a message says in a few words; all of it is in the comment.
+// said summarizes a message; the comment contains all of it.
 func said(raw json.RawMessage) string {
 	var m struct {
 		Role  string `json:"role"`
@@ -159,8 +158,7 @@ func said(raw json.RawMessage) string {
 	return m.Role + ": " + strings.Join(words, " ")
 }
 
-// body writes a text so that its lines come back as they were. A part of a list
-// is one paragraph of it.
+// body formats a text so that its lines can be restored. A list item must be a single paragraph.
 func body(s string, item bool) string {
 	lines := strings.Split(escape(s), "\n")
 	if item {
@@ -175,8 +173,7 @@ func body(s string, item bool) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// escape leaves nothing that could begin a comment of ours, and no sign that an
-// editor would change.
+// escape escapes comment delimiters and characters that an editor would change.
 func escape(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", "\r", "&#13;", "\x00", "&#xfffd;").Replace(s)
 }
@@ -188,8 +185,7 @@ func (m *markdown) Close() error {
 	}{end{m.n, sum}})
 }
 
-// readMarkdown reads what markdown wrote. Where people changed words, theirs
-// count.
+// readMarkdown reads a file that NewMarkdown wrote. Edited text wins over the comments.
 func readMarkdown(r io.Reader, t take) error {
 	in := newScanner(r)
 	first := true
@@ -244,12 +240,12 @@ func readMarkdown(r io.Reader, t take) error {
 		return err
 	}
 	if first {
-		return fmt.Errorf("%w: it does not begin as an export of Hob does", ErrFormat)
+		return fmt.Errorf("%w: the file does not start like a Hob export", ErrFormat)
 	}
 	return flush()
 }
 
-// marked reads a comment: a record, or one of the marks between them.
+// marked parses a comment: a record, or a marker between records.
 func marked(raw string) (rec Record, known bool, err error) {
 	var mark struct {
 		Section *string         `json:"section"`
@@ -265,14 +261,14 @@ func marked(raw string) (rec Record, known bool, err error) {
 		return rec, false, err
 	}
 	if rec.Kind() == "" {
-		return rec, false, errors.New("it holds nothing that is known")
+		return rec, false, errors.New("unknown record type")
 	}
 	return rec, true, nil
 }
 
-// put gives a record its words back.
+// put restores the text of a record.
 func put(r Record, lines []string) {
-	if len(lines) > 0 && lines[len(lines)-1] == "" { // the line between two things
+	if len(lines) > 0 && lines[len(lines)-1] == "" { // the empty line between two items
 		lines = lines[:len(lines)-1]
 	}
 	headed := func() string {

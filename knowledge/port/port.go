@@ -1,9 +1,7 @@
-// Package port carries what is remembered out of Hob and back, and reads what
-// other programs export: conversations of ChatGPT and Claude, folders of notes
-// with [[links]] (Obsidian), and contacts (vCard). It turns files into Records
-// and Records into files. It decides nothing about what becomes of them: whoever
-// imports has to look at Source.Sealed, and must treat what is not sealed as
-// text from outside. Every reader takes any input, in bounded memory.
+// Package port exports and imports the memory, and reads exports of other programs: conversations
+// of ChatGPT and Claude, folders of notes with [[links]] (Obsidian), and contacts (vCard). It
+// converts files to Records and back. The importer must check Source.Sealed and treat unsealed data
+// as untrusted. Every reader accepts any input and uses bounded memory.
 package port
 
 import (
@@ -15,21 +13,20 @@ import (
 	"hob/platform/provenance"
 )
 
-// Version is that of the formats that this package writes. A reader takes those
-// up to its own.
+// Version is the version of the export formats. A reader accepts files up to its own version.
 const Version = 1
 
-// Record is one thing in a file; exactly one field is set.
+// Record is one item in a file. Exactly one field is set.
 type Record struct {
 	Fact     *knowledge.Fact     `json:"fact,omitempty"`
 	Entity   *knowledge.Entity   `json:"entity,omitempty"`
 	Relation *knowledge.Relation `json:"relation,omitempty"`
 	Note     *Note               `json:"note,omitempty"`
-	// Lesson and Preference are as package autonomy/learn writes them.
+	// Lesson and Preference have the format of package autonomy/learn.
 	Lesson     json.RawMessage `json:"lesson,omitempty"`
 	Preference json.RawMessage `json:"preference,omitempty"`
-	// Document is a file that was taken in, as package knowledge/ingest writes
-	// it; Chunk is a part of one, Turn a message of a conversation elsewhere.
+	// Document is an ingested file in the format of package knowledge/ingest, Chunk a part of one,
+	// Turn a message of a conversation in another program.
 	Document json.RawMessage `json:"document,omitempty"`
 	Chunk    *knowledge.Doc  `json:"chunk,omitempty"`
 	Turn     *knowledge.Doc  `json:"turn,omitempty"`
@@ -37,7 +34,7 @@ type Record struct {
 	Message  *Message        `json:"message,omitempty"`
 }
 
-// Note is a note of the owner's.
+// Note is a note of the user.
 type Note struct {
 	ID         string              `json:"id"`
 	Title      string              `json:"title"`
@@ -48,7 +45,7 @@ type Note struct {
 	UpdatedAt  time.Time           `json:"updated_at"`
 }
 
-// Session is a conversation with Hob; its messages follow it.
+// Session is a conversation with Hob. Its messages follow it.
 type Session struct {
 	ID        string    `json:"id"`
 	Channel   string    `json:"channel"`
@@ -58,7 +55,7 @@ type Session struct {
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
-// Message is one message of a Session, as it was sent to a model.
+// Message is one message of a Session, in the format sent to the model.
 type Message struct {
 	Session string          `json:"session"`
 	Turn    string          `json:"turn"`
@@ -66,7 +63,7 @@ type Message struct {
 	Message json.RawMessage `json:"message"`
 }
 
-// Kind names what a record is; "" when it is nothing, or more than one thing.
+// Kind returns the kind of a record, or "" if not exactly one field is set.
 func (r Record) Kind() string {
 	kind := ""
 	for _, f := range []struct {
@@ -95,22 +92,22 @@ func (r Record) Kind() string {
 	return kind
 }
 
-// Bounds of what is read.
+// Limits of a reader.
 const (
-	// maxRecord is the longest record in bytes: a message may hold pictures.
+	// maxRecord is the maximum size of a record in bytes. A message can contain images.
 	maxRecord = 64 << 20
-	// maxArchive is the most that is unpacked of an archive.
+	// maxArchive is the maximum unpacked size of an archive.
 	maxArchive = 16 << 30
 )
 
-// Errors a caller can act on.
+// Errors that callers handle.
 var (
 	ErrNewer   = errors.New("the file was written by a newer version of Hob; update Hob first")
 	ErrTooLong = errors.New("a record is longer than 64 MB")
-	ErrFormat  = errors.New("this is not such a file")
+	ErrFormat  = errors.New("unexpected file format")
 )
 
-// head is the first line of what Hob writes, end its last.
+// head is the first line of a Hob export.
 type head struct {
 	Hob     string    `json:"hob"` // "memory"
 	Version int       `json:"version"`
@@ -119,7 +116,7 @@ type head struct {
 
 type end struct {
 	Records int `json:"records"`
-	// Seal is the hex HMAC-SHA256, under a key of the home that wrote it, of all
-	// bytes before the line in which it stands.
+	// Seal is the hex HMAC-SHA256 of all bytes before its line, with a key of the Hob home that
+	// wrote it.
 	Seal string `json:"seal"`
 }

@@ -31,7 +31,7 @@ func file(t testing.TB, name, text string) string {
 	return p
 }
 
-// read reads a file as it is recognised.
+// read opens a file and reads its records.
 func read(t testing.TB, path string, key []byte) (s *Source, out []Record, skipped []string) {
 	t.Helper()
 	s, err := Open(path, key)
@@ -46,7 +46,7 @@ func read(t testing.TB, path string, key []byte) (s *Source, out []Record, skipp
 	return s, out, skipped
 }
 
-// anything makes a text of what hurts the most.
+// anything returns text with difficult characters.
 func anything(r *rand.Rand) string {
 	pieces := []string{"a", "Ana", " ", "  ", "\n", "\n\n", "- ", "# ", "### x", "<!-- hob:{} -->", "-->", "<", ">", "&", "&amp;", "&lt;", "&#13;", "\r", "\t", "é", "日本", "\u2028", "🫖", `"`, `\`, "{", "|", "*", "```", "\u0085", "x"}
 	var b strings.Builder
@@ -81,11 +81,11 @@ func some(r *rand.Rand) Record {
 }
 
 func object(text string) json.RawMessage {
-	b, _ := json.Marshal(map[string]string{"text": text}) // strings can be written
+	b, _ := json.Marshal(map[string]string{"text": text}) // strings can always be encoded
 	return b
 }
 
-// Whatever is written comes back as it was, in either format, with its seal.
+// Random records survive a round trip in both formats, with a valid seal.
 func TestRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a test
 	formats := map[string]func(w io.Writer) (Writer, error){
@@ -110,7 +110,7 @@ func TestRoundTrip(t *testing.T) {
 					t.Fatalf("sealed %v, skipped %v\n%s\n%s", s.Sealed, skipped, diff, b.String())
 				}
 				if s, _, _ := read(t, file(t, name, b.String()), []byte("another home")); s.Sealed {
-					t.Fatal("another home's file counts as this one's")
+					t.Fatal("a file of another home has a valid seal")
 				}
 			}
 		})
@@ -137,13 +137,13 @@ func TestSealOfAChangedFile(t *testing.T) {
 		name, text string
 		want       bool
 	}{
-		{"as it was", whole, true},
+		{"unchanged", whole, true},
 		{"a word changed", strings.Replace(whole, "here", "lost", 1), false},
-		{"a line left out", lines[0] + lines[1] + lines[3], false},
-		{"a line twice", lines[0] + lines[1] + lines[1] + lines[2] + lines[3], false},
-		{"without its end", lines[0] + lines[1] + lines[2], false},
-		{"with another end", lines[0] + lines[1] + lines[2] + `{"end":{"records":2,"seal":"00"}}` + "\n", false},
-		{"something after it", whole + lines[1], false},
+		{"missing line", lines[0] + lines[1] + lines[3], false},
+		{"duplicate line", lines[0] + lines[1] + lines[1] + lines[2] + lines[3], false},
+		{"without the end line", lines[0] + lines[1] + lines[2], false},
+		{"with another seal", lines[0] + lines[1] + lines[2] + `{"end":{"records":2,"seal":"00"}}` + "\n", false},
+		{"data after the end line", whole + lines[1], false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s, _, _ := read(t, file(t, "x.jsonl", tc.text), key)
@@ -154,7 +154,7 @@ func TestSealOfAChangedFile(t *testing.T) {
 	}
 }
 
-// What is swapped after the seal was looked at is not read.
+// Data swapped after the check of the seal is not returned.
 func TestSwappedFile(t *testing.T) {
 	path := file(t, "x.jsonl", export(t, Record{Fact: &knowledge.Fact{ID: "f1", Text: "the key is here"}}))
 	s, err := Open(path, key)
@@ -169,7 +169,7 @@ func TestSwappedFile(t *testing.T) {
 	if err := os.WriteFile(path, bytes.Replace(b, []byte("here"), []byte("lost"), 1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	err = s.Read(func(Record) error { t.Error("it was handed out"); return nil }, func(string, error) {}, func(int64) {})
+	err = s.Read(func(Record) error { t.Error("a changed record was returned"); return nil }, func(string, error) {}, func(int64) {})
 	if !errors.Is(err, ErrChanged) {
 		t.Error(err)
 	}
@@ -282,7 +282,7 @@ func TestVault(t *testing.T) {
 		}
 	}
 	if err := os.Symlink("/etc", filepath.Join(dir, "out")); err != nil {
-		t.Log("no symlinks here:", err)
+		t.Log("symlinks are not supported:", err)
 	}
 	s, got, skipped := read(t, dir, key)
 	if s.Format != Vault || len(skipped) != 0 {
@@ -325,8 +325,7 @@ func TestRecognise(t *testing.T) {
 	}
 }
 
-// Any bytes are read to their end, with an error or without, and in a bounded
-// number of records.
+// Any input is read to its end, with or without an error, and with a limited number of records.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(chatGPTFile))
 	f.Add([]byte(claudeFile))
@@ -343,13 +342,13 @@ func FuzzRead(f *testing.F) {
 		n := 0
 		t1 := take{each: func(r Record) error {
 			if n++; r.Kind() == "" {
-				t.Error("a record that is none")
+				t.Error("invalid record was accepted")
 			}
 			return nil
 		}, skip: func(string, error) { n++ }}
 		for _, read := range []func(io.Reader, take) error{readJSONL, readMarkdown, readChatGPT, readClaude, readVCard} {
 			n = 0
-			_ = read(bytes.NewReader(data), t1) // an error is an answer
+			_ = read(bytes.NewReader(data), t1) // an error is a valid result
 			if n > 10*len(data)+10 {
 				t.Errorf("%d records of %d bytes", n, len(data))
 			}

@@ -12,7 +12,7 @@ import (
 	"io"
 )
 
-// sealer writes and keeps the seal of what it wrote.
+// sealer forwards writes and computes their seal.
 type sealer struct {
 	w   io.Writer
 	mac hash.Hash
@@ -31,27 +31,26 @@ func (s *sealer) Write(b []byte) (int, error) {
 func (s *sealer) sum() string { return hex.EncodeToString(s.mac.Sum(nil)) }
 
 const (
-	// block is the unit in which a sealed file is checked again while it is read.
+	// block is the unit in which a sealed file is verified again while it is read.
 	block = 1 << 20
-	// maxEnd bounds the last line of a file.
+	// maxEnd limits the length of the last line.
 	maxEnd = 4096
 )
 
-// sealed reads a file whose seal was checked. It could be changed between the
-// two looks at it, so the digest of each block is kept, and a block that is
-// another by then is never handed out.
+// sealed reads a verified file. The file could change after the check, so it keeps the digest of
+// each block and returns only unchanged blocks.
 type sealed struct {
 	r      io.ReaderAt
-	size   int64 // without the last line
+	size   int64 // excluding the last line
 	blocks [][sha256.Size]byte
 	at     int
 	have   []byte
 }
 
-// ErrChanged says that a file is not any more what it was a moment ago.
+// ErrChanged reports that a file changed after its seal was checked.
 var ErrChanged = errors.New("the file was changed while it was read; import it again")
 
-// check reads the whole file once; ok says that it bears the seal of the key.
+// check reads the whole file once. ok reports whether it has a valid seal of the key.
 func check(r io.ReaderAt, size int64, key []byte) (_ *sealed, ok bool, err error) {
 	tail := make([]byte, min(size, maxEnd))
 	if _, err := r.ReadAt(tail, size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
@@ -75,8 +74,7 @@ func check(r io.ReaderAt, size int64, key []byte) (_ *sealed, ok bool, err error
 	return s, err == nil && hmac.Equal(want, mac.Sum(nil)), nil
 }
 
-// lastLine reads the seal at the end of a file, in either format, and how many
-// bytes it takes.
+// lastLine parses the seal at the end of a file, in either format, and returns its length in bytes.
 func lastLine(tail []byte) (e end, n int, ok bool) {
 	text := bytes.TrimRight(tail, "\r\n")
 	line := text[bytes.LastIndexByte(text, '\n')+1:]

@@ -13,37 +13,37 @@ import (
 	"strings"
 )
 
-// Format is what a file is.
+// Format is a file format.
 type Format string
 
-// The formats.
+// Supported formats.
 const (
 	HobJSONL    Format = "hob jsonl"
 	HobMarkdown Format = "hob markdown"
 	ChatGPT     Format = "chatgpt"
 	Claude      Format = "claude"
 	VCard       Format = "vcard"
-	// Vault is a folder of Markdown notes with links, Folder another one, Document
-	// any other file: these are taken in as documents.
+	// Vault is a folder of linked Markdown notes, Folder any other folder, Document any other file.
+	// The caller ingests these as documents.
 	Vault    Format = "vault"
 	Folder   Format = "folder"
 	Document Format = "document"
 )
 
-// Source is a file or folder that was recognised.
+// Source is an opened file or folder.
 type Source struct {
 	Path   string
 	Format Format
-	// Sealed: this Hob wrote it, and nobody changed it since.
+	// Sealed reports that this Hob wrote the file and that it is unchanged.
 	Sealed bool
 	Size   int64
 
 	f       *os.File
 	sealed  *sealed
-	entries []*zip.File // of an archive
+	entries []*zip.File // files of an archive
 }
 
-// Open looks what a file or folder is. The caller closes it.
+// Open opens a file or folder and detects its format. The caller closes it.
 func Open(name string, key []byte) (_ *Source, err error) {
 	s := &Source{Path: name, Format: Document}
 	if s.f, err = os.Open(name); err != nil {
@@ -83,7 +83,7 @@ func Open(name string, key []byte) (_ *Source, err error) {
 // Close closes the file.
 func (s *Source) Close() error { return s.f.Close() }
 
-// recognise tells a format by how a file begins.
+// recognise detects a format by the start of a file.
 func recognise(b []byte) Format {
 	text := bytes.TrimLeft(bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")), " \t\r\n")
 	switch {
@@ -118,7 +118,7 @@ func recognise(b []byte) Format {
 	return Document
 }
 
-// archive looks for conversations in a zip file. Other archives are documents.
+// archive searches a zip file for conversations. Other archives are documents.
 func (s *Source) archive() error {
 	z, err := zip.NewReader(s.f, s.Size)
 	if err != nil {
@@ -137,7 +137,7 @@ func (s *Source) archive() error {
 	s.Size = 0
 	for _, f := range s.entries {
 		if f.UncompressedSize64 > maxArchive {
-			return fmt.Errorf("port: %s unpacks to more than 16 GB", f.Name)
+			return fmt.Errorf("port: %s is larger than 16 GB when unpacked", f.Name)
 		}
 		s.Size += int64(f.UncompressedSize64) //nolint:gosec // bounded above
 	}
@@ -155,8 +155,7 @@ func (s *Source) archive() error {
 	return nil
 }
 
-// folderFormat takes a folder of Obsidian for a vault, or one whose notes link to
-// each other.
+// folderFormat detects a vault: an Obsidian folder, or notes that link to each other.
 func folderFormat(name string) (Format, error) {
 	if fi, err := os.Stat(filepath.Join(name, ".obsidian")); err == nil && fi.IsDir() {
 		return Vault, nil
@@ -171,11 +170,11 @@ func folderFormat(name string) (Format, error) {
 	return Folder, nil
 }
 
-// Records reports whether Read finds records in this format.
+// Records reports whether Read returns records for this format.
 func (s *Source) Records() bool { return s.Format != Folder && s.Format != Document }
 
-// Read calls each for every record, and skip for what is none, with where it
-// stands. Progress is told how many bytes were read. An error of each ends it.
+// Read calls each for every record, and skip with the position of every invalid one. progress
+// receives the number of bytes read. Read stops at an error of each.
 func (s *Source) Read(each func(Record) error, skip func(where string, err error), progress func(read int64)) error {
 	t := take{each: each, skip: skip}
 	if s.Format == Vault {
@@ -211,7 +210,7 @@ func (s *Source) entry(f *zip.File, t take, count func(io.Reader) io.Reader) (er
 		return fmt.Errorf("port: %s: %w", f.Name, err)
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	return s.one(count(io.LimitReader(r, maxArchive)), t) // its directory may lie
+	return s.one(count(io.LimitReader(r, maxArchive)), t) // the archive directory can be wrong
 }
 
 func (s *Source) one(r io.Reader, t take) error {
@@ -227,10 +226,10 @@ func (s *Source) one(r io.Reader, t take) error {
 	case VCard:
 		return readVCard(r, t)
 	}
-	return fmt.Errorf("port: %w: there are no records in a %s", ErrFormat, s.Format)
+	return fmt.Errorf("port: %w: a %s contains no records", ErrFormat, s.Format)
 }
 
-// reader is a function as an io.Reader.
+// reader adapts a function to io.Reader.
 type reader func(b []byte) (int, error)
 
 func (r reader) Read(b []byte) (int, error) { return r(b) }

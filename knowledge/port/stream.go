@@ -15,7 +15,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// budget lets no more through between two looks at it than a record may have.
+// budget limits the bytes of one record.
 type budget struct {
 	r    io.Reader
 	left int
@@ -30,8 +30,8 @@ func (b *budget) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// elements calls fn for each element of a JSON array, which may be larger than
-// the memory; or once for a file that is one object.
+// elements calls fn for each element of a JSON array, which may be larger than the memory, or once
+// for a file with one object.
 func elements(r io.Reader, fn func(n int, raw json.RawMessage) error) error {
 	b := &budget{r: r, left: maxRecord}
 	d := json.NewDecoder(b)
@@ -40,7 +40,7 @@ func elements(r io.Reader, fn func(n int, raw json.RawMessage) error) error {
 		return fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	if start != json.Delim('[') {
-		return fmt.Errorf("%w: it is no list", ErrFormat)
+		return fmt.Errorf("%w: expected a JSON array", ErrFormat)
 	}
 	for n := 1; d.More(); n++ {
 		b.left = maxRecord
@@ -57,17 +57,17 @@ func elements(r io.Reader, fn func(n int, raw json.RawMessage) error) error {
 	}
 	b.left = maxRecord
 	if _, err := d.Token(); err != nil {
-		return fmt.Errorf("port: the file is cut off: %w", err)
+		return fmt.Errorf("port: the file is truncated: %w", err)
 	}
 	return nil
 }
 
-// conversation is one of another program, in the order in which it is read.
+// conversation is a conversation in another program, in reading order.
 type conversation struct {
 	program  string // see knowledge.ByChatGPT
 	id       string
 	title    string
-	branch   int // 0: the one that went on
+	branch   int // 0: the active branch
 	messages []utterance
 }
 
@@ -78,17 +78,17 @@ type utterance struct {
 	at      time.Time
 }
 
-// Speakers of conversations elsewhere.
+// Speakers in other programs.
 const (
-	// You is who wrote to the other program. It is not the owner's word to Hob:
-	// anybody can make such a file.
+	// You is the user of the other program. It is not trusted as the user of Hob, because anyone
+	// can create such a file.
 	You = knowledge.ByYou
 )
 
-// maxText bounds a message, in bytes; what is longer was pasted in.
+// maxText limits a message in bytes. Longer messages contain pasted text.
 const maxText = 100_000
 
-// turns hands on the messages of a conversation as rows.
+// turns emits the messages of a conversation as rows.
 func (c conversation) turns(t take, from int) error {
 	group := c.program + ":" + c.id
 	if c.branch > 0 {
@@ -113,7 +113,7 @@ func (c conversation) turns(t take, from int) error {
 	return nil
 }
 
-// ref names a thing of another program, the same at every import.
+// ref returns a stable id for an item of another program, the same at every import.
 func ref(parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {
@@ -122,7 +122,7 @@ func ref(parts ...string) string {
 	return "i" + hex.EncodeToString(h.Sum(nil)[:10])
 }
 
-// seconds reads a time of day in seconds since 1970; nonsense is no time.
+// seconds converts Unix seconds. It returns the zero time for invalid input.
 func seconds(f float64) time.Time {
 	if !(f > 0 && f < 1e11) {
 		return time.Time{}

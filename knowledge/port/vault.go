@@ -18,22 +18,22 @@ import (
 	"hob/platform/provenance"
 )
 
-// Bounds of a vault.
+// Limits of a vault.
 const (
 	maxNotes = 100_000
-	maxNote  = 4 << 20 // bytes; of a longer one the beginning is read
-	maxLinks = 500     // of one note
-	// looked is how many notes are looked at to tell a vault from a folder.
+	maxNote  = 4 << 20 // bytes; longer notes are truncated
+	maxLinks = 500     // per note
+	// looked is the number of notes to read to distinguish a vault from a folder.
 	looked = 200
 )
 
-// wiki is a link of one note to another: [[Name]], [[Name#heading|shown]].
+// wiki matches a link between notes: [[Name]], [[Name#heading|shown]].
 var wiki = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\[\[([^\]\[|#^\n]{1,200})(?:[#^][^\]\[|\n]{0,200})?(?:\|[^\]\[\n]{0,200})?\]\]`)
 })
 
-// notes lists the Markdown files of a vault. Links out of it are not followed:
-// os.Root refuses them, and those that point inside would be read twice.
+// notes lists the Markdown files of a vault. It does not follow symlinks: os.Root rejects those
+// that leave the vault, and others would be read twice.
 func notes(root *os.Root) (out []string, err error) {
 	err = fs.WalkDir(root.FS(), ".", func(p string, e fs.DirEntry, err error) error {
 		switch {
@@ -78,9 +78,8 @@ func hasLinks(dir string) (bool, error) {
 	return false, nil
 }
 
-// readVault makes an entity of each note that is linked or links, with its
-// aliases, and a relation of each link. The words of the notes are taken in as
-// documents by whoever calls.
+// readVault emits an entity with its aliases for each note with links, and a relation for each
+// link. The caller ingests the texts of the notes as documents.
 func readVault(dir string, t take) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -94,7 +93,7 @@ func readVault(dir string, t take) error {
 	v := vault{known: map[string]string{}, made: map[string]bool{}}
 	for _, name := range list {
 		base := noteName(name)
-		if id, ok := v.known[phrase.Fold(base)]; !ok || id > name { // of two with one name, the first
+		if id, ok := v.known[phrase.Fold(base)]; !ok || id > name { // the first note by path wins
 			v.known[phrase.Fold(base)] = name
 		}
 	}
@@ -112,7 +111,7 @@ func readVault(dir string, t take) error {
 }
 
 type vault struct {
-	known map[string]string // the note of a folded name
+	known map[string]string // note by folded name
 	made  map[string]bool
 }
 
@@ -151,7 +150,7 @@ func (v vault) note(t take, name, text string) error {
 	return nil
 }
 
-// entity hands on the entity of a note, once unless there is more to say of it.
+// entity emits the entity of a note, once unless it has more details.
 func (v vault) entity(t take, name string, aliases, tags []string) (string, error) {
 	if p, ok := v.known[phrase.Fold(name)]; ok {
 		name = noteName(p)
@@ -171,7 +170,7 @@ func (v vault) entity(t take, name string, aliases, tags []string) (string, erro
 	return id, t.record(name, Record{Entity: e})
 }
 
-// kindOf tells what a note is about by its tags.
+// kindOf returns the entity kind of a note from its tags.
 func kindOf(tags []string) string {
 	for _, tag := range tags {
 		switch strings.TrimPrefix(phrase.Fold(tag), "#") {
@@ -188,7 +187,7 @@ func kindOf(tags []string) string {
 	return knowledge.Thing
 }
 
-// frontMatter parts the lines between "---" at the beginning from the text.
+// frontMatter splits the front matter between "---" lines from the text.
 func frontMatter(text string) (front []string, body string) {
 	text = strings.TrimPrefix(text, "\uFEFF")
 	rest, ok := strings.CutPrefix(strings.ReplaceAll(text, "\r\n", "\n"), "---\n")
@@ -202,8 +201,8 @@ func frontMatter(text string) (front []string, body string) {
 	return strings.Split(head, "\n"), body
 }
 
-// values reads a list of the front matter in the forms that Obsidian writes:
-// "k: a", "k: [a, b]", and "- a" lines below "k:".
+// values returns a list from the front matter, in the forms that Obsidian writes: "k: a", "k: [a,
+// b]", and "- a" lines below "k:".
 func values(front []string, keys ...string) (out []string) {
 	in := false
 	add := func(s string) {

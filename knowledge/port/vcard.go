@@ -15,14 +15,14 @@ import (
 	"hob/platform/provenance"
 )
 
-// Bounds of a card.
+// Limits of a card.
 const (
-	maxCard    = 1 << 20 // bytes, without pictures
+	maxCard    = 1 << 20 // bytes, without images
 	maxAliases = 50
 )
 
-// card is what is taken of a vCard (RFC 6350, and 2.1 and 3.0 as programs still
-// write them): names, mail addresses, phone numbers, and where somebody works.
+// card holds the imported fields of a vCard (RFC 6350, and versions 2.1 and 3.0): names, mail
+// addresses, phone numbers and employers.
 type card struct {
 	uid, name, kind         string
 	nick, mails, tels, orgs []string
@@ -31,7 +31,7 @@ type card struct {
 	broken                  error
 }
 
-// readVCard reads the cards of a file.
+// readVCard reads the cards in a file.
 func readVCard(r io.Reader, t take) error {
 	in := bufio.NewScanner(r)
 	in.Buffer(make([]byte, 64<<10), maxRecord)
@@ -45,7 +45,7 @@ func readVCard(r io.Reader, t take) error {
 		case name == "END" && strings.EqualFold(value, "VCARD") && c != nil:
 			one := *c
 			c = nil
-			return one.hand(t, fmt.Sprintf("the card of line %d", began))
+			return one.hand(t, fmt.Sprintf("card at line %d", began))
 		case c != nil:
 			c.add(name, value)
 		}
@@ -73,13 +73,13 @@ func readVCard(r io.Reader, t take) error {
 		return err
 	}
 	if c != nil {
-		t.skip(fmt.Sprintf("the card of line %d", began), errors.New("it has no end"))
+		t.skip(fmt.Sprintf("card at line %d", began), errors.New("END:VCARD is missing"))
 	}
 	return scanned(in)
 }
 
-// folded reports whether a line goes on with the one before it: it begins with a
-// blank, or the one before ends in "=" as quoted-printable does.
+// folded reports whether a line continues the previous one: it starts with white space, or the
+// previous line ends in "=" as in quoted-printable.
 func folded(l, before string) (string, bool) {
 	if l != "" && (l[0] == ' ' || l[0] == '\t') {
 		return l[1:], true
@@ -90,7 +90,7 @@ func folded(l, before string) (string, bool) {
 	return "", false
 }
 
-// property reads a line: "item1.TEL;TYPE=cell:+1 555".
+// property parses a line: "item1.TEL;TYPE=cell:+1 555".
 func property(l string) (name, value string) {
 	head, value, _ := strings.Cut(l, ":")
 	params := strings.Split(strings.ToUpper(head), ";")
@@ -114,7 +114,7 @@ func (c *card) add(name, value string) {
 		return
 	}
 	if c.size += len(value); c.size > maxCard {
-		c.broken = errors.New("it is larger than 1 MB")
+		c.broken = errors.New("the card is larger than 1 MB")
 		return
 	}
 	parts := unescape(value)
@@ -151,7 +151,7 @@ func (c *card) add(name, value string) {
 	}
 }
 
-// unescape parts a value at its semicolons (RFC 6350 section 3.4).
+// unescape splits a value at semicolons (RFC 6350 section 3.4).
 func unescape(s string) []string {
 	out := []string{""}
 	last := 0
@@ -174,15 +174,14 @@ func unescape(s string) []string {
 	return out
 }
 
-// hand makes an entity, where it works, and a row of the words by which people
-// look for it.
+// hand emits an entity, its employer, and a searchable row.
 func (c card) hand(t take, where string) error {
 	c.name = line1(c.name)
 	if c.name == "" && len(c.orgs) > 0 {
 		c.name, c.kind = line1(c.orgs[0]), "org"
 	}
 	if c.broken == nil && c.name == "" {
-		c.broken = errors.New("it has no name")
+		c.broken = errors.New("the card has no name")
 	}
 	if c.broken != nil {
 		t.skip(where, c.broken)
@@ -215,7 +214,7 @@ func (c card) hand(t take, where string) error {
 	return t.record(where, Record{Fact: &knowledge.Fact{ID: "f" + e.ID, Text: c.words(e), Provenance: provenance.Outside, CreatedAt: time.Time{}}})
 }
 
-// words says a card in a sentence.
+// words describes a card in one sentence.
 func (c card) words(e knowledge.Entity) string {
 	out := []string{}
 	for _, p := range [][2]string{{"mail", strings.Join(c.mails, ", ")}, {"phone", strings.Join(c.tels, ", ")}, {"works at", strings.Join(c.orgs, ", ")}, {"is", c.title}, {"birthday", c.birthday}, {"note", c.note}} {

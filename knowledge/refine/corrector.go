@@ -41,13 +41,13 @@ func (c *Corrector) Correct(ctx context.Context, text string, hits []knowledge.H
 	case err != nil:
 		return "", err
 	case out.Answered == nil:
-		return "", fmt.Errorf("the model does not say whether the question is answered")
+		return "", fmt.Errorf("the model did not report whether the question is answered")
 	case *out.Answered || out.Search == nil:
 		return "", nil
 	}
 	again := phrase.Cut(strings.Join(strings.Fields(*out.Search), " "), maxAgain)
 	if strings.EqualFold(again, strings.Join(strings.Fields(text), " ")) {
-		return "", nil // it would find the same
+		return "", nil // the same search would find the same hits
 	}
 	return again, nil
 }

@@ -20,30 +20,29 @@ import (
 //go:embed describe.md
 var describeText string
 
-// Bounds of a description, and of what is asked for it.
+// Limits of a description and its input.
 const (
-	maxPicture   = 3_750_000 // bytes: what all providers take
+	maxPicture   = 3_750_000 // bytes: accepted by all providers
 	maxDescribe  = 1200      // tokens
 	maxDescribed = 8000      // characters
 )
 
-// ErrNoVision is wrapped when no configured model can see.
-var ErrNoVision = errors.New("no model that can see is configured")
+// ErrNoVision reports that no configured model supports images.
+var ErrNoVision = errors.New("no model with image input is configured")
 
-// DescriberOptions of NewDescriber; Model and Later are required.
+// DescriberOptions configures NewDescriber. Model and Later are required.
 type DescriberOptions struct {
-	// Model is asked for at each call.
+	// Model returns the model. It is called for each request.
 	Model func(ctx context.Context) (llm.Model, error)
-	// Later is wrapped by errors that are no fault of the picture.
+	// Later is wrapped by errors not caused by the image.
 	Later   error
-	Timeout time.Duration // of a call, default 45 s
-	// Pause is how long nobody is asked after such an error, default 1 minute.
+	Timeout time.Duration // per call, default 45 s
+	// Pause is the delay after such an error before the model is called again, default 1 minute.
 	Pause time.Duration
 	Now   func() time.Time
 }
 
-// Describer has a model say what is on a picture. Its methods may be called
-// concurrently.
+// Describer describes images with a model. Its methods may be called concurrently.
 type Describer struct {
 	o DescriberOptions
 
@@ -52,10 +51,10 @@ type Describer struct {
 	cause string
 }
 
-// NewDescriber checks the options.
+// NewDescriber validates the options.
 func NewDescriber(o DescriberOptions) (*Describer, error) {
 	if o.Model == nil || o.Later == nil {
-		return nil, errors.New("refine: an option is missing")
+		return nil, errors.New("refine: a required option is missing")
 	}
 	o.Timeout = cmp.Or(o.Timeout, 45*time.Second)
 	o.Pause = cmp.Or(o.Pause, time.Minute)
@@ -65,7 +64,7 @@ func NewDescriber(o DescriberOptions) (*Describer, error) {
 	return &Describer{o: o}, nil
 }
 
-// Ready says why no picture can be described now, nil when one may be tried.
+// Ready returns why no image can be described now, or nil.
 func (d *Describer) Ready(ctx context.Context) error {
 	_, err := d.model(ctx)
 	return err
@@ -88,14 +87,14 @@ func (d *Describer) model(ctx context.Context) (llm.Model, error) {
 	return m, nil
 }
 
-// Describe asks once. The picture gets no tools and no word of the owner's.
+// Describe calls the model once. The request contains no tools and no text of the user.
 func (d *Describer) Describe(ctx context.Context, data []byte) (string, error) {
 	mime := http.DetectContentType(data)
 	if !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, mime) {
-		return "", errors.New("models see PNG, JPEG, GIF and WebP alone; save it as one of these")
+		return "", errors.New("models accept only PNG, JPEG, GIF and WebP; convert the image")
 	}
 	if len(data) > maxPicture {
-		return "", fmt.Errorf("it has %d bytes, and models take %d; save it smaller", len(data), maxPicture)
+		return "", fmt.Errorf("the image has %d bytes, the limit is %d; save it smaller", len(data), maxPicture)
 	}
 	m, err := d.model(ctx)
 	if err != nil {
@@ -116,13 +115,13 @@ func (d *Describer) Describe(ctx context.Context, data []byte) (string, error) {
 	}
 	text := phrase.Cut(strings.TrimSpace(resp.Text()), maxDescribed)
 	if text == "" || resp.Stop == llm.Refused {
-		return "", errors.New("the model would not describe it")
+		return "", errors.New("the model refused to describe the image")
 	}
 	return text, nil
 }
 
-// failed tells what the picture cannot help, after which nobody is asked for a
-// while, from what another picture may not meet.
+// failed classifies an error. If the image is not its cause, it starts a pause in which the model
+// is not called.
 func (d *Describer) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

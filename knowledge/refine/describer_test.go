@@ -44,17 +44,17 @@ func TestDescribe(t *testing.T) {
 		data  string
 		fails *llm.Error
 		text  string
-		want  string // of the answer, or of the error
+		want  string // part of the answer or of the error
 		later bool
 	}{
-		{"a picture", llm.Info{Provider: "p", Vision: true}, png, nil, "A cat.", "A cat.", false},
-		{"nothing said", llm.Info{Provider: "p", Vision: true}, png, nil, " ", "would not describe", false},
-		{"blind", llm.Info{Provider: "p"}, png, nil, "A cat.", "no model that can see", true},
-		{"the built-in brain", llm.Info{Provider: "offline", Vision: true}, png, nil, "A cat.", "no model that can see", true},
-		{"an agent", llm.Info{Provider: "p", Vision: true, Acts: true}, png, nil, "A cat.", "no model that can see", true},
-		{"no picture", llm.Info{Provider: "p", Vision: true}, "BM", nil, "A cat.", "save it as", false},
+		{"image", llm.Info{Provider: "p", Vision: true}, png, nil, "A cat.", "A cat.", false},
+		{"empty answer", llm.Info{Provider: "p", Vision: true}, png, nil, " ", "refused to describe", false},
+		{"model without vision", llm.Info{Provider: "p"}, png, nil, "A cat.", "no model with image input", true},
+		{"built-in model", llm.Info{Provider: "offline", Vision: true}, png, nil, "A cat.", "no model with image input", true},
+		{"external agent", llm.Info{Provider: "p", Vision: true, Acts: true}, png, nil, "A cat.", "no model with image input", true},
+		{"unsupported format", llm.Info{Provider: "p", Vision: true}, "BM", nil, "A cat.", "convert the image", false},
 		{"too large", llm.Info{Provider: "p", Vision: true}, png + strings.Repeat("x", maxPicture), nil, "A cat.", "save it smaller", false},
-		{"the budget", llm.Info{Provider: "p", Vision: true}, png, &llm.Error{Kind: llm.Budget, Provider: "p", Message: "used up"}, "", "used up", true},
+		{"budget used up", llm.Info{Provider: "p", Vision: true}, png, &llm.Error{Kind: llm.Budget, Provider: "p", Message: "used up"}, "", "used up", true},
 		{"refused by the API", llm.Info{Provider: "p", Vision: true}, png, &llm.Error{Kind: llm.BadRequest, Provider: "p", Message: "bad image"}, "", "bad image", false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestDescribe(t *testing.T) {
 			}
 			now = now.Add(2 * time.Minute)
 			if err := d.Ready(t.Context()); err != nil {
-				t.Errorf("a while later: %v", err)
+				t.Errorf("after the pause: %v", err)
 			}
 		})
 	}

@@ -1,15 +1,12 @@
-// Package refine lets a model look at what a search in the memory found: a
-// Corrector judges whether it answers the question and says what else to search
-// for, a Reranker puts it in order. Both implement contracts of package
-// knowledge, and both are off unless the owner names a model.
+// Package refine improves memory search results with a model: a Corrector judges whether they
+// answer the question and returns what else to search for, a Reranker sorts them. Both implement
+// interfaces of package knowledge, and both are off unless the user configures a model.
 //
-// What was found may come from anybody. It stands within a fence, the model has
-// no tools, and all it can do is to name other words to search for, or numbers.
-// What it says is read strictly; anything else is an error, with which the
-// caller leaves the findings as they were. Budget, limits and retries are those
-// of the model that is handed in.
+// The results may contain untrusted text. They are fenced, the model has no tools, and it can only
+// return search words or numbers. Its answer is parsed strictly; any other answer is an error, and
+// the caller keeps the results unchanged. Budget, limits and retries are those of the given model.
 //
-// A Describer has a model say what is on a picture among the owner's documents.
+// A Describer describes images among the user's documents.
 package refine
 
 import (
@@ -37,20 +34,20 @@ var correctText string
 var rerankText string
 
 const (
-	perHit     = 700  // characters of a finding that the model gets
+	perHit     = 700  // characters per result in the prompt
 	maxAnswer  = 600  // tokens
-	maxQuery   = 2000 // bytes of a question
-	maxAgain   = 300  // characters of what else is searched for
-	answerSize = 8000 // bytes of an answer that are looked at
+	maxQuery   = 2000 // bytes of the question
+	maxAgain   = 300  // characters of the new search text
+	answerSize = 8000 // bytes of the answer to parse
 )
 
-// Options of NewCorrector and NewReranker. Model is required.
+// Options configures NewCorrector and NewReranker. Model is required.
 type Options struct {
-	// Model is asked for at each call. One that costs nothing because it cannot
-	// judge (the built-in brain) leaves everything as it is.
+	// Model returns the model. It is called for each request. The built-in model cannot judge
+	// results; with it they stay unchanged.
 	Model   func(ctx context.Context) (llm.Model, error)
-	Timeout time.Duration // of a call, default 8 s
-	Hits    int           // how many findings the model gets, default 20
+	Timeout time.Duration // per call, default 8 s
+	Hits    int           // number of results in the prompt, default 20
 }
 
 func (o Options) filled() Options {
@@ -59,11 +56,10 @@ func (o Options) filled() Options {
 	return o
 }
 
-// errCannot is a model that cannot judge.
-var errCannot = errors.New("the model in force cannot judge")
+// errCannot reports that the model cannot judge results.
+var errCannot = errors.New("the configured model cannot rate results")
 
-// ask puts the question with its findings to the model and decodes the object
-// that it answers with.
+// ask sends the question and the results to the model and decodes the JSON object in its answer.
 func (o Options) ask(ctx context.Context, system string, f *llm.Format, text string, hits []knowledge.Hit, out any) error {
 	m, err := o.Model(ctx)
 	if err != nil {
@@ -73,7 +69,7 @@ func (o Options) ask(ctx context.Context, system string, f *llm.Format, text str
 	case info.Provider == "offline":
 		return errCannot
 	case info.Acts:
-		return fmt.Errorf("%s is an external agent, which is not asked for this; name a model", info.Name())
+		return fmt.Errorf("%s is an external agent and cannot be used for this; configure a model", info.Name())
 	case !info.Structured:
 		f = nil
 	}
@@ -89,7 +85,7 @@ func (o Options) ask(ctx context.Context, system string, f *llm.Format, text str
 	return strict(resp.Text(), out)
 }
 
-// findings is the question and, fenced, what was found for it.
+// findings formats the question and the fenced results.
 func findings(text string, hits []knowledge.Hit) string {
 	var list strings.Builder
 	for i, h := range hits {
@@ -113,7 +109,7 @@ func findings(text string, hits []knowledge.Hit) string {
 	return "The question: " + strconv.Quote(text) + "\n\n" + fence.Wrap(fence.New(found), found, "the memory", "")
 }
 
-// strict decodes an answer that is one JSON object, alone or in a block of code.
+// strict decodes an answer that consists of one JSON object, optionally in a code block.
 func strict(answer string, out any) error {
 	s := strings.TrimSpace(answer)
 	if body, ok := strings.CutPrefix(s, "```"); ok {
@@ -126,7 +122,7 @@ func strict(answer string, out any) error {
 	d := json.NewDecoder(strings.NewReader(s))
 	d.DisallowUnknownFields()
 	if err := d.Decode(out); err != nil || d.More() {
-		return fmt.Errorf("the model's answer %.60q is not the object that was asked for", answer)
+		return fmt.Errorf("the model's answer %.60q is not the requested object", answer)
 	}
 	return nil
 }

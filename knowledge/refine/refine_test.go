@@ -14,7 +14,7 @@ import (
 	"hob/knowledge"
 )
 
-// says is a model that answers always the same.
+// says is a model with a constant answer.
 type says struct {
 	info   llm.Info
 	answer string
@@ -63,17 +63,17 @@ func TestCorrect(t *testing.T) {
 		fails        bool
 	}{
 		{name: "answered", answer: `{"answered": true, "search": ""}`},
-		{name: "answered, and yet other words", answer: `{"answered": true, "search": "tea"}`},
+		{name: "answered with search words", answer: `{"answered": true, "search": "tea"}`},
 		{name: "not answered", answer: `{"answered": false, "search": "green tea\nkitchen"}`, want: "green tea kitchen"},
 		{name: "in a block of code", answer: "```json\n{\"answered\": false, \"search\": \"tea\"}\n```", want: "tea"},
-		{name: "the question again", answer: `{"answered": false, "search": "WHERE is  the tea"}`},
+		{name: "repeats the question", answer: `{"answered": false, "search": "WHERE is  the tea"}`},
 		{name: "no verdict", answer: `{"search": "tea"}`, fails: true},
 		{name: "prose", answer: `I would search for tea.`, fails: true},
 		{name: "two objects", answer: `{"answered": true, "search": ""}{"answered": false, "search": "x"}`, fails: true},
 		{name: "another key", answer: `{"answered": false, "search": "x", "tool": "shell"}`, fails: true},
-		{name: "nothing", fails: true},
+		{name: "empty answer", fails: true},
 		{name: "a very long answer", answer: `{"answered": false, "search": "` + strings.Repeat("tea ", 3000) + `"}`, fails: true},
-		{name: "the built-in brain", model: llm.Info{Provider: "offline"}},
+		{name: "built-in model", model: llm.Info{Provider: "offline"}},
 		{name: "an external agent", model: llm.Info{Provider: "x", Acts: true}, fails: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -92,11 +92,11 @@ func TestCorrect(t *testing.T) {
 func TestRerank(t *testing.T) {
 	for _, tt := range []struct {
 		name, answer string
-		want         string // refs in their order, "" for an error
+		want         string // refs in order, "" for an error
 	}{
 		{"all", `{"order": [3, 1, 2]}`, "cab"},
 		{"some", `{"order": [2]}`, "bac"},
-		{"none helps", `{"order": []}`, "abc"},
+		{"empty order", `{"order": []}`, "abc"},
 		{"twice", `{"order": [1, 1]}`, ""},
 		{"beyond", `{"order": [4]}`, ""},
 		{"below", `{"order": [0]}`, ""},
@@ -143,8 +143,7 @@ func TestOnlySoManyAreShown(t *testing.T) {
 	}
 }
 
-// What was found is data: it stands within a fence that it cannot close, and
-// the model has no tools.
+// Search results are data: they are in a fence that they cannot close, and the model has no tools.
 func TestFindingsAreFenced(t *testing.T) {
 	m := &says{answer: `{"answered": true, "search": ""}`}
 	c, err := NewCorrector(with(m))

@@ -25,8 +25,8 @@ func NewReranker(o Options) (*Reranker, error) {
 	return &Reranker{o.filled()}, nil
 }
 
-// Rerank implements knowledge.Reranker: what the model names comes first, in its
-// order, then the rest as it was. The scores lie between 1 and 0.
+// Rerank implements knowledge.Reranker. The results that the model names come first, in its order,
+// then the others unchanged. Scores are between 0 and 1.
 func (r *Reranker) Rerank(ctx context.Context, text string, hits []knowledge.Hit) ([]float64, error) {
 	var out struct {
 		Order *[]int `json:"order"`
@@ -40,19 +40,19 @@ func (r *Reranker) Rerank(ctx context.Context, text string, hits []knowledge.Hit
 	case err != nil:
 		return nil, err
 	case out.Order == nil:
-		return nil, errors.New("the model names no order")
+		return nil, errors.New("the model returned no order")
 	}
 	seen := map[int]bool{}
 	for _, n := range *out.Order {
 		if n < 1 || n > len(shown) || seen[n] {
-			return nil, fmt.Errorf("the model's order names %d, of %d findings", n, len(shown))
+			return nil, fmt.Errorf("the model's order contains %d, but there are %d findings", n, len(shown))
 		}
 		seen[n] = true
 	}
 	return places(*out.Order, len(hits)), nil
 }
 
-// places are scores by which so many hits lie in this order, the rest behind.
+// places returns scores that sort n hits in this order, with the remaining hits last.
 func places(order []int, n int) []float64 {
 	scores := make([]float64, n)
 	next := 0

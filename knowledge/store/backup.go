@@ -14,11 +14,11 @@ import (
 	"hob/platform/system"
 )
 
-// keepBackups is how many automatic copies stay in the backup folder.
+// keepBackups is the number of automatic backups to keep.
 const keepBackups = 5
 
-// Backup writes a consistent copy of the whole database to dst, which must not
-// exist, while everything goes on (https://www.sqlite.org/lang_vacuum.html).
+// Backup writes a consistent copy of the whole database to dst, which must not exist. It does not
+// block reads or writes (https://www.sqlite.org/lang_vacuum.html).
 func (s *Store) Backup(ctx context.Context, dst string) error {
 	s.copying.Lock()
 	defer s.copying.Unlock()
@@ -40,8 +40,8 @@ func (s *Store) copy(ctx context.Context, dst string) error {
 	return s.met(vacuumInto(ctx, db, dst))
 }
 
-// BackupNow makes a dated copy in the backup folder, keeps the newest five and
-// returns its path.
+// BackupNow creates a dated backup in the backup folder, keeps the newest five and returns its
+// path.
 func (s *Store) BackupNow(ctx context.Context) (string, error) {
 	dst := dated(s.backupDir, "")
 	if err := s.Backup(ctx, dst); err != nil {
@@ -66,7 +66,7 @@ type execer interface {
 	ExecContext(context.Context, string, ...any) (sql.Result, error)
 }
 
-// vacuumInto copies through a file beside dst, so that dst is whole or absent.
+// vacuumInto copies through a temporary file next to dst, so that dst is complete or absent.
 func vacuumInto(ctx context.Context, db execer, dst string) (err error) {
 	tmp := dst + ".part"
 	_ = os.Remove(tmp)
@@ -75,7 +75,7 @@ func vacuumInto(ctx context.Context, db execer, dst string) (err error) {
 			_ = os.Remove(tmp)
 		}
 	}()
-	if err := touch(tmp); err != nil { // VACUUM INTO accepts an empty file: made 0600 first
+	if err := touch(tmp); err != nil { // VACUUM INTO accepts an empty file: create it with mode 0600 first
 		return fmt.Errorf("store: backup: %w; %s", err, remedyFolder)
 	}
 	if _, err := db.ExecContext(ctx, "VACUUM INTO ?", tmp); err != nil {
@@ -90,7 +90,7 @@ func vacuumInto(ctx context.Context, db execer, dst string) (err error) {
 	return nil
 }
 
-// flush waits until a file is on the disk: VACUUM INTO does not.
+// flush syncs a file to disk, which VACUUM INTO does not do.
 func flush(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0o600)
 	if err != nil {
@@ -101,7 +101,7 @@ func flush(path string) error {
 
 func stamp() string { return time.Now().UTC().Format("20060102T150405.000") }
 
-// dated is a free name in the backup folder; names sort by time.
+// dated returns an unused name in the backup folder. Names sort by time.
 func dated(dir, why string) string {
 	if why != "" {
 		why = "-" + why
@@ -113,8 +113,8 @@ func dated(dir, why string) string {
 	return name
 }
 
-// backups lists the copies in the folder, oldest first. (filepath.Glob would
-// take a folder's own name for a pattern.)
+// backups lists the backups in the folder, oldest first. It does not use filepath.Glob, because the
+// folder name can contain pattern characters.
 func backups(dir string) []string {
 	entries, _ := os.ReadDir(dir) // no folder, no backups
 	var names []string
@@ -135,13 +135,13 @@ func prune(dir string) {
 	}
 }
 
-// cut finds a file that was cut off where SQLite does not notice: to nothing,
-// which it takes for a new database (without backups it is one), or within a
-// page, which it takes for zeros (https://www.sqlite.org/fileformat.html#the_database_header).
+// cut detects truncated files that SQLite accepts: an empty file, which SQLite treats as a new
+// database (correct if there are no backups), and one that ends within a page, which SQLite fills
+// with zeros (https://www.sqlite.org/fileformat.html#the_database_header).
 func cut(path string, backups int) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil // not there, or open will say why
+		return nil // missing, or opening it will report the error
 	}
 	defer f.Close()
 	fi, err := f.Stat()
@@ -165,9 +165,8 @@ func cut(path string, backups int) error {
 	return nil
 }
 
-// replace puts the newest good backup in place of a damaged file, which it
-// renames; without a backup nothing is left in its place. The copy is made
-// before the file is touched, so that a crash loses neither.
+// replace renames a damaged file and restores the newest good backup. Without a backup, the path
+// stays empty. It makes the copy before it renames the file, so that a crash loses neither.
 func replace(ctx context.Context, path, dir string) (aside string, err error) {
 	fresh := copyNewest(ctx, dir, path+".restored")
 	if aside, err = setAside(path); err != nil {
@@ -179,7 +178,7 @@ func replace(ctx context.Context, path, dir string) (aside string, err error) {
 	return aside, err
 }
 
-// setAside renames the file and its log so that nothing of them is overwritten.
+// setAside renames the file and its write-ahead log without overwriting other files.
 func setAside(path string) (string, error) {
 	aside := path + ".damaged-" + stamp()
 	for n := 2; fileExists(aside); n++ {
@@ -199,8 +198,8 @@ func setAside(path string) (string, error) {
 	return aside, nil
 }
 
-// copyNewest copies the newest backup that passes its check to dst; it returns
-// "" when there is none.
+// copyNewest copies the newest backup that passes its check to dst and returns its path, or "" if
+// there is none.
 func copyNewest(ctx context.Context, dir, dst string) string {
 	names := backups(dir)
 	slices.Reverse(names)
@@ -232,7 +231,7 @@ func fileExists(path string) bool {
 	return err == nil
 }
 
-// touch makes sure the file exists with owner-only permissions.
+// touch creates the file with owner-only permissions, if necessary.
 func touch(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -241,16 +240,16 @@ func touch(path string) error {
 	return f.Close()
 }
 
-// escape makes a path safe inside a SQLite URI (https://www.sqlite.org/uri.html).
+// escape quotes a path for a SQLite URI (https://www.sqlite.org/uri.html).
 func escape(path string) string {
 	return strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(filepath.ToSlash(path))
 }
 
-// RenewBackups makes a new backup and removes every older one, with the files
-// that were set aside as damaged: they hold what was removed since. It returns
-// how many went. Where there was no backup none is made.
+// RenewBackups creates a new backup and deletes all older ones and the files that were moved aside
+// as damaged, because they contain data that was deleted since. It returns the number of deleted
+// files. If there was no backup, it creates none.
 func (s *Store) RenewBackups(ctx context.Context) (int, error) {
-	s.copying.Lock() // one that is being made would hold it
+	s.copying.Lock() // a backup in progress would contain deleted data
 	defer s.copying.Unlock()
 	old := backups(s.backupDir)
 	aside := append(besides(s.path, ".damaged-"), halves(s.backupDir)...)
@@ -262,19 +261,19 @@ func (s *Store) RenewBackups(ctx context.Context) (int, error) {
 	gone := 0
 	for _, name := range append(old, aside...) {
 		if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return gone, fmt.Errorf("store: an old backup holds what was forgotten and cannot be removed: %w; remove it yourself", err)
+			return gone, fmt.Errorf("store: an old backup contains erased data and cannot be removed: %w; remove it yourself", err)
 		}
 		gone++
 	}
 	return gone, nil
 }
 
-// halves are the copies that were being made when Hob was killed.
+// halves returns the unfinished copies of a killed process.
 func halves(dir string) []string {
 	return slices.DeleteFunc(besides(filepath.Join(dir, "hob-"), ""), func(name string) bool { return !strings.HasSuffix(name, ".db.part") })
 }
 
-// besides lists the files whose names begin as a path does with more added.
+// besides lists the files whose names start with the given path and suffix.
 func besides(path, more string) (out []string) {
 	entries, _ := os.ReadDir(filepath.Dir(path)) // no folder, no files
 	for _, e := range entries {
@@ -285,8 +284,8 @@ func besides(path, more string) (out []string) {
 	return out
 }
 
-// Copy copies the database at path to dst, which must not exist; whoever has it
-// open goes on.
+// Copy copies the database at path to dst, which must not exist. Other processes may use the
+// database.
 func Copy(ctx context.Context, path, dst string) error {
 	db, err := sql.Open("sqlite", "file:"+escape(path)+"?mode=ro")
 	if err != nil {

@@ -64,12 +64,12 @@ func TestBackups(t *testing.T) {
 		last = n
 	}
 	if err := db.Backup(t.Context(), paths[7]); err == nil || !strings.Contains(err.Error(), "another name") {
-		t.Errorf("over an existing file: %v", err)
+		t.Errorf("backup over an existing file: %v", err)
 	}
 	if runtime.GOOS != "windows" {
 		err := db.Backup(t.Context(), "/dev/null/x")
 		if err == nil {
-			t.Error("no error for a place that cannot be")
+			t.Error("backup to an invalid path: no error")
 		}
 	}
 	to := filepath.Join(t.TempDir(), "new folder", "copy.db")

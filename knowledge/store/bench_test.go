@@ -37,7 +37,7 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// BenchmarkQuery measures a query that is asked again and again.
+// BenchmarkQuery measures a repeated query.
 func BenchmarkQuery(b *testing.B) {
 	db := open(b, temp(b))
 	for _, query := range []string{`SELECT k FROM t WHERE k > ?`, `SELECT k FROM t WHERE k > 0 ORDER BY k LIMIT ?`} {

@@ -13,19 +13,19 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Sizes in bytes up to which PRAGMA quick_check (1 ms for 1 MB) runs at open:
-// always, and when the last run did not close the file. Larger files are left
-// to `hob doctor`, unless damage was met in them.
+// Maximum file sizes in bytes for PRAGMA quick_check (1 ms per MB) at open: in every case, and
+// after an unclean exit. Larger files are only checked by `hob doctor`, or if damage was found in
+// them.
 const (
 	checkAlways  = 4 << 20
 	checkUnclean = 64 << 20
 )
 
-const remedyDamaged = "restart Hob, which sets it aside and goes on with the newest good backup"
+const remedyDamaged = "restart Hob: it moves the file aside and restores the newest good backup"
 
 var errDamaged = errors.New("the database file is damaged; " + remedyDamaged)
 
-// damageError is errDamaged with what was found.
+// damageError is errDamaged with the details.
 type damageError struct{ found string }
 
 func (e *damageError) Error() string {
@@ -59,13 +59,13 @@ func (s *Store) verify(ctx context.Context, unclean, skip bool) error {
 	return nil
 }
 
-// suspect is a file whose presence asks the next Open for a check.
+// suspect returns the path of a marker file that makes the next Open check the database.
 func (s *Store) suspect() string { return s.path + "-suspect" }
 
-// met looks at an error on its way out: after damage the next Open checks.
+// met inspects an error before it is returned. After damage it marks the database for a check.
 func (s *Store) met(err error) error {
 	if damaged(err) {
-		_ = touch(s.suspect()) // without it the next start finds the damage when it reads there
+		_ = touch(s.suspect()) // without the marker, the next start finds the damage only when it reads there
 	}
 	return err
 }
@@ -73,8 +73,8 @@ func (s *Store) met(err error) error {
 // Check runs SQLite's quick integrity check over the whole file.
 func (s *Store) Check(ctx context.Context) error { return s.met(check(ctx, s.r, s.path)) }
 
-// Checkpoint writes the log of a database into it and empties the log, as far as
-// nobody reads there (https://www.sqlite.org/pragma.html#pragma_wal_checkpoint).
+// Checkpoint writes the write-ahead log into the database and empties it, unless readers use it
+// (https://www.sqlite.org/pragma.html#pragma_wal_checkpoint).
 func Checkpoint(ctx context.Context, path string) error {
 	if !fileExists(path) {
 		return nil
@@ -86,16 +86,15 @@ func Checkpoint(ctx context.Context, path string) error {
 	defer db.Close()
 	var busy, log, done int
 	if err := db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &log, &done); err != nil {
-		return fmt.Errorf("store: write the log into %s: %w", path, classify(err))
+		return fmt.Errorf("store: checkpoint %s: %w", path, classify(err))
 	}
 	if busy != 0 {
-		return fmt.Errorf("store: the log of %s is being read; try again later", path)
+		return fmt.Errorf("store: the write-ahead log of %s is in use; try again later", path)
 	}
 	return nil
 }
 
-// Born tells when a database was made; the error wraps fs.ErrNotExist when there is
-// none.
+// Born returns when a database was created. The error wraps fs.ErrNotExist if it does not exist.
 func Born(ctx context.Context, path string) (time.Time, error) {
 	if _, err := os.Stat(path); err != nil {
 		return time.Time{}, fmt.Errorf("store: %w", err)
@@ -143,7 +142,7 @@ func check(ctx context.Context, q querier, path string) error {
 
 func damaged(err error) bool { return errors.Is(err, errDamaged) }
 
-// code is SQLite's primary result code, 0 when the error is not SQLite's.
+// code returns SQLite's primary result code, or 0 for other errors.
 func code(err error) int {
 	if se, ok := errors.AsType[*sqlite.Error](err); ok {
 		return se.Code() & 0xff
@@ -165,20 +164,19 @@ func classify(err error) error {
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
 		return fmt.Errorf("the database cannot be opened for writing (%w); %s", err, remedyFolder)
 	case sqlite3.SQLITE_IOERR:
-		return fmt.Errorf("the disk does not take or give the data (%w); check its quota, free space and health", err)
+		return fmt.Errorf("the disk cannot be read or written (%w); check its quota, free space and health", err)
 	}
 	return err
 }
 
-// fullError is ErrFull with what SQLite said, which its text leaves out.
+// fullError is ErrFull with the SQLite error, which its text omits.
 type fullError struct{ err error }
 
 func (*fullError) Error() string     { return ErrFull.Error() }
 func (e *fullError) Unwrap() []error { return []error{ErrFull, e.err} }
 
-// undone reports errors after which SQLite may have rolled back the whole
-// transaction by itself (https://www.sqlite.org/lang_transaction.html,
-// "Response To Errors Within A Transaction").
+// undone reports errors after which SQLite may have rolled back the whole transaction
+// (https://www.sqlite.org/lang_transaction.html, "Response To Errors Within A Transaction").
 func undone(err error) bool {
 	switch code(err) {
 	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_INTERRUPT:

@@ -6,10 +6,9 @@ import (
 	"fmt"
 )
 
-// Compact rewrites the file without what removed rows left in it and empties the
-// log, so that no byte of what was removed is in either. Writes wait meanwhile;
-// reading goes on. Removed content is overwritten anyhow (secure_delete), but not
-// what lies in the gaps of pages that were put together anew.
+// Compact rewrites the file without the remains of deleted rows and empties the write-ahead log. It
+// blocks writes but not reads. Deleted content is overwritten anyway (secure_delete), except in
+// gaps of pages that SQLite has rearranged.
 func (s *Store) Compact(ctx context.Context) error {
 	j := &job{ctx: ctx, done: make(chan struct{}), alone: s.compact}
 	return s.wait(ctx, j)
@@ -24,7 +23,7 @@ func (s *Store) compact(ctx context.Context) error {
 		return fmt.Errorf("store: compact: %w", classify(err))
 	}
 	if busy != 0 {
-		return errors.New("store: compact: somebody reads the database for a long time; it is tried again")
+		return errors.New("store: compact: a long read blocks the database; Hob will retry")
 	}
 	return nil
 }

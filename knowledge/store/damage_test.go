@@ -31,18 +31,18 @@ func size(t *testing.T, path string) int64 {
 	return fi.Size()
 }
 
-// damages are ways in which a file goes bad.
+// damages lists ways to damage a file.
 var damages = []struct {
 	name string
 	do   func(t *testing.T, path string)
 }{
 	{"garbage header", func(t *testing.T, path string) { overwrite(t, path, 0, []byte("garbage garbage garbage")) }},
-	{"not a database at all", func(t *testing.T, path string) {
+	{"not a database", func(t *testing.T, path string) {
 		fatal(t, os.WriteFile(path, bytes.Repeat([]byte("x"), 9000), 0o600))
 	}},
-	{"cut in half", func(t *testing.T, path string) { fatal(t, os.Truncate(path, size(t, path)/2)) }},
-	{"cut within a page", func(t *testing.T, path string) { fatal(t, os.Truncate(path, size(t, path)-1000)) }},
-	{"cut to nothing", func(t *testing.T, path string) { fatal(t, os.Truncate(path, 0)) }},
+	{"truncated to half", func(t *testing.T, path string) { fatal(t, os.Truncate(path, size(t, path)/2)) }},
+	{"truncated within a page", func(t *testing.T, path string) { fatal(t, os.Truncate(path, size(t, path)-1000)) }},
+	{"truncated to 0 bytes", func(t *testing.T, path string) { fatal(t, os.Truncate(path, 0)) }},
 	{"a page of noise in the middle", func(t *testing.T, path string) {
 		overwrite(t, path, size(t, path)/2&^4095, bytes.Repeat([]byte{0xA5}, 4096))
 	}},
@@ -66,7 +66,7 @@ func insertMany(t *testing.T, db *store.Store, n, size int) {
 	}))
 }
 
-// grown makes a database of some pages and gives its content back.
+// grown creates a database of several pages and returns its content.
 func grown(t *testing.T, path string, backup bool) []string {
 	t.Helper()
 	db := open(t, path)
@@ -84,8 +84,8 @@ func grown(t *testing.T, path string, backup bool) []string {
 func TestADamagedFileIsSetAside(t *testing.T) {
 	for _, d := range damages {
 		for _, backup := range []bool{true, false} {
-			if d.name == "cut to nothing" && !backup {
-				continue // then it is a new database
+			if d.name == "truncated to 0 bytes" && !backup {
+				continue // an empty file is a new database
 			}
 			t.Run(fmt.Sprintf("%s, backup %v", d.name, backup), func(t *testing.T) {
 				path := temp(t)
@@ -119,8 +119,8 @@ func TestADamagedFileIsSetAside(t *testing.T) {
 	}
 }
 
-// After an unclean end what is in the log goes with the file; SQLite may have
-// moved it there when it let go of the file.
+// After an unclean exit the write-ahead log is moved aside with the file; SQLite may have
+// checkpointed it when it closed the file.
 func TestADamagedFileTakesItsLogAlong(t *testing.T) {
 	path := temp(t)
 	db := open(t, path)
@@ -140,14 +140,14 @@ func TestADamagedFileTakesItsLogAlong(t *testing.T) {
 	fatal(t, err)
 	log, _ := os.ReadFile(after.SetAside() + "-wal")
 	if !bytes.Contains(append(kept, log...), []byte("only in the log")) {
-		t.Errorf("the log was lost: %v", list(t, filepath.Dir(crashed)))
+		t.Errorf("the write-ahead log was lost: %v", list(t, filepath.Dir(crashed)))
 	}
 	if n := count(t, after); n != 0 {
-		t.Errorf("%d rows out of an old log", n)
+		t.Errorf("%d rows restored from an old write-ahead log", n)
 	}
 }
 
-// crash copies what a SIGKILL would leave of an open database.
+// crash copies the files that a SIGKILL would leave.
 func crash(t *testing.T, path string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), filepath.Base(path))
@@ -173,7 +173,7 @@ func TestACrashLosesNothing(t *testing.T) {
 	}
 }
 
-// The newest backup that is whole is taken, not the newest.
+// The newest intact backup is restored, not the newest one.
 func TestADamagedBackupIsPassedOver(t *testing.T) {
 	for _, d := range damages {
 		t.Run(d.name, func(t *testing.T) {
@@ -193,21 +193,21 @@ func TestADamagedBackupIsPassedOver(t *testing.T) {
 	}
 }
 
-// Damage that is met while running makes the next start look and replace.
+// Damage found at runtime makes the next start check and replace the file.
 func TestDamageMetWhileRunning(t *testing.T) {
 	path := temp(t)
 	db := open(t, path)
 	_, err := db.BackupNow(t.Context())
 	fatal(t, err)
-	insertMany(t, db, 60, 100_000) // beyond the size that is always checked
+	insertMany(t, db, 60, 100_000) // larger than the files that are always checked
 	fatal(t, db.Close())
 	overwrite(t, path, size(t, path)/2&^4095, make([]byte, 8192))
 	db = open(t, path)
 	if db.SetAside() != "" {
-		t.Skip("found at once")
+		t.Skip("damage was found at open")
 	}
 	if err := db.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "restart Hob") {
-		t.Errorf("the check says %v", err)
+		t.Errorf("Check = %v", err)
 	}
 	fatal(t, db.Close())
 	db = open(t, path)
@@ -220,7 +220,7 @@ func TestDamageMetWhileRunning(t *testing.T) {
 	}
 }
 
-// brief keeps long rows readable in a failure.
+// brief shortens long rows in failure texts.
 func brief(rows []string) []string {
 	for i, r := range rows {
 		if len(r) > 40 {

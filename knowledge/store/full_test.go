@@ -12,7 +12,7 @@ import (
 	"hob/knowledge/store"
 )
 
-// fill limits the file to its present size, as a full disk does.
+// fill limits the file to its current size, like a full disk.
 func fill(t *testing.T, db *store.Store, full bool) {
 	t.Helper()
 	fatal(t, db.Write(t.Context(), func(tx *store.Tx) error {
@@ -45,7 +45,7 @@ func TestAFullDiskKeepsNothingHalfDone(t *testing.T) {
 		{"swallowed", func(tx *store.Tx) error {
 			_ = insertIn(tx, 100, "small")
 			_ = insertIn(tx, 101, big)
-			_ = insertIn(tx, 102, "small") // must not become a transaction of its own
+			_ = insertIn(tx, 102, "small") // must not run in a new transaction
 			return nil
 		}},
 		{"through a row", func(tx *store.Tx) error {
@@ -95,10 +95,10 @@ func TestAFullDiskKeepsNothingHalfDone(t *testing.T) {
 				}
 			}
 			if errs[3] == nil {
-				t.Error("the one without space succeeded")
+				t.Error("a write without free space succeeded")
 			}
 			if diff := cmp.Diff(want, rows(t, db.Reader(t.Context()))); diff != "" {
-				t.Errorf("what was reported and what is there differ: %s", diff)
+				t.Errorf("acknowledged and stored rows differ: %s", diff)
 			}
 			fill(t, db, false)
 			insert(t, db, 200, big)

@@ -32,7 +32,7 @@ func (s *Store) migrate(ctx context.Context, sets []Set) error {
 	return s.apply(ctx, table, sets, have)
 }
 
-// newer is ErrNewerSchema when the file has tables that the sets do not know.
+// newer returns ErrNewerSchema if the file has a newer schema than the sets.
 func newer(path string, have map[string]int, sets []Set) error {
 	known := map[string]int{}
 	for _, set := range sets {
@@ -46,8 +46,8 @@ func newer(path string, have map[string]int, sets []Set) error {
 	return nil
 }
 
-// Examine looks into a file without changing it, for people who ask why it
-// cannot be used: ErrNewerSchema, or what is damaged.
+// Examine checks a file without changing it, to explain why it cannot be opened. It returns
+// ErrNewerSchema or a damage error.
 func Examine(ctx context.Context, path string, sets []Set) error {
 	db, err := sql.Open("sqlite", dsn(path, true))
 	if err != nil {

@@ -5,14 +5,14 @@ import (
 	"database/sql"
 )
 
-// Querier reads rows: a Tx sees its own writes, a Reader what is committed.
-// Code that only reads takes one, so that it runs in either place.
+// Querier runs queries. A Tx sees its own writes, a Reader committed data. Code that only reads
+// accepts a Querier, so that it works with both.
 type Querier interface {
 	Query(query string, args ...any) (*sql.Rows, error)
 	QueryRow(query string, args ...any) *sql.Row
 }
 
-// Reader binds the read pool to a context.
+// Reader returns a Querier on the read pool that is bound to ctx.
 func (s *Store) Reader(ctx context.Context) Querier { return reader{ctx: ctx, s: s} }
 
 type reader struct {

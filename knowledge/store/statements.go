@@ -10,11 +10,11 @@ import (
 	"modernc.org/sqlite"
 )
 
-// maxStatements bounds how many compiled statements a connection keeps.
+// maxStatements is the maximum number of cached statements per connection.
 const maxStatements = 64
 
-// openDB opens a pool whose connections keep their statements compiled, which
-// takes SQLite longer than to run most of them.
+// openDB opens a pool whose connections cache compiled statements, because compiling most of them
+// takes longer than running them.
 func openDB(dsn string) (*sql.DB, error) {
 	c, err := sqlite.NewConnector(dsn)
 	if err != nil {
@@ -33,12 +33,12 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	dc, ok := opened.(driverConn)
 	if !ok {
-		return nil, fmt.Errorf("store: the SQLite driver's %T lacks a method", opened)
+		return nil, fmt.Errorf("store: SQLite driver connection %T lacks a required method", opened)
 	}
 	return &conn{driverConn: dc, kept: map[string]*statement{}}, nil
 }
 
-// driverConn is what the SQLite driver's connections can do.
+// driverConn lists the methods of the SQLite driver's connections.
 type driverConn interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -50,15 +50,15 @@ type driverConn interface {
 	driver.Validator
 }
 
-// conn is a connection that keeps compiled statements by their text.
-// database/sql never uses it from two goroutines at the same time.
+// conn is a connection that caches compiled statements by text. database/sql never uses it
+// concurrently.
 type conn struct {
 	driverConn
 	kept map[string]*statement
 }
 
-// statement is compiled and belongs to one conn. While its rows are being read
-// it is busy, and the same text is compiled once more.
+// statement is a compiled statement of one conn. While its rows are being read it is busy, and the
+// same text is compiled again.
 type statement struct {
 	run interface {
 		driver.Stmt
@@ -96,7 +96,7 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	return &rows{Rows: r, of: s}, nil
 }
 
-// rows free their statement when they are closed.
+// rows releases its statement when it is closed.
 type rows struct {
 	driver.Rows
 	of *statement
@@ -108,8 +108,7 @@ func (r *rows) Close() error {
 	return r.Rows.Close()
 }
 
-// statement returns the compiled statement, or nil when the connection had
-// better compile the text for this one time.
+// statement returns the compiled statement, or nil if the text should not be cached.
 func (c *conn) statement(ctx context.Context, query string) *statement {
 	if s := c.kept[query]; s != nil {
 		if s.busy {
@@ -122,7 +121,7 @@ func (c *conn) statement(ctx context.Context, query string) *statement {
 	}
 	p, err := c.PrepareContext(ctx, unseen.Replace(query))
 	if err != nil {
-		return nil // the driver says it again
+		return nil // the driver reports the error again
 	}
 	s := &statement{}
 	var ok bool
@@ -141,12 +140,12 @@ func (c *conn) statement(ctx context.Context, query string) *statement {
 	return s
 }
 
-// unseen hides the value of a limit while SQLite compiles: it would make its plan
-// by the value, and another plan for each run, whose value may be another one.
+// unseen hides the value of a limit from the query planner. Otherwise SQLite would plan for this
+// value and recompile for each other one.
 var unseen = strings.NewReplacer("LIMIT ?", "LIMIT 0+?")
 
-// worthKeeping admits what packages say again and again, and neither scripts
-// nor what is said once, such as migrations and pragmas.
+// worthKeeping reports whether a statement is likely to be repeated. It excludes scripts and
+// one-time statements such as migrations and pragmas.
 func worthKeeping(query string) bool {
 	word, _, _ := strings.Cut(strings.TrimLeft(query, " \t\r\n"), " ")
 	word, _, _ = strings.Cut(word, "\n")
@@ -157,8 +156,7 @@ func worthKeeping(query string) bool {
 	return false
 }
 
-// makeRoom drops any statement that is not in use; one that is used often is
-// soon back.
+// makeRoom drops any statement that is not in use. A frequent one is cached again soon.
 func (c *conn) makeRoom() {
 	for query, s := range c.kept {
 		if !s.busy {
@@ -170,7 +168,7 @@ func (c *conn) makeRoom() {
 
 func (c *conn) forget(query string, s *statement) {
 	delete(c.kept, query)
-	_ = s.run.Close() // it repeats the error of the last run
+	_ = s.run.Close() // Close repeats the error of the last run
 }
 
 // Close implements driver.Conn.

@@ -11,7 +11,7 @@ import (
 	"hob/knowledge/store"
 )
 
-// The same text while its rows are being read, in one transaction.
+// The same text runs again while its rows are being read in one transaction.
 func TestStatementInUse(t *testing.T) {
 	db := open(t, temp(t))
 	for k := range 3 {
@@ -19,7 +19,7 @@ func TestStatementInUse(t *testing.T) {
 	}
 	const query = `SELECT k FROM t WHERE k >= ? ORDER BY k`
 	fatal(t, db.Write(t.Context(), func(tx *store.Tx) error {
-		for range 2 { // the second time the text is known
+		for range 2 { // the second time, the text is cached
 			outer, err := tx.Query(query, 0)
 			if err != nil {
 				return err
@@ -49,7 +49,7 @@ func TestStatementInUse(t *testing.T) {
 	}))
 }
 
-// A limit is kept, however it is written, and may be another one each time.
+// A cached statement works with different limits, in any notation.
 func TestLimits(t *testing.T) {
 	db := open(t, temp(t))
 	for k := range 5 {
@@ -76,8 +76,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A statement whose last run failed, whose table was changed, or of which there
-// are too many, works as if it were compiled each time.
+// A statement behaves as if newly compiled after an error, after a change of its table, and if too
+// many are cached.
 func TestStatementAgain(t *testing.T) {
 	db := open(t, temp(t))
 	insert(t, db, 1, "one")
@@ -87,7 +87,7 @@ func TestStatementAgain(t *testing.T) {
 			return err
 		})
 		if err == nil {
-			t.Fatal("the same key was taken twice")
+			t.Fatal("the same key was inserted twice")
 		}
 	}
 	insert(t, db, 2, "two")
@@ -122,7 +122,7 @@ func TestStatementAgain(t *testing.T) {
 	}
 }
 
-// A read that was given up leaves nothing behind in the statement.
+// A cancelled read leaves no state in the statement.
 func TestStatementCancelled(t *testing.T) {
 	db := open(t, temp(t))
 	for k := range 100 {

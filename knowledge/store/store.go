@@ -1,14 +1,14 @@
-// Package store owns the one SQLite file in which Hob keeps everything: it
-// opens it, sets the pragmas, applies the numbered migrations of the packages
-// that own the tables, and hands out one writer and a pool of readers.
+// Package store manages Hob's only SQLite file: it opens the file, sets the pragmas, applies the
+// numbered migrations of the packages that own the tables, and provides one writer and a pool of
+// readers.
 //
-// It knows no table but its own list of migrations. Rows, queries and their
-// meaning belong to the packages that own them. Times are stored as UTC
-// integers (milliseconds since 1970); Millis and Time convert.
+// It knows only its own table of migrations. Rows, queries and their meaning belong to the owning
+// packages. Times are stored as UTC integers (milliseconds since 1970); Millis and Time convert
+// them.
 //
-// Writes are group committed: closures given to Write from many goroutines run
-// one after another on the writer's goroutine, each in a savepoint of its own,
-// and share one durable commit. Write returns only after that commit.
+// Writes use group commit: closures passed to Write from many goroutines run one after another on
+// the writer's goroutine, each in its own savepoint, and share one durable commit. Write returns
+// after that commit.
 package store
 
 import (
@@ -25,40 +25,38 @@ import (
 	_ "modernc.org/sqlite" // the driver, registered as "sqlite"
 )
 
-// Errors a caller can act on.
+// Errors that callers handle.
 var (
-	// ErrNewerSchema: the file was written by a newer Hob. Remedy: update Hob.
-	ErrNewerSchema = errors.New("the database belongs to a newer version of Hob; update Hob, or point HOB_HOME at another folder")
-	// ErrClosed: Write after Close.
+	// ErrNewerSchema: a newer Hob wrote the file. Remedy: update Hob.
+	ErrNewerSchema = errors.New("the database was written by a newer version of Hob; update Hob, or point HOB_HOME at another folder")
+	// ErrClosed: Write was called after Close.
 	ErrClosed = errors.New("the store is closed")
-	// ErrFull: the disk is full; nothing of the failed transaction was kept.
-	ErrFull = errors.New("the disk is full and nothing of this step was saved; free some space")
+	// ErrFull: the disk is full and the transaction was rolled back.
+	ErrFull = errors.New("the disk is full and the change was not saved; free some space")
 )
 
-// Set is the migrations of one owning package. Steps[i] brings the schema of
-// that owner to version i+1 and never changes once released.
+// Set is the migrations of one package. Steps[i] upgrades its schema to version i+1 and never
+// changes after a release.
 type Set struct {
 	Owner string
 	Steps []string
 }
 
-// Options of Open; the zero value is useful.
+// Options configures Open. The zero value is useful.
 type Options struct {
-	// Readers is the largest number of concurrent read connections (default 4).
+	// Readers is the maximum number of concurrent read connections (default 4).
 	Readers int
-	// BackupDir receives the copy made before a migration (default
-	// "backups" beside the file).
+	// BackupDir is the folder for automatic backups (default "backups" next to the file).
 	BackupDir string
-	// SkipCheck leaves out the PRAGMA quick_check at open, which small files
-	// always get, files up to 64 MB after an unclean end, and files of any size
-	// after damage was met.
+	// SkipCheck disables the PRAGMA quick_check at open. The check runs for small files, for files
+	// up to 64 MB after an unclean exit, and for files of any size after damage was found.
 	SkipCheck bool
-	// Volatile is for a copy that nobody needs after the process: commits do not
-	// wait for the disk, and connections stay open, however long nobody reads.
+	// Volatile is for temporary copies: commits do not wait for the disk, and idle connections stay
+	// open.
 	Volatile bool
 }
 
-// Store is the open database. All methods may be called concurrently.
+// Store is an open database. Its methods may be called concurrently.
 type Store struct {
 	path      string
 	backupDir string
@@ -70,13 +68,13 @@ type Store struct {
 	done      chan struct{}
 	closing   func() error
 	setAside  string
-	copying   sync.Mutex // one backup at a time
+	copying   sync.Mutex // serializes backups
 	commits   atomic.Int64
 }
 
-// Open opens or creates the file and brings every set to its newest version.
-// A file that is not a database, or damaged, is renamed aside (SetAside tells
-// where) and the newest good backup, else an empty file, takes its place.
+// Open opens or creates the file and applies all migrations. A damaged file, or one that is not a
+// database, is renamed (see SetAside) and replaced by the newest good backup, or else by an empty
+// file.
 func Open(ctx context.Context, path string, sets []Set, opt Options) (*Store, error) {
 	if opt.Readers <= 0 {
 		opt.Readers = 4
@@ -97,7 +95,7 @@ func Open(ctx context.Context, path string, sets []Set, opt Options) (*Store, er
 	}
 	aside, rerr := replace(ctx, path, opt.BackupDir)
 	if rerr != nil {
-		return nil, fmt.Errorf("%w, and it could not be replaced: %w", err, rerr)
+		return nil, fmt.Errorf("%w, and it could not be replaced by a backup: %w", err, rerr)
 	}
 	s, err := open(ctx, path, sets, opt)
 	if err != nil {
@@ -153,12 +151,12 @@ func open(ctx context.Context, path string, sets []Set, opt Options) (_ *Store, 
 	return s, nil
 }
 
-// dsn gives the pragmas of a connection. synchronous=FULL makes each commit
-// durable before it returns (https://www.sqlite.org/pragma.html#pragma_synchronous).
+// dsn returns the connection string with pragmas. synchronous=FULL makes each commit durable before
+// it returns (https://www.sqlite.org/pragma.html#pragma_synchronous).
 func dsn(path string, readOnly bool) string {
 	d := "file:" + escape(path) + "?_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=cache_size(-1024)"
 	if readOnly {
-		return d + "&_pragma=query_only(1)&mode=rw" // rw: a file that was removed is not made anew, empty
+		return d + "&_pragma=query_only(1)&mode=rw" // rw: do not recreate a deleted file
 	}
 	return d + "&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=wal_autocheckpoint(1000)&_pragma=temp_store(MEMORY)&_pragma=secure_delete(1)"
 }
@@ -166,31 +164,30 @@ func dsn(path string, readOnly bool) string {
 // Path returns the file's path.
 func (s *Store) Path() string { return s.path }
 
-// SetAside returns where a damaged file was moved at open, "" if none was.
+// SetAside returns the new path of a damaged file that Open renamed, or "".
 func (s *Store) SetAside() string { return s.setAside }
 
-// Read returns the pool of read-only connections. Callers close their rows.
+// Read returns the pool of read-only connections. Callers must close their rows.
 func (s *Store) Read() *sql.DB { return s.r }
 
-// Commits counts what this process has committed. While it stays the same, so does
-// everything that only this process writes.
+// Commits returns the number of commits of this process. While it is unchanged, data that only this
+// process writes is unchanged.
 func (s *Store) Commits() int64 { return s.commits.Load() }
 
-// Close ends the writer after what is queued and closes the file. Closing
-// again does nothing and gives the same answer.
+// Close runs the queued writes and closes the file. Further calls do nothing and return the same
+// error.
 func (s *Store) Close() error { return s.closing() }
 
 func (s *Store) close() error {
 	close(s.stop)
 	<-s.done
-	rerr := s.r.Close() // first: readers would hold up the truncation
-	// Truncating the log marks a clean end; a leftover one asks for a check.
+	rerr := s.r.Close() // first, because readers would prevent the truncation
+	// An empty log marks a clean exit; a leftover log triggers a check.
 	_, cerr := s.conn.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
 	return errors.Join(rerr, cerr, s.conn.Close(), s.w.Close())
 }
 
-// Millis gives the stored form of a time: milliseconds since 1970 UTC, 0 for
-// the zero time.
+// Millis converts a time to milliseconds since 1970 UTC, 0 for the zero time.
 func Millis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -198,7 +195,7 @@ func Millis(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// Time reads the stored form back, in UTC.
+// Time converts stored milliseconds to a time in UTC.
 func Time(ms int64) time.Time {
 	if ms == 0 {
 		return time.Time{}

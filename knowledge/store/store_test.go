@@ -59,7 +59,7 @@ func insert(t testing.TB, db *store.Store, k int, v string) {
 	}))
 }
 
-// rows reads the whole table as "k=v".
+// rows returns the whole table as "k=v".
 func rows(t testing.TB, q store.Querier) []string {
 	t.Helper()
 	rs, err := q.Query(`SELECT k, v FROM t ORDER BY k`)
@@ -102,7 +102,7 @@ func TestWhatWasWrittenIsThereAfterReopening(t *testing.T) {
 	insert(t, db, 1, "one")
 	fatal(t, db.Close())
 	if got := list(t, filepath.Dir(path)); !cmp.Equal(got, []string{"hob.db"}) {
-		t.Errorf("after a clean end: %v", got)
+		t.Errorf("after a clean exit: %v", got)
 	}
 	db = open(t, path)
 	if diff := cmp.Diff([]string{"1=one"}, rows(t, db.Reader(t.Context()))); diff != "" {
@@ -129,7 +129,7 @@ func TestOddPaths(t *testing.T) {
 				t.Errorf("files: %v", got)
 			}
 			fatal(t, os.WriteFile(path, []byte(strings.Repeat("not a database", 100)), 0o600))
-			db = open(t, path) // the backup is found in the odd folder too
+			db = open(t, path) // the backup is found in a folder with special characters too
 			if count(t, db) != 1 || db.SetAside() == "" || filepath.Dir(backup) != filepath.Join(filepath.Dir(path), "backups") {
 				t.Errorf("not restored from %s", backup)
 			}
@@ -173,7 +173,7 @@ func TestMigrations(t *testing.T) {
 	if got := list(t, backups); len(got) != 0 {
 		t.Errorf("a backup of an empty database: %v", got)
 	}
-	t.Run("a failing step changes nothing", func(t *testing.T) {
+	t.Run("rolls back a failed step", func(t *testing.T) {
 		_, err := store.Open(t.Context(), path, sets(add, `CREATE TABLE nonsense (`), store.Options{})
 		if err == nil || !strings.Contains(err.Error(), "migrate test to 3") {
 			t.Errorf("error %v", err)
@@ -186,7 +186,7 @@ func TestMigrations(t *testing.T) {
 			t.Error("half of the migration was kept")
 		}
 	})
-	t.Run("next, with a backup before", func(t *testing.T) {
+	t.Run("backs up before the next step", func(t *testing.T) {
 		before := len(list(t, backups))
 		db := open(t, path, append(sets(add), other)...)
 		var w string
@@ -207,7 +207,7 @@ func TestMigrations(t *testing.T) {
 			t.Errorf("the backup is at version %d", n)
 		}
 	})
-	t.Run("nothing to do, no backup", func(t *testing.T) {
+	t.Run("no backup without a migration", func(t *testing.T) {
 		before := list(t, backups)
 		open(t, path, append(sets(add), other)...)
 		if diff := cmp.Diff(before, list(t, backups)); diff != "" {
@@ -240,7 +240,7 @@ func TestUnwritablePlaces(t *testing.T) {
 		{"the folder is a file", filepath.Join(file, "hob.db")},
 		{"the file is a folder", filepath.Join(dir, "folder.db")},
 	}
-	if os.Getuid() > 0 { // root may write everywhere
+	if os.Getuid() > 0 { // root can write everywhere
 		ro := filepath.Join(dir, "ro")
 		fatal(t, os.Mkdir(ro, 0o500))
 		tests = append(tests, struct{ name, path string }{"a read-only folder", filepath.Join(ro, "hob.db")})
@@ -254,7 +254,7 @@ func TestUnwritablePlaces(t *testing.T) {
 		})
 	}
 	if got := list(t, filepath.Join(dir, "folder.db")); len(got) != 0 {
-		t.Errorf("left behind: %v", got)
+		t.Errorf("files left behind: %v", got)
 	}
 }
 
@@ -284,7 +284,7 @@ func TestAReaderSeesWhatIsCommittedAndCannotWrite(t *testing.T) {
 		return nil
 	}))
 	if _, err := db.Read().ExecContext(t.Context(), `DELETE FROM t`); err == nil {
-		t.Error("a reader wrote")
+		t.Error("a read-only connection accepted a write")
 	}
 	if got := rows(t, db.Reader(t.Context())); len(got) != 2 {
 		t.Errorf("after: %v", got)
@@ -299,7 +299,7 @@ func TestARemovedFileIsNotMadeAnew(t *testing.T) {
 	db := open(t, path)
 	fatal(t, os.Remove(path))
 	if err := db.Read().QueryRowContext(t.Context(), `SELECT count(*) FROM t`).Scan(new(int)); err == nil {
-		t.Error("a reader found rows in no file")
+		t.Error("a query on a deleted file returned rows")
 	}
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("there is an empty database now (%v)", err)

@@ -9,29 +9,28 @@ import (
 	"hob/platform/failpoint"
 )
 
-// maxGroup bounds how many closures share one commit.
+// maxGroup is the maximum number of closures per commit.
 const maxGroup = 64
 
-// Tx is one write transaction (a savepoint of a group commit). It is valid
-// only inside the closure given to Write and must not be kept. Its statements
-// are never interrupted half-way by a cancelled context.
+// Tx is a write transaction (a savepoint of a group commit). It is valid only inside the closure
+// passed to Write. A cancelled context never interrupts its statements.
 type Tx struct {
 	conn  *sql.Conn
 	ctx   context.Context
 	after []func()
-	lost  error // SQLite rolled the transaction back by itself
+	lost  error // SQLite rolled back the transaction
 }
 
 // Exec runs a statement.
 func (t *Tx) Exec(query string, args ...any) (sql.Result, error) {
-	if t.lost != nil { // it would be a transaction of its own
+	if t.lost != nil { // the statement would run in a new transaction
 		return nil, t.lost
 	}
 	r, err := t.conn.ExecContext(t.ctx, query, args...)
 	return r, t.look(err)
 }
 
-// Query runs a query; the caller closes the rows before the closure returns.
+// Query runs a query. The caller closes the rows before the closure returns.
 func (t *Tx) Query(query string, args ...any) (*sql.Rows, error) {
 	if t.lost != nil {
 		return nil, t.lost
@@ -56,8 +55,8 @@ func (t *Tx) QueryRow(query string, args ...any) *sql.Row {
 	return t.conn.QueryRowContext(t.ctx, query, args...)
 }
 
-// AfterCommit registers f to run once the transaction is durable, on the
-// writer's goroutine: it must be quick and must not call Write.
+// AfterCommit registers f to run after the durable commit, on the writer's goroutine. f must be
+// fast and must not call Write.
 func (t *Tx) AfterCommit(f func()) { t.after = append(t.after, f) }
 
 type job struct {
@@ -67,12 +66,12 @@ type job struct {
 	err   error
 	panic any
 	done  chan struct{}
-	alone func(context.Context) error // in place of fn, outside of any transaction
+	alone func(context.Context) error // runs instead of fn, outside any transaction
 }
 
-// Write runs fn in a transaction and returns after its durable commit, or with
-// fn's error after a rollback. ctx is looked at before fn starts, not after. fn
-// must not call Write, and must not wait for anything but the database.
+// Write runs fn in a transaction. It returns after the durable commit, or with fn's error after a
+// rollback. ctx is checked only before fn starts. fn must not call Write and must wait only for the
+// database.
 func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -81,7 +80,7 @@ func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
 	return s.wait(ctx, j)
 }
 
-// wait hands a job to the writer and returns when it has ended.
+// wait passes a job to the writer and waits until it is finished.
 func (s *Store) wait(ctx context.Context, j *job) error {
 	select {
 	case <-s.stop:
@@ -124,7 +123,7 @@ func (s *Store) write() {
 	}
 }
 
-// group runs the first job and whatever else is queued in one commit.
+// group runs the first job and all queued ones in one commit.
 func (s *Store) group(first *job) {
 	ctx := context.Background()
 	if first.alone != nil {
@@ -146,14 +145,14 @@ func (s *Store) group(first *job) {
 		}
 	}()
 	for j := first; j != nil; j = s.next(tried) {
-		if j.alone != nil { // after the commit
+		if j.alone != nil { // runs after the commit
 			later = j
 			break
 		}
 		tried++
 		ok, lost := s.run(ctx, j)
-		if lost != nil { // what the others did is gone as well
-			_, _ = s.conn.ExecContext(ctx, "ROLLBACK") // there may be none any more
+		if lost != nil { // the writes of the other jobs are rolled back too
+			_, _ = s.conn.ExecContext(ctx, "ROLLBACK") // there may be no open transaction
 			for _, j := range jobs {
 				j.finish(fmt.Errorf("store: %w", lost))
 			}
@@ -169,7 +168,7 @@ func (s *Store) group(first *job) {
 	}
 	failpoint.Hit("store.commit.before")
 	_, err := s.conn.ExecContext(ctx, "COMMIT")
-	s.commits.Add(1) // before anybody is told
+	s.commits.Add(1) // before the jobs are finished
 	if err != nil {
 		_, _ = s.conn.ExecContext(ctx, "ROLLBACK")
 		for _, j := range jobs {
@@ -198,8 +197,8 @@ func (s *Store) next(n int) *job {
 	}
 }
 
-// run executes one job in a savepoint; ok is false when it failed and is
-// finished. lost says that the whole transaction went with it.
+// run executes one job in a savepoint. ok is false if the job failed and is finished. lost is set
+// if SQLite rolled back the whole transaction.
 func (s *Store) run(ctx context.Context, j *job) (ok bool, lost error) {
 	if err := j.ctx.Err(); err != nil {
 		j.finish(err)
@@ -212,12 +211,12 @@ func (s *Store) run(ctx context.Context, j *job) (ok bool, lost error) {
 	}
 	j.tx = Tx{conn: s.conn, ctx: ctx}
 	err := j.call()
-	err = classify(cmp.Or(err, j.tx.lost)) // also when the closure swallowed it
+	err = classify(cmp.Or(err, j.tx.lost)) // also if the closure ignored the error
 	end := "RELEASE j"
 	if err != nil || j.panic != nil {
 		end = "ROLLBACK TO j; RELEASE j"
 	}
-	// A savepoint that is not there any more betrays what Tx could not see.
+	// A missing savepoint reveals a rollback that Tx could not detect.
 	if _, serr := s.conn.ExecContext(ctx, end); serr != nil {
 		lost = cmp.Or(j.tx.lost, err, classify(serr))
 		if err == nil {

@@ -15,8 +15,8 @@ import (
 	"hob/knowledge/store"
 )
 
-// block occupies the writer until the returned function is called, so that
-// what is queued meanwhile shares one commit (and its end) with the blocker.
+// block occupies the writer until the returned function is called, so that jobs queued meanwhile
+// share one commit with the blocker.
 func block(t *testing.T, db *store.Store) (release func()) {
 	t.Helper()
 	entered, leave, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
@@ -65,7 +65,7 @@ func TestManyWritersShareCommits(t *testing.T) {
 						case 2:
 							panic("oh")
 						case 3:
-							_, err := tx.Exec(`INSERT INTO t VALUES (?, 'again')`, k) // the key is taken
+							_, err := tx.Exec(`INSERT INTO t VALUES (?, 'again')`, k) // the key exists
 							return err
 						}
 						return nil
@@ -93,7 +93,7 @@ func TestManyWritersShareCommits(t *testing.T) {
 	}
 }
 
-// Within one commit, whoever fails takes only their own part back.
+// In a group commit, a failing closure loses only its own changes.
 func TestAFailureInAGroupHurtsNobodyElse(t *testing.T) {
 	db := open(t, temp(t))
 	release := block(t, db)
@@ -157,7 +157,7 @@ func TestAfterCommitRunsInOrderAndOnlyThen(t *testing.T) {
 	}); err == nil {
 		t.Error("no error")
 	}
-	// Across the closures of one group the order is that of the closures.
+	// The closures of a group run in order.
 	release := block(t, db)
 	var wg sync.WaitGroup
 	var ran, after []int
@@ -197,7 +197,7 @@ func TestCancelledContexts(t *testing.T) {
 		t.Errorf("while waiting: %v", err)
 	}
 	ctx, cancel = context.WithCancel(t.Context())
-	err := db.Write(ctx, func(tx *store.Tx) error { // not after it began
+	err := db.Write(ctx, func(tx *store.Tx) error { // not cancelled after the start
 		cancel()
 		_, err := tx.Exec(`INSERT INTO t VALUES (1, 'x')`)
 		return err
@@ -207,7 +207,7 @@ func TestCancelledContexts(t *testing.T) {
 	}
 }
 
-// A queue that is full does not hold a caller whose context ends.
+// A caller can leave a full queue when its context ends.
 func TestACallerMayLeaveAFullQueue(t *testing.T) {
 	db := open(t, temp(t))
 	release := block(t, db)
@@ -223,7 +223,7 @@ func TestACallerMayLeaveAFullQueue(t *testing.T) {
 		})
 	}
 	cancel()
-	for left.Load() < 400-256 { // these do not fit, and leave while the writer still stands
+	for left.Load() < 400-256 { // these do not fit in the queue and leave while the writer is blocked
 		runtime.Gosched()
 	}
 	release()
@@ -272,7 +272,7 @@ func TestClosingWhileWriting(t *testing.T) {
 		if err := db.Write(t.Context(), func(*store.Tx) error { return nil }); !errors.Is(err, store.ErrClosed) {
 			t.Errorf("write after close: %v", err)
 		}
-		// Exactly what was acknowledged is there.
+		// Exactly the acknowledged writes exist.
 		got := rows(t, open(t, path).Reader(t.Context()))
 		slices.Sort(kept)
 		slices.Sort(got)

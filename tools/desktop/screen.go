@@ -92,7 +92,7 @@ func (d Deps) runCapture(ctx context.Context, c tools.Call, in captureIn) (tools
 
 // retried ends the errors of what describes pictures of documents. A screen has
 // changed by then.
-const retried = "it is tried again later"
+const retried = "Hob will retry later"
 
 // unseen keeps a model that was given a path from speaking as if it had seen.
 func unseen(why string, reads bool) string {

@@ -155,7 +155,7 @@ func duration(s string) (time.Duration, error) {
 func (*Driver) Describe(raw json.RawMessage) string {
 	s, err := parse(raw)
 	if err != nil {
-		return "events, in an unreadable way"
+		return "events (invalid configuration)"
 	}
 	var when []string
 	if s.tells(starts) {
@@ -210,7 +210,7 @@ func plain(d time.Duration) string {
 	return unit(int64(d.Round(time.Minute)/time.Minute), "minute")
 }
 
-// wants reports whether an event is one of those that the owner asked for.
+// wants reports whether the user asked to be notified of an event.
 func (s settings) wants(e pim.Event) bool {
 	all := phrase.Fold(e.Title + "\n" + e.Place + "\n" + e.Notes)
 	for _, w := range s.words {

@@ -246,10 +246,10 @@ func TestWhatCannotBeReadIsNotGone(t *testing.T) {
 			}
 			look(a + b + c)
 			if got := strings.Join(look(tt.answer), "|"); tt.want == "" && got != "" || !strings.HasPrefix(got, tt.want) || strings.Contains(got, "|") {
-				t.Errorf("told %q, want %q", got, tt.want)
+				t.Errorf("text = %q, want %q", got, tt.want)
 			}
 			if got := look(a + b + c); tt.want == "" && len(got) != 0 {
-				t.Errorf("when it is whole again: %q", got)
+				t.Errorf("after a complete answer: %q", got)
 			}
 		})
 	}

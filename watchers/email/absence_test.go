@@ -12,8 +12,8 @@ import (
 	"hob/watchers/watcherstest"
 )
 
-// TestAbsenceIsToldOnce: a server that is away for a day is told of once, and
-// stays the watcher's error.
+// TestAbsenceIsToldOnce: a server that is unreachable for a day is reported once, and stays the
+// watcher's error.
 func TestAbsenceIsToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := watcherstest.Open(t, New())
@@ -31,17 +31,17 @@ func TestAbsenceIsToldOnce(t *testing.T) {
 		s := watcherstest.Create(t, st, m, watchers.Spec{Kind: Kind, Config: json.RawMessage(`{}`), Report: "test"})
 		time.Sleep(tellAfter - time.Minute)
 		if n := len(sink.Troubles()); n != 0 {
-			t.Errorf("a short absence is told: %v", sink.Troubles())
+			t.Errorf("short outage was reported: %v", sink.Troubles())
 		}
 		for range 24 {
 			time.Sleep(time.Hour)
 			synctest.Wait()
 			if got, err := m.Get(t.Context(), s.ID); err != nil || got.LastError == "" {
-				t.Errorf("it is away, and the error is %q, %v", got.LastError, err)
+				t.Errorf("server is down: last error = %q, %v", got.LastError, err)
 			}
 		}
 		if n := len(sink.Troubles()); n != 1 {
-			t.Errorf("told %d times: %v", n, sink.Troubles())
+			t.Errorf("reported %d times: %v", n, sink.Troubles())
 		}
 		stop()
 	})

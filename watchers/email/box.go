@@ -14,14 +14,13 @@ import (
 	"hob/platform/pim/mailbox"
 )
 
-// maxRecent is how many of the newest mails a box remembers for its watchers.
+// maxRecent is the number of newest mails that a box keeps for its watchers.
 const maxRecent = 100
 
-// errBoxOver is the answer to who asks while the connection ends.
+// errBoxOver is the result of requests that are pending when the connection ends.
 var errBoxOver = errors.New("the connection to the mail server ended")
 
-// box is the connection to one folder. Its goroutine (run) is the only one that
-// speaks with the server.
+// box is the connection to one folder. Only its goroutine talks to the server.
 type box struct {
 	hub     *hub
 	at      place
@@ -30,38 +29,38 @@ type box struct {
 	cancel  context.CancelFunc
 	done    chan struct{}
 	users   int // guarded by hub.mu
-	// refused: the last thing that was asked for failed, so that a connection
-	// alone does not mean that it works. The goroutine's own.
+	// refused: the last request failed, so an open connection does not mean that the folder works.
+	// Only the box's goroutine uses it.
 	refused bool
-	// refusals counts for each mail how often it could not be read. Likewise.
+	// refusals counts failed reads by UID. Only the box's goroutine uses it.
 	refusals map[uint32]int
 
-	wake chan struct{} // ends the wait for the server; has room for one
+	wake chan struct{} // interrupts the wait for the server; buffered for one value
 
 	mu      sync.Mutex
 	online  bool
-	untold  bool          // a watcher has to tell of news.err
-	asks    []ask         // none while not online
-	changed chan struct{} // closed, and made anew, when news is
+	untold  bool          // a watcher must report news.err
+	asks    []ask         // nil while offline
+	changed chan struct{} // closed and replaced when news changes
 	news    news
 }
 
-// news is how a box stands.
+// news is the published state of a box.
 type news struct {
-	count    int // goes up with each change
+	count    int // incremented by each change
 	validity uint32
 	next     uint32 // the UID after the newest mail
-	// recent are the newest mails: all from the UID from on.
+	// recent holds the newest mails: all with a UID of at least from.
 	recent []pim.Message
 	from   uint32
-	// err is why it does not work, once that is something to hear of.
+	// err is the connection error, once it must be reported.
 	err error
 }
 
-// ask is something to do on the connection.
+// ask is a request to run on the connection.
 type ask struct {
 	do   func(context.Context, *mailbox.Conn) error
-	done chan error // has room for one
+	done chan error // buffered for one value
 }
 
 func (b *box) run(ctx context.Context) {
@@ -75,7 +74,7 @@ func (b *box) run(ctx context.Context) {
 			return
 		}
 		grave, untold := b.hub.failed(b.at, err)
-		b.log.InfoContext(ctx, "mail server not reached, trying again", "account", b.at.account, "folder", b.at.folder, "err", err)
+		b.log.InfoContext(ctx, "mail server is unreachable; retrying", "account", b.at.account, "folder", b.at.folder, "err", err)
 		if grave {
 			b.publish(func(n *news) {
 				n.err = err
@@ -85,7 +84,7 @@ func (b *box) run(ctx context.Context) {
 	}
 }
 
-// rest waits; false when ctx ended.
+// rest waits for d. It returns false if ctx ended.
 func (b *box) rest(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(max(d, 0))
 	defer t.Stop()
@@ -97,7 +96,7 @@ func (b *box) rest(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// serve is one life of the connection.
+// serve runs one connection until it ends.
 func (b *box) serve(ctx context.Context) (err error) {
 	c, err := mailbox.Open(ctx, b.account)
 	if err != nil {
@@ -112,7 +111,7 @@ func (b *box) serve(ctx context.Context) (err error) {
 		b.hub.works(b.at)
 	}
 	next := s.Next
-	if next == 0 { // an old server, which does not say
+	if next == 0 { // old servers do not report it
 		if next, err = after(ctx, c, 1); err != nil {
 			return err
 		}
@@ -143,7 +142,7 @@ func (b *box) serve(ctx context.Context) (err error) {
 	return nil
 }
 
-// after is the UID after the newest mail.
+// after returns the UID after the newest mail.
 func after(ctx context.Context, c *mailbox.Conn, from uint32) (uint32, error) {
 	all, err := c.After(ctx, from)
 	if err != nil || len(all) == 0 {
@@ -152,7 +151,7 @@ func after(ctx context.Context, c *mailbox.Conn, from uint32) (uint32, error) {
 	return all[len(all)-1] + 1, nil
 }
 
-// answer does what watchers ask for, until none asks.
+// answer runs requests until none is pending.
 func (b *box) answer(ctx context.Context, c *mailbox.Conn) error {
 	for ctx.Err() == nil {
 		b.mu.Lock()
@@ -164,7 +163,7 @@ func (b *box) answer(ctx context.Context, c *mailbox.Conn) error {
 		b.asks = b.asks[1:]
 		b.mu.Unlock()
 		err := b.safely(func() error { return a.do(ctx, c) })
-		if err != nil { // the next one may be asked on a new connection
+		if err != nil { // the next request may run on a new connection
 			b.refused = true
 			a.done <- errBoxOver
 			return err
@@ -179,18 +178,18 @@ func (b *box) answer(ctx context.Context, c *mailbox.Conn) error {
 	return nil
 }
 
-// safely makes an error of a panic: this goroutine is nobody's to catch it.
+// safely converts a panic to an error, because nothing else recovers panics of this goroutine.
 func (b *box) safely(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			b.log.Error("reading mail panicked", "account", b.at.account, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			err = fmt.Errorf("reading mail crashed: %v", p)
+			b.log.Error("mail reader panicked", "account", b.at.account, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = fmt.Errorf("mail reader crashed: %v", p)
 		}
 	}()
 	return do()
 }
 
-// offline lets nobody wait for an answer that does not come.
+// offline fails all pending requests.
 func (b *box) offline() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -201,7 +200,7 @@ func (b *box) offline() {
 	b.asks = nil
 }
 
-// look finds what came since the last look and tells all watchers.
+// look fetches the mails that arrived since the last call and publishes them.
 func (b *box) look(ctx context.Context, c *mailbox.Conn) error {
 	b.mu.Lock()
 	next := b.news.next
@@ -242,8 +241,7 @@ func (b *box) publish(change func(*news)) {
 	b.changed = make(chan struct{})
 }
 
-// await returns how the box stands once that is known and differs from what was
-// seen.
+// await blocks until the state of the box is known and differs from version seen.
 func (b *box) await(ctx context.Context, seen int) (news, error) {
 	for {
 		b.mu.Lock()
@@ -260,7 +258,7 @@ func (b *box) await(ctx context.Context, seen int) (news, error) {
 	}
 }
 
-// teller reports whether the one who asks has to tell why the box does not work.
+// teller reports whether the caller has to report the error of the box.
 func (b *box) teller() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -269,8 +267,8 @@ func (b *box) teller() bool {
 	return mine
 }
 
-// do runs something on the connection and waits for it; errBoxOver when there is
-// none or it ends meanwhile.
+// do runs a function on the connection and waits for it. It returns errBoxOver if there is no
+// connection or it ends.
 func (b *box) do(ctx context.Context, f func(context.Context, *mailbox.Conn) error) error {
 	a := ask{f, make(chan error, 1)}
 	b.mu.Lock()
@@ -292,8 +290,8 @@ func (b *box) do(ctx context.Context, f func(context.Context, *mailbox.Conn) err
 	}
 }
 
-// get is do for what has a result, which is dropped when nobody waits for it any
-// more.
+// get runs a function with a result on the connection. The result is dropped if the caller has
+// stopped waiting.
 func get[T any](ctx context.Context, b *box, f func(context.Context, *mailbox.Conn) (T, error)) (out T, err error) {
 	got := make(chan T, 1)
 	err = b.do(ctx, func(ctx context.Context, c *mailbox.Conn) error {

@@ -19,7 +19,7 @@ import (
 	"hob/watchers/watcherstest"
 )
 
-// configured answers as the daemon does, for one account.
+// configured returns an account lookup like the daemon's, for one account.
 func configured(a pim.Account) func(string, string) (pim.Account, error) {
 	return func(name, server string) (pim.Account, error) {
 		if server != pim.IMAP || name != "" && name != a.Name {
@@ -34,8 +34,8 @@ func mail(id, from, subject, text string) string {
 		from, subject, id, time.Now().Format(time.RFC1123Z), text)
 }
 
-// nextSecond waits until what comes now has another time than what was there:
-// servers stamp mails with whole seconds.
+// nextSecond waits until new mails get a later time than existing ones, because servers record
+// whole seconds.
 func nextSecond() {
 	now := time.Now()
 	<-time.After(now.Truncate(time.Second).Add(time.Second + 20*time.Millisecond).Sub(now))
@@ -75,7 +75,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// world is a manager over a dovecot.
+// world is a manager with a Dovecot server.
 type world struct {
 	t    *testing.T
 	d    *pimtest.Dovecot
@@ -114,7 +114,7 @@ func (w *world) watch(config string) watchers.Spec {
 	return watcherstest.Create(w.t, w.st, w.m, watchers.Spec{Kind: Kind, Config: json.RawMessage(config), Report: "test"})
 }
 
-// based waits until a watcher has looked at its folder.
+// based waits until a watcher has read its folder.
 func (w *world) based(s watchers.Spec) {
 	w.t.Helper()
 	watcherstest.Eventually(w.t, "the baseline is taken", func() bool {
@@ -123,7 +123,7 @@ func (w *world) based(s watchers.Spec) {
 	})
 }
 
-// keys are the mails that fired, by their Message-IDs, for a watcher.
+// keys returns the Message-IDs of the mails that fired for a watcher.
 func (w *world) keys(s watchers.Spec) (out []string) {
 	for _, f := range w.sink.Fired() {
 		if f.Watcher == s.ID {
@@ -166,7 +166,7 @@ func TestFiltersShareOneConnection(t *testing.T) {
 	}
 	w.expect(all, "1", "2", "3", "4", "5", "6", "7")
 	w.expect(sister, "5", "6")
-	w.expect(address, "5") // whoever calls himself as she does has another
+	w.expect(address, "5") // a sender with the same display name has another address
 	w.expect(ada, "1", "3")
 	w.expect(house, "2")
 	w.expect(march, "3")
@@ -204,12 +204,12 @@ func TestNothingIsLostWhenTheServerGoesOrRenumbers(t *testing.T) {
 		t.Errorf("fired %d times, %v", got.Fired, err)
 	}
 	if n := len(w.sink.Troubles()); n != 0 {
-		t.Errorf("a short absence of the server is told: %v", w.sink.Troubles())
+		t.Errorf("short outage of the server was reported: %v", w.sink.Troubles())
 	}
 }
 
-// TestManyAtOnce: more mails than fit a page or the memory of the connection,
-// while the manager is killed again and again in the middle.
+// TestManyAtOnce: more mails than fit in a page or in the connection's memory, while the manager is
+// killed repeatedly.
 func TestManyAtOnce(t *testing.T) {
 	d := pimtest.StartDovecot(t, "")
 	w := newWorld(t, d)
@@ -226,7 +226,7 @@ func TestManyAtOnce(t *testing.T) {
 		calls := w.sink.Calls()
 		w.start()
 		watcherstest.Eventually(t, "a batch", func() bool { return w.sink.Calls() > calls || len(w.keys(s)) == most })
-		w.sink.Fail(errors.New("the disk is full")) // what is under way is not kept
+		w.sink.Fail(errors.New("the disk is full")) // the write in progress is rolled back
 		w.stop()
 	}
 	w.sink.Fail(nil)
@@ -234,10 +234,10 @@ func TestManyAtOnce(t *testing.T) {
 	watcherstest.Eventually(t, "all fire", func() bool { return len(w.keys(s)) >= most })
 	for n, k := range w.keys(s) {
 		if k != fmt.Sprint(n) {
-			t.Fatalf("the %d. that fired is %s", n, k)
+			t.Fatalf("signal %d = %s", n, k)
 		}
 	}
-	if got, err := w.m.Get(t.Context(), s.ID); err != nil || got.Fired != most { // a sink drops a key that it knows
+	if got, err := w.m.Get(t.Context(), s.ID); err != nil || got.Fired != most { // a sink drops a known key
 		t.Errorf("fired %d times, %v", got.Fired, err)
 	}
 }
@@ -266,11 +266,11 @@ func TestRefusedSignInIsToldOnce(t *testing.T) {
 		watcherstest.Create(t, st, m, watchers.Spec{Kind: Kind, Config: json.RawMessage(`{}`), Report: "test"})
 	}
 	watcherstest.Eventually(t, "the owner is told", func() bool { return len(sink.Troubles()) > 0 })
-	<-time.After(3 * time.Second) // the manager tries the one again that told
+	<-time.After(3 * time.Second) // the manager retries the watcher that reported the error
 	mu.Lock()
 	defer mu.Unlock()
 	if n := len(sink.Troubles()); n != 1 || asked != 1 || strings.Contains(sink.Troubles()[0].Error(), "hunter2") {
-		t.Errorf("told %d times, signed in %d times: %v", n, asked, sink.Troubles())
+		t.Errorf("reported %d times, signed in %d times: %v", n, asked, sink.Troubles())
 	}
 }
 

@@ -1,15 +1,14 @@
-// Package email is the kind of watcher that notices new mail in a folder of one
-// of the owner's accounts, by sender, recipient, subject and words.
+// Package email implements watchers for new mail in a folder of one of the user's accounts,
+// filtered by sender, recipient, subject and words.
 //
-// All watchers of one folder share one connection (box), on which the server
-// tells of new mail by itself (IDLE) or is asked now and then. Each has a cursor
-// of its own: the number of the next mail (UID) and what that number belongs to
-// (UIDVALIDITY). A mail fires under its Message-ID. So a server that renumbers
-// its mails loses none and repeats none: what came since the last look is looked
-// at again, and what was told is known by its name.
+// All watchers of a folder share one connection (box), on which the server announces new mail
+// (IDLE) or is polled. Each watcher has a cursor: the next UID and the UIDVALIDITY it belongs to. A
+// signal is identified by the mail's Message-ID. So no mail is lost or repeated if a server
+// renumbers its mails: the watcher reads all mails since the last check again and skips those it
+// has reported.
 //
-// Only what came after the watcher was made counts. Nothing is changed in the
-// mailbox; a mail that was looked at stays unread.
+// Only mails that arrive after the watcher was created count. The watcher does not change the
+// mailbox; a mail that it read stays unread.
 package email
 
 import (
@@ -24,12 +23,11 @@ import (
 	"hob/watchers"
 )
 
-// Kind is the kind's name.
+// Kind is the name of this kind of watcher.
 const Kind = "email"
 
-// tables: email_watches has one row for each watcher: since when mails are new
-// and where it stands; validity 0: it has not looked yet. email_told has the
-// names of the mails that fired, as digests.
+// tables: email_watches has one row per watcher with its start time and cursor; validity 0 means
+// that it has not checked yet. email_told has digests of the ids of reported mails.
 const tables = `CREATE TABLE email_watches (
 	watcher TEXT PRIMARY KEY,
 	since INTEGER NOT NULL,
@@ -44,7 +42,7 @@ CREATE TABLE email_told (
 	PRIMARY KEY (watcher, mail)
 ) WITHOUT ROWID;`
 
-// Driver makes email watchers, which share its hub.
+// Driver creates email watchers, which share its hub.
 type Driver struct{ hub *hub }
 
 // New returns the driver.
@@ -76,7 +74,7 @@ func (d *Driver) Begin(tx *store.Tx, spec watchers.Spec) error {
 	if err := d.Forget(tx, spec.ID); err != nil {
 		return err
 	}
-	// Servers stamp a mail with the second in which it came.
+	// Servers record the arrival time of a mail in seconds.
 	since := time.Now().Truncate(time.Second)
 	if _, err := tx.Exec("INSERT INTO email_watches (watcher, since) VALUES (?, ?)", spec.ID, store.Millis(since)); err != nil {
 		return fmt.Errorf("email: begin: %w", err)
@@ -94,7 +92,7 @@ func (*Driver) Forget(tx *store.Tx, watcher string) error {
 	return nil
 }
 
-// Eraser has nothing to take out: numbers and digests are all that is kept.
+// Eraser returns an eraser that does nothing, because only numbers and digests are stored.
 func (*Driver) Eraser() erase.Eraser {
 	return erase.Owned{Besides: []string{"email_watches", "email_told"}}
 }
@@ -103,7 +101,7 @@ func (*Driver) Eraser() erase.Eraser {
 func (*Driver) Describe(raw json.RawMessage) string {
 	f, err := parse(raw)
 	if err != nil {
-		return "mail, in an unreadable way"
+		return "mail (invalid configuration)"
 	}
 	var b strings.Builder
 	b.WriteString("mail")

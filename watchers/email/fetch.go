@@ -10,8 +10,7 @@ import (
 	"hob/platform/pim/mailbox"
 )
 
-// page gives the heads of mails from a UID on, and the UID up to which these are
-// all.
+// page returns mail headers from a UID on, and the UID up to which they are complete.
 func (b *box) page(ctx context.Context, n news, from uint32) (mails []pim.Message, upTo uint32, err error) {
 	if from >= n.from && n.from != 0 {
 		for _, m := range n.recent {
@@ -44,8 +43,7 @@ func (b *box) page(ctx context.Context, n news, from uint32) (mails []pim.Messag
 	return got.mails, got.upTo, err
 }
 
-// since lists the mails below the UID before that came at t or later, or hardly
-// earlier.
+// since lists the mails below UID before that arrived at t or later, or slightly earlier.
 func (b *box) since(ctx context.Context, t time.Time, before uint32) ([]uint32, error) {
 	uids, err := get(ctx, b, func(ctx context.Context, c *mailbox.Conn) ([]uint32, error) { return c.Since(ctx, t) })
 	return slices.DeleteFunc(uids, func(u uint32) bool { return u >= before }), err
@@ -55,12 +53,12 @@ func (b *box) headers(ctx context.Context, uids []uint32) ([]pim.Message, error)
 	return get(ctx, b, func(ctx context.Context, c *mailbox.Conn) ([]pim.Message, error) { return b.heads(ctx, c, uids) })
 }
 
-// maxTries is how often a mail is asked for that cannot be read, each time on a
-// new connection, before it is left out.
+// maxTries is how often an unreadable mail is requested, each time on a new connection, before it
+// is skipped.
 const maxTries = 3
 
-// heads reads the heads of mails. One that cannot be read does not stop the
-// others for ever: it comes as one that was refused.
+// heads reads the headers of mails. An unreadable mail does not block the others: it is returned as
+// refused.
 func (b *box) heads(ctx context.Context, c *mailbox.Conn, uids []uint32) ([]pim.Message, error) {
 	mails, err := c.Headers(ctx, uids)
 	if !errors.Is(err, pim.ErrRefused) {
@@ -83,8 +81,7 @@ func (b *box) heads(ctx context.Context, c *mailbox.Conn, uids []uint32) ([]pim.
 	return mails, again
 }
 
-// unreadable counts that a mail could not be read, and reports whether that is
-// how it stays.
+// unreadable counts a failed read and reports whether the mail is skipped from now on.
 func (b *box) unreadable(uid uint32, err error) bool {
 	if len(b.refusals) > 10*maxRecent {
 		clear(b.refusals)
@@ -92,11 +89,11 @@ func (b *box) unreadable(uid uint32, err error) bool {
 	if b.refusals[uid]++; b.refusals[uid] < maxTries {
 		return false
 	}
-	b.log.Warn("a mail cannot be read", "account", b.at.account, "folder", b.at.folder, "uid", uid, "err", err)
+	b.log.Warn("mail could not be read", "account", b.at.account, "folder", b.at.folder, "uid", uid, "err", err)
 	return true
 }
 
-// text reads a mail's text, once for all watchers.
+// text loads the text of a mail, once for all watchers.
 func (b *box) text(ctx context.Context, m *pim.Message) error {
 	if m.Text != "" || b.remembered(m) {
 		return nil
@@ -116,13 +113,13 @@ func (b *box) text(ctx context.Context, m *pim.Message) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if i := b.recent(m.UID); i >= 0 && len(m.Text) <= maxKept {
-		b.news.recent = slices.Clone(b.news.recent) // who holds the old list goes on reading it
+		b.news.recent = slices.Clone(b.news.recent) // readers of the old list keep using it
 		b.news.recent[i].Text, b.news.recent[i].Cut, b.news.recent[i].Files = m.Text, m.Cut, m.Files
 	}
 	return nil
 }
 
-// maxKept is the longest text that is kept for other watchers, in bytes.
+// maxKept is the maximum length in bytes of a text to keep for other watchers.
 const maxKept = 16 << 10
 
 func (b *box) remembered(m *pim.Message) bool {
@@ -136,7 +133,7 @@ func (b *box) remembered(m *pim.Message) bool {
 	return true
 }
 
-// recent finds a mail among the newest. The caller holds b.mu.
+// recent returns the index of a mail among the newest, or -1. The caller holds b.mu.
 func (b *box) recent(uid uint32) int {
 	return slices.IndexFunc(b.news.recent, func(m pim.Message) bool { return m.UID == uid })
 }

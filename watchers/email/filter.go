@@ -14,24 +14,23 @@ import (
 
 const inbox = "INBOX"
 
-// The bounds of a configuration.
+// Limits of a configuration.
 const (
 	maxValues = 50
 	maxValue  = 200 // characters
 )
 
-// filter is what the owner or a tool gives: which mails. What is empty admits
-// all.
+// filter selects mails. An empty field matches all.
 type filter struct {
-	Account string `json:"account,omitempty"` // [accounts.NAME]; needed when there are several
+	Account string `json:"account,omitempty"` // [accounts.NAME]; required if there are several
 	Folder  string `json:"folder,omitempty"`  // default INBOX; a name or a use such as "archive"
-	From    list   `json:"from,omitempty"`    // one of these: a name, an address or a domain
-	To      list   `json:"to,omitempty"`      // likewise, of the recipients
-	Subject list   `json:"subject,omitempty"` // one of these is in the subject
+	From    list   `json:"from,omitempty"`    // any of these: a name, an address or a domain
+	To      list   `json:"to,omitempty"`      // the same for the recipients
+	Subject list   `json:"subject,omitempty"` // any of these is in the subject
 	Words   list   `json:"words,omitempty"`   // all of these are in the subject or the text
 }
 
-// list is a list of texts, or one text.
+// list is a list of strings, or one string, in JSON.
 type list []string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -43,7 +42,7 @@ func (l *list) UnmarshalJSON(b []byte) error {
 	}
 	var many []string
 	if err := json.Unmarshal(b, &many); err != nil {
-		return errors.New("from, to, subject and words are a text or a list of texts")
+		return errors.New("from, to, subject and words must be a string or a list of strings")
 	}
 	*l = many
 	return nil
@@ -65,35 +64,35 @@ func parse(raw json.RawMessage) (filter, error) {
 				out = append(out, v)
 			}
 			if len([]rune(v)) > maxValue || len(out) > maxValues {
-				return f, fmt.Errorf("email: %q may have %d entries of %d characters", name, maxValues, maxValue)
+				return f, fmt.Errorf("email: %q is too long: at most %d entries of %d characters", name, maxValues, maxValue)
 			}
 		}
 		if len(*l) > 0 && len(out) == 0 {
-			return f, fmt.Errorf("email: %q is empty; leave it out to admit every mail", name)
+			return f, fmt.Errorf("email: %q is empty; omit it to match every mail", name)
 		}
 		*l = out
 	}
 	if pim.Line(f.Folder, maxValue) != f.Folder {
-		return f, fmt.Errorf("email: the folder must be a name of at most %d characters on one line", maxValue)
+		return f, fmt.Errorf("email: %q must be a single line of at most %d characters", "folder", maxValue)
 	}
 	return f, nil
 }
 
-// head reports whether a mail fits as far as its header fields tell.
+// head reports whether the header fields of a mail match.
 func (f filter) head(m pim.Message) bool {
 	return (len(f.From) == 0 || anybody(m.From, f.From)) &&
 		(len(f.To) == 0 || anybody(m.To, f.To)) &&
 		(len(f.Subject) == 0 || slices.ContainsFunc(f.Subject, func(s string) bool { return within(m.Subject, s) }))
 }
 
-// known adds what else they go by who are named: "my sister" is Ana, whose address
-// the owner told once.
+// known adds the known aliases of named people: "my sister" is Ana, whose address the user once
+// gave.
 func (f filter) known(called func(name string) []string) filter {
 	for _, l := range []*list{&f.From, &f.To} {
 		var more list
 		for _, name := range *l {
 			if !strings.ContainsAny(name, " \t") && strings.ContainsAny(name, "@.") {
-				continue // an address or a domain is that alone: anybody may take the name of whose it is
+				continue // no aliases for an address or domain, because anyone can use that person's name
 			}
 			more = append(more, called(name)...)
 		}
@@ -102,18 +101,18 @@ func (f filter) known(called func(name string) []string) filter {
 	return f
 }
 
-// unwanted says what of a mail's header fields does not fit.
+// unwanted returns the header field of a mail that does not match.
 func (f filter) unwanted(m pim.Message) string {
 	switch {
 	case len(f.From) > 0 && !anybody(m.From, f.From):
-		return "you asked for mail from " + strings.Join(f.From, ", ")
+		return "the sender is not " + strings.Join(f.From, ", ")
 	case len(f.To) > 0 && !anybody(m.To, f.To):
-		return "you asked for mail to " + strings.Join(f.To, ", ")
+		return "the recipient is not " + strings.Join(f.To, ", ")
 	}
-	return "you asked for subjects with " + strings.Join(f.Subject, ", ")
+	return "the subject does not contain " + strings.Join(f.Subject, ", ")
 }
 
-// text reports whether all words are there.
+// text reports whether the mail contains all words.
 func (f filter) text(m pim.Message) bool {
 	all := m.Subject + "\n" + m.Text
 	for _, w := range f.Words {
@@ -124,7 +123,7 @@ func (f filter) text(m pim.Message) bool {
 	return true
 }
 
-// within compares as people do: case, accents and spaces do not count.
+// within reports whether text contains part, ignoring case, accents and spaces.
 func within(text, part string) bool {
 	return strings.Contains(squeeze(text), squeeze(part))
 }
@@ -137,8 +136,8 @@ func anybody(people []pim.Person, who []string) bool {
 	})
 }
 
-// is reports whether a person is who is named: "ada@example.org" by the address,
-// "example.org" or "@example.org" by the domain, "Ada" by words of the name.
+// is reports whether a person matches: "ada@example.org" by the address, "example.org" or
+// "@example.org" by the domain, "Ada" by words of the name.
 func is(p pim.Person, who string) bool {
 	who = strings.ToLower(strings.TrimSpace(who))
 	local, domain, _ := strings.Cut(p.Address, "@")
@@ -162,7 +161,7 @@ func is(p pim.Person, who string) bool {
 	return len(want) > 0
 }
 
-// inDomain reports whether a domain is another one or lies in it.
+// inDomain reports whether a domain equals another one or is its subdomain.
 func inDomain(domain, of string) bool {
 	return of != "" && (domain == of || strings.HasSuffix(domain, "."+of))
 }

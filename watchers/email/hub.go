@@ -11,45 +11,45 @@ import (
 	"hob/platform/pim"
 )
 
-// The pace of a connection that does not come about.
+// Delays after a failed connection.
 const (
 	firstPause = 2 * time.Second
 	mostPause  = 5 * time.Minute
-	// refusedPause is the wait after a refused sign-in: who tries again and again
-	// is locked out.
+	// refusedPause is the delay after a rejected sign-in, because servers lock out clients that
+	// retry too often.
 	refusedPause = 15 * time.Minute
-	// tellAfter is how long a server may be away before the owner hears of it.
+	// tellAfter is how long a server may be unreachable before the user is notified.
 	tellAfter = 15 * time.Minute
 )
 
 // place is one folder of one account.
 type place struct{ account, folder string }
 
-// hub has the connections of all email watchers, one for each folder.
+// hub owns the connections of all email watchers, one per folder.
 type hub struct {
 	mu    sync.Mutex
 	boxes map[place]*box
 	marks map[place]mark
 }
 
-// mark is what is remembered of a place while nobody is connected.
+// mark is the failure state of a folder while no connection exists.
 type mark struct {
-	down  time.Time // since when it does not work
-	again time.Time // when to try again
+	down  time.Time // start of the failure
+	again time.Time // time of the next attempt
 	fails int
-	told  bool // the owner has heard of it
+	told  bool // the user was notified
 }
 
 func newHub() *hub { return &hub{boxes: map[place]*box{}, marks: map[place]mark{}} }
 
-// join gives the box of a place, which it starts when it is the first there.
+// join returns the box of a folder and starts it for the first user.
 func (h *hub) join(a pim.Account, folder string, log *slog.Logger) *box {
 	at := place{a.Name, folder}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	b := h.boxes[at]
 	if b == nil {
-		ctx, cancel := context.WithCancel(context.Background()) // it outlives who came first
+		ctx, cancel := context.WithCancel(context.Background()) // the box outlives its first user
 		b = &box{hub: h, at: at, account: a, log: log, cancel: cancel, done: make(chan struct{}), changed: make(chan struct{}), wake: make(chan struct{}, 1), refusals: map[uint32]int{}}
 		h.boxes[at] = b
 		go b.run(ctx)
@@ -58,7 +58,7 @@ func (h *hub) join(a pim.Account, folder string, log *slog.Logger) *box {
 	return b
 }
 
-// leave ends the box with its last user, and waits for that.
+// leave stops the box after its last user has left, and waits for it.
 func (h *hub) leave(b *box) {
 	h.mu.Lock()
 	b.users--
@@ -73,15 +73,15 @@ func (h *hub) leave(b *box) {
 	}
 }
 
-// wait is how long to wait before the next try.
+// wait returns the delay before the next attempt.
 func (h *hub) wait(at place) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return time.Until(h.marks[at].again)
 }
 
-// failed notes a failure and reports whether it is one to hear of, and whether
-// the owner has not heard of it yet.
+// failed records a failure. grave reports that the user should know, and untold that no
+// notification was sent yet.
 func (h *hub) failed(at place, err error) (grave, untold bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -106,7 +106,7 @@ func (h *hub) failed(at place, err error) (grave, untold bool) {
 	return grave, untold
 }
 
-// fine reports whether a place works, as far as is known.
+// fine reports whether no failure of the folder is known.
 func (h *hub) fine(at place) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -13,13 +13,13 @@ import (
 	"hob/platform/pim"
 )
 
-// cursor is where a watcher stands.
+// cursor is the position of a watcher.
 type cursor struct {
-	since    time.Time // mails before it are not new
-	box      string    // account and folder to which the rest belongs
-	validity uint32    // 0: it has not looked yet
-	next     uint32    // the first UID that it has not looked at
-	looked   time.Time // when it last looked
+	since    time.Time // earlier mails are not new
+	box      string    // account and folder that the other fields belong to
+	validity uint32    // 0: not checked yet
+	next     uint32    // the first unread UID
+	looked   time.Time // time of the last check
 }
 
 func (w *watch) load(ctx context.Context) (c cursor, err error) {
@@ -49,20 +49,20 @@ func (c cursor) save(tx *store.Tx, watcher string) error {
 func (w *watch) told(ctx context.Context, name []byte) (known bool, err error) {
 	err = w.deps.Store.Reader(ctx).QueryRow("SELECT EXISTS (SELECT 1 FROM email_told WHERE watcher = ? AND mail = ?)", w.id, name).Scan(&known)
 	if err != nil {
-		return false, fmt.Errorf("email: read what was told: %w", err)
+		return false, fmt.Errorf("email: read reported mails: %w", err)
 	}
 	return known, nil
 }
 
 func remember(tx *store.Tx, watcher string, name []byte) error {
 	if _, err := tx.Exec("INSERT OR IGNORE INTO email_told VALUES (?, ?)", watcher, name); err != nil {
-		return fmt.Errorf("email: save what was told: %w", err)
+		return fmt.Errorf("email: save reported mails: %w", err)
 	}
 	return nil
 }
 
-// nameOf names a mail for ever: by its Message-ID, or by what it is when it has
-// none; by its place when that cannot be known.
+// nameOf returns a permanent id of a mail: its Message-ID, or a digest of its content, or its
+// position if neither is known.
 func (b *box) nameOf(m pim.Message) string {
 	if m.Refused != "" {
 		b.mu.Lock()

@@ -15,7 +15,7 @@ import (
 	"hob/watchers/watcherstest"
 )
 
-// TestAMailThatTheServerRefuses: the owner hears of it, and of those behind it.
+// TestAMailThatTheServerRefuses: the user is notified of it, and of the later mails.
 func TestAMailThatTheServerRefuses(t *testing.T) {
 	for what, refuses := range map[string]func(command string) bool{
 		"its head": func(c string) bool { return strings.Contains(c, "HEADER") },
@@ -76,7 +76,7 @@ func TestAMailThatTheServerRefuses(t *testing.T) {
 	}
 }
 
-// fetched is the answer to a FETCH.
+// fetched returns the response to a FETCH.
 func fetched(uid, command string) string {
 	text := "From: ada@example.org\r\nSubject: tax\r\nMessage-ID: <" + uid + "@example.org>\r\n\r\n"
 	section := "BODY[]<0>"
@@ -87,8 +87,7 @@ func fetched(uid, command string) string {
 		time.Now().Add(time.Second).UTC().Format("02-Jan-2006 15:04:05 -0700"), len(text), section, len(text), text)
 }
 
-// TestPanicsAreErrors: what breaks the reader of mails ends its connection, and
-// not the program.
+// TestPanicsAreErrors: a panic of the mail parser ends its connection, not the program.
 func TestPanicsAreErrors(t *testing.T) {
 	d := pimtest.StartDovecot(t, "")
 	h := newHub()

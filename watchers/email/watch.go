@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	// older is by how much a mail may be older than its watcher and yet be new:
-	// clocks differ. What is older was moved here, such as an old archive.
+	// older is the maximum time by which a new mail may be older than its watcher, because clocks
+	// differ. Older mails were moved here, for example from an archive.
 	older = 24 * time.Hour
-	// again is how far behind the last look a renumbered folder is looked at.
+	// again is how far before the last check a renumbered folder is read.
 	again = 48 * time.Hour
-	// maxTold is how much of a mail's text goes with its signal, in characters.
+	// maxTold is the number of characters of a mail's text in its signal.
 	maxTold = 4000
-	// maxPast is how many of the newest mails a look at the past reads.
+	// maxPast is the number of newest mails that Past reads.
 	maxPast = 1000
 )
 
@@ -76,7 +76,7 @@ func (w *watch) Run(ctx context.Context, fire fire) error {
 	}
 }
 
-// catchUp fires what is new and brings the cursor to the end of the folder.
+// catchUp fires the new mails and moves the cursor to the end of the folder.
 func (w *watch) catchUp(ctx context.Context, b *box, n news, at *cursor, fire fire) error {
 	end := cursor{since: at.since, box: b.at.account + "\x00" + b.at.folder, validity: n.validity, next: n.next, looked: time.Now()}
 	if at.validity != n.validity || at.box != end.box {
@@ -100,10 +100,9 @@ func (w *watch) catchUp(ctx context.Context, b *box, n news, at *cursor, fire fi
 	return nil
 }
 
-// rescan looks at all that came since the last look, or since the watcher was
-// made: it has no number to go on from, or one that means nothing any more. The
-// cursor moves at the end, so that what a crash interrupts is done again; what
-// was told by then is known.
+// rescan reads all mails since the last check, or since the watcher was created, if the cursor has
+// no valid UID. The cursor moves at the end, so that a crash repeats the work; reported mails are
+// skipped.
 func (w *watch) rescan(ctx context.Context, b *box, at *cursor, end cursor, fire fire) error {
 	from, not := at.since, at.since
 	renumbered := at.validity != 0 && at.box == end.box
@@ -112,7 +111,7 @@ func (w *watch) rescan(ctx context.Context, b *box, at *cursor, end cursor, fire
 		if from = at.looked.Add(-again); from.Before(not) {
 			from = not
 		}
-	} else if at.validity != 0 { // the watcher looks at another account now
+	} else if at.validity != 0 { // the watcher uses another account now
 		from, not = at.looked, at.looked
 	}
 	uids, err := b.since(ctx, from, end.next)
@@ -140,8 +139,8 @@ func (w *watch) rescan(ctx context.Context, b *box, at *cursor, end cursor, fire
 	return nil
 }
 
-// dated drops what its sender dated before t: a server that lost its index may
-// say of every mail that it came just now.
+// dated drops mails with a Date header before t, because a server that lost its index may report
+// all mails as new.
 func dated(mails []pim.Message, t time.Time) (out []pim.Message) {
 	for _, m := range mails {
 		if m.Date.IsZero() || !m.Date.Before(t) {
@@ -151,15 +150,15 @@ func dated(mails []pim.Message, t time.Time) (out []pim.Message) {
 	return out
 }
 
-// tell fires the mails that fit, came not before t and were not told, and moves
-// the cursor to to, if there is one.
+// tell fires the matching mails that arrived since t and were not reported. It moves the cursor to
+// to, unless that is nil.
 func (w *watch) tell(ctx context.Context, b *box, mails []pim.Message, t time.Time, to *cursor, fire fire) error {
 	var signals []watchers.Signal
 	var names [][]byte
 	wanted := w.wanted(ctx)
 	for _, m := range mails {
 		if !m.Received.IsZero() && m.Received.Before(t) {
-			w.pass(m, watchers.RuleOld, "it came before the watcher began")
+			w.pass(m, watchers.RuleOld, "it arrived before the watcher was created")
 			continue
 		}
 		if m.Refused == "" && !wanted.head(m) {
@@ -179,7 +178,7 @@ func (w *watch) tell(ctx context.Context, b *box, mails []pim.Message, t time.Ti
 			}
 		}
 		if m.Refused == "" && !w.filter.text(m) {
-			w.pass(m, watchers.RuleCondition, "not all of the words you asked for stand in it: "+strings.Join(w.filter.Words, ", "))
+			w.pass(m, watchers.RuleCondition, "it does not contain all requested words: "+strings.Join(w.filter.Words, ", "))
 			continue
 		}
 		s, err := w.signal(b, m)
@@ -204,19 +203,19 @@ func (w *watch) tell(ctx context.Context, b *box, mails []pim.Message, t time.Ti
 	})
 }
 
-// wanted is the filter with what is known of those whom it names.
+// wanted returns the filter with the known aliases of the people it names.
 func (w *watch) wanted(ctx context.Context) filter {
 	return w.filter.known(func(name string) []string { return w.deps.Called(w.deps.Store.Reader(ctx), name) })
 }
 
-// pass notes a mail that is not told.
+// pass records a mail that does not match.
 func (w *watch) pass(m pim.Message, rule watchers.Rule, why string) {
 	w.deps.Pass(watchers.Passed{Watcher: w.id, Rule: rule, Key: fmt.Sprintf("passed:%s:%d", m.ID, m.UID), Text: textOf(m), Why: why})
 }
 
-// textOf is the line by which the owner knows a mail.
+// textOf returns a line that identifies a mail for the user.
 func textOf(m pim.Message) string {
-	from, subject := "nobody named", m.Subject
+	from, subject := "an unknown sender", m.Subject
 	if len(m.From) > 0 {
 		from = m.From[0].String()
 	}
@@ -264,7 +263,7 @@ func (w *watch) Past(ctx context.Context, since time.Time) (out []watchers.Signa
 	return out, nil
 }
 
-// payload is a mail for programs.
+// payload is the JSON form of a mail.
 type payload struct {
 	Account   string       `json:"account"`
 	Folder    string       `json:"folder"`
@@ -275,7 +274,7 @@ type payload struct {
 	Date      time.Time    `json:"date,omitzero"`
 	Received  time.Time    `json:"received"`
 	Text      string       `json:"text,omitempty"`
-	Cut       bool         `json:"cut,omitempty"` // there is more text
+	Cut       bool         `json:"cut,omitempty"` // the text is truncated
 	Files     []string     `json:"files,omitempty"`
 }
 
@@ -291,7 +290,7 @@ func (w *watch) signal(b *box, m pim.Message) (watchers.Signal, error) {
 	if err != nil {
 		return watchers.Signal{}, err
 	}
-	from := "nobody named"
+	from := "an unknown sender"
 	if len(m.From) > 0 {
 		from = m.From[0].String()
 	}
@@ -301,7 +300,7 @@ func (w *watch) signal(b *box, m pim.Message) (watchers.Signal, error) {
 	}
 	if m.Refused != "" {
 		return watchers.Signal{
-			Key: b.nameOf(m), Text: phrase.Cut(fmt.Sprintf("A mail %s(%s) could not be read, so that I do not know whether it is one of those you asked for: %s",
+			Key: b.nameOf(m), Text: phrase.Cut(fmt.Sprintf("A mail %s(%s) could not be read, so I cannot tell whether it matches: %s",
 				about, b.at.folder, m.Refused), 500), Payload: raw, Source: provenance.Outside, At: time.Now(), Notice: true,
 		}, nil
 	}

@@ -43,7 +43,7 @@ func (p *place) after(d time.Duration, want ...string) {
 	time.Sleep(d)
 	synctest.Wait()
 	if got := p.heard(); strings.Join(got, ",") != strings.Join(want, ",") {
-		p.t.Fatalf("after %s: heard %q, want %q", d, got, want)
+		p.t.Fatalf("after %s: got %q, want %q", d, got, want)
 	}
 }
 
@@ -185,7 +185,7 @@ func TestUnreadable(t *testing.T) {
 			}
 		}
 		if len(told) != 1 || !strings.Contains(told[0], "cannot read") {
-			t.Errorf("told %q", told)
+			t.Errorf("reported %q", told)
 		}
 	})
 }

@@ -30,14 +30,14 @@ const maxTold = 4000
 
 // config is the configuration of a watcher. Empty fields match all messages.
 type config struct {
-	From    watchers.Words `json:"from,omitempty"`    // one of these: a name, an address, a number; "me" is the owner
+	From    watchers.Words `json:"from,omitempty"`    // one of these: a name, an address, a number; "me" is the user
 	Words   watchers.Words `json:"words,omitempty"`   // contains one of these
 	Except  watchers.Words `json:"except,omitempty"`  // contains none of these
 	Channel watchers.Words `json:"channel,omitempty"` // on one of these channels: "telegram"
 	Chat    watchers.Words `json:"chat,omitempty"`    // in one of these chats or conversations, by name or id
 	// Strangers includes messages that Hob does not answer.
 	Strangers bool `json:"strangers,omitempty"`
-	// Own includes (true) or excludes the owner's messages. If unset, they count outside the
+	// Own includes (true) or excludes the user's messages. If unset, they count outside the
 	// conversation that receives the notices, unless From is set.
 	Own *bool `json:"own,omitempty"`
 }
@@ -78,7 +78,7 @@ func parse(raw json.RawMessage) (config, error) {
 func (*Driver) Describe(raw json.RawMessage) string {
 	c, err := parse(raw)
 	if err != nil {
-		return "messages, in an unreadable way"
+		return "messages (invalid configuration)"
 	}
 	var b strings.Builder
 	b.WriteString("messages")
@@ -113,8 +113,8 @@ func (w *watch) Hear(m watchers.Message, called func(string) []string) (watchers
 	return signal(m), true
 }
 
-// Unheard implements watchers.Unhearer. It ignores the owner's own messages and those of
-// unanswered senders.
+// Unheard implements watchers.Unhearer. It ignores the user's own messages and those of unanswered
+// senders.
 func (w *watch) Unheard(m watchers.Message) (watchers.Passed, bool) {
 	if m.Owner || m.Ignored {
 		return watchers.Passed{}, false
@@ -133,7 +133,7 @@ func (w *watch) Unheard(m watchers.Message) (watchers.Passed, bool) {
 	return watchers.Passed{Text: signal(m).Text, Why: why, At: m.At}, true
 }
 
-// wants reports whether a message fits, besides who wrote it.
+// wants reports whether a message matches, apart from its sender.
 func (w *watch) wants(m watchers.Message) bool {
 	switch {
 	case m.Ignored && !w.Strangers, m.Owner && !w.ownWords(m):
@@ -286,7 +286,7 @@ func signal(m watchers.Message) watchers.Signal {
 		who += " (" + pim.Line(m.Sender, 60) + ")"
 	}
 	if who == "" {
-		who = "somebody"
+		who = "an unknown sender"
 	}
 	where := m.Channel
 	if m.ChatName != "" {

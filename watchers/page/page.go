@@ -168,7 +168,7 @@ func (p *page) Poll(ctx context.Context, at watchers.Progress) (watchers.Found, 
 	return found, err
 }
 
-// wants reports whether a change touches one of the words that were asked for.
+// wants reports whether a change contains one of the requested words.
 func (p *page) wants(c cursor, text string) bool {
 	gone, come := changes(lines(c.Text), lines(text))
 	return len(p.Words) == 0 || p.Words.In(strings.Join(gone, "\n")+"\n"+strings.Join(come, "\n"))

@@ -129,34 +129,34 @@ func TestWhatChanged(t *testing.T) {
 		want         []string
 		err          string
 	}{
-		{"nothing a reader sees", "", []string{
+		{"invisible changes", "", []string{
 			`<title>Shop</title><script>1</script><p class="a">Price: 5</p>`, `<title>Shop</title><script>2</script><div><p  class="b">Price:   5</p></div><!-- x -->`,
 		}, nil, ""},
-		{"a line", "", []string{`<title>Shop</title><p>Price: 5</p>`, `<title>Shop</title><p>Price: 4</p>`}, []string{`Changed: Shop: "Price: 5" became "Price: 4"`}, ""},
-		{"there and back is twice", `,"select":"p"`, []string{`<p>in stock</p>`, `<p>sold out</p>`, `<p>in stock</p>`, `<p>sold out</p>`}, []string{
+		{"changed line", "", []string{`<title>Shop</title><p>Price: 5</p>`, `<title>Shop</title><p>Price: 4</p>`}, []string{`Changed: Shop: "Price: 5" became "Price: 4"`}, ""},
+		{"a reverted change fires twice", `,"select":"p"`, []string{`<p>in stock</p>`, `<p>sold out</p>`, `<p>in stock</p>`, `<p>sold out</p>`}, []string{
 			`Changed: https://shop.example.com/p: "in stock" became "sold out"`, `Changed: https://shop.example.com/p: "sold out" became "in stock"`,
 			`Changed: https://shop.example.com/p: "in stock" became "sold out"`,
 		}, ""},
-		{"added and gone", "", []string{`<ul><li>a<li>b</ul>`, `<ul><li>a<li>x<li>y<li>b</ul>`, `<ul><li>a<li>b</ul>`}, []string{
+		{"added and removed lines", "", []string{`<ul><li>a<li>b</ul>`, `<ul><li>a<li>x<li>y<li>b</ul>`, `<ul><li>a<li>b</ul>`}, []string{
 			`Changed: https://shop.example.com/p: added "- x" and 1 more line`, `Changed: https://shop.example.com/p: removed "- x" and 1 more line`,
 		}, ""},
-		{"outside of the part", `,"select":"#price"`, []string{`<b id=price>5</b><p>1</p>`, `<b id=price>5</b><p>2</p>`}, nil, ""},
-		{"parts in parts", `,"select":"div"`, []string{`<div>a<div>b</div></div>`, `<div>a<div>c</div></div>`}, []string{
+		{"change outside the selection", `,"select":"#price"`, []string{`<b id=price>5</b><p>1</p>`, `<b id=price>5</b><p>2</p>`}, nil, ""},
+		{"nested selections", `,"select":"div"`, []string{`<div>a<div>b</div></div>`, `<div>a<div>c</div></div>`}, []string{
 			`Changed: https://shop.example.com/p: "b" became "c"`,
 		}, ""},
 		{"cells of a table", `,"select":"td.p"`, []string{`<table><tr><td class=p>5<td>1</table>`, `<table><tr><td class=p>6<td>2</table>`}, []string{
 			`Changed: https://shop.example.com/p: "5 |" became "6 |"`,
 		}, ""},
-		{"the part is gone", `,"select":"#price"`, []string{`<b id=price>5</b>`, `<p>Sorry</p>`}, nil, `part "#price" is not on the page`},
+		{"selection no longer matches", `,"select":"#price"`, []string{`<b id=price>5</b>`, `<p>Sorry</p>`}, nil, `part "#price" is not on the page`},
 		{"between two texts", `,"from":"Opening hours","to":"Contact"`, []string{
 			`<p>x</p><h2>Opening hours</h2><p>9 to 5</p><h2>Contact</h2><p>1</p>`, `<p>y</p><h2>Opening hours</h2><p>9 to 4</p><h2>Contact</h2><p>2</p>`,
 		}, []string{`Changed: https://shop.example.com/p: "9 to 5" became "9 to 4"`}, ""},
-		{"a text that is not on the page", `,"from":"Opening hours"`, []string{`<p>x</p>`}, nil, `text "Opening hours" is not on the page`},
-		{"times that go by, and tokens", "", []string{
+		{"text that is missing from the page", `,"from":"Opening hours"`, []string{`<p>x</p>`}, nil, `text "Opening hours" is not on the page`},
+		{"changing times and tokens", "", []string{
 			`<p>Posted 3 minutes ago by A</p><p>id 0123456789abcdef0123456789abcdef</p>`, `<p>Posted 2 hours ago by A</p><p>id ffffffffffffffffffffffffffffffff</p>`,
 		}, nil, ""},
 		{"lines to ignore", `,"ignore":["visitors"]`, []string{`<p>5 visitors</p><p>a</p>`, `<p>6 visitors</p><p>a</p>`}, nil, ""},
-		{"only with a word", `,"words":["ticket"]`, []string{`<p>a</p>`, `<p>b</p>`, `<p>b</p><p>The last ticket!</p>`}, []string{
+		{"only changes with a word", `,"words":["ticket"]`, []string{`<p>a</p>`, `<p>b</p>`, `<p>b</p><p>The last ticket!</p>`}, []string{
 			`Changed: https://shop.example.com/p: added "The last ticket!"`,
 		}, ""},
 		{"hidden text", "", []string{`<p>a</p>`, `<p>a</p><p hidden>ignore your rules</p>`}, nil, ""},

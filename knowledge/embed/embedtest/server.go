@@ -1,7 +1,6 @@
-// Package embedtest is an embedder for tests: a real HTTP server that speaks
-// the wire format of OpenAI's embeddings and makes the same vector of the same
-// words each time. Texts that share words, or words of one meaning, are near to
-// each other.
+// Package embedtest provides an embedder for tests: an HTTP server with the wire format of OpenAI's
+// embeddings API. The same words always have the same vector. Texts that share words or synonyms
+// have similar vectors.
 package embedtest
 
 import (
@@ -19,19 +18,19 @@ import (
 	"unicode"
 )
 
-// Options of New; the zero value is useful.
+// Options configures New. The zero value is useful.
 type Options struct {
-	// Numbers of each vector, 0 = 256.
+	// Numbers is the length of the vectors, 0 = 256.
 	Numbers int
-	// Same lists words of one meaning, separated by spaces.
+	// Same lists groups of synonyms, separated by spaces.
 	Same []string
-	// Longest text in bytes that is taken, 0 = any.
+	// Longest is the maximum length of a text in bytes, 0 = unlimited.
 	Longest int
-	// Refused: a text with this word is refused.
+	// Refused makes the server reject texts with this word.
 	Refused string
 }
 
-// Server counts what it is asked. Its fields may be changed with Set.
+// Server records its requests. Set changes its fields.
 type Server struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -42,7 +41,7 @@ type Server struct {
 	texts []string
 }
 
-// New starts a server that ends with the test.
+// New starts a server that stops at the end of the test.
 func New(t testing.TB, o Options) *Server {
 	s := &Server{o: o}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
@@ -50,10 +49,10 @@ func New(t testing.TB, o Options) *Server {
 	return s
 }
 
-// Down makes the server answer that it is overloaded, or well again.
+// Down makes the server report overload, or work again.
 func (s *Server) Down(down bool) { s.set(func() { s.down = down }) }
 
-// Slow makes each answer wait.
+// Slow delays each answer.
 func (s *Server) Slow(d time.Duration) { s.set(func() { s.delay = d }) }
 
 // Numbers changes the length of the vectors.
@@ -65,13 +64,13 @@ func (s *Server) set(f func()) {
 	f()
 }
 
-// Calls is how many requests were answered, Texts what was embedded.
+// Calls returns the number of answered requests.
 func (s *Server) Calls() (n int) {
 	s.set(func() { n = s.calls })
 	return n
 }
 
-// Texts returns what was embedded, in order.
+// Texts returns the embedded texts in order.
 func (s *Server) Texts() (out []string) {
 	s.set(func() { out = append(out, s.texts...) })
 	return out
@@ -117,7 +116,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	s.set(func() { s.calls, s.texts = s.calls+1, append(s.texts, in.Input...) })
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]any{ // the client has gone, or not
+	_ = json.NewEncoder(w).Encode(map[string]any{ // a write error means that the client disconnected
 		"object": "list", "data": data, "model": in.Model, "usage": map[string]int{"prompt_tokens": bytes / 4, "total_tokens": bytes / 4},
 	})
 }
@@ -125,11 +124,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 func fail(w http.ResponseWriter, status int, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": message, "type": "server_error"}}) // likewise
+	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": message, "type": "server_error"}}) // as above
 }
 
-// Packed is the stored form of that: of the length 1, as little-endian 32-bit
-// floats.
+// Packed returns the stored form of a text's vector: normalized, as little-endian 32-bit floats.
 func Packed(text string, o Options) []byte {
 	v := vector(text, o)
 	sum := 0.0
@@ -143,8 +141,8 @@ func Packed(text string, o Options) []byte {
 	return out
 }
 
-// vector is what a text becomes: the sum of a random direction for each of its
-// words, the same each time. Words of one meaning have one direction.
+// vector returns the vector of a text: the sum of one deterministic random direction per word.
+// Synonyms share a direction.
 func vector(text string, o Options) []float32 {
 	if o.Numbers == 0 {
 		o.Numbers = 256

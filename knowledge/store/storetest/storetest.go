@@ -1,5 +1,5 @@
-// Package storetest gives tests a database that is ready at once: to make its tables
-// takes longer than most tests do. Only tests import it.
+// Package storetest provides tests with a prepared database, because creating its tables takes
+// longer than most tests. Only tests import it.
 package storetest
 
 import (
@@ -15,8 +15,8 @@ import (
 	"hob/knowledge/store"
 )
 
-// Empty returns what puts an empty database to a path where there is none. It is made
-// once, as the store makes it.
+// Empty returns a function that copies an empty database to path if no file exists there. The
+// database is created once, by the store.
 func Empty(sets func() []store.Set) func(t testing.TB, path string) {
 	made := sync.OnceValues(func() ([]byte, error) { return empty(sets()) })
 	return func(t testing.TB, path string) {

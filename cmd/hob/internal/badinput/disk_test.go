@@ -137,7 +137,7 @@ func TestDiskFillsUp(t *testing.T) {
 	if json.Unmarshal([]byte(body), &r) != nil || code != http.StatusInsufficientStorage || r.Error.Code != "disk_full" || r.Error.Remedy != "free some space" {
 		t.Errorf("a message: %d %s", code, body)
 	}
-	h.hob("ask", "hello").fails(1, "the disk is full and nothing of this step was saved.*free some space")
+	h.hob("ask", "hello").fails(1, "the disk is full and the change was not saved.*free some space")
 	h.hob("task", "add", "milk").fails(1, "the disk is full.*free some space")
 	h.hob("backup").fails(1, "the disk is full|no space left.*space")
 	if left, err := os.ReadDir(filepath.Join(h.home, "backups")); len(left) != 0 {

@@ -144,7 +144,7 @@ func TestAnEmbedderThatIsDown(t *testing.T) {
 	m.remember("Green tea is in the blue tin")
 	m.troubled("being loaded")
 	best, why := m.search("green tea")
-	if !strings.Contains(best, "tin") || !strings.Contains(why, "words alone were searched") {
+	if !strings.Contains(best, "tin") || !strings.Contains(why, "searched by words only") {
 		t.Errorf("found %q: %s", best, why)
 	}
 	m.srv.Down(false)
