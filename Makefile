@@ -9,7 +9,7 @@ GOLANGCI   := v2.15.0
 NFPM       := v2.44.2
 SYSTEMS    := linux darwin windows
 
-.PHONY: build run test test-long check fuzz bench eval dist wine clean lint-tools
+.PHONY: build run test test-long check fuzz bench bench-compare eval dist wine clean lint-tools
 
 build: ## the program, static and stripped: bin/hob
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o bin/ ./cmd/hob
@@ -65,6 +65,14 @@ fuzz: ## every fuzz target for FUZZTIME; what it finds stays in testdata/fuzz
 
 bench: build ## measure the built program
 	bin/hob bench
+
+BASE   ?= HEAD
+ROUNDS ?= 5
+bench-compare: build ## measure the built program against the version BASE, in turns (ROUNDS, ARGS="--only turns")
+	@test -z "$$(git status --porcelain --untracked-files=no)" && test "$$(git rev-parse $(BASE))" = "$$(git rev-parse HEAD)" && { echo "BASE is this version; set one: make bench-compare BASE=v0.1.0"; exit 1; } || true
+	rm -rf bin/base && git worktree prune && git worktree add --detach -q bin/base $(BASE)
+	cd bin/base && CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o ../hob-base ./cmd/hob; built=$$?; cd ../..; git worktree remove --force bin/base; exit $$built
+	$(GO) run ./cmd/hob/internal/benchcompare -base $(CURDIR)/bin/hob-base -head $(CURDIR)/bin/hob -rounds $(ROUNDS) -- $(ARGS)
 
 # The collections may not be shipped: they are measured where they lie.
 HOB_TEST_DATA ?= $(CURDIR)/../shared/data
