@@ -53,6 +53,16 @@ func (e *engine) explain(question string) string {
 	return x.Text(time.UTC)
 }
 
+// waitUntil polls ok and fails the test after 30 s.
+func (e *engine) waitUntil(what string, ok func() bool) {
+	e.t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			e.t.Fatalf("timed out: %s", what)
+		}
+	}
+}
+
 func (e *engine) tells(question string, parts ...string) {
 	e.t.Helper()
 	got := e.explain(question)
@@ -97,10 +107,11 @@ func TestTracesOfFailedTicks(t *testing.T) {
 	fatal(t, e.loop.Fire(t.Context(), "w-1", []watchers.Signal{{Key: "1", Text: "A fire", At: time.Now()}}, nil))
 	list, err := e.bus.List(t.Context(), "watcher:w-1", "", 1)
 	fatal(t, err)
-	for ev := list[0]; ev.Error == ""; { // it is tried again in a minute
-		ev, err = e.bus.Event(t.Context(), list[0].ID)
+	e.waitUntil("the turn fails", func() bool { // the next attempt is in a minute
+		ev, err := e.bus.Event(t.Context(), list[0].ID)
 		fatal(t, err)
-	}
+		return ev.Error != ""
+	})
 	e.tells("tick "+list[0].ID, "whose mode is do", "; failed")
 	e.tells("silence", "[not_done_yet]", "A fire", "[condition]", "Mail from Ada: lunch", "subjects with invoice")
 	e.tells("silence the mail from Ada since 2h", "[condition]")
@@ -135,11 +146,12 @@ func TestOriginsOfADigest(t *testing.T) {
 	}
 	e.settle(e.put("main", "/quiet off", ""))
 	var digest []bus.Event
-	for len(digest) == 0 {
+	e.waitUntil("the digest is queued", func() bool {
 		var err error
 		digest, err = e.bus.List(t.Context(), notify.Source, "", 1)
 		fatal(t, err)
-	}
+		return len(digest) > 0
+	})
 	e.settle(digest[0].ID)
 	e.tells("event "+digest[0].ID, "it brings: text from", "news of w-2", "news of w-3")
 }
@@ -147,9 +159,11 @@ func TestOriginsOfADigest(t *testing.T) {
 // Whatever wakes the loop without an input writes nothing.
 func TestIdleTicksWriteNothing(t *testing.T) {
 	e := start(t, setup{change: func(o *autonomy.Options) { o.Tick = time.Millisecond }})
-	for all := int64(0); all < 20; all, _ = e.loop.Ticks() {
+	e.waitUntil("20 ticks", func() bool {
 		e.bus.Poke()
-	}
+		all, _ := e.loop.Ticks()
+		return all >= 20
+	})
 	if _, with := e.loop.Ticks(); with != 0 {
 		t.Errorf("%d ticks had an input", with)
 	}
