@@ -6,7 +6,7 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// List looks for what this process lacks.
+// List returns the missing permissions of this process.
 func List() []Permission {
 	home, err := os.UserHomeDir()
 	if err != nil {

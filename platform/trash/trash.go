@@ -1,12 +1,10 @@
-// Package trash moves files and folders to the place from which the owner's
-// desktop can bring them back, and brings them back itself: on Linux by the
-// freedesktop.org Trash specification 1.0
-// (https://specifications.freedesktop.org/trash-spec/latest/), on macOS the
-// Trash folders that Finder uses, on Windows the Recycle Bin.
+// Package trash moves files and folders to the trash of the user's desktop and
+// restores them. It uses the freedesktop.org Trash specification 1.0 on Linux
+// (https://specifications.freedesktop.org/trash-spec/latest/), the Trash folders of
+// Finder on macOS and the Recycle Bin on Windows.
 //
-// It never deletes: where there is no trash for a place, Put refuses. It does
-// not decide what may be moved; the file tools do, and hand over the folder as
-// an open handle.
+// It never deletes: Put fails where the location has no trash. The file tools decide
+// what may be moved and pass the folder as an open handle.
 package trash
 
 import (
@@ -23,14 +21,14 @@ import (
 var (
 	// ErrNoTrash: this place has no trash (a network drive, a read-only or
 	// foreign volume).
-	ErrNoTrash = errors.New("there is no trash for this place")
-	// ErrGone: the item is not in the trash any more.
-	ErrGone = errors.New("it is not in the trash any more")
+	ErrNoTrash = errors.New("no trash folder for this location")
+	// ErrGone means that the item is no longer in the trash.
+	ErrGone = errors.New("item is no longer in the trash")
 )
 
 // Options of New; the zero value is useful.
 type Options struct {
-	// Home is the owner's home folder (default os.UserHomeDir).
+	// Home is the user's home folder (default os.UserHomeDir).
 	Home string
 	// DataHome is $XDG_DATA_HOME (default that variable, then
 	// Home/.local/share); Linux only.
@@ -65,11 +63,11 @@ type Item struct {
 	Info     string `json:"info,omitempty"` // the file that describes it to the desktop
 }
 
-// Put moves name, which lies in the open folder dir, to the trash. at is the
-// time of deletion in the owner's zone. On an error nothing has moved.
+// Put moves name, an entry of the open folder dir, to the trash. at is the deletion
+// time in the user's time zone. On an error nothing was moved.
 func (c *Can) Put(dir *os.Root, name string, at time.Time) (Item, error) {
 	if name == "" || name == "." || name == ".." || filepath.Base(name) != name {
-		return Item{}, fmt.Errorf("trash: %q is not a name", name)
+		return Item{}, fmt.Errorf("trash: %q is not a file name", name)
 	}
 	if _, err := dir.Lstat(name); err != nil {
 		return Item{}, fmt.Errorf("trash: %w", err)
@@ -94,7 +92,7 @@ func (c *Can) Restore(item Item, dir *os.Root, name string) error {
 // maxName leaves room in a file name of 255 bytes for ".trashinfo" and a number.
 const maxName = 236
 
-// candidate is the n-th name to try for something called name: "a.txt",
+// candidate returns the n-th name to try for a file called name: "a.txt",
 // "a.2.txt", "a.3.txt", ...
 func candidate(name string, n int, sep string) string {
 	ext := filepath.Ext(name)

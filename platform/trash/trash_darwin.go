@@ -31,7 +31,7 @@ func (c *Can) put(dir *os.Root, name string, at time.Time) (Item, error) {
 			return Item{}, err
 		}
 	}
-	return Item{}, fmt.Errorf("%w: %s is on a volume without one", ErrNoTrash, abs)
+	return Item{}, fmt.Errorf("%w: the volume of %s has none", ErrNoTrash, abs)
 }
 
 func putIn(bin string, dir *os.Root, name, abs string, at time.Time) (Item, error) {
@@ -56,7 +56,7 @@ func putIn(bin string, dir *os.Root, name, abs string, at time.Time) (Item, erro
 			return Item{}, err
 		}
 	}
-	return Item{}, fmt.Errorf("%d files of this name are in the Trash; empty it", maxTries)
+	return Item{}, fmt.Errorf("the Trash already holds %d files with this name; empty it", maxTries)
 }
 
 func (c *Can) restore(item Item, dir *os.Root, name string) error {
