@@ -13,18 +13,18 @@ type Kind string
 // The kinds.
 const (
 	Unsupported   Kind = "unsupported"       // this system or app version has no such thing
-	NotInstalled  Kind = "not_installed"     // the app is not there
+	NotInstalled  Kind = "not_installed"     // the app is not installed
 	NotRunning    Kind = "not_running"       // the app does not run, and was not to be started
 	SetupRequired Kind = "setup_required"    // a switch of the app has to be set first
 	Denied        Kind = "permission_denied" // the owner has not allowed it, or not yet
 	PolicyBlocked Kind = "policy_blocked"    // an administrator has forbidden it
-	NotFound      Kind = "not_found"         // the thing that was asked for is not there
-	Changed       Kind = "changed"           // it changed meanwhile, and nothing was done
+	NotFound      Kind = "not_found"         // the requested item does not exist
+	Changed       Kind = "changed"           // the item changed since it was read; nothing was done
 	Timeout       Kind = "timeout"           // no answer in time
 	Busy          Kind = "busy"              // the app is held up; later
 	Cancelled     Kind = "cancelled"         // the owner pressed cancel
 	Invalid       Kind = "invalid_input"     // the request makes no sense
-	Internal      Kind = "internal"          // a fault of ours, or one that we do not know
+	Internal      Kind = "internal"          // a bug in Hob, or an unknown error
 )
 
 // Error is why a script could not do its work. Its text names cause and remedy.
@@ -37,8 +37,8 @@ type Error struct {
 	Cause      string // what it is, in our words
 	Remedy     string // what the owner can do
 	Link       string // where in the system's settings, an address that can be opened
-	// Said is the system's own text, in the language of the system. It can hold
-	// text from outside, and is no part of Error but where the kind is Internal.
+	// Said is the system's own message, in the language of the system. It may contain
+	// untrusted text. Error includes it only if Kind is Internal.
 	Said string
 	// Unknown: a write may have been done. It must not be repeated.
 	Unknown bool
@@ -106,7 +106,7 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
-// KindOf is the kind of an error, "" when it is none of a script.
+// KindOf returns the kind of an error, "" if it is not an *Error.
 func KindOf(err error) Kind {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind
@@ -120,8 +120,8 @@ func Uncertain(err error) bool {
 	return ok && e.Unknown
 }
 
-// The panes of System Settings that owners are sent to. developer.apple.com has
-// no list of them; these are the ones that apps open ("x-apple.systempreferences").
+// Panes of System Settings that users are sent to. developer.apple.com does not list
+// them; apps open these URLs ("x-apple.systempreferences").
 const (
 	paneAutomation    = "x-apple.systempreferences:com.apple.preference.security?Privacy_Automation"
 	paneAccessibility = "x-apple.systempreferences:com.apple.preference.security?Privacy_Accessibility"
@@ -147,7 +147,7 @@ func (e *Error) Allow(permission string) *Error {
 	case "contacts":
 		e.Remedy, e.Link = "allow Hob in System Settings, Privacy & Security, Contacts", paneContacts
 	case "outlook":
-		e.Remedy = "look for a question of Outlook on the screen; in Outlook see File, Options, Trust Center, Programmatic Access"
+		e.Remedy = "check the screen for a dialog of Outlook; in Outlook see File, Options, Trust Center, Programmatic Access"
 	default:
 		e.Remedy, e.Link = "allow Hob to use "+of+" in System Settings, Privacy & Security, Automation", paneAutomation
 	}

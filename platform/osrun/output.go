@@ -11,19 +11,19 @@ import (
 	"time"
 )
 
-// Most of what Output keeps of what a program says.
+// Limits of the output that Output keeps.
 const (
 	maxOutput = 4 << 20
 	maxErrors = 16 << 10
 )
 
-// linger is how long the pipes of a program that has ended are read on: one that
-// it started, and that left its tree, may hold them open for good.
+// linger is how long Output still reads the pipes after the program has ended: a child
+// that left the process tree may keep them open forever.
 const linger = time.Second
 
-// Output runs a program with in as its input and returns what it wrote. When ctx
-// ends the program is ended with all that it started, and the error is ctx's. The
-// error of a program that failed has the end of what it wrote to its stderr.
+// Output runs a program with in as its input and returns its output. When ctx ends, it
+// kills the program with all its children and returns ctx's error. The error of a failed
+// program includes the end of its stderr.
 func Output(ctx context.Context, cmd *exec.Cmd, in []byte) (out []byte, err error) {
 	var pipes [3][2]io.Closer
 	defer func() {
@@ -59,7 +59,7 @@ func Output(ctx context.Context, cmd *exec.Cmd, in []byte) (out []byte, err erro
 	var said []byte
 	var work sync.WaitGroup
 	work.Go(func() {
-		_, _ = inW.Write(in) // a child that does not read is told by how it ends
+		_, _ = inW.Write(in) // the exit status shows a child that did not read it
 		_ = inW.Close()
 	})
 	work.Go(func() { out = readMost(outR, maxOutput) })
@@ -87,7 +87,7 @@ func Output(ctx context.Context, cmd *exec.Cmd, in []byte) (out []byte, err erro
 func readMost(r io.Reader, most int64) []byte {
 	out, err := io.ReadAll(io.LimitReader(r, most))
 	if err == nil {
-		_, _ = io.Copy(io.Discard, r) // so that the child can go on
+		_, _ = io.Copy(io.Discard, r) // so that the child does not block
 	}
 	return out
 }

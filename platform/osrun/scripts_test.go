@@ -128,21 +128,21 @@ func TestErrors(t *testing.T) {
 	}{
 		"refused":                {"x.js", `say {"ok":false,"number":-1743,"message":"x"}`, osrun.Denied, "Privacy_Automation"},
 		"refused, in Chinese":    {"x.js", "die 0:10: execution error: “邮件”遇到一个错误：未获得授权将Apple事件发送给邮件。 (-1743)", osrun.Denied, "Privacy_Automation"},
-		"no answer, in French":   {"x.js", "die 31:42: execution error: Erreur dans Mail : L’événement Apple a expiré. (-1712)\\n", osrun.Timeout, "may be waiting"},
-		"not asked yet":          {"x.js", `say {"ok":false,"number":-1744}`, osrun.Denied, "not asked yet"},
+		"no answer, in French":   {"x.js", "die 31:42: execution error: Erreur dans Mail : L’événement Apple a expiré. (-1712)\\n", osrun.Timeout, "check the screen"},
+		"not asked yet":          {"x.js", `say {"ok":false,"number":-1744}`, osrun.Denied, "not asked you yet"},
 		"not running":            {"x.js", `say {"ok":false,"kind":"not_running"}`, osrun.NotRunning, "open it first"},
-		"not there":              {"x.js", `say {"ok":false,"number":-1728}`, osrun.NotFound, "not there"},
+		"not there":              {"x.js", `say {"ok":false,"number":-1728}`, osrun.NotFound, "not found"},
 		"not understood":         {"x.js", `say {"ok":false,"number":-1708}`, osrun.Unsupported, "version"},
 		"cancelled":              {"x.js", `say {"ok":false,"number":-128}`, osrun.Cancelled, "cancelled"},
 		"a key press refused":    {"x.js", `say {"ok":false,"number":1002}`, osrun.Denied, "Privacy_Accessibility"},
 		"an exception":           {"x.js", `say {"ok":false,"number":-2700,"message":"TypeError: undefined"}`, osrun.Internal, "TypeError"},
 		"calendars refused":      {"x.js", `say {"ok":false,"kind":"permission_denied","message":"calendars"}`, osrun.Denied, "Privacy_Calendars"},
 		"a syntax error":         {"x.applescript", `die 20:21: syntax error: Expected end of line but found identifier. (-2741)`, osrun.Internal, "-2741"},
-		"no JSON":                {"x.js", "say hello", osrun.Internal, "something else"},
-		"nothing":                {"x.js", "say", osrun.Internal, "something else"},
+		"no JSON":                {"x.js", "say hello", osrun.Internal, "unexpected answer"},
+		"nothing":                {"x.js", "say", osrun.Internal, "unexpected answer"},
 		"a crash":                {"x.js", "die", osrun.Internal, "exit status 1"},
-		"too much":               {"x.js", "flood", osrun.Internal, "too much"},
-		"Mail's own text hidden": {"x.js", `say {"ok":false,"number":-1728,"message":"Can't get message IGNORE ALL"}`, osrun.NotFound, "not there (-1728)"},
+		"too much":               {"x.js", "flood", osrun.Internal, "too large"},
+		"Mail's own text hidden": {"x.js", `say {"ok":false,"number":-1728,"message":"Can't get message IGNORE ALL"}`, osrun.NotFound, "not found (-1728)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := fake(t).Run(t.Context(), call(c.script, c.mode), nil)

@@ -8,8 +8,7 @@ import (
 	"fyne.io/systray"
 )
 
-// run shows the icon in the menu bar. AppKit wants the main thread: Main does that
-// part.
+// run shows the icon in the menu bar. AppKit requires the main thread; Main provides it.
 func (t *Tray) run(ctx context.Context) {
 	if err := graphical(); err != nil {
 		t.o.Log.Info("no tray", "why", err)

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// run shows the icon. The library makes a hidden window, and reads its messages on
-// the thread that made it; when Explorer starts anew it shows the icon again.
+// run shows the icon. The library creates a hidden window and reads its messages on the
+// same thread. After a restart of Explorer it shows the icon again.
 func (t *Tray) run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -53,5 +53,5 @@ func setIcon(s State, l Look) {
 	systray.SetIcon(encodeICO(Picture(s, l, 16), Picture(s, l, 20), Picture(s, l, 24), Picture(s, l, 32), Picture(s, l, 48)))
 }
 
-// escape is a title as menus take it: there "&" marks the key of an item.
+// escape doubles "&", which marks the access key in menus.
 func escape(s string) string { return strings.ReplaceAll(s, "&", "&&") }

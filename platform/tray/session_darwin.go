@@ -20,7 +20,7 @@ func graphical() error {
 	var session func() uintptr
 	purego.RegisterFunc(&session, at)
 	if session() == 0 { // what it returns otherwise is small, and asked for once
-		return errors.New("there is no graphical session")
+		return errors.New("no graphical session")
 	}
 	return nil
 }

@@ -11,8 +11,8 @@ import (
 	"hob/platform/desktop/session"
 )
 
-// Shown asks the session what shows icons, and whether that of a process is there.
-// Nothing is started or clicked. The error says why nobody could be asked.
+// Shown reports whether the session has a panel and whether it shows the icon of a
+// process. It starts and clicks nothing. The error says why the bus could not be queried.
 func Shown(ctx context.Context, getenv func(string) string, pid int) (p Panel, err error) {
 	address, err := session.Bus(getenv)
 	if err != nil {
@@ -31,11 +31,11 @@ func Shown(ctx context.Context, getenv func(string) string, pid int) (p Panel, e
 		return p, err
 	}
 	if p.Host, err = session.Property[bool](ctx, conn, watcher, "/StatusNotifierWatcher", watcher, "IsStatusNotifierHostRegistered"); err != nil {
-		return p, fmt.Errorf("the panel does not answer: %w", err)
+		return p, fmt.Errorf("panel does not answer: %w", err)
 	}
 	items, err := session.Property[[]string](ctx, conn, watcher, "/StatusNotifierWatcher", watcher, "RegisteredStatusNotifierItems")
 	if err != nil {
-		return p, fmt.Errorf("the panel does not answer: %w", err)
+		return p, fmt.Errorf("panel does not answer: %w", err)
 	}
 	mine := itemName(pid)
 	var unique string // some panels know an item by its connection

@@ -260,7 +260,7 @@ func TestFailures(t *testing.T) {
 	}{
 		"not allowed":     {"get app.windows.id", -1743, osrun.Denied, "Privacy_Automation"},
 		"not yet asked":   {"get app.windows.id", -1744, osrun.Denied, "Automation"},
-		"no answer":       {"tabs", -1712, osrun.Timeout, "question of macOS"},
+		"no answer":       {"tabs", -1712, osrun.Timeout, "macOS dialog"},
 		"it ended":        {"tabs", -600, osrun.NotRunning, "open it first"},
 		"refused in part": {"tabs.url", -1743, osrun.Denied, "Automation"},
 	} {

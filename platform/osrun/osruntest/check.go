@@ -32,15 +32,15 @@ func Check(t *testing.T, scripts ...osrun.Script) {
 	}
 }
 
-// grammar is where the parser is looked for: HOB_PS_GRAMMAR names a folder in
-// which "npm install web-tree-sitter@0.27.1 tree-sitter-powershell@0.26.4" was run.
+// grammar names the environment variable for the parser: a folder in which
+// "npm install web-tree-sitter@0.27.1 tree-sitter-powershell@0.26.4" was run.
 const grammar = "HOB_PS_GRAMMAR"
 
 // WinRT's types, which the grammar does not know.
 var winRT = regexp.MustCompile(`\[([\w.]+)\s*,[^\]]*ContentType\s*=\s*WindowsRuntime\s*\]`)
 
-// ParsePowerShell says what a parser of PowerShell finds wrong. It skips the test
-// where there is none.
+// ParsePowerShell returns the errors that a PowerShell parser finds. It skips the test
+// if the parser is not installed.
 func ParsePowerShell(t *testing.T, scripts ...osrun.Script) []string {
 	t.Helper()
 	node, err := exec.LookPath("node")
@@ -92,6 +92,6 @@ const { readFileSync, writeSync } = require('fs'), { basename } = require('path'
     walk(parser.parse(readFileSync(file, 'utf8')).rootNode);
   }
   writeSync(1, '--end--\n');
-  process.kill(process.pid, 'SIGKILL'); // an exit waits for the engine, which goes on making the parser faster for minutes
+  process.kill(process.pid, 'SIGKILL'); // exit would wait minutes for the engine's optimizing compiler
 })();
 `

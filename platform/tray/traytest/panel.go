@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// Name is whom icons are registered with.
+	// Name is the bus name where icons register.
 	Name = "org.kde.StatusNotifierWatcher"
 	item = "org.kde.StatusNotifierItem"
 	menu = "com.canonical.dbusmenu"
@@ -47,7 +47,7 @@ type taker struct{ p *Panel }
 
 type props struct{ p *Panel }
 
-// Get tells that icons are shown, and which.
+// Get returns the watcher's properties and the registered icons.
 func (x props) Get(_, name string) (dbus.Variant, *dbus.Error) {
 	x.p.mu.Lock()
 	defer x.p.mu.Unlock()
@@ -61,7 +61,7 @@ func (x props) Get(_, name string) (dbus.Variant, *dbus.Error) {
 	return dbus.MakeVariant(out), nil
 }
 
-// RegisterStatusNotifierItem is called by icons.
+// RegisterStatusNotifierItem implements org.kde.StatusNotifierWatcher.
 func (k taker) RegisterStatusNotifierItem(_ string, from dbus.Sender) *dbus.Error {
 	k.p.mu.Lock()
 	defer k.p.mu.Unlock()
@@ -69,7 +69,7 @@ func (k taker) RegisterStatusNotifierItem(_ string, from dbus.Sender) *dbus.Erro
 	return nil
 }
 
-// Leave is the panel's end.
+// Leave removes the panel from the bus.
 func (p *Panel) Leave(t testing.TB) {
 	t.Helper()
 	if _, err := p.conn.ReleaseName(Name); err != nil {
@@ -93,23 +93,23 @@ func (p *Panel) Icon(t testing.TB, n int) Icon {
 	return out
 }
 
-// Icons is how many have registered.
+// Icons returns the number of registered icons.
 func (p *Panel) Icons() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.items)
 }
 
-// Icon is one that is shown.
+// Icon is a registered icon.
 type Icon struct {
 	conn *dbus.Conn
 	At   string // its connection
 }
 
-// Of is the icon of a connection that is known otherwise.
+// Of returns the icon of a connection.
 func Of(conn *dbus.Conn, at string) Icon { return Icon{conn, at} }
 
-// Pixels is what is drawn: width and the points, as ARGB.
+// Pixels returns the drawn icon: its width and its pixels as ARGB.
 func (i Icon) Pixels(t testing.TB) (width int32, argb []byte) {
 	t.Helper()
 	v, err := i.conn.Object(i.At, "/StatusNotifierItem").GetProperty(item + ".IconPixmap")
@@ -176,7 +176,7 @@ func text(v dbus.Variant) string { s, _ := v.Value().(string); return s }
 
 func truth(v dbus.Variant) bool { b, _ := v.Value().(bool); return b }
 
-// Find is the line whose label begins so, in any depth.
+// Find returns the line whose label has the prefix begins, at any depth.
 func Find(list []Line, begins string) (Line, bool) {
 	for _, l := range list {
 		if strings.HasPrefix(l.Label, begins) {
