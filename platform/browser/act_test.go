@@ -47,7 +47,7 @@ func (c *Content) find(t *testing.T, name string) Element {
 			return e
 		}
 	}
-	t.Fatalf("there is no %q among %+v", name, c.Elements)
+	t.Fatalf("no element %q in %+v", name, c.Elements)
 	return Element{}
 }
 

@@ -17,8 +17,8 @@ import (
 const maxMessage = 24 << 20
 
 var (
-	errLost     = errors.New("the browser has ended")
-	errTooLarge = errors.New("the browser's answer is larger than 24 MB")
+	errLost     = errors.New("browser has ended")
+	errTooLarge = errors.New("answer of the browser is larger than 24 MB")
 )
 
 // conn is the protocol over the browser's two pipes: JSON messages that end with a
@@ -52,7 +52,7 @@ type message struct {
 	err     error
 }
 
-// cdpError is what the browser says of a command that failed.
+// cdpError is the browser's error for a failed command.
 type cdpError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
@@ -122,8 +122,8 @@ func (c *conn) deliver(m message) {
 	}
 }
 
-// readMessage reads up to the next zero byte. Of one that is too long it returns
-// the beginning.
+// readMessage reads up to the next zero byte. It returns only the beginning of a message
+// that is too long.
 func readMessage(br *bufio.Reader) (b []byte, whole bool, err error) {
 	whole = true
 	for {
@@ -141,14 +141,14 @@ func readMessage(br *bufio.Reader) (b []byte, whole bool, err error) {
 	}
 }
 
-// idOf is the id at the beginning of an answer, 0 when there is none.
+// idOf returns the id at the beginning of an answer, 0 if there is none.
 func idOf(b []byte) int64 {
 	rest, ok := bytes.CutPrefix(bytes.TrimSpace(b), []byte(`{"id":`))
 	if !ok {
 		return 0
 	}
 	digits, _, _ := bytes.Cut(rest, []byte(","))
-	n, _ := strconv.ParseInt(string(bytes.TrimSpace(digits)), 10, 64) // 0 is nobody's
+	n, _ := strconv.ParseInt(string(bytes.TrimSpace(digits)), 10, 64) // no command has the id 0
 	return n
 }
 

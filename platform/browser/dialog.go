@@ -15,7 +15,7 @@ type dialog struct {
 // patience is how long a dialog waits for a person who sits before the window.
 const patience = time.Minute
 
-// hear takes an event of the tab. It must not wait for anything.
+// hear handles an event of the tab. It must not block.
 func (t *tab) hear(e event) {
 	var q struct {
 		Type    string `json:"type"`
@@ -80,8 +80,8 @@ func (t *tab) document(loader string) {
 	t.loaded, t.quiet = make(chan struct{}), make(chan struct{})
 }
 
-// lifecycle notes how far the document is; t.mu is held. The one before may still
-// have something to say, from another process of the browser's.
+// lifecycle records the loading state of the document; the caller holds t.mu. Events of
+// the previous document may still arrive, from another process of the browser.
 func (t *tab) lifecycle(loader, name string) {
 	if name == "commit" {
 		t.document(loader)
@@ -106,8 +106,8 @@ func shut(c chan struct{}) {
 	}
 }
 
-// answer answers a dialog: what only tells something is taken note of, and what
-// asks is told no, but for the question whether a page may be left. t.mu is held.
+// answer answers a dialog: it records alerts and answers questions with no, except for
+// the question whether to leave the page. The caller holds t.mu.
 func (t *tab) answer(d *dialog, after time.Duration) {
 	yes := d.kind == "alert" || d.kind == "beforeunload"
 	t.p.do(func() {
@@ -135,7 +135,7 @@ func (t *tab) answer(d *dialog, after time.Duration) {
 		}
 		t.mu.Unlock()
 		if open {
-			_ = t.call(ctx, "Page.handleJavaScriptDialog", object{"accept": yes}, nil) // it may have gone by itself
+			_ = t.call(ctx, "Page.handleJavaScriptDialog", object{"accept": yes}, nil) // the dialog may be closed already
 		}
 	})
 }

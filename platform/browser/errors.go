@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// Kind says what a caller can do about an error.
+// Kind tells callers how to handle an error.
 type Kind uint8
 
 // The kinds of errors.
@@ -42,8 +42,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// clean is a text of a page on one line: no control characters and none that
-// cannot be seen, white space as blanks, not longer than most runes.
+// clean returns text of a page as one line of at most most runes, without control and
+// invisible characters and with white space as blanks.
 func clean(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
 		switch {

@@ -15,8 +15,8 @@ type Found struct {
 // an absolute path.
 type candidate struct{ name, place string }
 
-// candidates lists where a system keeps browsers, the usual ones first. Of the
-// environment only what names folders is asked for.
+// candidates lists the locations of browsers on a system, the most common first. It reads
+// only environment variables that name folders.
 func candidates(goos, home string, getenv func(string) string) []candidate {
 	switch goos {
 	case "darwin":
@@ -62,7 +62,7 @@ func find(path, goos, home string, getenv func(string) string, look func(string)
 	if path != "" {
 		at, err := look(path)
 		if err != nil {
-			return Found{}, &Error{Kind: NotInstalled, Message: fmt.Sprintf("there is no browser at %s", path), Remedy: "mend [browser] path, or leave it empty", Err: err}
+			return Found{}, &Error{Kind: NotInstalled, Message: fmt.Sprintf("no browser at %s", path), Remedy: "correct [browser] path, or leave it empty", Err: err}
 		}
 		return Found{filepath.Base(at), at}, nil
 	}
@@ -71,5 +71,5 @@ func find(path, goos, home string, getenv func(string) string, look func(string)
 			return Found{c.name, at}, nil
 		}
 	}
-	return Found{}, &Error{Kind: NotInstalled, Message: "no Chrome, Chromium, Edge or Brave was found", Remedy: "install one of them, or name it in [browser] path"}
+	return Found{}, &Error{Kind: NotInstalled, Message: "no Chrome, Chromium, Edge or Brave found", Remedy: "install one of them, or set [browser] path"}
 }

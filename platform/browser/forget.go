@@ -28,7 +28,7 @@ func (b *Browser) Forget(all bool) error {
 	return Clear(b.opt.Profile, all)
 }
 
-// Clear is Forget for a profile that no browser uses.
+// Clear implements Forget for a profile that no browser uses.
 func Clear(profile string, all bool) error {
 	if all {
 		return system.RemoveAll(profile)

@@ -16,15 +16,15 @@ import (
 	"hob/platform/system"
 )
 
-// flags are what the browser is started with, apart from its pipe.
+// flags returns the command-line flags of the browser, without those of its pipe.
 func flags(profile, proxy string, headless, unboxed bool, goos string) []string {
 	out := []string{
 		"--user-data-dir=" + profile, "--no-first-run", "--no-default-browser-check", "--hide-crash-restore-bubble",
-		// The way out is the proxy, also to this machine, and no name is looked up
-		// but by it (chromium, net/docs/proxy.md, "Bypass rules" and "DNS leaks").
+		// All traffic uses the proxy, also to this machine, and only the proxy
+		// resolves names (chromium, net/docs/proxy.md, "Bypass rules" and "DNS leaks").
 		"--proxy-server=http://" + proxy, "--proxy-bypass-list=<-loopback>", "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
 		"--disable-quic", "--force-webrtc-ip-handling-policy=disable_non_proxied_udp", "--webrtc-ip-handling-policy=disable_non_proxied_udp",
-		// What it would do by itself.
+		// Disable background activity.
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-breakpad", "--disable-domain-reliability",
 		"--disable-default-apps", "--no-pings", "--metrics-recording-only", "--disable-client-side-phishing-detection", "--no-service-autorun",
 		// An extension may set another proxy.
@@ -46,13 +46,13 @@ func flags(profile, proxy string, headless, unboxed bool, goos string) []string 
 	return append(out, "about:blank")
 }
 
-// environment is what the browser gets of this process's: where things are, whose
-// they are, the language and the display; no key, no token, no proxy.
+// environment returns the browser's environment: folders, user, language and display, but
+// no key, token or proxy.
 //
-// Pages start no programs: there is no session bus, whose portal would do that for
-// them, and the folder nothing, where it is not "", comes first in PATH. What it would
-// leave in its user's folders, such as reports of crashes with parts of pages, goes
-// beside that.
+// Pages must not start programs: the session bus, whose portal could do that, is left out,
+// and the folder nothing, if not "", comes first in PATH. Files that the browser would
+// write to the user's folders, such as crash reports with parts of pages, go beside that
+// folder.
 func environment(all []string, nothing string) []string {
 	out := []string{system.Marker + "=browser", "DBUS_SESSION_BUS_ADDRESS=disabled:"}
 	own := []string{"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"}
@@ -129,7 +129,7 @@ func start(ctx context.Context, found Found, args []string, nothing string, even
 	p.tree, err = osrun.Start(cmd)
 	_, _, _ = cr.Close(), aw.Close(), sw.Close() // they are the child's
 	if err != nil {
-		return nil, errors.Join(&Error{Kind: NotStarted, Message: found.Name + " does not start: " + err.Error(), Err: err}, cw.Close(), ar.Close(), sr.Close())
+		return nil, errors.Join(&Error{Kind: NotStarted, Message: found.Name + " did not start: " + err.Error(), Err: err}, cw.Close(), ar.Close(), sr.Close())
 	}
 	p.out = sr
 	p.work.Go(func() { p.listen(sr) })
@@ -157,14 +157,14 @@ func (p *process) failed(found Found, err error) error {
 	case errors.Is(err, context.Canceled):
 		return err
 	case strings.HasPrefix(found.Path, "/snap/"):
-		e.Remedy = "a browser of a snap cannot use Hob's folder; install one that is not, and name it in [browser] path"
+		e.Remedy = "a browser installed as a snap cannot use Hob's folder; install another package and set [browser] path"
 	default:
-		e.Remedy = "is another one running with Hob's profile? Close it"
+		e.Remedy = "close any other browser that uses Hob's profile"
 	}
 	return e
 }
 
-// listen keeps the end of what the browser says, for an error.
+// listen keeps the end of the browser's stderr for errors.
 func (p *process) listen(r io.ReadCloser) {
 	b := make([]byte, 4096)
 	for {
@@ -194,8 +194,8 @@ func (p *process) words() string {
 	return clean(string(p.said), 300)
 }
 
-// stop ends the browser: it is asked to, so that it saves its cookies, and then
-// made to.
+// stop asks the browser to close, so that it saves its cookies, and kills it after
+// patience.
 func (p *process) stop(patience time.Duration) {
 	if patience > 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -212,7 +212,7 @@ func (p *process) stop(patience time.Duration) {
 	p.mu.Lock()
 	p.ending = true
 	p.mu.Unlock()
-	_ = p.out.Close() // what it left behind may hold the other end
+	_ = p.out.Close() // a remaining child may hold the other end
 	p.work.Wait()
 	if p.proxy != nil {
 		p.proxy.close()

@@ -51,7 +51,7 @@ func TestOddPages(t *testing.T) {
 	ctx := w.ctx(t)
 	t.Run("a password of the site", func(t *testing.T) {
 		_, err := w.Open(ctx, "http://plain.example/auth")
-		if err == nil || !strings.Contains(err.Error(), "signs in") {
+		if err == nil || !strings.Contains(err.Error(), "HTTP authentication") {
 			t.Error(err)
 		}
 	})

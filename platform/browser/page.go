@@ -21,7 +21,7 @@ type remote struct {
 	Unusual     string `json:"unserializableValue"`
 }
 
-// evaluated is what the browser says of a script.
+// evaluated is the browser's result of a script.
 type evaluated struct {
 	Result    remote `json:"result"`
 	Exception *struct {
@@ -53,7 +53,7 @@ func (t *tab) run(ctx context.Context, op string, args object, out any) error {
 			cancel()
 			t.noteDialog("a script of the page did not end, and was stopped")
 		case errors.Is(err, context.DeadlineExceeded):
-			return &Error{Kind: Busy, Message: "the page does not answer: its scripts run without an end", Remedy: "close the tab"}
+			return &Error{Kind: Busy, Message: "the page does not respond: its scripts keep running", Remedy: "close the tab"}
 		case stale(err) && try < 3: // another document came
 			t.mu.Lock()
 			t.world = 0
@@ -95,7 +95,7 @@ func (t *tab) runOnce(ctx context.Context, op string, args object, out any) erro
 	return r.Result.Value.into(out)
 }
 
-// ownWorld is the world of our scripts in the page's document.
+// ownWorld returns the isolated world of Hob's scripts in the page's document.
 func (t *tab) ownWorld(ctx context.Context) (int64, error) {
 	t.mu.Lock()
 	world, loader := t.world, t.loader
@@ -149,12 +149,12 @@ type Element struct {
 	Value    string   `json:"value,omitempty"`
 	Options  []string `json:"options,omitempty"`
 	Href     string   `json:"href,omitempty"`
-	Plain    bool     `json:"plain,omitempty"`  // a link that is an address and nothing else
+	Plain    bool     `json:"plain,omitempty"`  // a link without a click handler
 	Secret   bool     `json:"secret,omitempty"` // a field for passwords and the like
 	Disabled bool     `json:"disabled,omitempty"`
 }
 
-// Content is what a page shows.
+// Content is the content of a page.
 type Content struct {
 	Tab      string    `json:"tab"`
 	Title    string    `json:"title"`
@@ -171,7 +171,7 @@ type Content struct {
 	Last     int       `json:"last"`
 }
 
-// Bounds of what is read of a page.
+// Limits of the content of a page.
 const (
 	maxText     = 200_000
 	maxNodes    = 60_000
@@ -206,7 +206,7 @@ func (b *Browser) content(ctx context.Context, t *tab) (*Content, error) {
 		return nil, notWeb()
 	}
 	if c.Type == "application/pdf" { // another program of the browser's shows it
-		return nil, &Error{Kind: Refused, Message: "the tab shows a PDF, whose text is not read here; that is not to say that it has none", Remedy: "look at it with browser_screenshot, or have the owner save it and read the file"}
+		return nil, &Error{Kind: Refused, Message: "the tab shows a PDF, whose text cannot be read in the browser", Remedy: "use browser_screenshot, or ask the user to save the PDF and read the file"}
 	}
 	b.remember(t, &c)
 	return &c, nil
@@ -215,7 +215,7 @@ func (b *Browser) content(ctx context.Context, t *tab) (*Content, error) {
 // maxKnown bounds the elements that are remembered, for the words of a question.
 const maxKnown = 4000
 
-// remember keeps which tab an element lies in.
+// remember records the tab of each element.
 func (b *Browser) remember(t *tab, c *Content) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -228,15 +228,15 @@ func (b *Browser) remember(t *tab, c *Content) {
 	}
 }
 
-// seen is an element as it was when its page was read.
+// seen is an element at the time when its page was read.
 type seen struct {
 	tab     string
 	page    string
 	element Element
 }
 
-// Seen is an element as it was when its page was read last, and that page's tab
-// and address. Nothing is asked of the browser.
+// Seen returns an element as of the last read of its page, with the page's tab and
+// address. It does not query the browser.
 func (b *Browser) Seen(handle string) (e Element, tab, page string, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -274,5 +274,5 @@ func (b *Browser) enter(ctx context.Context, id string) (*process, func(), *tab,
 }
 
 func notWeb() error {
-	return &Error{Kind: Refused, Message: "the tab shows no page of the web, and nothing else is read or touched", Remedy: "open an http or https address"}
+	return &Error{Kind: Refused, Message: "the tab does not show an http or https page, so Hob does not read or use it", Remedy: "open an http or https address"}
 }

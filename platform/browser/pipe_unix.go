@@ -14,6 +14,6 @@ func give(cmd *exec.Cmd, commands, answers *os.File) {
 	cmd.ExtraFiles = []*os.File{commands, answers}
 }
 
-// root reports whether this process is root's, to whom Chromium refuses its
-// sandbox.
+// root reports whether this process runs as root. Chromium refuses to use its sandbox
+// for root.
 func root() bool { return os.Geteuid() == 0 }

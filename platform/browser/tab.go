@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Tab is one tab as it is now. Title and URL are the page's own words.
+// Tab is the current state of a tab. Title and URL are untrusted text of the page.
 type Tab struct {
 	ID     string `json:"id"` // "t3"; never given to another one
 	Title  string `json:"title,omitempty"`
@@ -22,8 +22,8 @@ type Tab struct {
 	Crashed bool `json:"crashed,omitempty"`
 }
 
-// Web reports whether the tab shows a page of the web: the browser's own pages,
-// files and the like are nobody's business.
+// Web reports whether the tab shows an http or https page. Hob does not read the browser's
+// own pages, local files and the like.
 func (t Tab) Web() bool { return webPage(t.URL) }
 
 func webPage(address string) bool {
@@ -46,7 +46,7 @@ type tab struct {
 	title   string
 	url     string
 	own     bool
-	fresh   bool // the blank one that a browser starts with: no page has opened it
+	fresh   bool // the blank tab of a new browser, which no page has opened
 	crashed bool
 	ended   error
 	loader  string        // of the document
@@ -56,10 +56,10 @@ type tab struct {
 	world   int64         // where our scripts run; 0: none yet
 	dialog  *dialog
 	dialogs []string // answered since the last call
-	working int      // calls that are under way
+	working int      // running calls
 }
 
-// blank makes a new tab.
+// blank opens a new tab.
 func (b *Browser) blank(ctx context.Context, p *process) (*tab, error) {
 	var made struct {
 		TargetID string `json:"targetId"`
@@ -109,7 +109,7 @@ func (t *tab) over() error {
 	case t.crashed:
 		return &Error{Kind: Crashed, Message: "the page of " + t.id + " crashed", Remedy: "open it again"}
 	case errors.Is(t.ended, errLost):
-		return &Error{Kind: Crashed, Message: "the browser has ended", Remedy: "try again: it is started anew, with no tabs", Err: errLost}
+		return &Error{Kind: Crashed, Message: "the browser has ended", Remedy: "try again: Hob restarts it, without tabs", Err: errLost}
 	}
 	return &Error{Kind: NoTab, Message: "the tab " + t.id + " was closed"}
 }
@@ -134,7 +134,7 @@ func (t *tab) call(ctx context.Context, method string, params, out any) error {
 	return err
 }
 
-var errGone = errors.New("the tab has gone")
+var errGone = errors.New("tab is closed")
 
 // attached begins to follow a tab.
 func (b *Browser) attached(p *process, session string, info targetInfo) {
@@ -159,8 +159,8 @@ func (b *Browser) attached(p *process, session string, info targetInfo) {
 			b.note("a page tried to open more tabs than there may be; they were closed")
 			return
 		}
-		// A window that a page opens waits for the last of these in spite of what was
-		// said to the browser, and the page that opened it with it.
+		// A window opened by a page waits for the last of these, despite the settings
+		// above, and its opener waits with it.
 		for _, c := range []struct {
 			method string
 			params object
@@ -173,7 +173,7 @@ func (b *Browser) attached(p *process, session string, info targetInfo) {
 	})
 }
 
-// pages are the tabs, in the order in which they were opened.
+// pages returns the tabs in the order in which they were opened.
 func (b *Browser) pages() []*tab {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -185,7 +185,7 @@ func (b *Browser) pages() []*tab {
 	return out
 }
 
-// shown is the tab as others see it.
+// shown returns the exported state of the tab.
 func (t *tab) shown(active *tab) Tab {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -221,10 +221,10 @@ func (b *Browser) Tabs(context.Context) []Tab {
 	return out
 }
 
-// idle: nothing was opened in it yet, as in the one that a browser starts with.
+// idle reports whether nothing was opened in the tab yet, as in the blank tab of a new browser.
 func (t Tab) idle() bool { return t.URL == "about:blank" && !t.Active && !t.Own }
 
-// Get is one tab; "" is the active one.
+// Get returns a tab; "" is the active one.
 func (b *Browser) Get(id string) (Tab, error) {
 	t, err := b.tab(id)
 	if err != nil {
@@ -250,7 +250,7 @@ func (b *Browser) tab(id string) (*tab, error) {
 				return t, nil
 			case id == "" && !t.shown(nil).idle():
 				if only != nil {
-					return nil, &Error{Kind: NoTab, Message: "several tabs are open, and none is the active one", Remedy: "name one: browser_list_tabs tells which there are"}
+					return nil, &Error{Kind: NoTab, Message: "several tabs are open and none is active", Remedy: "name one: browser_list_tabs lists them"}
 				}
 				only = t
 			}
@@ -262,10 +262,10 @@ func (b *Browser) tab(id string) (*tab, error) {
 	if id == "" {
 		return nil, &Error{Kind: NoTab, Message: "no tab is open", Remedy: "open one with browser_open_tab"}
 	}
-	return nil, &Error{Kind: NoTab, Message: fmt.Sprintf("there is no tab %.20q", id), Remedy: "browser_list_tabs tells which there are"}
+	return nil, &Error{Kind: NoTab, Message: fmt.Sprintf("tab %.20q not found", id), Remedy: "browser_list_tabs lists the open tabs"}
 }
 
-// targetInfo is what the browser says of a target.
+// targetInfo is the browser's description of a target.
 type targetInfo struct {
 	TargetID string `json:"targetId"`
 	Type     string `json:"type"`
@@ -273,7 +273,7 @@ type targetInfo struct {
 	URL      string `json:"url"`
 }
 
-// hear takes an event of the browser. It must not wait for anything.
+// hear handles an event of the browser. It must not block.
 func (b *Browser) hear(p *process, e event) {
 	if p == nil {
 		return
@@ -355,10 +355,10 @@ func (t *tab) crash() {
 	t.end(errGone)
 }
 
-// failed words an error of the protocol.
+// failed converts an error of the protocol.
 func (b *Browser) failed(err error) error {
 	if errors.Is(err, errLost) {
-		return &Error{Kind: Crashed, Message: "the browser has ended", Remedy: "try again: it is started anew, with no tabs", Err: err}
+		return &Error{Kind: Crashed, Message: "the browser has ended", Remedy: "try again: Hob restarts it, without tabs", Err: err}
 	}
 	return err
 }

@@ -57,7 +57,7 @@ func (e *Error) Error() string {
 		fmt.Fprintf(&b, " (%s)", number(e.Number))
 	}
 	if e.Unknown {
-		b.WriteString("; whether it was done is not known, look before it is tried again")
+		b.WriteString("; outcome unknown, check before you try again")
 	}
 	if e.Remedy != "" {
 		fmt.Fprintf(&b, "; %s", e.Remedy)
