@@ -66,8 +66,8 @@ func (b *binding) started(args, dirs []string) []string {
 	return dirs
 }
 
-// runs binds what a program reads as code, besides the files that its arguments
-// name, and says what of that cannot be bound.
+// runs binds the code that a program reads in addition to the files among its arguments,
+// and records code that cannot be bound.
 func (b *binding) runs(args []boundWord, dirs []string) {
 	name := filepath.Base(args[0].value)
 	operand := firstOperand(args[1:])
@@ -104,7 +104,7 @@ func (b *binding) runs(args []boundWord, dirs []string) {
 	b.lookups(name, dirs)
 }
 
-// firstOperand is the first word that is no option.
+// firstOperand returns the first word that is not an option.
 func firstOperand(args []boundWord) boundWord {
 	for _, a := range args {
 		if a.unknown || !strings.HasPrefix(a.value, "-") {
@@ -114,8 +114,8 @@ func firstOperand(args []boundWord) boundWord {
 	return boundWord{}
 }
 
-// trees binds all that is below the folders among the arguments, or below the
-// working folder if there is none.
+// trees binds all files below the folders among the arguments, or below the working folder
+// if the arguments name none.
 func (b *binding) trees(args []boundWord, dirs []string) {
 	found := false
 	for _, a := range args {
@@ -136,8 +136,8 @@ func (b *binding) trees(args []boundWord, dirs []string) {
 	}
 }
 
-// startsCommands reports whether a program reads code from its arguments in a language
-// of its own, in which that code can start commands: awk's system and pipes, sed's e.
+// startsCommands reports whether a program's own language can start commands and the
+// program reads code in it from its arguments: awk's system and pipes, sed's e.
 func startsCommands(name string) bool {
 	return slices.Contains([]string{"awk", "gawk", "mawk", "nawk", "original-awk", "sed", "gsed", "ed", "ex", "vi", "vim", "nvim", "emacs", "m4", "dc", "expect", "gdb", "sqlite3"}, name)
 }
@@ -162,7 +162,7 @@ func (b *binding) module(args []boundWord, dirs []string) {
 	}
 }
 
-// piped says what a shell at the end of a pipe is given.
+// piped records the input of a shell at the end of a pipe.
 func (b *binding) piped(n *syntax.BinaryCmd) {
 	last, ok := n.Y.Cmd.(*syntax.CallExpr)
 	if !ok || len(last.Args) == 0 {
@@ -197,8 +197,8 @@ func installs(args []boundWord) bool {
 		slices.Contains([]string{"install", "i", "ci", "add", "get", "exec", "dlx", "create", "init", "sync", "update", "upgrade", "run", "x"}, first)
 }
 
-// lookups binds the files in which a program looks for what to do, in its folder
-// and, where it goes up from there, in those above it.
+// lookups binds the build files that a program reads, in its folder and, if the program
+// searches upwards, in the folders above.
 func (b *binding) lookups(name string, dirs []string) {
 	for _, x := range buildFiles() {
 		if !slices.Contains(x.programs, name) {
@@ -220,10 +220,10 @@ func (b *binding) lookups(name string, dirs []string) {
 	}
 }
 
-// buildFile is a kind of file from which programs take what they run.
+// buildFile is a kind of file that tells a program what to run.
 type buildFile struct {
 	programs, files []string
-	up              bool   // it may lie in a folder above
+	up              bool   // the program also searches the folders above
 	loose           string // what cannot be bound
 }
 

@@ -35,9 +35,9 @@ func (l *look) effects(args []string) {
 	case wraps(name):
 		l.aside(name + " runs what its arguments say")
 	case name == "." || name == "source" || name == "eval" || name == "exec":
-		l.why(name + " runs what its arguments say")
+		l.why(name + " runs other programs named in its arguments")
 	case name == "alias":
-		l.why("it gives a program another name")
+		l.why("it gives a program an alias")
 	}
 }
 
@@ -99,7 +99,7 @@ func destroys(name string) bool {
 	}, name)
 }
 
-// whom names what looks like an address in arguments.
+// whom returns text among the arguments that looks like an address.
 func (l *look) whom(args []string) string {
 	for _, a := range args[1:] {
 		if strings.HasPrefix(a, "-") {
@@ -119,7 +119,7 @@ func cut(s string, n int) string {
 	return s
 }
 
-// shell is the program that runs what needs one.
+// shell returns the shell for commands that need one.
 func (j *Judge) shell() (path string, args []string) {
 	if p := j.find("/", "bash"); p.path != "" {
 		return p.path, []string{"bash", "--noprofile", "--norc", "-c"}

@@ -17,7 +17,7 @@ type argument struct {
 // first, then operands.
 type form struct {
 	found []argument
-	// args are the arguments to run with, operands those that come last in them.
+	// args are the final arguments; operands are the last of them.
 	args     []string
 	operands []argument
 	used     []string // the options that were given, as the table spells them
@@ -25,12 +25,12 @@ type form struct {
 	values []string
 }
 
-// notListed is the reason for an argument that is in no listed form.
+// notListed returns the reason for an argument without a listed form.
 func notListed(name, arg string) string {
 	return fmt.Sprintf("%s %s is not a listed form", name, arg)
 }
 
-// parse understands arguments. why says what it does not know.
+// parse parses arguments. why names an unknown one.
 func (e *entry) parse(args []string) (f form, why string) {
 	var options, operands []string
 	ended := false
@@ -69,9 +69,9 @@ func (e *entry) parse(args []string) (f form, why string) {
 	return f, ""
 }
 
-// arrange puts the options first: with some parsers an option behind an operand
-// is one more operand. git keeps its order, in which "--" parts revisions from
-// paths, and where options may stand behind revisions.
+// arrange puts the options first, because some parsers take an option after an operand as
+// an operand. git keeps its order, in which "--" separates revisions from paths, and
+// options may follow revisions.
 func (e *entry) arrange(args, options, operands []string, ended bool) []string {
 	if e.style == gitStyle {
 		return slices.Clone(args)
@@ -83,8 +83,7 @@ func (e *entry) arrange(args, options, operands []string, ended bool) []string {
 	return append(out, operands...)
 }
 
-// option understands the option at args[0], and says how many arguments belong
-// to it.
+// option parses the option at args[0] and returns how many arguments belong to it.
 func (e *entry) option(args []string, f *form) (used int, ok bool) {
 	a := args[0]
 	if e.number && strings.Trim(a[1:], "0123456789") == "" {
@@ -113,8 +112,8 @@ func (e *entry) option(args []string, f *form) (used int, ok bool) {
 	return 2, e.separate(args, name, o.kind, f)
 }
 
-// separate takes the next word as the value of an option. A value that looks like
-// an option might be read as one.
+// separate takes the next word as the value of an option. It rejects a value that looks
+// like an option.
 func (e *entry) separate(args []string, name string, k kind, f *form) bool {
 	if len(args) < 2 {
 		return false
@@ -178,7 +177,7 @@ func fitsKind(k kind, value string) bool {
 	return true
 }
 
-// isNumber: with a sign and the letters of a unit, such as "+10" and "5k".
+// isNumber accepts an optional sign and unit letters, such as "+10" and "5k".
 func isNumber(s string) bool {
 	s = strings.TrimLeft(s, "+-")
 	digits := strings.TrimLeft(s, "0123456789.")

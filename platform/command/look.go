@@ -9,7 +9,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// look is one look at one command.
+// look is the analysis of one command.
 type look struct {
 	judge *Judge
 	cmd   Command
@@ -18,7 +18,7 @@ type look struct {
 
 	verdict  Verdict
 	asides   []string // why, if it is not listed anyway
-	bases    []string // folders from which relative paths may start
+	bases    []string // base folders of relative paths
 	assigned map[string]bool
 	expanded map[string]string // folders that patterns were expanded from, and digests of their names
 	folders  int
@@ -42,7 +42,7 @@ func (l *look) run() {
 	l.bases, l.assigned, l.expanded = []string{l.dir}, map[string]bool{}, map[string]string{}
 	l.verdict.Egress = l.cmd.Network
 	if l.cmd.Network {
-		l.why("it asks for the network")
+		l.why("it requests network access")
 	}
 	l.survey()
 	if l.protected() {
@@ -64,8 +64,8 @@ func (l *look) refuse(p place) {
 	}
 }
 
-// survey walks the whole tree, whatever is in it: what is assigned, which
-// folders are entered, and what each program is known to do.
+// survey walks the whole syntax tree and records assignments, entered folders, and the
+// known effects of each program.
 func (l *look) survey() {
 	syntax.Walk(l.file, func(n syntax.Node) bool {
 		switch n := n.(type) {
@@ -80,7 +80,7 @@ func (l *look) survey() {
 			l.call(n)
 		case *syntax.Stmt:
 			if n.Background || n.Coprocess || n.Disown {
-				l.why("it goes on in the background")
+				l.why("it continues in the background")
 			}
 		case *syntax.FuncDecl:
 			l.why("it defines a function")
@@ -95,9 +95,9 @@ func (l *look) assignment(name string) {
 	switch {
 	case strings.HasPrefix(up, "LD_"), strings.HasPrefix(up, "DYLD_"), up == "PATH", up == "IFS", up == "BASH_ENV", up == "ENV", up == "PROMPT_COMMAND", up == "SHELLOPTS", strings.HasPrefix(up, "GIT_"),
 		strings.HasSuffix(up, "PAGER"), strings.HasSuffix(up, "EDITOR"), strings.HasSuffix(up, "PATH"), strings.HasSuffix(up, "OPTIONS"), strings.HasSuffix(up, "OPTS"), up == "BROWSER", up == "LESSOPEN":
-		l.why("it sets " + name + ", which makes other programs run other code")
+		l.why("it sets " + name + ", which makes programs run other code")
 	case strings.HasSuffix(up, "_PROXY"):
-		l.why("it sets " + name + ", which leads programs to another address")
+		l.why("it sets " + name + ", which redirects programs to another address")
 	default:
 		l.why("it sets the variable " + name)
 	}
@@ -112,7 +112,7 @@ func (l *look) redirection(r *syntax.Redirect) {
 		}
 	case syntax.Hdoc, syntax.DashHdoc:
 		if r.Hdoc != nil && l.dynamic(r.Hdoc.Parts, false) != "" {
-			l.why("a text in it is filled in by the shell")
+			l.why("the shell expands a here-document in it")
 		}
 		return
 	default:
@@ -155,7 +155,7 @@ func (l *look) call(c *syntax.CallExpr) {
 	l.effects(args)
 }
 
-// entered notes the folders from which later paths may start.
+// entered adds the folders that the command enters to the base folders of later paths.
 func (l *look) entered(args []string) {
 	add := func(base string) {
 		if !filepath.IsAbs(base) {
@@ -179,9 +179,9 @@ func (l *look) entered(args []string) {
 	}
 }
 
-// protected refuses a command that names a protected place anywhere: in a word
-// as it is expanded, in a part of one ("--file=~/.ssh/id"), in a text that is
-// given to another program, in what a word that is not known may stand for.
+// protected refuses a command that names a protected place anywhere: in an expanded word,
+// in a part of a word ("--file=~/.ssh/id"), in a text passed to another program, or in the
+// possible values of an unknown word.
 func (l *look) protected() bool {
 	syntax.Walk(l.file, func(n syntax.Node) bool {
 		if w, ok := n.(*syntax.Word); ok && w != nil {
@@ -200,7 +200,7 @@ func (l *look) word(w *syntax.Word) {
 			shape := l.shape(base, w.Parts, false)
 			words = append(words, shape)
 			switch {
-			case strings.HasPrefix(shape, "*") || !strings.Contains(shape, "/"): // it may stand for anything
+			case strings.HasPrefix(shape, "*") || !strings.Contains(shape, "/"): // it may match anything
 			case filepath.IsAbs(shape):
 				words = append(words, l.fits(shape)...)
 			default:
@@ -217,7 +217,7 @@ func (l *look) word(w *syntax.Word) {
 	}
 }
 
-// mentions looks for what may be a path inside a text.
+// mentions checks everything in a text that may be a path.
 func (l *look) mentions(text string) {
 	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\n'\"`;|&<>(),:=@[]{}\\", r) }) {
 		part = strings.NewReplacer("${HOME}", l.judge.opt.Home, "$HOME", l.judge.opt.Home).Replace(part)

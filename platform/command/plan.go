@@ -16,14 +16,14 @@ type Plan struct {
 	// Network and Writes are what the sandbox lets it have.
 	Network bool `json:"network,omitempty"`
 	Writes  bool `json:"writes,omitempty"`
-	// Needs is what a listed command needs in order to run.
+	// Needs is the confinement that a listed command needs.
 	Needs Need `json:"needs,omitempty"`
-	// Hidden: nothing but the system and the allowed folders is needed.
+	// Hidden means that only the system and the allowed folders are visible.
 	Hidden bool `json:"hidden,omitempty"`
-	// Digests are those of what runs and of the code that it reads, by path, as far
-	// as others than the system's administrator can change it; "absent" for files
-	// that would be read if they were there. Folders are the digests of the names
-	// in folders from which a shell expands patterns.
+	// Digests maps the paths of programs and of the code that they read to their digests, as
+	// far as users other than the administrator can change them; "absent" marks files that
+	// would be read if they existed. Folders maps folders in which a shell expands patterns to
+	// the digests of their names.
 	Digests map[string]string `json:"digests,omitempty"`
 	Folders map[string]string `json:"folders,omitempty"`
 }
@@ -40,7 +40,7 @@ type Line struct {
 // Step is one program.
 type Step struct {
 	Path string   `json:"path"`
-	Args []string `json:"args"` // with the name as it was written
+	Args []string `json:"args"` // including the program's name as written
 	Env  []string `json:"env,omitempty"`
 	// In is a file to read from; Out and Err are where the output goes: "" where
 	// it would, "null" nowhere, "out" and "err" to where the other one went.
@@ -51,7 +51,7 @@ type Step struct {
 	Hand *Handover `json:"hand,omitempty"`
 }
 
-// plan makes the plan, and lists the command when all its programs are.
+// plan builds the plan, and lists the command if all its programs are listed.
 func (l *look) plan() {
 	v := &l.verdict
 	v.Plan.Dir = l.dir
@@ -71,7 +71,7 @@ func (l *look) plan() {
 	}
 	if direct && !slices.ContainsFunc(lines, func(n Line) bool { return len(n.Steps) > 0 }) {
 		direct = false
-		l.why("it runs nothing")
+		l.why("it runs no program")
 	}
 	patterns, own := []string{}, direct
 	if direct {
@@ -108,8 +108,8 @@ func (l *look) plan() {
 	v.Plan.Writes, v.Plan.Network = v.Writes, v.Plan.Network || v.Egress || v.Send
 }
 
-// ownWords: what such a program prints is of this machine or of its arguments;
-// it reads no file, and names none.
+// ownWords reports whether a program's output describes only this machine or its
+// arguments; it reads and names no file.
 func ownWords(s Step) bool {
 	return s.In == "" && slices.Contains([]string{
 		"date", "cal", "uname", "arch", "nproc", "whoami", "id", "uptime", "free", "df", "echo", "printf", "seq", "expr", "factor", "true", "false", "sleep", "basename", "dirname", "tty", "env", "printenv", "lscpu",
@@ -119,7 +119,7 @@ func ownWords(s Step) bool {
 // line adds the pipelines of a statement. dir follows "cd".
 func (l *look) line(s *syntax.Stmt, when string, dir *string, out *[]Line) (bool, string) {
 	if s.Background || s.Coprocess || s.Disown {
-		return false, "it goes on in the background"
+		return false, "it continues in the background"
 	}
 	b, ok := s.Cmd.(*syntax.BinaryCmd)
 	if ok && (b.Op == syntax.AndStmt || b.Op == syntax.OrStmt) {
@@ -150,14 +150,14 @@ func (l *look) enter(s *syntax.Stmt, c *syntax.CallExpr, when string, dir *strin
 	}
 	f, err := l.fields(*dir, c.Args[1])
 	if err != nil || len(f) != 1 || f[0] == "" || strings.HasPrefix(f[0], "-") {
-		return false, "the folder that it enters is known only when it runs"
+		return false, "the folder of cd is known only when it runs"
 	}
 	p := l.judge.place(*dir, f[0])
 	if p.protected != "" {
 		l.refuse(p)
 	}
 	if !p.inside || !p.folder {
-		return false, "it enters " + f[0] + ", which is not in an allowed folder"
+		return false, "it enters " + f[0] + ", which is outside the allowed folders"
 	}
 	*dir = p.abs
 	*out = append(*out, Line{When: strings.TrimPrefix(when, ";"), Dir: p.abs})
@@ -181,7 +181,7 @@ func (l *look) pipeline(s *syntax.Stmt, dir string, line *Line, first bool) (boo
 		}
 		return l.simple(s, c, dir, line)
 	}
-	return false, "it is a program of the shell, of which only what it names can be known"
+	return false, "it uses shell syntax that cannot be analysed"
 }
 
 func (l *look) simple(s *syntax.Stmt, c *syntax.CallExpr, dir string, line *Line) (bool, string) {
@@ -189,7 +189,7 @@ func (l *look) simple(s *syntax.Stmt, c *syntax.CallExpr, dir string, line *Line
 		return false, "it sets a variable"
 	}
 	if len(c.Args) == 0 {
-		return false, "it runs nothing"
+		return false, "it runs no program"
 	}
 	args, err := l.fields(dir, c.Args...)
 	if err != nil {
@@ -199,7 +199,7 @@ func (l *look) simple(s *syntax.Stmt, c *syntax.CallExpr, dir string, line *Line
 		return false, "the program is known only when it runs"
 	}
 	if inShell(args[0]) {
-		return false, args[0] + " is done by the shell itself"
+		return false, args[0] + " is a shell builtin"
 	}
 	step := Step{Args: args}
 	for _, r := range s.Redirs {
@@ -211,7 +211,7 @@ func (l *look) simple(s *syntax.Stmt, c *syntax.CallExpr, dir string, line *Line
 	return true, ""
 }
 
-// inShell are the words that only a shell can do.
+// inShell reports whether only a shell can run the command name.
 func inShell(name string) bool {
 	return slices.Contains([]string{
 		".", "source", "eval", "exec", "export", "readonly", "declare", "typeset", "local", "set", "unset", "shopt", "alias", "unalias", "trap", "return", "exit", "break", "continue",
@@ -233,7 +233,7 @@ func (l *look) redirect(r *syntax.Redirect, dir string, s *Step) (bool, string) 
 	}
 	words, err := l.fields(dir, r.Word)
 	if err != nil || len(words) != 1 {
-		return false, "where it reads from or writes to is known only when it runs"
+		return false, "the target of a redirection is known only when it runs"
 	}
 	target := words[0]
 	switch {
@@ -265,7 +265,7 @@ func (l *look) redirect(r *syntax.Redirect, dir string, s *Step) (bool, string) 
 	return true, ""
 }
 
-// reads says why a listed command may not read a path; "" when it may.
+// reads returns why a listed command may not read a path, "" if it may.
 func (l *look) reads(dir, path string) string {
 	p := l.judge.place(dir, path)
 	switch {
@@ -275,7 +275,7 @@ func (l *look) reads(dir, path string) string {
 	case openToAll(p.abs):
 		return ""
 	case !p.inside:
-		return path + " is not in an allowed folder"
+		return path + " is outside the allowed folders"
 	case p.many:
 		return path + " has other names elsewhere (hard links)"
 	case p.exists && !p.folder && !p.regular:

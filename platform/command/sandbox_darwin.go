@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// seatbelt is the system's own sandbox. Its program is called deprecated, and is
-// what the system's own builds and several browsers use.
+// seatbelt is the system's sandbox. Its program is marked deprecated, but system builds and
+// several browsers use it.
 const seatbelt = "/usr/bin/sandbox-exec"
 
 func (j *Judge) findSandbox(ctx context.Context) sandbox {
 	if err := exec.CommandContext(ctx, seatbelt, "-p", "(version 1)(allow default)", "/usr/bin/true").Run(); err != nil {
-		return sandbox{missing: "sandbox-exec does not work here (" + err.Error() + ")"}
+		return sandbox{missing: "sandbox-exec does not work on this machine (" + err.Error() + ")"}
 	}
 	return sandbox{kind: "seatbelt", path: seatbelt}
 }
@@ -65,7 +65,7 @@ func (j *Judge) profile(p Plan, temp, helper string) string {
 	return b.String()
 }
 
-// quoted is a string of the profile's language (a Scheme).
+// quoted returns a string literal of the profile's language (a Scheme dialect).
 func quoted(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }

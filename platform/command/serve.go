@@ -22,20 +22,19 @@ import (
 // Helper is the hidden command that serves one job.
 const Helper = "command-run"
 
-// helperEnv tells the helper from a program that was started by hand.
+// helperEnv marks the helper process; a manual start lacks it.
 const helperEnv = "HOB_COMMAND_RUN"
 
-// Exit statuses of the helper, as those of a shell.
+// Exit statuses of the helper, the same as those of a shell.
 const (
 	statusNotRun   = 126
 	statusNotFound = 127
 )
 
-// Serve runs one job, which it reads from in, and returns its exit status. It
-// gives itself the limits and the locks first, which all that it starts
-// inherits; it takes in processes that lost their parent, and ends every process
-// below it before it returns. It does nothing for whoever calls it that the
-// caller could not do by itself, with fewer rights.
+// Serve runs one job, which it reads from in, and returns its exit status. First it applies
+// the limits and rules to itself, which all its children inherit. It adopts orphaned
+// descendants and kills every process below it before it returns. It gives its caller no
+// right that the caller lacks.
 func Serve(in io.Reader, out, problems *os.File) int {
 	var j job
 	r := bufio.NewReader(in)
@@ -51,7 +50,7 @@ func Serve(in io.Reader, out, problems *os.File) int {
 	defer cancel()
 	go func() { // ends with the process
 		_, _ = io.Copy(io.Discard, r)
-		cancel() // Hob is gone
+		cancel() // Hob has ended
 	}()
 	adopt()
 	defer reap()
@@ -109,16 +108,16 @@ func (x *executor) run() int {
 }
 
 func (x *executor) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(x.err, "hob: "+format+"\n", args...) // nobody is there to tell
+	_, _ = fmt.Fprintf(x.err, "hob: "+format+"\n", args...) // there is no one to report the error to
 }
 
-// unchanged compares what is about to run with what was judged, as far as anybody
-// but the system's administrator could have changed it since: files, files that
-// must not be there, and the names in folders from which patterns were expanded.
+// unchanged compares the files with their digests from the judgement, as far as users other
+// than the administrator could have changed them: files, files that must not exist, and
+// the names in folders where patterns were expanded.
 func (x *executor) unchanged() error {
 	p := x.job.Plan
 	changed := func(path string) error {
-		return fmt.Errorf("%s was changed after it was judged; nothing was run", filepath.Base(path))
+		return fmt.Errorf("%s changed after the command was analysed; nothing was run", filepath.Base(path))
 	}
 	for path, want := range p.Digests {
 		got, err := digestOf(path)
@@ -142,7 +141,7 @@ func (x *executor) unchanged() error {
 	return nil
 }
 
-// pipeline starts the steps side by side. Its status is the last one's.
+// pipeline starts the steps in parallel and returns the status of the last one.
 func (x *executor) pipeline(line Line) int {
 	var files []*os.File
 	closeAll := func() {
@@ -192,8 +191,8 @@ func (x *executor) pipeline(line Line) int {
 	return statuses[len(statuses)-1]
 }
 
-// command makes the command of a step and opens what it reads. Whoever calls it
-// closes the files once the command was started.
+// command builds the command of a step and opens its input files. The caller closes them
+// after the start.
 func (x *executor) command(dir string, s Step, in, out, null *os.File) (*exec.Cmd, []*os.File, error) {
 	if s.Path == "" {
 		return nil, nil, ErrNotFound
@@ -225,7 +224,7 @@ func (x *executor) open(s Step, cmd *exec.Cmd) (opened []*os.File, err error) {
 	add := func(path string, folder bool) (*os.File, error) {
 		f, err := openPlain(path, folder)
 		if err != nil {
-			return nil, fmt.Errorf("%s is not what it was when the command was judged: %w", filepath.Base(path), err)
+			return nil, fmt.Errorf("%s changed after the command was analysed: %w", filepath.Base(path), err)
 		}
 		opened = append(opened, f)
 		return f, nil
@@ -264,12 +263,12 @@ func (x *executor) open(s Step, cmd *exec.Cmd) (opened []*os.File, err error) {
 	if err != nil {
 		return opened, err
 	}
-	cmd.Dir = "" // that of this process, which starts one program at a time
+	cmd.Dir = "" // this process's folder; it starts one program at a time
 	return opened, f.Chdir()
 }
 
-// input opens what a step reads from. Code that was approved is copied out of the
-// file, so that what is read is what was compared with the approval.
+// input opens the input of a step. It copies approved code out of the file, so that the
+// program reads the bytes that were compared with the approval.
 func (x *executor) input(path string, add func(string, bool) (*os.File, error)) (*os.File, error) {
 	if path == os.DevNull {
 		return os.Open(path)
@@ -300,7 +299,7 @@ func copyChecked(f *os.File, want string) (_ *os.File, err error) {
 		return nil, err
 	}
 	if hex.EncodeToString(h.Sum(nil)) != want {
-		return nil, fmt.Errorf("%s was changed after it was judged", filepath.Base(f.Name()))
+		return nil, fmt.Errorf("%s changed after the command was analysed", filepath.Base(f.Name()))
 	}
 	_, err = c.Seek(0, io.SeekStart)
 	return c, err

@@ -11,7 +11,7 @@ import (
 //go:embed programs.txt
 var programs string
 
-// kind is what an argument is to its program.
+// kind is the meaning of an argument.
 type kind uint8
 
 const (
@@ -44,8 +44,8 @@ const (
 type opening uint8
 
 const (
-	opensPaths   opening = iota // the program opens them by itself
-	opensNothing                // there are none
+	opensPaths   opening = iota // the program opens them itself
+	opensNothing                // no files
 	opensFiles                  // Hob opens regular files, the program gets /dev/fd/N
 	opensInput                  // as opensFiles; a single file becomes the standard input
 	opensEntries                // Hob opens the folder in which the operands are names
@@ -108,7 +108,7 @@ func kindOf(s string) (kind, error) {
 			return k, nil
 		}
 	}
-	return 0, fmt.Errorf("%q is no kind", s)
+	return 0, fmt.Errorf("unknown kind %q", s)
 }
 
 func parseEntry(f []string, system string) (*entry, error) {
@@ -210,7 +210,7 @@ func (e *entry) addProperty(name, value string, valued bool) bool {
 	return true
 }
 
-// operand is the kind of the nth operand, 0 when there may be none.
+// operand returns the kind of the nth operand, 0 if there is none.
 func (e *entry) operand(n int) kind {
 	switch {
 	case n < len(e.operands):
