@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// GiveBack drops what of the program's own file is mapped and was never written
-// to: most of it was touched at the start and in turns alone. It stays in the
-// cache of the system, from which whatever is used again comes back.
+// GiveBack releases the mapped pages of the program's own file that were never written to:
+// most of them are used only at startup and in turns. They stay in the page cache, which
+// restores pages that are used again.
 func GiveBack() {
 	exe, err := os.Readlink("/proc/self/exe")
 	if err != nil {
@@ -56,7 +56,7 @@ func mappingOf(line string) mapping {
 	return mapping{from: a, to: b, mode: parts[1], file: strings.Join(parts[5:], " ")}
 }
 
-// drop leaves alone what a loader or a debugger has written to: no file has that.
+// drop skips pages that a loader or debugger has written to, because no file contains them.
 func (m mapping) drop(exe string) {
 	if m.file != exe || m.written || m.mode != "r-xp" && m.mode != "r--p" {
 		return

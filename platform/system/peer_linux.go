@@ -59,8 +59,8 @@ func lookAt(from, to netip.AddrPort, tree Tree, thorough bool) (c Client, inode 
 	return c, inode, err
 }
 
-// holder looks for whoever has the socket open, among all processes. A socket
-// may be open in several: one that is Hob's is enough.
+// holder searches all processes for the one that has the socket open. Several may have it
+// open: one of Hob's is sufficient.
 func holder(inode string, tree Tree) (Client, error) {
 	parents, err := parents()
 	if err != nil {
@@ -72,7 +72,7 @@ func holder(inode string, tree Tree) (Client, error) {
 			continue
 		}
 		if by := launcher(pid, parents); by != "" {
-			return ClientUnknown, fmt.Errorf("process %d was started by %s, and nobody knows for whom", pid, by)
+			return ClientUnknown, fmt.Errorf("process %d was started by %s for an unknown process", pid, by)
 		}
 		if below(pid, parents, tree) {
 			return ClientHob, nil
@@ -160,8 +160,8 @@ func running(tree Tree) (bool, error) {
 	return false, nil
 }
 
-// folder is where the program of a process lies, "" when that cannot be told: its
-// name says nothing, as processes give themselves names.
+// folder returns the folder of a process's program, "" if unknown. The process's name is not
+// reliable, because processes can change it.
 func folder(pid int) string {
 	path, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
 	if err != nil || strings.HasSuffix(path, " (deleted)") {
@@ -170,8 +170,8 @@ func folder(pid int) string {
 	return filepath.Dir(path)
 }
 
-// descendants are the processes of a tree. The kernel lists the children of each
-// thread (proc(5)); where it does not, all processes are looked through.
+// descendants returns the processes of a tree. It reads the children of each thread from the
+// kernel (proc(5)), or searches all processes if the kernel does not list them.
 func descendants(tree Tree) (map[int]bool, error) {
 	own := map[int]bool{}
 	todo := slices.Clone(tree.Roots)
@@ -240,7 +240,7 @@ func descendantsByParent(tree Tree) (map[int]bool, error) {
 	return own, nil
 }
 
-// parents maps each process to the one that is its parent now.
+// parents maps each process to its current parent.
 func parents() (map[int]int, error) {
 	dirs, err := os.ReadDir("/proc")
 	if err != nil {
@@ -253,14 +253,14 @@ func parents() (map[int]int, error) {
 			continue
 		}
 		if fields := statOf(pid); len(fields) > 1 {
-			out[pid], _ = strconv.Atoi(fields[1]) // 0 is nobody
+			out[pid], _ = strconv.Atoi(fields[1]) // 0 means no parent
 		}
 	}
 	return out, nil
 }
 
-// statOf are the fields of /proc/PID/stat behind the name: state, parent, ...
-// Nothing when it has ended.
+// statOf returns the fields of /proc/PID/stat after the name: state, parent, ... It returns
+// nil if the process has ended.
 func statOf(pid int) []string {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -293,7 +293,7 @@ func lineage(pid int, parents map[int]int, tree Tree) bool {
 	return false
 }
 
-// below is lineage, or the Marker on the process or one of its ancestors.
+// below reports whether a process descends from the tree, or it or an ancestor has the Marker.
 func below(pid int, parents map[int]int, tree Tree) bool {
 	if lineage(pid, parents, tree) {
 		return true
@@ -314,7 +314,7 @@ func startedBy(pid int, tree Tree) bool {
 	for depth := 0; pid > 1 && pid != tree.PID; depth++ {
 		f := statOf(pid)
 		if len(f) < 2 || depth > 10_000 {
-			return true // nobody knows
+			return true // unknown: assume the worst
 		}
 		if marked(pid) {
 			return true
@@ -328,9 +328,9 @@ func startedBy(pid int, tree Tree) bool {
 	return false
 }
 
-// launcher names a program that starts others for whoever asks it to, when a
-// process descends from one: what Hob has started may have asked it. Those in
-// Hob's own unit are where its owner put both.
+// launcher returns the name of a program that starts other programs on request, if a process
+// descends from one: a process of Hob may have requested it. Programs in Hob's own unit are
+// exempt, because the user started both there.
 func launcher(pid int, parents map[int]int) string {
 	if unit := transientUnit(pid); unit != "" && unit != transientUnit(os.Getpid()) {
 		return "the unit " + unit
@@ -349,9 +349,9 @@ func launcher(pid int, parents map[int]int) string {
 	return ""
 }
 
-// transientUnit is the unit that systemd-run made for a process under a name of
-// its own choice, or that Hob had made for an application (platform/desktop/apps), ""
-// when there is none.
+// transientUnit returns the unit that systemd-run created for a process under a name of its
+// choice, or that Hob created for an application (platform/desktop/apps), "" if there is
+// none.
 func transientUnit(pid int) string {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
 	if err != nil {

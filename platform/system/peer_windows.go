@@ -71,7 +71,7 @@ func tcpTable(family uint32) ([]byte, error) {
 		return nil, errors.Join(errors.ErrUnsupported, err)
 	}
 	size := uint32(64 << 10)
-	for range 8 { // it may grow meanwhile
+	for range 8 { // the table may grow between calls
 		buf := make([]byte, size)
 		code, _, _ := call.Call(uintptr(unsafe.Pointer(&buf[0])), uintptr(unsafe.Pointer(&size)), 0, uintptr(family), tcpTableOwnerPIDConnections, 0)
 		switch syscall.Errno(code) {
@@ -121,7 +121,7 @@ func startedBy(pid int, tree Tree) bool {
 	}
 	parents, err := parents()
 	if err != nil {
-		return true // nobody knows
+		return true // unknown: assume the worst
 	}
 	for range parents {
 		if pid == tree.PID || pid == 0 {
@@ -176,7 +176,7 @@ func born(pid int) (int64, bool) {
 	return made.Nanoseconds(), true
 }
 
-// jobName names the job of a Hob and all that it starts; see KeepOrphans.
+// jobName returns the name of the job object of a Hob process and its children; see KeepOrphans.
 func jobName(pid int) (*uint16, error) {
 	return windows.UTF16PtrFromString(`Local\hob-` + strconv.Itoa(pid))
 }
@@ -187,7 +187,7 @@ const jobObjectQuery = 4 // JOB_OBJECT_QUERY
 func inJob(pid, hob int) bool {
 	name, err := jobName(hob)
 	if err != nil {
-		return true // nobody knows
+		return true // unknown: assume the worst
 	}
 	kernel := windows.NewLazySystemDLL("kernel32.dll")
 	h, _, _ := kernel.NewProc("OpenJobObjectW").Call(jobObjectQuery, 0, uintptr(unsafe.Pointer(name)))

@@ -25,7 +25,7 @@ func ProcessExists(pid int) bool {
 // Terminate asks a process to end in its own time (SIGTERM).
 func Terminate(pid int) error { return syscall.Kill(pid, syscall.SIGTERM) }
 
-// KillCommand is what an owner types to end a process at once.
+// KillCommand returns the shell command that kills a process immediately.
 func KillCommand(pid int) string { return fmt.Sprintf("kill -9 %d", pid) }
 
 // ownSession detaches the child from the terminal and its signals.
@@ -46,7 +46,7 @@ func ended(p *os.Process) (code int, done bool) {
 
 func othersMayRead(fi fs.FileInfo) bool { return fi.Mode().Perm()&0o077 != 0 }
 
-// Mine reports whether a file belongs to the user as whom this process runs.
+// Mine reports whether a file belongs to the user of this process.
 func Mine(fi fs.FileInfo) bool {
 	st, is := fi.Sys().(*syscall.Stat_t)
 	return !is || int(st.Uid) == os.Geteuid()

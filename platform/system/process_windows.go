@@ -38,7 +38,7 @@ func Terminate(pid int) error {
 	return p.Kill()
 }
 
-// KillCommand is what an owner types to end a process at once.
+// KillCommand returns the shell command that kills a process immediately.
 func KillCommand(pid int) string { return fmt.Sprintf("taskkill /f /pid %d", pid) }
 
 // ownSession detaches the child from the console and its signals.
@@ -61,11 +61,11 @@ func ended(p *os.Process) (code int, done bool) {
 	return st.ExitCode(), true
 }
 
-// othersMayRead is false: files in a profile inherit an access list that keeps
-// other users out, and mode bits say nothing on Windows.
+// othersMayRead returns false: files in a profile inherit an access list that excludes other
+// users, and mode bits have no meaning on Windows.
 func othersMayRead(fs.FileInfo) bool { return false }
 
-// Mine is true: a profile's access list says who may change what lies there.
+// Mine returns true: the access list of the profile decides who may change its files.
 func Mine(fs.FileInfo) bool { return true }
 
 func diskFull(err error) bool {

@@ -8,9 +8,9 @@ import (
 	"runtime"
 )
 
-// RemoveAll is os.RemoveAll that also works where the file system knows only the
-// plain way of deleting: some network drives and RAM disks of Windows refuse the
-// one that Go asks for ("Incorrect function").
+// RemoveAll is os.RemoveAll that also works on file systems that only support simple
+// deletion: some network drives and RAM disks of Windows reject the method that Go uses
+// ("Incorrect function").
 func RemoveAll(path string) error {
 	err := os.RemoveAll(path)
 	if err == nil || runtime.GOOS != "windows" || errors.Is(err, fs.ErrPermission) {

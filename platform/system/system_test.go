@@ -342,7 +342,7 @@ func TestResolveSecret(t *testing.T) {
 		{"empty", "", "", ""},
 		{"environment", "env:KEY", "v1", ""},
 		{"unset", "env:OTHER", "", "OTHER is not set"},
-		{"nothing named", "env:", "", "names nothing"},
+		{"nothing named", "env:", "", "has no name"},
 		{"file", "file:" + file("good", "v2\n", 0o600), "v2", ""},
 		{"missing file", "file:" + dir + "/absent", "", "create it"},
 		{"empty file", "file:" + file("empty", "\n", 0o600), "", "is empty"},

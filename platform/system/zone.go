@@ -8,7 +8,7 @@ import (
 	_ "time/tzdata" // systems without a zone database: Windows, small containers
 )
 
-// zoneEvery is how long what was found out about the machine's zone holds.
+// zoneEvery is how long the machine's detected zone is cached.
 const zoneEvery = 10 * time.Second
 
 // Zone loads an IANA time zone; "" and "Local" mean the zone of this machine
@@ -21,10 +21,9 @@ func Zone(name string) (*time.Location, error) {
 	return follow(), nil
 }
 
-// FollowZone is Zone as a function that may be asked again and again, at once:
-// for the zone of this machine it answers with the new one soon after the owner
-// or the system changed it, which time.Local does not. As long as nothing changed
-// it returns the same pointer.
+// FollowZone is Zone as a function for repeated calls: for this machine's zone it returns the
+// new zone soon after the user or the system changed it, which time.Local does not. It
+// returns the same pointer until the zone changes.
 func FollowZone(name string) (func() *time.Location, error) {
 	if name == "" || name == "Local" {
 		f := &follower{name: LocalZone, copied: localCopy}
@@ -38,7 +37,7 @@ func FollowZone(name string) (func() *time.Location, error) {
 	return func() *time.Location { return loc }, nil
 }
 
-// follower looks at the machine's zone every now and then, when it is asked.
+// follower reads the machine's zone on demand and caches it.
 type follower struct {
 	name   func() (string, error)
 	copied func() ([]byte, error) // the zone's rules, where it has no name
@@ -61,8 +60,8 @@ func (f *follower) zone() *time.Location {
 	return f.loc
 }
 
-// look keeps the zone that was known when the machine does not tell its zone,
-// as happens while it is being changed.
+// look keeps the previous zone if the machine's zone cannot be read, for example while it is
+// being changed.
 func (f *follower) look() {
 	name, err := f.name()
 	if err == nil {
@@ -85,8 +84,8 @@ func (f *follower) look() {
 	}
 }
 
-// LocalZone returns the IANA name of this machine's zone. When it cannot be
-// told, the error says why; "Local" then still has the right offset.
+// LocalZone returns the IANA name of this machine's zone. If it is unknown, the error says
+// why; "Local" then still has the right offset.
 func LocalZone() (string, error) {
 	name, err := localZone()
 	if err != nil {

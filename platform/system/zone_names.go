@@ -24,5 +24,5 @@ func windowsZone(name string) (string, error) {
 			return iana, nil
 		}
 	}
-	return "", fmt.Errorf("the Windows time zone %q is not known; set agent.timezone", name)
+	return "", fmt.Errorf("unknown Windows time zone %q; set agent.timezone", name)
 }

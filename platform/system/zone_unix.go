@@ -17,7 +17,7 @@ func localZone() (string, error) {
 	return findZone(os.LookupEnv, "/")
 }
 
-// localCopy returns the rules of the zone where /etc/localtime is no link.
+// localCopy returns the rules of the zone if /etc/localtime is not a link.
 func localCopy() ([]byte, error) { return copyOf("/etc/localtime") }
 
 // copyOf reads a file of zone rules, tzfile(5), which are a few thousand bytes.
@@ -72,7 +72,7 @@ func zoneFile(root string) (string, error) {
 	if n := strings.TrimSpace(string(b)); err == nil && n != "" {
 		return n, nil
 	}
-	return "", errors.New("/etc/localtime is a copy and does not tell its zone; set agent.timezone")
+	return "", errors.New("/etc/localtime is a copy without a zone name; set agent.timezone")
 }
 
 // zoneOfPath takes the name from ".../zoneinfo/Europe/Vilnius".

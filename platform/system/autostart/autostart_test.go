@@ -269,7 +269,7 @@ func TestXDG(t *testing.T) {
 func TestLaunchd(t *testing.T) {
 	s := &system{says: map[string]string{"launchctl print gui": "\tstate = running\n", "launchctl print-disabled": `"local.hob.assistant" => enabled`}}
 	m, _ := manager(t, Launchd, s)
-	if err := m.Install(t.Context(), odd(), true); err == nil || !strings.Contains(err.Error(), "does not let go") {
+	if err := m.Install(t.Context(), odd(), true); err == nil || !strings.Contains(err.Error(), "did not unload") {
 		t.Errorf("launchd never lets go of the agent: %v", err)
 	}
 	s.bad, s.told = map[string]bool{"launchctl print gui": true}, nil

@@ -56,8 +56,8 @@ func (win) setDark(_ context.Context, on bool) error {
 	return nil
 }
 
-// broadcast tells programs that colours changed (WM_SETTINGCHANGE,
-// "ImmersiveColorSet"); one that hangs is not waited for.
+// broadcast notifies programs that colours changed (WM_SETTINGCHANGE, "ImmersiveColorSet").
+// It does not wait for programs that hang.
 func broadcast() {
 	const all, settingChange, abortIfHung, ms = 0xFFFF, 0x001A, 2, 500
 	text, err := windows.UTF16PtrFromString("ImmersiveColorSet")

@@ -1,7 +1,6 @@
-// Package fileindex asks the index of files that the system keeps: Spotlight,
-// Windows Search, and on Linux LocalSearch (Tracker), Baloo or plocate, whichever is
-// there. It gives paths that an index had: whether a file is still there, and whether
-// its name may be told, is for the caller to see.
+// Package fileindex queries the system's file index: Spotlight, Windows Search, and on Linux
+// LocalSearch (Tracker), Baloo or plocate, whichever is installed. It returns paths from the
+// index; the caller checks whether a file still exists and whether its name may be shown.
 package fileindex
 
 import (
@@ -22,7 +21,7 @@ import (
 
 // ErrNone means that there is no index, or none that answers. That is not the same as having
 // found nothing.
-var ErrNone = errors.New("this system keeps no index of files that could be asked")
+var ErrNone = errors.New("no file index found on this system")
 
 // Found are paths, and who gave them.
 type Found struct {
@@ -38,13 +37,13 @@ type Found struct {
 type Options struct {
 	// Getenv is os.Getenv unless a test has its own.
 	Getenv func(string) string
-	// Scripts runs PowerShell; nil: a runner of its own.
+	// Scripts runs PowerShell; nil creates a runner.
 	Scripts osrun.Runner
 	// Wait bounds an answer (default 10 s).
 	Wait time.Duration
 }
 
-// Index is what the system keeps.
+// Index is the system's file index.
 type Index struct {
 	wait time.Duration
 	back backend
@@ -54,7 +53,7 @@ type backend interface {
 	find(ctx context.Context, text string, roots []string) (Found, error)
 }
 
-// New makes an Index.
+// New returns an Index.
 func New(o Options) *Index {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -127,8 +126,8 @@ func (s spotlight) find(ctx context.Context, text string, roots []string) (f Fou
 	return f, nil
 }
 
-// mdQuery is a query for names and texts ("File Metadata Query Expression Syntax",
-// developer.apple.com); within its quotes four characters mean something.
+// mdQuery returns a query for names and texts ("File Metadata Query Expression Syntax",
+// developer.apple.com). It escapes the four special characters inside quotes.
 func mdQuery(text string) string {
 	text = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `*`, `\*`, `'`, `\'`).Replace(text)
 	return `kMDItemFSName == "*` + text + `*"cd || kMDItemTextContent == "` + text + `*"cd`
@@ -169,8 +168,8 @@ type sqlRequest struct {
 	SQL string `json:"sql"`
 }
 
-// searchSQL is a query of Windows Search, which knows no parameters (learn.microsoft.com,
-// "Querying the Index with Windows Search SQL Syntax").
+// searchSQL returns a query for Windows Search, which supports no parameters
+// (learn.microsoft.com, "Querying the Index with Windows Search SQL Syntax").
 func searchSQL(text, root string) string {
 	like := strings.NewReplacer("'", "''", "%", "[%]", "_", "[_]", "[", "[[]").Replace(text)
 	words := strings.NewReplacer("'", "''", `"`, " ").Replace(text)
@@ -185,10 +184,10 @@ type plocate struct{ run osrun.Programs }
 func (p plocate) find(ctx context.Context, text string, roots []string) (Found, error) {
 	f := Found{By: "plocate", Names: true}
 	for _, root := range roots {
-		// Both patterns have to fit; that of the name holds no slash then.
+		// Both patterns must match; the pattern of the name contains no slash.
 		out, err := p.run.Run(ctx, nil, "plocate", "-i", "-0", "-l", fmt.Sprint(8*maxPaths), "--", glob(strings.TrimRight(root, "/")+"/")+"*", "*"+glob(text)+"*")
 		if failed, ok := errors.AsType[*osrun.Failure](err); ok && failed.Said == "" && ctx.Err() == nil {
-			continue // it says nothing, and ends with 1, when nothing fits
+			continue // without a match it exits with 1 and prints nothing
 		}
 		if err != nil {
 			return f, err
@@ -260,8 +259,8 @@ func (b baloo) find(ctx context.Context, text string, roots []string) (f Found, 
 	return f, nil
 }
 
-// unix asks the programs that are installed, those that know texts first; one that
-// fails, or whose index has nothing, is followed by the next.
+// unix queries the installed programs one after another, full-text indexes first. It tries
+// the next one if a program fails or its index is empty.
 type unix struct{ run osrun.Programs }
 
 func (u unix) find(ctx context.Context, text string, roots []string) (best Found, _ error) {

@@ -41,7 +41,7 @@ var callback = sync.OnceValue(func() uintptr {
 		if kind == pbtSuspend || kind == pbtResume || kind == pbtAutomatic {
 			select {
 			case told <- kind:
-			default: // nobody listens, or is behind: the wall clock tells as well
+			default: // drop it if the receiver is gone or slow: the wall clock shows it too
 			}
 		}
 		return 0
