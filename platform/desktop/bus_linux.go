@@ -8,7 +8,7 @@ import (
 	"hob/platform/desktop/session"
 )
 
-// sessionBus is the address of the session's bus.
+// sessionBus returns the address of the session bus.
 func sessionBus(getenv func(string) string) (string, error) { return session.Bus(getenv) }
 
 // Available reports whether there may be a desktop for this process, without

@@ -11,7 +11,7 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// The names of the Desktop Notifications Specification 1.2, section 9.
+// Names from the Desktop Notifications Specification 1.2, section 9.
 const (
 	notesName   = "org.freedesktop.Notifications"
 	notesPath   = "/org/freedesktop/Notifications"
@@ -26,15 +26,15 @@ func newShower(o Options, events chan<- Event) shower {
 	return &busShower{opt: o, events: events, dialing: make(chan struct{}, 1)}
 }
 
-// busShower shows notes over the session's bus.
+// busShower shows notifications over the session bus.
 //
-// A signal on that bus reaches everybody, and everybody may send one that looks
-// alike. The bus itself stamps the sender: a press counts when it comes from the
-// very connection that has taken the note, and names the note's id there.
+// Every client of that bus receives its signals and can send forged ones. The bus itself sets
+// the sender: a press counts only if it comes from the connection that accepted the
+// notification, with the id from there.
 type busShower struct {
 	opt     Options
 	events  chan<- Event
-	dialing chan struct{} // held by who connects
+	dialing chan struct{} // semaphore for connecting
 
 	mu   sync.Mutex
 	link *link
@@ -46,10 +46,10 @@ type link struct {
 	wg   sync.WaitGroup
 
 	mu    sync.Mutex
-	owner *owner // who shows notes now; nil: not asked yet, or nobody
+	owner *owner // the current server; nil if unknown or none
 	shown map[string]shownNote
-	// early signals came while notes were being sent, perhaps faster than the
-	// answer that names their note.
+	// early contains signals received during a send: they may arrive before the answer that
+	// contains their id.
 	early   []*dbus.Signal
 	sending int
 }
@@ -83,7 +83,7 @@ func (b *busShower) notify(ctx context.Context, n Note) error {
 		if err == nil {
 			return nil
 		}
-		// A server that has gone in the meantime has taken nothing.
+		// A server that ended meanwhile has accepted nothing.
 		if gone := named(err, "ServiceUnknown", "NameHasNoOwner") || errors.Is(err, dbus.ErrClosed); gone && !again && ctx.Err() == nil {
 			l.forget(o)
 			continue
@@ -200,7 +200,7 @@ func (b *busShower) reach(ctx context.Context) (*link, *owner, error) {
 	return l, o, nil
 }
 
-// find asks who shows notes, and lets the bus start whoever would.
+// find queries the bus for the server and lets the bus start one if necessary.
 func (l *link) find(ctx context.Context, trust func(int) error) (*owner, error) {
 	o := &owner{}
 	name := func() error {
@@ -215,14 +215,14 @@ func (l *link) find(ctx context.Context, trust func(int) error) (*owner, error) 
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w; start one, such as dunst, mako or your desktop's own: %w", ErrNoServer, err)
+		return nil, fmt.Errorf("%w; start one, such as dunst, mako or that of your desktop: %w", ErrNoServer, err)
 	}
 	var pid uint32
 	err = get(ctx, l.conn, busName, busPath, busName+".GetConnectionUnixProcessID", []any{o.unique}, &pid)
 	known := err == nil && pid > 0
 	if known && trust != nil {
 		if err := trust(int(pid)); err != nil {
-			return nil, fmt.Errorf("%w: process %d offers to: %w", ErrNoServer, pid, err)
+			return nil, fmt.Errorf("%w: process %d is not trusted: %w", ErrNoServer, pid, err)
 		}
 	}
 	var caps []string
@@ -231,14 +231,14 @@ func (l *link) find(ctx context.Context, trust func(int) error) (*owner, error) 
 	}
 	var vendor, version, spec string
 	if err := get(ctx, l.conn, o.unique, notesPath, notesName+".GetServerInformation", nil, &o.Name, &vendor, &version, &spec); err != nil {
-		o.Name = "a notification server" // it need not tell
+		o.Name = "a notification server" // the server may report no name
 	}
 	o.Sure, o.markup = true, slices.Contains(caps, "body-markup")
 	o.Actions = slices.Contains(caps, "actions") && (known || trust == nil)
 	return o, nil
 }
 
-// forget makes the next note look again who shows notes.
+// forget makes the next notification look up the server again.
 func (l *link) forget(o *owner) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -276,7 +276,7 @@ func (b *busShower) connect(ctx context.Context) (*link, error) {
 		{dbus.WithMatchSender(busName), dbus.WithMatchInterface(busName), dbus.WithMatchMember("NameOwnerChanged"), dbus.WithMatchArg(0, notesName)},
 	} {
 		if err := conn.AddMatchSignalContext(ctx, match...); err != nil {
-			return nil, errors.Join(fmt.Errorf("listen on the session's bus: %w", err), conn.Close())
+			return nil, errors.Join(fmt.Errorf("subscribe on the session bus: %w", err), conn.Close())
 		}
 	}
 	l = &link{conn: conn, shown: map[string]shownNote{}}
@@ -295,7 +295,7 @@ func (b *busShower) follow(l *link, signals <-chan *dbus.Signal) {
 	l.end(b, "")
 }
 
-// end tells that the notes of one server are gone; "" means of all.
+// end reports that the notifications of a server are gone; "" means of all servers.
 func (l *link) end(b *busShower, server string) {
 	var lost []string
 	l.mu.Lock()
@@ -352,8 +352,8 @@ func (b *busShower) heard(l *link, s *dbus.Signal) {
 	}
 }
 
-// which finds the note that a signal of a server is about. One that comes from
-// anybody else than the server that took the note is about none.
+// which returns the notification that a signal belongs to. Signals from other senders than the
+// server that accepted the notification are ignored.
 func (l *link) which(s *dbus.Signal, id uint32, over bool) (string, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -371,7 +371,7 @@ func (l *link) which(s *dbus.Signal, id uint32, over bool) (string, bool) {
 	return "", false
 }
 
-// tell hands an event on; a connection that ends does not wait for its reader.
+// tell sends an event to Run; a connection that ends does not wait for its reader.
 func (b *busShower) tell(l *link, e Event) {
 	select {
 	case b.events <- e:

@@ -17,15 +17,15 @@ type Presence struct {
 	IdleKnown bool
 	// Locked: the screen is locked, when LockKnown.
 	Locked, LockKnown bool
-	// By says who told, for the record.
+	// By is the source of the report, for logs.
 	By string
 }
 
-// ErrUnseen means that nothing here can tell whether somebody is there.
-var ErrUnseen = errors.New("nothing here tells whether somebody is at the machine")
+// ErrUnseen means that presence cannot be determined.
+var ErrUnseen = errors.New("cannot determine whether the user is at the machine")
 
-// Look asks the system whether the owner is there. An error wraps ErrUnseen when
-// nobody can tell, as on a server: that is not the same as nobody being there.
+// Look reports whether the user is at the machine. An error wraps ErrUnseen if that is unknown,
+// as on a server, which does not mean that the user is away.
 func Look(ctx context.Context, o Options) (Presence, error) {
 	o = o.filled()
 	ctx, cancel := context.WithTimeout(ctx, o.Wait)
@@ -36,7 +36,7 @@ func Look(ctx context.Context, o Options) (Presence, error) {
 // maxIdle is the longest idle time that is believed: beyond it a unit was misread.
 const maxIdle = 400 * 24 * time.Hour
 
-// The lines of ioreg that tell. Its output is read by its keys; the tree around
+// Patterns for the relevant lines of ioreg. Only the keys are parsed, because the tree around
 // them differs between versions.
 var (
 	ioregIdle   = regexp.MustCompile(`"HIDIdleTime" = ([0-9]+)`)
@@ -57,7 +57,7 @@ func readIdle(out []byte) (time.Duration, error) {
 		}
 	}
 	if best < 0 {
-		return 0, fmt.Errorf("desktop: %w: ioreg tells no HIDIdleTime", ErrUnseen)
+		return 0, fmt.Errorf("desktop: %w: ioreg reports no HIDIdleTime", ErrUnseen)
 	}
 	return best, nil
 }

@@ -40,8 +40,8 @@ func menuApps(items []startApp) (list []App) {
 	return list
 }
 
-// sharedID: packaged applications, and programs in the folders of Windows and of
-// Program Files, which are named by their GUID (KNOWNFOLDERID).
+// sharedID reports whether an id belongs to a packaged application, or to a program in the
+// folders of Windows and Program Files, which are named by their GUID (KNOWNFOLDERID).
 func sharedID(id string) bool {
 	if strings.Contains(id, "!") || strings.HasPrefix(id, "Microsoft.") {
 		return true

@@ -15,7 +15,7 @@ var pasteText string
 // pasteScript reads the pasteboard of macOS.
 func pasteScript() osrun.Script { return osrun.NewScript("desktop/clipboard/paste.js", pasteText) }
 
-// pasted is what it says.
+// pasted is the answer of the script.
 type pasted struct {
 	Text   *string  `json:"text"`
 	Types  []string `json:"types"`

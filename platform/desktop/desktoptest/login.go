@@ -11,7 +11,7 @@ import (
 	"github.com/godbus/dbus/v5/prop"
 )
 
-// Login is logind and UPower on a bus that stands for the system's
+// Login simulates logind and UPower on a bus that replaces the system bus
 // (org.freedesktop.login1, org.freedesktop.UPower).
 type Login struct {
 	conn  *dbus.Conn
@@ -63,14 +63,14 @@ func (l *Login) Sleep(before bool) {
 	_ = l.conn.Emit("/org/freedesktop/login1", "org.freedesktop.login1.Manager.PrepareForSleep", before)
 }
 
-// Bright are the values that the backlight was set to.
+// Bright returns the values that the backlight was set to.
 func (l *Login) Bright() []uint32 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return append([]uint32(nil), l.bright...)
 }
 
-// Environ is the environment of a process that has this bus as its system's.
+// Environ returns the environment of a process with this bus as its system bus.
 func (b *Bus) Environ(more map[string]string) func(string) string {
 	return func(key string) string {
 		if v, ok := more[key]; ok {
@@ -86,7 +86,7 @@ func (b *Bus) Environ(more map[string]string) func(string) string {
 
 type loginManager struct{ user dbus.ObjectPath }
 
-// GetUser is asked by the number of the user.
+// GetUser returns the object of the user with this uid.
 func (m loginManager) GetUser(uid uint32) (dbus.ObjectPath, *dbus.Error) {
 	if int64(uid) != int64(os.Getuid()) {
 		return "", dbus.NewError("org.freedesktop.login1.NoSuchUser", nil)

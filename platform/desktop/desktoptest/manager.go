@@ -16,14 +16,14 @@ type Manager struct {
 	units []Unit
 }
 
-// Unit is what it was asked to start.
+// Unit is a unit that the manager was asked to start.
 type Unit struct {
 	Name        string
 	Command     []string
 	Environment []string
 }
 
-// NewManager takes the name of systemd on the bus; env is what it knows of the
+// NewManager claims the bus name of systemd; env is the environment that it reports for the
 // session.
 func NewManager(t testing.TB, b *Bus, env ...string) *Manager {
 	t.Helper()

@@ -13,7 +13,7 @@ import (
 )
 
 // ErrNone means that no file manager answers.
-var ErrNone = errors.New("no file manager of this desktop shows files")
+var ErrNone = errors.New("no file manager found that can show files")
 
 // Options of a Filer; the zero value is useful.
 type Options struct {
@@ -23,10 +23,10 @@ type Options struct {
 	Wait time.Duration
 }
 
-// Filer is the owner's file manager.
+// Filer is the user's file manager.
 type Filer struct{ opt Options }
 
-// New makes a Filer. It starts nothing.
+// New returns a Filer. It starts no program.
 func New(o Options) *Filer {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -40,12 +40,12 @@ func New(o Options) *Filer {
 // Reveal shows the file or folder of an absolute path, marked in its folder.
 func (f *Filer) Reveal(ctx context.Context, path string) error {
 	if strings.ContainsAny(path, "\x00\"") && os.PathSeparator == '\\' || strings.ContainsRune(path, 0) {
-		return errors.New("no file has such a name")
+		return errors.New("invalid file name")
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.opt.Wait)
 	defer cancel()
 	return f.reveal(ctx, path)
 }
 
-// address is a path as an address of a file, percent-encoded.
+// address returns the percent-encoded file URL of a path.
 func address(path string) string { return (&url.URL{Scheme: "file", Path: path}).String() }

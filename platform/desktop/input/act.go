@@ -9,8 +9,8 @@ import (
 	"hob/platform/desktop/window"
 )
 
-// desk is the keyboard and the pointer of a desktop while one thing is done there.
-// What is looked at, when and in what order, is the same on every system (act).
+// desk is the keyboard and the pointer of a desktop during one action. Which checks run, when
+// and in what order, is the same on every system (act).
 type desk interface {
 	// list lists the windows, from the front to the back.
 	list(ctx context.Context) ([]window.Window, error)
@@ -153,7 +153,7 @@ func (a act) press(ctx context.Context, chord []string) error {
 }
 
 func (a act) clickAt(ctx context.Context, x, y int, button string, twice bool) error {
-	if a.shows(ctx, x, y) != nil { // it may lie behind another one
+	if a.shows(ctx, x, y) != nil { // another window may cover it
 		if err := a.front(ctx); err != nil {
 			return err
 		}

@@ -34,7 +34,7 @@ func (h *Hands) open(ctx context.Context, w window.Window) (desk, error) {
 	}
 	if err := xtest.Init(x.X); err != nil {
 		x.Close()
-		return nil, fmt.Errorf("the display has no XTEST: %w: %w", errors.ErrUnsupported, err)
+		return nil, fmt.Errorf("X display has no XTEST extension: %w: %w", errors.ErrUnsupported, err)
 	}
 	return &screen{x, env, w}, nil
 }
@@ -43,15 +43,15 @@ func (s *screen) close() { s.x.Close() }
 
 func (s *screen) list(context.Context) ([]window.Window, error) { return window.Of(s.x) }
 
-// free: a program that has grabbed the keyboard gets all keys, whatever window is in
-// front; nobody else can grab it then.
+// free fails if a program has grabbed the keyboard: it gets all keys, whatever window is in
+// front. To test that, free tries to grab the keyboard itself.
 func (s *screen) free(context.Context) error {
 	r, err := xproto.GrabKeyboard(s.x.X, true, s.x.Root, xproto.TimeCurrentTime, xproto.GrabModeAsync, xproto.GrabModeAsync).Reply()
 	if err != nil {
 		return err
 	}
 	if r.Status != xproto.GrabStatusSuccess {
-		return fmt.Errorf("%w: a screen lock, a question for a password or a menu has the keyboard", ErrMoved)
+		return fmt.Errorf("%w: a screen lock, a password prompt or a menu has the keyboard", ErrMoved)
 	}
 	return xproto.UngrabKeyboardChecked(s.x.X, xproto.TimeCurrentTime).Check()
 }
@@ -71,9 +71,9 @@ func (s *screen) raise(ctx context.Context) error {
 // pace lets programs read what the keys mean now, and the keys one by one.
 const pace = 2 * time.Millisecond
 
-// text types some characters. Those that the keyboard lacks get spare keys before
-// any is pressed. The keys keep them: programs read what a key means when they come
-// to it, which may be much later, and a key that had no meaning is nobody's loss.
+// text types characters. Characters missing on the keyboard get spare keys before any key is
+// pressed. The keys keep them: programs may look up a key's meaning much later, and the spare
+// keys had no meaning.
 func (s *screen) text(ctx context.Context, text []rune) error {
 	b, err := s.board()
 	if err != nil {
@@ -98,8 +98,8 @@ func (s *screen) text(ctx context.Context, text []rune) error {
 	return nil
 }
 
-// keysym is the symbol of a character (keysymdef.h: Latin-1 as it is, all others
-// by their code point).
+// keysym returns the X keysym of a character (keysymdef.h: Latin-1 unchanged, all others by
+// their code point).
 func keysym(r rune) uint32 {
 	switch {
 	case r == '\n':
@@ -131,12 +131,12 @@ func (s *screen) board() (*board, error) {
 	b := &board{s: s, first: first, per: int(r.KeysymsPerKeycode), syms: r.Keysyms}
 	b.shift, _, _ = b.find(0xffe1)
 	if b.per < 1 || b.shift == 0 {
-		return nil, errors.New("the display has no keyboard")
+		return nil, errors.New("X display has no keyboard")
 	}
 	return b, nil
 }
 
-// find is the key of a symbol in the first group.
+// find returns the key of a keysym in the first group.
 func (b *board) find(sym uint32) (code xproto.Keycode, shift, ok bool) {
 	for i := 0; i+b.per <= len(b.syms); i += b.per {
 		for col := range min(2, b.per) {
@@ -148,8 +148,8 @@ func (b *board) find(sym uint32) (code xproto.Keycode, shift, ok bool) {
 	return 0, false, false
 }
 
-// lend gives a key without a meaning one, or one that was lent before and is not
-// wanted for this piece: such a key means the same with and without shift.
+// lend assigns a keysym to a key without one, or to a spare key that this piece does not need:
+// such a key has the same meaning with and without shift.
 func (b *board) lend(sym uint32) error {
 	if code, _, ok := b.find(sym); ok {
 		b.lent = append(b.lent, code)
@@ -182,7 +182,7 @@ func (b *board) lend(sym uint32) error {
 		b.lent = append(b.lent, code)
 		return nil
 	}
-	return errors.New("the keyboard has no spare key")
+	return errors.New("keyboard has no spare key")
 }
 
 func (b *board) tap(ctx context.Context, code xproto.Keycode, shift bool) error {
@@ -194,9 +194,8 @@ func (b *board) tap(ctx context.Context, code xproto.Keycode, shift bool) error 
 	return rest(ctx, pace)
 }
 
-// strike presses a key with what is held, and lets go of all of them. Nothing is
-// waited for in between: the connection ends with its context, and what is down
-// then stays down.
+// strike presses a key with its modifiers and releases all of them. It does not wait in
+// between: if the connection ended with its context, pressed keys would stay down.
 func (b *board) strike(code xproto.Keycode, held ...xproto.Keycode) {
 	for _, m := range held {
 		b.s.fake(xproto.KeyPress, byte(m))
@@ -212,7 +211,7 @@ func (s *screen) fake(kind, detail byte) {
 	xtest.FakeInput(s.x.X, kind, detail, 0, s.x.Root, 0, 0, 0)
 }
 
-// chord goes by robotgo where it finds the same display.
+// chord uses robotgo if it finds the same display.
 func (s *screen) chord(ctx context.Context, key string, held []string) error {
 	if s.env.Inherited {
 		defer robot.Close() // it keeps a connection, and would not notice that the display went
@@ -228,13 +227,13 @@ func (s *screen) chord(ctx context.Context, key string, held []string) error {
 	}
 	code, shift, ok := b.find(sym)
 	if !ok {
-		return fmt.Errorf("the keyboard has no key %q", key)
+		return fmt.Errorf("keyboard has no key %q", key)
 	}
 	var with []xproto.Keycode
 	for _, m := range held {
 		mod, _, ok := b.find(map[string]uint32{"ctrl": 0xffe3, "alt": 0xffe9, "shift": 0xffe1, "cmd": 0xffeb}[m])
 		if !ok {
-			return fmt.Errorf("the keyboard has no key %q", m)
+			return fmt.Errorf("keyboard has no key %q", m)
 		}
 		with = append(with, mod)
 	}

@@ -29,13 +29,13 @@ func (d winDesk) list(ctx context.Context) ([]window.Window, error) {
 
 const desktopReadObjects = 1 // DESKTOP_READOBJECTS
 
-// free: while the screen is locked, or Windows asks for rights, another desktop has
-// the keyboard, which is closed to us.
+// free fails while the screen is locked or Windows shows a UAC prompt: another desktop, which
+// Hob cannot access, has the keyboard then.
 func (winDesk) free(context.Context) error {
 	user := windows.NewLazySystemDLL("user32.dll")
 	h, _, _ := user.NewProc("OpenInputDesktop").Call(0, 0, desktopReadObjects)
 	if h == 0 {
-		return fmt.Errorf("%w: the screen is locked, or Windows asks for rights", ErrMoved)
+		return fmt.Errorf("%w: the screen is locked, or Windows shows a permission prompt", ErrMoved)
 	}
 	_, _, _ = user.NewProc("CloseDesktop").Call(h)
 	return nil
@@ -67,7 +67,7 @@ func (winDesk) text(ctx context.Context, some []rune) error {
 }
 
 func (winDesk) chord(_ context.Context, key string, held []string) error {
-	with := make([]any, len(held)) // one by one: robotgo does not hear a list of them here
+	with := make([]any, len(held)) // separate arguments: robotgo ignores a list here
 	for k, m := range held {
 		with[k] = m
 	}

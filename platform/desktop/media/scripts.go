@@ -30,7 +30,7 @@ type scriptRequest struct {
 	Level  int     `json:"level"`
 }
 
-// scriptPlayer is a player as both scripts tell it; times are seconds.
+// scriptPlayer is a player in the output of both scripts; times are in seconds.
 type scriptPlayer struct {
 	ID       string   `json:"id"`
 	Name     string   `json:"name"`
@@ -51,7 +51,7 @@ func (s scriptPlayer) player() Player {
 	return p
 }
 
-// seconds is a time as players tell it; what cannot be one is none.
+// seconds converts a time in seconds; invalid values become 0.
 func seconds(s float64) time.Duration {
 	if s > 0 && s < 1e6 {
 		return time.Duration(s * float64(time.Second))
@@ -66,8 +66,8 @@ func macApps() []osrun.App {
 	return []osrun.App{{ID: "com.apple.Music", Name: "Music"}, {ID: "com.spotify.client", Name: "Spotify"}}
 }
 
-// players implements backend. An app that is not there, or does not run, plays
-// nothing: that is no error.
+// players implements backend. An app that is not installed or not running has no player, which
+// is not an error.
 func (m mac) players(ctx context.Context) (list []Player, why error) {
 	apps := macApps()
 	found, errs := make([]*scriptPlayer, len(apps)), make([]error, len(apps))
@@ -127,7 +127,7 @@ func (w win) players(ctx context.Context) ([]Player, error) {
 
 func (w win) do(ctx context.Context, r Request) error {
 	if r.Action == Volume {
-		return fmt.Errorf("%w: Windows gives players no volume of their own; set that of the machine", ErrUnable)
+		return fmt.Errorf("%w: Windows players have no volume; set the volume of the machine", ErrUnable)
 	}
 	return scriptError(w.scripts.Run(ctx, osrun.Call{Script: smtcScript(), In: requestOf(r), Write: true}, nil))
 }

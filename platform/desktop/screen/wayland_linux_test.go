@@ -136,7 +136,7 @@ func TestPortal(t *testing.T) {
 	if _, err := os.Stat(picture); err != nil {
 		t.Errorf("a picture that was there before is gone: %v", err)
 	}
-	for code, want := range map[uint32]string{1: "you did not let", 2: "permission-set screenshot"} {
+	for code, want := range map[uint32]string{1: "you denied", 2: "permission-set screenshot"} {
 		p.set(func() { p.code = code })
 		if _, err := c.Take(t.Context(), image.Rectangle{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%d: %v", code, err)

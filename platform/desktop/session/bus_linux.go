@@ -14,8 +14,8 @@ import (
 
 const connectWait = 5 * time.Second
 
-// Bus is the address of the session's bus. Nothing is ever started: a bus that
-// this process starts would be nobody's session.
+// Bus returns the address of the session bus. It starts no bus: a bus started by this process
+// would belong to no session.
 func Bus(getenv func(string) string) (string, error) {
 	if a := getenv("DBUS_SESSION_BUS_ADDRESS"); a != "" {
 		for part := range strings.SplitSeq(a, ";") {
@@ -23,7 +23,7 @@ func Bus(getenv func(string) string) (string, error) {
 				return part, nil
 			}
 		}
-		return "", fmt.Errorf("%w: DBUS_SESSION_BUS_ADDRESS is %q, and only unix: sockets are used", ErrNone, a)
+		return "", fmt.Errorf("%w: DBUS_SESSION_BUS_ADDRESS is %q, but only unix: sockets are supported", ErrNone, a)
 	}
 	if dir := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
 		path := filepath.Join(dir, "bus")
@@ -40,7 +40,7 @@ func Dial(ctx context.Context, address string, o ...dbus.ConnOption) (*dbus.Conn
 	t := time.AfterFunc(connectWait, cancel) // a bus that takes the connection and never answers
 	conn, err := dbus.Connect(address, append(o, dbus.WithContext(ctx))...)
 	if err == nil && !t.Stop() {
-		err = errors.Join(errors.New("the bus does not answer"), conn.Close())
+		err = errors.Join(errors.New("bus does not respond"), conn.Close())
 	}
 	if err != nil {
 		cancel()

@@ -1,5 +1,5 @@
-// Package shortcuts lists and runs the owner's shortcuts of macOS, by Apple's own
-// program (man shortcuts, macOS 12). Elsewhere there are none.
+// Package shortcuts lists and runs the user's macOS shortcuts with Apple's program (man
+// shortcuts, macOS 12). Other systems have none.
 package shortcuts
 
 import (
@@ -19,9 +19,9 @@ import (
 
 // The errors of a Library. Their text names the remedy.
 var (
-	ErrNone = errors.New("there is no shortcut of that name")
+	ErrNone = errors.New("shortcut not found")
 	// ErrUnsure: it was started, and may have done its work.
-	ErrUnsure = errors.New("whether the shortcut did its work is not known; a question of it may be on the screen")
+	ErrUnsure = errors.New("unknown whether the shortcut finished; check the screen for its dialog")
 )
 
 // Bounds of the program.
@@ -104,7 +104,7 @@ func read(path string) (string, error) {
 		return "", err
 	}
 	if strings.ContainsRune(string(b), 0) {
-		return "(it put out something that is no text)", nil
+		return "(the output is not text)", nil
 	}
 	return strings.TrimSpace(strings.ToValidUTF8(string(b), "\uFFFD")), nil
 }

@@ -71,7 +71,7 @@ func TestRead(t *testing.T) {
 	if text, err := read(filepath.Join(dir, "gone")); text != "" || err != nil {
 		t.Errorf("%q, %v", text, err)
 	}
-	for in, want := range map[string]string{" Grüße\n": "Grüße", "a\x00b": "(it put out something that is no text)", strings.Repeat("x", maxOutput+5): strings.Repeat("x", maxOutput)} {
+	for in, want := range map[string]string{" Grüße\n": "Grüße", "a\x00b": "(the output is not text)", strings.Repeat("x", maxOutput+5): strings.Repeat("x", maxOutput)} {
 		path := filepath.Join(dir, "out")
 		if err := os.WriteFile(path, []byte(in), 0o600); err != nil {
 			t.Fatal(err)

@@ -27,8 +27,8 @@ const (
 	answerIn  = 3 * time.Second
 )
 
-// ErrNone says that the compositor is not sway, or cannot be asked.
-var ErrNone = errors.New("this Wayland compositor does not tell which windows there are")
+// ErrNone means that the compositor is not sway or cannot be queried.
+var ErrNone = errors.New("this Wayland compositor does not list its windows")
 
 // Conn is a connection.
 type Conn struct{ net net.Conn }
@@ -76,7 +76,7 @@ func (c *Conn) ask(ctx context.Context, kind uint32, text string, out any) error
 	}
 	n := binary.NativeEndian.Uint32(head[len(magic):])
 	if string(head[:len(magic)]) != magic || binary.NativeEndian.Uint32(head[len(magic)+4:]) != kind || n > maxAnswer {
-		return errors.New("sway: that is no answer to what was asked")
+		return errors.New("sway: unexpected answer type")
 	}
 	body := make([]byte, n)
 	if _, err := io.ReadFull(c.net, body); err != nil {
@@ -98,7 +98,7 @@ func (c *Conn) Focus(ctx context.Context, id uint64) error {
 		return err
 	}
 	if len(done) != 1 || !done[0].Success {
-		return errors.New("sway does not bring the window to the front")
+		return errors.New("sway did not bring the window to the front")
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ const MaxOffer = 200_000
 // closed when it can be no longer. It closes the connection.
 func (c *Conn) Offer(ctx context.Context, text string) (ended <-chan struct{}, err error) {
 	if len(text) > MaxOffer {
-		return nil, errors.New("the text is too long to be held for other programs; install xclip")
+		return nil, errors.New("text is too long to offer to other programs; install xclip")
 	}
 	w, err := c.window(0)
 	if err != nil {
@@ -33,7 +33,7 @@ func (c *Conn) Offer(ctx context.Context, text string) (ended <-chan struct{}, e
 	}
 	r, err := xproto.GetSelectionOwner(c.X, o.sel).Reply()
 	if err != nil || r.Owner != w {
-		return nil, errors.Join(errors.New("another program keeps the clipboard"), err)
+		return nil, errors.Join(errors.New("another program owns the clipboard"), err)
 	}
 	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, c.Close)
@@ -74,7 +74,7 @@ func (o *offer) serve() {
 			o.answer(e)
 		case nil:
 			if xerr == nil {
-				return // the connection has gone
+				return // the connection is closed
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/jezek/xgb/xproto"
 )
 
-// Window is one that is shown.
+// Window is a visible window.
 type Window struct {
 	ID         uint32 // of the client's own window
 	Title      string
@@ -28,7 +28,7 @@ type Window struct {
 // maxWindows bounds a list.
 const maxWindows = 300
 
-// Windows lists what is shown, from the front to the back.
+// Windows lists the visible windows, from the front to the back.
 func (c *Conn) Windows() ([]Window, error) {
 	t, err := xproto.QueryTree(c.X, c.Root).Reply()
 	if err != nil {
@@ -74,7 +74,7 @@ func (c *Conn) describe(w *Window, own xproto.Window) {
 	}
 }
 
-// client is the window that a program made, within the frame of a window manager.
+// client returns the program's window inside the frame of a window manager.
 func (c *Conn) client(w xproto.Window, depth int) xproto.Window {
 	if len(c.property(w, "WM_CLASS")) > 0 || depth == 0 {
 		return w
@@ -91,7 +91,7 @@ func (c *Conn) client(w xproto.Window, depth int) xproto.Window {
 	return w
 }
 
-// focus is where keys go, 0 when that is nowhere.
+// focus returns the window with the keyboard focus, 0 if none.
 func (c *Conn) focus() xproto.Window {
 	r, err := xproto.GetInputFocus(c.X).Reply()
 	if err != nil || r.Focus <= 1 || r.Focus == c.Root {
@@ -100,7 +100,7 @@ func (c *Conn) focus() xproto.Window {
 	return r.Focus
 }
 
-// within reports whether a window lies in another one.
+// within reports whether a window is inside another one.
 func (c *Conn) within(w, outer xproto.Window) bool {
 	for range 10 {
 		t, err := xproto.QueryTree(c.X, w).Reply()
@@ -115,8 +115,8 @@ func (c *Conn) within(w, outer xproto.Window) bool {
 	return false
 }
 
-// ErrFocus says that the window did not come to the front.
-var ErrFocus = errors.New("the window does not take the keyboard")
+// ErrFocus means that the window did not come to the front.
+var ErrFocus = errors.New("window did not take the keyboard focus")
 
 // Activate brings a window to the front, and waits until keys go there.
 func (c *Conn) Activate(ctx context.Context, w Window) error {
