@@ -90,7 +90,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// No key or token of Hob's own environment reaches a command.
+// No key or token of Hob's environment reaches a command.
 func TestScrubbedEnvironment(t *testing.T) {
 	for _, name := range []string{"ANTHROPIC_API_KEY", "HTTPS_PROXY", "LD_PRELOAD_X", "HOB_TOKEN", "BASH_ENV", "GIT_SSH_COMMAND", "BASH_FUNC_ls%%", "SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS"} {
 		t.Setenv(name, "canary")
@@ -112,7 +112,7 @@ func TestOutputIsBounded(t *testing.T) {
 	}
 }
 
-// What was judged is what runs: a script that was changed since is not run.
+// Only the judged code runs: a script that changed since then does not run.
 func TestAChangedScriptIsNotRun(t *testing.T) {
 	b := house(t)
 	v := b.look("./ls")

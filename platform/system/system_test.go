@@ -222,7 +222,7 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// TestStaleHolder: the name of a dead daemon in the file hinders nobody.
+// TestStaleHolder: the name of a dead daemon in the file does not block the lock.
 func TestStaleHolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hob.lock")
 	if err := os.WriteFile(path, fmt.Appendf(nil, `{"pid":%d,"role":"daemon"}`, os.Getpid()), 0o600); err != nil {

@@ -14,7 +14,7 @@ import (
 	"hob/platform/osrun"
 )
 
-// macWith is a Mac whose program does what do does.
+// macWith returns a Mac whose shortcuts program calls do.
 func macWith(t *testing.T, do func(args []string) ([]byte, error)) Library {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "shortcuts")
@@ -62,7 +62,7 @@ func TestNotInstalled(t *testing.T) {
 		t.Errorf("run: %v", err)
 	}
 	if _, err := l.Start(t.Context(), "x\n", ""); !errors.Is(err, ErrNone) {
-		t.Errorf("a name that is none: %v", err)
+		t.Errorf("invalid name: %v", err)
 	}
 }
 
