@@ -16,10 +16,10 @@ func TestWithout(t *testing.T) {
 		secrets []string
 		want    string
 	}{
-		"none":                         {"undefined", []string{""}, "undefined"},
-		"letters of the replacement":    {"undefined", many, "und[secret]fin[secret]d"},
-		"the longer one first":         {"abcd abc", []string{"abc", "abcd", "abc"}, "[secret] [secret]"},
-		"in JSON":                      {`{"pw":"a<b\"c"} a<b"c`, []string{`a<b"c`}, `{"pw":"[secret]"} [secret]`},
+		"none":                            {"undefined", []string{""}, "undefined"},
+		"letters of the replacement":      {"undefined", many, "und[secret]fin[secret]d"},
+		"the longer one first":            {"abcd abc", []string{"abc", "abcd", "abc"}, "[secret] [secret]"},
+		"in JSON":                         {`{"pw":"a<b\"c"} a<b"c`, []string{`a<b"c`}, `{"pw":"[secret]"} [secret]`},
 		"result is at most maxValue long": {strings.Repeat("e", maxValue), many, strings.Repeat("[secret]", maxValue/8)},
 	} {
 		if got := without(tc.text, tc.secrets); got != tc.want {

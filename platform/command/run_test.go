@@ -74,7 +74,7 @@ func TestRun(t *testing.T) {
 		"echo *.json":                               {0, "data.json\n"},
 		"false; true":                               {0, ""},
 		"true && false":                             {1, ""},
-		"nonesuch -x":                               {127, "hob: nonesuch: there is no such program\n"},
+		"nonesuch -x":                               {127, "hob: nonesuch: program not found\n"},
 		"for i in 1 2; do echo $i; done":            {0, "1\n2\n"},
 		"echo hi > made.txt; cat made.txt":          {0, "hi\n"},
 		"exit 7":                                    {7, ""},

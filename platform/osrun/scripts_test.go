@@ -263,13 +263,13 @@ func TestWhoIsStarted(t *testing.T) {
 		kind    osrun.Kind
 		unknown bool
 	}{
-		"a read":                     {false, []string{`{"ok":false,"kind":"not_running"}`}, false, 1, osrun.NotRunning, false},
-		"a read, gone in the middle": {false, []string{`{"ok":false,"number":-609}`, `{"ok":true}`}, false, 2, "", false},
-		"a read, app stays closed":      {false, []string{`{"ok":false,"number":-600}`}, false, 2, osrun.NotRunning, false},
-		"a write":                    {true, []string{`{"ok":false,"kind":"not_running"}`, `{"ok":false,"kind":"not_running"}`, `{"ok":true}`}, true, 3, "", false},
-		"a write that was in progress":     {true, []string{`{"ok":false,"number":-609,"began":true}`}, false, 1, osrun.NotRunning, true},
-		"a write that was refused":   {true, []string{`{"ok":false,"number":-1743,"began":true}`}, false, 1, osrun.Denied, false},
-		"a write, never up":          {true, []string{`{"ok":false,"kind":"not_running"}`}, true, 22, osrun.NotRunning, false},
+		"a read":                       {false, []string{`{"ok":false,"kind":"not_running"}`}, false, 1, osrun.NotRunning, false},
+		"a read, gone in the middle":   {false, []string{`{"ok":false,"number":-609}`, `{"ok":true}`}, false, 2, "", false},
+		"a read, app stays closed":     {false, []string{`{"ok":false,"number":-600}`}, false, 2, osrun.NotRunning, false},
+		"a write":                      {true, []string{`{"ok":false,"kind":"not_running"}`, `{"ok":false,"kind":"not_running"}`, `{"ok":true}`}, true, 3, "", false},
+		"a write that was in progress": {true, []string{`{"ok":false,"number":-609,"began":true}`}, false, 1, osrun.NotRunning, true},
+		"a write that was refused":     {true, []string{`{"ok":false,"number":-1743,"began":true}`}, false, 1, osrun.Denied, false},
+		"a write, never up":            {true, []string{`{"ok":false,"kind":"not_running"}`}, true, 22, osrun.NotRunning, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

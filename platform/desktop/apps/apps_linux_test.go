@@ -136,8 +136,8 @@ func TestAProgramOfTheUsersOwn(t *testing.T) {
 		"the administrator's comes first":   {"/usr/bin:/bin:" + own, []string{"nice"}, true},
 		"by env, one of the user's own":     {own + ":/usr/bin:/bin", []string{"/usr/bin/env", "A=b", "nice"}, false},
 		"by env, the administrator's":       {"/usr/bin:/bin:" + own, []string{"env", "A=b", "nice"}, true},
-		"by env with another PATH":     {"/usr/bin:/bin", []string{"env", "PATH=" + own, "nice"}, false},
-		"a missing program":             {"/usr/bin:/bin", []string{"no-such-program-here"}, false},
+		"by env with another PATH":          {"/usr/bin:/bin", []string{"env", "PATH=" + own, "nice"}, false},
+		"a missing program":                 {"/usr/bin:/bin", []string{"no-such-program-here"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("PATH", tc.path)
