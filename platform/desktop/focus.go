@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Focus is whether the owner has asked not to be disturbed.
+// Focus is the state of do-not-disturb.
 type Focus string
 
 // The possible states.
@@ -38,7 +38,7 @@ type assertions struct {
 	} `json:"data"`
 }
 
-// readAssertions reads that file.
+// readAssertions parses the assertions file.
 func readAssertions(b []byte) (Focus, string, error) {
 	var a assertions
 	if err := json.Unmarshal(b, &a); err != nil || a.Data == nil {
@@ -53,8 +53,8 @@ func readAssertions(b []byte) (Focus, string, error) {
 	return FocusOff, "macOS", nil
 }
 
-// focusState reads QUERY_USER_NOTIFICATION_STATE of Windows (shellapi.h). That it
-// takes notes does not say that Windows shows them: Focus Assist is not in it.
+// focusState maps QUERY_USER_NOTIFICATION_STATE of Windows (shellapi.h). It does not include Focus
+// Assist, so "accepts notifications" does not mean that Windows shows them.
 func focusState(state int) (Focus, string, error) {
 	switch state {
 	case 2, 3, 4:

@@ -10,8 +10,8 @@ import (
 	"hob/platform/osrun"
 )
 
-// lookFocus asks the notification server (Plasma says it there, and dunst in its
-// own words), then GNOME's settings.
+// lookFocus queries the notification server (Plasma's property, or dunst's own), then GNOME's
+// settings.
 func lookFocus(ctx context.Context, o Options) (Focus, string, error) {
 	said := func(on bool, by string) (Focus, string, error) {
 		if on {

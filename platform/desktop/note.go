@@ -8,17 +8,17 @@ import (
 	"hob/platform/desktop/session"
 )
 
-// Urgency is how much a note asks for attention.
+// Urgency is the importance of a notification.
 type Urgency uint8
 
-// The urgencies, with the values of the specification.
+// Urgencies, with the values of the specification.
 const (
 	Low Urgency = iota
 	Normal
 	Critical // most servers keep it until it is closed
 )
 
-// Default is the key of a click on the note itself rather than on a button.
+// Default is the key of a click on the notification itself instead of a button.
 const Default = "default"
 
 // Action is a button. On Windows, where presses are not reported to this process, only buttons
@@ -29,7 +29,7 @@ type Action struct {
 	URL   string // address that the system opens on a press
 }
 
-// Note is one notification. Its texts are plain: nothing in them is markup.
+// Note is a notification. Its texts are plain: markup in them is escaped.
 type Note struct {
 	// ID is set by the caller and reported in Event. A notification replaces a shown one with
 	// the same ID.
@@ -38,7 +38,7 @@ type Note struct {
 	Body    string
 	Urgency Urgency
 	Actions []Action
-	// Transient notes are not kept in a list of past ones.
+	// Transient notifications are not kept in the list of past ones.
 	Transient bool
 }
 
@@ -52,7 +52,7 @@ type Event struct {
 // Reason is why a notification is no longer shown.
 type Reason uint8
 
-// The reasons; the first three have the values of the specification.
+// Reasons; the first three have the values of the specification.
 const (
 	Expired   Reason = iota + 1
 	Dismissed        // by the user
@@ -60,22 +60,22 @@ const (
 	Gone             // unknown: the server or the session ended
 )
 
-// Server is what shows the notes.
+// Server describes the program that shows notifications.
 type Server struct {
 	Name string
 	// Actions means that buttons are shown and presses are reported.
 	Actions bool
-	// Sure: an error-free Notify means that the note was taken to be shown.
+	// Sure means that a Notify without error guarantees delivery to the server.
 	Sure bool
 }
 
-// The errors of a Notifier. Their text names the remedy.
+// Errors of a Notifier. Wrapping errors name the remedy.
 var (
-	// ErrNoSession: this process has no desktop, or none yet.
+	// ErrNoSession means that this process has no desktop, or none yet.
 	ErrNoSession = session.ErrNone
-	// ErrNoServer: there is a session, and nothing in it that shows notes.
+	// ErrNoServer means that the session has no notification server.
 	ErrNoServer = errors.New("no notification server in this session")
-	// ErrRefused: the server does not take this note, now or ever.
+	// ErrRefused means that the server rejected the notification permanently.
 	ErrRefused = errors.New("notification server rejected the notification")
 	// ErrUnsure means that the notification may have been shown despite the error.
 	ErrUnsure = errors.New("unknown whether the notification was shown")
@@ -131,7 +131,7 @@ func (n Note) cleaned() Note {
 	return n
 }
 
-// escapeMarkup keeps a text from being read as the markup of the specification.
+// escapeMarkup escapes the markup of the specification.
 func escapeMarkup(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
 }

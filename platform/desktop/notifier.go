@@ -9,17 +9,17 @@ import (
 	"hob/platform/osrun"
 )
 
-// Options of a Notifier and of Look; the zero value is useful.
+// Options configures a Notifier and Look; the zero value is useful.
 type Options struct {
-	// App is the name under which notes are shown; "" is "Hob".
+	// App is the application name of notifications; "" is "Hob".
 	App string
 	// Trust checks the process that shows notifications before any text is sent to it: a program
 	// that shows a button can also press it. An error rejects the server. nil trusts every
 	// process.
 	Trust func(pid int) error
-	// Getenv is os.Getenv unless a test has its own.
+	// Getenv is os.Getenv unless a test replaces it.
 	Getenv func(string) string
-	// Wait bounds the answer of a server (default 5 s).
+	// Wait is the timeout for a server (default 5 s).
 	Wait time.Duration
 	// Scripts runs osascript and PowerShell; nil creates a runner.
 	Scripts osrun.Runner
@@ -49,7 +49,7 @@ type Notifier struct {
 	events chan Event
 }
 
-// shower is how a system shows notes.
+// shower is the notification backend of a system.
 type shower interface {
 	notify(ctx context.Context, n Note) error
 	withdraw(ctx context.Context, id string) error

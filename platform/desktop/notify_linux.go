@@ -40,7 +40,7 @@ type busShower struct {
 	link *link
 }
 
-// link is one connection to the bus.
+// link is a connection to the bus.
 type link struct {
 	conn *dbus.Conn
 	wg   sync.WaitGroup
@@ -54,14 +54,14 @@ type link struct {
 	sending int
 }
 
-// owner is the connection that shows notes.
+// owner is the bus connection of the notification server.
 type owner struct {
 	unique string
 	Server
 	markup bool
 }
 
-// shownNote is where a note is shown.
+// shownNote identifies a shown notification on its server.
 type shownNote struct {
 	server string // unique name
 	id     uint32
@@ -126,8 +126,8 @@ func (l *link) send(ctx context.Context, o *owner, app string, n Note) (id uint3
 	return id, err
 }
 
-// keep ends a send: it remembers the note that was taken (id 0: none was), and
-// makes up for signals that were faster than the answer.
+// keep finishes a send: it records the id of the accepted notification (0: none) and handles
+// signals that arrived before the answer.
 func (b *busShower) keep(l *link, o *owner, note string, id uint32) {
 	var early []*dbus.Signal
 	l.mu.Lock()
@@ -163,7 +163,7 @@ func (b *busShower) withdraw(ctx context.Context, id string) error {
 	defer cancel()
 	err := get(ctx, l.conn, s.server, notesPath, notesName+".CloseNotification", []any{s.id})
 	if named(err, "ServiceUnknown", "NameHasNoOwner") || errors.Is(err, dbus.ErrClosed) {
-		return nil // it went with its server
+		return nil // it ended with its server
 	}
 	return err
 }
@@ -179,7 +179,7 @@ func (b *busShower) server(ctx context.Context) (Server, error) {
 	return o.Server, nil
 }
 
-// reach finds the connection and who shows notes on it.
+// reach returns the connection and the server's owner.
 func (b *busShower) reach(ctx context.Context) (*link, *owner, error) {
 	l, err := b.connect(ctx)
 	if err != nil {
@@ -247,7 +247,7 @@ func (l *link) forget(o *owner) {
 	}
 }
 
-// connect returns the connection, or makes one.
+// connect returns the existing connection or opens one.
 func (b *busShower) connect(ctx context.Context) (*link, error) {
 	select {
 	case b.dialing <- struct{}{}:
@@ -287,7 +287,7 @@ func (b *busShower) connect(ctx context.Context) (*link, error) {
 	return l, nil
 }
 
-// follow handles the signals of a connection until it ends.
+// follow handles the signals of a connection until it closes.
 func (b *busShower) follow(l *link, signals <-chan *dbus.Signal) {
 	for s := range signals {
 		b.heard(l, s)
@@ -312,7 +312,7 @@ func (l *link) end(b *busShower, server string) {
 	}
 }
 
-// heard handles one signal.
+// heard handles a signal.
 func (b *busShower) heard(l *link, s *dbus.Signal) {
 	switch s.Name {
 	case busOwner:
@@ -393,6 +393,6 @@ func (b *busShower) close() {
 	if l == nil {
 		return
 	}
-	_ = l.conn.Close() // nothing is waiting for it
+	_ = l.conn.Close() // no caller needs its error
 	l.wg.Wait()
 }

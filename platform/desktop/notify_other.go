@@ -9,7 +9,7 @@ import (
 	"runtime"
 )
 
-// Available reports whether there may be a desktop for this process.
+// Available reports whether this process may have a desktop.
 func Available(func(string) string) bool { return false }
 
 func newShower(Options, chan<- Event) shower { return nobody{} }

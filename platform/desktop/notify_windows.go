@@ -6,7 +6,7 @@ import (
 	"hob/platform/osrun"
 )
 
-// Available reports whether there may be a desktop for this process.
+// Available reports whether this process may have a desktop.
 func Available(getenv func(string) string) bool { return getenv("SESSIONNAME") != "Services" }
 
 func newShower(o Options, _ chan<- Event) shower { return toastShower{o} }

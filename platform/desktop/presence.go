@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// Presence is whether the owner is at this machine.
+// Presence describes whether the user is at this machine.
 type Presence struct {
-	// Idle is how long neither keyboard nor mouse was touched, when IdleKnown.
+	// Idle is the time since the last keyboard or mouse input, if IdleKnown.
 	Idle      time.Duration
 	IdleKnown bool
-	// Locked: the screen is locked, when LockKnown.
+	// Locked means that the screen is locked, if LockKnown.
 	Locked, LockKnown bool
 	// By is the source of the report, for logs.
 	By string
@@ -33,7 +33,7 @@ func Look(ctx context.Context, o Options) (Presence, error) {
 	return look(ctx, o)
 }
 
-// maxIdle is the longest idle time that is believed: beyond it a unit was misread.
+// maxIdle is the longest plausible idle time: a longer one results from a wrong unit.
 const maxIdle = 400 * 24 * time.Hour
 
 // Patterns for the relevant lines of ioreg. Only the keys are parsed, because the tree around
@@ -43,8 +43,8 @@ var (
 	ioregLocked = regexp.MustCompile(`"?CGSSessionScreenIsLocked"?\s*(?:=|</key>)\s*(Yes|No|<true/>|<false/>)`)
 )
 
-// readIdle reads the idle time, in nanoseconds, of `ioreg -c IOHIDSystem -d 4 -r`:
-// the shortest one, as there may be several devices.
+// readIdle parses the idle time in nanoseconds from `ioreg -c IOHIDSystem -d 4 -r`. It uses the
+// shortest one, because there may be several devices.
 func readIdle(out []byte) (time.Duration, error) {
 	best := time.Duration(-1)
 	for _, m := range ioregIdle.FindAllSubmatch(out, -1) {
@@ -62,8 +62,8 @@ func readIdle(out []byte) (time.Duration, error) {
 	return best, nil
 }
 
-// readLocked reads whether the screen is locked out of `ioreg -n Root -d1 -a`. The
-// key is there while it is, and not otherwise; the list of users is there always.
+// readLocked reports whether the screen is locked, from `ioreg -n Root -d1 -a`. The key exists only
+// while it is locked; the list of users always exists.
 func readLocked(out []byte) (locked, known bool) {
 	if m := ioregLocked.FindSubmatch(out); m != nil {
 		word := string(m[1])

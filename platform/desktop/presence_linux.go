@@ -42,7 +42,7 @@ func look(ctx context.Context, o Options) (p Presence, err error) {
 	return p, nil
 }
 
-// lookSession asks on the session's bus.
+// lookSession queries the session bus.
 func lookSession(ctx context.Context, o Options, p *Presence) error {
 	address, err := sessionBus(o.Getenv)
 	if err != nil {
@@ -71,7 +71,7 @@ func lookSession(ctx context.Context, o Options, p *Presence) error {
 	if p.IdleKnown {
 		return nil
 	}
-	// Milliseconds with KWin, seconds elsewhere: only KWin's is read.
+	// The unit is milliseconds in KWin and seconds elsewhere: only KWin's value is used.
 	var n uint32
 	var kde bool
 	if get(ctx, conn, busName, busPath, busName+".NameHasOwner", []any{"org.kde.KWin"}, &kde) == nil && kde &&
@@ -81,7 +81,7 @@ func lookSession(ctx context.Context, o Options, p *Presence) error {
 	return nil
 }
 
-// lookLogin asks logind about the session that this user sees.
+// lookLogin queries logind for the session of this user's display.
 func lookLogin(ctx context.Context, o Options, p *Presence) error {
 	conn, err := dial(ctx, session.SystemBus(o.Getenv))
 	if err != nil {

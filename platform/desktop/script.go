@@ -25,7 +25,7 @@ func bannerScript() osrun.Script { return osrun.NewScript("desktop/banner.js", b
 
 func toastScript() osrun.Script { return osrun.NewScript("desktop/toast.ps1", toastText) }
 
-// bannerRequest is a note as banner.js takes it. A banner has no buttons.
+// bannerRequest is the input of banner.js. A banner has no buttons.
 type bannerRequest struct {
 	App   string `json:"app"`
 	Title string `json:"title,omitempty"`
@@ -57,10 +57,10 @@ func bannerError(err error) error {
 	return fmt.Errorf("desktop: %w", err)
 }
 
-// aumid is the name under which Windows knows whose toasts these are.
+// aumid is the application id (AppUserModelID) of Hob's toasts.
 const aumid = "Hob.Assistant"
 
-// toastRequest is a note as toast.ps1 takes it.
+// toastRequest is the input of toast.ps1.
 type toastRequest struct {
 	App      string `json:"app"`
 	AUMID    string `json:"aumid"`
@@ -126,7 +126,7 @@ func toastXML(n Note) (string, error) {
 	return strings.Replace(string(b), "<binding>", `<binding template="ToastGeneric">`, 1), nil
 }
 
-// toastAnswer is what toast.ps1 answers.
+// toastAnswer is the output of toast.ps1.
 type toastAnswer struct {
 	Setting int `json:"setting"` // 0: toasts are shown
 }

@@ -22,7 +22,7 @@ import (
 	"hob/platform/osrun"
 )
 
-// The errors of a Finder.
+// Errors of a Finder.
 var (
 	ErrNone    = errors.New("application not found")
 	ErrSession = errors.New("no desktop session")
@@ -30,37 +30,35 @@ var (
 	ErrItem    = errors.New("application does not support opening this kind of item")
 )
 
-// App is an application that is installed.
+// App is an installed application.
 type App struct {
 	ID      string // of the system: "firefox", "com.apple.Safari", an AUMID
 	Name    string // as menus show it
 	File    string // the file that describes how to start it, "" if none
 	Command []string
-	// Terminal: it runs within one.
+	// Terminal means that it runs in a terminal.
 	Terminal bool
-	// Shared: it was put there for all users of the machine, which takes the rights
-	// of its administrator.
+	// Shared means that it was installed for all users, which requires administrator rights.
 	Shared bool
 	Opens  Opens
 
 	words []string // search words, in lower case
-	at    int      // where in Command stands what it opens
+	at    int      // index in Command of the item to open
 }
 
 // Opens is the kind of item that an application says it can open.
 type Opens uint8
 
-// What an application opens.
+// Kinds of items that an application opens.
 const (
 	Nothing Opens = iota
 	Files
 	Addresses // and files
 )
 
-// Takes reports whether an application opens a file, or an address, when it is
-// started with it.
+// Takes reports whether an application can open a file or an address at startup.
 func (a App) Takes(item string) bool {
-	if filepath.IsAbs(item) { // files are named by their whole paths
+	if filepath.IsAbs(item) { // files have absolute paths
 		return a.Opens >= Files
 	}
 	return a.Opens == Addresses
@@ -79,14 +77,14 @@ func (a App) with(item string) ([]string, error) {
 
 // Options of New; the zero value is useful.
 type Options struct {
-	// Getenv is os.Getenv unless a test has its own.
+	// Getenv is os.Getenv unless a test replaces it.
 	Getenv func(string) string
 	// Marker is the name of a variable that is set in the environment of started programs; ""
 	// sets none.
 	Marker string
 	// Scripts runs those of Windows; nil creates a runner.
 	Scripts osrun.Runner
-	// Wait bounds a search or a start (default 10 s).
+	// Wait is the timeout of a search or a start (default 10 s).
 	Wait time.Duration
 }
 
@@ -107,7 +105,7 @@ func New(o Options) *Finder {
 	return &Finder{o}
 }
 
-// maxName bounds the name of an application, in bytes.
+// maxName is the maximum length of an application's name, in bytes.
 const maxName = 200
 
 // Find returns the application with a name. If several or no applications match, the error
@@ -150,8 +148,8 @@ func (f *Finder) Start(ctx context.Context, a App, item string) error {
 	return nil
 }
 
-// pick finds what a name means: the whole name before its beginning, and that
-// before a word of it.
+// pick returns the best match for a name: the full name, then its beginning, then the beginning of one
+// of its words.
 func pick(all []App, name string) (App, error) {
 	want := strings.ToLower(name)
 	for _, fits := range []func(App) bool{

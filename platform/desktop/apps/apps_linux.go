@@ -18,7 +18,7 @@ import (
 	"hob/platform/desktop/session"
 )
 
-// maxApps bounds how many entries are read.
+// maxApps limits how many entries are read.
 const maxApps = 5000
 
 // folders returns the folders of desktop entries, those of the user first, because they
@@ -63,7 +63,7 @@ func (f *Finder) list(ctx context.Context) ([]App, error) {
 			case err != nil && path == dir && os.IsNotExist(err):
 				return fs.SkipDir
 			case err != nil, ctx.Err() != nil, len(seen) > maxApps:
-				return ctx.Err() // a folder that cannot be read has no entries for us
+				return ctx.Err() // skip an unreadable folder
 			case e.IsDir() || !strings.HasSuffix(path, ".desktop"):
 				return nil
 			}
@@ -183,9 +183,8 @@ func terminal() ([]string, error) {
 	return nil, fmt.Errorf("application needs a terminal and none is installed; install xterm")
 }
 
-// unit has the user's service manager start it, which knows the environment of the
-// session and ends nothing when this process ends. It reports whether there is such
-// a manager.
+// unit starts it through the user's service manager, which has the session's environment and does not
+// end the program with this process. It reports whether there is such a manager.
 func (f *Finder) unit(ctx context.Context, bus string, a App, command []string) (bool, error) {
 	conn, err := session.Dial(ctx, bus)
 	if err != nil {
@@ -227,7 +226,7 @@ func (f *Finder) unit(ctx context.Context, bus string, a App, command []string) 
 	return true, err
 }
 
-// child starts it from this process, with none of its secrets.
+// child starts it from this process without its secrets.
 func (f *Finder) child(s session.Env, command []string) error {
 	cmd := exec.Command(command[0], command[1:]...) //nolint:noctx // it goes on after this call
 	cmd.Dir = f.opt.Getenv("HOME")
@@ -236,7 +235,7 @@ func (f *Finder) child(s session.Env, command []string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	go func() { _ = cmd.Wait() }() // how it ends is its own affair
+	go func() { _ = cmd.Wait() }() // its exit status does not matter
 	return nil
 }
 

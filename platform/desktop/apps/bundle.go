@@ -22,7 +22,7 @@ func bundles(dir string) (out []App) {
 			ID: name, Name: name, File: filepath.Join(dir, e.Name()),
 			Shared: strings.HasPrefix(dir, "/System/") || strings.HasPrefix(dir, "/Applications"),
 			words:  []string{strings.ToLower(name)},
-			Opens:  Addresses, // what it does not open, open(1) says
+			Opens:  Addresses, // open(1) reports unsupported items
 		})
 	}
 	return out

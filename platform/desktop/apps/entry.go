@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// maxEntry bounds a desktop entry, in bytes.
+// maxEntry is the maximum size of a desktop entry, in bytes.
 const maxEntry = 1 << 20
 
-// errHidden: an entry that menus do not show.
+// errHidden marks an entry that menus do not show.
 var errHidden = errors.New("entry is hidden")
 
 // parseEntry parses a desktop entry (Desktop Entry Specification 1.5). Its names in all
@@ -74,7 +74,7 @@ func parseEntry(id string, r io.Reader, locale string) (App, error) {
 	return a, nil
 }
 
-// unescapeEntry undoes the escapes of values of the type string.
+// unescapeEntry decodes the escapes of string values.
 func unescapeEntry(s string) string {
 	return strings.NewReplacer(`\s`, " ", `\n`, "\n", `\t`, "\t", `\r`, "\r", `\\`, `\`).Replace(s)
 }

@@ -11,10 +11,10 @@ import (
 //go:embed startapps.ps1
 var startText string
 
-// startScript lists the start menu of Windows.
+// startScript returns the script that lists the start menu of Windows.
 func startScript() osrun.Script { return osrun.NewScript("desktop/apps/startapps.ps1", startText) }
 
-// startApp is an item of it.
+// startApp is an item of the start menu.
 type startApp struct {
 	Name string `json:"name"`
 	ID   string `json:"id"`

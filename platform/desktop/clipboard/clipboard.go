@@ -23,10 +23,10 @@ import (
 	"hob/platform/osrun"
 )
 
-// MaxText bounds a text that is read or written, in bytes.
+// MaxText is the maximum length of a text, in bytes.
 const MaxText = 1 << 20
 
-// The errors of a Board. What wraps them names the cause and the remedy.
+// Errors of a Board. Wrapping errors name the cause and the remedy.
 var (
 	ErrNone    = errors.New("no clipboard available")     // no desktop, or this process cannot reach it
 	ErrBusy    = errors.New("clipboard does not respond") // a retry may succeed
@@ -37,9 +37,9 @@ var (
 // Content is the content of the clipboard. The zero value is an empty clipboard.
 type Content struct {
 	Text string
-	// Cut: the text is longer.
+	// Cut means that Text is truncated.
 	Cut bool
-	// Hidden: the program that copied it says that it is a secret.
+	// Hidden means that the source program marked the content as secret.
 	Hidden bool
 	// Formats lists the formats of content that is not text: a picture, files.
 	Formats []string
@@ -47,11 +47,11 @@ type Content struct {
 
 // Options of New; the zero value is useful.
 type Options struct {
-	// Getenv is os.Getenv unless a test has its own.
+	// Getenv is os.Getenv unless a test replaces it.
 	Getenv func(string) string
 	// Scripts runs those of macOS; nil creates a runner.
 	Scripts osrun.Runner
-	// Wait bounds one reading or writing (default 3 s).
+	// Wait is the timeout of one read or write (default 3 s).
 	Wait time.Duration
 }
 
@@ -62,7 +62,7 @@ type Board struct {
 	turn chan struct{} // semaphore of size 1 for reads and writes
 }
 
-// backend is how a system reads and writes.
+// backend accesses the clipboard of a system.
 type backend interface {
 	read(ctx context.Context) (Content, error)
 	write(ctx context.Context, text string) error

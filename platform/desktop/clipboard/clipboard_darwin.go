@@ -14,7 +14,7 @@ type desk struct{ opt Options }
 
 func (desk) close() {}
 
-// read asks the pasteboard itself, which knows the marks of password managers.
+// read queries the pasteboard itself, because it has the marks of password managers.
 func (d desk) read(ctx context.Context) (Content, error) { return paste(ctx, d.opt.Scripts, d.opt) }
 
 // write uses the library, with a locale set: without one, as under launchd, pbcopy would read

@@ -17,7 +17,7 @@ import (
 	"hob/platform/osrun"
 )
 
-// passwordHint is what password managers add (KeePassXC, KWallet, Bitwarden).
+// passwordHint is the format that password managers add (KeePassXC, KWallet, Bitwarden).
 const passwordHint = "x-kde-passwordManagerHint"
 
 func newBackend(o Options) backend { return &desk{opt: o} }
@@ -26,11 +26,11 @@ type desk struct {
 	opt Options
 
 	mu    sync.Mutex
-	drop  context.CancelFunc // of the text that this process holds
+	drop  context.CancelFunc // releases the text that this process offers
 	ended <-chan struct{}
 }
 
-// how the clipboard is reached.
+// look returns how to access the clipboard.
 func (d *desk) look(ctx context.Context) (session.Env, *wayland, error) {
 	e := session.Look(ctx, d.opt.Getenv)
 	switch {
@@ -46,7 +46,7 @@ func (d *desk) look(ctx context.Context) (session.Env, *wayland, error) {
 	case e.Display == "":
 		return e, nil, err
 	}
-	return e, nil, nil // by way of Xwayland
+	return e, nil, nil // through Xwayland
 }
 
 // library reports whether atotto/clipboard finds the same session and one of its programs is

@@ -14,8 +14,8 @@ type desk struct{}
 
 func (desk) close() {}
 
-// The formats of the Win32 clipboard (learn.microsoft.com, "Standard Clipboard
-// Formats" and "Cloud Clipboard and Clipboard History Formats").
+// Formats of the Win32 clipboard (learn.microsoft.com, "Standard Clipboard Formats" and "Cloud
+// Clipboard and Clipboard History Formats").
 const (
 	cfText        = 1
 	cfBitmap      = 2

@@ -26,7 +26,7 @@ const config = `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Config
 // Bus is a private message bus.
 type Bus struct {
 	Address string
-	// Services is a folder for files of services that the bus may start.
+	// Services is a folder with files of services that the bus can start.
 	Services string
 	dir      string
 	cmd      *exec.Cmd
@@ -100,7 +100,7 @@ const (
 	path = dbus.ObjectPath("/org/freedesktop/Notifications")
 )
 
-// Shown is a note as the server was given it.
+// Shown is a notification that the server received.
 type Shown struct {
 	ID, Replaces uint32
 	App, Icon    string
@@ -124,7 +124,7 @@ type Server struct {
 	faster string
 }
 
-// NewServer takes the name on the bus; caps are what it can do.
+// NewServer claims the server's bus name; caps are its capabilities.
 func NewServer(t testing.TB, b *Bus, caps ...string) *Server {
 	t.Helper()
 	s := &Server{conn: b.Conn(t), caps: caps, next: 1}
@@ -138,7 +138,7 @@ func NewServer(t testing.TB, b *Bus, caps ...string) *Server {
 	return s
 }
 
-// Stop leaves the bus.
+// Stop disconnects from the bus.
 func (s *Server) Stop() { _ = s.conn.Close() }
 
 // Fail makes the next n notifications fail with a D-Bus error.
@@ -150,7 +150,7 @@ func (s *Server) Fail(name string, n int) {
 	}
 }
 
-// Stall makes notes hang until release is called.
+// Stall makes notifications hang until release is called.
 func (s *Server) Stall() (release func()) {
 	c := make(chan struct{})
 	s.mu.Lock()
@@ -164,7 +164,7 @@ func (s *Server) Stall() (release func()) {
 	})
 }
 
-// Faster makes presses of this key come before Notify is answered.
+// Faster makes a press of this key arrive before Notify is answered.
 func (s *Server) Faster(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -178,7 +178,7 @@ func (s *Server) All() []Shown {
 	return append([]Shown(nil), s.shown...)
 }
 
-// Withdrawn waits until n notes were withdrawn and returns their ids, in order.
+// Withdrawn waits until n notifications were withdrawn and returns their ids in order.
 func (s *Server) Withdrawn(t testing.TB, n int) []uint32 {
 	t.Helper()
 	for end := time.Now().Add(60 * time.Second); ; time.Sleep(2 * time.Millisecond) {
@@ -194,7 +194,7 @@ func (s *Server) Withdrawn(t testing.TB, n int) []uint32 {
 	}
 }
 
-// Last waits until n notes were shown and returns the last one.
+// Last waits until n notifications were shown and returns the last one.
 func (s *Server) Last(t testing.TB, n int) Shown {
 	t.Helper()
 	for end := time.Now().Add(60 * time.Second); ; time.Sleep(2 * time.Millisecond) {
@@ -221,7 +221,7 @@ func (s *Server) Close(id, reason uint32) {
 	_ = s.conn.Emit(path, Name+".NotificationClosed", id, reason)
 }
 
-// served are the methods that the bus may call.
+// served contains the methods that the bus may call.
 type served struct{ s *Server }
 
 // GetCapabilities implements the specification.

@@ -21,8 +21,7 @@ type Login struct {
 	bright []uint32
 }
 
-// NewLogin takes the names on the bus. With a battery, charge is its percent; -1: the
-// machine has none.
+// NewLogin claims the bus names. charge is the battery's percentage; -1 means no battery.
 func NewLogin(t testing.TB, b *Bus, charge float64, state uint32) *Login {
 	t.Helper()
 	l := &Login{conn: b.Conn(t)}
@@ -58,7 +57,7 @@ func NewLogin(t testing.TB, b *Bus, charge float64, state uint32) *Login {
 	return l
 }
 
-// Sleep sends what logind sends before (true) and after (false) a sleep.
+// Sleep sends logind's signal before (true) or after (false) a sleep.
 func (l *Login) Sleep(before bool) {
 	_ = l.conn.Emit("/org/freedesktop/login1", "org.freedesktop.login1.Manager.PrepareForSleep", before)
 }
@@ -96,7 +95,7 @@ func (m loginManager) GetUser(uid uint32) (dbus.ObjectPath, *dbus.Error) {
 
 type loginSession struct{ l *Login }
 
-// SetBrightness sets a device of a class.
+// SetBrightness records the brightness of a device.
 func (s loginSession) SetBrightness(class, device string, to uint32) *dbus.Error {
 	if class != "backlight" || device == "" {
 		return dbus.NewError("org.freedesktop.DBus.Error.InvalidArgs", nil)

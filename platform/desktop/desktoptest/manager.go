@@ -10,7 +10,7 @@ import (
 	"github.com/godbus/dbus/v5/prop"
 )
 
-// Manager is a service manager of the user, as systemd --user is one.
+// Manager is a user service manager like systemd --user.
 type Manager struct {
 	mu    sync.Mutex
 	units []Unit
@@ -78,7 +78,7 @@ func NewManager(t testing.TB, b *Bus, env ...string) *Manager {
 	return m
 }
 
-// Units lists what was started.
+// Units lists the started units.
 func (m *Manager) Units() []Unit {
 	m.mu.Lock()
 	defer m.mu.Unlock()

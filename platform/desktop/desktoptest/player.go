@@ -10,8 +10,8 @@ import (
 	"github.com/godbus/dbus/v5/prop"
 )
 
-// Player is a media player on a bus, written from the Media Player Remote
-// Interfacing Specification 2.2.
+// Player is a media player on a bus, implemented from the Media Player Remote Interfacing
+// Specification 2.2.
 type Player struct {
 	props *prop.Properties
 	conn  *dbus.Conn
@@ -26,7 +26,7 @@ const (
 	playerFace = "org.mpris.MediaPlayer2.Player"
 )
 
-// NewPlayer takes a name below org.mpris.MediaPlayer2 on the bus.
+// NewPlayer claims a name below org.mpris.MediaPlayer2 on the bus.
 func NewPlayer(t testing.TB, b *Bus, name, identity, state string, meta map[string]any) *Player {
 	t.Helper()
 	p := &Player{conn: b.Conn(t)}
@@ -55,10 +55,10 @@ func NewPlayer(t testing.TB, b *Bus, name, identity, state string, meta map[stri
 	return p
 }
 
-// Stop leaves the bus.
+// Stop disconnects from the bus.
 func (p *Player) Stop() { _ = p.conn.Close() }
 
-// Refuse makes presses fail with a D-Bus error.
+// Refuse makes all actions fail with a D-Bus error.
 func (p *Player) Refuse(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,7 +99,7 @@ func (p *Player) press(method, state, title string) *dbus.Error {
 	return nil
 }
 
-// playedBy has the methods of the specification.
+// playedBy contains the methods of the specification.
 type playedBy struct{ p *Player }
 
 // Play implements MPRIS, like the methods below.

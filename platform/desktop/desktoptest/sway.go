@@ -14,7 +14,7 @@ import (
 // nobody is the uid that sway runs as if the tests run as root, which sway refuses.
 const nobody = 65534
 
-// Wayland is a session of the compositor sway without a screen.
+// Wayland is a headless session of the compositor sway.
 type Wayland struct{ env map[string]string }
 
 // NewWayland starts a private sway, or skips the test if it is not installed.
@@ -76,7 +76,7 @@ func NewWayland(t testing.TB) *Wayland {
 // Getenv returns the environment of a process of this session.
 func (w *Wayland) Getenv(key string) string { return w.env[key] }
 
-// Run starts a program that shows itself there.
+// Run starts a program in that session.
 func (w *Wayland) Run(t testing.TB, name string, args ...string) {
 	t.Helper()
 	program, err := exec.LookPath(name)

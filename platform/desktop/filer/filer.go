@@ -1,6 +1,5 @@
-// Package filer shows a file in its folder, in the owner's file manager: that which
-// answers to org.freedesktop.FileManager1 on Linux, Finder on macOS, Explorer on
-// Windows.
+// Package filer shows a file in its folder in the user's file manager: the program behind
+// org.freedesktop.FileManager1 on Linux, Finder on macOS, Explorer on Windows.
 package filer
 
 import (
@@ -12,14 +11,14 @@ import (
 	"time"
 )
 
-// ErrNone means that no file manager answers.
+// ErrNone means that no file manager responds.
 var ErrNone = errors.New("no file manager found that can show files")
 
 // Options of a Filer; the zero value is useful.
 type Options struct {
-	// Getenv is os.Getenv unless a test has its own.
+	// Getenv is os.Getenv unless a test replaces it.
 	Getenv func(string) string
-	// Wait bounds the answer of the file manager (default 10 s).
+	// Wait is the timeout for the file manager (default 10 s).
 	Wait time.Duration
 }
 
@@ -37,7 +36,7 @@ func New(o Options) *Filer {
 	return &Filer{o}
 }
 
-// Reveal shows the file or folder of an absolute path, marked in its folder.
+// Reveal shows the folder of an absolute path and selects the file or folder in it.
 func (f *Filer) Reveal(ctx context.Context, path string) error {
 	if strings.ContainsAny(path, "\x00\"") && os.PathSeparator == '\\' || strings.ContainsRune(path, 0) {
 		return errors.New("invalid file name")

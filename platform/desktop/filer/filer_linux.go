@@ -15,8 +15,8 @@ const (
 	managerPath = dbus.ObjectPath("/org/freedesktop/FileManager1")
 )
 
-// reveal calls ShowItems (freedesktop.org, "file-manager-interface"). The bus starts
-// the file manager if need be.
+// reveal calls ShowItems (freedesktop.org, "file-manager-interface"). The bus starts the file manager if
+// necessary.
 func (f *Filer) reveal(ctx context.Context, path string) error {
 	bus, err := session.Bus(f.opt.Getenv)
 	if err != nil {

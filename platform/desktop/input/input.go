@@ -32,31 +32,31 @@ import (
 	"hob/platform/osrun"
 )
 
-// The errors of Hands.
+// Errors of Hands.
 var (
 	ErrMoved  = errors.New("another window is in front")
 	ErrGone   = errors.New("window no longer exists")
 	ErrUnsure = errors.New("unknown how much of the input was sent")
 )
 
-// MaxText bounds a text that is typed, in characters.
+// MaxText is the maximum length of a typed text, in characters.
 const MaxText = 5000
 
 // Options of New; the zero value is useful.
 type Options struct {
 	Getenv func(string) string
-	Wait   time.Duration // for one action, default 60 s
+	Wait   time.Duration // timeout of one action, default 60 s
 	// Scripts runs those of macOS; nil creates a runner.
 	Scripts osrun.Runner
 }
 
-// Hands type and click. One thing is done at a time.
+// Hands types and clicks. It runs one action at a time.
 type Hands struct {
 	opt  Options
 	turn chan struct{}
 }
 
-// New makes Hands. They touch nothing yet.
+// New returns Hands. It connects to nothing yet.
 func New(o Options) *Hands {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -92,8 +92,8 @@ func (h *Hands) Press(ctx context.Context, w window.Window, chord []string, ok C
 	return h.do(ctx, w, ok, func(ctx context.Context, a act) error { return a.press(ctx, chord) })
 }
 
-// Click clicks at a point of the screen, which has to show the window then. The
-// button is left, right or middle.
+// Click clicks at a point of the screen, where the window must be visible. The button is left, right
+// or middle.
 func (h *Hands) Click(ctx context.Context, w window.Window, x, y int, button string, twice bool, ok Check) error {
 	if !slices.Contains([]string{"left", "right", "middle"}, button) {
 		return fmt.Errorf("unknown button %q; use left, right or middle", button)
@@ -101,7 +101,7 @@ func (h *Hands) Click(ctx context.Context, w window.Window, x, y int, button str
 	return h.do(ctx, w, ok, func(ctx context.Context, a act) error { return a.clickAt(ctx, x, y, button, twice) })
 }
 
-// Focus brings a window to the front, so that keys go there.
+// Focus brings a window to the front, so that it gets the keyboard.
 func (h *Hands) Focus(ctx context.Context, w window.Window, ok Check) error {
 	return h.do(ctx, w, ok, func(ctx context.Context, a act) error { return a.front(ctx) })
 }

@@ -12,7 +12,7 @@ import (
 	"hob/platform/osrun"
 )
 
-// mac is the desktop of macOS.
+// mac is the backend for macOS.
 type mac struct {
 	h *Hands
 	w window.Window

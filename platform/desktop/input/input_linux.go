@@ -16,7 +16,7 @@ import (
 	"hob/platform/desktop/xwin"
 )
 
-// screen is an X display while one thing is done there.
+// screen is the backend for an X display, for one action.
 type screen struct {
 	x   *xwin.Conn
 	env session.Env
@@ -68,7 +68,7 @@ func (s *screen) raise(ctx context.Context) error {
 	return s.x.Activate(ctx, list[i])
 }
 
-// pace lets programs read what the keys mean now, and the keys one by one.
+// pace is the delay that lets programs process changed keys, and keys one by one.
 const pace = 2 * time.Millisecond
 
 // text types characters. Characters missing on the keyboard get spare keys before any key is
@@ -112,14 +112,14 @@ func keysym(r rune) uint32 {
 	return 0x01000000 | uint32(r)
 }
 
-// board is the keyboard as the server knows it.
+// board is the keyboard mapping of the X server.
 type board struct {
 	s     *screen
 	first xproto.Keycode
 	per   int
 	syms  []xproto.Keysym
 	shift xproto.Keycode
-	lent  []xproto.Keycode // that this piece needs
+	lent  []xproto.Keycode // spare keys that this piece needs
 }
 
 func (s *screen) board() (*board, error) {
@@ -214,7 +214,7 @@ func (s *screen) fake(kind, detail byte) {
 // chord uses robotgo if it finds the same display.
 func (s *screen) chord(ctx context.Context, key string, held []string) error {
 	if s.env.Inherited {
-		defer robot.Close() // it keeps a connection, and would not notice that the display went
+		defer robot.Close() // robotgo keeps a connection and does not notice that the display closed
 		return robot.KeyTap(key, held)
 	}
 	b, err := s.board()

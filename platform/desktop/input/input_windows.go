@@ -11,7 +11,7 @@ import (
 	"hob/platform/desktop/window"
 )
 
-// winDesk is the desktop of Windows.
+// winDesk is the backend for Windows.
 type winDesk struct {
 	getenv func(string) string
 	w      window.Window
@@ -41,13 +41,13 @@ func (winDesk) free(context.Context) error {
 	return nil
 }
 
-// raise asks once: Windows may refuse that.
+// raise requests it once: Windows may refuse.
 func (d winDesk) raise(context.Context) error {
 	_, _, _ = windows.NewLazySystemDLL("user32.dll").NewProc("SetForegroundWindow").Call(uintptr(d.w.ID))
 	return nil
 }
 
-// text types some characters. Line ends and tabs press nothing as characters.
+// text types characters. Line ends and tabs need real keys.
 func (winDesk) text(ctx context.Context, some []rune) error {
 	for _, r := range some {
 		var err error

@@ -26,7 +26,7 @@ func systemEvents() osrun.App {
 	return osrun.App{ID: "com.apple.systemevents", Name: "System Events"}
 }
 
-// keystroke presses a letter where the keyboard of this Mac has it.
+// keystroke presses the key of a letter in the Mac's current layout.
 func keystroke(ctx context.Context, r osrun.Runner, key string, held []string) error {
 	in := keystrokeIn{Key: key}
 	for _, h := range held {

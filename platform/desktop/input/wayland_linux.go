@@ -56,8 +56,8 @@ func (d *wayland) free(context.Context) error { return nil }
 
 func (d *wayland) raise(ctx context.Context) error { return d.sway.Focus(ctx, d.w.ID) }
 
-// run starts wtype. What is typed goes to it by its input: everybody on this machine
-// can read arguments.
+// run starts wtype and passes the text on standard input, because all users of this machine can read
+// arguments.
 func (d *wayland) run(ctx context.Context, in string, args ...string) error {
 	cmd := exec.Command(d.wtype, slices.Concat(d.first, args)...) //nolint:noctx // its tree is ended whole by Output
 	cmd.Env = d.env

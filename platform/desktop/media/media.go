@@ -31,7 +31,7 @@ const (
 	Unknown State = "unknown"
 )
 
-// Player is a program that plays.
+// Player is a running media player.
 type Player struct {
 	ID       string        `json:"id"`
 	Name     string        `json:"name"`
@@ -41,11 +41,11 @@ type Player struct {
 	Album    string        `json:"album,omitempty"`
 	Length   time.Duration `json:"length_ns,omitempty"`
 	Position time.Duration `json:"position_ns,omitempty"`
-	// Volume is the player's own, 0 to 100; -1: it does not say.
+	// Volume is the player's volume, 0 to 100; -1 if unknown.
 	Volume int `json:"volume"`
 }
 
-// Action is a button of a player.
+// Action is an operation of a player.
 type Action string
 
 // The actions.
@@ -65,19 +65,19 @@ func Actions() []Action {
 	return []Action{Play, Pause, Toggle, Next, Previous, Stop, Seek, Volume}
 }
 
-// Request is one press.
+// Request is an action for a player.
 type Request struct {
 	Player string // its ID
 	Action Action
-	By     time.Duration // of Seek; negative: back
+	By     time.Duration // of Seek; negative seeks backwards
 	Level  int           // of Volume, 0 to 100
 }
 
-// The errors of a Deck. Their text names the remedy.
+// Errors of a Deck. Wrapping errors name the remedy.
 var (
 	// ErrGone means that the player no longer runs.
 	ErrGone = errors.New("player no longer runs")
-	// ErrUnable: the player, or the system, has no such button.
+	// ErrUnable means that the player or the system does not support the action.
 	ErrUnable = errors.New("player does not support this action")
 	// ErrUnsure means that the action may have been done despite the error.
 	ErrUnsure = errors.New("unknown whether the player did it")
@@ -85,18 +85,18 @@ var (
 
 // Options of a Deck; the zero value is useful.
 type Options struct {
-	// Getenv is os.Getenv unless a test has its own.
+	// Getenv is os.Getenv unless a test replaces it.
 	Getenv func(string) string
 	// Scripts runs osascript and PowerShell; nil creates a runner.
 	Scripts osrun.Runner
-	// Wait bounds the answer of a player (default 2 s).
+	// Wait is the timeout for a player (default 2 s).
 	Wait time.Duration
 }
 
 // Deck controls the players of this machine. It is stateless; calls may be concurrent.
 type Deck struct{ back backend }
 
-// backend is how a system reaches its players.
+// backend accesses the players of a system.
 type backend interface {
 	// players returns the players that responded; why is the error of the others.
 	players(ctx context.Context) (list []Player, why error)
@@ -187,7 +187,7 @@ func plain(s string) string {
 	return phrase.Cut(strings.Join(strings.Fields(s), " "), maxText)
 }
 
-// stateOf reads a state as systems write it.
+// stateOf parses a state in the spelling of any system.
 func stateOf(s string) State {
 	switch strings.ToLower(s) {
 	case "playing", "fast forwarding", "rewinding":

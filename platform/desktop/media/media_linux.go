@@ -29,7 +29,7 @@ func newBackend(o Options) backend { return &bus{o} }
 
 type bus struct{ opt Options }
 
-// dial connects for as long as ctx lives.
+// dial connects to the bus, at most until ctx ends.
 func (b *bus) dial(ctx context.Context) (*dbus.Conn, error) {
 	address, err := session.Bus(b.opt.Getenv)
 	if err != nil {
@@ -139,7 +139,7 @@ func text(v dbus.Variant) string {
 	return ""
 }
 
-// number reads a number of whatever type.
+// number converts a number of any type.
 func number(v dbus.Variant) (float64, bool) {
 	switch v := v.Value().(type) {
 	case float64:
@@ -156,7 +156,7 @@ func number(v dbus.Variant) (float64, bool) {
 	return 0, false
 }
 
-// micros reads a time in microseconds.
+// micros converts a time in microseconds.
 func micros(v dbus.Variant) time.Duration {
 	n, ok := number(v)
 	if !ok || n < 0 || n > 1e12 {
@@ -181,7 +181,7 @@ func (b *bus) do(ctx context.Context, r Request) error {
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(names, name) { // nor is one started
+	if !slices.Contains(names, name) { // do not start a player
 		return ErrGone
 	}
 	switch r.Action {
@@ -193,7 +193,7 @@ func (b *bus) do(ctx context.Context, r Request) error {
 	return call(ctx, conn, name, mprisPlayer+"."+methods[r.Action], nil)
 }
 
-// call calls a player, which is not started for it.
+// call calls a method of a player and does not start it.
 func call(ctx context.Context, conn *dbus.Conn, name, method string, args []any, out ...any) error {
 	err := conn.Object(name, mprisPath).CallWithContext(ctx, method, dbus.FlagNoAutoStart, args...).Store(out...)
 	switch {

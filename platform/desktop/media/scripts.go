@@ -22,7 +22,7 @@ func musicScript() osrun.Script { return osrun.NewScript("desktop/media/music.js
 
 func smtcScript() osrun.Script { return osrun.NewScript("desktop/media/smtc.ps1", smtcText) }
 
-// scriptRequest is what both scripts take.
+// scriptRequest is the input of both scripts.
 type scriptRequest struct {
 	ID     string  `json:"id,omitempty"`
 	Action Action  `json:"action,omitempty"` // "": it looks
@@ -59,7 +59,7 @@ func seconds(s float64) time.Duration {
 	return 0
 }
 
-// mac are the players of macOS that have a dictionary.
+// mac controls the players of macOS with a scripting dictionary.
 type mac struct{ scripts osrun.Runner }
 
 func macApps() []osrun.App {
@@ -108,7 +108,7 @@ func requestOf(r Request) scriptRequest {
 	return scriptRequest{ID: r.Player, Action: r.Action, By: r.By.Seconds(), Level: r.Level}
 }
 
-// win are the players that Windows knows.
+// win controls the players that are registered with Windows.
 type win struct{ scripts osrun.Runner }
 
 func (w win) players(ctx context.Context) ([]Player, error) {
@@ -132,7 +132,7 @@ func (w win) do(ctx context.Context, r Request) error {
 	return scriptError(w.scripts.Run(ctx, osrun.Call{Script: smtcScript(), In: requestOf(r), Write: true}, nil))
 }
 
-// scriptError adds what of this package an error is.
+// scriptError wraps an error with this package's sentinel.
 func scriptError(err error) error {
 	switch {
 	case err == nil:

@@ -10,7 +10,7 @@ import (
 
 type rect struct{ X, Y, W, H float64 } // CGRect, four CGFloat
 
-// lib are the functions, with their prototypes.
+// lib contains the functions with their prototypes.
 type lib struct {
 	// CFIndex CFArrayGetCount(CFArrayRef)
 	arrayCount func(uintptr) int
@@ -70,7 +70,7 @@ type lib struct {
 
 const frameworks = "/System/Library/Frameworks/"
 
-// load opens the libraries once: they stay for the life of the process.
+// load opens the libraries once: they stay open until the process ends.
 var load = sync.OnceValues(func() (l *lib, err error) {
 	defer func() { // purego panics if a symbol is missing
 		if r := recover(); r != nil {

@@ -9,7 +9,7 @@ import (
 type Window struct {
 	ID         uint32
 	PID        int
-	Owner      string // the name of its program, in the owner's language
+	Owner      string // the name of its program, in the user's language
 	Title      string
 	Layer      int // 0 for windows; notifications, menus and the Dock are above
 	X, Y, W, H int // in points, from the top left of the main screen
@@ -20,15 +20,15 @@ const (
 	onScreen   = 1 << 0 // kCGWindowListOptionOnScreenOnly
 	noDesktop  = 1 << 4 // kCGWindowListExcludeDesktopElements
 	maxWindows = 300
-	// axWait is how long a program is given for an answer, in seconds.
+	// axWait is the timeout for a program, in seconds.
 	axWait = 0.3
 )
 
 // ErrSession means that this process has no screen, as over ssh.
 var ErrSession = errors.New("this process has no macOS screen")
 
-// Windows lists the windows from the front to the back. Their titles, and which one
-// is focused, are known where Trusted.
+// Windows lists the windows from the front to the back. Titles and the focused window are known only if
+// Trusted.
 func Windows() ([]Window, error) {
 	l, err := load()
 	if err != nil {
@@ -75,7 +75,7 @@ func (l *lib) describe(list []Window) {
 			l.titles(w.PID, list)
 		}
 	}
-	for i := range list { // without the window's number it is the program's first
+	for i := range list { // without the window's number, use the program's first window
 		if w := &list[i]; w.PID == pid && w.Layer == 0 && (id == 0 || w.ID == id) {
 			w.Focused = true
 			return
@@ -147,7 +147,7 @@ func (l *lib) titles(pid int, list []Window) {
 	})
 }
 
-// Raise asks for a window to come to the front, and its program with it.
+// Raise requests that a window and its program come to the front.
 func Raise(pid int, id uint32) error {
 	l, err := load()
 	if err != nil {
@@ -170,13 +170,13 @@ func Raise(pid int, id uint32) error {
 	return nil
 }
 
-// Trusted reports whether the owner lets this process use the screen's controls.
+// Trusted reports whether this process has Accessibility permission.
 func Trusted() bool {
 	l, err := load()
 	return err == nil && l.trusted()
 }
 
-// MayCapture reports whether pictures of the screen show more than the wallpaper.
+// MayCapture reports whether screenshots show more than the wallpaper.
 func MayCapture() bool {
 	l, err := load()
 	return err == nil && (l.mayCapture == nil || l.mayCapture())

@@ -26,13 +26,13 @@ const (
 	request    = "org.freedesktop.portal.Request"
 )
 
-// What a portal answers.
+// Response codes of a portal.
 const (
 	answered  = 0
 	cancelled = 1
 )
 
-// portal asks the desktop for a picture. It may ask the owner, once.
+// portal requests a screenshot from the desktop. The desktop may ask the user for permission once.
 func portal(ctx context.Context, e session.Env, part image.Rectangle) (image.Image, error) {
 	if e.Bus == "" {
 		return nil, fmt.Errorf("%w: no session bus, and therefore no screenshot portal", errors.ErrUnsupported)
@@ -125,7 +125,7 @@ func local(uri string) (string, error) {
 	return u.Path, nil
 }
 
-// discard removes a picture that was made for Hob, and nothing that was there before.
+// discard removes a picture that was created for Hob, and no file that existed before.
 func discard(file string, began time.Time) {
 	info, err := os.Lstat(file)
 	ext := strings.ToLower(filepath.Ext(file))

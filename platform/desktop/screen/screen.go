@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Bounds of a picture: what models take, and what they can make use of.
+// Limits of a picture, as accepted by and useful for models.
 const (
 	MaxBytes = 3_500_000
 	MaxSide  = 2000 // pixels
@@ -32,7 +32,7 @@ type Options struct {
 	Wait   time.Duration // default 10 s
 }
 
-// Camera makes pictures.
+// Camera takes screenshots.
 type Camera struct{ opt Options }
 
 // New returns a Camera. It takes no picture yet.
@@ -74,10 +74,10 @@ func black(img image.Image) bool {
 	return true
 }
 
-// maxPoints bounds a picture that another program has made.
+// maxPoints limits the number of pixels of a picture from another program.
 const maxPoints = 100_000_000
 
-// decode reads a picture that another program has made.
+// decode decodes a picture from another program.
 func decode(file string) (image.Image, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -98,8 +98,8 @@ func decode(file string) (image.Image, error) {
 	return img, err
 }
 
-// Encode writes a picture as PNG, or as JPEG where that is too large, made smaller
-// by halves until both bounds hold.
+// Encode encodes a picture as PNG, or as JPEG if that is too large, and halves it until both limits
+// hold.
 func Encode(img image.Image) (data []byte, ext string, err error) {
 	for img.Bounds().Dx() > MaxSide || img.Bounds().Dy() > MaxSide {
 		img = half(img)

@@ -14,7 +14,7 @@ import (
 	"hob/platform/permission"
 )
 
-// seen: what cannot be seen is given as a black picture here.
+// seen is true: macOS returns a black picture if access is denied.
 const seen = true
 
 // take runs screencapture(1). It checks the permission first: without it, screencapture

@@ -13,7 +13,7 @@ import (
 	"hob/platform/desktop/window"
 )
 
-// seen: a black picture is one of a black screen here.
+// seen is false: a black picture really shows a black screen.
 const seen = false
 
 // strip is the number of rows per request, because answers of an X server are limited in size.

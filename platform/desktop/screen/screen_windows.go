@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// seen: what cannot be seen is given as a black picture here.
+// seen is true: Windows returns a black picture if access is denied.
 const seen = true
 
 func (c *Camera) take(_ context.Context, part image.Rectangle) (image.Image, error) {

@@ -15,8 +15,8 @@ import (
 	"hob/platform/osrun"
 )
 
-// onWayland asks grim, which compositors of the kind of sway let see the screen, and
-// then the desktop's portal.
+// onWayland tries grim, which sway-like compositors give access to the screen, and then the desktop's
+// portal.
 func onWayland(ctx context.Context, e session.Env, part image.Rectangle) (image.Image, error) {
 	img, err := grim(ctx, e, part)
 	if err == nil || errors.Is(err, ErrEmpty) {

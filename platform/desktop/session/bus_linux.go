@@ -34,10 +34,10 @@ func Bus(getenv func(string) string) (string, error) {
 	return "", fmt.Errorf("%w (no D-Bus session bus): start Hob within the desktop session, or as a service of systemd --user", ErrNone)
 }
 
-// Dial connects to a bus for as long as ctx lives.
+// Dial connects to a bus, at most until ctx ends.
 func Dial(ctx context.Context, address string, o ...dbus.ConnOption) (*dbus.Conn, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	t := time.AfterFunc(connectWait, cancel) // a bus that takes the connection and never answers
+	t := time.AfterFunc(connectWait, cancel) // for a bus that accepts the connection and never responds
 	conn, err := dbus.Connect(address, append(o, dbus.WithContext(ctx))...)
 	if err == nil && !t.Stop() {
 		err = errors.Join(errors.New("bus does not respond"), conn.Close())
@@ -50,7 +50,7 @@ func Dial(ctx context.Context, address string, o ...dbus.ConnOption) (*dbus.Conn
 	return conn, nil
 }
 
-// Call calls a method and stores its answer.
+// Call calls a method and stores its result.
 func Call(ctx context.Context, conn *dbus.Conn, dest string, path dbus.ObjectPath, method string, args []any, out ...any) error {
 	call := conn.Object(dest, path).CallWithContext(ctx, method, 0, args...)
 	if err := call.Store(out...); err != nil {
@@ -59,7 +59,7 @@ func Call(ctx context.Context, conn *dbus.Conn, dest string, path dbus.ObjectPat
 	return nil
 }
 
-// Property reads one property.
+// Property returns a property.
 func Property[T any](ctx context.Context, conn *dbus.Conn, dest string, path dbus.ObjectPath, iface, name string) (out T, err error) {
 	var v dbus.Variant
 	err = Call(ctx, conn, dest, path, "org.freedesktop.DBus.Properties.Get", []any{iface, name}, &v)

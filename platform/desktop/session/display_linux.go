@@ -44,7 +44,7 @@ func Cookie(file, home, number string) []byte {
 		return out
 	}
 	for len(b) > 2 {
-		b = b[2:] // the family of the address
+		b = b[2:] // skip the address family
 		_, display, name, data := next(), next(), next(), next()
 		if string(name) == "MIT-MAGIC-COOKIE-1" && (string(display) == number || len(display) == 0) {
 			return data

@@ -17,15 +17,15 @@ type Env struct {
 	Home       string
 	RuntimeDir string
 	Bus        string
-	// Inherited: this process has all that in its own environment, so that
-	// programs and libraries which look there find the same session.
+	// Inherited means that this process has all of this in its own environment, so that programs
+	// and libraries that read it find the same session.
 	Inherited bool
 }
 
-// None reports whether there is no screen at all.
+// None reports whether there is no display.
 func (e Env) None() bool { return e.Display == "" && e.Wayland == "" }
 
-// managerWait bounds the question to the service manager.
+// managerWait is the timeout for the service manager.
 const managerWait = 2 * time.Second
 
 // Look finds the session. Variables missing in this process's environment are read from the

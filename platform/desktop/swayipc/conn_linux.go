@@ -30,11 +30,11 @@ const (
 // ErrNone means that the compositor is not sway or cannot be queried.
 var ErrNone = errors.New("this Wayland compositor does not list its windows")
 
-// Conn is a connection.
+// Conn is a connection to sway.
 type Conn struct{ net net.Conn }
 
-// Dial connects to the sway of a session, for as long as ctx lives at most. A service
-// knows SWAYSOCK from the desktop's environment, or finds the only socket there is.
+// Dial connects to the sway of a session, at most until ctx ends. A service gets SWAYSOCK from the
+// desktop's environment or uses the only existing socket.
 func Dial(ctx context.Context, e session.Env) (*Conn, error) {
 	path := e.Sway
 	if path == "" && filepath.IsAbs(e.RuntimeDir) {

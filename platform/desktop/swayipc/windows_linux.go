@@ -107,7 +107,7 @@ func (l *listed) walk(n node, floats bool, depth int) {
 			l.tiled = append(l.tiled, w)
 		}
 	}
-	for _, k := range slices.Backward(n.Floating) { // the last lies above
+	for _, k := range slices.Backward(n.Floating) { // the last one is on top
 		l.walk(k, true, depth+1)
 	}
 	for _, k := range n.Nodes {

@@ -33,12 +33,12 @@ func systemEvents() osrun.App {
 	return osrun.App{ID: "com.apple.systemevents", Name: "System Events"}
 }
 
-// The bounds of a reading by a script, which ends itself before it is ended: an
-// element costs Apple events there.
+// Limits of a script that reads the tree. The script stops itself before Hob kills it, because each
+// element costs several Apple events.
 const (
 	scriptDepth  = 8
 	scriptMillis = 10_000
-	scriptWait   = 18 * time.Second // with the start of its engine
+	scriptWait   = 18 * time.Second // including the start of its engine
 )
 
 type scriptRead struct {

@@ -16,7 +16,7 @@ import (
 	"hob/platform/osrun"
 )
 
-// Bounds of one reading.
+// Limits of one read.
 const (
 	MaxNodes = 400
 	maxDepth = 25
@@ -30,9 +30,9 @@ var ErrNone = errors.New("no program reports the content of its windows (accessi
 // ErrGone means that the element no longer exists.
 var ErrGone = errors.New("element no longer exists")
 
-// Node is an element.
+// Node is an element of the accessibility tree.
 type Node struct {
-	Ref    string // where it is, for Do
+	Ref    string // its location, for Do
 	App    string
 	PID    int
 	Window string // the title
@@ -41,19 +41,19 @@ type Node struct {
 	Name   string
 	Text   string
 	Does   string // the name of the action of Do, "" if none
-	Takes  bool   // Fill puts a text there
+	Takes  bool   // Fill can set its text
 	Secret bool   // a password field: its text is never read
 }
 
 // Options of New; the zero value is useful.
 type Options struct {
 	Getenv func(string) string
-	Wait   time.Duration // default 8 s, 20 s where scripts are run
+	Wait   time.Duration // timeout, default 8 s, 20 s for scripts
 	// Scripts runs those of macOS and Windows; nil creates a runner.
 	Scripts osrun.Runner
 }
 
-// Reader reads trees.
+// Reader reads accessibility trees.
 type Reader struct{ opt Options }
 
 // New returns a Reader. It connects to nothing yet.

@@ -30,7 +30,7 @@ const (
 
 const rolePassword = 40 // AtspiRole
 
-// link is a connection to the bus of accessibility.
+// link is a connection to the accessibility bus.
 type link struct{ conn *dbus.Conn }
 
 type ref struct {
@@ -61,7 +61,7 @@ func (r *Reader) open(ctx context.Context) (*link, error) {
 	return &link{conn}, nil
 }
 
-// ready asks for the registry, through which windows are found.
+// ready queries the registry, which lists the windows.
 func (r *Reader) ready(ctx context.Context) error {
 	l, err := r.open(ctx)
 	if err != nil {
@@ -76,7 +76,7 @@ func (r *Reader) ready(ctx context.Context) error {
 
 const wait = 8 * time.Second
 
-// nodeWait bounds the answer about one element: a program that hangs is skipped.
+// nodeWait is the timeout for one element: a program that hangs is skipped.
 const nodeWait = 300 * time.Millisecond
 
 func (l *link) call(ctx context.Context, at ref, method string, args []any, out ...any) error {
@@ -182,7 +182,7 @@ func (l *link) node(ctx context.Context, at ref, n Node, depth int) Node {
 	return n
 }
 
-// again finds an element that was seen before.
+// again finds an element that was read before.
 func (r *Reader) again(ctx context.Context, n Node) (*link, ref, Node, error) {
 	l, err := r.open(ctx)
 	if err != nil {

@@ -28,7 +28,7 @@ func uiaActScript() osrun.Script {
 }
 
 const (
-	uiaDepth = 25 // PowerShell's own calls go no deeper than some hundreds
+	uiaDepth = 25 // PowerShell limits the recursion depth
 	// maxFrames limits how many windows are read at once.
 	maxFrames = 4
 )

@@ -75,13 +75,13 @@ func Focused(list []Window) (Window, bool) {
 // Kind is the category of a window, for decisions about who may act in it.
 type Kind uint8
 
-// The kinds.
+// Window kinds.
 const (
 	Plain    Kind = iota
-	Terminal      // what is typed there runs
+	Terminal      // typed text is executed
 	Browser       // its title is the title of the active page
-	Notice        // a note, which may be a question of Hob's
-	Prompt        // it asks for a password, or for rights
+	Notice        // a notification, which may be an approval request of Hob
+	Prompt        // a prompt for a password or for permissions
 )
 
 // Kind returns the category of a window by its class and program. Programs set both themselves

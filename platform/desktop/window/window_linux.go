@@ -50,7 +50,7 @@ func (w *Windows) list(ctx context.Context) ([]Window, error) {
 	return Of(x)
 }
 
-// Under lists the windows of a compositor.
+// Under lists the windows of a sway compositor.
 func Under(ctx context.Context, c *swayipc.Conn) ([]Window, error) {
 	list, err := c.Windows(ctx)
 	out := make([]Window, 0, len(list))
@@ -60,7 +60,7 @@ func Under(ctx context.Context, c *swayipc.Conn) ([]Window, error) {
 	return out, err
 }
 
-// Of lists the windows of a display.
+// Of lists the windows of an X display.
 func Of(x *xwin.Conn) ([]Window, error) {
 	list, err := x.Windows()
 	out := make([]Window, 0, len(list))

@@ -28,7 +28,7 @@ type Conn struct {
 	atoms map[string]xproto.Atom
 }
 
-// quiet keeps xgb from writing to this process's stderr.
+// quiet stops xgb from writing to this process's stderr.
 var quiet = sync.OnceFunc(func() { xgb.Logger = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) }) //nolint:gochecknoglobals // of a global of xgb's
 
 // Dial connects to the display of a session, at most until ctx ends. The caller must call
@@ -122,7 +122,7 @@ func (c *Conn) name(a xproto.Atom) string {
 // maxProperty limits the size of a property, in bytes.
 const maxProperty = 1 << 20
 
-// property reads a property of a window; nil when it has none.
+// property returns a property of a window, nil if it has none.
 func (c *Conn) property(w xproto.Window, name string) []byte {
 	a, err := c.Atom(name)
 	if err != nil {
@@ -135,7 +135,7 @@ func (c *Conn) property(w xproto.Window, name string) []byte {
 	return r.Value
 }
 
-// numbers reads a property of 32 bit numbers.
+// numbers returns a property of 32-bit numbers.
 func (c *Conn) numbers(w xproto.Window, name string) []uint32 {
 	b := c.property(w, name)
 	out := make([]uint32, 0, len(b)/4)

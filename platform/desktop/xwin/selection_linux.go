@@ -10,7 +10,7 @@ import (
 	"github.com/jezek/xgb/xproto"
 )
 
-// MaxText bounds a text that is read from the clipboard, in bytes.
+// MaxText is the maximum length of a text read from the clipboard, in bytes.
 const MaxText = 4 << 20
 
 // clipboardName is the selection for copied content (ICCCM 2.6.1, freedesktop clipboard
@@ -20,8 +20,8 @@ const clipboardName = "CLIPBOARD"
 // ErrSilent means that the program that owns the clipboard does not respond.
 var ErrSilent = errors.New("program that owns the clipboard does not respond")
 
-// Clipboard asks who owns the clipboard for one of its formats; an empty target
-// lists the formats. nil, nil: nothing is copied, or not in that format.
+// Clipboard requests formats from the owner of the clipboard; an empty target lists the formats. nil,
+// nil means that nothing is copied, or not in that format.
 type Clipboard struct {
 	c *Conn
 	w xproto.Window
@@ -45,7 +45,7 @@ func (c *Conn) window(events uint32) (xproto.Window, error) {
 	return w, err
 }
 
-// Owned reports whether anything is copied.
+// Owned reports whether a program owns the clipboard.
 func (b *Clipboard) Owned() (bool, error) {
 	a, err := b.c.Atom(clipboardName)
 	if err != nil {
@@ -58,7 +58,7 @@ func (b *Clipboard) Owned() (bool, error) {
 	return r.Owner != xproto.WindowNone, nil
 }
 
-// Formats lists in what forms the owner of the clipboard has it.
+// Formats lists the formats that the owner of the clipboard offers.
 func (b *Clipboard) Formats(ctx context.Context) ([]string, error) {
 	raw, err := b.Get(ctx, "TARGETS")
 	if err != nil {
@@ -144,7 +144,7 @@ func (b *Clipboard) take(a xproto.Atom) (piece, error) {
 	return piece{r}, nil
 }
 
-// await reads events until one fits.
+// await reads events until one matches.
 func (c *Conn) await(ctx context.Context, fits func(xgb.Event) bool) (xgb.Event, error) {
 	for {
 		e, xerr := c.X.PollForEvent()

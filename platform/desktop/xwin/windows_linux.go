@@ -19,13 +19,13 @@ type Window struct {
 	PID        int
 	X, Y, W, H int
 	Active     bool
-	// Notice: it is a note, a tooltip or the like, which no window manager handles.
+	// Notice marks a notification, tooltip or similar, which no window manager handles.
 	Notice bool
 
 	frame xproto.Window
 }
 
-// maxWindows bounds a list.
+// maxWindows limits the length of a list.
 const maxWindows = 300
 
 // Windows lists the visible windows, from the front to the back.
@@ -39,7 +39,7 @@ func (c *Conn) Windows() ([]Window, error) {
 	for _, f := range slices.Backward(t.Children) {
 		a, err := xproto.GetWindowAttributes(c.X, f).Reply()
 		if err != nil || a.MapState != xproto.MapStateViewable || a.Class == xproto.WindowClassInputOnly {
-			continue // gone, or nothing to be seen
+			continue // closed or invisible
 		}
 		g, err := xproto.GetGeometry(c.X, xproto.Drawable(f)).Reply()
 		if err != nil || len(out) == maxWindows {
@@ -118,7 +118,7 @@ func (c *Conn) within(w, outer xproto.Window) bool {
 // ErrFocus means that the window did not come to the front.
 var ErrFocus = errors.New("window did not take the keyboard focus")
 
-// Activate brings a window to the front, and waits until keys go there.
+// Activate brings a window to the front and waits until it has the keyboard focus.
 func (c *Conn) Activate(ctx context.Context, w Window) error {
 	if len(c.property(c.Root, "_NET_SUPPORTING_WM_CHECK")) > 0 {
 		a, err := c.Atom("_NET_ACTIVE_WINDOW")
