@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Described is an element with where it stands, and what its form would send.
+// Described is an element with its location and the data that its form would send.
 type Described struct {
 	Tab     string  `json:"tab"`
 	URL     string  `json:"url"`
@@ -70,7 +70,7 @@ type Done struct {
 	Remark []string `json:"-"`                // of fields
 }
 
-// Click clicks an element as a mouse does.
+// Click clicks an element with mouse events.
 func (b *Browser) Click(ctx context.Context, id, handle string, check Check) (Done, error) {
 	return b.act(ctx, b.tabOf(id, handle), []string{handle}, check, func(p *process, t *tab, _ *Done) error {
 		at, err := t.point(ctx, handle)
@@ -107,7 +107,7 @@ func (b *Browser) Click(ctx context.Context, id, handle string, check Check) (Do
 	})
 }
 
-// spot is where an element can be clicked, in the tab's window.
+// spot is the point of a click, in the tab's viewport.
 type spot struct{ X, Y float64 }
 
 // point returns where an element can be clicked, so that the click reaches that element
@@ -133,8 +133,8 @@ type Field struct {
 	Value  string `json:"value"`
 }
 
-// Fill fills fields in, and sends their form when that is wanted. A field for
-// passwords and the like is never filled.
+// Fill fills in fields and submits their form if submit is set. It never fills in fields for passwords,
+// codes and cards.
 func (b *Browser) Fill(ctx context.Context, id string, fields []Field, submit bool, check Check) (Done, error) {
 	if len(fields) == 0 {
 		return Done{}, &Error{Kind: NotFound, Message: "no fields to fill in"}
@@ -269,7 +269,7 @@ func (t *tab) came(ctx context.Context, begin time.Time, was string, out *Done) 
 		t.wait(ctx, "")
 	}
 	err := t.landed(ctx, begin)
-	if e, ok := errors.AsType[*Error](err); ok && e.Kind == NoTab { // it closed its own tab
+	if e, ok := errors.AsType[*Error](err); ok && e.Kind == NoTab { // the action closed its own tab
 		return nil
 	}
 	return err
@@ -278,7 +278,7 @@ func (t *tab) came(ctx context.Context, begin time.Time, was string, out *Done) 
 // maxValue limits the value of a script, in bytes.
 const maxValue = 20_000
 
-// telling makes text of a script's value, in the page's own world.
+// telling converts a script's value to text, in Hob's isolated world.
 const telling = `function (most) {
 	const seen = new Set();
 	let s;
@@ -288,8 +288,8 @@ const telling = `function (most) {
 	return String(s).slice(0, most);
 }`
 
-// Execute runs a script in a page, as if the page itself did, and returns its value
-// as text. Values of fields for passwords are taken out of it.
+// Execute runs a script in a page with the page's own rights, and returns its value as text without the
+// values of password fields.
 func (b *Browser) Execute(ctx context.Context, id, code string, check Check) (string, error) {
 	_, done, t, err := b.enter(ctx, id)
 	if err != nil {
@@ -420,7 +420,7 @@ func without(text string, secrets []string) string {
 	return strings.ToValidUTF8(text[:min(len(text), maxValue)], "")
 }
 
-// maxPicture bounds a screenshot, in bytes.
+// maxPicture is the maximum size of a screenshot, in bytes.
 const maxPicture = 12 << 20
 
 // Screenshot returns a picture of a tab as PNG, or as JPEG if the PNG would be too large.

@@ -37,7 +37,7 @@ type Options struct {
 // methods may be called concurrently; calls for the same tab run one at a time.
 type Browser struct {
 	opt Options
-	// one lets one call at a time start or stop the browser.
+	// one serializes starting and stopping the browser.
 	one chan struct{}
 	// reading serializes the assignment of handles, so that they are unique.
 	reading chan struct{}
@@ -47,17 +47,17 @@ type Browser struct {
 	proc   *process
 	tabs   map[string]*tab // by target
 	active *tab
-	count  int // of tabs ever, so that no handle is given twice
+	count  int // number of tabs ever opened, so that handles are unique
 	used   time.Time
 	busy   int
 	closed bool
-	notes  []string // what happened beside: downloads that were refused
-	// handles is the highest number of an element's handle, known where they lie.
+	notes  []string // events outside of calls: refused downloads
+	// handles is the highest number of an element handle; known maps handles to tabs.
 	handles int
 	known   map[string]seen
 }
 
-// New checks the options; nothing is started.
+// New checks the options. It starts no browser.
 func New(opt Options) (*Browser, error) {
 	if opt.Profile == "" || opt.Network == nil {
 		return nil, errors.New("browser: a profile and a network are required")
@@ -76,13 +76,12 @@ func (b *Browser) Find() (Found, error) {
 	return find(b.opt.Path, runtime.GOOS, home, os.Getenv, exec.LookPath)
 }
 
-// Headless reports whether there will be no window.
+// Headless reports whether the browser will have no window.
 func (b *Browser) Headless() bool {
 	return b.opt.Headless || displayless(runtime.GOOS, os.Getenv)
 }
 
-// Unboxed reports whether the browser runs without its sandbox: Chromium refuses
-// it to root.
+// Unboxed reports whether the browser runs without its sandbox, which Chromium refuses to use for root.
 func (b *Browser) Unboxed() bool { return root() }
 
 // Try starts the browser without a window or network, with a temporary profile, and stops
@@ -105,7 +104,7 @@ func (b *Browser) Try(ctx context.Context) (err error) {
 	return err
 }
 
-// Run ends the browser when it has been idle, and when ctx ends.
+// Run stops the browser when it has been idle, and when ctx ends.
 func (b *Browser) Run(ctx context.Context) error {
 	tick := time.NewTicker(min(b.opt.Idle/2+1, 30*time.Second))
 	defer tick.Stop()
@@ -133,7 +132,7 @@ func (b *Browser) Close() {
 	}
 }
 
-// take forgets the browser that runs; b.mu is held.
+// take detaches the running browser; the caller holds b.mu.
 func (b *Browser) take() *process {
 	p := b.proc
 	b.proc, b.active = nil, nil
@@ -267,7 +266,7 @@ func (b *Browser) use(ctx context.Context, starting bool) (*process, func(), err
 	}, nil
 }
 
-// start starts a browser; b.one is held.
+// start starts a browser; the caller holds b.one.
 func (b *Browser) start(ctx context.Context) (_ *process, err error) {
 	found, err := b.Find()
 	if err != nil {
@@ -325,7 +324,7 @@ func (b *Browser) prepare() error {
 	if _, err := os.Stat(prefs); err == nil {
 		return nil
 	}
-	// What a switch does not set: nothing is foretold, and no password is kept.
+	// Settings without a switch: disable predictions and the password manager.
 	const first = `{"webrtc":{"ip_handling_policy":"disable_non_proxied_udp","multiple_routes_enabled":false,"nonproxied_udp_enabled":false},` +
 		`"net":{"network_prediction_options":2},"credentials_enable_service":false,"profile":{"password_manager_enabled":false},` +
 		`"search":{"suggest_enabled":false},"history":{"saving_disabled":true},"alternate_error_pages":{"enabled":false},"safebrowsing":{"enabled":false},"signin":{"allowed":false}}`
@@ -360,7 +359,7 @@ func programs(dir string) error {
 	return nil
 }
 
-// note keeps what the next call should say.
+// note records a message for the result of the next call.
 func (b *Browser) note(s string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

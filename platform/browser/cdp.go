@@ -12,8 +12,7 @@ import (
 	"sync"
 )
 
-// maxMessage bounds one message of the browser: a screenshot is the largest that
-// is wanted.
+// maxMessage is the maximum size of a browser message in bytes; screenshots are the largest.
 const maxMessage = 24 << 20
 
 var (
@@ -21,8 +20,8 @@ var (
 	errTooLarge = errors.New("answer of the browser is larger than 24 MB")
 )
 
-// conn is the protocol over the browser's two pipes: JSON messages that end with a
-// zero byte, in both directions (chromedevtools.github.io/devtools-protocol).
+// conn is a DevTools protocol connection over the browser's two pipes: JSON messages that end with a zero
+// byte, in both directions (chromedevtools.github.io/devtools-protocol).
 type conn struct {
 	w      io.WriteCloser
 	r      io.ReadCloser
@@ -67,7 +66,7 @@ func dial(r io.ReadCloser, w io.WriteCloser, events func(event)) *conn {
 	return c
 }
 
-// close ends the connection, which ends the browser.
+// close closes the connection, which ends the browser.
 func (c *conn) close() {
 	_ = c.w.Close()
 	_ = c.r.Close()
@@ -79,7 +78,7 @@ func (c *conn) write() {
 		select {
 		case b := <-c.out:
 			if _, err := c.w.Write(b); err != nil {
-				_ = c.r.Close() // the reader says that it is lost
+				_ = c.r.Close() // the reader then closes lost
 				return
 			}
 		case <-c.lost:
@@ -152,7 +151,7 @@ func idOf(b []byte) int64 {
 	return n
 }
 
-// call runs one command and reads its result into out, which may be nil.
+// call runs a command and decodes its result into out, which may be nil.
 func (c *conn) call(ctx context.Context, session, method string, params, out any) error {
 	m := message{Session: session, Method: method}
 	if params != nil {

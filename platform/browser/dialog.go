@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// dialog is a window of a page's script that holds the page up.
+// dialog is a JavaScript dialog that blocks the page.
 type dialog struct {
 	kind string
 	text string
 }
 
-// patience is how long a dialog waits for a person who sits before the window.
+// patience is how long a dialog waits for a user at the window.
 const patience = time.Minute
 
 // hear handles an event of the tab. It must not block.
@@ -70,7 +70,7 @@ func (t *tab) hear(e event) {
 	}
 }
 
-// document notes that another document came; t.mu is held.
+// document records a new document; the caller holds t.mu.
 func (t *tab) document(loader string) {
 	if loader == t.loader {
 		return
@@ -97,7 +97,7 @@ func (t *tab) lifecycle(loader, name string) {
 	}
 }
 
-// shut closes a channel that may be closed.
+// shut closes a channel that may already be closed.
 func shut(c chan struct{}) {
 	select {
 	case <-c:
@@ -140,7 +140,7 @@ func (t *tab) answer(d *dialog, after time.Duration) {
 	})
 }
 
-// Dialogs takes what dialogs of a tab said since the last time.
+// Dialogs returns and clears the texts of a tab's dialogs since the last call.
 func (b *Browser) Dialogs(id string) []string {
 	t, err := b.tab(id)
 	if err != nil {

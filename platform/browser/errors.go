@@ -8,27 +8,27 @@ import (
 // Kind tells callers how to handle an error.
 type Kind uint8
 
-// The kinds of errors.
+// Kinds of errors.
 const (
 	NotInstalled Kind = iota + 1 // no browser
-	NotStarted                   // it did not start, or not as it should
-	NoTab                        // no such tab, or none at all
+	NotStarted                   // the browser did not start properly
+	NoTab                        // no such tab, or no tab at all
 	NotFound                     // no such element on the page
-	Changed                      // the page is not what it was
-	Refused                      // never done: an address, a field for passwords
-	Busy                         // the page does not answer
-	Crashed                      // the page, or the browser
-	Unreachable                  // the address did not answer
-	Script                       // a script of the caller's failed
+	Changed                      // the page has changed
+	Refused                      // forbidden address or field
+	Busy                         // the page does not respond
+	Crashed                      // the page or the browser crashed
+	Unreachable                  // the address did not respond
+	Script                       // the caller's script failed
 	TooMany                      // tabs
 )
 
-// Error is a call that failed.
+// Error is the error of a call.
 type Error struct {
 	Kind    Kind
 	Message string
 	Remedy  string // optional
-	// Quoted: the message holds words of a page.
+	// Quoted means that the message contains untrusted text of a page.
 	Quoted bool
 	Err    error
 }

@@ -5,14 +5,13 @@ import (
 	"path/filepath"
 )
 
-// Found is a browser of this machine.
+// Found is an installed browser.
 type Found struct {
 	Name string // "Google Chrome"
 	Path string
 }
 
-// candidate is a place where a browser may be: a program's name on the path, or
-// an absolute path.
+// candidate is a possible location of a browser: a program name on the PATH, or an absolute path.
 type candidate struct{ name, place string }
 
 // candidates lists the locations of browsers on a system, the most common first. It reads
@@ -57,7 +56,7 @@ func candidates(goos, home string, getenv func(string) string) []candidate {
 	}
 }
 
-// find returns the first browser that is there, or the one the owner named.
+// find returns the first installed browser, or the one in the configuration.
 func find(path, goos, home string, getenv func(string) string, look func(string) (string, error)) (Found, error) {
 	if path != "" {
 		at, err := look(path)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// entry is a page in a tab's history.
+// entry is a page in the history of a tab.
 type entry struct {
 	ID  int64  `json:"id"`
 	URL string `json:"url"`

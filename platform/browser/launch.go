@@ -27,7 +27,7 @@ func flags(profile, proxy string, headless, unboxed bool, goos string) []string 
 		// Disable background activity.
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-breakpad", "--disable-domain-reliability",
 		"--disable-default-apps", "--no-pings", "--metrics-recording-only", "--disable-client-side-phishing-detection", "--no-service-autorun",
-		// An extension may set another proxy.
+		// Extensions could set another proxy.
 		"--disable-extensions",
 		"--disable-features=" + strings.Join([]string{
 			"MediaRouter", "DialMediaRouteProvider", "CastMediaRouteProvider", "GlobalMediaControls", "OptimizationHints", "AutofillServerCommunication",
@@ -88,12 +88,12 @@ func passes(name string) bool {
 	return strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "XDG_")
 }
 
-// displayless reports whether there is nowhere to show a window.
+// displayless reports whether there is no display for a window.
 func displayless(goos string, getenv func(string) string) bool {
 	return goos != "windows" && goos != "darwin" && getenv("DISPLAY") == "" && getenv("WAYLAND_DISPLAY") == ""
 }
 
-// process is a browser that runs.
+// process is a running browser.
 type process struct {
 	conn     *conn
 	tree     *osrun.Tree
@@ -104,11 +104,11 @@ type process struct {
 	out io.Closer // what it writes
 
 	mu     sync.Mutex
-	said   []byte // the end of it
+	said   []byte // end of stderr
 	ending bool
 }
 
-// start starts a browser and waits until it answers.
+// start starts a browser and waits until it responds.
 func start(ctx context.Context, found Found, args []string, nothing string, events func(event)) (*process, error) {
 	p := &process{}
 	cr, cw, err := osrun.Pipe()
@@ -127,7 +127,7 @@ func start(ctx context.Context, found Found, args []string, nothing string, even
 	give(cmd, cr, aw)
 	cmd.Env, cmd.Stdout, cmd.Stderr = environment(os.Environ(), nothing), sw, sw
 	p.tree, err = osrun.Start(cmd)
-	_, _, _ = cr.Close(), aw.Close(), sw.Close() // they are the child's
+	_, _, _ = cr.Close(), aw.Close(), sw.Close() // the child has its own copies
 	if err != nil {
 		return nil, errors.Join(&Error{Kind: NotStarted, Message: found.Name + " did not start: " + err.Error(), Err: err}, cw.Close(), ar.Close(), sr.Close())
 	}
@@ -143,7 +143,7 @@ func start(ctx context.Context, found Found, args []string, nothing string, even
 	return p, nil
 }
 
-// startFor is how long a browser may take to start, on a busy machine.
+// startFor is the start timeout of a browser, for busy machines.
 const startFor = 45 * time.Second
 
 func (p *process) failed(found Found, err error) error {
@@ -179,7 +179,7 @@ func (p *process) listen(r io.ReadCloser) {
 	}
 }
 
-// do does something beside, which stop waits for.
+// do runs a function in the background, which stop waits for.
 func (p *process) do(f func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -2,7 +2,7 @@ package browser
 
 import "time"
 
-// limits are how long pages are waited for.
+// limits contains the timeouts for pages.
 type limits struct {
 	// load is the time until a page is loaded, quiet the time until it makes few requests.
 	// After that the page is read as it is.
@@ -12,9 +12,9 @@ type limits struct {
 	answer, click time.Duration
 	// script is the time limit of a script, including what it awaits.
 	script time.Duration
-	// read is how long a page is read.
+	// read is the time limit for reading a page.
 	read time.Duration
-	// calm is how long something that was done has to show what it does.
+	// calm is how long to wait for the effects of an action.
 	calm time.Duration
 }
 

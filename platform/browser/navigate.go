@@ -102,7 +102,7 @@ func (b *Browser) Navigate(ctx context.Context, id, address string) (Tab, error)
 	return t.shown(t), nil
 }
 
-// navigate opens an address, which its caller has checked; the tab is held.
+// navigate opens an address that its caller has checked; the caller holds the tab.
 func (t *tab) navigate(ctx context.Context, address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -145,7 +145,7 @@ func (t *tab) wait(ctx context.Context, loader string) {
 		loaded, quiet := t.loaded, t.quiet
 		coming := loader != "" && t.loader != loader && !slices.Contains(t.before, loader)
 		t.mu.Unlock()
-		if coming { // the browser has said that it is there, the page has not yet
+		if coming { // the browser reported the document, the page has not yet
 			if sleep(ctx, 10*time.Millisecond) != nil {
 				return
 			}
@@ -193,7 +193,7 @@ func (t *tab) landed(ctx context.Context, begin time.Time) error {
 	return nil
 }
 
-// away leaves what may not be shown.
+// away leaves a page that must not be shown.
 func (t *tab) away(ctx context.Context, why error) error {
 	_ = t.call(ctx, "Page.navigate", object{"url": "about:blank"}, nil) // there is nothing on it in any case
 	return why
@@ -245,7 +245,7 @@ func (b *Browser) CloseTab(ctx context.Context, id string) (Tab, error) {
 	if err := p.conn.call(ctx, "", "Target.closeTarget", object{"targetId": t.target}, nil); err != nil {
 		return Tab{}, b.failed(err)
 	}
-	select { // a page that asks whether to leave is answered
+	select { // a dialog that asks whether to leave is answered
 	case <-t.gone:
 	case <-p.conn.lost:
 	case <-time.After(5 * time.Second):

@@ -11,7 +11,7 @@ import (
 //go:embed page.js
 var pageScript string
 
-// remote is a value of the page's, or where it lies.
+// remote is a value of the page, or a reference to it.
 type remote struct {
 	Type        string `json:"type"`
 	Subtype     string `json:"subtype"`
@@ -30,8 +30,8 @@ type evaluated struct {
 	} `json:"exceptionDetails"`
 }
 
-// run runs an operation of page.js in our own world of the page. A page whose
-// scripts do not end has them ended once.
+// run runs an operation of page.js in Hob's isolated world of the page. If the page's scripts do not end,
+// run terminates them once.
 func (t *tab) run(ctx context.Context, op string, args object, out any) error {
 	if args == nil {
 		args = object{}
@@ -71,7 +71,7 @@ func (t *tab) noteDialog(s string) {
 	t.dialogs = t.dialogs[max(0, len(t.dialogs)-5):]
 }
 
-// stale reports whether a command was for a document that is no more.
+// stale reports whether the error means that the command's document no longer exists.
 func stale(err error) bool {
 	e, ok := errors.AsType[*cdpError](err)
 	return ok && (strings.Contains(e.Message, "context") || strings.Contains(e.Message, "No frame") || strings.Contains(e.Message, "navigated"))
@@ -117,7 +117,7 @@ func (t *tab) ownWorld(ctx context.Context) (int64, error) {
 	return made.ID, nil
 }
 
-// hold takes a tab for one call, and answers a dialog that stands open.
+// hold locks a tab for a call, and answers an open dialog.
 func (t *tab) hold(ctx context.Context) (func(), error) {
 	select {
 	case t.one <- struct{}{}:
@@ -140,8 +140,7 @@ func (t *tab) hold(ctx context.Context) (func(), error) {
 	}, nil
 }
 
-// Element is something on a page that can be clicked or filled. Its words are the
-// page's.
+// Element is an element of a page that can be clicked or filled in. Its texts are untrusted.
 type Element struct {
 	Handle   string   `json:"handle"` // "e7"; never given to another one
 	Kind     string   `json:"kind"`
@@ -178,7 +177,7 @@ const (
 	maxElements = 400
 )
 
-// Content reads a page.
+// Content returns the content of a page.
 func (b *Browser) Content(ctx context.Context, id string) (*Content, error) {
 	_, done, t, err := b.enter(ctx, id)
 	if err != nil {
@@ -212,7 +211,7 @@ func (b *Browser) content(ctx context.Context, t *tab) (*Content, error) {
 	return &c, nil
 }
 
-// maxKnown bounds the elements that are remembered, for the words of a question.
+// maxKnown limits the remembered elements, which approval requests describe.
 const maxKnown = 4000
 
 // remember records the tab of each element.
@@ -244,7 +243,7 @@ func (b *Browser) Seen(handle string) (e Element, tab, page string, ok bool) {
 	return s.element, s.tab, s.page, ok
 }
 
-// enter prepares a call in a tab; "" is the active one.
+// enter prepares a call in a tab; "" is the active tab.
 func (b *Browser) enter(ctx context.Context, id string) (*process, func(), *tab, error) {
 	p, done, err := b.use(ctx, false)
 	if err != nil {

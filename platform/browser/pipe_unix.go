@@ -7,8 +7,7 @@ import (
 	"os/exec"
 )
 
-// give hands the browser its ends of the pipes: it reads commands from descriptor
-// 3 and writes to 4.
+// give passes the pipes to the browser: it reads commands from descriptor 3 and writes to 4.
 func give(cmd *exec.Cmd, commands, answers *os.File) {
 	cmd.Args = append(cmd.Args, "--remote-debugging-pipe")
 	cmd.ExtraFiles = []*os.File{commands, answers}

@@ -20,7 +20,7 @@ type Network interface {
 	Connect(ctx context.Context, scheme, hostport string) (net.Conn, error)
 }
 
-// Nowhere is a Network for a browser that is only looked for.
+// Nowhere is a Network without connections, for a browser that is only tested.
 type Nowhere struct{}
 
 // Connect implements Network.
@@ -28,11 +28,11 @@ func (Nowhere) Connect(context.Context, string, string) (net.Conn, error) {
 	return nil, errors.New("browser has no network access")
 }
 
-// Bounds of the proxy.
+// Limits of the proxy.
 const (
 	maxConnections = 400
 	maxRefusals    = 50
-	idleFor        = 10 * time.Minute // of a tunnel in which nothing moves
+	idleFor        = 10 * time.Minute // timeout of an idle tunnel
 )
 
 // proxy is the browser's HTTP proxy on loopback (RFC 9110, sections 7.6 and 9.3.6). It
@@ -53,14 +53,14 @@ type proxy struct {
 	refused []refusal // the last ones
 }
 
-// refusal is an address that was not connected to.
+// refusal is an address that the proxy refused to connect to.
 type refusal struct {
 	at   time.Time
 	host string
 	err  error
 }
 
-// greeting is the name under which a new browser shows that it asks the proxy.
+// greeting is the host name that a new browser requests to prove that it uses the proxy.
 const greeting = "hob.invalid"
 
 func openProxy(network Network) (*proxy, error) {
@@ -112,13 +112,13 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// known reports whether a request has the password (RFC 7617).
+// known reports whether a request contains the password (RFC 7617).
 func (p *proxy) known(r *http.Request) bool {
 	want := "Basic " + base64.StdEncoding.EncodeToString([]byte("hob:"+p.secret))
 	return subtle.ConstantTimeCompare([]byte(r.Header.Get("Proxy-Authorization")), []byte(want)) == 1
 }
 
-// reached reports whether the browser asked the proxy for the greeting.
+// reached reports whether the browser requested the greeting from the proxy.
 func (p *proxy) reached() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -148,7 +148,7 @@ func (p *proxy) fail(w http.ResponseWriter, r *http.Request, host string, err er
 		p.mu.Unlock()
 	}
 	if r.Method != http.MethodConnect {
-		panic(http.ErrAbortHandler) // the server ends the connection and says nothing
+		panic(http.ErrAbortHandler) // the server closes the connection without a response
 	}
 	w.WriteHeader(http.StatusBadGateway)
 }
@@ -191,7 +191,7 @@ func (p *proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	both.Wait()
 }
 
-// pump copies until one side ends, or nothing moves for long.
+// pump copies until one side closes or the connection is idle for too long.
 func pump(to, from net.Conn, r io.Reader) {
 	b := make([]byte, 32<<10)
 	for {

@@ -9,8 +9,8 @@ import (
 
 type object = map[string]any
 
-// settle brings a new browser into order: it listens to its tabs, refuses
-// downloads, and shows that the browser's way out is the proxy.
+// settle sets up a new browser: it subscribes to its tabs, disables downloads, and verifies that it uses
+// the proxy.
 func (b *Browser) settle(ctx context.Context, p *process) error {
 	ctx, cancel := context.WithTimeout(ctx, startFor)
 	defer cancel()
@@ -33,7 +33,7 @@ func (b *Browser) settle(ctx context.Context, p *process) error {
 	return b.greet(ctx, p, t)
 }
 
-// first waits for the tab that a browser starts with, or makes one.
+// first waits for the first tab of a new browser, or opens one.
 func (b *Browser) first(ctx context.Context, p *process) (*tab, error) {
 	for range 20 {
 		if list := b.pages(); len(list) > 0 {
@@ -53,7 +53,7 @@ func (b *Browser) greet(ctx context.Context, p *process, t *tab) error {
 	if err := t.call(ctx, "Fetch.enable", object{"handleAuthRequests": true, "patterns": []object{{"urlPattern": "http://" + greeting + "/*"}}}, nil); err != nil {
 		return &Error{Kind: NotStarted, Message: "cannot control the browser: " + err.Error(), Err: err}
 	}
-	// It answers with no page, so that there is nothing to wait for.
+	// The response has no content, so that no page load must be awaited.
 	ask, cancel := context.WithTimeout(ctx, 10*time.Second)
 	err := t.call(ask, "Page.navigate", object{"url": "http://" + greeting + "/"}, nil)
 	cancel()
@@ -72,7 +72,7 @@ func (b *Browser) greet(ctx context.Context, p *process, t *tab) error {
 	return t.call(ctx, "Fetch.disable", nil, nil)
 }
 
-// greeted answers for the greeting's requests, and for no others.
+// greeted answers the authentication requests of the greeting, and no others.
 func (b *Browser) greeted(p *process, t *tab, e event) {
 	var q struct {
 		RequestID     string `json:"requestId"`

@@ -17,7 +17,7 @@ type Tab struct {
 	Title  string `json:"title,omitempty"`
 	URL    string `json:"url"`
 	Active bool   `json:"active,omitempty"` // meant when a call names none
-	// Own: Hob opened it, and nothing was typed or clicked in it by Hob since.
+	// Own means that Hob opened it and has not typed or clicked in it since.
 	Own     bool `json:"own,omitempty"`
 	Crashed bool `json:"crashed,omitempty"`
 }
@@ -30,7 +30,7 @@ func webPage(address string) bool {
 	return strings.HasPrefix(address, "http://") || strings.HasPrefix(address, "https://") || address == "about:blank"
 }
 
-// tab is a page of the browser to which this client is attached.
+// tab is a browser tab that this client is attached to.
 type tab struct {
 	b       *Browser
 	p       *process
@@ -38,9 +38,9 @@ type tab struct {
 	n       int // of tabs ever
 	target  string
 	session string
-	ready   chan struct{} // closed when it can be driven
+	ready   chan struct{} // closed when commands can be sent
 	gone    chan struct{} // closed when it has ended
-	one     chan struct{} // held by a call
+	one     chan struct{} // semaphore of size 1 for calls
 
 	mu      sync.Mutex
 	title   string
@@ -50,10 +50,10 @@ type tab struct {
 	crashed bool
 	ended   error
 	loader  string        // of the document
-	before  []string      // loaders of documents that were there before, the last ones
+	before  []string      // loaders of the last previous documents
 	loaded  chan struct{} // closed when the document is loaded
-	quiet   chan struct{} // closed when it hardly fetches any more
-	world   int64         // where our scripts run; 0: none yet
+	quiet   chan struct{} // closed when network activity is low
+	world   int64         // context of Hob's scripts; 0: none yet
 	dialog  *dialog
 	dialogs []string // answered since the last call
 	working int      // running calls
@@ -80,7 +80,7 @@ func (b *Browser) blank(ctx context.Context, p *process) (*tab, error) {
 	}
 }
 
-// await waits until the tab can be driven.
+// await waits until commands can be sent to the tab.
 func (t *tab) await(ctx context.Context) error {
 	select {
 	case <-t.ready:
@@ -92,7 +92,7 @@ func (t *tab) await(ctx context.Context) error {
 	}
 }
 
-// end marks the tab as gone.
+// end marks the tab as closed.
 func (t *tab) end(why error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -114,7 +114,7 @@ func (t *tab) over() error {
 	return &Error{Kind: NoTab, Message: "the tab " + t.id + " was closed"}
 }
 
-// call runs a command in the tab. A tab that ends gives it up.
+// call runs a command in the tab. It returns an error if the tab closes.
 func (t *tab) call(ctx context.Context, method string, params, out any) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -136,7 +136,7 @@ func (t *tab) call(ctx context.Context, method string, params, out any) error {
 
 var errGone = errors.New("tab is closed")
 
-// attached begins to follow a tab.
+// attached starts tracking a tab.
 func (b *Browser) attached(p *process, session string, info targetInfo) {
 	b.mu.Lock()
 	if b.proc != p || b.tabs[info.TargetID] != nil {
@@ -192,7 +192,7 @@ func (t *tab) shown(active *tab) Tab {
 	return Tab{ID: t.id, Title: t.title, URL: cut(t.url), Active: t == active, Own: t.own, Crashed: t.crashed}
 }
 
-// maxURL bounds an address of a page, in bytes.
+// maxURL is the maximum length of a page's address, in bytes.
 const maxURL = 2000
 
 func cut(address string) string {
@@ -202,7 +202,7 @@ func cut(address string) string {
 	return address
 }
 
-// Tabs lists the tabs. Nothing is started for it.
+// Tabs lists the tabs. It does not start the browser.
 func (b *Browser) Tabs(context.Context) []Tab {
 	if !b.Running() {
 		return nil
@@ -255,7 +255,7 @@ func (b *Browser) tab(id string) (*tab, error) {
 				only = t
 			}
 		}
-		if only != nil { // the active one was closed
+		if only != nil { // the active tab was closed
 			return only, nil
 		}
 	}
@@ -332,7 +332,7 @@ func (b *Browser) byTarget(target string) *tab {
 	return b.tabs[target]
 }
 
-// forget drops a tab that was closed.
+// forget removes a closed tab.
 func (b *Browser) forget(target, session string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -347,7 +347,7 @@ func (b *Browser) forget(target, session string) {
 	}
 }
 
-// crash ends what waits for the page; the tab stays, and can only be closed.
+// crash ends all waits for the page; the tab stays open, but can only be closed.
 func (t *tab) crash() {
 	t.mu.Lock()
 	t.crashed = true

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// maxLog is the size at which an old log is set aside before a new start.
+// maxLog is the size in bytes at which an old log is renamed before a new start.
 const maxLog = 10 << 20
 
 // Detached describes a program that keeps running when its parent ends.
@@ -60,7 +60,7 @@ func Detach(ctx context.Context, d Detached, ready func(context.Context) error) 
 	}
 }
 
-// reap waits for a killed child, whose exit status is then no news.
+// reap waits for a killed child and ignores its exit status.
 func reap(cmd *exec.Cmd) error {
 	if err := cmd.Wait(); err != nil {
 		if _, ok := errors.AsType[*exec.ExitError](err); !ok {
@@ -91,7 +91,7 @@ func openLog(path string) (*os.File, int64, error) {
 	return f, at, nil
 }
 
-// tail returns the last lines which were logged since from.
+// tail returns the last lines logged since offset from.
 func tail(path string, from int64) string {
 	f, err := os.Open(path)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 func GiveBack() {
 	exe, err := os.Readlink("/proc/self/exe")
 	if err != nil {
-		return // no /proc: it is only a courtesy
+		return // no /proc: releasing pages is optional
 	}
 	f, err := os.Open("/proc/self/smaps")
 	if err != nil {
@@ -35,7 +35,7 @@ func GiveBack() {
 	}
 }
 
-// mapping is a part of memory that comes from a file.
+// mapping is a memory range that is mapped from a file.
 type mapping struct {
 	from, to   uint64
 	mode, file string
@@ -61,5 +61,5 @@ func (m mapping) drop(exe string) {
 	if m.file != exe || m.written || m.mode != "r-xp" && m.mode != "r--p" {
 		return
 	}
-	_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, uintptr(m.from), uintptr(m.to-m.from), syscall.MADV_DONTNEED) // at worst it stays
+	_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, uintptr(m.from), uintptr(m.to-m.from), syscall.MADV_DONTNEED) // on failure the pages stay
 }

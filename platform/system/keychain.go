@@ -14,10 +14,10 @@ import (
 	"github.com/zalando/go-keyring"
 )
 
-// service is the name under which Hob's secrets are kept in a keychain.
+// service is the service name of Hob's secrets in a keychain.
 const service = "hob"
 
-// keychainWait bounds a keychain that asks its user to unlock it.
+// keychainWait is the timeout for a keychain that shows an unlock prompt.
 const keychainWait = 20 * time.Second
 
 // ErrNoSecret means that no secret is stored under a name.
@@ -52,7 +52,7 @@ type Keeper interface {
 	Names(ctx context.Context) ([]string, error)
 }
 
-// Where a secret is kept.
+// Stores of a secret.
 const (
 	InKeychain = "keychain"
 	InFile     = "encrypted file"
@@ -104,8 +104,8 @@ func (s Secrets) Keep(ctx context.Context, name string, v Secret, file bool) (wh
 	return where, nil
 }
 
-// dropOld takes what the keychain now has out of the file, where it would be
-// found first.
+// dropOld removes a secret from the file after it was stored in the keychain, because the file is read
+// first.
 func (s Secrets) dropOld(ctx context.Context, name string) error {
 	if s.Fallback == nil {
 		return nil
@@ -129,7 +129,7 @@ func (s Secrets) setKeychain(ctx context.Context, name string, v Secret) error {
 	})
 }
 
-// Store keeps a secret under the name; see Keep.
+// Store stores a secret under the name; see Keep.
 func (s Secrets) Store(ctx context.Context, name string, v Secret) error {
 	_, err := s.Keep(ctx, name, v, false)
 	return err
@@ -169,7 +169,7 @@ func (s Secrets) Forget(ctx context.Context, name string) error {
 	return nil
 }
 
-// Kept is one secret by its name.
+// Kept is the name and the store of a secret.
 type Kept struct {
 	Name  string `json:"name"`
 	Where string `json:"where"`
@@ -221,7 +221,7 @@ func (s Secrets) index(change func([]string) []string) error {
 	return WriteFile(s.Index, []byte(strings.Join(changed, "\n")+"\n"))
 }
 
-// keychain finds a secret: in Fallback if it is there, else in the keychain.
+// keychain reads a secret from Fallback if it is there, otherwise from the keychain.
 func (s Secrets) keychain(ctx context.Context, name string) (Secret, error) {
 	var ferr error
 	if s.Fallback != nil {
@@ -277,8 +277,8 @@ func (s Secrets) withKeychain(ctx context.Context, name string, call func() (str
 	}
 }
 
-// noService reports whether a session bus answered that it has no Secret Service
-// (https://specifications.freedesktop.org/secret-service/), or none answered.
+// noService reports whether the error means that the session bus has no Secret Service
+// (https://specifications.freedesktop.org/secret-service/), or that there is no bus.
 func noService(err error) bool {
 	s := err.Error()
 	return errors.Is(err, keyring.ErrUnsupportedPlatform) || strings.Contains(s, "org.freedesktop.secrets was not provided") ||

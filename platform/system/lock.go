@@ -48,7 +48,7 @@ func (e *HeldError) Error() string {
 
 func (e *HeldError) Unwrap() error { return e.Err }
 
-// lockWait is how long Acquire waits for a command when ctx has no deadline.
+// lockWait is how long Acquire waits for a command if ctx has no deadline.
 const lockWait = 15 * time.Second
 
 // Lock is the single-instance lock of a home. The operating system releases it when the
@@ -135,7 +135,7 @@ func readHolder(f *os.File) Holder {
 	return h
 }
 
-// Release frees the lock.
+// Release releases the lock.
 func (l *Lock) Release() error {
 	return errors.Join(l.f.Truncate(0), unlock(l.f), l.f.Close())
 }

@@ -61,13 +61,13 @@ func endReporters(of int) {
 		return
 	}
 	for _, pid := range children {
-		p, err := os.FindProcess(pid) // by a handle: its number cannot become another's
+		p, err := os.FindProcess(pid) // through a pidfd, so that the pid cannot be reused
 		if err != nil {
 			continue
 		}
 		path, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
 		if err == nil && filepath.Dir(path) == home && strings.HasSuffix(path, "_crashpad_handler") {
-			_ = p.Kill() // it may have ended
+			_ = p.Kill() // it may have ended already
 		}
 		_ = p.Release() // a handle alone
 	}

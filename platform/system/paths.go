@@ -21,8 +21,8 @@ type Paths struct {
 	Settings string
 }
 
-// DefaultPaths resolves the folders from the environment of this process.
-// Nothing is created; see Ensure.
+// DefaultPaths resolves the folders from the environment of this process. It creates nothing; see
+// Ensure.
 func DefaultPaths() (Paths, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -98,8 +98,8 @@ func absolute(path, userHome string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// Expand replaces a leading "~" by the user's folder and returns a clean path.
-// Relative paths stay relative.
+// Expand replaces a leading "~" by the user's folder and returns a clean path. Relative paths stay
+// relative.
 func Expand(path string) (string, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -139,13 +139,13 @@ func (p Paths) AgentsFile() string { return filepath.Join(p.Home, "AGENTS.md") }
 // AgentDir returns the folder of an agent other than the default one.
 func (p Paths) AgentDir(name string) string { return filepath.Join(p.Home, "agents", name) }
 
-// TemplatesDir holds the owner's own templates.
+// TemplatesDir returns the folder for the user's own templates.
 func (p Paths) TemplatesDir() string { return filepath.Join(p.Home, "templates") }
 
-// TemplateState holds which template is in use and what the files said before.
+// TemplateState returns the folder with the installed template and the previous content of its files.
 func (p Paths) TemplateState() string { return filepath.Join(p.TemplatesDir(), ".state") }
 
-// PolicyDir holds the owner's own rules about tool calls.
+// PolicyDir returns the folder for the user's own rules about tool calls.
 func (p Paths) PolicyDir() string { return filepath.Join(p.Home, "policy") }
 
 // TokenFile returns the path of the HTTP API's bearer token.
@@ -191,13 +191,13 @@ func (p Paths) Backups() string { return filepath.Join(p.Data, "backups") }
 // Index returns the folder of the memory index, which can be rebuilt.
 func (p Paths) Index() string { return filepath.Join(p.Data, "index") }
 
-// Pictures holds what models painted.
+// Pictures returns the folder for generated pictures.
 func (p Paths) Pictures() string { return filepath.Join(p.Data, "pictures") }
 
 // Browser returns the profile of Hob's browser: its cookies and logins.
 func (p Paths) Browser() string { return filepath.Join(p.Data, "browser") }
 
-// ChannelDir holds files that a channel needs while it runs.
+// ChannelDir returns the folder for a channel's files at run time.
 func (p Paths) ChannelDir(name string) string { return filepath.Join(p.Data, "channels", name) }
 
 // UndoDir returns the folder for the data to undo file changes.
@@ -235,8 +235,8 @@ func (p Paths) Ensure() error {
 	return nil
 }
 
-// Writable reports whether files can be created in the folder and hold
-// something; the error names the cause and a remedy.
+// Writable reports whether files can be created and written in the folder; the error names the cause and
+// a remedy.
 func Writable(dir string) error {
 	const other = "make it writable or set HOB_HOME to another folder"
 	f, err := os.CreateTemp(dir, ".write-test-*")
@@ -262,7 +262,7 @@ func advice(err error, other string) string {
 	return other
 }
 
-// reason drops the operation and the path which the caller's sentence names.
+// reason removes the operation and the path from an error, because the caller's message contains them.
 func reason(err error) error {
 	if pe, ok := errors.AsType[*os.PathError](err); ok {
 		return pe.Err

@@ -11,14 +11,14 @@ import (
 // parent. It is no secret.
 const Marker = "STARTED_BY_HOB"
 
-// Client is who is behind a connection to a server of this process.
+// Client identifies the process behind a connection to a server of this process.
 type Client uint8
 
-// The clients. The zero value may be anybody.
+// Kinds of clients. The zero value means unknown.
 const (
 	ClientUnknown  Client = iota
-	ClientOwner           // a process of the same user, which Hob did not start
-	ClientHob             // Hob has started it, or something that it has started
+	ClientOwner           // a process of the same user that Hob did not start
+	ClientHob             // a process that Hob started, or a descendant of one
 	ClientStranger        // a process of another user
 	ClientRemote          // on another machine
 )
@@ -55,7 +55,7 @@ func ClientOf(client, server string, tree Tree, thorough bool) (Client, error) {
 	}
 	c, err := clientOf(plainAddr(from), plainAddr(to), tree, thorough)
 	if errors.Is(err, errGone) && !from.Addr().Unmap().IsLoopback() {
-		return ClientRemote, nil // no socket of this machine
+		return ClientRemote, nil // not a socket of this machine
 	}
 	if err != nil {
 		return ClientUnknown, fmt.Errorf("find the process behind %s: %w", client, err)
@@ -63,8 +63,8 @@ func ClientOf(client, server string, tree Tree, thorough bool) (Client, error) {
 	return c, nil
 }
 
-// errGone: no socket of this machine has the address. A client that has closed
-// its end may be anybody.
+// errGone means that no local socket has the address. A client that has closed its end cannot be
+// identified.
 var errGone = errors.New("connection is closed")
 
 func plainAddr(a netip.AddrPort) netip.AddrPort {
@@ -75,8 +75,8 @@ func plainAddr(a netip.AddrPort) netip.AddrPort {
 // error wraps errors.ErrUnsupported.
 func Running(tree Tree) (bool, error) { return running(tree) }
 
-// StartedByHob reports whether a process, usually this one, was started by Hob:
-// it carries the Marker, or one of its ancestors is the process daemon (0: none).
+// StartedByHob reports whether Hob started a process, usually this one: it carries the Marker, or one of
+// its ancestors is the process daemon (0: none).
 func StartedByHob(pid, daemon int) bool {
 	var tree Tree
 	if daemon > 0 {

@@ -34,7 +34,7 @@ const (
 	kindPCB    = 0x010 // xinpcb_n
 )
 
-// socketOwner finds the process that used a socket last, and its user.
+// socketOwner returns the process that used a socket last, and its user.
 func socketOwner(from, to netip.AddrPort) (pid, uid int, err error) {
 	raw, err := unix.SysctlRaw("net.inet.tcp.pcblist_n")
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// A child holds all that its parent has open until it runs its own program, and so a
-// socket of the tree's own process: then it is looked again, for two seconds.
+// Until a new child executes its program, it holds all open files of its parent, including a socket of
+// the tree's own process. In that case the lookup is repeated for up to 2 s.
 const (
 	forkLooks = 80
 	forkWait  = 25 * time.Millisecond
@@ -34,7 +34,7 @@ func clientOf(from, to netip.AddrPort, tree Tree, thorough bool) (Client, error)
 
 func lookAt(from, to netip.AddrPort, tree Tree, thorough bool) (c Client, inode string, err error) {
 	inode, uid, err := lookUp(from, to)
-	if err != nil && !errors.Is(err, errGone) { // a kernel without sock_diag
+	if err != nil && !errors.Is(err, errGone) { // the kernel does not support sock_diag
 		inode, uid, err = socketOf(from, to)
 	}
 	if err != nil {
@@ -82,9 +82,8 @@ func holder(inode string, tree Tree) (Client, error) {
 	return found, nil
 }
 
-// socketOf finds the socket that is bound to one address and connected to the
-// other, and its user. Both count: a port may be in use towards several places.
-// See proc(5), /proc/net/tcp.
+// socketOf returns the socket bound to one address and connected to the other, and its user. Both ends
+// matter, because a port may have several connections. See proc(5), /proc/net/tcp.
 func socketOf(from, to netip.AddrPort) (inode string, uid int, err error) {
 	for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		f, err := os.Open(file)
@@ -113,8 +112,7 @@ func socketOf(from, to netip.AddrPort) (inode string, uid int, err error) {
 	return "", 0, errGone
 }
 
-// procAddr reads an address as the kernel prints it: words in the machine's
-// byte order, then the port.
+// procAddr parses an address in the kernel's format: words in the machine's byte order, then the port.
 func procAddr(s string) netip.AddrPort {
 	host, port, _ := strings.Cut(s, ":")
 	n, err := strconv.ParseUint(port, 16, 16)
@@ -153,7 +151,7 @@ func running(tree Tree) (bool, error) {
 		if home != "" && spared[pid] && folder(pid) == home {
 			continue
 		}
-		if s := state(pid); s != 0 && s != 'Z' { // else it has ended by now
+		if s := state(pid); s != 0 && s != 'Z' { // otherwise it has ended
 			return true, nil
 		}
 	}
@@ -266,7 +264,7 @@ func statOf(pid int) []string {
 	if err != nil {
 		return nil
 	}
-	return strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // the name may hold anything
+	return strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // the name may contain any characters
 }
 
 func state(pid int) byte {
@@ -276,12 +274,12 @@ func state(pid int) byte {
 	return 0
 }
 
-// lineage reports whether a process belongs to the tree by its ancestors.
+// lineage reports whether an ancestor of a process belongs to the tree.
 func lineage(pid int, parents map[int]int, tree Tree) bool {
 	if slices.Contains(tree.Roots, pid) {
 		return true
 	}
-	for range parents { // a chain is no longer than that
+	for range parents { // limits the length of the chain
 		pid = parents[pid]
 		if pid == tree.PID && pid > 0 || slices.Contains(tree.Roots, pid) {
 			return true

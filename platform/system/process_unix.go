@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ProcessExists reports whether a process of this id is there (a zombie counts).
+// ProcessExists reports whether a process with this id exists (a zombie counts).
 func ProcessExists(pid int) bool {
 	if pid <= 0 {
 		return false
@@ -22,7 +22,7 @@ func ProcessExists(pid int) bool {
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
-// Terminate asks a process to end in its own time (SIGTERM).
+// Terminate asks a process to exit (SIGTERM).
 func Terminate(pid int) error { return syscall.Kill(pid, syscall.SIGTERM) }
 
 // KillCommand returns the shell command that kills a process immediately.
@@ -56,7 +56,7 @@ func diskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// DiskFree returns the bytes a user may still write on the path's disk.
+// DiskFree returns the free bytes on the path's disk that the user may use.
 func DiskFree(path string) (uint64, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(path, &st); err != nil {

@@ -14,7 +14,7 @@ import (
 // stillActive is STILL_ACTIVE of GetExitCodeProcess.
 const stillActive = 259
 
-// ProcessExists reports whether a process of this id is there.
+// ProcessExists reports whether a process with this id exists.
 func ProcessExists(pid int) bool {
 	if pid <= 0 {
 		return false
@@ -28,8 +28,7 @@ func ProcessExists(pid int) bool {
 	return windows.GetExitCodeProcess(h, &code) == nil && code == stillActive
 }
 
-// Terminate ends a process. Windows has no SIGTERM: the caller asks over the
-// API first.
+// Terminate kills a process. Windows has no SIGTERM: the caller first sends a request over the API.
 func Terminate(pid int) error {
 	p, err := os.FindProcess(pid)
 	if err != nil {
@@ -72,7 +71,7 @@ func diskFull(err error) bool {
 	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
 }
 
-// DiskFree returns the bytes a user may still write on the path's disk.
+// DiskFree returns the free bytes on the path's disk that the user may use.
 func DiskFree(path string) (uint64, error) {
 	p, err := windows.UTF16PtrFromString(path)
 	if err != nil {

@@ -17,13 +17,12 @@ func RemoveAll(path string) error {
 		return err
 	}
 	if removeEach(path) != nil {
-		return err // the first one says more
+		return err // the first error is more specific
 	}
 	return nil
 }
 
-// removeEach removes what is in a folder before the folder; a link goes, not what
-// it leads to.
+// removeEach removes the content of a folder before the folder itself. It removes links, not their targets.
 func removeEach(path string) error {
 	fi, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -42,13 +42,12 @@ const maxSecret = 64 << 10
 // Fallback). Any other text is the secret itself. The zero value is ready for use. It may be
 // used concurrently.
 type Secrets struct {
-	// Fallback keeps secrets where there is no keychain (see platform/vault); nil:
-	// nothing does.
+	// Fallback stores secrets if there is no keychain (see platform/vault); nil means no fallback.
 	Fallback Keeper
 	// Index is a file with the names of the secrets in the keychain, which cannot list them; ""
 	// disables it.
 	Index string
-	// Getenv replaces os.Getenv; optional.
+	// Getenv replaces os.Getenv, for tests; optional.
 	Getenv func(string) string
 	// Resolved is called with every secret that Resolve returns, so that the secret can be
 	// redacted in texts; optional. It may be called concurrently.
@@ -91,7 +90,7 @@ func (s Secrets) resolve(ctx context.Context, ref string) (Secret, error) {
 	return s.keychain(ctx, name)
 }
 
-// Env reads an environment variable as env: references do.
+// Env returns an environment variable in the way that env: references do.
 func (s Secrets) Env(name string) string {
 	if s.Getenv != nil {
 		return s.Getenv(name)
@@ -127,5 +126,5 @@ func secretFile(name string) (Secret, error) {
 	return Secret(v), nil
 }
 
-// OthersMayRead reports whether the mode of a file lets other users read it.
+// OthersMayRead reports whether a file's mode lets other users read it.
 func OthersMayRead(fi fs.FileInfo) bool { return othersMayRead(fi) }

@@ -34,8 +34,7 @@ const (
 	secretLogin   = secretPath + "/collection/login"
 )
 
-// keychainState asks the service itself: reading a secret of a locked one would
-// have its user asked.
+// keychainState queries the service's state without reading a secret, which would show an unlock prompt.
 func keychainState(ctx context.Context, getenv func(string) string) (known bool, err error) {
 	if err := keychainThere(getenv); err != nil {
 		return true, err

@@ -43,8 +43,7 @@ func NewToken(path string) (Secret, error) {
 
 var errDamagedToken = errors.New("file does not contain a token")
 
-// ReadToken reads the API token; the error wraps fs.ErrNotExist when no daemon
-// has run in this home yet.
+// ReadToken reads the API token. The error wraps fs.ErrNotExist if no daemon has run in this home yet.
 func ReadToken(path string) (Secret, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -11,8 +11,8 @@ import (
 // zoneEvery is how long the machine's detected zone is cached.
 const zoneEvery = 10 * time.Second
 
-// Zone loads an IANA time zone; "" and "Local" mean the zone of this machine
-// (see LocalZone). The error names what is accepted.
+// Zone loads an IANA time zone; "" and "Local" mean the zone of this machine (see LocalZone). The error
+// lists the accepted values.
 func Zone(name string) (*time.Location, error) {
 	follow, err := FollowZone(name)
 	if err != nil {
@@ -40,11 +40,11 @@ func FollowZone(name string) (func() *time.Location, error) {
 // follower reads the machine's zone on demand and caches it.
 type follower struct {
 	name   func() (string, error)
-	copied func() ([]byte, error) // the zone's rules, where it has no name
+	copied func() ([]byte, error) // returns the zone's rules if the zone has no name
 
 	mu     sync.Mutex
 	loc    *time.Location
-	rules  []byte // of loc, when it has no name
+	rules  []byte // rules of loc if it has no name
 	looked time.Time
 }
 
@@ -80,7 +80,7 @@ func (f *follower) look() {
 		}
 	}
 	if f.loc == nil {
-		f.loc = time.Local // the right offset, only without a name
+		f.loc = time.Local // right offset, but no name
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// localZone follows tzset(3): TZ first, then what /etc/localtime points to;
-// then /etc/timezone (Debian), and UTC where nothing is set, as in containers.
+// localZone follows tzset(3): TZ first, then the target of /etc/localtime, then /etc/timezone (Debian),
+// and UTC if nothing is set, as in containers.
 func localZone() (string, error) {
 	return findZone(os.LookupEnv, "/")
 }
@@ -45,7 +45,7 @@ func findZone(lookup func(string) (string, bool), root string) (string, error) {
 		return tz, nil
 	}
 	link := filepath.Join(root, "etc/localtime")
-	for range 8 { // links to links, as on macOS
+	for range 8 { // follow chains of links, as on macOS
 		to, err := os.Readlink(link)
 		if errors.Is(err, fs.ErrNotExist) {
 			break
@@ -75,7 +75,7 @@ func zoneFile(root string) (string, error) {
 	return "", errors.New("/etc/localtime is a copy without a zone name; set agent.timezone")
 }
 
-// zoneOfPath takes the name from ".../zoneinfo/Europe/Vilnius".
+// zoneOfPath returns the zone name in ".../zoneinfo/Europe/Vilnius".
 func zoneOfPath(path string) (string, bool) {
 	for _, sep := range []string{"/zoneinfo/", "/zoneinfo.default/"} {
 		if _, n, ok := strings.Cut(path, sep); ok && n != "" {

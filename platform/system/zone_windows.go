@@ -23,7 +23,7 @@ type dynamicTimeZone struct {
 	noDaylight   bool
 }
 
-// localZone maps Windows' own name of the zone to the IANA name.
+// localZone maps the Windows name of the zone to the IANA name.
 func localZone() (string, error) {
 	if tz, ok := syscall.Getenv("TZ"); ok && tz != "" {
 		return tz, nil

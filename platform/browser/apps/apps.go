@@ -23,7 +23,7 @@ import (
 //go:embed scripts
 var scripts embed.FS
 
-// App is a browser of the owner's.
+// App is one of the user's browsers.
 type App struct {
 	Name   string // what tools call it: "safari"
 	Title  string // what owners call it: "Google Chrome"
@@ -123,7 +123,7 @@ func (s *Apps) call(ctx context.Context, a App, file string, q request, write bo
 	return s.run.Run(ctx, osrun.Call{Script: script(file), App: to, In: q, Write: write, Wait: wait}, out)
 }
 
-// List lists the tabs of a browser that runs, at most MaxTabs of them.
+// List lists the tabs of a running browser, at most MaxTabs.
 func (s *Apps) List(ctx context.Context, a App) (l List, err error) {
 	err = s.call(ctx, a, "list.js", request{Most: MaxTabs}, false, &l)
 	return l, err
@@ -149,7 +149,7 @@ func (s *Apps) Get(ctx context.Context, a App, id string) (Tab, error) {
 	return l.Tabs[0], nil
 }
 
-// Open opens an address in a new tab, and starts the browser if need be.
+// Open opens an address in a new tab and starts the browser if necessary.
 func (s *Apps) Open(ctx context.Context, a App, address string) (t Tab, err error) {
 	err = s.call(ctx, a, "open.js", request{URL: address}, true, &t)
 	return t, err
@@ -173,8 +173,7 @@ func (s *Apps) Read(ctx context.Context, a App, t Tab) (x Text, err error) {
 	return x, err
 }
 
-// Execute runs a script in a tab and returns its value as text. Values of fields for
-// passwords are taken out of it.
+// Execute runs a script in a tab and returns its value as text, without the values of password fields.
 func (s *Apps) Execute(ctx context.Context, a App, t Tab, code string) (x Text, err error) {
 	err = s.call(ctx, a, "tab.js", request{Tab: t.ID, URL: t.URL, Act: "execute", Code: code, Most: maxValue}, true, &x)
 	return x, err

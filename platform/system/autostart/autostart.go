@@ -19,7 +19,7 @@ import (
 	"unicode"
 )
 
-// Kind is how a program is started.
+// Kind is an autostart mechanism.
 type Kind string
 
 // The kinds.
@@ -65,7 +65,7 @@ type Status struct {
 	Note      string `json:"note,omitempty"`    // what cannot be found out, or should be done
 }
 
-// Run starts a program of the system and returns what it prints.
+// Run runs a program of the system and returns its output.
 type Run func(ctx context.Context, name string, args ...string) (string, error)
 
 // Options of New; the zero value is this machine's.
@@ -80,19 +80,19 @@ type Options struct {
 	Wait time.Duration
 }
 
-// Manager installs, removes and looks.
+// Manager installs, removes and checks the autostart entry.
 type Manager struct {
 	o    Options
 	kind Kind
 }
 
-// runWait bounds one program of the system.
+// runWait is the timeout of a system program.
 const runWait = 20 * time.Second
 
-// maxFile is more than any file of ours.
+// maxFile is larger than any autostart file, in bytes.
 const maxFile = 64 << 10
 
-// New finds out how programs start with the session here.
+// New detects the autostart mechanism of this system.
 func New(ctx context.Context, o Options) (*Manager, error) {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -139,7 +139,7 @@ func run(ctx context.Context, name string, args ...string) (string, error) {
 	return text, nil
 }
 
-// check refuses what no file of the kind can hold.
+// check returns an error for values that no file format can represent.
 func (e Entry) check() error {
 	if !filepath.IsAbs(e.Program) && !windowsPath(e.Program) {
 		return fmt.Errorf("autostart: the program's path %q is not absolute", e.Program)
@@ -246,7 +246,7 @@ func (m *Manager) Uninstall(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// Status looks. e is what Install would be given.
+// Status returns the current state. e is the entry that Install would write.
 func (m *Manager) Status(ctx context.Context, e Entry) (Status, error) {
 	s := Status{Kind: m.kind, Place: m.place()}
 	_, want, why := m.Text(e) // an entry that cannot be installed still has a status
@@ -319,7 +319,7 @@ func read(path string) (string, error) {
 	return string(b), nil
 }
 
-// write replaces a file in one step, when it says something else.
+// write atomically replaces a file if its content differs.
 func write(path, text string) error {
 	if old, err := read(path); err != nil || old == text {
 		return err

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// detect finds the way that was taken before, or else the best there is.
+// detect returns the mechanism that is already installed, or the best available one.
 func (m *Manager) detect(ctx context.Context) Kind {
 	if k := systemKind(); k != "" {
 		return k
 	}
-	for _, k := range []Kind{Systemd, XDG} { // what is there already, whatever answers now
+	for _, k := range []Kind{Systemd, XDG} { // an installed entry has priority over the running service manager
 		m.kind = k
 		if _, err := os.Lstat(m.place()); err == nil {
 			return k
@@ -132,8 +132,8 @@ const launchctl = "/bin/launchctl"
 
 func domain() string { return "gui/" + strconv.Itoa(os.Getuid()) }
 
-// installAgent has launchd load the file. Taking the one before out is not done when
-// launchctl returns, and loading it too early fails.
+// installAgent makes launchd load the file. launchctl returns before the previous agent is unloaded, and
+// loading too early fails.
 func (m *Manager) installAgent(ctx context.Context, place string, start bool) error {
 	_, _ = m.o.Run(ctx, launchctl, "enable", domain()+"/"+label) // it may have been disabled by hand
 	if !start {

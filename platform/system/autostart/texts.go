@@ -157,7 +157,7 @@ func runValue(e Entry) (string, error) {
 	return `"` + e.Program + `" start`, nil
 }
 
-// programOf finds the program in what is installed; "" when it cannot.
+// programOf returns the program in an installed entry, "" if it cannot be parsed.
 func programOf(k Kind, text string) string {
 	switch k {
 	case Systemd:
@@ -196,7 +196,7 @@ func programOf(k Kind, text string) string {
 	return ""
 }
 
-// quoted reads a word in quotation marks, and the rest.
+// quoted parses a quoted word and returns it with the remaining text.
 func quoted(s string) (word, rest string) {
 	if !strings.HasPrefix(s, `"`) {
 		return "", s

@@ -15,9 +15,9 @@ import (
 	"hob/platform/osrun"
 )
 
-// The errors of a Display. Their text names the remedy.
+// Errors of a Display. Wrapping errors name the remedy.
 var (
-	// ErrNoBacklight: there is no screen whose brightness can be set from here.
+	// ErrNoBacklight means that no screen has a brightness that Hob can set.
 	ErrNoBacklight = errors.New("no built-in screen with adjustable brightness; use the controls of an external monitor")
 	// ErrUnsaid means that the desktop does not report its appearance.
 	ErrUnsaid = errors.New("this desktop does not report whether it uses dark mode")
@@ -25,13 +25,13 @@ var (
 
 // Options of a Display; the zero value is useful.
 type Options struct {
-	// Getenv is os.Getenv unless a test has its own.
+	// Getenv is os.Getenv unless a test replaces it.
 	Getenv func(string) string
-	// Sys is where the kernel shows devices; "" is "/sys".
+	// Sys is the path of sysfs; "" is "/sys".
 	Sys string
 	// Scripts runs osascript and PowerShell; nil creates a runner.
 	Scripts osrun.Runner
-	// Wait bounds an answer (default 5 s).
+	// Wait is the timeout of a query (default 5 s).
 	Wait time.Duration
 }
 
@@ -65,7 +65,7 @@ func New(o Options) *Display {
 // Brightness returns the brightness of the built-in screen in percent.
 func (d *Display) Brightness(ctx context.Context) (int, error) { return d.back.brightness(ctx) }
 
-// SetBrightness sets it, and returns what it then is. Nothing makes the screen black.
+// SetBrightness sets the brightness and returns the resulting one. It never makes the screen black.
 func (d *Display) SetBrightness(ctx context.Context, percent int) (int, error) {
 	if err := d.back.setBrightness(ctx, max(1, min(100, percent))); err != nil {
 		return 0, err
@@ -76,7 +76,7 @@ func (d *Display) SetBrightness(ctx context.Context, percent int) (int, error) {
 // Dark reports whether the desktop prefers dark mode.
 func (d *Display) Dark(ctx context.Context) (bool, error) { return d.back.dark(ctx) }
 
-// SetDark asks them to, or not to, and returns what is then so.
+// SetDark turns dark mode on or off and returns the resulting state.
 func (d *Display) SetDark(ctx context.Context, on bool) (bool, error) {
 	if err := d.back.setDark(ctx, on); err != nil {
 		return false, err
@@ -99,7 +99,7 @@ func brightnessScript() osrun.Script {
 	return osrun.NewScript("system/display/brightness.ps1", brightnessText)
 }
 
-// mac is the display of macOS.
+// mac accesses the display of macOS.
 type mac struct {
 	scripts osrun.Runner
 	run     osrun.Programs
@@ -137,7 +137,7 @@ type darkRequest struct {
 	Dark bool `json:"dark"`
 }
 
-// wmi is the brightness of Windows.
+// wmi accesses the brightness on Windows.
 type wmi struct{ scripts osrun.Runner }
 
 type wmiRequest struct {

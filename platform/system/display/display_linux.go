@@ -23,14 +23,14 @@ type desk struct {
 	run osrun.Programs
 }
 
-// backlight is a screen whose brightness the kernel sets.
+// backlight is a screen whose brightness the kernel controls.
 type backlight struct {
 	name    string
 	now, of int
 }
 
-// find chooses among the backlights as Documentation/ABI/stable/sysfs-class-backlight
-// advises: firmware before platform before raw.
+// find selects a backlight as Documentation/ABI/stable/sysfs-class-backlight advises: firmware before
+// platform before raw.
 func (d desk) find() (backlight, error) {
 	dir := filepath.Join(d.opt.Sys, "class", "backlight")
 	list, err := os.ReadDir(dir)
@@ -153,7 +153,7 @@ func (d desk) askPortal(ctx context.Context) (bool, error) {
 	return scheme == 1, nil
 }
 
-// setDark sets what the desktop's own settings set.
+// setDark changes the same settings as the desktop's own settings dialog.
 func (d desk) setDark(ctx context.Context, on bool) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*d.opt.Wait)
 	defer cancel()

@@ -26,7 +26,7 @@ const (
 	systemLight = "SystemUsesLightTheme"
 )
 
-// dark reads how programs are to look; without the value they look light.
+// dark reads the app theme; without the value apps are light.
 func (win) dark(context.Context) (bool, error) {
 	k, err := registry.OpenKey(registry.CURRENT_USER, personalize, registry.QUERY_VALUE)
 	if err != nil {

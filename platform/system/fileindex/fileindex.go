@@ -19,27 +19,26 @@ import (
 	"hob/platform/osrun"
 )
 
-// ErrNone means that there is no index, or none that answers. That is not the same as having
-// found nothing.
+// ErrNone means that no index exists or responds, which is different from an empty result.
 var ErrNone = errors.New("no file index found on this system")
 
-// Found are paths, and who gave them.
+// Found is the result of a search.
 type Found struct {
 	Paths []string
 	By    string
-	// Names: the index knows names alone, and not what is in files.
+	// Names means that the index only has file names, not content.
 	Names bool
-	// Cut: there are more, or may be.
+	// Cut means that there are, or may be, more results.
 	Cut bool
 }
 
 // Options of an Index; the zero value is useful.
 type Options struct {
-	// Getenv is os.Getenv unless a test has its own.
+	// Getenv is os.Getenv unless a test replaces it.
 	Getenv func(string) string
 	// Scripts runs PowerShell; nil creates a runner.
 	Scripts osrun.Runner
-	// Wait bounds an answer (default 10 s).
+	// Wait is the timeout of a query (default 10 s).
 	Wait time.Duration
 }
 
@@ -67,14 +66,14 @@ func New(o Options) *Index {
 	return &Index{o.Wait, newBackend(o)}
 }
 
-// The bounds of a question.
+// Limits of a query.
 const (
 	maxText  = 200
 	maxRoots = 8
 	maxPaths = 500
 )
 
-// Find gives files below the roots whose name, or text, holds the text.
+// Find returns files below the roots whose name or content contains text.
 func (x *Index) Find(ctx context.Context, text string, roots []string) (Found, error) {
 	text = strings.TrimSpace(text)
 	if text == "" || len(text) > maxText || strings.ContainsFunc(text, unicode.IsControl) {
@@ -92,7 +91,7 @@ func (x *Index) Find(ctx context.Context, text string, roots []string) (Found, e
 	return f, nil
 }
 
-// below keeps the absolute paths in the roots, each once.
+// below returns the absolute paths below the roots, without duplicates.
 func below(paths, roots []string) (out []string) {
 	seen := map[string]bool{}
 	for _, p := range paths {
@@ -111,7 +110,7 @@ func below(paths, roots []string) (out []string) {
 	return out
 }
 
-// spotlight asks the index of macOS (man mdfind).
+// spotlight queries the index of macOS (man mdfind).
 type spotlight struct{ run osrun.Programs }
 
 func (s spotlight) find(ctx context.Context, text string, roots []string) (f Found, err error) {
@@ -147,7 +146,7 @@ var searchText string
 
 func searchScript() osrun.Script { return osrun.NewScript("system/fileindex/search.ps1", searchText) }
 
-// windowsSearch asks the SystemIndex of Windows.
+// windowsSearch queries the SystemIndex of Windows.
 type windowsSearch struct{ scripts osrun.Runner }
 
 func (w windowsSearch) find(ctx context.Context, text string, roots []string) (Found, error) {
@@ -178,7 +177,7 @@ func searchSQL(text, root string) string {
 		maxPaths, scope, like, words)
 }
 
-// plocate asks mlocate's successor, which knows names (man plocate).
+// plocate queries the successor of mlocate, which indexes only names (man plocate).
 type plocate struct{ run osrun.Programs }
 
 func (p plocate) find(ctx context.Context, text string, roots []string) (Found, error) {
@@ -203,12 +202,12 @@ func (p plocate) find(ctx context.Context, text string, roots []string) (Found, 
 	return f, nil
 }
 
-// glob takes from a text what means something in a pattern.
+// glob removes the special characters of a pattern from a text.
 func glob(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(text)
 }
 
-// tracker asks LocalSearch, which was called Tracker before.
+// tracker queries LocalSearch, formerly called Tracker.
 type tracker struct{ run osrun.Programs }
 
 var (
@@ -225,7 +224,7 @@ func (t tracker) find(ctx context.Context, text string, _ []string) (f Found, er
 	}
 	out, err := t.run.Run(ctx, nil, program, args...)
 	f.Paths = readURIs(out)
-	f.Cut = len(f.Paths) >= maxPaths // of all places, not of the roots alone
+	f.Cut = len(f.Paths) >= maxPaths // counts all folders, not only the roots
 	return f, err
 }
 
@@ -239,7 +238,7 @@ func readURIs(out []byte) (paths []string) {
 	return paths
 }
 
-// baloo asks KDE's index.
+// baloo queries KDE's index.
 type baloo struct{ run osrun.Programs }
 
 func (b baloo) find(ctx context.Context, text string, roots []string) (f Found, err error) {

@@ -26,7 +26,7 @@ const (
 	Unknown     State = "unknown"
 )
 
-// Battery is the machine's own.
+// Battery is the state of the machine's battery.
 type Battery struct {
 	// Present reports whether there is a battery. Without one, as in a desktop computer, only
 	// Mains is set.
@@ -35,17 +35,17 @@ type Battery struct {
 	State   State `json:"state,omitempty"`
 	// Left is the time until it is empty or full; 0 if unknown.
 	Left time.Duration `json:"left_ns,omitempty"`
-	// Mains: the machine is plugged in.
+	// Mains means that the machine is plugged in.
 	Mains bool `json:"mains"`
 }
 
 // Options of the functions; the zero value is useful.
 type Options struct {
-	// Getenv is os.Getenv unless a test has its own.
+	// Getenv is os.Getenv unless a test replaces it.
 	Getenv func(string) string
-	// Sys is where the kernel shows devices; "" is "/sys".
+	// Sys is the path of sysfs; "" is "/sys".
 	Sys string
-	// Wait bounds an answer (default 5 s).
+	// Wait is the timeout of a query (default 5 s).
 	Wait time.Duration
 }
 
@@ -84,7 +84,7 @@ func Look(ctx context.Context, o Options) (Battery, error) {
 
 var pmsetLine = regexp.MustCompile(`\t(\d{1,3})%; ([a-zA-Z ]+)(?:;[^\n0-9]*(\d+:\d\d)?)?`)
 
-// readPmset reads "pmset -g batt", which is not localised.
+// readPmset parses the output of "pmset -g batt", which is not localised.
 func readPmset(out string) (Battery, error) {
 	if !strings.Contains(out, "Now drawing from") {
 		return Battery{}, fmt.Errorf("%w: unexpected output of pmset %.80q", ErrUnseen, out)
@@ -118,7 +118,7 @@ func pmsetState(s string) State {
 	return Unknown
 }
 
-// hours reads "3:10".
+// hours parses a duration such as "3:10".
 func hours(s string) time.Duration {
 	h, m, ok := strings.Cut(s, ":")
 	if !ok {

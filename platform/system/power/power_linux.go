@@ -75,7 +75,7 @@ func askUPower(ctx context.Context, o Options) (b Battery, err error) {
 	return b, nil
 }
 
-// readSupplies reads what the kernel shows (Documentation/ABI/testing/sysfs-class-power).
+// readSupplies reads sysfs (Documentation/ABI/testing/sysfs-class-power).
 func readSupplies(dir string) (b Battery, err error) {
 	list, err := os.ReadDir(dir)
 	if err != nil {
@@ -142,7 +142,7 @@ func watch(ctx context.Context, o Options, on func(Event)) error {
 	}
 }
 
-// listen returns nil when the connection ends.
+// listen reports sleep events and returns nil when the connection ends.
 func listen(ctx context.Context, o Options, on func(Event)) error {
 	conn, err := session.Dial(ctx, session.SystemBus(o.Getenv))
 	if err != nil {
@@ -158,7 +158,7 @@ func listen(ctx context.Context, o Options, on func(Event)) error {
 	}
 	signals := make(chan *dbus.Signal, 8)
 	conn.Signal(signals)
-	// The sender in the rule is resolved by the bus, for its owner at the time.
+	// The bus resolves the sender of the rule to the current owner of the name.
 	if err := conn.AddMatchSignalContext(ctx, dbus.WithMatchSender(session.Login), dbus.WithMatchInterface(session.Login+".Manager"), dbus.WithMatchMember("PrepareForSleep")); err != nil {
 		return err
 	}

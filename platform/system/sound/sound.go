@@ -18,7 +18,7 @@ import (
 	"hob/platform/osrun"
 )
 
-// Level is how loud it is.
+// Level is the volume of an output.
 type Level struct {
 	Percent int  `json:"percent"` // 0 to 100; more where a system amplifies
 	Muted   bool `json:"muted"`
@@ -29,11 +29,11 @@ var ErrFixed = errors.New("the output device controls its own volume; set it on 
 
 // Options of a Mixer; the zero value is useful.
 type Options struct {
-	// Getenv is os.Getenv unless a test has its own.
+	// Getenv is os.Getenv unless a test replaces it.
 	Getenv func(string) string
 	// Scripts runs osascript; nil creates a runner.
 	Scripts osrun.Runner
-	// Wait bounds each answer (default 5 s).
+	// Wait is the timeout of each program (default 5 s).
 	Wait time.Duration
 }
 
@@ -93,7 +93,7 @@ func (m *Mixer) change(ctx context.Context, do func(context.Context) error) (Lev
 	return m.back.level(ctx)
 }
 
-// wpctl is PipeWire's program (WirePlumber, man wpctl).
+// wpctl uses PipeWire's program (WirePlumber, man wpctl).
 type wpctl struct{ run osrun.Programs }
 
 const wpSink = "@DEFAULT_AUDIO_SINK@"
@@ -106,7 +106,7 @@ func (w wpctl) level(ctx context.Context) (Level, error) {
 	return readWpctl(string(out))
 }
 
-// readWpctl reads "Volume: 0.40 [MUTED]".
+// readWpctl parses "Volume: 0.40 [MUTED]".
 func readWpctl(out string) (Level, error) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(out), "Volume:")
 	fields := strings.Fields(rest)
@@ -137,7 +137,7 @@ func digit(on bool) string {
 	return "0"
 }
 
-// pactl is PulseAudio's program (man pactl).
+// pactl uses PulseAudio's program (man pactl).
 type pactl struct{ run osrun.Programs }
 
 const paSink = "@DEFAULT_SINK@"
@@ -158,7 +158,7 @@ func (p pactl) level(ctx context.Context) (Level, error) {
 	return l, err
 }
 
-// readPercent reads the loudest of the channels of a program's answer.
+// readPercent returns the loudest channel in a program's output.
 func readPercent(program, out string) (Level, error) {
 	l := Level{Percent: -1}
 	for _, m := range percents.FindAllStringSubmatch(out, -1) {
@@ -182,7 +182,7 @@ func (p pactl) mute(ctx context.Context, on bool) error {
 	return err
 }
 
-// amixer is ALSA's program (man amixer), for machines without a sound server.
+// amixer uses ALSA's program (man amixer), for machines without a sound server.
 type amixer struct{ run osrun.Programs }
 
 func (a amixer) level(ctx context.Context) (Level, error) {
@@ -272,7 +272,7 @@ var volumeText string
 
 func volumeScript() osrun.Script { return osrun.NewScript("system/sound/volume.js", volumeText) }
 
-// mac is the output of macOS.
+// mac uses the output of macOS.
 type mac struct{ scripts osrun.Runner }
 
 type volumeRequest struct {

@@ -13,8 +13,7 @@ import (
 
 func newBackend(Options) backend { return endpoint{} }
 
-// endpoint is the default output of Windows (Core Audio, learn.microsoft.com,
-// "IAudioEndpointVolume").
+// endpoint uses the default output of Windows (Core Audio, learn.microsoft.com, "IAudioEndpointVolume").
 type endpoint struct{}
 
 var (
@@ -23,7 +22,7 @@ var (
 	iidVolume       = windows.GUID{Data1: 0x5CDF2C82, Data2: 0x841E, Data3: 0x4546, Data4: [8]byte{0x97, 0x22, 0x0C, 0xF7, 0x40, 0x78, 0x22, 0x9A}}
 )
 
-// The places of methods in their tables, IUnknown's three first.
+// Indexes of methods in their tables; IUnknown has the first three.
 const (
 	release         = 2
 	defaultEndpoint = 4  // IMMDeviceEnumerator.GetDefaultAudioEndpoint(flow, role, **device)
