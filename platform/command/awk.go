@@ -76,9 +76,9 @@ func leadingPattern(src string) string {
 	return src[:end]
 }
 
-// awkCompares reads a program with | or > in it, which must be "or" and "is
-// greater": the latter outside of braces, where nothing is printed, or in round
-// brackets. A slash may begin a pattern, in which other signs mean other things.
+// awkCompares accepts a program with | or > only where they mean "or" and "greater": > outside of braces,
+// where nothing is printed, or in parentheses. A slash may begin a pattern, in which other characters have
+// other meanings.
 func awkCompares(src string) string {
 	const why = "the awk program may write files or run programs"
 	round, curly := 0, 0

@@ -16,10 +16,10 @@ import (
 // Limits of the code that one approval covers.
 const (
 	maxBound  = 2000     // files
-	maxTree   = 64 << 20 // bytes in folders that are bound whole
+	maxTree   = 64 << 20 // bytes in folders that are bound completely
 	maxNested = 5        // shells inside shells
 	maxBases  = 16       // base folders of relative paths
-	maxLoose  = 10       // sentences about what is not bound
+	maxLoose  = 10       // descriptions of code that is not bound
 	maxList   = 64 << 10 // bytes of a file that is read as a list of names
 )
 
@@ -30,12 +30,12 @@ type binding struct {
 	look      *look
 	all       map[string]string // path -> digest, "absent" or "unreadable"
 	values    map[string][]string
-	loose     []string // what cannot be bound
+	loose     []string // descriptions of code that cannot be bound
 	tree      int64    // total bytes of files in bound folders
 	bindsCode bool     // the command may run code that is not part of the system
 	lists     bool     // files to run may be named by the output of other programs
 	text      string   // the command text
-	// open are variables that may have values which are not known.
+	// open contains variables that may have unknown values.
 	open map[string]bool
 }
 
@@ -59,14 +59,14 @@ func (b *binding) write(out *strings.Builder) {
 	}
 }
 
-// unbound notes code that the approval cannot be bound to.
+// unbound records code that the approval cannot cover.
 func (b *binding) unbound(text string) {
 	if !slices.Contains(b.loose, text) && len(b.loose) < maxLoose {
 		b.loose = append(b.loose, text)
 	}
 }
 
-// add binds a path to a digest. check: others than the administrator can change it.
+// add binds a path to a digest. check means that users other than the administrator can change it.
 func (b *binding) add(path, sum string, check bool) {
 	if _, ok := b.all[path]; !ok && len(b.all) >= maxBound {
 		b.unbound("files beyond the first " + fmt.Sprint(maxBound))
@@ -128,12 +128,12 @@ func firstLine(path string) string {
 	}
 	defer f.Close()
 	buf := make([]byte, 256)
-	n, _ := f.Read(buf) // what cannot be read has no first line
+	n, _ := f.Read(buf) // an unreadable file has no first line
 	line, _, _ := strings.Cut(string(buf[:n]), "\n")
 	return line
 }
 
-// lookup binds a file that a program reads if it is there.
+// lookup binds a file that a program reads if it exists.
 func (b *binding) lookup(path string) (found bool) {
 	p := b.look.judge.place("/", path)
 	if p.regular {
@@ -216,8 +216,8 @@ func (b *binding) code(file *syntax.File, text string, dirs []string, depth int)
 	})
 }
 
-// prepare collects the values of variables, the folders that are entered, and
-// whether names of files come from programs.
+// prepare collects the values of variables, the entered folders, and whether other programs print file
+// names.
 func (b *binding) prepare(file *syntax.File, dirs []string) []string {
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
@@ -256,8 +256,8 @@ func (b *binding) prepare(file *syntax.File, dirs []string) []string {
 	return dirs
 }
 
-// interprets reports whether a command may run files whose names it does not hold:
-// it names an interpreter, or a program that is not known.
+// interprets reports whether a command may run files that it does not name: it uses an interpreter or an
+// unknown program.
 func (b *binding) interprets(file *syntax.File) (found bool) {
 	syntax.Walk(file, func(n syntax.Node) bool {
 		c, ok := n.(*syntax.CallExpr)
@@ -282,7 +282,7 @@ func (b *binding) interprets(file *syntax.File) (found bool) {
 	return found
 }
 
-// set notes values of a variable.
+// set records values of a variable.
 func (b *binding) set(name string, values []boundWord) {
 	for _, v := range values {
 		if v.unknown {
@@ -337,7 +337,7 @@ func parts(w string) []string {
 	return append(out, strings.TrimLeft(w, "@:+"))
 }
 
-// names binds the files that a file names, where a command takes names from it.
+// names binds the files that are listed in a file, if a command reads names from it.
 func (b *binding) names(path string, dirs []string) {
 	if !b.lists || sizeOf(path) > maxList {
 		return

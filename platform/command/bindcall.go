@@ -8,7 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// call binds what a simple command would run.
+// call binds the code that a simple command would run.
 func (b *binding) call(args []boundWord, dirs []string, depth int) {
 	if len(args) == 0 {
 		return
@@ -43,14 +43,14 @@ func (b *binding) call(args []boundWord, dirs []string, depth int) {
 	}
 }
 
-// nested binds a text that a shell inside the command would run.
+// nested binds the code of a text that a shell inside the command would run.
 func (b *binding) nested(text string, dirs []string, depth int) {
 	if file, err := parse(text); err == nil {
 		b.code(file, text, dirs, depth+1)
 	}
 }
 
-// started adds the folders that options make a program start in.
+// started adds the folders in which options make a program start.
 func (b *binding) started(args, dirs []string) []string {
 	for i, a := range args {
 		for _, option := range []string{"-C", "--directory", "--chdir", "--prefix", "--cwd", "--dir", "--cd", "--project", "--manifest-path"} {
@@ -142,7 +142,7 @@ func startsCommands(name string) bool {
 	return slices.Contains([]string{"awk", "gawk", "mawk", "nawk", "original-awk", "sed", "gsed", "ed", "ex", "vi", "vim", "nvim", "emacs", "m4", "dc", "expect", "gdb", "sqlite3"}, name)
 }
 
-// module binds what "python -m NAME" runs.
+// module binds the code that "python -m NAME" runs.
 func (b *binding) module(args []boundWord, dirs []string) {
 	for i, a := range args {
 		name, ok := strings.CutPrefix(a.value, "-m")
@@ -174,7 +174,7 @@ func (b *binding) piped(n *syntax.BinaryCmd) {
 	}
 	first, ok := n.X.Cmd.(*syntax.CallExpr)
 	if ok && len(first.Args) > 0 && slices.Contains([]string{"cat", "echo", "printf", "head", "tail", "sed"}, first.Args[0].Lit()) {
-		return // what it prints is in its files and arguments, which are bound
+		return // its output comes from its files and arguments, which are bound
 	}
 	b.unbound("what is printed for " + name + " to run")
 }
@@ -187,7 +187,7 @@ func isInterpreter(name string) bool {
 	return strings.HasPrefix(name, "python") || slices.Contains([]string{"perl", "ruby", "node", "deno", "bun", "php", "lua", "Rscript", "java", "tclsh", "osascript"}, name)
 }
 
-// installs reports whether a program is known to fetch code and run it.
+// installs reports whether a program is known to download and run code.
 func installs(args []boundWord) bool {
 	name, first := filepath.Base(args[0].value), firstOperand(args[1:]).value
 	if slices.Contains([]string{"npx", "bunx", "uvx", "pipx", "apt", "apt-get", "dnf", "yum", "zypper", "pacman", "apk", "brew", "snap", "flatpak"}, name) {
@@ -224,7 +224,7 @@ func (b *binding) lookups(name string, dirs []string) {
 type buildFile struct {
 	programs, files []string
 	up              bool   // the program also searches the folders above
-	loose           string // what cannot be bound
+	loose           string // description of code that cannot be bound
 }
 
 func buildFiles() []buildFile {

@@ -31,7 +31,7 @@ func dropCapabilities() error {
 		data[i].Permitted &= kept[i]
 		data[i].Inheritable = 0
 	}
-	// capabilities belong to a thread, and any thread may start a program
+	// capabilities are per thread, and any thread may start a program
 	_, _, err := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&data[0])), 0)
 	runtime.KeepAlive(&header)
 	runtime.KeepAlive(&data)

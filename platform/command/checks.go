@@ -17,7 +17,7 @@ func checks() map[string]check {
 	}
 }
 
-// asWritten accepts arguments as they are, with operands that come last in them.
+// asWritten accepts arguments unchanged, with their operands last.
 func asWritten(args []string, opens opening, operands ...argument) accepted {
 	return accepted{form: form{args: args, operands: operands, found: operands}, opens: opens}
 }
@@ -179,7 +179,7 @@ func (l *look) dateArgs(_ string, args []string) (accepted, string) {
 		case strings.HasPrefix(a, "--iso-8601="), strings.HasPrefix(a, "--rfc-3339="):
 		case runtime.GOOS == "linux" && strings.HasPrefix(a, "--date="):
 		case runtime.GOOS == "linux" && (a == "-d" || a == "--date") && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-"):
-			i++ // what follows is the date
+			i++ // the next argument is the date
 		default:
 			return accepted{}, notListed("date", a)
 		}

@@ -34,7 +34,7 @@ const (
 	MaxTimeout     = 10 * time.Minute
 )
 
-// Errors of the judge; a Refusal wraps one.
+// Errors of the judge, which a Refusal wraps.
 var (
 	ErrProtected = errors.New("protected place")
 	ErrInvalid   = errors.New("command cannot be parsed")
@@ -54,7 +54,7 @@ type Options struct {
 	Path []string
 }
 
-// Judge judges commands. It may be used concurrently.
+// Judge analyses commands. It may be used concurrently.
 type Judge struct {
 	opt     Options
 	allowed []string
@@ -91,7 +91,7 @@ func New(opt Options) (*Judge, error) {
 	return j, nil
 }
 
-// CheckAllow refuses entries of the owner's that would allow everything.
+// CheckAllow rejects entries of the user that would allow everything.
 func CheckAllow(entry string) error {
 	if err := allowEntry(strings.Fields(entry)); err != nil {
 		return fmt.Errorf("%q: %w", entry, err)
@@ -118,7 +118,7 @@ func allowEntry(words []string) error {
 type Command struct {
 	Text string
 	Dir  string // where, absolute; "" is the first allowed folder
-	// Network: it says that it needs one.
+	// Network means that it requests network access.
 	Network bool
 }
 
@@ -139,22 +139,22 @@ type Verdict struct {
 	Refused error // a *Refusal
 	// Listed means that it only runs read-only programs with read-only arguments.
 	Listed bool
-	// Own: it is listed, and prints nothing that came from files.
+	// Own means that it is listed and its output contains nothing from files.
 	Own bool
-	// Writes, Egress, Send and Destroy are what it is known to do beyond that.
-	// None of them is a promise that it does not.
+	// Writes, Egress, Send and Destroy are its known effects. false does not mean that it lacks the
+	// effect.
 	Writes, Egress, Send, Destroy bool
-	// Why is what keeps it from being listed, the gravest first.
+	// Why contains the reasons why it is not listed, the most important first.
 	Why []string
 	// Pattern is the scope of a grant: "git status *". Only listed commands have one.
 	Pattern string
 	// Exact describes what would run: the folder, the absolute path, digest and arguments of
 	// each program, the digests of scripts, and the text if a shell is needed.
 	Exact string
-	// Unbound is the code that would run and that an approval cannot be bound to:
-	// what a Makefile includes, what a program prints for a shell to run.
+	// Unbound describes code that would run and that an approval cannot cover: files that a Makefile
+	// includes, output of a program that a shell runs.
 	Unbound []string
-	// Plan is how it runs.
+	// Plan describes how it runs.
 	Plan Plan
 }
 

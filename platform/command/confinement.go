@@ -10,15 +10,15 @@ import (
 // Need is the confinement that a listed command needs to run without approval.
 type Need uint8
 
-// Needs, the least first.
+// Needs in ascending order.
 const (
-	NeedNothing   Need = iota // it reads facts of this machine, or files that Hob opens for it
+	NeedNothing   Need = iota // it reads facts about this machine, or files that Hob opens for it
 	NeedSandbox               // the program opens paths itself: a sandbox must confine them
-	NeedIsolation             // it shows what other processes do: a sandbox has to hide them
+	NeedIsolation             // it shows other processes: a sandbox must hide them
 )
 
-// Meets reports whether the sandbox gives a command what it needs. Landlock and
-// Seatbelt leave other processes visible.
+// Meets reports whether the sandbox provides the confinement. Landlock and Seatbelt do not hide other
+// processes.
 func (s sandbox) Meets(n Need) bool {
 	switch n {
 	case NeedNothing:
@@ -51,8 +51,8 @@ func (v Verdict) Within(s sandbox) Verdict {
 	return v
 }
 
-// Handover is how a step gets its files where no sandbox confines it: Hob opens
-// them, without following any link, and the program gets them open.
+// Handover describes how a step gets its files without a sandbox: Hob opens them without following links
+// and passes open handles to the program.
 type Handover struct {
 	Args   []string `json:"args"`             // replaces the step's arguments
 	Input  string   `json:"input,omitempty"`  // becomes the standard input
@@ -66,7 +66,7 @@ type accepted struct {
 	opens     opening
 	need      Need
 	recursive bool
-	listsIn   bool // a folder as operand stands for its entries
+	listsIn   bool // a folder operand means its entries
 	inputArg  string
 }
 
@@ -112,7 +112,7 @@ func (l *look) access(dir string, a accepted) (Need, *Handover) {
 	return NeedNothing, h
 }
 
-// withInput reports whether an operand before the nth is the standard input.
+// withInput reports whether an operand before the nth is standard input.
 func (a accepted) withInput(n int) bool {
 	return slices.ContainsFunc(a.form.operands[:n], func(o argument) bool { return o.kind == pathKind })
 }

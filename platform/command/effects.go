@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// effects notes what a program is known to do. That nothing is noted means
-// nothing: only a listed command looks and does no more.
+// effects records the known effects of a program. No effect does not mean harmless: only a listed command
+// is known to be read-only.
 func (l *look) effects(args []string) {
 	args = l.unwrap(args)
 	if len(args) == 0 {
@@ -54,11 +54,10 @@ func reaches(args []string) bool {
 	return contacts(name) && !version
 }
 
-// aside notes what would keep the command from being listed if it were not the
-// table that knows better.
+// aside records a reason that only counts if the table does not list the command.
 func (l *look) aside(text string) { l.asides = append(l.asides, text) }
 
-// unwrap takes off programs that run the rest of their arguments.
+// unwrap removes wrappers: programs that run their remaining arguments.
 func (l *look) unwrap(args []string) []string {
 	for range 8 {
 		if len(args) < 2 || !slices.Contains([]string{

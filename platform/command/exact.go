@@ -68,7 +68,7 @@ func quoteIf(s string) string {
 	return quote(s)
 }
 
-// quote writes a word as Bash reads it.
+// quote quotes a word for Bash.
 func quote(s string) string {
 	q, err := syntax.Quote(s, syntax.LangBash)
 	if err != nil {
@@ -77,7 +77,7 @@ func quote(s string) string {
 	return q
 }
 
-// maxNamed bounds the files that Exact names one by one.
+// maxNamed limits the files that Exact names individually.
 const maxNamed = 16
 
 // exact returns the verdict's Exact: the plan and the digests of the code that it runs.

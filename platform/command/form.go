@@ -6,22 +6,21 @@ import (
 	"strings"
 )
 
-// argument is an argument that was understood.
+// argument is a parsed argument.
 type argument struct {
 	kind  kind
 	value string
 }
 
-// form is a command line that was understood: what its arguments are, and the
-// arguments to run with, which every parser of options reads alike: options
-// first, then operands.
+// form is a parsed command line: the meaning of its arguments, and the arguments to run with, in an order
+// that every option parser reads alike: options first, then operands.
 type form struct {
 	found []argument
 	// args are the final arguments; operands are the last of them.
 	args     []string
 	operands []argument
-	used     []string // the options that were given, as the table spells them
-	// values holds paths that are values of options.
+	used     []string // the given options, in the table's spelling
+	// values contains option values that are paths.
 	values []string
 }
 
@@ -41,7 +40,7 @@ func (e *entry) parse(args []string) (f form, why string) {
 			operands = append(operands, a)
 		case a == "--":
 			if e.style == wordStyle || e.style == flagStyle {
-				return f, notListed(e.name, a) // not each of their parsers knows it
+				return f, notListed(e.name, a) // not all of their parsers support it
 			}
 			ended = true
 		default:
@@ -56,7 +55,7 @@ func (e *entry) parse(args []string) (f form, why string) {
 	f.args = e.arrange(args, options, operands, ended)
 	shift := 0
 	if slices.ContainsFunc(f.used, func(o string) bool { return slices.Contains(e.patternBy, o) }) {
-		shift = 1 // the pattern was an option
+		shift = 1 // the pattern was given as an option
 	}
 	for n, a := range operands {
 		k := e.operand(n + shift)
@@ -107,7 +106,7 @@ func (e *entry) option(args []string, f *form) (used int, ok bool) {
 	case attached:
 		return 1, f.take(name, o.kind, value)
 	case e.style == gitStyle && strings.HasPrefix(a, "--"):
-		return 0, false // git reads the next word as something else
+		return 0, false // git does not take the next word as its value
 	}
 	return 2, e.separate(args, name, o.kind, f)
 }
@@ -125,7 +124,7 @@ func (e *entry) separate(args []string, name string, k kind, f *form) bool {
 	return f.take(name, k, v)
 }
 
-// bundle understands "-abc" and "-n5" where the program does.
+// bundle parses "-abc" and "-n5" for programs that support them.
 func (e *entry) bundle(args []string, f *form) (used int, ok bool) {
 	a := args[0]
 	for i := 1; i < len(a); i++ {
@@ -136,7 +135,7 @@ func (e *entry) bundle(args []string, f *form) (used int, ok bool) {
 			return 0, false
 		case o.kind == flag:
 			if e.style == gitStyle {
-				return 0, false // a bundle that git may not know
+				return 0, false // git may not support this bundle
 			}
 			f.used = append(f.used, name)
 			continue
@@ -153,7 +152,7 @@ func (e *entry) bundle(args []string, f *form) (used int, ok bool) {
 	return 1, true
 }
 
-// take notes an option with its value.
+// take records an option with its value.
 func (f *form) take(name string, k kind, value string) bool {
 	if !fitsKind(k, value) {
 		return false
@@ -166,7 +165,7 @@ func (f *form) take(name string, k kind, value string) bool {
 	return true
 }
 
-// fitsKind reports whether a value is one of its kind.
+// fitsKind reports whether a value is valid for its kind.
 func fitsKind(k kind, value string) bool {
 	switch k {
 	case num:

@@ -72,7 +72,7 @@ func (l *look) git(dir string, args []string) (table, run, env []string, why str
 	return table, append(run, rest[1:]...), gitEnv(), ""
 }
 
-// repository finds the repository of a folder as git does, and reads its settings.
+// repository finds the repository of a folder in the same way as git, and checks its settings.
 func (l *look) repository(dir string) string {
 	for {
 		at := filepath.Join(dir, ".git")
@@ -119,8 +119,7 @@ func harmlessSettings() map[string][]string {
 
 const maxSettings = 256 << 10 // bytes
 
-// gitConfig reads the settings of a repository, strictly: what it cannot read
-// may be anything.
+// gitConfig parses the settings of a repository strictly: unknown syntax is rejected.
 func gitConfig(gitDir string) string {
 	if _, err := os.Lstat(filepath.Join(gitDir, "config.worktree")); err == nil {
 		return "the repository has settings per worktree"

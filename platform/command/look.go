@@ -17,7 +17,7 @@ type look struct {
 	file  *syntax.File
 
 	verdict  Verdict
-	asides   []string // why, if it is not listed anyway
+	asides   []string // reasons that count only if the table does not list it
 	bases    []string // base folders of relative paths
 	assigned map[string]bool
 	expanded map[string]string // folders that patterns were expanded from, and digests of their names
@@ -51,7 +51,7 @@ func (l *look) run() {
 	l.plan()
 }
 
-// why notes what keeps the command from being listed.
+// why records a reason why the command is not listed.
 func (l *look) why(text string) {
 	if !slices.Contains(l.verdict.Why, text) && len(l.verdict.Why) < 8 {
 		l.verdict.Why = append(l.verdict.Why, text)
@@ -89,7 +89,7 @@ func (l *look) survey() {
 	})
 }
 
-// assignment notes variables that make a program do something else.
+// assignment records variables that change what a program does.
 func (l *look) assignment(name string) {
 	up := strings.ToUpper(name)
 	switch {
@@ -132,7 +132,7 @@ func (l *look) redirection(r *syntax.Redirect) {
 
 func isFD(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" || s == "-" }
 
-// call notes what a simple command is known to do.
+// call records the known effects of a simple command.
 func (l *look) call(c *syntax.CallExpr) {
 	if len(c.Args) == 0 {
 		return
@@ -150,7 +150,7 @@ func (l *look) call(c *syntax.CallExpr) {
 	}
 	l.entered(args)
 	if l.allowed(args) != nil {
-		return // the owner knows what it does
+		return // the user's own entry
 	}
 	l.effects(args)
 }
@@ -239,7 +239,7 @@ func (l *look) mentions(text string) {
 	}
 }
 
-// why of an error of expansion.
+// reason returns the reason for an error of expansion.
 func reason(err error) string {
 	if u, ok := errors.AsType[*unknown](err); ok {
 		return u.why

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openPlain opens a file or a folder for reading without following a link
-// anywhere on its path. A file is a regular one with a single name.
+// openPlain opens a file or a folder for reading without following any link in its path. A file must be
+// regular and have a single name.
 func openPlain(path string, folder bool) (*os.File, error) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	dir, err := unix.Open("/", searchOnly|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// place is where a word of a command leads.
+// place is the resolved path of a word.
 type place struct {
-	abs       string // links followed as the kernel does it
+	abs       string // links resolved like the kernel does
 	exists    bool
 	folder    bool
 	regular   bool
 	many      bool   // it has several names (hard links)
-	inside    bool   // of an allowed folder
+	inside    bool   // inside an allowed folder
 	protected string // why
 }
 
-// maxLinks bounds the links that one path may follow.
+// maxLinks limits the links in one path.
 const maxLinks = 40
 
 // place resolves a path from the folder dir. It never fails: a path that it cannot read is

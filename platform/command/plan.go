@@ -7,13 +7,12 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Plan is how a command runs: without a shell as a list of pipelines, or as a
-// text for one.
+// Plan describes how a command runs: as a list of pipelines without a shell, or as a text for a shell.
 type Plan struct {
 	Dir   string `json:"dir"`
 	Lines []Line `json:"lines,omitempty"`
 	Shell string `json:"shell,omitempty"`
-	// Network and Writes are what the sandbox lets it have.
+	// Network and Writes are the accesses that the sandbox allows.
 	Network bool `json:"network,omitempty"`
 	Writes  bool `json:"writes,omitempty"`
 	// Needs is the confinement that a listed command needs.
@@ -28,8 +27,7 @@ type Plan struct {
 	Folders map[string]string `json:"folders,omitempty"`
 }
 
-// Line is a pipeline and when it runs: always (""), if what was before went well
-// ("&&") or did not ("||").
+// Line is a pipeline and its condition: always (""), if the previous one succeeded ("&&") or failed ("||").
 type Line struct {
 	When  string `json:"when,omitempty"`
 	Not   bool   `json:"not,omitempty"`
@@ -42,12 +40,12 @@ type Step struct {
 	Path string   `json:"path"`
 	Args []string `json:"args"` // including the program's name as written
 	Env  []string `json:"env,omitempty"`
-	// In is a file to read from; Out and Err are where the output goes: "" where
-	// it would, "null" nowhere, "out" and "err" to where the other one went.
+	// In is a file to read from; Out and Err are the targets of the output: "" unchanged, "null" to
+	// /dev/null, "out" and "err" to the target of the other one.
 	In  string `json:"in,omitempty"`
 	Out string `json:"out,omitempty"`
 	Err string `json:"err,omitempty"`
-	// Hand is how it gets its files where nothing confines it.
+	// Hand describes how it gets its files without a sandbox.
 	Hand *Handover `json:"hand,omitempty"`
 }
 
@@ -116,7 +114,7 @@ func ownWords(s Step) bool {
 	}, s.Args[0])
 }
 
-// line adds the pipelines of a statement. dir follows "cd".
+// line adds the pipelines of a statement. dir is updated by "cd".
 func (l *look) line(s *syntax.Stmt, when string, dir *string, out *[]Line) (bool, string) {
 	if s.Background || s.Coprocess || s.Disown {
 		return false, "it continues in the background"
@@ -142,8 +140,7 @@ func (l *look) line(s *syntax.Stmt, when string, dir *string, out *[]Line) (bool
 	return true, ""
 }
 
-// enter follows "cd FOLDER" where it cannot fail: a folder that is there, not
-// behind "||".
+// enter updates the folder for "cd FOLDER" if it cannot fail: the folder exists, and "||" does not precede it.
 func (l *look) enter(s *syntax.Stmt, c *syntax.CallExpr, when string, dir *string, out *[]Line) (bool, string) {
 	if len(c.Args) != 2 || len(c.Assigns) > 0 || len(s.Redirs) > 0 || s.Negated || when == "||" || when == "&&" {
 		return false, "it changes the folder in a way that needs a shell"
@@ -220,8 +217,8 @@ func inShell(name string) bool {
 	}, name)
 }
 
-// redirect understands what needs no shell: to nowhere, from a file, and one
-// output to the other. What else there is has been noted as a write.
+// redirect accepts redirections that need no shell: to /dev/null, from a file, and one output to the other.
+// Other redirections were already recorded as writes.
 func (l *look) redirect(r *syntax.Redirect, dir string, s *Step) (bool, string) {
 	const needs = "it needs a shell for its redirections"
 	fd := "1"

@@ -25,15 +25,14 @@ func systemPath() []string {
 	return []string{"/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local/bin", "/run/current-system/sw/bin", "/snap/bin"}
 }
 
-// program is a file that would be run.
+// program is the file of a program.
 type program struct {
 	name   string // as written
 	path   string // absolute; "" when it was not found
 	system bool   // belongs to the system: only its administrator can change it
 }
 
-// find resolves the name of a program as the pinned path does it. A name with a
-// slash is a file, from dir.
+// find resolves a program name with the pinned PATH. A name with a slash is a file, relative to dir.
 func (j *Judge) find(dir, name string) program {
 	p := program{name: name}
 	candidates := make([]string, 0, len(j.opt.Path))
@@ -90,7 +89,7 @@ func (j *Judge) trusted(path string) bool {
 			return err == nil && ofSystem(info)
 		}
 	}
-	// links of a distribution lead into its own libraries, such as /etc/alternatives
+	// links of a distribution point to its own libraries, through /etc/alternatives for example
 	for _, d := range []string{"/usr/lib", "/usr/libexec", "/usr/share", "/nix/store", "/gnu/store", "/opt/homebrew/Cellar", "/System", "/Library/Developer/CommandLineTools", "/Applications/Xcode.app"} {
 		if below(d, dir) {
 			info, err := os.Stat(dir)

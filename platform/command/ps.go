@@ -31,7 +31,7 @@ func (l *look) psArgs(_ string, args []string) (accepted, string) {
 			format = value
 			i++
 		case strings.HasPrefix(w, "--sort=") && psColumns(strings.NewReplacer("-", "", "+", "").Replace(w[len("--sort="):])):
-			sorts = true // procps 4 then opens the environment of every process, although it does not print it
+			sorts = true // procps 4 then reads the environment of every process, but does not print it
 		case slices.Contains([]string{"-p", "-C", "-u", "-U", "-t"}, w) && plainWord(value):
 			i++
 		default:
@@ -58,7 +58,7 @@ func columnsOf(list string) []string {
 	return columns
 }
 
-// psColumns reports whether a list names columns that hold no environment.
+// psColumns reports whether a list names columns without the environment.
 func psColumns(list string) bool {
 	known := []string{
 		"pid", "ppid", "pgid", "sid", "sess", "uid", "user", "euser", "ruser", "group", "gid", "pcpu", "%cpu", "cpu", "pmem", "%mem", "rss", "rsz", "vsz", "sz", "stat", "state", "s", "tty", "tt", "tname",

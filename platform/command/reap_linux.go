@@ -10,7 +10,7 @@ import (
 
 // adopt makes this process the parent of orphaned descendants, so that none escapes by
 // starting a new session.
-func adopt() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) } // kernels before 3.4 have none
+func adopt() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) } // not supported by kernels before 3.4
 
 // reap kills every process below this one and repeats until none is left, because new ones
 // may appear meanwhile.
@@ -32,7 +32,7 @@ func reap() {
 	}
 }
 
-// descendants lists the living processes below one.
+// descendants lists the living processes below a process.
 func descendants(root int) []int {
 	list, err := os.ReadDir("/proc")
 	if err != nil {
@@ -48,7 +48,7 @@ func descendants(root int) []int {
 		if err != nil {
 			continue
 		}
-		// "PID (NAME) STATE PPID": the name may hold anything
+		// "PID (NAME) STATE PPID": the name may contain any characters
 		f := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 		if len(f) > 1 && f[0] != "Z" {
 			if ppid, err := strconv.Atoi(f[1]); err == nil {

@@ -39,7 +39,7 @@ type Runner struct {
 	found  sandbox
 }
 
-// NewRunner checks the options; it looks for no sandbox before there is need.
+// NewRunner checks the options. It detects the sandbox later, when needed.
 func NewRunner(opt RunOptions) (*Runner, error) {
 	if opt.Judge == nil {
 		return nil, errors.New("command: Judge is required")
@@ -62,10 +62,10 @@ var (
 	ErrNotFound  = errors.New("program not found")
 )
 
-// Outcome is how a command went.
+// Outcome is the result of a command.
 type Outcome struct {
 	Status  int    // its exit status
-	Output  string // what it printed on both outputs, in order; cut in the middle
+	Output  string // combined output in order; truncated in the middle
 	Cut     int64  // omitted bytes
 	Sandbox string // what confined it, "" nothing
 	// Missing is the reason if no sandbox confined it although one should.
@@ -79,11 +79,11 @@ type job struct {
 	Env    []string `json:"env"`
 	Bounds bounds   `json:"bounds"`
 	Lock   *lock    `json:"lock,omitempty"`
-	// Hand: nothing confines the plan, and so its programs open no files.
+	// Hand means that no sandbox confines the plan, so its programs open no files themselves.
 	Hand bool `json:"hand,omitempty"`
 }
 
-// bounds are the limits of each process.
+// bounds contains the resource limits of each process.
 type bounds struct {
 	CPU   uint64 `json:"cpu"`   // seconds
 	File  uint64 `json:"file"`  // bytes
@@ -91,7 +91,7 @@ type bounds struct {
 	Procs uint64 `json:"procs"` // of the whole user
 }
 
-// lock are the rules of a sandbox that a process puts itself into.
+// lock contains the rules of a sandbox that a process applies to itself.
 type lock struct {
 	Read    []string `json:"read"`
 	Write   []string `json:"write"`
@@ -139,8 +139,8 @@ func (j *Judge) shellFor(text string) []string {
 	return append(append([]string{path}, args...), text)
 }
 
-// start starts the helper and hands it its job. Its input stays open for as long
-// as Hob lives, so that it ends with Hob.
+// start starts the helper and sends it the job. The helper's input stays open while Hob lives, so that the
+// helper ends with Hob.
 func (r *Runner) start(ctx context.Context, args []string, dir string, j job, limit time.Duration, progress func(int64)) (Outcome, error) {
 	text, err := json.Marshal(j)
 	if err != nil {
@@ -158,7 +158,7 @@ func (r *Runner) start(ctx context.Context, args []string, dir string, j job, li
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, outW
 	cmd.Dir, cmd.Env = dir, append(j.Env, helperEnv+"=1")
 	tree, err := osrun.Start(cmd)
-	_, _ = inR.Close(), outW.Close() // they are the child's
+	_, _ = inR.Close(), outW.Close() // the child has its own copies
 	if err != nil {
 		return Outcome{}, errors.Join(err, inW.Close(), outR.Close())
 	}
@@ -179,8 +179,8 @@ func (r *Runner) start(ctx context.Context, args []string, dir string, j job, li
 	return out, err
 }
 
-// settle gives what was printed last a moment to be read; then it closes the
-// pipe, which a process that left the tree may still hold.
+// settle waits briefly for the last output and then closes the pipe, which a process that left the tree may
+// keep open.
 func settle(read <-chan struct{}, r *os.File) {
 	t := time.NewTimer(stopped)
 	defer t.Stop()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// sandbox is what confines commands here.
+// sandbox is the confinement of commands on this machine.
 type sandbox struct {
 	kind    string // "bubblewrap", "landlock", "seatbelt"; "" none
 	path    string // its program

@@ -30,8 +30,8 @@ func (r *Runner) confine(s sandbox, p Plan, temp string, _ *job) (args []string,
 	return append([]string{s.path, "-p", r.opt.Judge.profile(p, temp, r.opt.Helper[0])}, r.opt.Helper...), temp
 }
 
-// profile allows what is not named, since programs of macOS need much of the
-// system; the last rule that fits holds.
+// profile allows everything that it does not name, because programs of macOS need much of the system; the last
+// matching rule decides.
 func (j *Judge) profile(p Plan, temp, helper string) string {
 	var b strings.Builder
 	b.WriteString("(version 1)(allow default)(deny file-write*)(deny appleevent-send)(deny process-info-pidinfo (target others))(deny mach-priv-task-port)(deny lsopen)")
@@ -48,7 +48,7 @@ func (j *Judge) profile(p Plan, temp, helper string) string {
 	if !p.Network {
 		b.WriteString("(deny network*)")
 	}
-	if p.Hidden { // the last rule that fits holds: the home is closed, what is allowed of it is not
+	if p.Hidden { // the last matching rule decides: deny the home, then allow folders in it
 		fmt.Fprintf(&b, "(deny file-read-data (subpath %s))", quoted(j.opt.Home))
 		for _, a := range append([]string{temp, helper}, j.allowed...) {
 			if real, ok := physical(a); ok {

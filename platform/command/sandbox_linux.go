@@ -12,7 +12,7 @@ import (
 	llsys "github.com/landlock-lsm/go-landlock/landlock/syscall"
 )
 
-// findSandbox prefers bubblewrap, which hides and cuts off more than Landlock.
+// findSandbox prefers bubblewrap, which hides and blocks more than Landlock.
 func (j *Judge) findSandbox(ctx context.Context) sandbox {
 	why := "bubblewrap is not installed"
 	if p := j.find("/", "bwrap"); p.path != "" && p.system {
@@ -36,8 +36,8 @@ func (j *Judge) findSandbox(ctx context.Context) sandbox {
 	return s
 }
 
-// confine gives the command line of the helper in its sandbox, and the folder
-// for temporary files as the command sees it.
+// confine returns the command line of the helper in its sandbox, and the path of the temporary folder inside
+// the sandbox.
 func (r *Runner) confine(s sandbox, p Plan, temp string, j *job) (args []string, seen string) {
 	switch s.kind {
 	case "bubblewrap":
@@ -124,7 +124,7 @@ func (j *Judge) beyondSystem() []string {
 	return out
 }
 
-// systemFolders hold programs, what they need, and facts of the machine.
+// systemFolders contain programs, their data, and facts about the machine.
 func systemFolders() []string {
 	return []string{"/bin", "/boot", "/dev", "/etc", "/gnu", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/opt", "/proc", "/run", "/sbin", "/snap", "/sys", "/tmp", "/usr"}
 }
@@ -148,7 +148,7 @@ func (j *Judge) rules(p Plan, temp, helper string) *lock {
 	return l
 }
 
-// openBelow gives a folder, or what is in it without the protected places.
+// openBelow allows a folder, or its entries without the protected places.
 func (j *Judge) openBelow(path string, depth int) []string {
 	if j.opt.Places.Why(path) != "" || depth == 0 {
 		return nil

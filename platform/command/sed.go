@@ -102,7 +102,7 @@ func (s *sedReader) skip(set string) {
 	}
 }
 
-// addresses reads "1,$" and "/a/,/b/!".
+// addresses parses "1,$" and "/a/,/b/!".
 func (s *sedReader) addresses() bool {
 	for {
 		if s.done() {
@@ -151,7 +151,7 @@ func (s *sedReader) until(end byte) bool {
 	return false
 }
 
-// substitution reads "/a/b/flags" after s or y.
+// substitution parses "/a/b/flags" after s or y.
 func (s *sedReader) substitution(flags bool) bool {
 	if s.done() {
 		return false

@@ -60,7 +60,7 @@ func Serve(in io.Reader, out, problems *os.File) int {
 	}
 	x := &executor{job: j, out: out, err: problems}
 	done := make(chan int, 1)
-	go func() { done <- x.run() }() // it ends when its processes have
+	go func() { done <- x.run() }() // it ends when its processes have ended
 	select {
 	case status := <-done:
 		return status
@@ -70,7 +70,7 @@ func Serve(in io.Reader, out, problems *os.File) int {
 	}
 }
 
-// executor runs the steps of a plan, as a shell would run the same list.
+// executor runs the steps of a plan like a shell.
 type executor struct {
 	job      job
 	out, err *os.File
@@ -95,7 +95,7 @@ func (x *executor) run() int {
 		if line.When == "&&" && status != 0 || line.When == "||" && status == 0 {
 			continue
 		}
-		if len(line.Steps) == 0 { // cd, which the judge has done
+		if len(line.Steps) == 0 { // cd, which the judge has applied
 			status = 0
 			continue
 		}
@@ -128,7 +128,7 @@ func (x *executor) unchanged() error {
 			return changed(path)
 		case err != nil && below(p.Dir, path):
 			return changed(path)
-		case err != nil: // a sandbox hides it, so that it cannot run either
+		case err != nil: // the sandbox hides it, so it cannot run
 		case got != want:
 			return changed(path)
 		}
@@ -146,7 +146,7 @@ func (x *executor) pipeline(line Line) int {
 	var files []*os.File
 	closeAll := func() {
 		for _, f := range files {
-			_ = f.Close() // the processes have their own
+			_ = f.Close() // the processes have their own copies
 		}
 	}
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
@@ -182,7 +182,7 @@ func (x *executor) pipeline(line Line) int {
 			wait.Go(func() { statuses[i] = statusOf(cmd.Wait()) })
 		}
 		if i < len(line.Steps)-1 {
-			_ = out.Close() // the step has its own; the next one must see the end
+			_ = out.Close() // the step has its own copy; the next step must get EOF
 		}
 		in = next
 	}
@@ -218,8 +218,8 @@ func (x *executor) command(dir string, s Step, in, out, null *os.File) (*exec.Cm
 	return cmd, opened, nil
 }
 
-// open opens what a step reads from: its redirection, and without a sandbox all
-// of its files. No link is followed, since the judge has done that.
+// open opens the inputs of a step: its redirection, and without a sandbox all of its files. It follows no link,
+// because the judge has resolved them.
 func (x *executor) open(s Step, cmd *exec.Cmd) (opened []*os.File, err error) {
 	add := func(path string, folder bool) (*os.File, error) {
 		f, err := openPlain(path, folder)
@@ -281,8 +281,7 @@ func (x *executor) input(path string, add func(string, bool) (*os.File, error)) 
 	return copyChecked(f, want)
 }
 
-// copyChecked copies a file into one without a name, and compares the copy with a
-// digest.
+// copyChecked copies a file into an unnamed one and compares the copy with a digest.
 func copyChecked(f *os.File, want string) (_ *os.File, err error) {
 	c, err := os.CreateTemp("", "in-")
 	if err != nil {
@@ -293,7 +292,7 @@ func copyChecked(f *os.File, want string) (_ *os.File, err error) {
 			_ = c.Close()
 		}
 	}()
-	_ = os.Remove(c.Name()) // else it goes with the folder
+	_ = os.Remove(c.Name()) // on failure the folder's removal deletes it
 	h := sha256.New()
 	if _, err := io.Copy(io.MultiWriter(c, h), io.LimitReader(f, maxHashed)); err != nil {
 		return nil, err

@@ -9,14 +9,14 @@ import (
 
 // stepJudgement is the result for one program of a plan.
 type stepJudgement struct {
-	why     string // what keeps it from being listed
+	why     string // why it is not listed
 	pattern string
 	writes  bool
 	network bool
 	need    Need
 }
 
-// step resolves the program of a step and judges its arguments.
+// step resolves the program of a step and checks its arguments.
 func (l *look) step(dir string, s *Step) stepJudgement {
 	p := l.judge.find(dir, s.Args[0])
 	s.Path = p.path
@@ -77,7 +77,7 @@ func plainName(name string) bool {
 	return true
 }
 
-// allowed returns the owner's entry that fits a program and its arguments.
+// allowed returns the user's entry that matches a program and its arguments.
 func (l *look) allowed(args []string) []string {
 	for _, entry := range l.judge.allow {
 		if len(args) >= len(entry) && slices.Equal(args[:len(entry)], entry) {
@@ -165,8 +165,7 @@ func (l *look) values(dir string, e *entry, f form) string {
 	return ""
 }
 
-// mayRead judges a text that some program could take for a path: it matters
-// when something is there.
+// mayRead checks a text that some program could take for a path, which matters only if the file exists.
 func (l *look) mayRead(dir, value string) string {
 	if p := l.judge.place(dir, value); !p.exists && p.protected == "" {
 		return ""
@@ -174,7 +173,7 @@ func (l *look) mayRead(dir, value string) string {
 	return l.reads(dir, value)
 }
 
-// below keeps a search through folders away from protected places in them.
+// below prevents recursive searches from reaching protected places.
 func (l *look) below(dir string, paths []string) string {
 	if len(paths) == 0 {
 		paths = []string{"."}

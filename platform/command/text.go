@@ -45,7 +45,7 @@ func hidden(r rune) bool {
 	return false
 }
 
-// parse reads a command as Bash does.
+// parse parses a command as Bash does.
 func parse(text string) (*syntax.File, error) {
 	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(text), "")
 	if err != nil {

@@ -11,20 +11,20 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Bounds of the expansion of one command's words.
+// Limits of the expansion of one command's words.
 const (
 	maxFields  = 2000
-	maxFolders = 200    // that are read for patterns
+	maxFolders = 200    // read for patterns
 	maxEntries = 50_000 // in them
 )
 
-// unknown is why a word cannot be known before it runs.
+// unknown is the error of a word that cannot be known before it runs.
 type unknown struct{ why string }
 
 func (u *unknown) Error() string { return u.why }
 
-// fields expands a word as Bash would in the folder dir, when that can be known
-// now: quotes, ~, braces, patterns over files, and $HOME and its like.
+// fields expands a word as Bash would in the folder dir, if the result is known now: quotes, ~, braces,
+// patterns over files, and $HOME and similar variables.
 func (l *look) fields(dir string, words ...*syntax.Word) ([]string, error) {
 	for _, w := range words {
 		if why := l.dynamic(w.Parts, true); why != "" {
@@ -178,7 +178,7 @@ func (l *look) fits(shape string) []string {
 			if l.folders++; l.folders > maxFolders || len(next) > maxFits {
 				break
 			}
-			list, _ := os.ReadDir(dir) // what cannot be read cannot be shown by a command
+			list, _ := os.ReadDir(dir) // commands cannot show an unreadable folder either
 			l.entries += len(list)
 			for _, e := range list {
 				if ok, err := filepath.Match(part, e.Name()); err == nil && ok && len(next) < maxFits {

@@ -51,14 +51,13 @@ type Options struct {
 	CPUs    float64
 	PIDs    int
 	Network bool
-	Timeout time.Duration // of one run, default 2 minutes
-	// Program is mounted read-only as /hob; Workspace is mounted read-write at its
-	// own path and is where the program starts.
+	Timeout time.Duration // time limit of one run, default 2 minutes
+	// Program is mounted read-only as /hob; Workspace is mounted read-write at its own path and is the
+	// working folder.
 	Program, Workspace string
 }
 
-// Box runs programs in containers of one kind, one at a time. It may be used
-// concurrently.
+// Box runs programs in containers with the same options, one at a time. It may be used concurrently.
 type Box struct {
 	o    Options
 	turn chan struct{}
@@ -68,10 +67,10 @@ type Box struct {
 	err     error
 }
 
-// checkAgain is how long what Check found holds.
+// checkAgain is how long the result of Check is cached.
 const checkAgain = 30 * time.Second
 
-// New checks the options. It does not look for the engine; see Check.
+// New checks the options. It does not search for the engine; see Check.
 func New(o Options) (*Box, error) {
 	if o.Image == "" || o.Home == "" || o.Workspace == "" || o.Program == "" {
 		return nil, errors.New("container: required option is missing")
@@ -100,7 +99,7 @@ func New(o Options) (*Box, error) {
 	return &Box{o: o, turn: make(chan struct{}, 1)}, nil
 }
 
-// engine finds the program that runs containers.
+// engine returns the path of the container engine.
 func (b *Box) engine() (string, error) {
 	names := []string{b.o.Engine}
 	if b.o.Engine == "" || b.o.Engine == "auto" {
@@ -164,9 +163,8 @@ func (b *Box) Sweep(ctx context.Context) error {
 	return nil
 }
 
-// Run runs the program with the arguments in a fresh container, gives it in on
-// its standard input and returns its standard output. When ctx or the time
-// limit ends first the container is removed.
+// Run runs the program with the arguments in a new container, passes in on standard input and returns standard
+// output. If ctx or the time limit ends first, it removes the container.
 func (b *Box) Run(ctx context.Context, in []byte, args ...string) ([]byte, error) {
 	if err := b.Check(ctx); err != nil {
 		return nil, err
@@ -224,8 +222,7 @@ func (b *Box) args(engine, name string) []string {
 	return append(a, "--entrypoint", "/hob", o.Image)
 }
 
-// run runs the engine's own program with a bounded output and without this
-// process's secrets.
+// run runs the engine's command-line program with limited output and without this process's secrets.
 func run(ctx context.Context, engine string, in []byte, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, engine, args...)
 	cmd.Env = environment(os.Environ())
@@ -250,7 +247,7 @@ func firstLine(s string) string {
 	return s
 }
 
-// environment keeps what an engine needs, and none of the keys.
+// environment keeps the variables that an engine needs, and no keys.
 func environment(all []string) (out []string) {
 	for _, e := range all {
 		name, _, _ := strings.Cut(e, "=")

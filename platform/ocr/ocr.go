@@ -1,5 +1,5 @@
-// Package ocr reads the text in a picture: by Vision on macOS, Windows.Media.Ocr on
-// Windows, tesseract where it is installed elsewhere. No picture leaves the machine.
+// Package ocr recognizes text in pictures: with Vision on macOS, Windows.Media.Ocr on Windows, and tesseract, if
+// installed, elsewhere. Pictures do not leave the machine.
 package ocr
 
 import (
@@ -34,7 +34,7 @@ var ErrNoPicture = errors.New("not a readable picture (PNG, JPEG or GIF of at mo
 
 // Options of a Reader; the zero value is useful.
 type Options struct {
-	// Getenv is os.Getenv unless a test has its own.
+	// Getenv is os.Getenv unless a test replaces it.
 	Getenv func(string) string
 	// Scripts runs osascript and PowerShell; nil creates a runner.
 	Scripts osrun.Runner
@@ -90,7 +90,7 @@ func plain(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// tesseract is the program (man tesseract). The picture is its input.
+// tesseract runs the program of that name (man tesseract) with the picture on standard input.
 type tesseract struct{ run osrun.Programs }
 
 func (t tesseract) read(ctx context.Context, picture []byte, _ string) (string, error) {
@@ -112,8 +112,7 @@ func visionScript() osrun.Script { return osrun.NewScript("ocr/vision.js", visio
 
 func winScript() osrun.Script { return osrun.NewScript("ocr/ocr.ps1", winText) }
 
-// scripted gives a picture to a script, in a file of this user's alone: a request
-// is too small for it.
+// scripted passes a picture to a script in a private file, because requests are too small for it.
 type scripted struct {
 	scripts osrun.Runner
 	script  osrun.Script

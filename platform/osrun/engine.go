@@ -58,17 +58,17 @@ func (s *Scripts) environ(e Engine) []string {
 	return env
 }
 
-// maxEncoded keeps the command line below the 32,767 characters that
-// CreateProcess takes (learn.microsoft.com, "CreateProcessW").
+// maxEncoded keeps the command line below the 32,767 characters that CreateProcess accepts
+// (learn.microsoft.com, "CreateProcessW").
 const maxEncoded = 32_000
 
-// bootstrap runs a script that is too long for a command line, from the input.
+// bootstrap runs a script from standard input that is too long for a command line.
 const bootstrap = `$hob = [Console]::In.ReadToEnd() | ConvertFrom-Json
 [Console]::SetIn((New-Object System.IO.StringReader $hob.in))
 & ([scriptblock]::Create($hob.script))`
 
-// powerShell's arguments: the script as base64 of UTF-16LE, which no quoting can
-// change, and no policy about script files applies to.
+// powerShell returns the arguments for a script, as base64 of UTF-16LE, which needs no
+// quoting and is not subject to the execution policy for script files.
 func powerShell(script string, in []byte) ([]string, []byte) {
 	encoded := encode(script)
 	if len(encoded) > maxEncoded {
@@ -76,7 +76,7 @@ func powerShell(script string, in []byte) ([]string, []byte) {
 			Script string `json:"script"`
 			In     string `json:"in"`
 		}{script, string(in)})
-		if err == nil { // strings can always be written
+		if err == nil { // strings can always be encoded
 			encoded, in = encode(bootstrap), long
 		}
 	}
@@ -92,8 +92,8 @@ func encode(script string) string {
 	return base64.StdEncoding.EncodeToString(b)
 }
 
-// bare takes whole-line comments, indents and empty lines out of a PowerShell
-// script, whose length counts. Our scripts have no strings over several lines.
+// bare removes whole-line comments, indentation and empty lines from a PowerShell script, because its length is
+// limited. Our scripts have no multi-line strings.
 func bare(script string) string {
 	var b strings.Builder
 	for line := range strings.Lines(script) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Kind is why a script could not do its work.
+// Kind is the category of a script error.
 type Kind string
 
 // The kinds.
@@ -27,20 +27,20 @@ const (
 	Internal      Kind = "internal"          // a bug in Hob, or an unknown error
 )
 
-// Error is why a script could not do its work. Its text names cause and remedy.
+// Error is the error of a script. Its text contains the cause and the remedy.
 type Error struct {
 	Kind       Kind
 	Script     string
-	App        string // as the owner knows it
+	App        string // display name
 	Permission string // which one is missing: "automation", "calendars", "accessibility" ...
-	Number     int    // of the system: an Apple event's, an HRESULT
-	Cause      string // what it is, in our words
-	Remedy     string // what the owner can do
-	Link       string // where in the system's settings, an address that can be opened
+	Number     int    // system error number: of an Apple event, or an HRESULT
+	Cause      string // description of the error
+	Remedy     string // what the user can do
+	Link       string // URL of the pane in the system settings
 	// Said is the system's own message, in the language of the system. It may contain
 	// untrusted text. Error includes it only if Kind is Internal.
 	Said string
-	// Unknown: a write may have been done. It must not be repeated.
+	// Unknown means that a write may have been done. It must not be repeated.
 	Unknown bool
 	Err     error
 }
@@ -83,7 +83,7 @@ func (e *Error) cause() string {
 	return string(e.Kind)
 }
 
-// number writes an error number as its vendor does.
+// number formats an error number in its vendor's style.
 func number(n int) string {
 	if n < -1_000_000 || n > 1_000_000 {
 		return fmt.Sprintf("0x%08X", uint32(n)) //nolint:gosec // an HRESULT is shown by its bits
@@ -91,11 +91,11 @@ func number(n int) string {
 	return fmt.Sprint(n)
 }
 
-// Unwrap returns what is beneath: errors.ErrUnsupported for Unsupported, the
-// context's error for a run that was ended.
+// Unwrap returns the wrapped error: errors.ErrUnsupported for Unsupported, the context's error for a cancelled
+// run.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is makes errors.Is know what every caller asks for.
+// Is maps kinds to the sentinel errors that callers check with errors.Is.
 func (e *Error) Is(target error) bool {
 	switch target {
 	case errors.ErrUnsupported:
@@ -114,7 +114,7 @@ func KindOf(err error) Kind {
 	return ""
 }
 
-// Uncertain reports whether a write may have been done though err was returned.
+// Uncertain reports whether a write may have been done despite err.
 func Uncertain(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Unknown
@@ -130,7 +130,7 @@ const (
 	paneContacts      = "x-apple.systempreferences:com.apple.preference.security?Privacy_Contacts"
 )
 
-// Allow fills in which permission is missing, how it is given and where.
+// Allow fills in the missing permission, the remedy and the link to its settings.
 func (e *Error) Allow(permission string) *Error {
 	e.Kind, e.Permission = Denied, permission
 	of := e.App

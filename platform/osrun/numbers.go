@@ -118,7 +118,7 @@ func (e *Error) named() *Error {
 		e.Cause = "Hob may not control the app"
 		return e.Allow(perm)
 	case Unsupported, SetupRequired, NotFound, Changed, Timeout, Busy, Cancelled, Invalid:
-		e.Cause = e.Said // a sentence of the script
+		e.Cause = e.Said // a message of the script
 	default:
 		e.Kind = Internal
 	}

@@ -30,7 +30,7 @@ func Output(ctx context.Context, cmd *exec.Cmd, in []byte) (out []byte, err erro
 		for _, p := range pipes {
 			for _, end := range p {
 				if end != nil {
-					_ = end.Close() // twice for some, which does no harm
+					_ = end.Close() // some are closed twice, which is harmless
 				}
 			}
 		}
@@ -52,7 +52,7 @@ func Output(ctx context.Context, cmd *exec.Cmd, in []byte) (out []byte, err erro
 	pipes[2] = [2]io.Closer{errR, errW}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, errW
 	tree, err := Start(cmd)
-	_, _, _ = inR.Close(), outW.Close(), errW.Close() // they are the child's
+	_, _, _ = inR.Close(), outW.Close(), errW.Close() // the child has its own copies
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func Output(ctx context.Context, cmd *exec.Cmd, in []byte) (out []byte, err erro
 		<-tree.Done()
 	}
 	for _, end := range []*os.File{inW, outR, errR} {
-		_ = end.SetDeadline(time.Now().Add(linger)) // where pipes have none, nothing leaves a tree
+		_ = end.SetDeadline(time.Now().Add(linger)) // on systems without pipe deadlines no process leaves its tree
 	}
 	work.Wait()
 	if ctx.Err() != nil {
@@ -83,7 +83,7 @@ func Output(ctx context.Context, cmd *exec.Cmd, in []byte) (out []byte, err erro
 	return out, nil
 }
 
-// readMost reads to the end, and keeps the beginning.
+// readMost reads to the end and keeps the beginning.
 func readMost(r io.Reader, most int64) []byte {
 	out, err := io.ReadAll(io.LimitReader(r, most))
 	if err == nil {
@@ -92,7 +92,7 @@ func readMost(r io.Reader, most int64) []byte {
 	return out
 }
 
-// Failure is a program that ended with an error.
+// Failure is the error of a program that failed.
 type Failure struct {
 	Program string
 	Said    string // on its stderr
@@ -107,5 +107,5 @@ func (f *Failure) Error() string {
 	return msg
 }
 
-// Unwrap returns how it ended.
+// Unwrap returns the error of the process.
 func (f *Failure) Unwrap() error { return f.Err }

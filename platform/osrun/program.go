@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// ErrNoProgram means that none of the programs that could do it is installed.
+// ErrNoProgram means that no suitable program is installed.
 var ErrNoProgram = errors.New("required program is not installed")
 
 // Programs runs plain programs of the system: without a shell, with a minimal
@@ -18,15 +18,15 @@ var ErrNoProgram = errors.New("required program is not installed")
 type Programs struct {
 	// Getenv is os.Getenv unless a test replaces it. Programs are looked up in its PATH.
 	Getenv func(string) string
-	// Output runs a program; it is Output unless a test has its own.
+	// Output runs a program; it is Output unless a test replaces it.
 	Output func(ctx context.Context, cmd *exec.Cmd, in []byte) ([]byte, error)
 }
 
-// usual is where programs are when the environment says nothing.
+// usual is the PATH if the environment has none.
 const usual = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
-// handed is what programs get of the environment: where the session is, and no key
-// or token of Hob's.
+// handed lists the environment variables that programs get: those of the session, and none of Hob's keys or
+// tokens.
 var handed = []string{
 	"HOME", "USER", "LOGNAME", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_DATA_DIRS", "XDG_CACHE_HOME", "XDG_CURRENT_DESKTOP", "XDG_SESSION_TYPE", "DBUS_SESSION_BUS_ADDRESS",
 	"DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY", "PULSE_SERVER", "PULSE_COOKIE", "PULSE_RUNTIME_PATH", "PIPEWIRE_RUNTIME_DIR", "SystemRoot", "ESPEAK_DATA_PATH", "TESSDATA_PREFIX",

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Engine is what runs a script.
+// Engine is the program that runs a script.
 type Engine uint8
 
 // The engines. The zero value is none.
@@ -83,27 +83,26 @@ func (s Script) Whole() string {
 // queued then.
 type App struct {
 	ID   string // bundle id ("com.apple.mail") or ProgID ("Outlook.Application")
-	Name string // as the owner knows it
+	Name string // display name
 }
 
 // Call is one run of a script.
 type Call struct {
 	Script Script
 	App    App
-	In     any // the request, as JSON; never secret from other processes of this user
+	In     any // the request, as JSON; other processes of this user may be able to read it
 	// Write marks a call that changes something. Run starts its app if necessary, never
 	// repeats the call after it has begun, and reports an unknown outcome as such.
 	Write bool
-	// Start: the app may be started for a read as well.
+	// Start means that the app may also be started for a read.
 	Start bool
-	// Wait bounds the run (default 15 s, 25 s for PowerShell; 60 s suits bulk).
+	// Wait is the timeout (default 15 s, 25 s for PowerShell; use 60 s for bulk work).
 	Wait time.Duration
 }
 
-// Runner runs scripts. Its implementations are Scripts and, in tests, osruntest.
-// It may be called concurrently. Errors that come from the script, its engine or
-// its app are *Error; a request that cannot be written is another one.
+// Runner runs scripts. Scripts implements it, and osruntest in tests. It may be called concurrently. Errors of the
+// script, its engine or its app are *Error; a request that cannot be encoded is another error.
 type Runner interface {
-	// Run decodes what the script's main answered into out (nil: it is dropped).
+	// Run decodes the result of the script's main into out (nil discards it).
 	Run(ctx context.Context, c Call, out any) error
 }

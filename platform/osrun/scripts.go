@@ -20,14 +20,14 @@ type Options struct {
 	// OSAScript, Open and PowerShell are the programs; "" selects those of the system by
 	// their absolute paths.
 	OSAScript, Open, PowerShell string
-	// Getenv is os.Getenv unless a test has its own.
+	// Getenv is os.Getenv unless a test replaces it.
 	Getenv func(string) string
 	// Cool is the backoff after an app did not answer (default 90 s).
 	Cool time.Duration
 	// AtOnce is how many engines may run at the same time (default 4).
 	AtOnce int
 	Log    *slog.Logger
-	// Output runs a program; it is Output unless a test has its own.
+	// Output runs a program; it is Output unless a test replaces it.
 	Output func(ctx context.Context, cmd *exec.Cmd, in []byte) ([]byte, error)
 }
 
@@ -81,7 +81,7 @@ func NewScripts(o Options) *Scripts {
 	return &Scripts{opt: o, slots: make(chan struct{}, o.AtOnce), lanes: map[string]*lane{}}
 }
 
-// The bounds of a run.
+// Limits of a run.
 const (
 	quick     = 15 * time.Second
 	quickPS   = 25 * time.Second // a cold start takes seconds
@@ -179,7 +179,7 @@ func (s *Scripts) left(l *lane) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	left := l.until.Sub(time.Now().Round(0))
-	if left > s.opt.Cool { // the clock was put back
+	if left > s.opt.Cool { // the clock was set back
 		l.until = time.Time{}
 	}
 	return min(left, s.opt.Cool)
@@ -250,7 +250,7 @@ func (s *Scripts) start(ctx context.Context, c Call) error {
 	return nil
 }
 
-// once runs the script once. again: nothing was done, and it may be run again.
+// once runs the script once. again means that nothing was done and the call may be repeated.
 func (s *Scripts) once(ctx context.Context, c Call, in []byte) (_ json.RawMessage, again bool, _ error) {
 	cmd, in, err := s.command(c.Script, in)
 	if err != nil {
@@ -312,7 +312,7 @@ func (c Call) broken(err error) *Error {
 	return full
 }
 
-// explain fills in what a number or a kind means.
+// explain fills in the cause and the remedy for a number or a kind.
 func (c Call) explain(e Error) *Error {
 	full := c.fail(e)
 	switch {

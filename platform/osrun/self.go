@@ -27,7 +27,7 @@ func SelfScripts() []Script {
 // beyond ASCII and one beyond 16 bits.
 const selfText = "a \"b\" 'c'\n\u0105 \U0001F50C"
 
-// selfWait bounds one question of the self-test; a dialog of the system may be open.
+// selfWait is the timeout of one self-test call; a system dialog may be open.
 const selfWait = 10 * time.Second
 
 // SelfTest runs a script without effects and checks its answer.
@@ -50,10 +50,10 @@ func SelfTest(ctx context.Context, r Runner, e Engine) error {
 	return nil
 }
 
-// Leave is whether an app of macOS may be spoken to.
+// Leave is the automation permission for an app of macOS.
 type Leave struct {
 	App App
-	Err error // nil: it may; an *Error otherwise, of the kind NotRunning where the app does not run
+	Err error // nil if allowed, otherwise an *Error, of kind NotRunning if the app is not running
 }
 
 // Leaves sends a read-only request to each running app that Hob controls. It starts no
@@ -79,8 +79,7 @@ func Leaves(ctx context.Context, r Runner) []Leave {
 	return out
 }
 
-// kitLeave reads what EventKit says (EKAuthorizationStatus: 0 is not asked yet, 3
-// full access).
+// kitLeave decodes the state of EventKit (EKAuthorizationStatus: 0 is not determined, 3 full access).
 func kitLeave(ctx context.Context, r Runner, entity int, name, permission string) error {
 	var out struct {
 		Status int `json:"status"`

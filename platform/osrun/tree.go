@@ -71,8 +71,7 @@ func (t *Tree) Err() error {
 	return t.err
 }
 
-// Terminate asks the tree to end in its own time (SIGTERM; on Windows, which
-// has none, it does nothing).
+// Terminate asks the tree to exit (SIGTERM; it does nothing on Windows, which has no such signal).
 func (t *Tree) Terminate() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

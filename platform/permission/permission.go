@@ -13,17 +13,17 @@ import (
 	"strings"
 )
 
-// Permission is one of them.
+// Permission is a missing permission of macOS.
 type Permission struct {
 	ID   string `json:"id"`
 	Name string `json:"name"` // as System Settings calls it
 	Why  string `json:"why"`
-	// Pane is the address at which System Settings opens the list.
+	// Pane is the URL of the list in System Settings.
 	Pane  string `json:"pane"`
 	Given bool   `json:"given"`
-	// Restart: it counts after the process has started again.
+	// Restart means that it takes effect after a restart of the process.
 	Restart bool `json:"restart,omitempty"`
-	// For is who has to be switched on in the list.
+	// For is the program to enable in the list.
 	For string `json:"for"`
 }
 
@@ -31,13 +31,13 @@ type Permission struct {
 type Options struct {
 	Home   string // the owner's folder
 	Getenv func(string) string
-	// Trusted and MayCapture ask the system; an error leaves the permission out.
+	// Trusted and MayCapture query the system; on an error the permission is omitted.
 	Trusted, MayCapture func() (bool, error)
 }
 
 const pane = "x-apple.systempreferences:com.apple.preference.security?"
 
-// ScreenPane is where the owner allows pictures of the screen.
+// ScreenPane is the settings pane for screen recording.
 const ScreenPane = pane + "Privacy_ScreenCapture"
 
 // list checks each permission whose state can be read without requesting it.
@@ -70,7 +70,7 @@ func fullDisk(home string) (given bool, err error) {
 	return false, err
 }
 
-// label begins the names under which launchd starts Hob.
+// label is the prefix of the launchd labels that start Hob.
 const label = "hob"
 
 // Responsible returns the name of the program that needs the permission: the terminal

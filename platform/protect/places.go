@@ -1,6 +1,6 @@
 package protect
 
-// Reasons, as the owner reads them.
+// Reasons that users read.
 const (
 	keys     = "it holds keys or passwords"
 	starts   = "programs in it start automatically"

@@ -18,20 +18,19 @@ import (
 type Options struct {
 	Home string   // the owner's
 	Own  []string // Hob's own folders
-	// Allowed are the folders the owner opened to Hob. A place of the machine
-	// that holds one of them, such as /root for its user, protects what the list
-	// names below it, and not the whole.
+	// Allowed are the folders that the user opened to Hob. If a place of the machine contains one of them, such as
+	// /root for its user, only the listed names below it are protected, not the whole place.
 	Allowed []string
 }
 
-// Place protects itself and all below it.
+// Place is a protected path, including everything below it.
 type Place struct {
 	Path  string
 	Why   string
 	parts []string
 }
 
-// Places is the list for one owner. It may be used concurrently.
+// Places is the deny list for one user. It may be used concurrently.
 type Places struct {
 	opt  Options
 	list func() []Place
@@ -44,7 +43,7 @@ func New(opt Options) *Places {
 	return p
 }
 
-// List returns the absolute places, under their given and their resolved names.
+// List returns the absolute protected paths, as given and with resolved links.
 func (p *Places) List() []Place { return slices.Clone(p.list()) }
 
 // Why returns the reason why the absolute path is protected, "" if it is not. The
@@ -127,7 +126,7 @@ func ofAProcess(name string) bool {
 	return strings.ContainsAny(name, "*?[") || name == "self" || name == "thread-self" || name != "" && strings.Trim(name, "0123456789") == ""
 }
 
-// collect lists the places under their configured and their resolved names.
+// collect returns the places with their configured and their resolved paths.
 func (p *Places) collect() []Place {
 	var out []Place
 	add := func(path, why string) {
@@ -161,7 +160,7 @@ func (p *Places) collect() []Place {
 	return out
 }
 
-// opens reports whether the owner opened a folder below the place of the machine.
+// opens reports whether the user allowed a folder below the place of the machine.
 func (p *Places) opens(place string) bool {
 	parts := Split(place)
 	for _, a := range append(slices.Clone(p.opt.Allowed), p.opt.Home) {
@@ -195,7 +194,7 @@ func Split(path string) []string {
 	return strings.Split(strings.TrimSuffix(filepath.ToSlash(path), "/"), "/")
 }
 
-// startsFold reports whether parts begin with prefix, without regard to case.
+// startsFold reports whether parts begin with prefix, ignoring case.
 func startsFold(parts, prefix []string) bool {
 	if len(parts) < len(prefix) {
 		return false

@@ -14,8 +14,8 @@ import (
 // cannot rename between them; the caller may copy instead.
 var ErrCrossDevice = errors.New("source and destination are on different devices")
 
-// NoReplace renames old in oldDir to name in newDir. When name exists already
-// the error wraps fs.ErrExist, and nothing has changed.
+// NoReplace renames old in oldDir to name in newDir. If name already exists, the error wraps fs.ErrExist and nothing
+// has changed.
 func NoReplace(oldDir *os.Root, old string, newDir *os.Root, name string) error {
 	return noReplace(oldDir, old, newDir, name)
 }

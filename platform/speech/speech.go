@@ -18,29 +18,29 @@ import (
 	"hob/platform/osrun"
 )
 
-// MaxText is the longest text that is read, in characters: some five minutes.
+// MaxText is the maximum length of a text in characters, about five minutes of speech.
 const MaxText = 4000
 
-// maxTime bounds a reading.
+// maxTime is the time limit of one text.
 const maxTime = 8 * time.Minute
 
-// The errors of a Voice. Their text names the remedy.
+// Errors of a Voice. Wrapping errors name the remedy.
 var (
 	ErrTooLong = fmt.Errorf("text is longer than %d characters", MaxText)
 	ErrEmpty   = errors.New("text contains nothing to read aloud")
-	// ErrStopped: it was ended while it was reading.
+	// ErrStopped means that the context ended while reading.
 	ErrStopped = errors.New("reading aloud was stopped")
 )
 
 // Options of a Voice; the zero value is useful.
 type Options struct {
-	// Getenv is os.Getenv unless a test has its own.
+	// Getenv is os.Getenv unless a test replaces it.
 	Getenv func(string) string
 	// Scripts runs PowerShell; nil creates a runner.
 	Scripts osrun.Runner
 }
 
-// Voice reads texts aloud, one after the other.
+// Voice reads texts aloud, one at a time.
 type Voice struct {
 	back backend
 	turn chan struct{} // semaphore of size 1: one text is read at a time
@@ -116,7 +116,7 @@ func spoken(text string) string {
 // errLanguage: the voice of the system would read it as if it were its own language.
 var errLanguage = fmt.Errorf("the language cannot be selected on this system; leave it empty to use the system voice: %w", errors.ErrUnsupported)
 
-// say is the program of macOS (man say).
+// say uses the program of macOS (man say).
 type say struct {
 	run     osrun.Programs
 	program string
@@ -135,7 +135,7 @@ var speakText string
 
 func speakScript() osrun.Script { return osrun.NewScript("speech/speak.ps1", speakText) }
 
-// sapi is the voice of Windows.
+// sapi uses the voice of Windows.
 type sapi struct{ scripts osrun.Runner }
 
 type sapiRequest struct {
@@ -149,8 +149,7 @@ func (s sapi) say(ctx context.Context, text, language string) error {
 	return s.scripts.Run(ctx, osrun.Call{Script: speakScript(), In: sapiRequest{text}, Write: true, Wait: maxTime}, nil)
 }
 
-// unix are the programs of Linux: the speech dispatcher, which knows the owner's
-// voice, then espeak-ng.
+// unix uses the programs of Linux: speech-dispatcher, which has the user's voice settings, then espeak-ng.
 type unix struct{ run osrun.Programs }
 
 func (u unix) say(ctx context.Context, text, language string) error {
@@ -160,7 +159,7 @@ func (u unix) say(ctx context.Context, text, language string) error {
 		if language != "" {
 			args = append(args, "--language", language)
 		}
-		// A line that begins with "!-!" is an order to the server, so none does.
+		// Lines that begin with "!-!" are commands to the server; the leading space prevents that.
 		if _, err = u.run.Run(ctx, []byte(" "+text+"\n"), "spd-say", args...); err == nil {
 			return nil
 		}

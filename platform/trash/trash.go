@@ -17,10 +17,9 @@ import (
 	"unicode/utf8"
 )
 
-// Errors a caller can act on.
+// Errors that callers can handle.
 var (
-	// ErrNoTrash: this place has no trash (a network drive, a read-only or
-	// foreign volume).
+	// ErrNoTrash means that the location has no trash (a network drive, a read-only or foreign volume).
 	ErrNoTrash = errors.New("no trash folder for this location")
 	// ErrGone means that the item is no longer in the trash.
 	ErrGone = errors.New("item is no longer in the trash")
@@ -30,12 +29,11 @@ var (
 type Options struct {
 	// Home is the user's home folder (default os.UserHomeDir).
 	Home string
-	// DataHome is $XDG_DATA_HOME (default that variable, then
-	// Home/.local/share); Linux only.
+	// DataHome is $XDG_DATA_HOME (default: that variable, then Home/.local/share); Linux only.
 	DataHome string
 }
 
-// Can is the trash of the owner. Its methods may be called concurrently.
+// Can is the user's trash. Its methods may be called concurrently.
 type Can struct{ opt Options }
 
 // New checks the options.
@@ -50,13 +48,13 @@ func New(opt Options) (*Can, error) {
 	if opt.DataHome == "" {
 		opt.DataHome = os.Getenv("XDG_DATA_HOME")
 	}
-	if !filepath.IsAbs(opt.DataHome) { // the specification says to ignore a relative one
+	if !filepath.IsAbs(opt.DataHome) { // the specification requires that relative paths are ignored
 		opt.DataHome = filepath.Join(opt.Home, ".local", "share")
 	}
 	return &Can{opt: opt}, nil
 }
 
-// Item is something in the trash; it can be stored and given to Restore later.
+// Item is an item in the trash; it can be stored and passed to Restore later.
 type Item struct {
 	Original string `json:"original"`       // where it was, absolute
 	Location string `json:"location"`       // where it is now
@@ -79,9 +77,8 @@ func (c *Can) Put(dir *os.Root, name string, at time.Time) (Item, error) {
 	return item, nil
 }
 
-// Restore moves an item back to name in the open folder dir. An error that
-// wraps fs.ErrExist says that something is there now; ErrGone that the trash
-// was emptied. Nothing has moved then.
+// Restore moves an item back to name in the open folder dir. The error wraps fs.ErrExist if the name exists, ErrGone
+// if the trash was emptied. In both cases nothing was moved.
 func (c *Can) Restore(item Item, dir *os.Root, name string) error {
 	if err := c.restore(item, dir, name); err != nil {
 		return fmt.Errorf("trash: restore %s: %w", name, err)
@@ -89,7 +86,7 @@ func (c *Can) Restore(item Item, dir *os.Root, name string) error {
 	return nil
 }
 
-// maxName leaves room in a file name of 255 bytes for ".trashinfo" and a number.
+// maxName leaves room for ".trashinfo" and a number in a file name of 255 bytes.
 const maxName = 236
 
 // candidate returns the n-th name to try for a file called name: "a.txt",
@@ -112,5 +109,5 @@ func candidate(name string, n int, sep string) string {
 	return fmt.Sprintf("%s%s%d%s", base, sep, n, ext)
 }
 
-// maxTries bounds the search for a free name.
+// maxTries limits the search for a free name.
 const maxTries = 10_000

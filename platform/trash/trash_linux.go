@@ -14,8 +14,7 @@ import (
 	"hob/platform/rename"
 )
 
-// bin is one trash directory; what is recorded of an item's place is relative
-// to top, or absolute in the home trash.
+// bin is a trash directory. Recorded paths of items are relative to top, or absolute in the home trash.
 type bin struct {
 	path string
 	top  string
@@ -114,8 +113,8 @@ func (b bin) make() error {
 	return nil
 }
 
-// put reserves a name by creating its .trashinfo file exclusively, and then
-// moves the file, in the order the specification asks for.
+// put reserves a name by exclusively creating its .trashinfo file and then moves the file, in the order that the
+// specification requires.
 func (b bin) put(dir *os.Root, name, abs string, at time.Time) (Item, error) {
 	root, err := os.OpenRoot(b.path)
 	if err != nil {
@@ -150,8 +149,7 @@ func (b bin) put(dir *os.Root, name, abs string, at time.Time) (Item, error) {
 	return Item{}, fmt.Errorf("the trash already holds %d files with this name; empty it", maxTries)
 }
 
-// describe writes the .trashinfo file, with the path percent-encoded as in an
-// URL (RFC 2396 section 2).
+// describe writes the .trashinfo file with the percent-encoded path (RFC 2396 section 2).
 func (b bin) describe(root *os.Root, info, abs string, at time.Time) (err error) {
 	path := abs
 	if b.top != "" {

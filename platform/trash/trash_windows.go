@@ -66,10 +66,10 @@ func (c *Can) put(dir *os.Root, name string, at time.Time) (Item, error) {
 			return it, nil
 		}
 	}
-	return Item{Original: abs}, nil // Windows keeps it; only its place is not known
+	return Item{Original: abs}, nil // the item is in the bin, but its location is unknown
 }
 
-// hasBin refuses drives that have no Recycle Bin: on those the shell deletes.
+// hasBin rejects drives without a Recycle Bin: on those the shell deletes files.
 func hasBin(volume string) error {
 	v, err := windows.UTF16PtrFromString(volume)
 	if err != nil {
@@ -94,7 +94,7 @@ func recycle(abs string) error {
 	if err != nil {
 		return err
 	}
-	from = append(from, 0) // the list ends with an empty string
+	from = append(from, 0) // the list is terminated by an empty string
 	op := fileOp{function: foDelete, from: &from[0], flags: fofAllowUndo | fofNoConfirm | fofSilent | fofNoErrorUI | fofWantNuke}
 	r, _, _ := shell().NewProc("SHFileOperationW").Call(uintptr(unsafe.Pointer(&op)))
 	switch {
@@ -115,7 +115,7 @@ func binOf(volume string) (string, error) {
 	return filepath.Join(volume, "$Recycle.Bin", u.User.Sid.String()), nil
 }
 
-// recycled lists the items of the bin that came from the path abs.
+// recycled lists the items of the bin whose original path is abs.
 func recycled(bin, abs string) []Item {
 	names, err := filepath.Glob(filepath.Join(bin, "$I*"))
 	if err != nil {

@@ -20,10 +20,10 @@ const (
 	Failing  State = "error"
 )
 
-// States lists them.
+// States returns all states.
 func States() []State { return []State{Idle, Thinking, NeedsYou, Paused, Failing} }
 
-// Look is how icons are drawn.
+// Look is the style of the icon.
 type Look string
 
 // The looks: colour, for light and dark panels, or a single colour for one of them.
@@ -77,7 +77,7 @@ func outline(s State) shape {
 	return grown(union(flame(), hearth()), 1.3, 16, 16.6)
 }
 
-// Picture draws a state.
+// Picture draws the icon of a state.
 func Picture(s State, l Look, size int) *image.NRGBA {
 	list := layers(s)
 	switch l {
@@ -96,7 +96,7 @@ func Picture(s State, l Look, size int) *image.NRGBA {
 	return out
 }
 
-// fine is how many samples a pixel has each way.
+// fine is the number of samples per pixel in each direction.
 const fine = 6
 
 func sample(list []layer, px, py, size int) color.NRGBA {
@@ -122,7 +122,7 @@ func sample(list []layer, px, py, size int) color.NRGBA {
 // encodePNG encodes an icon for Linux and macOS.
 func encodePNG(m image.Image) []byte { //nolint:unused // on macOS it is
 	var b bytes.Buffer
-	if err := png.Encode(&b, m); err != nil { // a buffer takes everything
+	if err := png.Encode(&b, m); err != nil { // writes to a buffer cannot fail
 		return nil
 	}
 	return b.Bytes()

@@ -23,7 +23,7 @@ const (
 // panels.
 func iconSizes() []int { return []int{22, 48} }
 
-// icon is the tray on one connection.
+// icon is the tray icon on one connection.
 type icon struct {
 	t    *Tray
 	conn *dbus.Conn
@@ -33,13 +33,13 @@ type icon struct {
 	pics []pixmap
 }
 
-// pixmap is a picture as the specification has it: ARGB in network order.
+// pixmap is a picture in the format of the specification: ARGB in network byte order.
 type pixmap struct {
 	W, H int32
 	Pix  []byte
 }
 
-// toolTip is one: an icon's name, pictures, title and text.
+// toolTip is a tooltip: icon name, pictures, title and text.
 type toolTip struct {
 	Icon  string
 	Pics  []pixmap
@@ -47,7 +47,7 @@ type toolTip struct {
 	Text  string
 }
 
-// export answers panels.
+// export exports the objects that panels call.
 func (i *icon) export() error {
 	i.mu.Lock()
 	i.set(i.t.last)

@@ -26,7 +26,7 @@ type menu struct {
 	root *line
 	ids  map[string]int32 // by the path of keys
 	byID map[int32]*line
-	was  map[int32]*line // before the last change
+	was  map[int32]*line // lines before the last change
 }
 
 // itemProps is an entry of GetGroupProperties and ItemsPropertiesUpdated.
@@ -35,13 +35,13 @@ type itemProps struct {
 	Props map[string]dbus.Variant
 }
 
-// gone is an entry of ItemsPropertiesUpdated: properties that an item has no more.
+// gone is an entry of ItemsPropertiesUpdated: properties that were removed from an item.
 type gone struct {
 	ID    int32
 	Props []string
 }
 
-// layout is an item with those below it, as GetLayout has it.
+// layout is an item with its children in the format of GetLayout.
 type layout struct {
 	ID    int32
 	Props map[string]dbus.Variant
@@ -121,7 +121,7 @@ func (l *line) layout(depth int32) layout {
 	return out
 }
 
-// menuCalls are the methods of com.canonical.dbusmenu.
+// menuCalls contains the methods of com.canonical.dbusmenu.
 type menuCalls struct{ i *icon }
 
 func noItem() *dbus.Error {
@@ -226,7 +226,7 @@ func (c menuCalls) event(from dbus.Sender, id int32, event string) bool {
 	return true
 }
 
-// trust asks about the process behind a connection, as the bus knows it.
+// trust checks the process behind a connection, as reported by the bus.
 func (i *icon) trust(from string) error {
 	if i.t.o.Trust == nil {
 		return nil

@@ -28,19 +28,19 @@ const (
 	pump = 1.0 // seconds
 )
 
-// bar is the icon in the menu bar. What touches AppKit runs on the main thread.
+// bar is the icon in the menu bar. Methods that use AppKit run on the main thread.
 type bar struct {
 	t      *Tray
-	target objc.ID // receives clicks, and that there is something new
+	target objc.ID // receives clicks and update notifications
 	item   objc.ID // the NSStatusItem
 
 	mu   sync.Mutex
 	next View
-	keys map[int]string // by the tags of items
+	keys map[int]string // by item tag
 	last int            // last tag; tags are never reused
 }
 
-// run shows the icon; Main does the part of the main thread.
+// run shows the icon; Main runs the part on the main thread.
 func (t *Tray) run(ctx context.Context) {
 	if err := graphical(); err != nil {
 		t.o.Log.Info("no tray", "why", err)

@@ -14,14 +14,13 @@ import (
 const (
 	// watcher is the bus name where panels and icons register.
 	watcher = "org.kde.StatusNotifierWatcher"
-	// connectWait bounds what a bus may take to answer.
+	// connectWait is the timeout of a bus connection.
 	connectWait = 5 * time.Second
 	// lookAgain is the interval of the search for a session.
 	lookAgain = 30 * time.Second
 )
 
-// run waits for a session with something that takes icons, and shows the icon there
-// until the session ends.
+// run waits for a session with a panel for icons, and shows the icon there until the session ends.
 func (t *Tray) run(ctx context.Context) {
 	said := ""
 	for ctx.Err() == nil {

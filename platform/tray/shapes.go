@@ -2,7 +2,7 @@ package tray
 
 import "math"
 
-// shape is a set of points of a picture that is 32 units wide and high, y down.
+// shape is a set of points of a 32 x 32 picture, with y pointing down.
 type shape func(x, y float64) bool
 
 func disc(cx, cy, r float64) shape {

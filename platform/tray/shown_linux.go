@@ -38,9 +38,9 @@ func Shown(ctx context.Context, getenv func(string) string, pid int) (p Panel, e
 		return p, fmt.Errorf("panel does not answer: %w", err)
 	}
 	mine := itemName(pid)
-	var unique string // some panels know an item by its connection
+	var unique string // some panels identify an item by its connection
 	if session.Call(ctx, conn, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.GetNameOwner", []any{mine}, &unique) != nil {
-		return p, nil // it is not on the bus
+		return p, nil // the item is not on the bus
 	}
 	p.Item = slices.ContainsFunc(items, func(s string) bool {
 		name, _, _ := strings.Cut(s, "/")

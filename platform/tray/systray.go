@@ -9,11 +9,11 @@ import (
 	"fyne.io/systray"
 )
 
-// node is an item that is shown.
+// node is a shown item.
 type node struct {
 	item   Item
 	native *systray.MenuItem // nil: a separator
-	done   chan struct{}     // closed when it is shown no more
+	done   chan struct{}     // closed when the item is removed
 	kids   []*node
 }
 

@@ -11,15 +11,15 @@ import (
 type Options struct {
 	// On is called for each click on an item with a key, one at a time.
 	On func(ctx context.Context, key string)
-	// Look is how icons are drawn, "" is Colour; macOS has its own way.
+	// Look is the style of the icon, "" is Colour; macOS ignores it.
 	Look Look
-	// Name is shown where the icon alone is not enough; "" is "Hob".
+	// Name is the title of the icon; "" is "Hob".
 	Name string
 	Log  *slog.Logger
 	// Trust checks the process that clicks, if the desktop reports it. An error rejects the
 	// click. nil accepts every process.
 	Trust func(pid int) error
-	// Getenv is os.Getenv unless a test has its own.
+	// Getenv is os.Getenv unless a test replaces it.
 	Getenv func(string) string
 }
 
@@ -31,7 +31,7 @@ type Tray struct {
 	// lead passes functions to the main thread; see Main.
 	lead chan func()
 
-	mu sync.Mutex // of sending to views
+	mu sync.Mutex // serializes sends to views
 
 	last   View  // the shown view
 	serial int32 // last item id; ids are never reused
@@ -88,9 +88,8 @@ func (t *Tray) Run(ctx context.Context) {
 	t.run(ctx)
 }
 
-// Main does what has to be done on the process's main thread until ended is
-// closed; the caller is the goroutine of func main. Where nothing has to be, it
-// only waits.
+// Main runs the tray's part on the main thread until ended is closed; the goroutine of func main must call it. On
+// systems without such a part it only waits.
 func (t *Tray) Main(ended <-chan struct{}) {
 	for {
 		select {

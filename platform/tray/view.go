@@ -12,18 +12,18 @@ type View struct {
 	Items   []Item
 }
 
-// Item is one line of the menu.
+// Item is a line of the menu.
 type Item struct {
 	// Key identifies the action of a click and never changes its meaning: another action
 	// needs another key. "" makes a line without an action.
 	Key   string
 	Title string
-	// Checked shows a mark.
+	// Checked shows a check mark.
 	Checked bool
 	// Separator is a line between items. It is allowed at the top level only, and all other
 	// fields are empty.
 	Separator bool
-	// Items make it a submenu, whose own Key is not clicked.
+	// Items make it a submenu; its own Key is then ignored.
 	Items []Item
 }
 
@@ -74,7 +74,7 @@ func Line(s string, n int) string {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
-		case !unicode.IsPrint(r): // controls, formats, halves of pairs, private signs
+		case !unicode.IsPrint(r): // control, format, surrogate and private-use characters
 			return -1
 		}
 		return r
@@ -85,7 +85,7 @@ func Line(s string, n int) string {
 	return s
 }
 
-// sameShape reports whether two menus differ in titles and marks at most.
+// sameShape reports whether two menus differ only in titles and check marks.
 func sameShape(a, b []Item) bool { //nolint:unused // where systray shows the menu it is
 	if len(a) != len(b) {
 		return false

@@ -29,9 +29,9 @@ import (
 // PassphraseEnv is the environment variable with the passphrase.
 const PassphraseEnv = "HOB_SECRETS_PASSPHRASE"
 
-// Errors of the file.
+// Errors of the secrets file.
 var (
-	// ErrOtherKey: the file is whole, and encrypted for a key that is not here.
+	// ErrOtherKey means that the file is intact but encrypted for a missing key.
 	ErrOtherKey = errors.New("file is encrypted for another key")
 	// ErrDamaged means that no key can decrypt the file.
 	ErrDamaged = errors.New("file is damaged")
@@ -45,20 +45,20 @@ const (
 // Options of New; Path and Identity are required.
 type Options struct {
 	Path     string // the encrypted file
-	Identity string // the file with the key, made when it is first needed
+	Identity string // the key file, created when it is first needed
 	// Getenv replaces os.Getenv; optional.
 	Getenv func(string) string
-	// Work is the work factor of the passphrase as a power of two (default age's
-	// own: a second on a common machine).
+	// Work is the work factor of the passphrase as a power of two (default: that of age, about 1 s on a common
+	// machine).
 	Work int
 }
 
-// Vault is the file. It implements system.Keeper and may be used concurrently.
+// Vault stores secrets in a file. It implements system.Keeper and may be used concurrently.
 type Vault struct {
 	opt Options
 
 	mu     sync.Mutex
-	stamp  stamp             // of the file that was read last
+	stamp  stamp             // version of the file at the last read
 	opened map[string]string // what it holds
 }
 
@@ -130,7 +130,7 @@ func (v *Vault) Remove(ctx context.Context, name string) error {
 	})
 }
 
-// change reads, changes and writes the file while no other process does.
+// change reads, changes and writes the file under a lock against other processes.
 func (v *Vault) change(ctx context.Context, fn func(map[string]string) error) (err error) {
 	lock, err := system.Acquire(ctx, v.opt.Path+".lock", system.RoleCLI)
 	if err != nil {
@@ -219,7 +219,7 @@ func (v *Vault) decrypt(fi fs.FileInfo) (map[string]string, error) {
 		return nil, damaged(err)
 	}
 	var c content
-	if err := json.Unmarshal(text, &c); err != nil { // the error would quote a value
+	if err := json.Unmarshal(text, &c); err != nil { // the error would contain a value
 		return nil, damaged("content is not a list of secrets")
 	}
 	if c.Version != version {
@@ -321,7 +321,7 @@ func (v *Vault) identity() (*age.X25519Identity, error) {
 			continue
 		}
 		id, err := age.ParseX25519Identity(line)
-		if err != nil { // it would quote the key
+		if err != nil { // the error would contain the key
 			break
 		}
 		return id, nil

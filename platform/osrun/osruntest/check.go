@@ -11,7 +11,7 @@ import (
 	"hob/platform/osrun"
 )
 
-// Check holds scripts to the lints, and gives those for PowerShell to a parser.
+// Check runs the linter on scripts and parses those for PowerShell.
 func Check(t *testing.T, scripts ...osrun.Script) {
 	t.Helper()
 	var ps []osrun.Script
@@ -36,7 +36,7 @@ func Check(t *testing.T, scripts ...osrun.Script) {
 // "npm install web-tree-sitter@0.27.1 tree-sitter-powershell@0.26.4" was run.
 const grammar = "HOB_PS_GRAMMAR"
 
-// WinRT's types, which the grammar does not know.
+// WinRT types, which the grammar does not support.
 var winRT = regexp.MustCompile(`\[([\w.]+)\s*,[^\]]*ContentType\s*=\s*WindowsRuntime\s*\]`)
 
 // ParsePowerShell returns the errors that a PowerShell parser finds. It skips the test
@@ -77,7 +77,7 @@ func ParsePowerShell(t *testing.T, scripts ...osrun.Script) []string {
 	return bad
 }
 
-// parseJS prints a line for each fault. web-tree-sitter is MIT.
+// parseJS prints one line per syntax error. web-tree-sitter has the MIT license.
 const parseJS = `
 const { readFileSync, writeSync } = require('fs'), { basename } = require('path'), { Parser, Language } = require('web-tree-sitter');
 (async () => {

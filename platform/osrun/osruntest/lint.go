@@ -60,8 +60,8 @@ func lintJS(s osrun.Script, whole string, bad func(string)) {
 	}
 }
 
-// Words that mean something to AppleScript or an app, and compile to something
-// else as the name of a variable (sweetrb/apple-notes-mcp#72).
+// Words that have a meaning in AppleScript or an app, and compile to something else as the name of a variable
+// (sweetrb/apple-notes-mcp#72).
 var reserved = regexp.MustCompile(`(?m)\b(?:set|repeat with)\s+(item|items|name|lines|word|words|text|list|result|it|me|of|id|index|count|date|content|subject|sender|message|messages|mailbox|account|folder|file|contents|properties|class|number|string)\s+(?:to|in|from)\b`)
 
 var (
@@ -116,7 +116,7 @@ func lintAS(text string, bad func(string)) {
 
 var (
 	mainPS = regexp.MustCompile(`(?m)^function Main\(\$in\) \{$`)
-	// Aliases, strings that are run, a comparison that filters an array.
+	// Aliases, evaluated strings, a comparison that filters an array.
 	oddPS = regexp.MustCompile(`(?im)Invoke-Expression|\biex\b|\bAdd-Type\b|ScriptBlock\]::Create|\s-(?:eq|ne)\s+\$null|\|\s*(?:%|\?|gci|gwmi|select|where|foreach|sort|cat|ls|echo)\s|@"|@'|\$\(\s*\$in\.`)
 	cmdPS = regexp.MustCompile(`(?m)^\s*Answer\b`)
 )

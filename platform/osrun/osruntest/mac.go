@@ -24,8 +24,8 @@ var fakeJS string
 //go:embed bridge.js
 var bridgeJS string
 
-// Mac is a Mac. It is a Runner: the real osrun.Scripts, which find a double of
-// osascript and open. Its methods may be called concurrently.
+// Mac simulates a Mac. It is a Runner: the real osrun.Scripts with test doubles of osascript and open. Its methods
+// may be called concurrently.
 type Mac struct {
 	*osrun.Scripts
 	t testing.TB
@@ -73,7 +73,7 @@ func NewMac(t testing.TB, world any) *Mac {
 	return m
 }
 
-// do runs a piece of script that sees the world, and returns its value as JSON.
+// do evaluates JavaScript with access to the world and returns its value as JSON.
 func (m *Mac) do(text string) string {
 	m.t.Helper()
 	if err := m.vm.Set("world", m.world); err != nil {
@@ -97,15 +97,15 @@ func (m *Mac) See(expression string) string {
 	return m.do(expression)
 }
 
-// Fail makes every Apple event whose line holds text fail with number, and with a
-// message in another language; see Events for the lines.
+// Fail makes every Apple event whose line contains text fail with number and a message in another language; see
+// Events for the lines.
 func (m *Mac) Fail(text string, number int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.faults = append(m.faults, fault{text: text, number: number, said: "„Programm“ hat einen Fehler erhalten: \u2019Nö\u2019 (" + fmt.Sprint(number) + ")"})
 }
 
-// Hang makes every such Apple event take for ever.
+// Hang makes every such Apple event block forever.
 func (m *Mac) Hang(text string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,5 +1,4 @@
-// Package traytest is the other side of package tray, for tests: a panel that takes
-// icons, over a session bus of the test's own.
+// Package traytest provides a test double for package tray: a panel that accepts icons on a private session bus.
 package traytest
 
 import (
@@ -19,15 +18,15 @@ const (
 	menu = "com.canonical.dbusmenu"
 )
 
-// Panel takes icons.
+// Panel is a panel that accepts icons.
 type Panel struct {
 	conn *dbus.Conn
 
 	mu    sync.Mutex
-	items []string // the connections that registered
+	items []string // the registered connections
 }
 
-// NewPanel starts one on the bus of conn.
+// NewPanel starts a panel on the bus of conn.
 func NewPanel(t testing.TB, conn *dbus.Conn) *Panel {
 	t.Helper()
 	p := &Panel{conn: conn}
@@ -77,7 +76,7 @@ func (p *Panel) Leave(t testing.TB) {
 	}
 }
 
-// Icon waits for the nth icon that registered.
+// Icon waits for the nth registered icon.
 func (p *Panel) Icon(t testing.TB, n int) Icon {
 	t.Helper()
 	var out Icon
@@ -126,7 +125,7 @@ func (i Icon) Pixels(t testing.TB) (width int32, argb []byte) {
 	return list[len(list)-1].W, list[len(list)-1].Pix
 }
 
-// Line is one line of the menu.
+// Line is a line of the menu.
 type Line struct {
 	ID      int32
 	Label   string // "-" is a separator
@@ -198,7 +197,7 @@ func (i Icon) Click(t testing.TB, id int32) {
 	}
 }
 
-// Choose waits for an item whose label begins so, and clicks it.
+// Choose waits for an item whose label begins with the text, and clicks it.
 func (i Icon) Choose(t testing.TB, begins string) {
 	t.Helper()
 	var l Line
@@ -209,7 +208,7 @@ func (i Icon) Choose(t testing.TB, begins string) {
 	i.Click(t, l.ID)
 }
 
-// Eventually waits for something.
+// Eventually waits until is returns true, or fails the test.
 func Eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(10 * time.Millisecond) {
