@@ -276,7 +276,7 @@ func (b *Browser) start(ctx context.Context) (_ *process, err error) {
 		return nil, err
 	}
 	if root() {
-		b.opt.Log.Warn("the browser runs without its sandbox, since Hob runs as root: do not open pages that you do not trust")
+		b.opt.Log.Warn("the browser runs without its sandbox, because Hob runs as root: do not open untrusted pages")
 	}
 	px, err := openProxy(b.opt.Network)
 	if err != nil {

@@ -199,7 +199,7 @@ func (c *conn) call(ctx context.Context, session, method string, params, out any
 		return nil
 	}
 	if err := json.Unmarshal(m.Result, out); err != nil {
-		return fmt.Errorf("browser: the answer to %s: %w", method, err)
+		return fmt.Errorf("browser: decode the answer to %s: %w", method, err)
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func (t *tab) run(ctx context.Context, op string, args object, out any) error {
 			end, cancel := context.WithTimeout(ctx, time.Second)
 			_ = t.call(end, "Runtime.terminateExecution", nil, nil) // it is tried again either way
 			cancel()
-			t.noteDialog("a script of the page did not end, and was stopped")
+			t.noteDialog("a script of the page did not end and was stopped")
 		case errors.Is(err, context.DeadlineExceeded):
 			return &Error{Kind: Busy, Message: "the page does not respond: its scripts keep running", Remedy: "close the tab"}
 		case stale(err) && try < 3: // another document came

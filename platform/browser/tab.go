@@ -156,7 +156,7 @@ func (b *Browser) attached(p *process, session string, info targetInfo) {
 		defer cancel()
 		if many {
 			_ = p.conn.call(ctx, "", "Target.closeTarget", object{"targetId": info.TargetID}, nil) // else it stays, and is one too many
-			b.note("a page tried to open more tabs than there may be; they were closed")
+			b.note("a page tried to open more tabs than allowed; they were closed")
 			return
 		}
 		// A window opened by a page waits for the last of these, despite the settings
@@ -166,7 +166,7 @@ func (b *Browser) attached(p *process, session string, info targetInfo) {
 			params object
 		}{{"Page.enable", nil}, {"Page.setLifecycleEventsEnabled", object{"enabled": true}}, {"Inspector.enable", nil}, {"Runtime.runIfWaitingForDebugger", nil}} {
 			if err := t.call(ctx, c.method, c.params, nil); err != nil {
-				b.opt.Log.Debug("a tab cannot be driven", "tab", t.id, "err", err)
+				b.opt.Log.Debug("cannot control a tab", "tab", t.id, "err", err)
 			}
 		}
 		close(t.ready)

@@ -69,7 +69,7 @@ func (b *binding) unbound(text string) {
 // add binds a path to a digest. check means that users other than the administrator can change it.
 func (b *binding) add(path, sum string, check bool) {
 	if _, ok := b.all[path]; !ok && len(b.all) >= maxBound {
-		b.unbound("files beyond the first " + fmt.Sprint(maxBound))
+		b.unbound("files after the first " + fmt.Sprint(maxBound))
 		return
 	}
 	b.all[path] = sum
@@ -169,7 +169,7 @@ func (b *binding) folder(dir string) {
 		return nil
 	})
 	if err != nil {
-		b.unbound("the files below " + filepath.Base(dir) + " (they are too many, or cannot be read)")
+		b.unbound("the files below " + filepath.Base(dir) + " (too many, or unreadable)")
 	}
 }
 
@@ -177,7 +177,7 @@ func (b *binding) folder(dir string) {
 // relative paths.
 func (b *binding) code(file *syntax.File, text string, dirs []string, depth int) {
 	if depth > maxNested {
-		b.unbound("what the innermost shell runs")
+		b.unbound("commands of the innermost shell")
 		return
 	}
 	outer := b.text

@@ -93,13 +93,13 @@ func (b *binding) runs(args []boundWord, dirs []string) {
 	case name == "xargs" || name == "parallel":
 		b.unbound("the names that " + name + " is given")
 	case name == "ssh" || name == "docker" || name == "podman" || name == "kubectl":
-		b.unbound("what runs on the other side of " + name)
+		b.unbound("programs that run on the other side of " + name)
 	}
 	if b.lists && slices.Contains([]string{"find", "ls", "fd", "rg", "grep", "git", "printf", "echo"}, name) {
 		b.trees(args[1:], dirs)
 	}
 	if installs(args) {
-		b.unbound("what " + name + " fetches from the network and installs")
+		b.unbound("what " + name + " downloads and installs")
 	}
 	b.lookups(name, dirs)
 }
@@ -176,7 +176,7 @@ func (b *binding) piped(n *syntax.BinaryCmd) {
 	if ok && len(first.Args) > 0 && slices.Contains([]string{"cat", "echo", "printf", "head", "tail", "sed"}, first.Args[0].Lit()) {
 		return // its output comes from its files and arguments, which are bound
 	}
-	b.unbound("what is printed for " + name + " to run")
+	b.unbound("code that is printed for " + name + " to run")
 }
 
 func isShell(name string) bool {
@@ -229,16 +229,16 @@ type buildFile struct {
 
 func buildFiles() []buildFile {
 	return []buildFile{
-		{programs: []string{"make", "gmake", "bmake"}, files: []string{"GNUmakefile", "makefile", "Makefile", "BSDmakefile"}, loose: "what the Makefile includes and starts"},
+		{programs: []string{"make", "gmake", "bmake"}, files: []string{"GNUmakefile", "makefile", "Makefile", "BSDmakefile"}, loose: "files and programs that the Makefile includes and starts"},
 		{programs: []string{"npm", "npx", "yarn", "pnpm", "bun", "bunx", "node"}, files: []string{"package.json", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", "bunfig.toml"}, up: true, loose: "the scripts and modules that package.json names"},
-		{programs: []string{"just"}, files: []string{"justfile", "Justfile", ".justfile"}, up: true, loose: "what the justfile imports and starts"},
-		{programs: []string{"task"}, files: []string{"Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml"}, up: true, loose: "what the Taskfile includes and starts"},
-		{programs: []string{"rake"}, files: []string{"Rakefile", "rakefile", "Rakefile.rb"}, up: true, loose: "what the Rakefile loads"},
+		{programs: []string{"just"}, files: []string{"justfile", "Justfile", ".justfile"}, up: true, loose: "files and programs that the justfile imports and starts"},
+		{programs: []string{"task"}, files: []string{"Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml"}, up: true, loose: "files and programs that the Taskfile includes and starts"},
+		{programs: []string{"rake"}, files: []string{"Rakefile", "rakefile", "Rakefile.rb"}, up: true, loose: "files that the Rakefile loads"},
 		{programs: []string{"bundle"}, files: []string{"Gemfile", "Gemfile.lock", ".bundle/config"}, up: true, loose: "the gems that the Gemfile names"},
 		{programs: []string{"ninja"}, files: []string{"build.ninja"}, loose: "what build.ninja starts"},
-		{programs: []string{"cmake", "ctest"}, files: []string{"CMakeLists.txt", "CMakePresets.json", "CTestTestfile.cmake"}, loose: "what CMakeLists.txt includes and starts"},
+		{programs: []string{"cmake", "ctest"}, files: []string{"CMakeLists.txt", "CMakePresets.json", "CTestTestfile.cmake"}, loose: "files and programs that CMakeLists.txt includes and starts"},
 		{programs: []string{"meson"}, files: []string{"meson.build", "meson_options.txt"}, loose: "what meson.build starts"},
-		{programs: []string{"ant"}, files: []string{"build.xml"}, loose: "what build.xml imports and starts"},
+		{programs: []string{"ant"}, files: []string{"build.xml"}, loose: "files and programs that build.xml imports and starts"},
 		{programs: []string{"mvn", "mvnw"}, files: []string{"pom.xml", ".mvn/extensions.xml", ".mvn/jvm.config"}, loose: "the plugins that pom.xml names"},
 		{programs: []string{"gradle", "gradlew"}, files: []string{"build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "gradle.properties"}, up: true, loose: "the plugins that the build file names"},
 		{programs: []string{"cargo"}, files: []string{"Cargo.toml", "build.rs", ".cargo/config.toml", ".cargo/config"}, up: true, loose: "the source files and crates that Cargo.toml names"},
@@ -246,7 +246,7 @@ func buildFiles() []buildFile {
 		{programs: []string{"pytest", "tox", "nox"}, files: []string{"conftest.py", "pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "noxfile.py"}, up: true, loose: "the tests and modules that are loaded"},
 		{programs: []string{"pip", "pip3", "uv", "poetry", "pipx"}, files: []string{"setup.py", "pyproject.toml", "setup.cfg"}, loose: "the packages that are built"},
 		{programs: []string{"docker", "podman", "docker-compose"}, files: []string{"Dockerfile", "Containerfile", "compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml"}, loose: "the images that are run"},
-		{programs: []string{"vagrant"}, files: []string{"Vagrantfile"}, up: true, loose: "what the Vagrantfile loads"},
+		{programs: []string{"vagrant"}, files: []string{"Vagrantfile"}, up: true, loose: "files that the Vagrantfile loads"},
 		{programs: []string{"composer", "php"}, files: []string{"composer.json"}, loose: "the packages that composer.json names"},
 		{programs: []string{"git"}, files: []string{".git/config", ".gitattributes", ".git/hooks/pre-commit", ".git/hooks/commit-msg", ".git/hooks/prepare-commit-msg", ".git/hooks/post-commit", ".git/hooks/pre-push", ".git/hooks/post-checkout", ".git/hooks/post-merge"}, up: true, loose: "the hooks and filters of the repository"},
 	}

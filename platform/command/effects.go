@@ -33,7 +33,7 @@ func (l *look) effects(args []string) {
 		v.Send = true
 		l.why(name + " sends messages")
 	case wraps(name):
-		l.aside(name + " runs what its arguments say")
+		l.aside(name + " runs other programs named in its arguments")
 	case name == "." || name == "source" || name == "eval" || name == "exec":
 		l.why(name + " runs other programs named in its arguments")
 	case name == "alias":
@@ -65,7 +65,7 @@ func (l *look) unwrap(args []string) []string {
 		}, filepath.Base(args[0])) {
 			return args
 		}
-		l.aside(filepath.Base(args[0]) + " runs what its arguments say")
+		l.aside(filepath.Base(args[0]) + " runs other programs named in its arguments")
 		rest := args[1:]
 		for len(rest) > 0 && (strings.HasPrefix(rest[0], "-") || strings.Contains(rest[0], "=") || strings.Trim(rest[0], "0123456789.smhd") == "") {
 			rest = rest[1:]

@@ -143,7 +143,7 @@ func (l *look) line(s *syntax.Stmt, when string, dir *string, out *[]Line) (bool
 // enter updates the folder for "cd FOLDER" if it cannot fail: the folder exists, and "||" does not precede it.
 func (l *look) enter(s *syntax.Stmt, c *syntax.CallExpr, when string, dir *string, out *[]Line) (bool, string) {
 	if len(c.Args) != 2 || len(c.Assigns) > 0 || len(s.Redirs) > 0 || s.Negated || when == "||" || when == "&&" {
-		return false, "it changes the folder in a way that needs a shell"
+		return false, "its cd command needs a shell"
 	}
 	f, err := l.fields(*dir, c.Args[1])
 	if err != nil || len(f) != 1 || f[0] == "" || strings.HasPrefix(f[0], "-") {
@@ -274,7 +274,7 @@ func (l *look) reads(dir, path string) string {
 	case !p.inside:
 		return path + " is outside the allowed folders"
 	case p.many:
-		return path + " has other names elsewhere (hard links)"
+		return path + " has other names (hard links)"
 	case p.exists && !p.folder && !p.regular:
 		return path + " is a device, a pipe or a socket"
 	}

@@ -24,7 +24,7 @@ func (j *Judge) findSandbox(ctx context.Context) sandbox {
 	}
 	abi, err := llsys.LandlockGetABIVersion()
 	if err != nil || abi < 1 {
-		return sandbox{missing: why + ", and this kernel has no Landlock; install bubblewrap"}
+		return sandbox{missing: why + ", and this kernel does not support Landlock; install bubblewrap"}
 	}
 	s := sandbox{kind: "landlock", missing: why + ": commands can list processes, connect to local sockets, and change the hooks of a repository that they may write to"}
 	switch {

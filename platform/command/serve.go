@@ -43,7 +43,7 @@ func Serve(in io.Reader, out, problems *os.File) int {
 		err = json.Unmarshal(line, &j)
 	}
 	if err != nil {
-		fmt.Fprintln(problems, "hob: there is nothing to run")
+		fmt.Fprintln(problems, "hob: no command to run")
 		return statusNotRun
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -84,7 +84,7 @@ func (x *executor) run() int {
 	}
 	if p.Shell != "" {
 		if len(x.job.Shell) < 2 || x.job.Shell[0] == "" {
-			x.say("there is no shell")
+			x.say("no shell found")
 			return statusNotFound
 		}
 		line := Line{Dir: p.Dir, Steps: []Step{{Path: x.job.Shell[0], Args: x.job.Shell[1:]}}}

@@ -58,7 +58,7 @@ func readAssertions(b []byte) (Focus, string, error) {
 func focusState(state int) (Focus, string, error) {
 	switch state {
 	case 2, 3, 4:
-		return FocusOn, "a program in full screen, or a presentation", nil
+		return FocusOn, "a full-screen program or a presentation", nil
 	case 6:
 		return FocusOn, "quiet time", nil
 	}

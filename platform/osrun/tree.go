@@ -120,7 +120,7 @@ func Signalled(err error) string {
 // Pipe returns os.Pipe for a child's input or output, with a wrapped error.
 func Pipe() (r, w *os.File, err error) {
 	if r, w, err = os.Pipe(); err != nil {
-		return nil, nil, fmt.Errorf("make a pipe: %w", err)
+		return nil, nil, fmt.Errorf("create a pipe: %w", err)
 	}
 	return r, w, nil
 }

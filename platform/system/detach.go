@@ -95,7 +95,7 @@ func openLog(path string) (*os.File, int64, error) {
 func tail(path string, from int64) string {
 	f, err := os.Open(path)
 	if err != nil {
-		return "no log was written"
+		return "no log file exists"
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.NewSectionReader(f, from, 64<<10))

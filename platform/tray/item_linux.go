@@ -90,7 +90,7 @@ func (i *icon) register(ctx context.Context) error {
 		return nil
 	}
 	if err != nil && ctx.Err() != nil {
-		i.t.o.Log.Info("the panel does not answer; the tray waits for another one")
+		i.t.o.Log.Info("panel does not respond; waiting for another panel")
 		return nil
 	}
 	return err

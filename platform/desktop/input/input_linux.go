@@ -88,7 +88,7 @@ func (s *screen) text(ctx context.Context, text []rune) error {
 	for _, r := range text {
 		code, shift, ok := b.find(keysym(r))
 		if !ok {
-			return fmt.Errorf("no key for %q", r)
+			return fmt.Errorf("keyboard has no key for %q", r)
 		}
 		if err := b.tap(ctx, code, shift); err != nil {
 			return err

@@ -97,7 +97,7 @@ func (b *bus) ask(ctx context.Context, conn *dbus.Conn, name string) (*Player, e
 	case errors.Is(err, ErrGone):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("the player %s did not answer: %w", strings.TrimPrefix(name, mpris), err)
+		return nil, fmt.Errorf("player %s did not respond: %w", strings.TrimPrefix(name, mpris), err)
 	}
 	p := &Player{ID: strings.TrimPrefix(name, mpris), State: stateOf(text(props["PlaybackStatus"])), Position: micros(props["Position"]), Volume: -1}
 	if v, ok := number(props["Volume"]); ok {
