@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Described is an element with where it stands, and what its form would send.
+// Described is an element with its location and the data that its form would send.
 type Described struct {
 	Tab     string  `json:"tab"`
 	URL     string  `json:"url"`
@@ -20,18 +20,19 @@ type Described struct {
 	Missing bool    `json:"missing,omitempty"`
 }
 
-// Form is what a click in a form would send; secrets are left out.
+// Form is the data that a click in a form would submit, without secrets.
 type Form struct {
 	Action string   `json:"action"`
 	Method string   `json:"method"`
 	Fields []string `json:"fields,omitempty"` // "name=value"
 }
 
-// Check looks at what is about to be clicked, filled or run upon once more. Its
-// error ends the call, and nothing was done.
+// Check inspects the elements again right before a click, a fill or a script. Its error
+// ends the call before anything is done.
 type Check func([]Described) error
 
-// Describe tells what an element is; the tab "" is the one in which it was seen.
+// Describe returns the current state of an element. The tab "" is the one where the
+// element was read.
 func (b *Browser) Describe(ctx context.Context, id, handle string) (Described, error) {
 	_, done, t, err := b.enter(ctx, b.tabOf(id, handle))
 	if err != nil {
@@ -41,7 +42,7 @@ func (b *Browser) Describe(ctx context.Context, id, handle string) (Described, e
 	return t.describe(ctx, handle)
 }
 
-// tabOf is the tab of an element when none was named.
+// tabOf returns the tab of an element if the caller named none.
 func (b *Browser) tabOf(id, handle string) string {
 	if id == "" {
 		_, id, _, _ = b.Seen(handle)
@@ -56,12 +57,12 @@ func (t *tab) describe(ctx context.Context, handle string) (Described, error) {
 	}
 	d.Tab = t.id
 	if d.Missing {
-		return d, &Error{Kind: NotFound, Message: fmt.Sprintf("there is no element %.20q on the page any more", handle), Remedy: "read the page again: its elements have new handles"}
+		return d, &Error{Kind: NotFound, Message: fmt.Sprintf("element %.20q is no longer on the page", handle), Remedy: "read the page again: its elements have new handles"}
 	}
 	return d, nil
 }
 
-// Done is what came of something that was done on a page.
+// Done is the result of an action on a page.
 type Done struct {
 	Tab    Tab      `json:"tab"`
 	Opened []Tab    `json:"opened,omitempty"` // tabs that it opened
@@ -69,7 +70,7 @@ type Done struct {
 	Remark []string `json:"-"`                // of fields
 }
 
-// Click clicks an element as a mouse does.
+// Click clicks an element with mouse events.
 func (b *Browser) Click(ctx context.Context, id, handle string, check Check) (Done, error) {
 	return b.act(ctx, b.tabOf(id, handle), []string{handle}, check, func(p *process, t *tab, _ *Done) error {
 		at, err := t.point(ctx, handle)
@@ -77,7 +78,7 @@ func (b *Browser) Click(ctx context.Context, id, handle string, check Check) (Do
 			return err
 		}
 		tabs := len(b.pages())
-		_ = p.conn.call(ctx, "", "Target.activateTarget", object{"targetId": t.target}, nil) // what lies behind takes no clicks; it is seen below
+		_ = p.conn.call(ctx, "", "Target.activateTarget", object{"targetId": t.target}, nil) // background tabs get no clicks; a failure shows below
 		for _, kind := range []string{"mouseMoved", "mousePressed", "mouseReleased"} {
 			q := object{"type": kind, "x": at.X, "y": at.Y, "button": "left", "clickCount": 1}
 			if kind == "mouseMoved" {
@@ -96,7 +97,7 @@ func (b *Browser) Click(ctx context.Context, id, handle string, check Check) (Do
 				if kind == "mouseReleased" && len(b.pages()) != tabs { // a tab that comes before this one keeps its answer back
 					return nil
 				}
-				return &Error{Kind: Busy, Message: "the page does not answer to a click; whether it took it is not known", Remedy: "read the page before you try again"}
+				return &Error{Kind: Busy, Message: "the page did not confirm the click, so its outcome is unknown", Remedy: "read the page before you try again"}
 			}
 			if err != nil {
 				return b.failed(err)
@@ -106,11 +107,11 @@ func (b *Browser) Click(ctx context.Context, id, handle string, check Check) (Do
 	})
 }
 
-// spot is where an element can be clicked, in the tab's window.
+// spot is the point of a click, in the tab's viewport.
 type spot struct{ X, Y float64 }
 
-// point finds where an element can be clicked, so that the click comes to it and to
-// nothing else.
+// point returns where an element can be clicked, so that the click reaches that element
+// and no other.
 func (t *tab) point(ctx context.Context, handle string) (spot, error) {
 	var at struct {
 		spot
@@ -121,7 +122,7 @@ func (t *tab) point(ctx context.Context, handle string) (spot, error) {
 		return spot{}, err
 	}
 	if at.Gone != "" || at.Missing {
-		return spot{}, &Error{Kind: NotFound, Message: "it cannot be clicked: " + clean(cmp.Or(at.Gone, "it has gone from the page"), 200), Remedy: "read the page again", Quoted: true}
+		return spot{}, &Error{Kind: NotFound, Message: "the element cannot be clicked: " + clean(cmp.Or(at.Gone, "it is no longer on the page"), 200), Remedy: "read the page again", Quoted: true}
 	}
 	return at.spot, nil
 }
@@ -132,11 +133,11 @@ type Field struct {
 	Value  string `json:"value"`
 }
 
-// Fill fills fields in, and sends their form when that is wanted. A field for
-// passwords and the like is never filled.
+// Fill fills in fields and submits their form if submit is set. It never fills in fields for passwords,
+// codes and cards.
 func (b *Browser) Fill(ctx context.Context, id string, fields []Field, submit bool, check Check) (Done, error) {
 	if len(fields) == 0 {
-		return Done{}, &Error{Kind: NotFound, Message: "there is nothing to fill in"}
+		return Done{}, &Error{Kind: NotFound, Message: "no fields to fill in"}
 	}
 	var handles []string
 	for _, f := range fields {
@@ -153,10 +154,10 @@ func (b *Browser) Fill(ctx context.Context, id string, fields []Field, submit bo
 				return err
 			}
 			if r.Missing {
-				return &Error{Kind: NotFound, Message: f.Handle + " has gone from the page while it was filled in", Remedy: "nothing was sent; read the page again"}
+				return &Error{Kind: NotFound, Message: f.Handle + " disappeared from the page while it was filled in", Remedy: "nothing was sent; read the page again"}
 			}
 			if r.Why != "" {
-				return &Error{Kind: Refused, Message: fmt.Sprintf("%s was not filled in: %s", f.Handle, clean(r.Why, 300)), Remedy: "what stands before it was filled in; nothing was sent", Quoted: true}
+				return &Error{Kind: Refused, Message: fmt.Sprintf("%s was not filled in: %s", f.Handle, clean(r.Why, 300)), Remedy: "the fields before it were filled in; nothing was sent", Quoted: true}
 			}
 			if err := t.turned(ctx, f.Handle, r.Box); err != nil {
 				return err
@@ -173,30 +174,29 @@ func (b *Browser) Fill(ctx context.Context, id string, fields []Field, submit bo
 			return err
 		}
 		if r.Missing {
-			return &Error{Kind: NotFound, Message: "it was filled in, and not sent: the form has gone from the page", Remedy: "read the page again"}
+			return &Error{Kind: NotFound, Message: "the fields were filled in but not sent: the form is no longer on the page", Remedy: "read the page again"}
 		}
 		if r.Why != "" {
-			return &Error{Kind: NotFound, Message: "it was filled in, and not sent: " + r.Why, Remedy: "click the button that sends it"}
+			return &Error{Kind: NotFound, Message: "the fields were filled in but not sent: " + r.Why, Remedy: "click the button that sends the form"}
 		}
 		return nil
 	})
 }
 
-// after is the error of something that was done, and of which cannot be seen what
-// came of it.
+// after returns the error of an action that was done, but whose outcome cannot be read.
 func after(err error) error {
-	const said = "it was done, and what came of it cannot be seen: "
+	const said = "the action was done, but its outcome cannot be read: "
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
 		return fmt.Errorf(said+"%w", err)
 	}
 	c := *e
-	c.Message, c.Remedy = said+e.Message, "read the page before you do it again"
+	c.Message, c.Remedy = said+e.Message, "read the page before you repeat the action"
 	return &c
 }
 
-// turned looks whether a box of a page's own making is as it should be by now: the
-// page turns it when it likes.
+// turned checks whether a custom checkbox has the wanted state. The page's script may
+// change it later or not at all.
 func (t *tab) turned(ctx context.Context, handle, want string) error {
 	if want == "" {
 		return nil
@@ -209,12 +209,12 @@ func (t *tab) turned(ctx context.Context, handle, want string) error {
 		return err
 	}
 	if d.Missing || d.Element.Value != want {
-		return &Error{Kind: Refused, Message: handle + " was clicked and is not seen to be " + want, Remedy: "read the page before you try again; nothing was sent"}
+		return &Error{Kind: Refused, Message: handle + " was clicked but does not show as " + want, Remedy: "read the page before you try again; nothing was sent"}
 	}
 	return nil
 }
 
-// act does something on a page and sees what comes of it.
+// act performs an action on a page and returns its outcome.
 func (b *Browser) act(ctx context.Context, id string, handles []string, check Check, do func(*process, *tab, *Done) error) (Done, error) {
 	p, done, t, err := b.enter(ctx, id)
 	if err != nil {
@@ -228,7 +228,7 @@ func (b *Browser) act(ctx context.Context, id string, handles []string, check Ch
 			return Done{}, err
 		}
 		if d.Element.Secret {
-			return Done{}, &Error{Kind: Refused, Message: "fields for passwords, codes and cards are left to the owner", Remedy: "he fills them in the browser's window"}
+			return Done{}, &Error{Kind: Refused, Message: "only the user may fill in fields for passwords, codes and cards", Remedy: "ask the user to fill them in, in the browser's window"}
 		}
 		list = append(list, d)
 	}
@@ -257,7 +257,7 @@ func (b *Browser) act(ctx context.Context, id string, handles []string, check Ch
 	return out, nil
 }
 
-// came waits for what comes of something that was done.
+// came waits for the outcome of an action.
 func (t *tab) came(ctx context.Context, begin time.Time, was string, out *Done) error {
 	if err := sleep(ctx, t.b.limits.calm); err != nil {
 		return err
@@ -269,16 +269,16 @@ func (t *tab) came(ctx context.Context, begin time.Time, was string, out *Done) 
 		t.wait(ctx, "")
 	}
 	err := t.landed(ctx, begin)
-	if e, ok := errors.AsType[*Error](err); ok && e.Kind == NoTab { // it closed its own tab
+	if e, ok := errors.AsType[*Error](err); ok && e.Kind == NoTab { // the action closed its own tab
 		return nil
 	}
 	return err
 }
 
-// maxValue bounds what a script's value is told of, in bytes.
+// maxValue limits the value of a script, in bytes.
 const maxValue = 20_000
 
-// telling makes text of a script's value, in the page's own world.
+// telling converts a script's value to text, in Hob's isolated world.
 const telling = `function (most) {
 	const seen = new Set();
 	let s;
@@ -288,8 +288,8 @@ const telling = `function (most) {
 	return String(s).slice(0, most);
 }`
 
-// Execute runs a script in a page, as if the page itself did, and returns its value
-// as text. Values of fields for passwords are taken out of it.
+// Execute runs a script in a page with the page's own rights, and returns its value as text without the
+// values of password fields.
 func (b *Browser) Execute(ctx context.Context, id, code string, check Check) (string, error) {
 	_, done, t, err := b.enter(ctx, id)
 	if err != nil {
@@ -340,17 +340,17 @@ func (t *tab) evaluate(ctx context.Context, code string) (string, error) {
 	defer func() {
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_ = t.call(end, "Runtime.releaseObjectGroup", object{"objectGroup": "hob"}, nil) // it goes with the page otherwise
+		_ = t.call(end, "Runtime.releaseObjectGroup", object{"objectGroup": "hob"}, nil) // on failure the page frees it when it closes
 	}()
 	switch {
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
-		return "", &Error{Kind: Busy, Message: "the script did not come to an end; what it did is not taken back"}
+		return "", &Error{Kind: Busy, Message: "the script did not end in time; its effects are not undone"}
 	case errors.Is(err, errTooLarge):
 		return "", &Error{Kind: Script, Message: "the script's value is larger than 24 MB"}
 	case internal(err):
-		return "", &Error{Kind: Script, Message: "the script was stopped: it ran for too long"}
+		return "", &Error{Kind: Script, Message: "the script was stopped: it exceeded its time limit"}
 	case err != nil:
 		return "", t.b.failed(err)
 	case r.Exception != nil:
@@ -371,13 +371,13 @@ func (t *tab) evaluate(ctx context.Context, code string) (string, error) {
 	return r.Result.text(), nil
 }
 
-// internal reports what the browser says of a script that it stopped.
+// internal reports whether the browser's error means that it stopped a script.
 func internal(err error) bool {
 	e, ok := errors.AsType[*cdpError](err)
 	return ok && e.Code == -32603
 }
 
-// text is a plain value.
+// text returns a plain value as text.
 func (r remote) text() string {
 	var s string
 	switch {
@@ -399,8 +399,8 @@ func (r remote) text() string {
 	return strings.ToValidUTF8(s, "")
 }
 
-// without takes what was typed into fields for passwords out of a text, all at once:
-// what is put in is not looked through for the next one.
+// without replaces typed passwords in a text, all in one pass: a replacement is not
+// searched for the next secret.
 func without(text string, secrets []string) string {
 	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
 	var pairs []string
@@ -420,12 +420,12 @@ func without(text string, secrets []string) string {
 	return strings.ToValidUTF8(text[:min(len(text), maxValue)], "")
 }
 
-// maxPicture bounds a screenshot, in bytes.
+// maxPicture is the maximum size of a screenshot, in bytes.
 const maxPicture = 12 << 20
 
-// Screenshot is what a tab shows, as a PNG, or a JPEG when that would be too large.
-// What stands in fields for passwords, codes and cards is shown as dots, but for
-// those in frames of other sites.
+// Screenshot returns a picture of a tab as PNG, or as JPEG if the PNG would be too large.
+// Fields for passwords, codes and cards are masked with dots, except in frames of other
+// sites.
 func (b *Browser) Screenshot(ctx context.Context, id string) (png []byte, at Tab, err error) {
 	p, done, t, err := b.enter(ctx, id)
 	if err != nil {
@@ -452,12 +452,12 @@ func (b *Browser) Screenshot(ctx context.Context, id string) (png []byte, at Tab
 		case ctx.Err() != nil:
 			return nil, Tab{}, ctx.Err()
 		case errors.Is(err, context.DeadlineExceeded):
-			return nil, Tab{}, &Error{Kind: Busy, Message: "the page does not let itself be drawn"}
+			return nil, Tab{}, &Error{Kind: Busy, Message: "the page could not be rendered"}
 		case err != nil && !errors.Is(err, errTooLarge):
 			return nil, Tab{}, b.failed(err)
 		case err == nil && len(shot.Data) <= maxPicture:
 			return shot.Data, t.shown(t), nil
 		}
 	}
-	return nil, Tab{}, &Error{Kind: TooMany, Message: "the picture of the page is too large"}
+	return nil, Tab{}, &Error{Kind: TooMany, Message: "the screenshot is too large"}
 }

@@ -47,7 +47,7 @@ func (c *Content) find(t *testing.T, name string) Element {
 			return e
 		}
 	}
-	t.Fatalf("there is no %q among %+v", name, c.Elements)
+	t.Fatalf("no element %q in %+v", name, c.Elements)
 	return Element{}
 }
 
@@ -125,7 +125,7 @@ func TestPages(t *testing.T) {
 				}
 				_ = sleep(t.Context(), 100*time.Millisecond)
 			}
-			t.Error("nobody was told of it")
+			t.Error("the download was not reported")
 		}},
 		{"pop-ups without an end", func(t *testing.T, w *world) {
 			c := w.page(t, "http://plain.example/popups")
@@ -224,7 +224,7 @@ func testClicks(t *testing.T, w *world) {
 		t.Fatal(err)
 	}
 	if _, err := w.Click(w.ctx(t), c.Tab, old, yes); kindOf(err) != NotFound {
-		t.Errorf("a handle of a page that is gone: %v", err)
+		t.Errorf("handle of a closed page: %v", err)
 	}
 }
 
@@ -303,7 +303,7 @@ func testScripts(t *testing.T, w *world) {
 		}
 	}
 	if got, err := w.Execute(w.ctx(t), "", "document.title", yes); err != nil || !strings.HasPrefix(got, "Shop") {
-		t.Errorf("it does not go on: %q, %v", got, err)
+		t.Errorf("page does not work afterwards: %q, %v", got, err)
 	}
 }
 

@@ -24,23 +24,22 @@ type Options struct {
 	Network Network
 	// Path is the browser's program; "" looks for one.
 	Path string
-	// Headless shows no window. Without a display there is none in any case.
+	// Headless hides the window. Without a display it is always set.
 	Headless bool
 	// Idle is how long an unused browser stays (default 15 minutes).
 	Idle time.Duration
-	// MaxTabs bounds the tabs, with those that pages open (default 20).
+	// MaxTabs limits the tabs, including those that pages open (default 20).
 	MaxTabs int
 	Log     *slog.Logger
 }
 
-// Browser is the one browser of a home. It is started by the first call that
-// needs it. Its methods may be called concurrently; those of one tab follow each
-// other.
+// Browser is the single browser of a home. The first call that needs it starts it. Its
+// methods may be called concurrently; calls for the same tab run one at a time.
 type Browser struct {
 	opt Options
-	// one lets one call at a time start or stop the browser.
+	// one serializes starting and stopping the browser.
 	one chan struct{}
-	// reading is held while a page gives out handles, so that no two give the same.
+	// reading serializes the assignment of handles, so that they are unique.
 	reading chan struct{}
 	limits  limits
 
@@ -48,17 +47,17 @@ type Browser struct {
 	proc   *process
 	tabs   map[string]*tab // by target
 	active *tab
-	count  int // of tabs ever, so that no handle is given twice
+	count  int // number of tabs ever opened, so that handles are unique
 	used   time.Time
 	busy   int
 	closed bool
-	notes  []string // what happened beside: downloads that were refused
-	// handles is the highest number of an element's handle, known where they lie.
+	notes  []string // events outside of calls: refused downloads
+	// handles is the highest number of an element handle; known maps handles to tabs.
 	handles int
 	known   map[string]seen
 }
 
-// New checks the options; nothing is started.
+// New checks the options. It starts no browser.
 func New(opt Options) (*Browser, error) {
 	if opt.Profile == "" || opt.Network == nil {
 		return nil, errors.New("browser: a profile and a network are required")
@@ -71,27 +70,26 @@ func New(opt Options) (*Browser, error) {
 	return &Browser{opt: opt, one: make(chan struct{}, 1), reading: make(chan struct{}, 1), limits: usual(), tabs: map[string]*tab{}}, nil
 }
 
-// Find is the browser that would be started.
+// Find returns the browser that would be started.
 func (b *Browser) Find() (Found, error) {
-	home, _ := os.UserHomeDir() // without one there are fewer places to look at
+	home, _ := os.UserHomeDir() // an empty home only shortens the search
 	return find(b.opt.Path, runtime.GOOS, home, os.Getenv, exec.LookPath)
 }
 
-// Headless reports whether there will be no window.
+// Headless reports whether the browser will have no window.
 func (b *Browser) Headless() bool {
 	return b.opt.Headless || displayless(runtime.GOOS, os.Getenv)
 }
 
-// Unboxed reports whether the browser runs without its sandbox: Chromium refuses
-// it to root.
+// Unboxed reports whether the browser runs without its sandbox, which Chromium refuses to use for root.
 func (b *Browser) Unboxed() bool { return root() }
 
-// Try starts the browser without a window, with a profile that goes away again and
-// without a network, and ends it: it says whether it can be started.
+// Try starts the browser without a window or network, with a temporary profile, and stops
+// it again. It returns an error if the browser cannot start.
 func (b *Browser) Try(ctx context.Context) (err error) {
 	dir, err := os.MkdirTemp("", "hob-browser-")
 	if err != nil {
-		return &Error{Kind: NotStarted, Message: "a profile to try it with cannot be made: " + err.Error(), Err: err}
+		return &Error{Kind: NotStarted, Message: "cannot create a temporary profile: " + err.Error(), Err: err}
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	other, err := New(Options{Profile: dir, Network: Nowhere{}, Path: b.opt.Path, Headless: true})
@@ -106,7 +104,7 @@ func (b *Browser) Try(ctx context.Context) (err error) {
 	return err
 }
 
-// Run ends the browser when it has been idle, and when ctx ends.
+// Run stops the browser when it has been idle, and when ctx ends.
 func (b *Browser) Run(ctx context.Context) error {
 	tick := time.NewTicker(min(b.opt.Idle/2+1, 30*time.Second))
 	defer tick.Stop()
@@ -121,7 +119,7 @@ func (b *Browser) Run(ctx context.Context) error {
 	}
 }
 
-// Close ends the browser for good.
+// Close stops the browser permanently.
 func (b *Browser) Close() {
 	b.one <- struct{}{}
 	defer func() { <-b.one }()
@@ -134,7 +132,7 @@ func (b *Browser) Close() {
 	}
 }
 
-// take forgets the browser that runs; b.mu is held.
+// take detaches the running browser; the caller holds b.mu.
 func (b *Browser) take() *process {
 	p := b.proc
 	b.proc, b.active = nil, nil
@@ -145,8 +143,8 @@ func (b *Browser) take() *process {
 	return p
 }
 
-// rest ends a browser that nobody uses: no call of ours, and nobody who sits
-// before its window.
+// rest stops the browser when it is idle: no call is running and no user has its window
+// in focus.
 func (b *Browser) rest(ctx context.Context) {
 	b.mu.Lock()
 	p := b.proc
@@ -169,7 +167,7 @@ func lost(p *process) bool {
 	}
 }
 
-// retire ends one browser, if it is still the one that runs.
+// retire stops a browser if it is still the current one.
 func (b *Browser) retire(p *process) {
 	b.one <- struct{}{}
 	defer func() { <-b.one }()
@@ -184,7 +182,7 @@ func (b *Browser) retire(p *process) {
 	}
 }
 
-// looked reports whether a tab has the keyboard: somebody reads there.
+// looked reports whether a tab has the keyboard focus, so that a user may be reading it.
 func (b *Browser) looked(ctx context.Context) bool {
 	for _, t := range b.pages() {
 		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
@@ -205,7 +203,7 @@ func (b *Browser) Running() bool {
 	return b.proc != nil && !lost(b.proc)
 }
 
-// Pid is the process of the browser that runs, 0 when none does.
+// Pid returns the process id of the running browser, 0 if none runs.
 func (b *Browser) Pid() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -215,8 +213,8 @@ func (b *Browser) Pid() int {
 	return b.proc.tree.Pid()
 }
 
-// Boxed is Pid for a browser that runs in its sandbox, so that what pages do stays
-// in their tabs; else it is 0.
+// Boxed returns Pid if the browser runs in its sandbox, which confines pages to their
+// tabs, otherwise 0.
 func (b *Browser) Boxed() int {
 	if b.Unboxed() {
 		return 0
@@ -224,8 +222,8 @@ func (b *Browser) Boxed() int {
 	return b.Pid()
 }
 
-// use holds the browser for one call, and starts it when that is wanted. The
-// function that comes back must be called at its end.
+// use holds the browser for one call and starts it if starting is set. The caller must
+// call the returned function at the end.
 func (b *Browser) use(ctx context.Context, starting bool) (*process, func(), error) {
 	select {
 	case b.one <- struct{}{}:
@@ -241,7 +239,7 @@ func (b *Browser) use(ctx context.Context, starting bool) (*process, func(), err
 	}
 	b.mu.Unlock()
 	if dead != nil {
-		b.opt.Log.Warn("the browser ended by itself", "said", dead.words())
+		b.opt.Log.Warn("browser ended unexpectedly", "said", dead.words())
 		dead.stop(0)
 	}
 	if p == nil {
@@ -268,7 +266,7 @@ func (b *Browser) use(ctx context.Context, starting bool) (*process, func(), err
 	}, nil
 }
 
-// start starts a browser; b.one is held.
+// start starts a browser; the caller holds b.one.
 func (b *Browser) start(ctx context.Context) (_ *process, err error) {
 	found, err := b.Find()
 	if err != nil {
@@ -278,14 +276,14 @@ func (b *Browser) start(ctx context.Context) (_ *process, err error) {
 		return nil, err
 	}
 	if root() {
-		b.opt.Log.Warn("the browser runs without its sandbox, since Hob runs as root: do not open pages that you do not trust")
+		b.opt.Log.Warn("the browser runs without its sandbox, because Hob runs as root: do not open untrusted pages")
 	}
 	px, err := openProxy(b.opt.Network)
 	if err != nil {
-		return nil, &Error{Kind: NotStarted, Message: "the browser's way out cannot be opened: " + err.Error(), Err: err}
+		return nil, &Error{Kind: NotStarted, Message: "cannot open the browser's proxy: " + err.Error(), Err: err}
 	}
 	headless := b.Headless()
-	var running atomic.Pointer[process] // nothing is to be heard before settle asks for it
+	var running atomic.Pointer[process] // no events arrive before settle subscribes
 	p, err := start(ctx, found, flags(b.opt.Profile, px.address(), headless, root(), runtime.GOOS), b.nothing(), func(e event) {
 		b.hear(running.Load(), e)
 	})
@@ -309,39 +307,39 @@ func (b *Browser) start(ctx context.Context) (_ *process, err error) {
 	return p, nil
 }
 
-// prepare makes the profile's folder.
+// prepare creates the profile folder.
 func (b *Browser) prepare() error {
 	if err := os.MkdirAll(b.opt.Profile, 0o700); err != nil {
-		return &Error{Kind: NotStarted, Message: "the browser's profile cannot be made: " + err.Error(), Err: err}
+		return &Error{Kind: NotStarted, Message: "cannot create the browser profile: " + err.Error(), Err: err}
 	}
 	if err := os.Chmod(b.opt.Profile, 0o700); err != nil {
-		return &Error{Kind: NotStarted, Message: "the browser's profile cannot be made private: " + err.Error(), Err: err}
+		return &Error{Kind: NotStarted, Message: "cannot make the browser profile private: " + err.Error(), Err: err}
 	}
 	if dir := b.nothing(); dir != "" {
 		if err := programs(dir); err != nil {
-			return &Error{Kind: NotStarted, Message: "the browser's profile cannot be made: " + err.Error(), Err: err}
+			return &Error{Kind: NotStarted, Message: "cannot create the browser profile: " + err.Error(), Err: err}
 		}
 	}
 	prefs := filepath.Join(b.opt.Profile, "Default", "Preferences")
 	if _, err := os.Stat(prefs); err == nil {
 		return nil
 	}
-	// What a switch does not set: nothing is foretold, and no password is kept.
+	// Settings without a switch: disable predictions and the password manager.
 	const first = `{"webrtc":{"ip_handling_policy":"disable_non_proxied_udp","multiple_routes_enabled":false,"nonproxied_udp_enabled":false},` +
 		`"net":{"network_prediction_options":2},"credentials_enable_service":false,"profile":{"password_manager_enabled":false},` +
 		`"search":{"suggest_enabled":false},"history":{"saving_disabled":true},"alternate_error_pages":{"enabled":false},"safebrowsing":{"enabled":false},"signin":{"allowed":false}}`
 	if err := os.MkdirAll(filepath.Dir(prefs), 0o700); err != nil {
-		return &Error{Kind: NotStarted, Message: "the browser's profile cannot be made: " + err.Error(), Err: err}
+		return &Error{Kind: NotStarted, Message: "cannot create the browser profile: " + err.Error(), Err: err}
 	}
 	if err := os.WriteFile(prefs, []byte(first), 0o600); err != nil {
-		return &Error{Kind: NotStarted, Message: "the browser's profile cannot be made: " + err.Error(), Err: err}
+		return &Error{Kind: NotStarted, Message: "cannot create the browser profile: " + err.Error(), Err: err}
 	}
 	return nil
 }
 
-// nothing is a folder with programs that do nothing, which the browser finds in
-// place of those by which it would start others for pages (xdg-utils): for an
-// address of mail without asking anybody. "": the system starts them by itself.
+// nothing returns a folder with programs that do nothing. The browser finds them instead
+// of the helpers (xdg-utils) that it would start for pages, for example without asking
+// for a mailto link. "" means that this system starts helpers in another way.
 func (b *Browser) nothing() string {
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
 		return ""
@@ -361,7 +359,7 @@ func programs(dir string) error {
 	return nil
 }
 
-// note keeps what the next call should say.
+// note records a message for the result of the next call.
 func (b *Browser) note(s string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -369,7 +367,7 @@ func (b *Browser) note(s string) {
 	b.notes = b.notes[max(0, len(b.notes)-10):]
 }
 
-// Notes takes what happened beside the calls, such as a download that was refused.
+// Notes returns and clears events that happened outside of calls, such as a refused download.
 func (b *Browser) Notes() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -64,7 +64,7 @@ func newWorld(t *testing.T, opt Options) *world {
 		t.Fatal(err)
 	}
 	w.Browser = b
-	w.limits.quiet = 200 * time.Millisecond // they are at rest when they are loaded
+	w.limits.quiet = 200 * time.Millisecond // test pages are idle once they are loaded
 	if _, err := b.Find(); err != nil {
 		if os.Getenv("CI") == "true" {
 			t.Fatal(err)
@@ -75,8 +75,7 @@ func newWorld(t *testing.T, opt Options) *world {
 	return w
 }
 
-// within waits for pages as the limits say that are given, until the function that
-// comes back is called.
+// within sets the limits until the returned function is called.
 func (w *world) within(l limits) func() {
 	was := w.limits
 	w.limits.load, w.limits.answer = cmp.Or(l.load, was.load), cmp.Or(l.answer, was.answer)

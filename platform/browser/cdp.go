@@ -12,17 +12,16 @@ import (
 	"sync"
 )
 
-// maxMessage bounds one message of the browser: a screenshot is the largest that
-// is wanted.
+// maxMessage is the maximum size of a browser message in bytes; screenshots are the largest.
 const maxMessage = 24 << 20
 
 var (
-	errLost     = errors.New("the browser has ended")
-	errTooLarge = errors.New("the browser's answer is larger than 24 MB")
+	errLost     = errors.New("browser has ended")
+	errTooLarge = errors.New("answer of the browser is larger than 24 MB")
 )
 
-// conn is the protocol over the browser's two pipes: JSON messages that end with a
-// zero byte, in both directions (chromedevtools.github.io/devtools-protocol).
+// conn is a DevTools protocol connection over the browser's two pipes: JSON messages that end with a zero
+// byte, in both directions (chromedevtools.github.io/devtools-protocol).
 type conn struct {
 	w      io.WriteCloser
 	r      io.ReadCloser
@@ -52,7 +51,7 @@ type message struct {
 	err     error
 }
 
-// cdpError is what the browser says of a command that failed.
+// cdpError is the browser's error for a failed command.
 type cdpError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
@@ -67,7 +66,7 @@ func dial(r io.ReadCloser, w io.WriteCloser, events func(event)) *conn {
 	return c
 }
 
-// close ends the connection, which ends the browser.
+// close closes the connection, which ends the browser.
 func (c *conn) close() {
 	_ = c.w.Close()
 	_ = c.r.Close()
@@ -79,7 +78,7 @@ func (c *conn) write() {
 		select {
 		case b := <-c.out:
 			if _, err := c.w.Write(b); err != nil {
-				_ = c.r.Close() // the reader says that it is lost
+				_ = c.r.Close() // the reader then closes lost
 				return
 			}
 		case <-c.lost:
@@ -122,8 +121,8 @@ func (c *conn) deliver(m message) {
 	}
 }
 
-// readMessage reads up to the next zero byte. Of one that is too long it returns
-// the beginning.
+// readMessage reads up to the next zero byte. It returns only the beginning of a message
+// that is too long.
 func readMessage(br *bufio.Reader) (b []byte, whole bool, err error) {
 	whole = true
 	for {
@@ -141,18 +140,18 @@ func readMessage(br *bufio.Reader) (b []byte, whole bool, err error) {
 	}
 }
 
-// idOf is the id at the beginning of an answer, 0 when there is none.
+// idOf returns the id at the beginning of an answer, 0 if there is none.
 func idOf(b []byte) int64 {
 	rest, ok := bytes.CutPrefix(bytes.TrimSpace(b), []byte(`{"id":`))
 	if !ok {
 		return 0
 	}
 	digits, _, _ := bytes.Cut(rest, []byte(","))
-	n, _ := strconv.ParseInt(string(bytes.TrimSpace(digits)), 10, 64) // 0 is nobody's
+	n, _ := strconv.ParseInt(string(bytes.TrimSpace(digits)), 10, 64) // no command has the id 0
 	return n
 }
 
-// call runs one command and reads its result into out, which may be nil.
+// call runs a command and decodes its result into out, which may be nil.
 func (c *conn) call(ctx context.Context, session, method string, params, out any) error {
 	m := message{Session: session, Method: method}
 	if params != nil {
@@ -200,7 +199,7 @@ func (c *conn) call(ctx context.Context, session, method string, params, out any
 		return nil
 	}
 	if err := json.Unmarshal(m.Result, out); err != nil {
-		return fmt.Errorf("browser: the answer to %s: %w", method, err)
+		return fmt.Errorf("browser: decode the answer to %s: %w", method, err)
 	}
 	return nil
 }

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// dialog is a window of a page's script that holds the page up.
+// dialog is a JavaScript dialog that blocks the page.
 type dialog struct {
 	kind string
 	text string
 }
 
-// patience is how long a dialog waits for a person who sits before the window.
+// patience is how long a dialog waits for a user at the window.
 const patience = time.Minute
 
-// hear takes an event of the tab. It must not wait for anything.
+// hear handles an event of the tab. It must not block.
 func (t *tab) hear(e event) {
 	var q struct {
 		Type    string `json:"type"`
@@ -70,7 +70,7 @@ func (t *tab) hear(e event) {
 	}
 }
 
-// document notes that another document came; t.mu is held.
+// document records a new document; the caller holds t.mu.
 func (t *tab) document(loader string) {
 	if loader == t.loader {
 		return
@@ -80,8 +80,8 @@ func (t *tab) document(loader string) {
 	t.loaded, t.quiet = make(chan struct{}), make(chan struct{})
 }
 
-// lifecycle notes how far the document is; t.mu is held. The one before may still
-// have something to say, from another process of the browser's.
+// lifecycle records the loading state of the document; the caller holds t.mu. Events of
+// the previous document may still arrive, from another process of the browser.
 func (t *tab) lifecycle(loader, name string) {
 	if name == "commit" {
 		t.document(loader)
@@ -97,7 +97,7 @@ func (t *tab) lifecycle(loader, name string) {
 	}
 }
 
-// shut closes a channel that may be closed.
+// shut closes a channel that may already be closed.
 func shut(c chan struct{}) {
 	select {
 	case <-c:
@@ -106,8 +106,8 @@ func shut(c chan struct{}) {
 	}
 }
 
-// answer answers a dialog: what only tells something is taken note of, and what
-// asks is told no, but for the question whether a page may be left. t.mu is held.
+// answer answers a dialog: it records alerts and answers questions with no, except for
+// the question whether to leave the page. The caller holds t.mu.
 func (t *tab) answer(d *dialog, after time.Duration) {
 	yes := d.kind == "alert" || d.kind == "beforeunload"
 	t.p.do(func() {
@@ -135,12 +135,12 @@ func (t *tab) answer(d *dialog, after time.Duration) {
 		}
 		t.mu.Unlock()
 		if open {
-			_ = t.call(ctx, "Page.handleJavaScriptDialog", object{"accept": yes}, nil) // it may have gone by itself
+			_ = t.call(ctx, "Page.handleJavaScriptDialog", object{"accept": yes}, nil) // the dialog may be closed already
 		}
 	})
 }
 
-// Dialogs takes what dialogs of a tab said since the last time.
+// Dialogs returns and clears the texts of a tab's dialogs since the last call.
 func (b *Browser) Dialogs(id string) []string {
 	t, err := b.tab(id)
 	if err != nil {

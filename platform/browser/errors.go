@@ -5,30 +5,30 @@ import (
 	"unicode"
 )
 
-// Kind says what a caller can do about an error.
+// Kind tells callers how to handle an error.
 type Kind uint8
 
-// The kinds of errors.
+// Kinds of errors.
 const (
 	NotInstalled Kind = iota + 1 // no browser
-	NotStarted                   // it did not start, or not as it should
-	NoTab                        // no such tab, or none at all
+	NotStarted                   // the browser did not start properly
+	NoTab                        // no such tab, or no tab at all
 	NotFound                     // no such element on the page
-	Changed                      // the page is not what it was
-	Refused                      // never done: an address, a field for passwords
-	Busy                         // the page does not answer
-	Crashed                      // the page, or the browser
-	Unreachable                  // the address did not answer
-	Script                       // a script of the caller's failed
+	Changed                      // the page has changed
+	Refused                      // forbidden address or field
+	Busy                         // the page does not respond
+	Crashed                      // the page or the browser crashed
+	Unreachable                  // the address did not respond
+	Script                       // the caller's script failed
 	TooMany                      // tabs
 )
 
-// Error is a call that failed.
+// Error is the error of a call.
 type Error struct {
 	Kind    Kind
 	Message string
 	Remedy  string // optional
-	// Quoted: the message holds words of a page.
+	// Quoted means that the message contains untrusted text of a page.
 	Quoted bool
 	Err    error
 }
@@ -42,8 +42,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// clean is a text of a page on one line: no control characters and none that
-// cannot be seen, white space as blanks, not longer than most runes.
+// clean returns text of a page as one line of at most most runes, without control and
+// invisible characters and with white space as blanks.
 func clean(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
 		switch {

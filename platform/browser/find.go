@@ -5,18 +5,17 @@ import (
 	"path/filepath"
 )
 
-// Found is a browser of this machine.
+// Found is an installed browser.
 type Found struct {
 	Name string // "Google Chrome"
 	Path string
 }
 
-// candidate is a place where a browser may be: a program's name on the path, or
-// an absolute path.
+// candidate is a possible location of a browser: a program name on the PATH, or an absolute path.
 type candidate struct{ name, place string }
 
-// candidates lists where a system keeps browsers, the usual ones first. Of the
-// environment only what names folders is asked for.
+// candidates lists the locations of browsers on a system, the most common first. It reads
+// only environment variables that name folders.
 func candidates(goos, home string, getenv func(string) string) []candidate {
 	switch goos {
 	case "darwin":
@@ -57,12 +56,12 @@ func candidates(goos, home string, getenv func(string) string) []candidate {
 	}
 }
 
-// find returns the first browser that is there, or the one the owner named.
+// find returns the first installed browser, or the one in the configuration.
 func find(path, goos, home string, getenv func(string) string, look func(string) (string, error)) (Found, error) {
 	if path != "" {
 		at, err := look(path)
 		if err != nil {
-			return Found{}, &Error{Kind: NotInstalled, Message: fmt.Sprintf("there is no browser at %s", path), Remedy: "mend [browser] path, or leave it empty", Err: err}
+			return Found{}, &Error{Kind: NotInstalled, Message: fmt.Sprintf("no browser at %s", path), Remedy: "correct [browser] path, or leave it empty", Err: err}
 		}
 		return Found{filepath.Base(at), at}, nil
 	}
@@ -71,5 +70,5 @@ func find(path, goos, home string, getenv func(string) string, look func(string)
 			return Found{c.name, at}, nil
 		}
 	}
-	return Found{}, &Error{Kind: NotInstalled, Message: "no Chrome, Chromium, Edge or Brave was found", Remedy: "install one of them, or name it in [browser] path"}
+	return Found{}, &Error{Kind: NotInstalled, Message: "no Chrome, Chromium, Edge or Brave found", Remedy: "install one of them, or set [browser] path"}
 }

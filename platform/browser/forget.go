@@ -11,10 +11,9 @@ import (
 	"hob/platform/system"
 )
 
-// Forget ends the browser and removes what its profile keeps of pages: history,
-// caches, open tabs, what was typed, what sites stored, and settings, in which sites
-// are named. Cookies stay, so that the owner stays signed in; with all of it they go
-// as well.
+// Forget stops the browser and removes the profile's data about pages: history, caches, open tabs, typed
+// text, site storage, and settings that name sites. Cookies stay, so that the user stays signed in; all
+// removes them as well.
 func (b *Browser) Forget(all bool) error {
 	b.one <- struct{}{}
 	defer func() { <-b.one }()
@@ -28,7 +27,7 @@ func (b *Browser) Forget(all bool) error {
 	return Clear(b.opt.Profile, all)
 }
 
-// Clear is Forget for a profile that no browser uses.
+// Clear implements Forget for a profile that no browser uses.
 func Clear(profile string, all bool) error {
 	if all {
 		return system.RemoveAll(profile)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// entry is a page in a tab's history.
+// entry is a page in the history of a tab.
 type entry struct {
 	ID  int64  `json:"id"`
 	URL string `json:"url"`
@@ -23,12 +23,12 @@ func (t *tab) entry(ctx context.Context, delta int) (entry, error) {
 	}
 	i := h.CurrentIndex + delta
 	if i < 0 || i >= len(h.Entries) || !webPage(h.Entries[i].URL) || h.Entries[i].URL == "about:blank" {
-		return entry{}, &Error{Kind: NotFound, Message: "there is no page in that direction in the history of the tab"}
+		return entry{}, &Error{Kind: NotFound, Message: "the tab has no page in that direction of its history"}
 	}
 	return h.Entries[i], nil
 }
 
-// History is the address before (-1) or after (1) the one that a tab shows.
+// History returns the address before (-1) or after (1) the current one of a tab.
 func (b *Browser) History(ctx context.Context, id string, delta int) (string, error) {
 	_, done, t, err := b.enter(ctx, id)
 	if err != nil {
@@ -39,7 +39,7 @@ func (b *Browser) History(ctx context.Context, id string, delta int) (string, er
 	return e.URL, err
 }
 
-// Go goes back or forward in a tab, to the address that History told of.
+// Go goes back or forward in a tab, to the address that History returned.
 func (b *Browser) Go(ctx context.Context, id string, delta int, address string) (Tab, error) {
 	_, done, t, err := b.enter(ctx, id)
 	if err != nil {
@@ -51,7 +51,7 @@ func (b *Browser) Go(ctx context.Context, id string, delta int, address string) 
 		return Tab{}, err
 	}
 	if e.URL != address {
-		return Tab{}, &Error{Kind: Changed, Message: "another page is there by now", Remedy: "look again"}
+		return Tab{}, &Error{Kind: Changed, Message: "the history changed meanwhile", Remedy: "read the tab again"}
 	}
 	begin := time.Now()
 	if err := t.call(ctx, "Page.navigateToHistoryEntry", object{"entryId": e.ID}, nil); err != nil {

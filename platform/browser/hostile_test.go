@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// TestHostilePages are pages that deceive who acts on them.
+// TestHostilePages tests pages that try to deceive Hob.
 func TestHostilePages(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	w := newWorld(t, Options{MaxTabs: 12})
@@ -23,12 +23,12 @@ func TestHostilePages(t *testing.T) {
 	}{
 		{"a blank tab that a page holds", testHeldTab},
 		{"a page that loses a picture after a click", testLostPicture},
-		{"a form that is made anew while it is filled in", testRemade},
+		{"a form that is replaced while it is filled in", testRemade},
 		{"frames that lie over what is clicked", testFrames},
 		{"links that start programs", testPrograms},
 		{"a picture of secrets", testVeil},
 		{"boxes of a page's own making", testOwnBoxes},
-		{"two tabs that are read at once", testReadAtOnce},
+		{"two tabs that are read concurrently", testReadAtOnce},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tc.test(t, w)
@@ -119,7 +119,7 @@ func testPrograms(t *testing.T, w *world) {
 	}
 }
 
-// TestForget: what sites stored goes, and the owner stays signed in.
+// TestForget: data of sites is removed, and the user stays signed in.
 func TestForget(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	w := newWorld(t, Options{})
@@ -160,7 +160,7 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// testVeil: two pictures of other numbers of a card are the same one.
+// testVeil checks that screenshots of two different card numbers are identical.
 func testVeil(t *testing.T, w *world) {
 	w.put("plain.example/card", `<title>x</title><style>input { caret-color: transparent; outline: none }</style><input autocomplete=cc-number value=4111> <input id=p value=open>`)
 	w.page(t, "http://plain.example/card")
@@ -232,7 +232,7 @@ func testReadAtOnce(t *testing.T, w *world) {
 		}
 		for _, e := range c.Elements {
 			if other := given[e.Handle]; other != "" {
-				t.Fatalf("%s lies in %s and in %s", e.Handle, other, c.Tab)
+				t.Fatalf("%s is in both %s and %s", e.Handle, other, c.Tab)
 			}
 			given[e.Handle] = c.Tab
 		}

@@ -16,18 +16,18 @@ import (
 	"hob/platform/system"
 )
 
-// flags are what the browser is started with, apart from its pipe.
+// flags returns the command-line flags of the browser, without those of its pipe.
 func flags(profile, proxy string, headless, unboxed bool, goos string) []string {
 	out := []string{
 		"--user-data-dir=" + profile, "--no-first-run", "--no-default-browser-check", "--hide-crash-restore-bubble",
-		// The way out is the proxy, also to this machine, and no name is looked up
-		// but by it (chromium, net/docs/proxy.md, "Bypass rules" and "DNS leaks").
+		// All traffic uses the proxy, also to this machine, and only the proxy
+		// resolves names (chromium, net/docs/proxy.md, "Bypass rules" and "DNS leaks").
 		"--proxy-server=http://" + proxy, "--proxy-bypass-list=<-loopback>", "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
 		"--disable-quic", "--force-webrtc-ip-handling-policy=disable_non_proxied_udp", "--webrtc-ip-handling-policy=disable_non_proxied_udp",
-		// What it would do by itself.
+		// Disable background activity.
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-breakpad", "--disable-domain-reliability",
 		"--disable-default-apps", "--no-pings", "--metrics-recording-only", "--disable-client-side-phishing-detection", "--no-service-autorun",
-		// An extension may set another proxy.
+		// Extensions could set another proxy.
 		"--disable-extensions",
 		"--disable-features=" + strings.Join([]string{
 			"MediaRouter", "DialMediaRouteProvider", "CastMediaRouteProvider", "GlobalMediaControls", "OptimizationHints", "AutofillServerCommunication",
@@ -46,13 +46,13 @@ func flags(profile, proxy string, headless, unboxed bool, goos string) []string 
 	return append(out, "about:blank")
 }
 
-// environment is what the browser gets of this process's: where things are, whose
-// they are, the language and the display; no key, no token, no proxy.
+// environment returns the browser's environment: folders, user, language and display, but
+// no key, token or proxy.
 //
-// Pages start no programs: there is no session bus, whose portal would do that for
-// them, and the folder nothing, where it is not "", comes first in PATH. What it would
-// leave in its user's folders, such as reports of crashes with parts of pages, goes
-// beside that.
+// Pages must not start programs: the session bus, whose portal could do that, is left out,
+// and the folder nothing, if not "", comes first in PATH. Files that the browser would
+// write to the user's folders, such as crash reports with parts of pages, go beside that
+// folder.
 func environment(all []string, nothing string) []string {
 	out := []string{system.Marker + "=browser", "DBUS_SESSION_BUS_ADDRESS=disabled:"}
 	own := []string{"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"}
@@ -88,12 +88,12 @@ func passes(name string) bool {
 	return strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "XDG_")
 }
 
-// displayless reports whether there is nowhere to show a window.
+// displayless reports whether there is no display for a window.
 func displayless(goos string, getenv func(string) string) bool {
 	return goos != "windows" && goos != "darwin" && getenv("DISPLAY") == "" && getenv("WAYLAND_DISPLAY") == ""
 }
 
-// process is a browser that runs.
+// process is a running browser.
 type process struct {
 	conn     *conn
 	tree     *osrun.Tree
@@ -104,11 +104,11 @@ type process struct {
 	out io.Closer // what it writes
 
 	mu     sync.Mutex
-	said   []byte // the end of it
+	said   []byte // end of stderr
 	ending bool
 }
 
-// start starts a browser and waits until it answers.
+// start starts a browser and waits until it responds.
 func start(ctx context.Context, found Found, args []string, nothing string, events func(event)) (*process, error) {
 	p := &process{}
 	cr, cw, err := osrun.Pipe()
@@ -127,9 +127,9 @@ func start(ctx context.Context, found Found, args []string, nothing string, even
 	give(cmd, cr, aw)
 	cmd.Env, cmd.Stdout, cmd.Stderr = environment(os.Environ(), nothing), sw, sw
 	p.tree, err = osrun.Start(cmd)
-	_, _, _ = cr.Close(), aw.Close(), sw.Close() // they are the child's
+	_, _, _ = cr.Close(), aw.Close(), sw.Close() // the child has its own copies
 	if err != nil {
-		return nil, errors.Join(&Error{Kind: NotStarted, Message: found.Name + " does not start: " + err.Error(), Err: err}, cw.Close(), ar.Close(), sr.Close())
+		return nil, errors.Join(&Error{Kind: NotStarted, Message: found.Name + " did not start: " + err.Error(), Err: err}, cw.Close(), ar.Close(), sr.Close())
 	}
 	p.out = sr
 	p.work.Go(func() { p.listen(sr) })
@@ -143,7 +143,7 @@ func start(ctx context.Context, found Found, args []string, nothing string, even
 	return p, nil
 }
 
-// startFor is how long a browser may take to start, on a busy machine.
+// startFor is the start timeout of a browser, for busy machines.
 const startFor = 45 * time.Second
 
 func (p *process) failed(found Found, err error) error {
@@ -157,14 +157,14 @@ func (p *process) failed(found Found, err error) error {
 	case errors.Is(err, context.Canceled):
 		return err
 	case strings.HasPrefix(found.Path, "/snap/"):
-		e.Remedy = "a browser of a snap cannot use Hob's folder; install one that is not, and name it in [browser] path"
+		e.Remedy = "a browser installed as a snap cannot use Hob's folder; install another package and set [browser] path"
 	default:
-		e.Remedy = "is another one running with Hob's profile? Close it"
+		e.Remedy = "close any other browser that uses Hob's profile"
 	}
 	return e
 }
 
-// listen keeps the end of what the browser says, for an error.
+// listen keeps the end of the browser's stderr for errors.
 func (p *process) listen(r io.ReadCloser) {
 	b := make([]byte, 4096)
 	for {
@@ -179,7 +179,7 @@ func (p *process) listen(r io.ReadCloser) {
 	}
 }
 
-// do does something beside, which stop waits for.
+// do runs a function in the background, which stop waits for.
 func (p *process) do(f func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -194,8 +194,8 @@ func (p *process) words() string {
 	return clean(string(p.said), 300)
 }
 
-// stop ends the browser: it is asked to, so that it saves its cookies, and then
-// made to.
+// stop asks the browser to close, so that it saves its cookies, and kills it after
+// patience.
 func (p *process) stop(patience time.Duration) {
 	if patience > 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -212,7 +212,7 @@ func (p *process) stop(patience time.Duration) {
 	p.mu.Lock()
 	p.ending = true
 	p.mu.Unlock()
-	_ = p.out.Close() // what it left behind may hold the other end
+	_ = p.out.Close() // a remaining child may hold the other end
 	p.work.Wait()
 	if p.proxy != nil {
 		p.proxy.close()

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// inside are servers on this machine that nothing of the browser's may reach.
+// inside contains servers on this machine that the browser must not reach.
 type inside struct {
 	web *httptest.Server
 	udp net.PacketConn

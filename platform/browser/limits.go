@@ -2,19 +2,19 @@ package browser
 
 import "time"
 
-// limits are how long pages are waited for.
+// limits contains the timeouts for pages.
 type limits struct {
-	// load: until a page is loaded, and quiet: until it hardly fetches any more. What
-	// is there then is what there is.
+	// load is the time until a page is loaded, quiet the time until it makes few requests.
+	// After that the page is read as it is.
 	load, quiet time.Duration
-	// answer is how long a page may take for one of our scripts before it is said to
-	// be busy with its own; click, to take a click.
+	// answer is how long a page may take for one of Hob's scripts before it counts as busy;
+	// click is the same for a click.
 	answer, click time.Duration
-	// script is how long a script may run, with what it waits for.
+	// script is the time limit of a script, including what it awaits.
 	script time.Duration
-	// read is how long a page is read.
+	// read is the time limit for reading a page.
 	read time.Duration
-	// calm is how long something that was done has to show what it does.
+	// calm is how long to wait for the effects of an action.
 	calm time.Duration
 }
 

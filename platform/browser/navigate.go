@@ -11,8 +11,8 @@ import (
 	"hob/platform/safehttp"
 )
 
-// Open opens an address in a new tab, which becomes the active one. A browser that
-// turns out to have ended is started anew.
+// Open opens an address in a new tab and makes that tab active. If the browser turns out
+// to have ended, Open restarts it.
 func (b *Browser) Open(ctx context.Context, address string) (Tab, error) {
 	t, err := b.open(ctx, address)
 	if errors.Is(err, errLost) && ctx.Err() == nil {
@@ -49,8 +49,8 @@ func (b *Browser) open(ctx context.Context, address string) (Tab, error) {
 	return t.shown(t), nil
 }
 
-// unused is the blank tab that a browser starts with, or a new one. One that a page
-// has opened is never taken: that page could lead it elsewhere at any time.
+// unused returns the blank tab of a new browser, or a new tab. It never returns a tab that
+// a page has opened, because that page could navigate it at any time.
 func (b *Browser) unused(ctx context.Context, p *process) (*tab, error) {
 	list := b.pages()
 	for _, t := range list {
@@ -63,12 +63,12 @@ func (b *Browser) unused(ctx context.Context, p *process) (*tab, error) {
 		}
 	}
 	if len(list) >= b.opt.MaxTabs {
-		return nil, &Error{Kind: TooMany, Message: "there are as many tabs as there may be", Remedy: "close one that is not needed"}
+		return nil, &Error{Kind: TooMany, Message: "the limit of open tabs is reached", Remedy: "close a tab that is not needed"}
 	}
 	t, err := b.blank(ctx, p)
 	if err == nil {
 		t.mu.Lock()
-		t.own = true // and nobody else's
+		t.own = true // opened by Hob
 		t.mu.Unlock()
 	}
 	return t, err
@@ -102,11 +102,11 @@ func (b *Browser) Navigate(ctx context.Context, id, address string) (Tab, error)
 	return t.shown(t), nil
 }
 
-// navigate opens an address, which its caller has checked; the tab is held.
+// navigate opens an address that its caller has checked; the caller holds the tab.
 func (t *tab) navigate(ctx context.Context, address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return &Error{Kind: Refused, Message: "only http and https addresses are opened"}
+		return &Error{Kind: Refused, Message: "only http and https addresses can be opened"}
 	}
 	begin := time.Now()
 	var went struct {
@@ -125,7 +125,7 @@ func (t *tab) navigate(ctx context.Context, address string) error {
 	case err != nil:
 		return t.b.failed(err)
 	case went.Download:
-		return &Error{Kind: Refused, Message: "the address is a download, and those are refused", Remedy: "open a page instead"}
+		return &Error{Kind: Refused, Message: "the address is a download, which Hob does not allow", Remedy: "open a page instead"}
 	case went.Error != "":
 		return t.unreached(begin, u.Hostname(), went.Error)
 	}
@@ -135,8 +135,8 @@ func (t *tab) navigate(ctx context.Context, address string) error {
 	return t.landed(ctx, begin)
 }
 
-// wait waits until a document is loaded and calm, or long enough; "" is the one that
-// is there, which another one may have followed.
+// wait waits until a document is loaded and quiet, or the time limit. "" means the current
+// document, which another one may already have replaced.
 func (t *tab) wait(ctx context.Context, loader string) {
 	ctx, cancel := context.WithTimeout(ctx, t.b.limits.load)
 	defer cancel()
@@ -145,7 +145,7 @@ func (t *tab) wait(ctx context.Context, loader string) {
 		loaded, quiet := t.loaded, t.quiet
 		coming := loader != "" && t.loader != loader && !slices.Contains(t.before, loader)
 		t.mu.Unlock()
-		if coming { // the browser has said that it is there, the page has not yet
+		if coming { // the browser reported the document, the page has not yet
 			if sleep(ctx, 10*time.Millisecond) != nil {
 				return
 			}
@@ -175,7 +175,7 @@ func (t *tab) wait(ctx context.Context, loader string) {
 	}
 }
 
-// landed looks where a navigation ended.
+// landed checks where a navigation ended.
 func (t *tab) landed(ctx context.Context, begin time.Time) error {
 	var at struct{ URL, Title string }
 	if err := t.run(ctx, "where", nil, &at); err != nil {
@@ -185,21 +185,21 @@ func (t *tab) landed(ctx context.Context, begin time.Time) error {
 	t.url, t.title = at.URL, at.Title
 	t.mu.Unlock()
 	if !webPage(at.URL) {
-		if why := t.p.proxy.refusedSince(begin, ""); why != nil { // the browser's own page says that there is none
+		if why := t.p.proxy.refusedSince(begin, ""); why != nil { // the browser shows its own error page
 			return t.away(ctx, refusedBy(why))
 		}
-		return t.away(ctx, &Error{Kind: Refused, Message: "the page leads to what is no page of the web"})
+		return t.away(ctx, &Error{Kind: Refused, Message: "the page leads to an address that is not http or https"})
 	}
 	return nil
 }
 
-// away leaves what may not be shown.
+// away leaves a page that must not be shown.
 func (t *tab) away(ctx context.Context, why error) error {
 	_ = t.call(ctx, "Page.navigate", object{"url": "about:blank"}, nil) // there is nothing on it in any case
 	return why
 }
 
-// unreached words an address that did not open.
+// unreached returns the error for an address that did not open.
 func (t *tab) unreached(begin time.Time, host, said string) error {
 	if why := t.p.proxy.refusedSince(begin, host); why != nil {
 		return refusedBy(why)
@@ -210,14 +210,14 @@ func (t *tab) unreached(begin time.Time, host, said string) error {
 	what := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(said, "net::ERR_")), "_", " ")
 	switch {
 	case strings.HasPrefix(what, "cert "):
-		return &Error{Kind: Unreachable, Message: host + " cannot be opened: its certificate is not valid (" + clean(what, 100) + "), so that it may be somebody else"}
+		return &Error{Kind: Unreachable, Message: host + " cannot be opened: its certificate is not valid (" + clean(what, 100) + "), so it may be an impostor"}
 	case strings.Contains(what, "auth credentials"):
-		return &Error{Kind: Unreachable, Message: host + " cannot be opened: it asks the browser itself who signs in, and Hob answers no such question", Remedy: "the owner signs in, in the browser's window"}
+		return &Error{Kind: Unreachable, Message: host + " cannot be opened: it requires HTTP authentication, which Hob does not answer", Remedy: "ask the user to sign in, in the browser's window"}
 	}
 	return &Error{Kind: Unreachable, Message: host + " cannot be opened: " + clean(what, 100)}
 }
 
-// refusedBy is an error of the way out.
+// refusedBy returns the error of an address that the proxy refused.
 func refusedBy(why error) error {
 	e, ok := errors.AsType[*safehttp.Error](why)
 	if !ok {
@@ -245,11 +245,11 @@ func (b *Browser) CloseTab(ctx context.Context, id string) (Tab, error) {
 	if err := p.conn.call(ctx, "", "Target.closeTarget", object{"targetId": t.target}, nil); err != nil {
 		return Tab{}, b.failed(err)
 	}
-	select { // a page that asks whether to leave is answered
+	select { // a dialog that asks whether to leave is answered
 	case <-t.gone:
 	case <-p.conn.lost:
 	case <-time.After(5 * time.Second):
-		return Tab{}, &Error{Kind: Busy, Message: "the tab does not close"}
+		return Tab{}, &Error{Kind: Busy, Message: "the tab did not close"}
 	case <-ctx.Done():
 		return Tab{}, ctx.Err()
 	}
@@ -257,7 +257,7 @@ func (b *Browser) CloseTab(ctx context.Context, id string) (Tab, error) {
 	return shown, nil
 }
 
-// Switch makes a tab the active one and brings it to the front.
+// Switch makes a tab active and brings it to the front.
 func (b *Browser) Switch(ctx context.Context, id string) (Tab, error) {
 	p, done, err := b.use(ctx, false)
 	if err != nil {

@@ -14,8 +14,7 @@ import (
 // pdf is a page with the words "Hello there".
 const pdf = "%PDF-1.1\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj 3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]/Contents 4 0 R/Resources<</Font<</F1<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>>>endobj 4 0 obj<</Length 44>>stream\nBT /F1 12 Tf 20 100 Td (Hello there) Tj ET\nendstream endobj trailer<</Root 1 0 R>>"
 
-// TestOddPages are pages that are none, or not yet: nothing hangs, and what is said of
-// them is so.
+// TestOddPages tests invalid and unfinished pages: no call hangs, and the errors are accurate.
 func TestOddPages(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	slow := make(chan struct{})
@@ -51,11 +50,11 @@ func TestOddPages(t *testing.T) {
 	ctx := w.ctx(t)
 	t.Run("a password of the site", func(t *testing.T) {
 		_, err := w.Open(ctx, "http://plain.example/auth")
-		if err == nil || !strings.Contains(err.Error(), "signs in") {
+		if err == nil || !strings.Contains(err.Error(), "HTTP authentication") {
 			t.Error(err)
 		}
 	})
-	t.Run("a certificate that is none", func(t *testing.T) {
+	t.Run("an invalid certificate", func(t *testing.T) {
 		if _, err := w.Open(ctx, "https://plain.example/"); kindOf(err) != Unreachable || !strings.Contains(err.Error(), "certificate") {
 			t.Error(err)
 		}
@@ -93,7 +92,7 @@ func TestOddPages(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := w.Fill(ctx, "", []Field{{c.find(t, "Your photo").Handle, "/etc/passwd"}}, false, yes); err == nil || !strings.Contains(err.Error(), "file") {
-			t.Errorf("a file was given away, or he is not told: %v", err)
+			t.Errorf("file was uploaded, or no error was returned: %v", err)
 		}
 		step, cancel := context.WithTimeout(ctx, 20*time.Second)
 		defer cancel()

@@ -11,7 +11,7 @@ import (
 //go:embed page.js
 var pageScript string
 
-// remote is a value of the page's, or where it lies.
+// remote is a value of the page, or a reference to it.
 type remote struct {
 	Type        string `json:"type"`
 	Subtype     string `json:"subtype"`
@@ -21,7 +21,7 @@ type remote struct {
 	Unusual     string `json:"unserializableValue"`
 }
 
-// evaluated is what the browser says of a script.
+// evaluated is the browser's result of a script.
 type evaluated struct {
 	Result    remote `json:"result"`
 	Exception *struct {
@@ -30,8 +30,8 @@ type evaluated struct {
 	} `json:"exceptionDetails"`
 }
 
-// run runs an operation of page.js in our own world of the page. A page whose
-// scripts do not end has them ended once.
+// run runs an operation of page.js in Hob's isolated world of the page. If the page's scripts do not end,
+// run terminates them once.
 func (t *tab) run(ctx context.Context, op string, args object, out any) error {
 	if args == nil {
 		args = object{}
@@ -51,9 +51,9 @@ func (t *tab) run(ctx context.Context, op string, args object, out any) error {
 			end, cancel := context.WithTimeout(ctx, time.Second)
 			_ = t.call(end, "Runtime.terminateExecution", nil, nil) // it is tried again either way
 			cancel()
-			t.noteDialog("a script of the page did not end, and was stopped")
+			t.noteDialog("a script of the page did not end and was stopped")
 		case errors.Is(err, context.DeadlineExceeded):
-			return &Error{Kind: Busy, Message: "the page does not answer: its scripts run without an end", Remedy: "close the tab"}
+			return &Error{Kind: Busy, Message: "the page does not respond: its scripts keep running", Remedy: "close the tab"}
 		case stale(err) && try < 3: // another document came
 			t.mu.Lock()
 			t.world = 0
@@ -71,7 +71,7 @@ func (t *tab) noteDialog(s string) {
 	t.dialogs = t.dialogs[max(0, len(t.dialogs)-5):]
 }
 
-// stale reports whether a command was for a document that is no more.
+// stale reports whether the error means that the command's document no longer exists.
 func stale(err error) bool {
 	e, ok := errors.AsType[*cdpError](err)
 	return ok && (strings.Contains(e.Message, "context") || strings.Contains(e.Message, "No frame") || strings.Contains(e.Message, "navigated"))
@@ -95,7 +95,7 @@ func (t *tab) runOnce(ctx context.Context, op string, args object, out any) erro
 	return r.Result.Value.into(out)
 }
 
-// ownWorld is the world of our scripts in the page's document.
+// ownWorld returns the isolated world of Hob's scripts in the page's document.
 func (t *tab) ownWorld(ctx context.Context) (int64, error) {
 	t.mu.Lock()
 	world, loader := t.world, t.loader
@@ -117,7 +117,7 @@ func (t *tab) ownWorld(ctx context.Context) (int64, error) {
 	return made.ID, nil
 }
 
-// hold takes a tab for one call, and answers a dialog that stands open.
+// hold locks a tab for a call, and answers an open dialog.
 func (t *tab) hold(ctx context.Context) (func(), error) {
 	select {
 	case t.one <- struct{}{}:
@@ -140,8 +140,7 @@ func (t *tab) hold(ctx context.Context) (func(), error) {
 	}, nil
 }
 
-// Element is something on a page that can be clicked or filled. Its words are the
-// page's.
+// Element is an element of a page that can be clicked or filled in. Its texts are untrusted.
 type Element struct {
 	Handle   string   `json:"handle"` // "e7"; never given to another one
 	Kind     string   `json:"kind"`
@@ -149,12 +148,12 @@ type Element struct {
 	Value    string   `json:"value,omitempty"`
 	Options  []string `json:"options,omitempty"`
 	Href     string   `json:"href,omitempty"`
-	Plain    bool     `json:"plain,omitempty"`  // a link that is an address and nothing else
+	Plain    bool     `json:"plain,omitempty"`  // a link without a click handler
 	Secret   bool     `json:"secret,omitempty"` // a field for passwords and the like
 	Disabled bool     `json:"disabled,omitempty"`
 }
 
-// Content is what a page shows.
+// Content is the content of a page.
 type Content struct {
 	Tab      string    `json:"tab"`
 	Title    string    `json:"title"`
@@ -171,14 +170,14 @@ type Content struct {
 	Last     int       `json:"last"`
 }
 
-// Bounds of what is read of a page.
+// Limits of the content of a page.
 const (
 	maxText     = 200_000
 	maxNodes    = 60_000
 	maxElements = 400
 )
 
-// Content reads a page.
+// Content returns the content of a page.
 func (b *Browser) Content(ctx context.Context, id string) (*Content, error) {
 	_, done, t, err := b.enter(ctx, id)
 	if err != nil {
@@ -206,16 +205,16 @@ func (b *Browser) content(ctx context.Context, t *tab) (*Content, error) {
 		return nil, notWeb()
 	}
 	if c.Type == "application/pdf" { // another program of the browser's shows it
-		return nil, &Error{Kind: Refused, Message: "the tab shows a PDF, whose text is not read here; that is not to say that it has none", Remedy: "look at it with browser_screenshot, or have the owner save it and read the file"}
+		return nil, &Error{Kind: Refused, Message: "the tab shows a PDF, whose text cannot be read in the browser", Remedy: "use browser_screenshot, or ask the user to save the PDF and read the file"}
 	}
 	b.remember(t, &c)
 	return &c, nil
 }
 
-// maxKnown bounds the elements that are remembered, for the words of a question.
+// maxKnown limits the remembered elements, which approval requests describe.
 const maxKnown = 4000
 
-// remember keeps which tab an element lies in.
+// remember records the tab of each element.
 func (b *Browser) remember(t *tab, c *Content) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -228,15 +227,15 @@ func (b *Browser) remember(t *tab, c *Content) {
 	}
 }
 
-// seen is an element as it was when its page was read.
+// seen is an element at the time when its page was read.
 type seen struct {
 	tab     string
 	page    string
 	element Element
 }
 
-// Seen is an element as it was when its page was read last, and that page's tab
-// and address. Nothing is asked of the browser.
+// Seen returns an element as of the last read of its page, with the page's tab and
+// address. It does not query the browser.
 func (b *Browser) Seen(handle string) (e Element, tab, page string, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -244,7 +243,7 @@ func (b *Browser) Seen(handle string) (e Element, tab, page string, ok bool) {
 	return s.element, s.tab, s.page, ok
 }
 
-// enter prepares a call in a tab; "" is the active one.
+// enter prepares a call in a tab; "" is the active tab.
 func (b *Browser) enter(ctx context.Context, id string) (*process, func(), *tab, error) {
 	p, done, err := b.use(ctx, false)
 	if err != nil {
@@ -274,5 +273,5 @@ func (b *Browser) enter(ctx context.Context, id string) (*process, func(), *tab,
 }
 
 func notWeb() error {
-	return &Error{Kind: Refused, Message: "the tab shows no page of the web, and nothing else is read or touched", Remedy: "open an http or https address"}
+	return &Error{Kind: Refused, Message: "the tab does not show an http or https page, so Hob does not read or use it", Remedy: "open an http or https address"}
 }

@@ -7,13 +7,12 @@ import (
 	"os/exec"
 )
 
-// give hands the browser its ends of the pipes: it reads commands from descriptor
-// 3 and writes to 4.
+// give passes the pipes to the browser: it reads commands from descriptor 3 and writes to 4.
 func give(cmd *exec.Cmd, commands, answers *os.File) {
 	cmd.Args = append(cmd.Args, "--remote-debugging-pipe")
 	cmd.ExtraFiles = []*os.File{commands, answers}
 }
 
-// root reports whether this process is root's, to whom Chromium refuses its
-// sandbox.
+// root reports whether this process runs as root. Chromium refuses to use its sandbox
+// for root.
 func root() bool { return os.Geteuid() == 0 }

@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// give hands the browser its ends of the pipes as handles that it inherits, and
-// that it is told of by a switch (chromium, content/browser/devtools/devtools_pipe_handler.cc).
+// give passes the pipes to the browser as inherited handles and names them in a switch
+// (chromium, content/browser/devtools/devtools_pipe_handler.cc).
 func give(cmd *exec.Cmd, commands, answers *os.File) {
 	r, w := syscall.Handle(commands.Fd()), syscall.Handle(answers.Fd())
 	for _, h := range []syscall.Handle{r, w} {
-		_ = syscall.SetHandleInformation(h, syscall.HANDLE_FLAG_INHERIT, syscall.HANDLE_FLAG_INHERIT) // a browser without them does not start, and that is said
+		_ = syscall.SetHandleInformation(h, syscall.HANDLE_FLAG_INHERIT, syscall.HANDLE_FLAG_INHERIT) // without them the browser fails to start, which start reports
 	}
 	cmd.Args = append(cmd.Args, "--remote-debugging-pipe", fmt.Sprintf("--remote-debugging-io-pipes=%d,%d", r, w))
 	cmd.SysProcAttr = &syscall.SysProcAttr{AdditionalInheritedHandles: []syscall.Handle{r, w}}

@@ -15,29 +15,29 @@ import (
 	"time"
 )
 
-// Network makes the connections; *safehttp.Client does.
+// Network opens the connections; *safehttp.Client implements it.
 type Network interface {
 	Connect(ctx context.Context, scheme, hostport string) (net.Conn, error)
 }
 
-// Nowhere is a Network for a browser that is only looked for.
+// Nowhere is a Network without connections, for a browser that is only tested.
 type Nowhere struct{}
 
 // Connect implements Network.
 func (Nowhere) Connect(context.Context, string, string) (net.Conn, error) {
-	return nil, errors.New("this browser has no network")
+	return nil, errors.New("browser has no network access")
 }
 
-// Bounds of the proxy.
+// Limits of the proxy.
 const (
 	maxConnections = 400
 	maxRefusals    = 50
-	idleFor        = 10 * time.Minute // of a tunnel in which nothing moves
+	idleFor        = 10 * time.Minute // timeout of an idle tunnel
 )
 
-// proxy is the browser's way out: an HTTP proxy on loopback (RFC 9110, sections
-// 7.6 and 9.3.6) that takes a password, so that it serves nobody but the browser,
-// and connects by way of a Network. It reads nothing of what is encrypted.
+// proxy is the browser's HTTP proxy on loopback (RFC 9110, sections 7.6 and 9.3.6). It
+// requires a password, so that only the browser can use it, and connects through a
+// Network. It does not read encrypted traffic.
 type proxy struct {
 	network Network
 	secret  string
@@ -53,14 +53,14 @@ type proxy struct {
 	refused []refusal // the last ones
 }
 
-// refusal is an address that was not connected to.
+// refusal is an address that the proxy refused to connect to.
 type refusal struct {
 	at   time.Time
 	host string
 	err  error
 }
 
-// greeting is the name under which a new browser shows that it asks the proxy.
+// greeting is the host name that a new browser requests to prove that it uses the proxy.
 const greeting = "hob.invalid"
 
 func openProxy(network Network) (*proxy, error) {
@@ -107,26 +107,26 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 	case r.URL.Scheme == "http":
 		p.forward(w, r)
-	default: // somebody takes it for a web server
+	default: // a request for a web server, not for a proxy
 		w.WriteHeader(http.StatusBadRequest)
 	}
 }
 
-// known reports whether a request has the password (RFC 7617).
+// known reports whether a request contains the password (RFC 7617).
 func (p *proxy) known(r *http.Request) bool {
 	want := "Basic " + base64.StdEncoding.EncodeToString([]byte("hob:"+p.secret))
 	return subtle.ConstantTimeCompare([]byte(r.Header.Get("Proxy-Authorization")), []byte(want)) == 1
 }
 
-// reached reports whether the browser asked the proxy for the greeting.
+// reached reports whether the browser requested the greeting from the proxy.
 func (p *proxy) reached() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.greeted
 }
 
-// refusedSince is why a host ("": the last one) was refused since a moment; nil: it
-// was not.
+// refusedSince returns the reason why a host ("" for the last one) was refused since at,
+// nil if it was not.
 func (p *proxy) refusedSince(at time.Time, host string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -138,24 +138,23 @@ func (p *proxy) refusedSince(at time.Time, host string) error {
 	return nil
 }
 
-// fail gives up a request for which no connection was made, and of which nothing
-// was sent. A plain one gets no answer: that would stand in the browser as a page of
-// this host.
+// fail ends a request for which no connection was made and nothing was sent. A plain
+// request gets no response, because the browser would show it as a page of this host.
 func (p *proxy) fail(w http.ResponseWriter, r *http.Request, host string, err error) {
-	if r.Context().Err() == nil { // else the browser does not want it any more
+	if r.Context().Err() == nil { // otherwise the browser cancelled it
 		p.mu.Lock()
 		p.refused = append(p.refused, refusal{time.Now(), host, err})
 		p.refused = p.refused[max(0, len(p.refused)-maxRefusals):]
 		p.mu.Unlock()
 	}
 	if r.Method != http.MethodConnect {
-		panic(http.ErrAbortHandler) // the server ends the connection and says nothing
+		panic(http.ErrAbortHandler) // the server closes the connection without a response
 	}
 	w.WriteHeader(http.StatusBadGateway)
 }
 
-// broke answers that a connection broke off. It is an answer, since the browser
-// sends what had none once more.
+// broke responds that a connection broke. It must respond, because the browser repeats a
+// request without a response.
 func (p *proxy) broke(w http.ResponseWriter, err error) {
 	http.Error(w, clean(err.Error(), 500), http.StatusBadGateway)
 }
@@ -192,11 +191,11 @@ func (p *proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	both.Wait()
 }
 
-// pump copies until one side ends, or nothing moves for long.
+// pump copies until one side closes or the connection is idle for too long.
 func pump(to, from net.Conn, r io.Reader) {
 	b := make([]byte, 32<<10)
 	for {
-		_ = from.SetReadDeadline(time.Now().Add(idleFor)) // one that is closed says so below
+		_ = from.SetReadDeadline(time.Now().Add(idleFor)) // reading a closed connection fails below
 		n, err := r.Read(b)
 		if n > 0 {
 			_ = to.SetWriteDeadline(time.Now().Add(idleFor))
@@ -220,7 +219,7 @@ func hop() []string {
 	return []string{"Connection", "Proxy-Connection", "Proxy-Authorization", "Proxy-Authenticate", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}
 }
 
-// forward makes a plain request. Its connection is made for it alone.
+// forward sends a plain request over a new connection.
 func (p *proxy) forward(w http.ResponseWriter, r *http.Request) {
 	host := r.URL.Host
 	if _, _, err := net.SplitHostPort(host); err != nil {
@@ -262,7 +261,7 @@ func (p *proxy) forward(w http.ResponseWriter, r *http.Request) {
 	copyOut(w, resp.Body, conn)
 }
 
-// copyOut hands a body on as it comes.
+// copyOut streams a body.
 func copyOut(w http.ResponseWriter, body io.Reader, conn net.Conn) {
 	flush := http.NewResponseController(w)
 	b := make([]byte, 32<<10)

@@ -9,8 +9,8 @@ import (
 
 type object = map[string]any
 
-// settle brings a new browser into order: it listens to its tabs, refuses
-// downloads, and shows that the browser's way out is the proxy.
+// settle sets up a new browser: it subscribes to its tabs, disables downloads, and verifies that it uses
+// the proxy.
 func (b *Browser) settle(ctx context.Context, p *process) error {
 	ctx, cancel := context.WithTimeout(ctx, startFor)
 	defer cancel()
@@ -23,7 +23,7 @@ func (b *Browser) settle(ctx context.Context, p *process) error {
 		{"Target.setAutoAttach", object{"autoAttach": true, "waitForDebuggerOnStart": false, "flatten": true, "filter": []object{{"type": "page"}}}},
 	} {
 		if err := p.conn.call(ctx, "", c.method, c.params, nil); err != nil {
-			return &Error{Kind: NotStarted, Message: "the browser cannot be driven: " + err.Error(), Remedy: "is it a new Chrome, Chromium, Edge or Brave?", Err: err}
+			return &Error{Kind: NotStarted, Message: "cannot control the browser: " + err.Error(), Remedy: "use a recent Chrome, Chromium, Edge or Brave", Err: err}
 		}
 	}
 	t, err := b.first(ctx, p)
@@ -33,7 +33,7 @@ func (b *Browser) settle(ctx context.Context, p *process) error {
 	return b.greet(ctx, p, t)
 }
 
-// first waits for the tab that a browser starts with, or makes one.
+// first waits for the first tab of a new browser, or opens one.
 func (b *Browser) first(ctx context.Context, p *process) (*tab, error) {
 	for range 20 {
 		if list := b.pages(); len(list) > 0 {
@@ -46,25 +46,24 @@ func (b *Browser) first(ctx context.Context, p *process) (*tab, error) {
 	return b.blank(ctx, p)
 }
 
-// greet makes the browser ask the proxy for a page of its own, with the password:
-// it keeps that for everything it asks later. A browser that does not come by has
-// another proxy, set by a policy of this machine, and what it fetches could not be
-// watched.
+// greet makes the browser request a page from the proxy with the password, which it then
+// uses for all requests. A browser that does not send this request uses another proxy, set
+// by a policy of this machine, so that Hob could not control its traffic.
 func (b *Browser) greet(ctx context.Context, p *process, t *tab) error {
 	if err := t.call(ctx, "Fetch.enable", object{"handleAuthRequests": true, "patterns": []object{{"urlPattern": "http://" + greeting + "/*"}}}, nil); err != nil {
-		return &Error{Kind: NotStarted, Message: "the browser cannot be driven: " + err.Error(), Err: err}
+		return &Error{Kind: NotStarted, Message: "cannot control the browser: " + err.Error(), Err: err}
 	}
-	// It answers with no page, so that there is nothing to wait for.
+	// The response has no content, so that no page load must be awaited.
 	ask, cancel := context.WithTimeout(ctx, 10*time.Second)
 	err := t.call(ask, "Page.navigate", object{"url": "http://" + greeting + "/"}, nil)
 	cancel()
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		return &Error{Kind: NotStarted, Message: "the browser cannot be driven: " + err.Error(), Err: err}
+		return &Error{Kind: NotStarted, Message: "cannot control the browser: " + err.Error(), Err: err}
 	}
 	if !p.proxy.reached() {
 		return &Error{
-			Kind: NotStarted, Message: "the browser does not use the way out that it was given, so that what it fetches could not be watched",
-			Remedy: "a policy of this machine may set its proxy; name a browser without one in [browser] path",
+			Kind: NotStarted, Message: "the browser does not use Hob's proxy, so Hob could not control its traffic",
+			Remedy: "a policy of this machine may set another proxy; set [browser] path to a browser without one",
 		}
 	}
 	t.mu.Lock()
@@ -73,7 +72,7 @@ func (b *Browser) greet(ctx context.Context, p *process, t *tab) error {
 	return t.call(ctx, "Fetch.disable", nil, nil)
 }
 
-// greeted answers for the greeting's requests, and for no others.
+// greeted answers the authentication requests of the greeting, and no others.
 func (b *Browser) greeted(p *process, t *tab, e event) {
 	var q struct {
 		RequestID     string `json:"requestId"`
@@ -89,7 +88,7 @@ func (b *Browser) greeted(p *process, t *tab, e event) {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		if e.Method == "Fetch.requestPaused" {
-			_ = t.call(ctx, "Fetch.continueRequest", object{"requestId": q.RequestID}, nil) // greet sees what comes of it
+			_ = t.call(ctx, "Fetch.continueRequest", object{"requestId": q.RequestID}, nil) // greet checks the outcome
 			return
 		}
 		answer := object{"response": "CancelAuth"}

@@ -11,26 +11,26 @@ import (
 	"time"
 )
 
-// Tab is one tab as it is now. Title and URL are the page's own words.
+// Tab is the current state of a tab. Title and URL are untrusted text of the page.
 type Tab struct {
 	ID     string `json:"id"` // "t3"; never given to another one
 	Title  string `json:"title,omitempty"`
 	URL    string `json:"url"`
 	Active bool   `json:"active,omitempty"` // meant when a call names none
-	// Own: Hob opened it, and nothing was typed or clicked in it by Hob since.
+	// Own means that Hob opened it and has not typed or clicked in it since.
 	Own     bool `json:"own,omitempty"`
 	Crashed bool `json:"crashed,omitempty"`
 }
 
-// Web reports whether the tab shows a page of the web: the browser's own pages,
-// files and the like are nobody's business.
+// Web reports whether the tab shows an http or https page. Hob does not read the browser's
+// own pages, local files and the like.
 func (t Tab) Web() bool { return webPage(t.URL) }
 
 func webPage(address string) bool {
 	return strings.HasPrefix(address, "http://") || strings.HasPrefix(address, "https://") || address == "about:blank"
 }
 
-// tab is a page of the browser to which this client is attached.
+// tab is a browser tab that this client is attached to.
 type tab struct {
 	b       *Browser
 	p       *process
@@ -38,28 +38,28 @@ type tab struct {
 	n       int // of tabs ever
 	target  string
 	session string
-	ready   chan struct{} // closed when it can be driven
+	ready   chan struct{} // closed when commands can be sent
 	gone    chan struct{} // closed when it has ended
-	one     chan struct{} // held by a call
+	one     chan struct{} // semaphore of size 1 for calls
 
 	mu      sync.Mutex
 	title   string
 	url     string
 	own     bool
-	fresh   bool // the blank one that a browser starts with: no page has opened it
+	fresh   bool // the blank tab of a new browser, which no page has opened
 	crashed bool
 	ended   error
 	loader  string        // of the document
-	before  []string      // loaders of documents that were there before, the last ones
+	before  []string      // loaders of the last previous documents
 	loaded  chan struct{} // closed when the document is loaded
-	quiet   chan struct{} // closed when it hardly fetches any more
-	world   int64         // where our scripts run; 0: none yet
+	quiet   chan struct{} // closed when network activity is low
+	world   int64         // context of Hob's scripts; 0: none yet
 	dialog  *dialog
 	dialogs []string // answered since the last call
-	working int      // calls that are under way
+	working int      // running calls
 }
 
-// blank makes a new tab.
+// blank opens a new tab.
 func (b *Browser) blank(ctx context.Context, p *process) (*tab, error) {
 	var made struct {
 		TargetID string `json:"targetId"`
@@ -80,7 +80,7 @@ func (b *Browser) blank(ctx context.Context, p *process) (*tab, error) {
 	}
 }
 
-// await waits until the tab can be driven.
+// await waits until commands can be sent to the tab.
 func (t *tab) await(ctx context.Context) error {
 	select {
 	case <-t.ready:
@@ -92,7 +92,7 @@ func (t *tab) await(ctx context.Context) error {
 	}
 }
 
-// end marks the tab as gone.
+// end marks the tab as closed.
 func (t *tab) end(why error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -109,12 +109,12 @@ func (t *tab) over() error {
 	case t.crashed:
 		return &Error{Kind: Crashed, Message: "the page of " + t.id + " crashed", Remedy: "open it again"}
 	case errors.Is(t.ended, errLost):
-		return &Error{Kind: Crashed, Message: "the browser has ended", Remedy: "try again: it is started anew, with no tabs", Err: errLost}
+		return &Error{Kind: Crashed, Message: "the browser has ended", Remedy: "try again: Hob restarts it, without tabs", Err: errLost}
 	}
 	return &Error{Kind: NoTab, Message: "the tab " + t.id + " was closed"}
 }
 
-// call runs a command in the tab. A tab that ends gives it up.
+// call runs a command in the tab. It returns an error if the tab closes.
 func (t *tab) call(ctx context.Context, method string, params, out any) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -134,9 +134,9 @@ func (t *tab) call(ctx context.Context, method string, params, out any) error {
 	return err
 }
 
-var errGone = errors.New("the tab has gone")
+var errGone = errors.New("tab is closed")
 
-// attached begins to follow a tab.
+// attached starts tracking a tab.
 func (b *Browser) attached(p *process, session string, info targetInfo) {
 	b.mu.Lock()
 	if b.proc != p || b.tabs[info.TargetID] != nil {
@@ -156,24 +156,24 @@ func (b *Browser) attached(p *process, session string, info targetInfo) {
 		defer cancel()
 		if many {
 			_ = p.conn.call(ctx, "", "Target.closeTarget", object{"targetId": info.TargetID}, nil) // else it stays, and is one too many
-			b.note("a page tried to open more tabs than there may be; they were closed")
+			b.note("a page tried to open more tabs than allowed; they were closed")
 			return
 		}
-		// A window that a page opens waits for the last of these in spite of what was
-		// said to the browser, and the page that opened it with it.
+		// A window opened by a page waits for the last of these, despite the settings
+		// above, and its opener waits with it.
 		for _, c := range []struct {
 			method string
 			params object
 		}{{"Page.enable", nil}, {"Page.setLifecycleEventsEnabled", object{"enabled": true}}, {"Inspector.enable", nil}, {"Runtime.runIfWaitingForDebugger", nil}} {
 			if err := t.call(ctx, c.method, c.params, nil); err != nil {
-				b.opt.Log.Debug("a tab cannot be driven", "tab", t.id, "err", err)
+				b.opt.Log.Debug("cannot control a tab", "tab", t.id, "err", err)
 			}
 		}
 		close(t.ready)
 	})
 }
 
-// pages are the tabs, in the order in which they were opened.
+// pages returns the tabs in the order in which they were opened.
 func (b *Browser) pages() []*tab {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -185,14 +185,14 @@ func (b *Browser) pages() []*tab {
 	return out
 }
 
-// shown is the tab as others see it.
+// shown returns the exported state of the tab.
 func (t *tab) shown(active *tab) Tab {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return Tab{ID: t.id, Title: t.title, URL: cut(t.url), Active: t == active, Own: t.own, Crashed: t.crashed}
 }
 
-// maxURL bounds an address of a page, in bytes.
+// maxURL is the maximum length of a page's address, in bytes.
 const maxURL = 2000
 
 func cut(address string) string {
@@ -202,7 +202,7 @@ func cut(address string) string {
 	return address
 }
 
-// Tabs lists the tabs. Nothing is started for it.
+// Tabs lists the tabs. It does not start the browser.
 func (b *Browser) Tabs(context.Context) []Tab {
 	if !b.Running() {
 		return nil
@@ -221,10 +221,10 @@ func (b *Browser) Tabs(context.Context) []Tab {
 	return out
 }
 
-// idle: nothing was opened in it yet, as in the one that a browser starts with.
+// idle reports whether nothing was opened in the tab yet, as in the blank tab of a new browser.
 func (t Tab) idle() bool { return t.URL == "about:blank" && !t.Active && !t.Own }
 
-// Get is one tab; "" is the active one.
+// Get returns a tab; "" is the active one.
 func (b *Browser) Get(id string) (Tab, error) {
 	t, err := b.tab(id)
 	if err != nil {
@@ -250,22 +250,22 @@ func (b *Browser) tab(id string) (*tab, error) {
 				return t, nil
 			case id == "" && !t.shown(nil).idle():
 				if only != nil {
-					return nil, &Error{Kind: NoTab, Message: "several tabs are open, and none is the active one", Remedy: "name one: browser_list_tabs tells which there are"}
+					return nil, &Error{Kind: NoTab, Message: "several tabs are open and none is active", Remedy: "name one: browser_list_tabs lists them"}
 				}
 				only = t
 			}
 		}
-		if only != nil { // the active one was closed
+		if only != nil { // the active tab was closed
 			return only, nil
 		}
 	}
 	if id == "" {
 		return nil, &Error{Kind: NoTab, Message: "no tab is open", Remedy: "open one with browser_open_tab"}
 	}
-	return nil, &Error{Kind: NoTab, Message: fmt.Sprintf("there is no tab %.20q", id), Remedy: "browser_list_tabs tells which there are"}
+	return nil, &Error{Kind: NoTab, Message: fmt.Sprintf("tab %.20q not found", id), Remedy: "browser_list_tabs lists the open tabs"}
 }
 
-// targetInfo is what the browser says of a target.
+// targetInfo is the browser's description of a target.
 type targetInfo struct {
 	TargetID string `json:"targetId"`
 	Type     string `json:"type"`
@@ -273,7 +273,7 @@ type targetInfo struct {
 	URL      string `json:"url"`
 }
 
-// hear takes an event of the browser. It must not wait for anything.
+// hear handles an event of the browser. It must not block.
 func (b *Browser) hear(p *process, e event) {
 	if p == nil {
 		return
@@ -332,7 +332,7 @@ func (b *Browser) byTarget(target string) *tab {
 	return b.tabs[target]
 }
 
-// forget drops a tab that was closed.
+// forget removes a closed tab.
 func (b *Browser) forget(target, session string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -347,7 +347,7 @@ func (b *Browser) forget(target, session string) {
 	}
 }
 
-// crash ends what waits for the page; the tab stays, and can only be closed.
+// crash ends all waits for the page; the tab stays open, but can only be closed.
 func (t *tab) crash() {
 	t.mu.Lock()
 	t.crashed = true
@@ -355,10 +355,10 @@ func (t *tab) crash() {
 	t.end(errGone)
 }
 
-// failed words an error of the protocol.
+// failed converts an error of the protocol.
 func (b *Browser) failed(err error) error {
 	if errors.Is(err, errLost) {
-		return &Error{Kind: Crashed, Message: "the browser has ended", Remedy: "try again: it is started anew, with no tabs", Err: err}
+		return &Error{Kind: Crashed, Message: "the browser has ended", Remedy: "try again: Hob restarts it, without tabs", Err: err}
 	}
 	return err
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Whether it starts is found out beside the owner's profile, and nothing is left.
+// Try checks the start without the user's profile and leaves no files.
 func TestTry(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
@@ -35,6 +35,6 @@ func TestTry(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := b.Try(t.Context()); err == nil {
-		t.Error("a program that is no browser starts")
+		t.Error("a program that is not a browser was accepted")
 	}
 }

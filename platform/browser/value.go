@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// value is a value of a page's, as it came.
+// value is an unparsed JSON value of a page.
 type value json.RawMessage
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -19,7 +19,7 @@ func (v value) into(out any) error {
 		return nil
 	}
 	if err := json.Unmarshal(v, out); err != nil {
-		return fmt.Errorf("browser: what the page returned: %w", err)
+		return fmt.Errorf("browser: decode the result of the page: %w", err)
 	}
 	return nil
 }

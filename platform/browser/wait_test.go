@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestWaitsForItsPage: the browser says that a page came before the page's own process
-// does, and the one before may have the last word. Neither is taken for the page.
+// TestWaitsForItsPage: the browser reports a page before the page's own process does, and events
+// of the previous page may come last. Neither must be taken for the new page.
 func TestWaitsForItsPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tab := &tab{b: &Browser{limits: usual()}, target: "T", gone: make(chan struct{})}

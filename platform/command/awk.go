@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// awkArgs: -F and -v, a program that only computes and prints, and files.
+// awkArgs accepts -F and -v, a program that only computes and prints, and files.
 func (l *look) awkArgs(_ string, args []string) (accepted, string) {
 	for i := 0; i < len(args); i++ {
 		a := args[i]
@@ -34,26 +34,26 @@ func (l *look) awkArgs(_ string, args []string) (accepted, string) {
 		}
 		return asWritten(args, opensFiles, files...), ""
 	}
-	return accepted{}, "awk has no program"
+	return accepted{}, "awk program is missing"
 }
 
-// awkProgram says what keeps an awk program from being one that only computes
-// and prints: programs it runs, files it opens, names it is not known to know.
-// A slash begins a pattern or divides; where that would matter, it asks.
+// awkProgram returns why an awk program may do more than compute and print: it runs
+// programs, opens files, or uses unknown names. A slash begins a pattern or divides; if
+// that is ambiguous, the program is not listed.
 func awkProgram(src string) string {
 	small := []string{"system", "getline", "close", "fflush"}
 	large := []string{"NR", "NF", "FNR", "FS", "OFS", "ORS", "RS", "FILENAME", "BEGIN", "END", "SUBSEP", "RSTART", "RLENGTH", "IGNORECASE", "OFMT", "CONVFMT", "FIELDWIDTHS", "FPAT"}
 	src = strings.TrimPrefix(src, leadingPattern(src))
 	for _, name := range names(src) {
 		if slices.Contains(small, name) || strings.ToLower(name) != name && !slices.Contains(large, name) {
-			return "the program of awk holds " + name
+			return "the awk program contains " + name
 		}
 	}
 	if strings.Contains(src, "@") {
-		return "the program of awk holds @"
+		return "the awk program contains @"
 	}
 	if strings.Contains(src, "\\\n") {
-		return "the program of awk goes on behind a line's end"
+		return "the awk program continues after a line end"
 	}
 	if !strings.ContainsAny(src, "|>") {
 		return "" // nothing in it could open a file or a program
@@ -61,8 +61,8 @@ func awkProgram(src string) string {
 	return awkCompares(src)
 }
 
-// leadingPattern is a plain pattern with which a program begins, such as "/ERROR/":
-// there a slash cannot divide, and nothing in it is a name.
+// leadingPattern returns a plain pattern at the start of a program, such as "/ERROR/".
+// There a slash cannot divide, and the pattern contains no names.
 func leadingPattern(src string) string {
 	if !strings.HasPrefix(src, "/") {
 		return ""
@@ -76,11 +76,11 @@ func leadingPattern(src string) string {
 	return src[:end]
 }
 
-// awkCompares reads a program with | or > in it, which must be "or" and "is
-// greater": the latter outside of braces, where nothing is printed, or in round
-// brackets. A slash may begin a pattern, in which other signs mean other things.
+// awkCompares accepts a program with | or > only where they mean "or" and "greater": > outside of braces,
+// where nothing is printed, or in parentheses. A slash may begin a pattern, in which other characters have
+// other meanings.
 func awkCompares(src string) string {
-	const why = "the program of awk may write or run something"
+	const why = "the awk program may write files or run programs"
 	round, curly := 0, 0
 	for i := 0; i < len(src); i++ {
 		switch src[i] {
@@ -125,7 +125,7 @@ func awkString(src string, i int) int {
 	return -1
 }
 
-// names are the runs of letters in a text.
+// names returns the runs of letters in a text.
 func names(src string) []string {
 	return strings.FieldsFunc(src, func(r rune) bool {
 		return !(r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9')

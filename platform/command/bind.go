@@ -13,33 +13,33 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Bounds of what one approval is bound to.
+// Limits of the code that one approval covers.
 const (
 	maxBound  = 2000     // files
-	maxTree   = 64 << 20 // bytes in folders that are bound whole
+	maxTree   = 64 << 20 // bytes in folders that are bound completely
 	maxNested = 5        // shells inside shells
-	maxBases  = 16       // folders from which relative paths may start
-	maxLoose  = 10       // sentences about what is not bound
+	maxBases  = 16       // base folders of relative paths
+	maxLoose  = 10       // descriptions of code that is not bound
 	maxList   = 64 << 10 // bytes of a file that is read as a list of names
 )
 
-// binding collects the code that a command would run: an approval is for that
-// code, and the command does not run when any of it has changed. It takes more
-// than needed where it cannot tell: a file named in the command may be a script.
+// binding collects digests of the code that a command would run: an approval covers that
+// code, and the command does not run if it has changed. When in doubt it collects too
+// much: any file that the command names may be a script.
 type binding struct {
 	look      *look
 	all       map[string]string // path -> digest, "absent" or "unreadable"
 	values    map[string][]string
-	loose     []string // what cannot be bound
-	tree      int64    // bytes of the files in whole folders
+	loose     []string // descriptions of code that cannot be bound
+	tree      int64    // total bytes of files in bound folders
 	bindsCode bool     // the command may run code that is not part of the system
-	lists     bool     // names of files come from what other programs print, and may be run
-	text      string   // that is looked at
-	// open are variables that may have values which are not known.
+	lists     bool     // files to run may be named by the output of other programs
+	text      string   // the command text
+	// open contains variables that may have unknown values.
 	open map[string]bool
 }
 
-// write appends the digests. Beyond some, one digest stands for the rest.
+// write appends the digests. Above the limit, one digest stands for the remaining ones.
 func (b *binding) write(out *strings.Builder) {
 	paths := make([]string, 0, len(b.all))
 	for path := range b.all {
@@ -59,17 +59,17 @@ func (b *binding) write(out *strings.Builder) {
 	}
 }
 
-// unbound notes code that the approval cannot be bound to.
+// unbound records code that the approval cannot cover.
 func (b *binding) unbound(text string) {
 	if !slices.Contains(b.loose, text) && len(b.loose) < maxLoose {
 		b.loose = append(b.loose, text)
 	}
 }
 
-// add binds a path to a digest. check: others than the administrator can change it.
+// add binds a path to a digest. check means that users other than the administrator can change it.
 func (b *binding) add(path, sum string, check bool) {
 	if _, ok := b.all[path]; !ok && len(b.all) >= maxBound {
-		b.unbound("files beyond the first " + fmt.Sprint(maxBound))
+		b.unbound("files after the first " + fmt.Sprint(maxBound))
 		return
 	}
 	b.all[path] = sum
@@ -93,9 +93,9 @@ func (b *binding) file(path string) {
 
 func describe(err error) string {
 	if errors.Is(err, errTooBig) {
-		return "it is too large"
+		return "file is too large"
 	}
-	return "it cannot be read"
+	return "file cannot be read"
 }
 
 // program binds a program, and the interpreter that its first line names.
@@ -120,7 +120,7 @@ func (b *binding) program(path string) {
 	}
 }
 
-// firstLine is the beginning of a file up to its first line break.
+// firstLine returns a file's content up to the first line break.
 func firstLine(path string) string {
 	f, err := os.Open(path)
 	if err != nil {
@@ -128,12 +128,12 @@ func firstLine(path string) string {
 	}
 	defer f.Close()
 	buf := make([]byte, 256)
-	n, _ := f.Read(buf) // what cannot be read has no first line
+	n, _ := f.Read(buf) // an unreadable file has no first line
 	line, _, _ := strings.Cut(string(buf[:n]), "\n")
 	return line
 }
 
-// lookup binds a file that a program reads if it is there.
+// lookup binds a file that a program reads if it exists.
 func (b *binding) lookup(path string) (found bool) {
 	p := b.look.judge.place("/", path)
 	if p.regular {
@@ -146,7 +146,7 @@ func (b *binding) lookup(path string) (found bool) {
 	return p.exists
 }
 
-// folder binds all that is below a folder.
+// folder binds all files below a folder.
 func (b *binding) folder(dir string) {
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -169,15 +169,15 @@ func (b *binding) folder(dir string) {
 		return nil
 	})
 	if err != nil {
-		b.unbound("the files below " + filepath.Base(dir) + " (they are too many, or cannot be read)")
+		b.unbound("the files below " + filepath.Base(dir) + " (too many, or unreadable)")
 	}
 }
 
-// code binds what a text for a shell would run. dirs are the folders from which
-// its paths may start.
+// code binds the code that a shell would run for a text. dirs are the base folders of its
+// relative paths.
 func (b *binding) code(file *syntax.File, text string, dirs []string, depth int) {
 	if depth > maxNested {
-		b.unbound("what the innermost shell runs")
+		b.unbound("commands of the innermost shell")
 		return
 	}
 	outer := b.text
@@ -216,8 +216,8 @@ func (b *binding) code(file *syntax.File, text string, dirs []string, depth int)
 	})
 }
 
-// prepare collects the values of variables, the folders that are entered, and
-// whether names of files come from programs.
+// prepare collects the values of variables, the entered folders, and whether other programs print file
+// names.
 func (b *binding) prepare(file *syntax.File, dirs []string) []string {
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
@@ -256,8 +256,8 @@ func (b *binding) prepare(file *syntax.File, dirs []string) []string {
 	return dirs
 }
 
-// interprets reports whether a command may run files whose names it does not hold:
-// it names an interpreter, or a program that is not known.
+// interprets reports whether a command may run files that it does not name: it uses an interpreter or an
+// unknown program.
 func (b *binding) interprets(file *syntax.File) (found bool) {
 	syntax.Walk(file, func(n syntax.Node) bool {
 		c, ok := n.(*syntax.CallExpr)
@@ -282,7 +282,7 @@ func (b *binding) interprets(file *syntax.File) (found bool) {
 	return found
 }
 
-// set notes values of a variable.
+// set records values of a variable.
 func (b *binding) set(name string, values []boundWord) {
 	for _, v := range values {
 		if v.unknown {
@@ -293,7 +293,7 @@ func (b *binding) set(name string, values []boundWord) {
 	}
 }
 
-// enter adds folders to those from which paths may start.
+// enter adds folders to the base folders of paths.
 func (b *binding) enter(dirs, targets []string) []string {
 	for _, dir := range slices.Clone(dirs) {
 		for _, t := range targets {
@@ -302,7 +302,7 @@ func (b *binding) enter(dirs, targets []string) []string {
 				continue
 			}
 			if len(dirs) >= maxBases {
-				b.unbound("what is read from the folder " + t)
+				b.unbound("files read from the folder " + t)
 				continue
 			}
 			dirs = append(dirs, p.abs)
@@ -311,7 +311,7 @@ func (b *binding) enter(dirs, targets []string) []string {
 	return dirs
 }
 
-// files binds those of the words that are files, whole or in a part.
+// files binds every word, or part of a word, that names a file.
 func (b *binding) files(words, dirs []string) {
 	for _, w := range words {
 		for _, part := range parts(w) {
@@ -325,7 +325,7 @@ func (b *binding) files(words, dirs []string) {
 	}
 }
 
-// parts are the pieces of a word that may be a path: "--file=x", "-fx", "@x".
+// parts returns the pieces of a word that may be a path: "--file=x", "-fx", "@x".
 func parts(w string) []string {
 	out := []string{w}
 	if _, v, ok := strings.Cut(w, "="); ok {
@@ -337,7 +337,7 @@ func parts(w string) []string {
 	return append(out, strings.TrimLeft(w, "@:+"))
 }
 
-// names binds the files that a file names, where a command takes names from it.
+// names binds the files that are listed in a file, if a command reads names from it.
 func (b *binding) names(path string, dirs []string) {
 	if !b.lists || sizeOf(path) > maxList {
 		return

@@ -8,7 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// call binds what a simple command would run.
+// call binds the code that a simple command would run.
 func (b *binding) call(args []boundWord, dirs []string, depth int) {
 	if len(args) == 0 {
 		return
@@ -43,14 +43,14 @@ func (b *binding) call(args []boundWord, dirs []string, depth int) {
 	}
 }
 
-// nested binds a text that a shell inside the command would run.
+// nested binds the code of a text that a shell inside the command would run.
 func (b *binding) nested(text string, dirs []string, depth int) {
 	if file, err := parse(text); err == nil {
 		b.code(file, text, dirs, depth+1)
 	}
 }
 
-// started adds the folders that options make a program start in.
+// started adds the folders in which options make a program start.
 func (b *binding) started(args, dirs []string) []string {
 	for i, a := range args {
 		for _, option := range []string{"-C", "--directory", "--chdir", "--prefix", "--cwd", "--dir", "--cd", "--project", "--manifest-path"} {
@@ -66,8 +66,8 @@ func (b *binding) started(args, dirs []string) []string {
 	return dirs
 }
 
-// runs binds what a program reads as code, besides the files that its arguments
-// name, and says what of that cannot be bound.
+// runs binds the code that a program reads in addition to the files among its arguments,
+// and records code that cannot be bound.
 func (b *binding) runs(args []boundWord, dirs []string) {
 	name := filepath.Base(args[0].value)
 	operand := firstOperand(args[1:])
@@ -93,18 +93,18 @@ func (b *binding) runs(args []boundWord, dirs []string) {
 	case name == "xargs" || name == "parallel":
 		b.unbound("the names that " + name + " is given")
 	case name == "ssh" || name == "docker" || name == "podman" || name == "kubectl":
-		b.unbound("what runs on the other side of " + name)
+		b.unbound("programs that run on the other side of " + name)
 	}
 	if b.lists && slices.Contains([]string{"find", "ls", "fd", "rg", "grep", "git", "printf", "echo"}, name) {
 		b.trees(args[1:], dirs)
 	}
 	if installs(args) {
-		b.unbound("what " + name + " fetches from the network and installs")
+		b.unbound("what " + name + " downloads and installs")
 	}
 	b.lookups(name, dirs)
 }
 
-// firstOperand is the first word that is no option.
+// firstOperand returns the first word that is not an option.
 func firstOperand(args []boundWord) boundWord {
 	for _, a := range args {
 		if a.unknown || !strings.HasPrefix(a.value, "-") {
@@ -114,8 +114,8 @@ func firstOperand(args []boundWord) boundWord {
 	return boundWord{}
 }
 
-// trees binds all that is below the folders among the arguments, or below the
-// working folder if there is none.
+// trees binds all files below the folders among the arguments, or below the working folder
+// if the arguments name none.
 func (b *binding) trees(args []boundWord, dirs []string) {
 	found := false
 	for _, a := range args {
@@ -136,13 +136,13 @@ func (b *binding) trees(args []boundWord, dirs []string) {
 	}
 }
 
-// startsCommands reports whether a program reads code from its arguments in a language
-// of its own, in which that code can start commands: awk's system and pipes, sed's e.
+// startsCommands reports whether a program's own language can start commands and the
+// program reads code in it from its arguments: awk's system and pipes, sed's e.
 func startsCommands(name string) bool {
 	return slices.Contains([]string{"awk", "gawk", "mawk", "nawk", "original-awk", "sed", "gsed", "ed", "ex", "vi", "vim", "nvim", "emacs", "m4", "dc", "expect", "gdb", "sqlite3"}, name)
 }
 
-// module binds what "python -m NAME" runs.
+// module binds the code that "python -m NAME" runs.
 func (b *binding) module(args []boundWord, dirs []string) {
 	for i, a := range args {
 		name, ok := strings.CutPrefix(a.value, "-m")
@@ -162,7 +162,7 @@ func (b *binding) module(args []boundWord, dirs []string) {
 	}
 }
 
-// piped says what a shell at the end of a pipe is given.
+// piped records the input of a shell at the end of a pipe.
 func (b *binding) piped(n *syntax.BinaryCmd) {
 	last, ok := n.Y.Cmd.(*syntax.CallExpr)
 	if !ok || len(last.Args) == 0 {
@@ -174,9 +174,9 @@ func (b *binding) piped(n *syntax.BinaryCmd) {
 	}
 	first, ok := n.X.Cmd.(*syntax.CallExpr)
 	if ok && len(first.Args) > 0 && slices.Contains([]string{"cat", "echo", "printf", "head", "tail", "sed"}, first.Args[0].Lit()) {
-		return // what it prints is in its files and arguments, which are bound
+		return // its output comes from its files and arguments, which are bound
 	}
-	b.unbound("what is printed for " + name + " to run")
+	b.unbound("code that is printed for " + name + " to run")
 }
 
 func isShell(name string) bool {
@@ -187,7 +187,7 @@ func isInterpreter(name string) bool {
 	return strings.HasPrefix(name, "python") || slices.Contains([]string{"perl", "ruby", "node", "deno", "bun", "php", "lua", "Rscript", "java", "tclsh", "osascript"}, name)
 }
 
-// installs reports whether a program is known to fetch code and run it.
+// installs reports whether a program is known to download and run code.
 func installs(args []boundWord) bool {
 	name, first := filepath.Base(args[0].value), firstOperand(args[1:]).value
 	if slices.Contains([]string{"npx", "bunx", "uvx", "pipx", "apt", "apt-get", "dnf", "yum", "zypper", "pacman", "apk", "brew", "snap", "flatpak"}, name) {
@@ -197,8 +197,8 @@ func installs(args []boundWord) bool {
 		slices.Contains([]string{"install", "i", "ci", "add", "get", "exec", "dlx", "create", "init", "sync", "update", "upgrade", "run", "x"}, first)
 }
 
-// lookups binds the files in which a program looks for what to do, in its folder
-// and, where it goes up from there, in those above it.
+// lookups binds the build files that a program reads, in its folder and, if the program
+// searches upwards, in the folders above.
 func (b *binding) lookups(name string, dirs []string) {
 	for _, x := range buildFiles() {
 		if !slices.Contains(x.programs, name) {
@@ -220,25 +220,25 @@ func (b *binding) lookups(name string, dirs []string) {
 	}
 }
 
-// buildFile is a kind of file from which programs take what they run.
+// buildFile is a kind of file that tells a program what to run.
 type buildFile struct {
 	programs, files []string
-	up              bool   // it may lie in a folder above
-	loose           string // what cannot be bound
+	up              bool   // the program also searches the folders above
+	loose           string // description of code that cannot be bound
 }
 
 func buildFiles() []buildFile {
 	return []buildFile{
-		{programs: []string{"make", "gmake", "bmake"}, files: []string{"GNUmakefile", "makefile", "Makefile", "BSDmakefile"}, loose: "what the Makefile includes and starts"},
+		{programs: []string{"make", "gmake", "bmake"}, files: []string{"GNUmakefile", "makefile", "Makefile", "BSDmakefile"}, loose: "files and programs that the Makefile includes and starts"},
 		{programs: []string{"npm", "npx", "yarn", "pnpm", "bun", "bunx", "node"}, files: []string{"package.json", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", "bunfig.toml"}, up: true, loose: "the scripts and modules that package.json names"},
-		{programs: []string{"just"}, files: []string{"justfile", "Justfile", ".justfile"}, up: true, loose: "what the justfile imports and starts"},
-		{programs: []string{"task"}, files: []string{"Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml"}, up: true, loose: "what the Taskfile includes and starts"},
-		{programs: []string{"rake"}, files: []string{"Rakefile", "rakefile", "Rakefile.rb"}, up: true, loose: "what the Rakefile loads"},
+		{programs: []string{"just"}, files: []string{"justfile", "Justfile", ".justfile"}, up: true, loose: "files and programs that the justfile imports and starts"},
+		{programs: []string{"task"}, files: []string{"Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml"}, up: true, loose: "files and programs that the Taskfile includes and starts"},
+		{programs: []string{"rake"}, files: []string{"Rakefile", "rakefile", "Rakefile.rb"}, up: true, loose: "files that the Rakefile loads"},
 		{programs: []string{"bundle"}, files: []string{"Gemfile", "Gemfile.lock", ".bundle/config"}, up: true, loose: "the gems that the Gemfile names"},
 		{programs: []string{"ninja"}, files: []string{"build.ninja"}, loose: "what build.ninja starts"},
-		{programs: []string{"cmake", "ctest"}, files: []string{"CMakeLists.txt", "CMakePresets.json", "CTestTestfile.cmake"}, loose: "what CMakeLists.txt includes and starts"},
+		{programs: []string{"cmake", "ctest"}, files: []string{"CMakeLists.txt", "CMakePresets.json", "CTestTestfile.cmake"}, loose: "files and programs that CMakeLists.txt includes and starts"},
 		{programs: []string{"meson"}, files: []string{"meson.build", "meson_options.txt"}, loose: "what meson.build starts"},
-		{programs: []string{"ant"}, files: []string{"build.xml"}, loose: "what build.xml imports and starts"},
+		{programs: []string{"ant"}, files: []string{"build.xml"}, loose: "files and programs that build.xml imports and starts"},
 		{programs: []string{"mvn", "mvnw"}, files: []string{"pom.xml", ".mvn/extensions.xml", ".mvn/jvm.config"}, loose: "the plugins that pom.xml names"},
 		{programs: []string{"gradle", "gradlew"}, files: []string{"build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "gradle.properties"}, up: true, loose: "the plugins that the build file names"},
 		{programs: []string{"cargo"}, files: []string{"Cargo.toml", "build.rs", ".cargo/config.toml", ".cargo/config"}, up: true, loose: "the source files and crates that Cargo.toml names"},
@@ -246,7 +246,7 @@ func buildFiles() []buildFile {
 		{programs: []string{"pytest", "tox", "nox"}, files: []string{"conftest.py", "pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "noxfile.py"}, up: true, loose: "the tests and modules that are loaded"},
 		{programs: []string{"pip", "pip3", "uv", "poetry", "pipx"}, files: []string{"setup.py", "pyproject.toml", "setup.cfg"}, loose: "the packages that are built"},
 		{programs: []string{"docker", "podman", "docker-compose"}, files: []string{"Dockerfile", "Containerfile", "compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml"}, loose: "the images that are run"},
-		{programs: []string{"vagrant"}, files: []string{"Vagrantfile"}, up: true, loose: "what the Vagrantfile loads"},
+		{programs: []string{"vagrant"}, files: []string{"Vagrantfile"}, up: true, loose: "files that the Vagrantfile loads"},
 		{programs: []string{"composer", "php"}, files: []string{"composer.json"}, loose: "the packages that composer.json names"},
 		{programs: []string{"git"}, files: []string{".git/config", ".gitattributes", ".git/hooks/pre-commit", ".git/hooks/commit-msg", ".git/hooks/prepare-commit-msg", ".git/hooks/post-commit", ".git/hooks/pre-push", ".git/hooks/post-checkout", ".git/hooks/post-merge"}, up: true, loose: "the hooks and filters of the repository"},
 	}

@@ -8,8 +8,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// boundWord is a value that a word of a command may have. unknown: a part of it is
-// known only when the command runs, and value is the word as it was written.
+// boundWord is a possible value of a word of a command. unknown means that a part of it is
+// known only when the command runs; value is then the word as written.
 type boundWord struct {
 	value   string
 	unknown bool
@@ -23,8 +23,8 @@ func valuesOf(list []boundWord) []string {
 	return out
 }
 
-// words are the values that a word may have: as the shell expands it in each of
-// the folders, with the values that the command itself gives to variables.
+// words returns the possible values of a word: the shell's expansion in each folder, with
+// the values that the command itself assigns to variables.
 func (b *binding) words(dirs []string, w *syntax.Word) []boundWord {
 	if w == nil {
 		return nil
@@ -55,7 +55,7 @@ func (b *binding) words(dirs []string, w *syntax.Word) []boundWord {
 	return out
 }
 
-// source is a word as it stands in the command.
+// source returns a word as written in the command.
 func (b *binding) source(w *syntax.Word) string {
 	from, to := int(w.Pos().Offset()), int(w.End().Offset())
 	if from < to && to <= len(b.text) {
@@ -64,13 +64,13 @@ func (b *binding) source(w *syntax.Word) string {
 	return "a word"
 }
 
-// matches are the files that fit a pattern, or the text itself if it is none.
+// matches returns the files that match a pattern, or the text itself if it is no pattern.
 func (b *binding) matches(dir, shape string) []string {
 	if !strings.ContainsAny(shape, "*?[") {
 		return []string{shape}
 	}
 	if strings.Trim(shape, "*") == "" {
-		return nil // it may be anything
+		return nil // it may match anything
 	}
 	if !filepath.IsAbs(shape) {
 		shape = dir + "/" + shape
@@ -78,8 +78,7 @@ func (b *binding) matches(dir, shape string) []string {
 	return b.look.fits(shape)
 }
 
-// shapes are the texts that the parts of a word may become; "*" stands for what is
-// not known.
+// shapes returns the possible texts of the parts of a word; "*" stands for unknown parts.
 func (b *binding) shapes(dir string, parts []syntax.WordPart) (shapes []string, unknown bool) {
 	shapes = []string{""}
 	extend := func(values []string) {
@@ -119,7 +118,7 @@ func (b *binding) shapes(dir string, parts []syntax.WordPart) (shapes []string, 
 	return shapes, unknown
 }
 
-// parameter are the values of a variable.
+// parameter returns the possible values of a variable.
 func (b *binding) parameter(dir string, p *syntax.ParamExp) (values []string, unknown bool) {
 	if b.look.parameter(p) == "" {
 		return []string{b.look.variable(dir)(p.Param.Value)}, false

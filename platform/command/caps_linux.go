@@ -9,12 +9,11 @@ import (
 	"kernel.org/pub/linux/libs/security/libcap/psx"
 )
 
-// dropCapabilities gives up what root has beyond its own and others' files: with
-// CAP_PERFMON or CAP_SYS_ADMIN a kernel from 6.15 lets a process read the memory
-// and the environment of others in spite of Landlock (may_access_mm in
-// fs/proc/base.c), with CAP_SYS_RESOURCE it raises its limits. Landlock has set
-// no_new_privs by then, so that no program gets them back. For whoever is not
-// root there is nothing to give up.
+// dropCapabilities drops root's capabilities except those for files: with CAP_PERFMON or
+// CAP_SYS_ADMIN, kernels from 6.15 let a process read the memory and environment of others
+// despite Landlock (may_access_mm in fs/proc/base.c); with CAP_SYS_RESOURCE it can raise
+// its limits. Landlock has already set no_new_privs, so that no program regains them. A
+// process that is not root has nothing to drop.
 func dropCapabilities() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
@@ -32,12 +31,12 @@ func dropCapabilities() error {
 		data[i].Permitted &= kept[i]
 		data[i].Inheritable = 0
 	}
-	// capabilities belong to a thread, and any thread may start a program
+	// capabilities are per thread, and any thread may start a program
 	_, _, err := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&data[0])), 0)
 	runtime.KeepAlive(&header)
 	runtime.KeepAlive(&data)
 	if err != 0 {
-		return fmt.Errorf("give up capabilities: %w", err)
+		return fmt.Errorf("drop capabilities: %w", err)
 	}
 	return nil
 }

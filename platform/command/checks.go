@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// check understands the arguments of a program whose forms the table cannot say.
-// why says what keeps them from being listed.
+// check parses the arguments of a program whose forms the table cannot express. why says
+// why they are not listed.
 type check func(l *look, dir string, args []string) (a accepted, why string)
 
 func checks() map[string]check {
@@ -17,13 +17,13 @@ func checks() map[string]check {
 	}
 }
 
-// asWritten accepts arguments as they are, with operands that come last in them.
+// asWritten accepts arguments unchanged, with their operands last.
 func asWritten(args []string, opens opening, operands ...argument) accepted {
 	return accepted{form: form{args: args, operands: operands, found: operands}, opens: opens}
 }
 
-// findArgs: what find may be asked. Anything else runs, deletes or writes, or is
-// not known. It reads folders by itself, so that it needs a sandbox.
+// findArgs accepts the read-only tests and actions of find. Everything else runs, deletes,
+// writes, or is unknown. find opens folders itself, so it needs a sandbox.
 func (l *look) findArgs(dir string, args []string) (accepted, string) {
 	alone := []string{
 		"(", ")", "!", "-not", "-a", "-and", "-o", "-or", ",", "-print", "-print0", "-ls", "-prune", "-quit", "-empty", "-true", "-false", "-xdev", "-mount", "-depth", "-d",
@@ -64,10 +64,9 @@ func (l *look) findArgs(dir string, args []string) (accepted, string) {
 	return asWritten(args, opensPaths), l.below(dir, paths)
 }
 
-// jqArgs: flags in words of their own or bundled, "--arg NAME VALUE", one filter,
-// then files. jq has a parser of its own: after "--" older versions take whatever
-// follows for a filter and files. Filters compute and print; modules would read
-// further files.
+// jqArgs accepts separate or bundled flags, "--arg NAME VALUE", one filter, then files.
+// jq's own parser differs: after "--" older versions take all further arguments as a
+// filter and files. Filters compute and print; modules would read other files.
 func (l *look) jqArgs(_ string, args []string) (accepted, string) {
 	long := []string{
 		"--raw-output", "--compact-output", "--null-input", "--slurp", "--sort-keys", "--exit-status", "--ascii-output", "--join-output",
@@ -95,7 +94,7 @@ func (l *look) jqArgs(_ string, args []string) (accepted, string) {
 	}
 	for _, bad := range []string{"import", "include", "modulemeta", "input_filename", "$__", "get_search_list", "@sh"} {
 		if strings.Contains(rest[0], bad) {
-			return accepted{}, "the filter of jq holds " + bad
+			return accepted{}, "the jq filter contains " + bad
 		}
 	}
 	operands := make([]argument, 0, len(rest))
@@ -105,7 +104,7 @@ func (l *look) jqArgs(_ string, args []string) (accepted, string) {
 	return asWritten(append(options, rest...), opensInput, operands...), ""
 }
 
-// testArgs: comparisons. What asks for a file looks at it by itself.
+// testArgs accepts comparisons. Tests of files make test open paths itself.
 func (l *look) testArgs(dir string, args []string) (accepted, string) {
 	compares := []string{"-z", "-n", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-a", "-o"}
 	a := asWritten(args, opensNothing)
@@ -127,10 +126,10 @@ func (l *look) testArgs(dir string, args []string) (accepted, string) {
 	return a, ""
 }
 
-// tarArgs: an archive is listed. A name with a colon is on another machine.
+// tarArgs accepts listing an archive. A name with a colon refers to another machine.
 func (l *look) tarArgs(_ string, args []string) (accepted, string) {
 	if len(args) < 2 {
-		return accepted{}, "tar is listed only as: tar tf FILE"
+		return accepted{}, "tar is allowed only as: tar tf FILE"
 	}
 	how := strings.TrimPrefix(args[0], "-")
 	if how == "" || strings.Trim(how, "tvfzjJ") != "" || !strings.Contains(how, "t") || strings.Index(how, "f") != len(how)-1 {
@@ -150,15 +149,15 @@ func (l *look) tarArgs(_ string, args []string) (accepted, string) {
 
 func (l *look) unzipArgs(_ string, args []string) (accepted, string) {
 	if len(args) != 2 || !slices.Contains([]string{"-l", "-v", "-Z", "-Z1"}, args[0]) || strings.HasPrefix(args[1], "-") || strings.ContainsAny(args[1], "*?[") {
-		return accepted{}, "unzip is listed only as: unzip -l FILE"
+		return accepted{}, "unzip is allowed only as: unzip -l FILE"
 	}
 	return asWritten(args, opensFiles, argument{pathKind, args[1]}), ""
 }
 
-// listArgs are those of compressors: -l and files.
+// listArgs accepts -l and files, for compressors.
 func (l *look) listArgs(_ string, args []string) (accepted, string) {
 	if len(args) < 2 || args[0] != "-l" && args[0] != "--list" {
-		return accepted{}, "it is listed only as: -l FILE"
+		return accepted{}, "only this form is allowed: -l FILE"
 	}
 	var operands []argument
 	for _, a := range args[1:] {
@@ -170,7 +169,7 @@ func (l *look) listArgs(_ string, args []string) (accepted, string) {
 	return asWritten(args, opensPaths, operands...), "" // they go by the ends of names, and try others
 }
 
-// dateArgs: an operand without "+" sets the clock.
+// dateArgs rejects operands without "+", which set the clock.
 func (l *look) dateArgs(_ string, args []string) (accepted, string) {
 	for i := 0; i < len(args); i++ {
 		a := args[i]
@@ -180,7 +179,7 @@ func (l *look) dateArgs(_ string, args []string) (accepted, string) {
 		case strings.HasPrefix(a, "--iso-8601="), strings.HasPrefix(a, "--rfc-3339="):
 		case runtime.GOOS == "linux" && strings.HasPrefix(a, "--date="):
 		case runtime.GOOS == "linux" && (a == "-d" || a == "--date") && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-"):
-			i++ // what follows is the date
+			i++ // the next argument is the date
 		default:
 			return accepted{}, notListed("date", a)
 		}

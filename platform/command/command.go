@@ -1,18 +1,16 @@
-// Package command judges shell commands by their syntax tree, and runs them.
+// Package command judges shell commands by their syntax tree and runs them.
 //
-// The judge parses a command as Bash does, resolves each simple command to a
-// program and its arguments, and says what the whole would do. A command is
-// listed when it is nothing but programs of the table (programs.txt), each with
-// arguments that are known to let it look only, inside the owner's folders; what
-// it cannot tell is not listed, and so the owner is asked. A command that names
-// a protected place is refused.
+// The judge parses a command as Bash does, resolves each simple command to a program and
+// its arguments, and reports the effects of the whole command. A command is listed (may
+// run without approval) if it only uses programs of the table (programs.txt) with
+// arguments that are known to be read-only, inside the user's folders. Everything it
+// cannot decide needs approval. A command that names a protected place is refused.
 //
-// What is judged is what runs: words are expanded by the judge, and where the
-// tree allows (pipelines and lists of simple commands) Hob starts the programs
-// with the very arguments that were judged, without any shell. Only what the
-// owner has seen and allowed goes through one.
+// The judged command is the one that runs: the judge expands the words, and for pipelines
+// and lists of simple commands Hob starts the programs with exactly the judged arguments,
+// without a shell. Only commands that the user has approved run in a shell.
 //
-// Windows has other shells. Nothing is parsed there: no command is listed.
+// Windows has other shells, which are not parsed: no command is listed there.
 package command
 
 import (
@@ -36,11 +34,11 @@ const (
 	MaxTimeout     = 10 * time.Minute
 )
 
-// Errors of the judge; a Refusal wraps one.
+// Errors of the judge, which a Refusal wraps.
 var (
-	ErrProtected = errors.New("a protected place")
-	ErrInvalid   = errors.New("not a command that can be judged")
-	ErrOutside   = errors.New("not in an allowed folder")
+	ErrProtected = errors.New("protected place")
+	ErrInvalid   = errors.New("command cannot be parsed")
+	ErrOutside   = errors.New("outside the allowed folders")
 )
 
 // Options of New.
@@ -49,14 +47,14 @@ type Options struct {
 	// Allowed are the folders in which commands run and which listed ones read.
 	Allowed []string
 	Places  *protect.Places // required
-	// Allow are the owner's own entries: a program and the beginning of its
-	// arguments, such as "npm test".
+	// Allow are the user's own entries: a program and the beginning of its arguments, such
+	// as "npm test".
 	Allow []string
-	// Path lists the folders of programs (default: those of the system).
+	// Path lists the folders of programs (default: the system's folders).
 	Path []string
 }
 
-// Judge judges commands. It may be used concurrently.
+// Judge analyses commands. It may be used concurrently.
 type Judge struct {
 	opt     Options
 	allowed []string
@@ -93,7 +91,7 @@ func New(opt Options) (*Judge, error) {
 	return j, nil
 }
 
-// CheckAllow refuses entries of the owner's that would allow everything.
+// CheckAllow rejects entries of the user that would allow everything.
 func CheckAllow(entry string) error {
 	if err := allowEntry(strings.Fields(entry)); err != nil {
 		return fmt.Errorf("%q: %w", entry, err)
@@ -101,30 +99,30 @@ func CheckAllow(entry string) error {
 	return nil
 }
 
-// allowEntry says what is wrong with an entry.
+// allowEntry returns an error if an entry of Allow is not valid.
 func allowEntry(words []string) error {
 	switch {
 	case len(words) == 0:
-		return errors.New("it is empty; name a program and the beginning of its arguments, such as \"npm test\"")
+		return errors.New("entry is empty; name a program and the beginning of its arguments, such as \"npm test\"")
 	case strings.ContainsAny(strings.Join(words, ""), "|&;<>()$`\\\"'*?[]{}~#!"):
-		return errors.New("it holds a character of the shell; name a program and plain arguments")
+		return errors.New("entry contains a shell character; name a program and plain arguments")
 	case strings.Contains(words[0], "/") && !filepath.IsAbs(words[0]):
-		return errors.New("its program has a relative path; write the whole path")
+		return errors.New("path of the program is relative; write an absolute path")
 	case wraps(filepath.Base(words[0])) && len(words) < 3:
-		return errors.New("this program runs others, so that this would allow everything; name what it runs")
+		return errors.New("this program runs other programs, so the entry would allow everything; name the program that it runs")
 	}
 	return nil
 }
 
-// Command is what a model asks to run.
+// Command is a command that the model wants to run.
 type Command struct {
 	Text string
 	Dir  string // where, absolute; "" is the first allowed folder
-	// Network: it says that it needs one.
+	// Network means that it requests network access.
 	Network bool
 }
 
-// Refusal is a command that is not run whatever the owner says.
+// Refusal is the error of a command that never runs, even with approval.
 type Refusal struct {
 	Err            error // one of the errors above
 	Message        string
@@ -136,31 +134,31 @@ func (r *Refusal) Error() string { return r.Message + "; " + r.Remedy }
 
 func (r *Refusal) Unwrap() error { return r.Err }
 
-// Verdict is what a command would do.
+// Verdict describes the effects of a command.
 type Verdict struct {
 	Refused error // a *Refusal
-	// Listed: it runs nothing but programs that look only, with such arguments.
+	// Listed means that it only runs read-only programs with read-only arguments.
 	Listed bool
-	// Own: it is listed, and prints nothing that came from files.
+	// Own means that it is listed and its output contains nothing from files.
 	Own bool
-	// Writes, Egress, Send and Destroy are what it is known to do beyond that.
-	// None of them is a promise that it does not.
+	// Writes, Egress, Send and Destroy are its known effects. false does not mean that it lacks the
+	// effect.
 	Writes, Egress, Send, Destroy bool
-	// Why is what keeps it from being listed, the gravest first.
+	// Why contains the reasons why it is not listed, the most important first.
 	Why []string
-	// Pattern is what a grant may cover: "git status *". Only the listed have one.
+	// Pattern is the scope of a grant: "git status *". Only listed commands have one.
 	Pattern string
-	// Exact names what would run: the folder, each program by its whole path and
-	// digest with its arguments, digests of scripts, and the text if a shell is needed.
+	// Exact describes what would run: the folder, the absolute path, digest and arguments of
+	// each program, the digests of scripts, and the text if a shell is needed.
 	Exact string
-	// Unbound is the code that would run and that an approval cannot be bound to:
-	// what a Makefile includes, what a program prints for a shell to run.
+	// Unbound describes code that would run and that an approval cannot cover: files that a Makefile
+	// includes, output of a program that a shell runs.
 	Unbound []string
-	// Plan is how it runs.
+	// Plan describes how it runs.
 	Plan Plan
 }
 
-// Judge says what a command would do. It looks at files and changes nothing.
+// Judge returns the effects of a command. It reads files and changes nothing.
 func (j *Judge) Judge(c Command) Verdict {
 	if runtime.GOOS == "windows" {
 		return j.unparsed(c)
@@ -173,9 +171,9 @@ func (j *Judge) Judge(c Command) Verdict {
 	return l.verdict
 }
 
-// unparsed is the verdict where the shell is not one that can be parsed.
+// unparsed returns the verdict for a shell that cannot be parsed.
 func (j *Judge) unparsed(c Command) Verdict {
-	v := Verdict{Why: []string{"commands of this system cannot be judged"}, Writes: true, Egress: c.Network}
+	v := Verdict{Why: []string{"commands cannot be analysed on this system"}, Writes: true, Egress: c.Network}
 	if err := checkText(c.Text); err != nil {
 		v.Refused = err
 		return v
@@ -190,11 +188,11 @@ func (j *Judge) unparsed(c Command) Verdict {
 	return v
 }
 
-// dir is the folder in which a command runs.
+// dir returns the folder in which a command runs.
 func (j *Judge) dir(given string) (string, error) {
 	if given == "" {
 		if len(j.allowed) == 0 {
-			return "", &Refusal{Err: ErrOutside, Message: "there is no folder in which commands may run", Remedy: "the owner can allow one with: hob config set files.allowed '[\"~/Documents\"]'"}
+			return "", &Refusal{Err: ErrOutside, Message: "no folder is allowed for commands", Remedy: "the user can allow one with: hob config set files.allowed '[\"~/Documents\"]'"}
 		}
 		given = j.allowed[0]
 	}
@@ -210,11 +208,11 @@ func (j *Judge) dir(given string) (string, error) {
 		return "", j.protectedPlace(p)
 	case !p.inside:
 		return "", &Refusal{
-			Err: ErrOutside, Message: given + " is not in an allowed folder",
+			Err: ErrOutside, Message: given + " is outside the allowed folders",
 			Remedy: "commands run in the folders of files.allowed: " + strings.Join(j.allowed, ", "),
 		}
 	case !p.exists || !p.folder:
-		return "", &Refusal{Err: ErrInvalid, Message: "there is no folder " + given, Remedy: "name one that is there"}
+		return "", &Refusal{Err: ErrInvalid, Message: "folder " + given + " does not exist", Remedy: "name an existing folder"}
 	}
 	return p.abs, nil
 }
@@ -222,12 +220,12 @@ func (j *Judge) dir(given string) (string, error) {
 func (j *Judge) protectedPlace(p place) *Refusal {
 	return &Refusal{
 		Err: ErrProtected, ProtectedPlace: p.abs, Message: p.abs + " is a protected place (" + p.protected + ")",
-		Remedy: "Hob runs no command that names it; the owner can do that in a terminal",
+		Remedy: "Hob runs no command that names it; the user can run it in a terminal",
 	}
 }
 
-// wraps reports whether a program runs what its arguments say: an entry or a
-// pattern for it would stand for everything.
+// wraps reports whether a program runs other programs named in its arguments: an entry or
+// a pattern for it would allow everything.
 func wraps(name string) bool {
 	return slices.Contains([]string{
 		"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "csh", "tcsh", "nu", "pwsh", "rbash", "elvish", "xonsh",

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// Need is what a listed command needs in order to run without a question.
+// Need is the confinement that a listed command needs to run without approval.
 type Need uint8
 
-// Needs, the least first.
+// Needs in ascending order.
 const (
-	NeedNothing   Need = iota // it reads facts of this machine, or files that Hob opens for it
-	NeedSandbox               // it opens paths by itself: a sandbox has to confine what it reaches
-	NeedIsolation             // it shows what other processes do: a sandbox has to hide them
+	NeedNothing   Need = iota // it reads facts about this machine, or files that Hob opens for it
+	NeedSandbox               // the program opens paths itself: a sandbox must confine them
+	NeedIsolation             // it shows other processes: a sandbox must hide them
 )
 
-// Meets reports whether the sandbox gives a command what it needs. Landlock and
-// Seatbelt leave other processes visible.
+// Meets reports whether the sandbox provides the confinement. Landlock and Seatbelt do not hide other
+// processes.
 func (s sandbox) Meets(n Need) bool {
 	switch n {
 	case NeedNothing:
@@ -31,9 +31,9 @@ func (s sandbox) Meets(n Need) bool {
 	return false
 }
 
-// Within is the verdict where s confines commands: a listed command whose need s
-// does not meet is not listed there. One that is listed because of s says so in
-// its Exact, and its plan runs in a sandbox only.
+// Within returns the verdict if s confines commands: a listed command whose need s does
+// not meet loses Listed. A command that is listed because of s says so in its Exact, and
+// its plan runs in a sandbox only.
 func (v Verdict) Within(s sandbox) Verdict {
 	switch {
 	case !v.Listed || v.Plan.Needs == NeedNothing:
@@ -42,19 +42,19 @@ func (v Verdict) Within(s sandbox) Verdict {
 		v.Exact += map[Need]string{NeedSandbox: " (in a sandbox only)", NeedIsolation: " (in a sandbox that hides other processes only)"}[v.Plan.Needs]
 		return v
 	}
-	why := "it opens paths by itself, and no sandbox confines it: " + s.missing
+	why := "the program opens paths itself, and no sandbox confines it: " + s.missing
 	if v.Plan.Needs == NeedIsolation {
-		why = "it shows how other programs were started, passwords in their arguments included"
+		why = "it shows the arguments of other programs, including passwords"
 	}
 	v.Listed, v.Own, v.Pattern, v.Plan.Needs = false, false, "", NeedNothing
 	v.Why = append(slices.Clone(v.Why), why)
 	return v
 }
 
-// Handover is how a step gets its files where no sandbox confines it: Hob opens
-// them, without following any link, and the program gets them open.
+// Handover describes how a step gets its files without a sandbox: Hob opens them without following links
+// and passes open handles to the program.
 type Handover struct {
-	Args   []string `json:"args"`             // to run with, in place of the step's
+	Args   []string `json:"args"`             // replaces the step's arguments
 	Input  string   `json:"input,omitempty"`  // becomes the standard input
 	Files  []string `json:"files,omitempty"`  // become /dev/fd/3 and so on
 	Folder string   `json:"folder,omitempty"` // becomes the working folder
@@ -66,11 +66,11 @@ type accepted struct {
 	opens     opening
 	need      Need
 	recursive bool
-	listsIn   bool // a folder as operand stands for its entries
+	listsIn   bool // a folder operand means its entries
 	inputArg  string
 }
 
-// access says what a form needs, and how its files are handed over.
+// access returns the confinement that a form needs, and how its files are handed over.
 func (l *look) access(dir string, a accepted) (Need, *Handover) {
 	if a.need != NeedNothing || a.recursive || len(a.form.values) > 0 {
 		return max(a.need, NeedSandbox), nil
@@ -107,18 +107,18 @@ func (l *look) access(dir string, a accepted) (Need, *Handover) {
 		h.Args[first+i] = "/dev/fd/" + strconv.Itoa(2+len(h.Files))
 	}
 	if a.inputArg != "" {
-		return NeedSandbox, nil // it looks at the name of what it reads
+		return NeedSandbox, nil // the program depends on the file's name
 	}
 	return NeedNothing, h
 }
 
-// withInput reports whether an operand before the nth is the standard input.
+// withInput reports whether an operand before the nth is standard input.
 func (a accepted) withInput(n int) bool {
 	return slices.ContainsFunc(a.form.operands[:n], func(o argument) bool { return o.kind == pathKind })
 }
 
-// handEntries hands over a folder: the one whose entries are listed, or the one
-// that holds all the operands.
+// handEntries hands over a folder: the one whose entries are listed, or the parent folder
+// of all operands.
 func (l *look) handEntries(dir string, a accepted) (Need, *Handover) {
 	operands := a.form.operands
 	options := slices.Clone(a.form.args[:len(a.form.args)-len(operands)])

@@ -48,7 +48,7 @@ func newBench(t testing.TB, change func(*Options)) *bench {
 
 func (b *bench) look(text string) Verdict { return b.judge.Judge(Command{Text: text}) }
 
-// shared is a file of the shared data, which is not part of the project.
+// shared opens a file of the shared data, which is not part of the project.
 func shared(t *testing.T, name string) *bufio.Scanner {
 	t.Helper()
 	dir := os.Getenv("HOB_TEST_DATA")

@@ -14,12 +14,11 @@ import (
 	"time"
 )
 
-// TestListedFormsTouchNothingElse is a differential test of the table: commands
-// are generated from its forms, with hostile operands, and really run. What the
-// judge lists writes nothing, contacts nobody and opens nothing outside the
-// allowed folder and the system. Forms that need a sandbox run without one here:
-// of them, those that read outside are run again in each sandbox, where they must
-// print nothing of it. HOB_TEST_LONG=1 runs 5,000 commands (minutes).
+// TestListedFormsTouchNothingElse is a differential test of the table: it generates commands from
+// its forms with hostile operands and runs them. A listed command must write nothing, contact no
+// machine and open nothing outside the allowed folder and the system. Forms that need a sandbox
+// run without one here: those that read outside run again in each sandbox, where they must print
+// nothing of it. HOB_TEST_LONG=1 runs 5,000 commands (minutes).
 func TestListedFormsTouchNothingElse(t *testing.T) {
 	strace, err := exec.LookPath("strace")
 	if err != nil {
@@ -72,7 +71,7 @@ func TestListedFormsTouchNothingElse(t *testing.T) {
 		len(list), len(forms), tried, needs[NeedNothing], needs[NeedSandbox], needs[NeedIsolation], len(outside))
 }
 
-// scratch is a home whose allowed folder holds what an attacker would put there.
+// scratch returns a home whose allowed folder contains an attacker's files.
 func scratch(t *testing.T) *bench {
 	t.Helper()
 	b := newBench(t, nil)
@@ -151,7 +150,7 @@ var (
 	quoted1  = regexp.MustCompile(`"((?:[^"\\]|\\.)*)"`)
 )
 
-// violations are the calls that changed something, and those that read outside.
+// violations returns the calls that changed something and those that read outside.
 func (b *bench) violations(lines []string) (wrote, read []string) {
 	for _, line := range joinUnfinished(lines) {
 		m := callName.FindStringSubmatch(line)
@@ -213,7 +212,7 @@ func (b *bench) mayOpen(path, line string) bool {
 		return true
 	}
 	if below(path, b.docs) && strings.Contains(line, "O_PATH") {
-		return true // Hob goes down to the folder
+		return true // Hob resolves the folder step by step
 	}
 	for _, dir := range []string{"/usr", "/bin", "/lib", "/lib64", "/etc", "/proc", "/sys", "/dev/null", "/dev/urandom", "/dev/random", "/dev/tty", "/run/utmp", "/run/udev", "/run/systemd", "/var/run/utmp", "/var/lib/dpkg", "/var/cache/ldconfig"} {
 		if below(dir, path) {

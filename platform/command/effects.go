@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// effects notes what a program is known to do. That nothing is noted means
-// nothing: only a listed command looks and does no more.
+// effects records the known effects of a program. No effect does not mean harmless: only a listed command
+// is known to be read-only.
 func (l *look) effects(args []string) {
 	args = l.unwrap(args)
 	if len(args) == 0 {
@@ -33,11 +33,11 @@ func (l *look) effects(args []string) {
 		v.Send = true
 		l.why(name + " sends messages")
 	case wraps(name):
-		l.aside(name + " runs what its arguments say")
+		l.aside(name + " runs other programs named in its arguments")
 	case name == "." || name == "source" || name == "eval" || name == "exec":
-		l.why(name + " runs what its arguments say")
+		l.why(name + " runs other programs named in its arguments")
 	case name == "alias":
-		l.why("it gives a program another name")
+		l.why("it gives a program an alias")
 	}
 }
 
@@ -54,11 +54,10 @@ func reaches(args []string) bool {
 	return contacts(name) && !version
 }
 
-// aside notes what would keep the command from being listed if it were not the
-// table that knows better.
+// aside records a reason that only counts if the table does not list the command.
 func (l *look) aside(text string) { l.asides = append(l.asides, text) }
 
-// unwrap takes off programs that run the rest of their arguments.
+// unwrap removes wrappers: programs that run their remaining arguments.
 func (l *look) unwrap(args []string) []string {
 	for range 8 {
 		if len(args) < 2 || !slices.Contains([]string{
@@ -66,7 +65,7 @@ func (l *look) unwrap(args []string) []string {
 		}, filepath.Base(args[0])) {
 			return args
 		}
-		l.aside(filepath.Base(args[0]) + " runs what its arguments say")
+		l.aside(filepath.Base(args[0]) + " runs other programs named in its arguments")
 		rest := args[1:]
 		for len(rest) > 0 && (strings.HasPrefix(rest[0], "-") || strings.Contains(rest[0], "=") || strings.Trim(rest[0], "0123456789.smhd") == "") {
 			rest = rest[1:]
@@ -99,7 +98,7 @@ func destroys(name string) bool {
 	}, name)
 }
 
-// whom names what looks like an address in arguments.
+// whom returns text among the arguments that looks like an address.
 func (l *look) whom(args []string) string {
 	for _, a := range args[1:] {
 		if strings.HasPrefix(a, "-") {
@@ -119,7 +118,7 @@ func cut(s string, n int) string {
 	return s
 }
 
-// shell is the program that runs what needs one.
+// shell returns the shell for commands that need one.
 func (j *Judge) shell() (path string, args []string) {
 	if p := j.find("/", "bash"); p.path != "" {
 		return p.path, []string{"bash", "--noprofile", "--norc", "-c"}

@@ -8,15 +8,15 @@ import (
 	"hob/platform/system"
 )
 
-// environment is what a command sees: where programs are, whose home it is, the
-// language and the zone. It is made anew from a list of what is harmless, so
-// that no key, token or proxy of Hob's own environment reaches a program.
+// environment returns the environment of a command: program folders, home, language and
+// time zone. It is built from a list of harmless variables, so that no key, token or proxy
+// of Hob reaches a program.
 func (j *Judge) environment(temp string) []string {
 	out := []string{
 		"PATH=" + strings.Join(j.opt.Path, string(filepath.ListSeparator)), "HOME=" + j.opt.Home, "TERM=dumb", "TMPDIR=" + temp, "XDG_CACHE_HOME=" + filepath.Join(temp, "cache"),
 		"PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=false", "EDITOR=false", "NO_COLOR=1", "DEBIAN_FRONTEND=noninteractive", "PYTHONDONTWRITEBYTECODE=1",
 		"npm_config_cache=" + filepath.Join(temp, "npm"), "GOTOOLCHAIN=local",
-		system.Marker + "=command", // what it leaves behind does not speak for the owner
+		system.Marker + "=command", // its leftover processes get no user rights
 	}
 	for _, v := range os.Environ() {
 		name, _, _ := strings.Cut(v, "=")

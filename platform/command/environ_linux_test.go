@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// The environment of a process outside is not read in any sandbox: neither from
-// /proc nor by ps, and not as root either, whom kernels from 6.15 let past
-// Landlock (CAP_PERFMON).
+// No sandbox lets a command read the environment of an outside process: neither from /proc nor by
+// ps, and not as root either, which kernels from 6.15 let past Landlock (CAP_PERFMON).
 func TestReview4_SandboxesHideEnvironmentsOfOtherProcesses(t *testing.T) {
 	b := house(t)
 	other := exec.CommandContext(t.Context(), "sleep", "600")

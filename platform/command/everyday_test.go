@@ -19,7 +19,7 @@ var updateFigures = stdflag.Bool("update", false, "write the figures into docs/c
 //go:embed testdata/everyday.txt
 var everyday string
 
-// everydayCommands are those of the list, one a line.
+// everydayCommands returns the commands of the list, one per line.
 func everydayCommands() []string {
 	var out []string
 	for line := range strings.Lines(everyday) {
@@ -30,7 +30,7 @@ func everydayCommands() []string {
 	return out
 }
 
-// desk is a home with the files that the list of everyday commands names.
+// desk returns a home with the files that the list of everyday commands names.
 func desk(t *testing.T) *bench {
 	t.Helper()
 	onUnix(t)
@@ -61,7 +61,7 @@ func desk(t *testing.T) *bench {
 	return b
 }
 
-// missing names a program of a command that is not on this machine.
+// missing reports whether a program of a command is not installed on this machine.
 func (b *bench) missing(text string) bool {
 	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("|&; ", r) }) {
 		if e := b.judge.table().entries[w]; e != nil && b.judge.find("/", w).path == "" {
@@ -109,7 +109,7 @@ func TestTwoHundredEverydayCommands(t *testing.T) {
 	}
 }
 
-// Commands that run unasked give what the same command gives in Bash.
+// Commands that run without approval give the same output as in Bash.
 func TestEverydayCommandsDoWhatBashDoes(t *testing.T) {
 	b := desk(t)
 	runners := map[string]*Runner{"without a sandbox": b.runner(t, Off)}

@@ -6,8 +6,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// String is the plan as an owner reads it: whole paths of programs, arguments
-// as they will be, quoted where they have to be.
+// String formats the plan for the user: absolute paths of programs and the final arguments,
+// quoted where necessary.
 func (p Plan) String() string {
 	var b strings.Builder
 	if p.Shell != "" {
@@ -68,7 +68,7 @@ func quoteIf(s string) string {
 	return quote(s)
 }
 
-// quote writes a word as Bash reads it.
+// quote quotes a word for Bash.
 func quote(s string) string {
 	q, err := syntax.Quote(s, syntax.LangBash)
 	if err != nil {
@@ -77,15 +77,15 @@ func quote(s string) string {
 	return q
 }
 
-// maxNamed bounds the files that Exact names one by one.
+// maxNamed limits the files that Exact names individually.
 const maxNamed = 16
 
-// exact is the verdict's Exact: the plan, and the digests of what it runs.
+// exact returns the verdict's Exact: the plan and the digests of the code that it runs.
 func (l *look) exact() string {
 	p := &l.verdict.Plan
 	b := &binding{look: l, all: map[string]string{}, values: map[string][]string{}, open: map[string]bool{}}
-	b.bindsCode = !l.verdict.Listed || l.verdict.Writes // the owner's own entries run code, and may be asked about too
-	l.folders, l.entries = 0, 0                         // patterns are expanded once more, for each folder
+	b.bindsCode = !l.verdict.Listed || l.verdict.Writes // the user's own entries run code and may need approval too
+	l.folders, l.entries = 0, 0                         // patterns are expanded again for each folder
 	p.Digests = map[string]string{}
 	for _, line := range p.Lines {
 		for _, s := range line.Steps {

@@ -6,31 +6,30 @@ import (
 	"strings"
 )
 
-// argument is an argument that was understood.
+// argument is a parsed argument.
 type argument struct {
 	kind  kind
 	value string
 }
 
-// form is a command line that was understood: what its arguments are, and the
-// arguments to run with, which every parser of options reads alike: options
-// first, then operands.
+// form is a parsed command line: the meaning of its arguments, and the arguments to run with, in an order
+// that every option parser reads alike: options first, then operands.
 type form struct {
 	found []argument
-	// args are the arguments to run with, operands those that come last in them.
+	// args are the final arguments; operands are the last of them.
 	args     []string
 	operands []argument
-	used     []string // the options that were given, as the table spells them
-	// values holds paths that are values of options.
+	used     []string // the given options, in the table's spelling
+	// values contains option values that are paths.
 	values []string
 }
 
-// notListed is the reason for an argument that is in no listed form.
+// notListed returns the reason for an argument without a listed form.
 func notListed(name, arg string) string {
 	return fmt.Sprintf("%s %s is not a listed form", name, arg)
 }
 
-// parse understands arguments. why says what it does not know.
+// parse parses arguments. why names an unknown one.
 func (e *entry) parse(args []string) (f form, why string) {
 	var options, operands []string
 	ended := false
@@ -41,7 +40,7 @@ func (e *entry) parse(args []string) (f form, why string) {
 			operands = append(operands, a)
 		case a == "--":
 			if e.style == wordStyle || e.style == flagStyle {
-				return f, notListed(e.name, a) // not each of their parsers knows it
+				return f, notListed(e.name, a) // not all of their parsers support it
 			}
 			ended = true
 		default:
@@ -56,7 +55,7 @@ func (e *entry) parse(args []string) (f form, why string) {
 	f.args = e.arrange(args, options, operands, ended)
 	shift := 0
 	if slices.ContainsFunc(f.used, func(o string) bool { return slices.Contains(e.patternBy, o) }) {
-		shift = 1 // the pattern was an option
+		shift = 1 // the pattern was given as an option
 	}
 	for n, a := range operands {
 		k := e.operand(n + shift)
@@ -69,9 +68,9 @@ func (e *entry) parse(args []string) (f form, why string) {
 	return f, ""
 }
 
-// arrange puts the options first: with some parsers an option behind an operand
-// is one more operand. git keeps its order, in which "--" parts revisions from
-// paths, and where options may stand behind revisions.
+// arrange puts the options first, because some parsers take an option after an operand as
+// an operand. git keeps its order, in which "--" separates revisions from paths, and
+// options may follow revisions.
 func (e *entry) arrange(args, options, operands []string, ended bool) []string {
 	if e.style == gitStyle {
 		return slices.Clone(args)
@@ -83,8 +82,7 @@ func (e *entry) arrange(args, options, operands []string, ended bool) []string {
 	return append(out, operands...)
 }
 
-// option understands the option at args[0], and says how many arguments belong
-// to it.
+// option parses the option at args[0] and returns how many arguments belong to it.
 func (e *entry) option(args []string, f *form) (used int, ok bool) {
 	a := args[0]
 	if e.number && strings.Trim(a[1:], "0123456789") == "" {
@@ -108,13 +106,13 @@ func (e *entry) option(args []string, f *form) (used int, ok bool) {
 	case attached:
 		return 1, f.take(name, o.kind, value)
 	case e.style == gitStyle && strings.HasPrefix(a, "--"):
-		return 0, false // git reads the next word as something else
+		return 0, false // git does not take the next word as its value
 	}
 	return 2, e.separate(args, name, o.kind, f)
 }
 
-// separate takes the next word as the value of an option. A value that looks like
-// an option might be read as one.
+// separate takes the next word as the value of an option. It rejects a value that looks
+// like an option.
 func (e *entry) separate(args []string, name string, k kind, f *form) bool {
 	if len(args) < 2 {
 		return false
@@ -126,7 +124,7 @@ func (e *entry) separate(args []string, name string, k kind, f *form) bool {
 	return f.take(name, k, v)
 }
 
-// bundle understands "-abc" and "-n5" where the program does.
+// bundle parses "-abc" and "-n5" for programs that support them.
 func (e *entry) bundle(args []string, f *form) (used int, ok bool) {
 	a := args[0]
 	for i := 1; i < len(a); i++ {
@@ -137,7 +135,7 @@ func (e *entry) bundle(args []string, f *form) (used int, ok bool) {
 			return 0, false
 		case o.kind == flag:
 			if e.style == gitStyle {
-				return 0, false // a bundle that git may not know
+				return 0, false // git may not support this bundle
 			}
 			f.used = append(f.used, name)
 			continue
@@ -154,7 +152,7 @@ func (e *entry) bundle(args []string, f *form) (used int, ok bool) {
 	return 1, true
 }
 
-// take notes an option with its value.
+// take records an option with its value.
 func (f *form) take(name string, k kind, value string) bool {
 	if !fitsKind(k, value) {
 		return false
@@ -167,7 +165,7 @@ func (f *form) take(name string, k kind, value string) bool {
 	return true
 }
 
-// fitsKind reports whether a value is one of its kind.
+// fitsKind reports whether a value is valid for its kind.
 func fitsKind(k kind, value string) bool {
 	switch k {
 	case num:
@@ -178,7 +176,7 @@ func fitsKind(k kind, value string) bool {
 	return true
 }
 
-// isNumber: with a sign and the letters of a unit, such as "+10" and "5k".
+// isNumber accepts an optional sign and unit letters, such as "+10" and "5k".
 func isNumber(s string) bool {
 	s = strings.TrimLeft(s, "+-")
 	digits := strings.TrimLeft(s, "0123456789.")

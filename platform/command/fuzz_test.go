@@ -19,10 +19,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// FuzzJudge: whatever is listed has no part that is known only when it runs, is
-// the same command when its tree is printed and judged again, runs programs of
-// the table alone, and changes nothing when it is really run, in a sandbox that
-// would let it.
+// FuzzJudge: a listed command has no part that is known only when it runs, stays the same when its
+// tree is printed and judged again, runs only programs of the table, and changes nothing when it
+// really runs, in a sandbox that would allow changes.
 func FuzzJudge(f *testing.F) {
 	if runtime.GOOS == "windows" {
 		f.Skip("commands of Windows are not parsed")
@@ -88,8 +87,8 @@ func (b *bench) printed(t *testing.T, file *syntax.File, v Verdict) {
 	}
 }
 
-// boxed is a runner in bubblewrap; nil where there is none: nothing that a fuzzer
-// thought of runs outside.
+// boxed returns a runner in bubblewrap, nil if it is not available: fuzzed commands never run
+// without it.
 func (b *bench) boxed(tb testing.TB) *Runner {
 	exe, err := os.Executable()
 	if err != nil {
@@ -121,7 +120,7 @@ func (b *bench) unchanged(t *testing.T, r *Runner, text string, v Verdict) {
 	}
 }
 
-// snapshot is what lies in the home: names, modes, times and contents.
+// snapshot returns the content of the home: names, modes, times and contents.
 func (b *bench) snapshot(t *testing.T) string {
 	var out []string
 	err := filepath.WalkDir(b.home, func(path string, d fs.DirEntry, err error) error {

@@ -35,7 +35,7 @@ func (g *generator) value(k kind) string {
 	return g.pick("x", "zz", "victim.txt", ",", "-", "5", "%s", "1,2", "auto", "name", "-o", "--output=zz", "../other/x.txt", "/etc/passwd", "a b", "w zz", "long", "@args", "")
 }
 
-// command is one of a random program, not necessarily listed.
+// command returns a command of a random program, which may not be listed.
 func (g *generator) command() string {
 	names := make([]string, 0, len(g.table.entries))
 	for name := range g.table.entries {
@@ -91,7 +91,7 @@ func (g *generator) join(name string, args []string) string {
 	return name
 }
 
-// option is one of an entry, spelled in a way that some parser may know.
+// option returns an option of an entry, spelled in a way that some parser may accept.
 func (g *generator) option(e *entry) []string {
 	names := make([]string, 0, len(e.options))
 	for name := range e.options {
@@ -126,8 +126,7 @@ func (g *generator) option(e *entry) []string {
 	return []string{name, v}
 }
 
-// checked are commands of programs whose forms are in code: words of theirs in any
-// order.
+// checked returns commands of programs whose forms are in code: their words in any order.
 func (g *generator) checked(e *entry) string {
 	words := map[string][]string{
 		"find":  {".", "sub", "dirB", "-name", "*.txt", "-type", "f", "-maxdepth", "2", "-newer", "notes.txt", "-print", "-print0", "-ls", "-empty", "-size", "+1k", "(", ")", "-o", "!", "-printf", "%p", "-mtime", "-7", "-delete", "-exec", "-fprint", "zz", "-samefile", "outward", "-path", "-prune", "-L", "-perm", "-u+x", "-regex", ".*"},

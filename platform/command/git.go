@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// gitSettings are put before everything: programs that a repository's settings
-// could name are switched off, in submodules too, which see these as well.
+// gitSettings returns options that precede all others: they disable programs that a
+// repository's settings could name, also in submodules.
 func gitSettings() []string {
 	return []string{
 		"--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat", "-c", "diff.external=", "-c", "core.attributesFile=/dev/null",
@@ -24,10 +24,10 @@ func gitEnv() []string {
 	}
 }
 
-// git takes the general options off, looks at the settings of the repository,
-// and returns the arguments for the table, those to run with, and the
-// environment. Settings that name programs (filters, textconv, signatures) have
-// no name that could be switched off: with any that is not known, it asks.
+// git removes the general options, checks the repository's settings, and returns the
+// arguments for the table, the arguments to run, and the environment. Settings that name
+// programs (filters, textconv, signatures) have arbitrary names and cannot be disabled:
+// unknown settings need approval.
 func (l *look) git(dir string, args []string) (table, run, env []string, why string) {
 	rest := args[1:]
 	folder := dir
@@ -46,7 +46,7 @@ func (l *look) git(dir string, args []string) (table, run, env []string, why str
 		case (rest[0] == "--version" || rest[0] == "--help") && len(rest) == 1:
 			return args, args, gitEnv(), ""
 		}
-		return nil, nil, nil, "git " + rest[0] + " is not known to look only"
+		return nil, nil, nil, "git " + rest[0] + " is not known to be read-only"
 	}
 	if len(rest) == 0 {
 		return args, args, gitEnv(), ""
@@ -72,31 +72,31 @@ func (l *look) git(dir string, args []string) (table, run, env []string, why str
 	return table, append(run, rest[1:]...), gitEnv(), ""
 }
 
-// repository finds the repository of a folder as git does, and reads its settings.
+// repository finds the repository of a folder in the same way as git, and checks its settings.
 func (l *look) repository(dir string) string {
 	for {
 		at := filepath.Join(dir, ".git")
 		info, err := os.Lstat(at)
 		if err == nil {
 			if !info.IsDir() {
-				return "the repository keeps its data elsewhere (" + at + ")"
+				return "the repository stores its data in another folder (" + at + ")"
 			}
 			return gitConfig(at)
 		}
 		if _, err := os.Lstat(filepath.Join(dir, "HEAD")); err == nil {
 			if _, err := os.Lstat(filepath.Join(dir, "objects")); err == nil {
-				return dir + " is a repository without files, whose settings may name programs"
+				return dir + " is a bare repository, whose settings may name programs"
 			}
 		}
 		if dir == filepath.Dir(dir) {
-			return "" // git says that there is none
+			return "" // git reports that there is no repository
 		}
 		dir = filepath.Dir(dir)
 	}
 }
 
-// harmlessSettings are the sections and keys of a repository's settings that
-// name no program, no file and no other place. The key "*" is every key.
+// harmlessSettings returns sections and keys of a repository's settings that name no
+// program, file or other location. The key "*" matches every key.
 func harmlessSettings() map[string][]string {
 	return map[string][]string{
 		"core":       {"repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase", "precomposeunicode", "symlinks", "autocrlf", "eol", "safecrlf", "quotepath", "abbrev", "compression"},
@@ -119,23 +119,22 @@ func harmlessSettings() map[string][]string {
 
 const maxSettings = 256 << 10 // bytes
 
-// gitConfig reads the settings of a repository, strictly: what it cannot read
-// may be anything.
+// gitConfig parses the settings of a repository strictly: unknown syntax is rejected.
 func gitConfig(gitDir string) string {
 	if _, err := os.Lstat(filepath.Join(gitDir, "config.worktree")); err == nil {
-		return "the repository has settings for each of its working folders"
+		return "the repository has settings per worktree"
 	}
 	if _, err := os.Lstat(filepath.Join(gitDir, "commondir")); err == nil {
-		return "the repository keeps its data elsewhere"
+		return "the repository stores its data in another folder"
 	}
 	path := filepath.Join(gitDir, "config")
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxSettings {
-		return "the settings of the repository cannot be read"
+		return "the repository's settings cannot be read"
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return "the settings of the repository cannot be read"
+		return "the repository's settings cannot be read"
 	}
 	section, known := "", harmlessSettings()
 	for line := range strings.SplitSeq(string(b), "\n") {
@@ -147,18 +146,18 @@ func gitConfig(gitDir string) string {
 			inner, ok := strings.CutSuffix(line[1:], "]")
 			name, sub, _ := strings.Cut(inner, " ")
 			if !ok || strings.ContainsAny(name, `"\]`) || strings.ContainsAny(strings.Trim(sub, `"`), `"\]`) {
-				return "the settings of the repository hold " + line
+				return "the repository's settings contain " + line
 			}
 			section = strings.ToLower(name)
 			if sub != "" && !slices.Contains([]string{"remote", "branch", "submodule", "color"}, section) {
-				return "the settings of the repository hold " + line
+				return "the repository's settings contain " + line
 			}
 			continue
 		}
 		key, value, _ := strings.Cut(line, "=")
 		key = strings.ToLower(strings.TrimSpace(key))
 		if strings.HasSuffix(value, `\`) || !slices.Contains(known[section], key) && !slices.Contains(known[section], "*") {
-			return "the settings of the repository hold " + section + "." + key + ", which may name a program"
+			return "the repository's settings contain " + section + "." + key + ", which may name a program"
 		}
 	}
 	return ""

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Real git in a repository whose attributes, hooks and submodule do all they can
-// to run something: whatever of it is listed runs nothing of theirs.
+// Real git in a repository whose attributes, hooks and submodule try to run programs: no listed
+// command runs any of them.
 func TestHostileRepositoryWithRealGit(t *testing.T) {
 	b := house(t)
 	if _, err := exec.LookPath("git"); err != nil {

@@ -2,8 +2,8 @@ package command
 
 import "testing"
 
-// Ways round the table that somebody has thought of: arguments that are read
-// from a file, and searches that go below a folder by another name of the option.
+// Known attempts to bypass the table: arguments that are read from a file, and recursive searches
+// with another spelling of the option.
 func TestWaysRoundTheTable(t *testing.T) {
 	onUnix(t)
 	b := newBench(t, func(o *Options) { o.Allowed = append(o.Allowed, o.Home) })

@@ -45,7 +45,7 @@ func onUnix(t testing.TB) {
 	}
 }
 
-// house is a bench with a repository and files of every kind.
+// house returns a bench with a repository and files of every kind.
 func house(t testing.TB) *bench {
 	t.Helper()
 	onUnix(t)
@@ -95,7 +95,7 @@ func TestListed(t *testing.T) {
 	}
 }
 
-// Whatever is not plainly harmless asks, or is refused.
+// Commands that are not clearly harmless need approval or are refused.
 func TestNotListed(t *testing.T) {
 	b := house(t)
 	for name, list := range map[string][]string{
@@ -130,7 +130,7 @@ func TestNotListed(t *testing.T) {
 	}
 }
 
-// A protected place is refused however it is written.
+// A protected place is refused in every spelling.
 func TestProtectedPlaces(t *testing.T) {
 	b := house(t)
 	for _, text := range []string{
@@ -212,7 +212,7 @@ func TestEffects(t *testing.T) {
 	}
 }
 
-// A repository of somebody else names programs in its settings.
+// A foreign repository names programs in its settings.
 func TestHostileRepository(t *testing.T) {
 	for name, settings := range map[string]string{
 		"fsmonitor":       "[core]\n\tfsmonitor = touch canary\n",
@@ -280,7 +280,7 @@ func TestAllowEntries(t *testing.T) {
 		"bash":           "everything",
 		"env":            "everything",
 		"python3 -c":     "everything",
-		"ls | sh":        "a character of the shell",
+		"ls | sh":        "a shell character",
 		"./x":            "relative",
 		"npm test":       "",
 		"docker ps -a":   "",

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// What a command starts ends with it, also what made a session of its own and
-// does not listen.
+// All processes of a command end with it, also those that started a new session and ignore
+// signals.
 func TestNothingIsLeft(t *testing.T) {
 	if _, err := exec.LookPath("setsid"); err != nil {
 		t.Skip(err)

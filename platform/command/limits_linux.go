@@ -12,8 +12,8 @@ const limitProcs = 6 // RLIMIT_NPROC, which package syscall does not name
 
 func setLimit(l *syscall.Rlimit, v uint64) { l.Cur, l.Max = v, v }
 
-// boundsOf are the limits for a command of the given time. That of processes
-// counts all of the user's, so that it starts from those of the machine.
+// boundsOf returns the limits of a command with the given time limit. The process limit
+// counts all processes of the user, so it is relative to the machine's current number.
 func boundsOf(limit time.Duration) bounds {
 	b := bounds{CPU: uint64(4*limit/time.Second) + 4, File: 1 << 30, Data: 4 << 30}
 	text, err := os.ReadFile("/proc/loadavg")

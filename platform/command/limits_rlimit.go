@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// bound sets the limits of this process and of all that it starts.
+// bound sets the resource limits of this process, which its children inherit.
 func bound(b bounds) error {
 	for _, l := range []struct {
 		what  int
@@ -25,13 +25,13 @@ func bound(b bounds) error {
 		}
 		var have syscall.Rlimit
 		if err := syscall.Getrlimit(l.what, &have); err != nil {
-			return fmt.Errorf("limit its %s: %w", l.name, err)
+			return fmt.Errorf("set the limit of %s: %w", l.name, err)
 		}
 		want := min(l.value, uint64(have.Max)) //nolint:unconvert // its type differs by system
 		set := have
 		setLimit(&set, want)
 		if err := syscall.Setrlimit(l.what, &set); err != nil {
-			return fmt.Errorf("limit its %s: %w", l.name, err)
+			return fmt.Errorf("set the limit of %s: %w", l.name, err)
 		}
 	}
 	return nil

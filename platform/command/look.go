@@ -9,7 +9,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// look is one look at one command.
+// look is the analysis of one command.
 type look struct {
 	judge *Judge
 	cmd   Command
@@ -17,8 +17,8 @@ type look struct {
 	file  *syntax.File
 
 	verdict  Verdict
-	asides   []string // why, if it is not listed anyway
-	bases    []string // folders from which relative paths may start
+	asides   []string // reasons that count only if the table does not list it
+	bases    []string // base folders of relative paths
 	assigned map[string]bool
 	expanded map[string]string // folders that patterns were expanded from, and digests of their names
 	folders  int
@@ -42,7 +42,7 @@ func (l *look) run() {
 	l.bases, l.assigned, l.expanded = []string{l.dir}, map[string]bool{}, map[string]string{}
 	l.verdict.Egress = l.cmd.Network
 	if l.cmd.Network {
-		l.why("it asks for the network")
+		l.why("it requests network access")
 	}
 	l.survey()
 	if l.protected() {
@@ -51,7 +51,7 @@ func (l *look) run() {
 	l.plan()
 }
 
-// why notes what keeps the command from being listed.
+// why records a reason why the command is not listed.
 func (l *look) why(text string) {
 	if !slices.Contains(l.verdict.Why, text) && len(l.verdict.Why) < 8 {
 		l.verdict.Why = append(l.verdict.Why, text)
@@ -64,8 +64,8 @@ func (l *look) refuse(p place) {
 	}
 }
 
-// survey walks the whole tree, whatever is in it: what is assigned, which
-// folders are entered, and what each program is known to do.
+// survey walks the whole syntax tree and records assignments, entered folders, and the
+// known effects of each program.
 func (l *look) survey() {
 	syntax.Walk(l.file, func(n syntax.Node) bool {
 		switch n := n.(type) {
@@ -80,7 +80,7 @@ func (l *look) survey() {
 			l.call(n)
 		case *syntax.Stmt:
 			if n.Background || n.Coprocess || n.Disown {
-				l.why("it goes on in the background")
+				l.why("it continues in the background")
 			}
 		case *syntax.FuncDecl:
 			l.why("it defines a function")
@@ -89,15 +89,15 @@ func (l *look) survey() {
 	})
 }
 
-// assignment notes variables that make a program do something else.
+// assignment records variables that change what a program does.
 func (l *look) assignment(name string) {
 	up := strings.ToUpper(name)
 	switch {
 	case strings.HasPrefix(up, "LD_"), strings.HasPrefix(up, "DYLD_"), up == "PATH", up == "IFS", up == "BASH_ENV", up == "ENV", up == "PROMPT_COMMAND", up == "SHELLOPTS", strings.HasPrefix(up, "GIT_"),
 		strings.HasSuffix(up, "PAGER"), strings.HasSuffix(up, "EDITOR"), strings.HasSuffix(up, "PATH"), strings.HasSuffix(up, "OPTIONS"), strings.HasSuffix(up, "OPTS"), up == "BROWSER", up == "LESSOPEN":
-		l.why("it sets " + name + ", which makes other programs run other code")
+		l.why("it sets " + name + ", which makes programs run other code")
 	case strings.HasSuffix(up, "_PROXY"):
-		l.why("it sets " + name + ", which leads programs to another address")
+		l.why("it sets " + name + ", which redirects programs to another address")
 	default:
 		l.why("it sets the variable " + name)
 	}
@@ -112,7 +112,7 @@ func (l *look) redirection(r *syntax.Redirect) {
 		}
 	case syntax.Hdoc, syntax.DashHdoc:
 		if r.Hdoc != nil && l.dynamic(r.Hdoc.Parts, false) != "" {
-			l.why("a text in it is filled in by the shell")
+			l.why("the shell expands a here-document in it")
 		}
 		return
 	default:
@@ -132,7 +132,7 @@ func (l *look) redirection(r *syntax.Redirect) {
 
 func isFD(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" || s == "-" }
 
-// call notes what a simple command is known to do.
+// call records the known effects of a simple command.
 func (l *look) call(c *syntax.CallExpr) {
 	if len(c.Args) == 0 {
 		return
@@ -150,12 +150,12 @@ func (l *look) call(c *syntax.CallExpr) {
 	}
 	l.entered(args)
 	if l.allowed(args) != nil {
-		return // the owner knows what it does
+		return // the user's own entry
 	}
 	l.effects(args)
 }
 
-// entered notes the folders from which later paths may start.
+// entered adds the folders that the command enters to the base folders of later paths.
 func (l *look) entered(args []string) {
 	add := func(base string) {
 		if !filepath.IsAbs(base) {
@@ -179,9 +179,9 @@ func (l *look) entered(args []string) {
 	}
 }
 
-// protected refuses a command that names a protected place anywhere: in a word
-// as it is expanded, in a part of one ("--file=~/.ssh/id"), in a text that is
-// given to another program, in what a word that is not known may stand for.
+// protected refuses a command that names a protected place anywhere: in an expanded word,
+// in a part of a word ("--file=~/.ssh/id"), in a text passed to another program, or in the
+// possible values of an unknown word.
 func (l *look) protected() bool {
 	syntax.Walk(l.file, func(n syntax.Node) bool {
 		if w, ok := n.(*syntax.Word); ok && w != nil {
@@ -200,7 +200,7 @@ func (l *look) word(w *syntax.Word) {
 			shape := l.shape(base, w.Parts, false)
 			words = append(words, shape)
 			switch {
-			case strings.HasPrefix(shape, "*") || !strings.Contains(shape, "/"): // it may stand for anything
+			case strings.HasPrefix(shape, "*") || !strings.Contains(shape, "/"): // it may match anything
 			case filepath.IsAbs(shape):
 				words = append(words, l.fits(shape)...)
 			default:
@@ -217,7 +217,7 @@ func (l *look) word(w *syntax.Word) {
 	}
 }
 
-// mentions looks for what may be a path inside a text.
+// mentions checks everything in a text that may be a path.
 func (l *look) mentions(text string) {
 	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\n'\"`;|&<>(),:=@[]{}\\", r) }) {
 		part = strings.NewReplacer("${HOME}", l.judge.opt.Home, "$HOME", l.judge.opt.Home).Replace(part)
@@ -239,7 +239,7 @@ func (l *look) mentions(text string) {
 	}
 }
 
-// why of an error of expansion.
+// reason returns the reason for an error of expansion.
 func reason(err error) string {
 	if u, ok := errors.AsType[*unknown](err); ok {
 		return u.why

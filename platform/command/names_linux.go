@@ -8,6 +8,5 @@ import (
 
 func ctime(st *syscall.Stat_t) int64 { return st.Ctim.Nano() }
 
-// searchOnly opens a folder in order to go through it: the right to list it is not
-// needed.
+// searchOnly opens a folder for path lookups, without the right to list it.
 const searchOnly = unix.O_PATH

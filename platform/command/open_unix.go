@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openPlain opens a file or a folder for reading without following a link
-// anywhere on its path. A file is a regular one with a single name.
+// openPlain opens a file or a folder for reading without following any link in its path. A file must be
+// regular and have a single name.
 func openPlain(path string, folder bool) (*os.File, error) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	dir, err := unix.Open("/", searchOnly|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -27,7 +27,7 @@ func openPlain(path string, folder bool) (*os.File, error) {
 		case folder:
 			flags |= unix.O_DIRECTORY
 		}
-		if part == "" { // the path is "/"
+		if part == "" { // the path was "/"
 			part = "."
 		}
 		next, err := unix.Openat(dir, part, flags, 0)
@@ -38,12 +38,12 @@ func openPlain(path string, folder bool) (*os.File, error) {
 		dir = next
 	}
 	if !folder {
-		_ = unix.SetNonblock(dir, false) // a regular file knows no difference
+		_ = unix.SetNonblock(dir, false) // this has no effect on regular files
 	}
 	f := os.NewFile(uintptr(dir), path)
 	info, err := f.Stat()
 	if err == nil && !folder && (!info.Mode().IsRegular() || manyNames(info) && !openToAll(path)) {
-		err = errors.New("it is not a regular file with one name")
+		err = errors.New("not a regular file with one name")
 	}
 	if err != nil {
 		_ = f.Close()

@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what is kept of a command's output, in bytes.
+// Limits of the output of a command that is kept, in bytes.
 const (
 	keepHead = 12_000
 	keepTail = 12_000
 )
 
-// output keeps the beginning and the end of what a command prints. It may be
-// used concurrently.
+// output keeps the beginning and the end of a command's output. It may be used
+// concurrently.
 type output struct {
 	mu     sync.Mutex
 	head   []byte
@@ -39,7 +39,7 @@ func (o *output) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// text is what was kept, as text, and how many bytes are missing in the middle.
+// text returns the kept output as text, and the number of bytes missing in the middle.
 func (o *output) text() (string, int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -54,15 +54,14 @@ func (o *output) text() (string, int64) {
 	return clean(string(o.head)) + fmt.Sprintf("\n[%d bytes left out]\n", missing) + clean(string(tail)), missing
 }
 
-// size is how much was printed.
+// size returns the total number of bytes that were printed.
 func (o *output) size() int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.length
 }
 
-// clean makes text of what a program printed: without colours, without signs
-// that move the cursor, valid as UTF-8.
+// clean converts a program's output to valid UTF-8 without colours and cursor movement.
 func clean(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); {
@@ -84,7 +83,7 @@ func clean(s string) string {
 	return b.String()
 }
 
-// escape is the length of a control sequence of terminals (ECMA-48).
+// escape returns the length of a terminal control sequence (ECMA-48).
 func escape(s string) int {
 	if len(s) < 2 || s[1] != '[' {
 		return min(2, len(s))

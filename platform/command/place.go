@@ -7,28 +7,28 @@ import (
 	"strings"
 )
 
-// place is where a word of a command leads.
+// place is the resolved path of a word.
 type place struct {
-	abs       string // links followed as the kernel does it
+	abs       string // links resolved like the kernel does
 	exists    bool
 	folder    bool
 	regular   bool
 	many      bool   // it has several names (hard links)
-	inside    bool   // of an allowed folder
+	inside    bool   // inside an allowed folder
 	protected string // why
 }
 
-// maxLinks bounds the links that one path may follow.
+// maxLinks limits the links in one path.
 const maxLinks = 40
 
-// place looks where a path leads from the folder dir. It never fails: what it
-// cannot look at is nowhere, and so in no allowed folder.
+// place resolves a path from the folder dir. It never fails: a path that it cannot read is
+// outside every allowed folder.
 func (j *Judge) place(dir, path string) place {
 	if !filepath.IsAbs(path) {
 		path = dir + "/" + path
 	}
 	if path == "/dev/stdin" || path == "/dev/stdout" || path == "/dev/stderr" {
-		return place{abs: path, exists: true} // their own, and not those of this process
+		return place{abs: path, exists: true} // of the started process, not of this one
 	}
 	lexical := filepath.Clean(path)
 	p := place{abs: lexical}
@@ -60,9 +60,8 @@ func below(folder, abs string) bool {
 	return abs == folder || strings.HasPrefix(abs, strings.TrimSuffix(folder, "/")+"/")
 }
 
-// physical follows a path step by step: ".." after a link leaves the folder
-// that the link leads to, which is not what filepath.Clean makes of it. What is
-// not there is taken as it is written.
+// physical resolves a path element by element: ".." after a link leaves the folder that
+// the link points to, unlike in filepath.Clean. Missing elements are kept as written.
 func physical(path string) (string, bool) {
 	if len(path) > 4096 || strings.ContainsRune(path, 0) {
 		return "", false
@@ -100,8 +99,8 @@ func physical(path string) (string, bool) {
 	return done, true
 }
 
-// openToAll are files outside the owner's folders that listed commands may
-// read: they say what kind of machine this is.
+// openToAll reports whether listed commands may read a file outside the user's folders:
+// files that describe the machine.
 func openToAll(abs string) bool {
 	switch abs {
 	case "/dev/null", "/dev/stdin", "/etc/os-release", "/usr/lib/os-release", "/etc/hostname", "/etc/timezone", "/proc/cpuinfo", "/proc/meminfo",

@@ -7,29 +7,27 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Plan is how a command runs: without a shell as a list of pipelines, or as a
-// text for one.
+// Plan describes how a command runs: as a list of pipelines without a shell, or as a text for a shell.
 type Plan struct {
 	Dir   string `json:"dir"`
 	Lines []Line `json:"lines,omitempty"`
 	Shell string `json:"shell,omitempty"`
-	// Network and Writes are what the sandbox lets it have.
+	// Network and Writes are the accesses that the sandbox allows.
 	Network bool `json:"network,omitempty"`
 	Writes  bool `json:"writes,omitempty"`
-	// Needs is what a listed command needs in order to run.
+	// Needs is the confinement that a listed command needs.
 	Needs Need `json:"needs,omitempty"`
-	// Hidden: nothing but the system and the allowed folders is needed.
+	// Hidden means that only the system and the allowed folders are visible.
 	Hidden bool `json:"hidden,omitempty"`
-	// Digests are those of what runs and of the code that it reads, by path, as far
-	// as others than the system's administrator can change it; "absent" for files
-	// that would be read if they were there. Folders are the digests of the names
-	// in folders from which a shell expands patterns.
+	// Digests maps the paths of programs and of the code that they read to their digests, as
+	// far as users other than the administrator can change them; "absent" marks files that
+	// would be read if they existed. Folders maps folders in which a shell expands patterns to
+	// the digests of their names.
 	Digests map[string]string `json:"digests,omitempty"`
 	Folders map[string]string `json:"folders,omitempty"`
 }
 
-// Line is a pipeline and when it runs: always (""), if what was before went well
-// ("&&") or did not ("||").
+// Line is a pipeline and its condition: always (""), if the previous one succeeded ("&&") or failed ("||").
 type Line struct {
 	When  string `json:"when,omitempty"`
 	Not   bool   `json:"not,omitempty"`
@@ -40,18 +38,18 @@ type Line struct {
 // Step is one program.
 type Step struct {
 	Path string   `json:"path"`
-	Args []string `json:"args"` // with the name as it was written
+	Args []string `json:"args"` // including the program's name as written
 	Env  []string `json:"env,omitempty"`
-	// In is a file to read from; Out and Err are where the output goes: "" where
-	// it would, "null" nowhere, "out" and "err" to where the other one went.
+	// In is a file to read from; Out and Err are the targets of the output: "" unchanged, "null" to
+	// /dev/null, "out" and "err" to the target of the other one.
 	In  string `json:"in,omitempty"`
 	Out string `json:"out,omitempty"`
 	Err string `json:"err,omitempty"`
-	// Hand is how it gets its files where nothing confines it.
+	// Hand describes how it gets its files without a sandbox.
 	Hand *Handover `json:"hand,omitempty"`
 }
 
-// plan makes the plan, and lists the command when all its programs are.
+// plan builds the plan, and lists the command if all its programs are listed.
 func (l *look) plan() {
 	v := &l.verdict
 	v.Plan.Dir = l.dir
@@ -71,7 +69,7 @@ func (l *look) plan() {
 	}
 	if direct && !slices.ContainsFunc(lines, func(n Line) bool { return len(n.Steps) > 0 }) {
 		direct = false
-		l.why("it runs nothing")
+		l.why("it runs no program")
 	}
 	patterns, own := []string{}, direct
 	if direct {
@@ -108,18 +106,18 @@ func (l *look) plan() {
 	v.Plan.Writes, v.Plan.Network = v.Writes, v.Plan.Network || v.Egress || v.Send
 }
 
-// ownWords: what such a program prints is of this machine or of its arguments;
-// it reads no file, and names none.
+// ownWords reports whether a program's output describes only this machine or its
+// arguments; it reads and names no file.
 func ownWords(s Step) bool {
 	return s.In == "" && slices.Contains([]string{
 		"date", "cal", "uname", "arch", "nproc", "whoami", "id", "uptime", "free", "df", "echo", "printf", "seq", "expr", "factor", "true", "false", "sleep", "basename", "dirname", "tty", "env", "printenv", "lscpu",
 	}, s.Args[0])
 }
 
-// line adds the pipelines of a statement. dir follows "cd".
+// line adds the pipelines of a statement. dir is updated by "cd".
 func (l *look) line(s *syntax.Stmt, when string, dir *string, out *[]Line) (bool, string) {
 	if s.Background || s.Coprocess || s.Disown {
-		return false, "it goes on in the background"
+		return false, "it continues in the background"
 	}
 	b, ok := s.Cmd.(*syntax.BinaryCmd)
 	if ok && (b.Op == syntax.AndStmt || b.Op == syntax.OrStmt) {
@@ -142,22 +140,21 @@ func (l *look) line(s *syntax.Stmt, when string, dir *string, out *[]Line) (bool
 	return true, ""
 }
 
-// enter follows "cd FOLDER" where it cannot fail: a folder that is there, not
-// behind "||".
+// enter updates the folder for "cd FOLDER" if it cannot fail: the folder exists, and "||" does not precede it.
 func (l *look) enter(s *syntax.Stmt, c *syntax.CallExpr, when string, dir *string, out *[]Line) (bool, string) {
 	if len(c.Args) != 2 || len(c.Assigns) > 0 || len(s.Redirs) > 0 || s.Negated || when == "||" || when == "&&" {
-		return false, "it changes the folder in a way that needs a shell"
+		return false, "its cd command needs a shell"
 	}
 	f, err := l.fields(*dir, c.Args[1])
 	if err != nil || len(f) != 1 || f[0] == "" || strings.HasPrefix(f[0], "-") {
-		return false, "the folder that it enters is known only when it runs"
+		return false, "the folder of cd is known only when it runs"
 	}
 	p := l.judge.place(*dir, f[0])
 	if p.protected != "" {
 		l.refuse(p)
 	}
 	if !p.inside || !p.folder {
-		return false, "it enters " + f[0] + ", which is not in an allowed folder"
+		return false, "it enters " + f[0] + ", which is outside the allowed folders"
 	}
 	*dir = p.abs
 	*out = append(*out, Line{When: strings.TrimPrefix(when, ";"), Dir: p.abs})
@@ -181,7 +178,7 @@ func (l *look) pipeline(s *syntax.Stmt, dir string, line *Line, first bool) (boo
 		}
 		return l.simple(s, c, dir, line)
 	}
-	return false, "it is a program of the shell, of which only what it names can be known"
+	return false, "it uses shell syntax that cannot be analysed"
 }
 
 func (l *look) simple(s *syntax.Stmt, c *syntax.CallExpr, dir string, line *Line) (bool, string) {
@@ -189,7 +186,7 @@ func (l *look) simple(s *syntax.Stmt, c *syntax.CallExpr, dir string, line *Line
 		return false, "it sets a variable"
 	}
 	if len(c.Args) == 0 {
-		return false, "it runs nothing"
+		return false, "it runs no program"
 	}
 	args, err := l.fields(dir, c.Args...)
 	if err != nil {
@@ -199,7 +196,7 @@ func (l *look) simple(s *syntax.Stmt, c *syntax.CallExpr, dir string, line *Line
 		return false, "the program is known only when it runs"
 	}
 	if inShell(args[0]) {
-		return false, args[0] + " is done by the shell itself"
+		return false, args[0] + " is a shell builtin"
 	}
 	step := Step{Args: args}
 	for _, r := range s.Redirs {
@@ -211,7 +208,7 @@ func (l *look) simple(s *syntax.Stmt, c *syntax.CallExpr, dir string, line *Line
 	return true, ""
 }
 
-// inShell are the words that only a shell can do.
+// inShell reports whether only a shell can run the command name.
 func inShell(name string) bool {
 	return slices.Contains([]string{
 		".", "source", "eval", "exec", "export", "readonly", "declare", "typeset", "local", "set", "unset", "shopt", "alias", "unalias", "trap", "return", "exit", "break", "continue",
@@ -220,8 +217,8 @@ func inShell(name string) bool {
 	}, name)
 }
 
-// redirect understands what needs no shell: to nowhere, from a file, and one
-// output to the other. What else there is has been noted as a write.
+// redirect accepts redirections that need no shell: to /dev/null, from a file, and one output to the other.
+// Other redirections were already recorded as writes.
 func (l *look) redirect(r *syntax.Redirect, dir string, s *Step) (bool, string) {
 	const needs = "it needs a shell for its redirections"
 	fd := "1"
@@ -233,7 +230,7 @@ func (l *look) redirect(r *syntax.Redirect, dir string, s *Step) (bool, string) 
 	}
 	words, err := l.fields(dir, r.Word)
 	if err != nil || len(words) != 1 {
-		return false, "where it reads from or writes to is known only when it runs"
+		return false, "the target of a redirection is known only when it runs"
 	}
 	target := words[0]
 	switch {
@@ -265,7 +262,7 @@ func (l *look) redirect(r *syntax.Redirect, dir string, s *Step) (bool, string) 
 	return true, ""
 }
 
-// reads says why a listed command may not read a path; "" when it may.
+// reads returns why a listed command may not read a path, "" if it may.
 func (l *look) reads(dir, path string) string {
 	p := l.judge.place(dir, path)
 	switch {
@@ -275,9 +272,9 @@ func (l *look) reads(dir, path string) string {
 	case openToAll(p.abs):
 		return ""
 	case !p.inside:
-		return path + " is not in an allowed folder"
+		return path + " is outside the allowed folders"
 	case p.many:
-		return path + " has other names elsewhere (hard links)"
+		return path + " has other names (hard links)"
 	case p.exists && !p.folder && !p.regular:
 		return path + " is a device, a pipe or a socket"
 	}

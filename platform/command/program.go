@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// systemPath are the folders in which programs are looked for. The system's own
-// come first, so that nothing that was put beside them stands for "ls".
+// systemPath returns the folders in which programs are looked up. The system's folders come
+// first, so that no program in another folder replaces "ls".
 func systemPath() []string {
 	switch runtime.GOOS {
 	case "darwin":
@@ -25,15 +25,14 @@ func systemPath() []string {
 	return []string{"/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local/bin", "/run/current-system/sw/bin", "/snap/bin"}
 }
 
-// program is a file that would be run.
+// program is the file of a program.
 type program struct {
-	name   string // as it was written
+	name   string // as written
 	path   string // absolute; "" when it was not found
-	system bool   // it belongs to the system: nobody but its administrator can change it
+	system bool   // belongs to the system: only its administrator can change it
 }
 
-// find resolves the name of a program as the pinned path does it. A name with a
-// slash is a file, from dir.
+// find resolves a program name with the pinned PATH. A name with a slash is a file, relative to dir.
 func (j *Judge) find(dir, name string) program {
 	p := program{name: name}
 	candidates := make([]string, 0, len(j.opt.Path))
@@ -66,7 +65,7 @@ func (j *Judge) find(dir, name string) program {
 	return p
 }
 
-// onPath: "/usr/lib/x/ls" is not the "ls" of the table.
+// onPath reports whether dir is a folder of programs: "/usr/lib/x/ls" is not the table's "ls".
 func (j *Judge) onPath(dir string) bool {
 	for _, d := range j.opt.Path {
 		if real, ok := physical(d); ok && real == dir || d == dir {
@@ -76,8 +75,8 @@ func (j *Judge) onPath(dir string) bool {
 	return false
 }
 
-// trusted reports whether a program's folder is one of the system, and not one
-// that the owner opened to Hob.
+// trusted reports whether a program's folder belongs to the system and is not a folder that
+// the user opened to Hob.
 func (j *Judge) trusted(path string) bool {
 	if j.place("/", path).inside {
 		return false
@@ -90,7 +89,7 @@ func (j *Judge) trusted(path string) bool {
 			return err == nil && ofSystem(info)
 		}
 	}
-	// links of a distribution lead into its own libraries, such as /etc/alternatives
+	// links of a distribution point to its own libraries, through /etc/alternatives for example
 	for _, d := range []string{"/usr/lib", "/usr/libexec", "/usr/share", "/nix/store", "/gnu/store", "/opt/homebrew/Cellar", "/System", "/Library/Developer/CommandLineTools", "/Applications/Xcode.app"} {
 		if below(d, dir) {
 			info, err := os.Stat(dir)
@@ -100,7 +99,7 @@ func (j *Judge) trusted(path string) bool {
 	return false
 }
 
-// fileID tells the versions of a file apart.
+// fileID identifies a version of a file.
 type fileID struct {
 	dev, ino             uint64
 	size, changed, ctime int64
@@ -111,9 +110,9 @@ const (
 	maxHashed  = 512 << 20 // bytes
 )
 
-var errTooBig = errors.New("the file is too large")
+var errTooBig = errors.New("file is too large")
 
-// digest is the SHA-256 of a file.
+// digest returns the SHA-256 of a file.
 func (j *Judge) digest(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -142,13 +141,13 @@ func (j *Judge) digest(path string) (string, error) {
 	return sum, nil
 }
 
-// What stands for the digest of a file that has none.
+// Placeholders for the digest of a file without one.
 const (
 	absent     = "absent"
 	unreadable = "unreadable"
 )
 
-// digestOf is the SHA-256 of a regular file, read now.
+// digestOf returns the SHA-256 of a regular file's current content.
 func digestOf(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -169,7 +168,7 @@ func digestOf(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// namesDigest is the SHA-256 of the names in a folder.
+// namesDigest returns the SHA-256 of the names in a folder.
 func namesDigest(dir string) (string, error) {
 	list, err := os.ReadDir(dir)
 	if err != nil {

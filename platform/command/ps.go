@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// psArgs: two kinds of forms. Those that show names, numbers and times of
-// processes are facts of this machine. Those that show how programs were started
-// may show passwords, and need a sandbox in which there are no others. Nothing
-// else is listed: ps has three parsers, in which one letter ("e") may select all
-// processes or show their environments.
+// psArgs accepts two kinds of forms. Those that show names, numbers and times of processes
+// are facts about this machine. Those that show arguments may show passwords and need a
+// sandbox without other processes. Nothing else is listed: ps has three parsers, in which
+// one letter ("e") may select all processes or show their environments.
 func (l *look) psArgs(_ string, args []string) (accepted, string) {
 	a := asWritten(args, opensNothing)
 	names := runtime.GOOS == "linux" // what it shows by default there; elsewhere it shows arguments
@@ -32,7 +31,7 @@ func (l *look) psArgs(_ string, args []string) (accepted, string) {
 			format = value
 			i++
 		case strings.HasPrefix(w, "--sort=") && psColumns(strings.NewReplacer("-", "", "+", "").Replace(w[len("--sort="):])):
-			sorts = true // procps 4 then opens the environment of every process, although it does not print it
+			sorts = true // procps 4 then reads the environment of every process, but does not print it
 		case slices.Contains([]string{"-p", "-C", "-u", "-U", "-t"}, w) && plainWord(value):
 			i++
 		default:
@@ -59,7 +58,7 @@ func columnsOf(list string) []string {
 	return columns
 }
 
-// psColumns reports whether a list names columns that hold no environment.
+// psColumns reports whether a list names columns without the environment.
 func psColumns(list string) bool {
 	known := []string{
 		"pid", "ppid", "pgid", "sid", "sess", "uid", "user", "euser", "ruser", "group", "gid", "pcpu", "%cpu", "cpu", "pmem", "%mem", "rss", "rsz", "vsz", "sz", "stat", "state", "s", "tty", "tt", "tname",
@@ -73,7 +72,7 @@ func psColumns(list string) bool {
 	return list != ""
 }
 
-// plainWord is a name or a list of numbers.
+// plainWord reports whether s is a name or a list of numbers.
 func plainWord(s string) bool {
 	return s != "" && s[0] != '-' && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789._-,/") == ""
 }

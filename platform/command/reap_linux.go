@@ -8,12 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// adopt takes in the processes below this one that lose their parent, so that
-// none can leave by making a session of its own.
-func adopt() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) } // kernels before 3.4 have none
+// adopt makes this process the parent of orphaned descendants, so that none escapes by
+// starting a new session.
+func adopt() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) } // not supported by kernels before 3.4
 
-// reap ends every process below this one. New ones may appear while it looks;
-// it looks until there are none.
+// reap kills every process below this one and repeats until none is left, because new ones
+// may appear meanwhile.
 func reap() {
 	for range 100 {
 		below := descendants(os.Getpid())
@@ -23,7 +23,7 @@ func reap() {
 		for _, pid := range below {
 			_ = unix.Kill(pid, unix.SIGKILL) // it may be gone
 		}
-		for { // those that became this process's own
+		for { // adopted orphans
 			pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
 			if pid <= 0 || err != nil {
 				break
@@ -32,7 +32,7 @@ func reap() {
 	}
 }
 
-// descendants lists the living processes below one.
+// descendants lists the living processes below a process.
 func descendants(root int) []int {
 	list, err := os.ReadDir("/proc")
 	if err != nil {
@@ -48,7 +48,7 @@ func descendants(root int) []int {
 		if err != nil {
 			continue
 		}
-		// "PID (NAME) STATE PPID": the name may hold anything
+		// "PID (NAME) STATE PPID": the name may contain any characters
 		f := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 		if len(f) > 1 && f[0] != "Z" {
 			if ppid, err := strconv.Atoi(f[1]); err == nil {

@@ -2,8 +2,8 @@
 
 package command
 
-// adopt and reap: here the process group or the job object of the caller holds
-// the processes together; one that makes a session of its own leaves it on macOS.
+// adopt and reap do nothing here: the caller's process group or job object holds the
+// processes together. On macOS a process that starts a new session escapes.
 func adopt() {}
 
 func reap() {}

@@ -16,7 +16,7 @@ import (
 
 // Modes of a sandbox.
 const (
-	Auto    = "auto"    // the one that is there; without one, it is said
+	Auto    = "auto"    // the available one; without one, Missing says so
 	Off     = "off"     // none
 	Require = "require" // nothing runs without one
 )
@@ -25,8 +25,8 @@ const (
 type RunOptions struct {
 	Judge   *Judge // required
 	Sandbox string // Auto, Off or Require; default Auto
-	// Helper is how to start Serve in a process of its own: this program and its
-	// hidden command. Without it nothing runs.
+	// Helper is the command line that starts Serve in a new process: this program and its
+	// hidden command. Run fails without it.
 	Helper []string
 }
 
@@ -39,7 +39,7 @@ type Runner struct {
 	found  sandbox
 }
 
-// NewRunner checks the options; it looks for no sandbox before there is need.
+// NewRunner checks the options. It detects the sandbox later, when needed.
 func NewRunner(opt RunOptions) (*Runner, error) {
 	if opt.Judge == nil {
 		return nil, errors.New("command: Judge is required")
@@ -56,34 +56,34 @@ func NewRunner(opt RunOptions) (*Runner, error) {
 
 // Errors of Run.
 var (
-	ErrNoSandbox = errors.New("there is no sandbox")
-	ErrNoHelper  = errors.New("the program cannot start itself as its helper")
-	ErrTimeout   = errors.New("it took too long and was ended")
-	ErrNotFound  = errors.New("there is no such program")
+	ErrNoSandbox = errors.New("no sandbox available")
+	ErrNoHelper  = errors.New("cannot start the helper process")
+	ErrTimeout   = errors.New("command exceeded its time limit and was stopped")
+	ErrNotFound  = errors.New("program not found")
 )
 
-// Outcome is how a command went.
+// Outcome is the result of a command.
 type Outcome struct {
 	Status  int    // its exit status
-	Output  string // what it printed on both outputs, in order; cut in the middle
-	Cut     int64  // bytes that are left out
+	Output  string // combined output in order; truncated in the middle
+	Cut     int64  // omitted bytes
 	Sandbox string // what confined it, "" nothing
-	// Missing says why nothing did, although something should.
+	// Missing is the reason if no sandbox confined it although one should.
 	Missing string
 }
 
-// job is what the helper is told.
+// job is the input of the helper.
 type job struct {
 	Plan   Plan     `json:"plan"`
 	Shell  []string `json:"shell,omitempty"` // its path, then its arguments
 	Env    []string `json:"env"`
 	Bounds bounds   `json:"bounds"`
 	Lock   *lock    `json:"lock,omitempty"`
-	// Hand: nothing confines the plan, and so its programs open no files.
+	// Hand means that no sandbox confines the plan, so its programs open no files themselves.
 	Hand bool `json:"hand,omitempty"`
 }
 
-// bounds are the limits of each process.
+// bounds contains the resource limits of each process.
 type bounds struct {
 	CPU   uint64 `json:"cpu"`   // seconds
 	File  uint64 `json:"file"`  // bytes
@@ -91,19 +91,19 @@ type bounds struct {
 	Procs uint64 `json:"procs"` // of the whole user
 }
 
-// lock are the rules of a sandbox that a process puts itself into.
+// lock contains the rules of a sandbox that a process applies to itself.
 type lock struct {
 	Read    []string `json:"read"`
 	Write   []string `json:"write"`
 	Network bool     `json:"network"`
 }
 
-// stopped is how long a command may take to end when it is asked to.
+// stopped is the time a command has to exit after it was asked to.
 const stopped = 300 * time.Millisecond
 
-// Run runs a plan until it ends, ctx does, or the time is over; with the latter
-// the error is ErrTimeout or that of ctx, and the outcome what there was by
-// then. Nothing that it started is left: see Serve.
+// Run runs a plan until it ends, ctx ends, or the time limit expires. In the last two cases
+// it returns ctx's error or ErrTimeout with the output so far. No process of the plan
+// survives: see Serve.
 func (r *Runner) Run(ctx context.Context, p Plan, limit time.Duration, progress func(bytes int64)) (Outcome, error) {
 	if len(r.opt.Helper) == 0 {
 		return Outcome{}, ErrNoHelper
@@ -113,16 +113,16 @@ func (r *Runner) Run(ctx context.Context, p Plan, limit time.Duration, progress 
 		return Outcome{}, fmt.Errorf("%w: %s", ErrNoSandbox, box.missing)
 	}
 	if !box.Meets(p.Needs) {
-		return Outcome{}, fmt.Errorf("%w for a command that nobody approved: %s", ErrNoSandbox, box.missing)
+		return Outcome{}, fmt.Errorf("%w for an unapproved command: %s", ErrNoSandbox, box.missing)
 	}
 	if limit <= 0 {
 		limit = DefaultTimeout
 	}
 	temp, err := os.MkdirTemp("", "hob-run-")
 	if err != nil {
-		return Outcome{}, fmt.Errorf("make a folder for its temporary files: %w", err)
+		return Outcome{}, fmt.Errorf("create a folder for temporary files: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(temp) }() // what is left there harms nobody
+	defer func() { _ = os.RemoveAll(temp) }() // leftover files are harmless
 	j := job{Plan: p, Bounds: boundsOf(limit), Hand: box.kind == ""}
 	if p.Shell != "" {
 		j.Shell = r.opt.Judge.shellFor(p.Shell)
@@ -139,8 +139,8 @@ func (j *Judge) shellFor(text string) []string {
 	return append(append([]string{path}, args...), text)
 }
 
-// start starts the helper and hands it its job. Its input stays open for as long
-// as Hob lives, so that it ends with Hob.
+// start starts the helper and sends it the job. The helper's input stays open while Hob lives, so that the
+// helper ends with Hob.
 func (r *Runner) start(ctx context.Context, args []string, dir string, j job, limit time.Duration, progress func(int64)) (Outcome, error) {
 	text, err := json.Marshal(j)
 	if err != nil {
@@ -158,13 +158,13 @@ func (r *Runner) start(ctx context.Context, args []string, dir string, j job, li
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, outW
 	cmd.Dir, cmd.Env = dir, append(j.Env, helperEnv+"=1")
 	tree, err := osrun.Start(cmd)
-	_, _ = inR.Close(), outW.Close() // they are the child's
+	_, _ = inR.Close(), outW.Close() // the child has its own copies
 	if err != nil {
 		return Outcome{}, errors.Join(err, inW.Close(), outR.Close())
 	}
 	var kept output
 	var work sync.WaitGroup
-	work.Go(func() { _, _ = inW.Write(append(text, '\n')) }) // a child that died says so itself
+	work.Go(func() { _, _ = inW.Write(append(text, '\n')) }) // a dead child is reported by Wait
 	read := make(chan struct{})
 	work.Go(func() {
 		defer close(read)
@@ -179,8 +179,8 @@ func (r *Runner) start(ctx context.Context, args []string, dir string, j job, li
 	return out, err
 }
 
-// settle gives what was printed last a moment to be read; then it closes the
-// pipe, which a process that left the tree may still hold.
+// settle waits briefly for the last output and then closes the pipe, which a process that left the tree may
+// keep open.
 func settle(read <-chan struct{}, r *os.File) {
 	t := time.NewTimer(stopped)
 	defer t.Stop()
@@ -214,7 +214,7 @@ func wait(ctx context.Context, tree *osrun.Tree, limit time.Duration, tick func(
 	}
 }
 
-// stop asks the helper to end all that it started, and ends what is left.
+// stop asks the helper to end all its processes, and kills the remaining ones.
 func stop(tree *osrun.Tree) {
 	tree.Terminate()
 	t := time.NewTimer(stopped)

@@ -74,7 +74,7 @@ func TestRun(t *testing.T) {
 		"echo *.json":                               {0, "data.json\n"},
 		"false; true":                               {0, ""},
 		"true && false":                             {1, ""},
-		"nonesuch -x":                               {127, "hob: nonesuch: there is no such program\n"},
+		"nonesuch -x":                               {127, "hob: nonesuch: program not found\n"},
 		"for i in 1 2; do echo $i; done":            {0, "1\n2\n"},
 		"echo hi > made.txt; cat made.txt":          {0, "hi\n"},
 		"exit 7":                                    {7, ""},
@@ -90,7 +90,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// No key or token of Hob's own environment reaches a command.
+// No key or token of Hob's environment reaches a command.
 func TestScrubbedEnvironment(t *testing.T) {
 	for _, name := range []string{"ANTHROPIC_API_KEY", "HTTPS_PROXY", "LD_PRELOAD_X", "HOB_TOKEN", "BASH_ENV", "GIT_SSH_COMMAND", "BASH_FUNC_ls%%", "SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS"} {
 		t.Setenv(name, "canary")
@@ -112,13 +112,13 @@ func TestOutputIsBounded(t *testing.T) {
 	}
 }
 
-// What was judged is what runs: a script that was changed since is not run.
+// Only the judged code runs: a script that changed since then does not run.
 func TestAChangedScriptIsNotRun(t *testing.T) {
 	b := house(t)
 	v := b.look("./ls")
 	b.put(t, "Documents/ls", "#!/bin/sh\necho evil\n")
 	out, err := b.runner(t, Off).Run(t.Context(), v.Plan, time.Minute, func(int64) {})
-	if err != nil || out.Status != statusNotRun || !strings.Contains(out.Output, "was changed after it was judged") {
+	if err != nil || out.Status != statusNotRun || !strings.Contains(out.Output, "changed after the command was analysed") {
 		t.Errorf("%+v, %v", out, err)
 	}
 	if w := b.look("./ls"); w.Exact == v.Exact {

@@ -7,22 +7,21 @@ import (
 	"time"
 )
 
-// sandbox is what confines commands here.
+// sandbox is the confinement of commands on this machine.
 type sandbox struct {
 	kind    string // "bubblewrap", "landlock", "seatbelt"; "" none
 	path    string // its program
-	missing string // why there is none, or what this one does not do
+	missing string // why there is none, or which protection this one lacks
 }
 
-// Kind and Missing say what confines commands, and what is not confined.
+// Kind and Missing describe the sandbox and the protection that it lacks.
 func (s sandbox) Kind() string    { return s.kind }
 func (s sandbox) Missing() string { return s.missing }
 
-// lookAgain is how long what was found holds.
+// lookAgain is how long the detected sandbox is cached.
 const lookAgain = 10 * time.Minute
 
-// Sandbox looks for what confines commands here. What it found holds for some
-// minutes.
+// Sandbox detects the sandbox of this machine. The result is cached for some minutes.
 func (r *Runner) Sandbox(ctx context.Context) sandbox {
 	if r.opt.Sandbox == Off {
 		return sandbox{missing: "[shell] sandbox = \"off\""}
@@ -41,7 +40,7 @@ func (r *Runner) Sandbox(ctx context.Context) sandbox {
 	return r.found
 }
 
-// masked are the protected places that are there, folders and files apart.
+// masked returns the existing protected places, folders and files separately.
 func (j *Judge) masked() (folders, files []string) {
 	for _, p := range j.opt.Places.List() {
 		info, err := os.Lstat(p.Path)
@@ -56,8 +55,8 @@ func (j *Judge) masked() (folders, files []string) {
 	return folders, files
 }
 
-// repositories are the folders of git around dir, inside the allowed folders:
-// their settings and hooks are not written to either.
+// repositoryParts returns the settings and hooks of git repositories around dir, inside the
+// allowed folders. They are read-only in the sandbox.
 func (j *Judge) repositoryParts(dir string) []string {
 	var out []string
 	for j.place("/", dir).inside {

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// seatbelt is the system's own sandbox. Its program is called deprecated, and is
-// what the system's own builds and several browsers use.
+// seatbelt is the system's sandbox. Its program is marked deprecated, but system builds and
+// several browsers use it.
 const seatbelt = "/usr/bin/sandbox-exec"
 
 func (j *Judge) findSandbox(ctx context.Context) sandbox {
 	if err := exec.CommandContext(ctx, seatbelt, "-p", "(version 1)(allow default)", "/usr/bin/true").Run(); err != nil {
-		return sandbox{missing: "sandbox-exec does not work here (" + err.Error() + ")"}
+		return sandbox{missing: "sandbox-exec does not work on this machine (" + err.Error() + ")"}
 	}
 	return sandbox{kind: "seatbelt", path: seatbelt}
 }
@@ -30,8 +30,8 @@ func (r *Runner) confine(s sandbox, p Plan, temp string, _ *job) (args []string,
 	return append([]string{s.path, "-p", r.opt.Judge.profile(p, temp, r.opt.Helper[0])}, r.opt.Helper...), temp
 }
 
-// profile allows what is not named, since programs of macOS need much of the
-// system; the last rule that fits holds.
+// profile allows everything that it does not name, because programs of macOS need much of the system; the last
+// matching rule decides.
 func (j *Judge) profile(p Plan, temp, helper string) string {
 	var b strings.Builder
 	b.WriteString("(version 1)(allow default)(deny file-write*)(deny appleevent-send)(deny process-info-pidinfo (target others))(deny mach-priv-task-port)(deny lsopen)")
@@ -48,7 +48,7 @@ func (j *Judge) profile(p Plan, temp, helper string) string {
 	if !p.Network {
 		b.WriteString("(deny network*)")
 	}
-	if p.Hidden { // the last rule that fits holds: the home is closed, what is allowed of it is not
+	if p.Hidden { // the last matching rule decides: deny the home, then allow folders in it
 		fmt.Fprintf(&b, "(deny file-read-data (subpath %s))", quoted(j.opt.Home))
 		for _, a := range append([]string{temp, helper}, j.allowed...) {
 			if real, ok := physical(a); ok {
@@ -65,7 +65,7 @@ func (j *Judge) profile(p Plan, temp, helper string) string {
 	return b.String()
 }
 
-// quoted is a string of the profile's language (a Scheme).
+// quoted returns a string literal of the profile's language (a Scheme dialect).
 func quoted(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }

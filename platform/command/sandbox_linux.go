@@ -12,7 +12,7 @@ import (
 	llsys "github.com/landlock-lsm/go-landlock/landlock/syscall"
 )
 
-// findSandbox prefers bubblewrap, which hides and cuts off more than Landlock.
+// findSandbox prefers bubblewrap, which hides and blocks more than Landlock.
 func (j *Judge) findSandbox(ctx context.Context) sandbox {
 	why := "bubblewrap is not installed"
 	if p := j.find("/", "bwrap"); p.path != "" && p.system {
@@ -20,24 +20,24 @@ func (j *Judge) findSandbox(ctx context.Context) sandbox {
 		if err == nil {
 			return sandbox{kind: "bubblewrap", path: p.path}
 		}
-		why = "bubblewrap does not work here (" + cut(strings.TrimSpace(string(out)), 120) + ")"
+		why = "bubblewrap does not work on this machine (" + cut(strings.TrimSpace(string(out)), 120) + ")"
 	}
 	abi, err := llsys.LandlockGetABIVersion()
 	if err != nil || abi < 1 {
-		return sandbox{missing: why + ", and this kernel has no Landlock; install bubblewrap"}
+		return sandbox{missing: why + ", and this kernel does not support Landlock; install bubblewrap"}
 	}
-	s := sandbox{kind: "landlock", missing: why + ": commands see which processes run, may reach the sockets of this machine's services, and may change the hooks of a repository in which they may write"}
+	s := sandbox{kind: "landlock", missing: why + ": commands can list processes, connect to local sockets, and change the hooks of a repository that they may write to"}
 	switch {
 	case abi < 4:
-		s.missing += ", and this kernel's Landlock does not close the network"
+		s.missing += ", and this kernel's Landlock cannot block the network"
 	case abi < 10:
-		s.missing += ", and this kernel's Landlock closes TCP alone"
+		s.missing += ", and this kernel's Landlock blocks only TCP"
 	}
 	return s
 }
 
-// confine gives the command line of the helper in its sandbox, and the folder
-// for temporary files as the command sees it.
+// confine returns the command line of the helper in its sandbox, and the path of the temporary folder inside
+// the sandbox.
 func (r *Runner) confine(s sandbox, p Plan, temp string, j *job) (args []string, seen string) {
 	switch s.kind {
 	case "bubblewrap":
@@ -48,8 +48,8 @@ func (r *Runner) confine(s sandbox, p Plan, temp string, j *job) (args []string,
 	return r.opt.Helper, temp
 }
 
-// bubblewrap: the system read-only, protected places empty, /tmp and /run its
-// own, processes and network apart, one folder to write to.
+// bubblewrap returns arguments for a read-only system, empty protected places, private /tmp
+// and /run, separate processes and network, and one writable folder.
 func (r *Runner) bubblewrap(s sandbox, p Plan) []string {
 	j := r.opt.Judge
 	args := []string{s.path, "--die-with-parent", "--new-session", "--unshare-user-try", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"}
@@ -93,7 +93,7 @@ func (r *Runner) bubblewrap(s sandbox, p Plan) []string {
 			args = append(args, "--ro-bind", "/dev/null", f)
 		}
 	}
-	// the helper may lie in a place that is hidden by now
+	// the helper may be in a folder that is hidden above
 	args = append(args, "--ro-bind", r.opt.Helper[0], r.opt.Helper[0])
 	for _, d := range folders {
 		if !empty(d) && !slices.ContainsFunc(folders, func(o string) bool { return o != d && below(o, d) }) {
@@ -103,8 +103,8 @@ func (r *Runner) bubblewrap(s sandbox, p Plan) []string {
 	return append(args, "--chdir", p.Dir)
 }
 
-// beyondSystem are the folders that a listed command does not see, apart from the
-// allowed folders in them: the owner's home, and whatever is not the system.
+// beyondSystem returns the folders that are hidden from a listed command, apart from the
+// allowed folders in them: the user's home, and everything outside of the system.
 func (j *Judge) beyondSystem() []string {
 	out := []string{}
 	if real, ok := physical(j.opt.Home); ok {
@@ -120,17 +120,17 @@ func (j *Judge) beyondSystem() []string {
 			out = append(out, dir)
 		}
 	}
-	slices.Sort(out) // what lies in a hidden folder comes after it
+	slices.Sort(out) // parents come before their subfolders
 	return out
 }
 
-// systemFolders hold programs, what they need, and facts of the machine.
+// systemFolders contain programs, their data, and facts about the machine.
 func systemFolders() []string {
 	return []string{"/bin", "/boot", "/dev", "/etc", "/gnu", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/opt", "/proc", "/run", "/sbin", "/snap", "/sys", "/tmp", "/usr"}
 }
 
-// rules are those of Landlock, which only opens: the system, the allowed folders
-// without the protected places in them, one folder to write to.
+// rules returns the Landlock rules, which can only allow: the system, the allowed folders
+// without their protected places, and one writable folder.
 func (j *Judge) rules(p Plan, temp, helper string) *lock {
 	l := &lock{Network: p.Network, Write: []string{temp}}
 	for _, d := range []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt", "/proc", "/sys", "/nix", "/snap", "/run/systemd/resolve", "/var/lib/dpkg"} {
@@ -148,7 +148,7 @@ func (j *Judge) rules(p Plan, temp, helper string) *lock {
 	return l
 }
 
-// openBelow gives a folder, or what is in it without the protected places.
+// openBelow allows a folder, or its entries without the protected places.
 func (j *Judge) openBelow(path string, depth int) []string {
 	if j.opt.Places.Why(path) != "" || depth == 0 {
 		return nil
@@ -167,7 +167,7 @@ func (j *Judge) openBelow(path string, depth int) []string {
 	return out
 }
 
-// confineSelf puts this process, and all that it starts, under the rules.
+// confineSelf applies the rules to this process and its children.
 func confineSelf(l *lock) error {
 	if l == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 	llsys "github.com/landlock-lsm/go-landlock/landlock/syscall"
 )
 
-// sandboxes are those of this machine.
+// sandboxes returns the sandboxes of this machine.
 func sandboxes(t *testing.T, b *bench) map[string]*Runner {
 	t.Helper()
 	out := map[string]*Runner{}
@@ -33,7 +33,7 @@ func sandboxes(t *testing.T, b *bench) map[string]*Runner {
 		out[kind] = r
 	}
 	if len(out) == 0 {
-		t.Skip("there is no sandbox here")
+		t.Skip("no sandbox on this machine")
 	}
 	return out
 }
@@ -57,7 +57,7 @@ func TestSandbox(t *testing.T) {
 		}
 	}()
 	_, port, _ := net.SplitHostPort(server.Addr().String())
-	// what is written in two parts is not seen by the judge, as in a program
+	// the judge cannot see a path written in two parts, as in a program
 	secret := "d=" + b.home + "; cat $d/.s''sh/id_ed''25519 $d/ho''b/to''ken; ls $d/.s''sh $d/ho''b"
 	reach := "exec 3<>/d''ev/tcp/127.0.0.1/" + port + " && head -1 <&3"
 	for kind, r := range sandboxes(t, b) {

@@ -4,10 +4,10 @@ package command
 
 import "context"
 
-// findSandbox: the job object of Windows holds processes together, and hides or
-// closes nothing.
+// findSandbox returns none: the job object of Windows groups processes, but hides and
+// blocks nothing.
 func (j *Judge) findSandbox(context.Context) sandbox {
-	return sandbox{missing: "this system has no sandbox that Hob knows; its job object only ends what a command starts"}
+	return sandbox{missing: "Hob supports no sandbox on this system; its job object only ends the processes of a command"}
 }
 
 func (r *Runner) confine(_ sandbox, _ Plan, temp string, _ *job) (args []string, seen string) {

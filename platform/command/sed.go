@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// sedArgs: -n, -E and their like, scripts that only print, and files.
+// sedArgs accepts -n, -E and similar options, scripts that only print, and files.
 func (l *look) sedArgs(_ string, args []string) (accepted, string) {
 	var options, scripts, operands []string
 	ended := false
@@ -37,7 +37,7 @@ func (l *look) sedArgs(_ string, args []string) (accepted, string) {
 	}
 	if len(scripts) == 0 {
 		if len(operands) == 0 {
-			return accepted{}, "sed has no script"
+			return accepted{}, "sed script is missing"
 		}
 		scripts, operands, options = operands[:1], operands[1:], append(options, operands[0])
 	}
@@ -53,8 +53,8 @@ func (l *look) sedArgs(_ string, args []string) (accepted, string) {
 	return asWritten(append(options, operands...), opensInput, files...), ""
 }
 
-// sedScript says what keeps a script from being one that only prints: the
-// commands e, r, R, w, W and the flags e and w, and what it cannot read.
+// sedScript returns why a script may do more than print: the commands e, r, R, w, W, the
+// flags e and w, or syntax that it cannot parse.
 func sedScript(src string) string {
 	s := &sedReader{src: src}
 	for {
@@ -63,7 +63,7 @@ func sedScript(src string) string {
 			return ""
 		}
 		if !s.addresses() || s.done() {
-			return "the script of sed is not known to look only"
+			return "the sed script is not known to be read-only"
 		}
 		c := s.src[s.at]
 		s.at++
@@ -73,18 +73,18 @@ func sedScript(src string) string {
 			s.skip(" 0123456789")
 		case c == 's':
 			if !s.substitution(true) {
-				return "the script of sed is not known to look only"
+				return "the sed script is not known to be read-only"
 			}
 		case c == 'y':
 			if !s.substitution(false) {
-				return "the script of sed is not known to look only"
+				return "the sed script is not known to be read-only"
 			}
 		default:
-			return "the command " + string(c) + " of sed is not known to look only"
+			return "the command " + string(c) + " of sed is not known to be read-only"
 		}
 		s.skip(" \t")
 		if !s.done() && strings.IndexByte(";\n}{", s.src[s.at]) < 0 && c != '{' {
-			return "the script of sed is not known to look only"
+			return "the sed script is not known to be read-only"
 		}
 	}
 }
@@ -102,7 +102,7 @@ func (s *sedReader) skip(set string) {
 	}
 }
 
-// addresses reads "1,$" and "/a/,/b/!".
+// addresses parses "1,$" and "/a/,/b/!".
 func (s *sedReader) addresses() bool {
 	for {
 		if s.done() {
@@ -123,8 +123,8 @@ func (s *sedReader) addresses() bool {
 	}
 }
 
-// until passes a pattern up to its end. Systems differ on an end that stands in
-// brackets, so that a pattern in which it may is not known.
+// until skips a pattern up to its end. Systems differ on a delimiter inside brackets, so
+// such a pattern is rejected.
 func (s *sedReader) until(end byte) bool {
 	brackets := 0
 	for ; !s.done(); s.at++ {
@@ -151,7 +151,7 @@ func (s *sedReader) until(end byte) bool {
 	return false
 }
 
-// substitution reads "/a/b/flags" after s or y.
+// substitution parses "/a/b/flags" after s or y.
 func (s *sedReader) substitution(flags bool) bool {
 	if s.done() {
 		return false
@@ -161,7 +161,7 @@ func (s *sedReader) substitution(flags bool) bool {
 		return false
 	}
 	s.at++
-	for range 2 { // what is looked for, and what it becomes
+	for range 2 { // the pattern and its replacement
 		if !s.until(end) {
 			return false
 		}

@@ -22,20 +22,19 @@ import (
 // Helper is the hidden command that serves one job.
 const Helper = "command-run"
 
-// helperEnv tells the helper from a program that was started by hand.
+// helperEnv marks the helper process; a manual start lacks it.
 const helperEnv = "HOB_COMMAND_RUN"
 
-// Exit statuses of the helper, as those of a shell.
+// Exit statuses of the helper, the same as those of a shell.
 const (
 	statusNotRun   = 126
 	statusNotFound = 127
 )
 
-// Serve runs one job, which it reads from in, and returns its exit status. It
-// gives itself the limits and the locks first, which all that it starts
-// inherits; it takes in processes that lost their parent, and ends every process
-// below it before it returns. It does nothing for whoever calls it that the
-// caller could not do by itself, with fewer rights.
+// Serve runs one job, which it reads from in, and returns its exit status. First it applies
+// the limits and rules to itself, which all its children inherit. It adopts orphaned
+// descendants and kills every process below it before it returns. It gives its caller no
+// right that the caller lacks.
 func Serve(in io.Reader, out, problems *os.File) int {
 	var j job
 	r := bufio.NewReader(in)
@@ -44,14 +43,14 @@ func Serve(in io.Reader, out, problems *os.File) int {
 		err = json.Unmarshal(line, &j)
 	}
 	if err != nil {
-		fmt.Fprintln(problems, "hob: there is nothing to run")
+		fmt.Fprintln(problems, "hob: no command to run")
 		return statusNotRun
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	go func() { // ends with the process
 		_, _ = io.Copy(io.Discard, r)
-		cancel() // Hob is gone
+		cancel() // Hob has ended
 	}()
 	adopt()
 	defer reap()
@@ -61,7 +60,7 @@ func Serve(in io.Reader, out, problems *os.File) int {
 	}
 	x := &executor{job: j, out: out, err: problems}
 	done := make(chan int, 1)
-	go func() { done <- x.run() }() // it ends when its processes have
+	go func() { done <- x.run() }() // it ends when its processes have ended
 	select {
 	case status := <-done:
 		return status
@@ -71,7 +70,7 @@ func Serve(in io.Reader, out, problems *os.File) int {
 	}
 }
 
-// executor runs the steps of a plan, as a shell would run the same list.
+// executor runs the steps of a plan like a shell.
 type executor struct {
 	job      job
 	out, err *os.File
@@ -85,7 +84,7 @@ func (x *executor) run() int {
 	}
 	if p.Shell != "" {
 		if len(x.job.Shell) < 2 || x.job.Shell[0] == "" {
-			x.say("there is no shell")
+			x.say("no shell found")
 			return statusNotFound
 		}
 		line := Line{Dir: p.Dir, Steps: []Step{{Path: x.job.Shell[0], Args: x.job.Shell[1:]}}}
@@ -96,7 +95,7 @@ func (x *executor) run() int {
 		if line.When == "&&" && status != 0 || line.When == "||" && status == 0 {
 			continue
 		}
-		if len(line.Steps) == 0 { // cd, which the judge has done
+		if len(line.Steps) == 0 { // cd, which the judge has applied
 			status = 0
 			continue
 		}
@@ -109,16 +108,16 @@ func (x *executor) run() int {
 }
 
 func (x *executor) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(x.err, "hob: "+format+"\n", args...) // nobody is there to tell
+	_, _ = fmt.Fprintf(x.err, "hob: "+format+"\n", args...) // there is no one to report the error to
 }
 
-// unchanged compares what is about to run with what was judged, as far as anybody
-// but the system's administrator could have changed it since: files, files that
-// must not be there, and the names in folders from which patterns were expanded.
+// unchanged compares the files with their digests from the judgement, as far as users other
+// than the administrator could have changed them: files, files that must not exist, and
+// the names in folders where patterns were expanded.
 func (x *executor) unchanged() error {
 	p := x.job.Plan
 	changed := func(path string) error {
-		return fmt.Errorf("%s was changed after it was judged; nothing was run", filepath.Base(path))
+		return fmt.Errorf("%s changed after the command was analysed; nothing was run", filepath.Base(path))
 	}
 	for path, want := range p.Digests {
 		got, err := digestOf(path)
@@ -129,7 +128,7 @@ func (x *executor) unchanged() error {
 			return changed(path)
 		case err != nil && below(p.Dir, path):
 			return changed(path)
-		case err != nil: // a sandbox hides it, so that it cannot run either
+		case err != nil: // the sandbox hides it, so it cannot run
 		case got != want:
 			return changed(path)
 		}
@@ -142,12 +141,12 @@ func (x *executor) unchanged() error {
 	return nil
 }
 
-// pipeline starts the steps side by side. Its status is the last one's.
+// pipeline starts the steps in parallel and returns the status of the last one.
 func (x *executor) pipeline(line Line) int {
 	var files []*os.File
 	closeAll := func() {
 		for _, f := range files {
-			_ = f.Close() // the processes have their own
+			_ = f.Close() // the processes have their own copies
 		}
 	}
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
@@ -183,7 +182,7 @@ func (x *executor) pipeline(line Line) int {
 			wait.Go(func() { statuses[i] = statusOf(cmd.Wait()) })
 		}
 		if i < len(line.Steps)-1 {
-			_ = out.Close() // the step has its own; the next one must see the end
+			_ = out.Close() // the step has its own copy; the next step must get EOF
 		}
 		in = next
 	}
@@ -192,8 +191,8 @@ func (x *executor) pipeline(line Line) int {
 	return statuses[len(statuses)-1]
 }
 
-// command makes the command of a step and opens what it reads. Whoever calls it
-// closes the files once the command was started.
+// command builds the command of a step and opens its input files. The caller closes them
+// after the start.
 func (x *executor) command(dir string, s Step, in, out, null *os.File) (*exec.Cmd, []*os.File, error) {
 	if s.Path == "" {
 		return nil, nil, ErrNotFound
@@ -219,13 +218,13 @@ func (x *executor) command(dir string, s Step, in, out, null *os.File) (*exec.Cm
 	return cmd, opened, nil
 }
 
-// open opens what a step reads from: its redirection, and without a sandbox all
-// of its files. No link is followed, since the judge has done that.
+// open opens the inputs of a step: its redirection, and without a sandbox all of its files. It follows no link,
+// because the judge has resolved them.
 func (x *executor) open(s Step, cmd *exec.Cmd) (opened []*os.File, err error) {
 	add := func(path string, folder bool) (*os.File, error) {
 		f, err := openPlain(path, folder)
 		if err != nil {
-			return nil, fmt.Errorf("%s is not what it was when the command was judged: %w", filepath.Base(path), err)
+			return nil, fmt.Errorf("%s changed after the command was analysed: %w", filepath.Base(path), err)
 		}
 		opened = append(opened, f)
 		return f, nil
@@ -264,12 +263,12 @@ func (x *executor) open(s Step, cmd *exec.Cmd) (opened []*os.File, err error) {
 	if err != nil {
 		return opened, err
 	}
-	cmd.Dir = "" // that of this process, which starts one program at a time
+	cmd.Dir = "" // this process's folder; it starts one program at a time
 	return opened, f.Chdir()
 }
 
-// input opens what a step reads from. Code that was approved is copied out of the
-// file, so that what is read is what was compared with the approval.
+// input opens the input of a step. It copies approved code out of the file, so that the
+// program reads the bytes that were compared with the approval.
 func (x *executor) input(path string, add func(string, bool) (*os.File, error)) (*os.File, error) {
 	if path == os.DevNull {
 		return os.Open(path)
@@ -282,8 +281,7 @@ func (x *executor) input(path string, add func(string, bool) (*os.File, error)) 
 	return copyChecked(f, want)
 }
 
-// copyChecked copies a file into one without a name, and compares the copy with a
-// digest.
+// copyChecked copies a file into an unnamed one and compares the copy with a digest.
 func copyChecked(f *os.File, want string) (_ *os.File, err error) {
 	c, err := os.CreateTemp("", "in-")
 	if err != nil {
@@ -294,13 +292,13 @@ func copyChecked(f *os.File, want string) (_ *os.File, err error) {
 			_ = c.Close()
 		}
 	}()
-	_ = os.Remove(c.Name()) // else it goes with the folder
+	_ = os.Remove(c.Name()) // on failure the folder's removal deletes it
 	h := sha256.New()
 	if _, err := io.Copy(io.MultiWriter(c, h), io.LimitReader(f, maxHashed)); err != nil {
 		return nil, err
 	}
 	if hex.EncodeToString(h.Sum(nil)) != want {
-		return nil, fmt.Errorf("%s was changed after it was judged", filepath.Base(f.Name()))
+		return nil, fmt.Errorf("%s changed after the command was analysed", filepath.Base(f.Name()))
 	}
 	_, err = c.Seek(0, io.SeekStart)
 	return c, err

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// stepJudgement is what is found about one program of a plan.
+// stepJudgement is the result for one program of a plan.
 type stepJudgement struct {
-	why     string // what keeps it from being listed
+	why     string // why it is not listed
 	pattern string
 	writes  bool
 	network bool
 	need    Need
 }
 
-// step resolves the program of a step and judges its arguments.
+// step resolves the program of a step and checks its arguments.
 func (l *look) step(dir string, s *Step) stepJudgement {
 	p := l.judge.find(dir, s.Args[0])
 	s.Path = p.path
@@ -25,14 +25,14 @@ func (l *look) step(dir string, s *Step) stepJudgement {
 	}
 	switch {
 	case !plainName(s.Args[0]):
-		return stepJudgement{why: fmt.Sprintf("%q is a name that only looks like that of a program", s.Args[0])}
+		return stepJudgement{why: fmt.Sprintf("%q only looks like the name of a program", s.Args[0])}
 	case p.path == "":
-		return stepJudgement{why: "there is no program " + s.Args[0]}
+		return stepJudgement{why: "program not found: " + s.Args[0]}
 	}
 	base := filepath.Base(s.Args[0])
 	t := l.judge.table()
 	if _, ok := t.entries[base]; !ok {
-		return stepJudgement{why: base + " is not one of the programs that only look"}
+		return stepJudgement{why: base + " is not one of the read-only programs"}
 	}
 	if !p.system {
 		return stepJudgement{why: p.path + " is not a program of the system"}
@@ -47,7 +47,7 @@ func (l *look) step(dir string, s *Step) stepJudgement {
 	}
 	e, used := t.known(args)
 	if e == nil {
-		return stepJudgement{why: strings.Join(args[:min(2, len(args))], " ") + " is not known to look only"}
+		return stepJudgement{why: strings.Join(args[:min(2, len(args))], " ") + " is not known to be read-only"}
 	}
 	a, why := l.arguments(dir, e, args[used:])
 	if why != "" {
@@ -58,14 +58,14 @@ func (l *look) step(dir string, s *Step) stepJudgement {
 	}
 	s.Args = append([]string{s.Args[0]}, run[1:]...)
 	if base != "env" && base != "printenv" {
-		s.Env = append(s.Env, "HOME=/nonexistent") // .jq, .magic and their like are not part of what was asked
+		s.Env = append(s.Env, "HOME=/nonexistent") // ignore .jq, .magic and similar files
 	}
 	j := stepJudgement{pattern: e.name + " *"}
 	j.need, s.Hand = l.access(dir, a)
 	return j
 }
 
-// plainName: letters of another script that look like "ls" are not "ls".
+// plainName rejects names that only look like "ls" because of letters of another script.
 func plainName(name string) bool {
 	for i := range len(name) {
 		c := name[i]
@@ -77,7 +77,7 @@ func plainName(name string) bool {
 	return true
 }
 
-// allowed returns the owner's entry that fits a program and its arguments.
+// allowed returns the user's entry that matches a program and its arguments.
 func (l *look) allowed(args []string) []string {
 	for _, entry := range l.judge.allow {
 		if len(args) >= len(entry) && slices.Equal(args[:len(entry)], entry) {
@@ -87,12 +87,12 @@ func (l *look) allowed(args []string) []string {
 	return nil
 }
 
-// arguments understands the arguments of a program of the table. why says what
-// keeps them from being a listed form.
+// arguments parses the arguments of a program of the table. why says why they have no
+// listed form.
 func (l *look) arguments(dir string, e *entry, args []string) (a accepted, why string) {
 	switch {
 	case len(e.only) > 0 && (len(args) != 1 || !slices.Contains(e.only, args[0])):
-		return a, e.name + " is listed only with " + strings.Join(e.only, " or ")
+		return a, e.name + " is allowed only with " + strings.Join(e.only, " or ")
 	case len(e.only) > 0:
 		return asWritten(args, e.opens), ""
 	case e.check != "":
@@ -126,7 +126,7 @@ func (l *look) arguments(dir string, e *entry, args []string) (a accepted, why s
 	return a, l.below(dir, a.form.paths())
 }
 
-// paths are what may be a path among the arguments.
+// paths returns the arguments that may be paths.
 func (f form) paths() []string {
 	var out []string
 	for _, a := range f.found {
@@ -137,7 +137,7 @@ func (f form) paths() []string {
 	return out
 }
 
-// values judges the paths, and what might stand for more than itself.
+// values checks the paths and the values that may expand to more than themselves.
 func (l *look) values(dir string, e *entry, f form) string {
 	for _, a := range f.found {
 		if strings.HasPrefix(a.value, "@") && (a.kind != word || e.name == "strings") {
@@ -165,8 +165,7 @@ func (l *look) values(dir string, e *entry, f form) string {
 	return ""
 }
 
-// mayRead judges a text that some program could take for a path: it matters
-// when something is there.
+// mayRead checks a text that some program could take for a path, which matters only if the file exists.
 func (l *look) mayRead(dir, value string) string {
 	if p := l.judge.place(dir, value); !p.exists && p.protected == "" {
 		return ""
@@ -174,7 +173,7 @@ func (l *look) mayRead(dir, value string) string {
 	return l.reads(dir, value)
 }
 
-// below keeps a search through folders away from protected places in them.
+// below prevents recursive searches from reaching protected places.
 func (l *look) below(dir string, paths []string) string {
 	if len(paths) == 0 {
 		paths = []string{"."}

@@ -11,69 +11,68 @@ import (
 //go:embed programs.txt
 var programs string
 
-// kind is what an argument is to its program.
+// kind is the meaning of an argument.
 type kind uint8
 
 const (
-	flag     kind = iota + 1 // an option without a value
+	flag     kind = iota + 1 // option without a value
 	pathKind                 // is read
-	text                     // may be a path where another system reads options otherwise
+	text                     // may be a path on systems that parse options differently
 	word                     // is never opened
-	num                      // a number, with a sign and a unit if it has one
+	num                      // number with optional sign and unit
 	digits                   // decimal digits only
 )
 
-// option is an option that a program may be given.
+// option is an option of a program.
 type option struct {
 	kind     kind
 	optional bool // its value is attached or absent
 }
 
-// style is how a program itself reads its options.
+// style is how a program parses its options.
 type style uint8
 
 const (
 	getoptStyle style = iota // getopt(3): letters bundle, values are attached or follow
-	wordStyle                // each option is one word, its value the next
-	flagStyle                // as wordStyle, and letters without a value bundle
+	wordStyle                // an option is one word, its value the next word
+	flagStyle                // like wordStyle, but letters without a value bundle
 	gitStyle                 // as wordStyle; values of long options only after "="
 	plainStyle               // no options
 )
 
-// opening is how the files of a form reach the program where no sandbox confines it.
+// opening is how a program gets the files of a form without a sandbox.
 type opening uint8
 
 const (
-	opensPaths   opening = iota // the program opens them by itself
-	opensNothing                // there are none
+	opensPaths   opening = iota // the program opens them itself
+	opensNothing                // no files
 	opensFiles                  // Hob opens regular files, the program gets /dev/fd/N
-	opensInput                  // as opensFiles; a single file becomes the standard input
-	opensEntries                // Hob opens the folder in which the operands are names
+	opensInput                  // like opensFiles; a single file becomes standard input
+	opensEntries                // Hob opens the folder; the operands are names in it
 )
 
 // entry is one line of the table.
 type entry struct {
 	name      string
 	style     style
-	options   map[string]option // by their spelling, with dashes
+	options   map[string]option // by spelling, with dashes
 	operands  []kind
-	many      bool // the last operand repeats
+	many      bool // the last operand may repeat
 	number    bool // "-5" is an option
 	check     string
 	recurse   bool
-	recurses  []string // options that make it read below folders
-	only      []string // the one argument is one of these
+	recurses  []string // options for recursive reading
+	only      []string // allowed values of the only argument
 	opens     opening
 	confines  []string // options that need a sandbox
-	isolated  bool     // it shows what other processes are doing
-	isolates  []string // options that show it
+	isolated  bool     // it shows other processes
+	isolates  []string // options that show other processes
 	patternBy []string // options after which the first operand is a path
 }
 
 type table struct{ entries map[string]*entry }
 
-// readTable parses programs.txt for this system. A mistake in it is a mistake of
-// this program.
+// readTable parses programs.txt for this system. It panics on errors, because the file is part of this program.
 func readTable() *table { return parseTable(programs, runtime.GOOS) }
 
 func parseTable(source, system string) *table {
@@ -108,7 +107,7 @@ func kindOf(s string) (kind, error) {
 			return k, nil
 		}
 	}
-	return 0, fmt.Errorf("%q is no kind", s)
+	return 0, fmt.Errorf("unknown kind %q", s)
 }
 
 func parseEntry(f []string, system string) (*entry, error) {
@@ -131,7 +130,7 @@ func parseEntry(f []string, system string) (*entry, error) {
 	return e, nil
 }
 
-// add reads one word of a line.
+// add parses one word of a line.
 func (e *entry) add(w string) error {
 	name, value, valued := strings.Cut(w, ":")
 	switch {
@@ -176,7 +175,7 @@ func (e *entry) addLong(w string) error {
 	return err
 }
 
-// addProperty reads a word that is neither an option nor an operand.
+// addProperty parses a word that is neither an option nor an operand.
 func (e *entry) addProperty(name, value string, valued bool) bool {
 	list := strings.Split(value, ",")
 	switch name {
@@ -210,7 +209,7 @@ func (e *entry) addProperty(name, value string, valued bool) bool {
 	return true
 }
 
-// operand is the kind of the nth operand, 0 when there may be none.
+// operand returns the kind of the nth operand, 0 if there is none.
 func (e *entry) operand(n int) kind {
 	switch {
 	case n < len(e.operands):
@@ -221,7 +220,7 @@ func (e *entry) operand(n int) kind {
 	return 0
 }
 
-// known returns the entry for a program, and how many arguments are its name.
+// known returns the entry of a program, and how many arguments form its name.
 func (t *table) known(args []string) (*entry, int) {
 	if args[0] == "git" && len(args) > 1 && !strings.HasPrefix(args[1], "-") {
 		if slices.Equal(args[1:min(3, len(args))], []string{"stash", "list"}) {

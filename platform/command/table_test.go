@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// valueOf is an argument of a kind.
+// valueOf returns an argument of a kind.
 func valueOf(k kind) string {
 	return map[kind]string{pathKind: "notes.txt", text: "one", word: "x", num: "1", digits: "1"}[k]
 }
 
-// usages are commands for an entry of the table: alone, with several files, and
-// with each of its options if all are asked for.
+// usages returns commands for an entry of the table: alone, with several files, and with each of
+// its options if all is set.
 func usages(e *entry, all bool) []string {
 	if len(e.only) > 0 {
 		return []string{e.name + " " + e.only[0]}
@@ -49,9 +49,8 @@ func usages(e *entry, all bool) []string {
 	return out
 }
 
-// What the table lists really changes nothing: each program of it that is here is
-// run where it could change something, with HOB_TEST_LONG=1 with each option that
-// it may have (minutes).
+// Listed commands change nothing: each installed program of the table runs where it could change
+// something, with HOB_TEST_LONG=1 with each of its options (minutes).
 func TestTheTableChangesNothing(t *testing.T) {
 	onUnix(t)
 	b := newBench(t, nil)

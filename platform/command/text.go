@@ -9,8 +9,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// checkText refuses what an owner could not read as it stands: signs that are
-// not seen, or that turn the order of the others round.
+// checkText rejects text that the user could not read as written: invisible characters and
+// characters that change the text direction.
 func checkText(text string) error {
 	bad := func(message, remedy string) error {
 		return &Refusal{Err: ErrInvalid, Message: message, Remedy: remedy}
@@ -21,11 +21,11 @@ func checkText(text string) error {
 	case !utf8.ValidString(text):
 		return bad("the command is not text", "write it in UTF-8")
 	case utf8.RuneCountInString(text) > MaxText:
-		return bad(fmt.Sprintf("the command is longer than %d characters", MaxText), "put what is long into a file, or do it in steps")
+		return bad(fmt.Sprintf("the command is longer than %d characters", MaxText), "put long text into a file, or split the command")
 	}
 	for _, r := range text {
 		if hidden(r) {
-			return bad(fmt.Sprintf("the command holds a sign that cannot be seen (%U)", r), "write it without")
+			return bad(fmt.Sprintf("the command contains an invisible character (%U)", r), "remove it")
 		}
 	}
 	return nil
@@ -45,11 +45,11 @@ func hidden(r rune) bool {
 	return false
 }
 
-// parse reads a command as Bash does.
+// parse parses a command as Bash does.
 func parse(text string) (*syntax.File, error) {
 	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(text), "")
 	if err != nil {
-		return nil, &Refusal{Err: ErrInvalid, Message: "the command is not one that a shell understands: " + err.Error(), Remedy: "correct it"}
+		return nil, &Refusal{Err: ErrInvalid, Message: "the command is not valid shell syntax: " + err.Error(), Remedy: "correct it"}
 	}
 	return f, nil
 }

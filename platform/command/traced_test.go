@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// traceEnv names the file with the plans that this binary runs one by one, under
-// strace.
+// traceEnv names the file with the plans that this binary runs one by one under strace.
 const traceEnv = "HOB_TEST_TRACED_PLANS"
 
 // traced is a listed command and what strace saw of it.
@@ -34,7 +33,7 @@ func runTraced(path string) int {
 	adopt()
 	defer reap()
 	for i, c := range list {
-		_, _ = os.Open(fmt.Sprintf("/hob-mark/%d", i)) // it is not there
+		_, _ = os.Open(fmt.Sprintf("/hob-mark/%d", i)) // it does not exist
 		x := &executor{job: job{Plan: c.Plan, Env: os.Environ(), Hand: true}, out: null, err: null}
 		done := make(chan struct{})
 		go func() {

@@ -11,20 +11,20 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Bounds of the expansion of one command's words.
+// Limits of the expansion of one command's words.
 const (
 	maxFields  = 2000
-	maxFolders = 200    // that are read for patterns
+	maxFolders = 200    // read for patterns
 	maxEntries = 50_000 // in them
 )
 
-// unknown is why a word cannot be known before it runs.
+// unknown is the error of a word that cannot be known before it runs.
 type unknown struct{ why string }
 
 func (u *unknown) Error() string { return u.why }
 
-// fields expands a word as Bash would in the folder dir, when that can be known
-// now: quotes, ~, braces, patterns over files, and $HOME and its like.
+// fields expands a word as Bash would in the folder dir, if the result is known now: quotes, ~, braces,
+// patterns over files, and $HOME and similar variables.
 func (l *look) fields(dir string, words ...*syntax.Word) ([]string, error) {
 	for _, w := range words {
 		if why := l.dynamic(w.Parts, true); why != "" {
@@ -47,25 +47,25 @@ func (l *look) fields(dir string, words ...*syntax.Word) ([]string, error) {
 	var out []string
 	for f, err := range expand.FieldsSeq(cfg, words...) {
 		if err != nil {
-			return nil, &unknown{"it cannot be expanded: " + err.Error()}
+			return nil, &unknown{"expansion failed: " + err.Error()}
 		}
 		if len(out) >= maxFields {
 			return nil, &unknown{"it expands to too many words"}
 		}
 		for _, r := range f {
 			if hidden(r) || r == '\uFFFD' {
-				return nil, &unknown{"a word of it holds a sign that cannot be seen"}
+				return nil, &unknown{"a word expands to an invisible character"}
 			}
 		}
 		out = append(out, f)
 	}
 	if over {
-		return nil, &unknown{"a pattern fits too many files"}
+		return nil, &unknown{"a pattern matches too many files"}
 	}
 	return out, nil
 }
 
-// variable are the ones that are set by Hob when the command runs.
+// variable returns a lookup for the variables that Hob sets when the command runs.
 func (l *look) variable(dir string) func(string) string {
 	return func(name string) string {
 		switch name {
@@ -78,16 +78,16 @@ func (l *look) variable(dir string) func(string) string {
 	}
 }
 
-// dynamic says which part of a word is known only when it runs; "" when none is.
+// dynamic returns the part of a word that is known only when the command runs, "" if none is.
 func (l *look) dynamic(parts []syntax.WordPart, outer bool) string {
 	for i, p := range parts {
 		switch p := p.(type) {
 		case *syntax.Lit:
 			if outer && i == 0 && strings.HasPrefix(p.Value, "~") && !ownHome(p.Value, len(parts) == 1) {
-				return "~ with a name is another person's home"
+				return "~ with a name is another user's home"
 			}
 			if outer && strings.Contains(p.Value, "..") && strings.Contains(p.Value, "{") {
-				return "a sequence in braces"
+				return "a brace sequence"
 			}
 		case *syntax.SglQuoted:
 		case *syntax.DblQuoted:
@@ -102,11 +102,11 @@ func (l *look) dynamic(parts []syntax.WordPart, outer bool) string {
 				return why
 			}
 		case *syntax.CmdSubst:
-			return "what a command inside $( ) prints is known only when it runs"
+			return "the output of a command inside $( ) is known only when it runs"
 		case *syntax.ProcSubst:
 			return "it runs a command inside <( )"
 		case *syntax.ArithmExp:
-			return "a calculation is known only when it runs"
+			return "the result of a calculation is known only when it runs"
 		default:
 			return "a part of it is known only when it runs"
 		}
@@ -131,7 +131,7 @@ func (l *look) parameter(p *syntax.ParamExp) string {
 	return "the value of " + name + " is known only when it runs"
 }
 
-// shape is a word as a pattern over files: what cannot be known fits everything.
+// shape returns a word as a pattern over files: unknown parts match everything.
 func (l *look) shape(dir string, parts []syntax.WordPart, quoted bool) string {
 	var b strings.Builder
 	for i, p := range parts {
@@ -159,10 +159,10 @@ func (l *look) shape(dir string, parts []syntax.WordPart, quoted bool) string {
 	return b.String()
 }
 
-// maxFits bounds the files that the shape of a word may stand for.
+// maxFits limits the files that a word's pattern may match.
 const maxFits = 500
 
-// fits lists files that the shape of a word may stand for, some of them at most.
+// fits lists files that match a word's pattern, up to a limit.
 func (l *look) fits(shape string) []string {
 	if !strings.HasPrefix(shape, "/") {
 		return nil
@@ -178,7 +178,7 @@ func (l *look) fits(shape string) []string {
 			if l.folders++; l.folders > maxFolders || len(next) > maxFits {
 				break
 			}
-			list, _ := os.ReadDir(dir) // what cannot be read cannot be shown by a command
+			list, _ := os.ReadDir(dir) // commands cannot show an unreadable folder either
 			l.entries += len(list)
 			for _, e := range list {
 				if ok, err := filepath.Match(part, e.Name()); err == nil && ok && len(next) < maxFits {

@@ -1,11 +1,11 @@
-// Package container runs one program at a time in a container, through the
-// command line of Docker or Podman: a read-only root, no capabilities, no way to
-// gain any, bounds on memory, processors, processes and time, no network unless
-// it is asked for, and one folder that can be written to.
+// Package container runs one program at a time in a container, with the command line
+// of Docker or Podman: read-only root, no capabilities and no way to gain any, limits
+// on memory, CPUs, processes and time, no network unless requested, and one writable
+// folder.
 //
-// It never falls back to running the program outside: without an engine that
-// works and an image that is there, Check says what is missing and what to do.
-// Containers carry labels, by which those that a crash left behind are found.
+// It never falls back to running the program outside a container: Check reports a
+// missing engine or image and the remedy. Containers carry labels, by which Hob finds
+// those that a crash left behind.
 package container
 
 import (
@@ -26,7 +26,7 @@ import (
 	"hob/platform/shortid"
 )
 
-// Bounds of what is read from a container, in bytes.
+// Limits of the output of a container, in bytes.
 const (
 	maxOut = 32 << 20
 	maxErr = 16 << 10
@@ -34,31 +34,30 @@ const (
 
 // Errors of Check and Run.
 var (
-	ErrNoEngine = errors.New("there is no container engine")
-	ErrDown     = errors.New("the container engine does not work")
-	ErrNoImage  = errors.New("the image is not there")
-	ErrTimeout  = errors.New("it took too long and was ended")
+	ErrNoEngine = errors.New("no container engine found")
+	ErrDown     = errors.New("container engine does not respond")
+	ErrNoImage  = errors.New("container image not found")
+	ErrTimeout  = errors.New("container exceeded its time limit and was stopped")
 )
 
 // Options of New; Image and Home are required.
 type Options struct {
-	Engine string // "docker", "podman" or a path; "" or "auto" takes the one that is there
+	Engine string // "docker", "podman" or a path; "" or "auto" selects the installed one
 	Image  string
-	// Home tells this installation's containers from those of others.
+	// Home identifies the containers of this installation.
 	Home    string
 	Name    string // of the agent
 	Memory  string // "256m", the default
 	CPUs    float64
 	PIDs    int
 	Network bool
-	Timeout time.Duration // of one run, default 2 minutes
-	// Program is mounted read-only as /hob; Workspace is mounted read-write at its
-	// own path and is where the program starts.
+	Timeout time.Duration // time limit of one run, default 2 minutes
+	// Program is mounted read-only as /hob; Workspace is mounted read-write at its own path and is the
+	// working folder.
 	Program, Workspace string
 }
 
-// Box runs programs in containers of one kind, one at a time. It may be used
-// concurrently.
+// Box runs programs in containers with the same options, one at a time. It may be used concurrently.
 type Box struct {
 	o    Options
 	turn chan struct{}
@@ -68,22 +67,22 @@ type Box struct {
 	err     error
 }
 
-// checkAgain is how long what Check found holds.
+// checkAgain is how long the result of Check is cached.
 const checkAgain = 30 * time.Second
 
-// New checks the options. It does not look for the engine; see Check.
+// New checks the options. It does not search for the engine; see Check.
 func New(o Options) (*Box, error) {
 	if o.Image == "" || o.Home == "" || o.Workspace == "" || o.Program == "" {
-		return nil, errors.New("container: an option is missing")
+		return nil, errors.New("container: required option is missing")
 	}
 	if !filepath.IsAbs(o.Workspace) || !filepath.IsAbs(o.Program) {
-		return nil, errors.New("container: the workspace and the program need whole paths")
+		return nil, errors.New("container: workspace and program must be absolute paths")
 	}
 	if strings.ContainsAny(o.Workspace+o.Program, ":,") {
-		return nil, fmt.Errorf("container: %s cannot be mounted: its path must not hold a colon or a comma", o.Workspace)
+		return nil, fmt.Errorf("container: cannot mount %s: the path contains a colon or a comma", o.Workspace)
 	}
 	if strings.HasPrefix(o.Image, "-") {
-		return nil, fmt.Errorf("container: %q is not the name of an image", o.Image)
+		return nil, fmt.Errorf("container: %q is not a valid image name", o.Image)
 	}
 	if o.Memory == "" {
 		o.Memory = "256m"
@@ -100,7 +99,7 @@ func New(o Options) (*Box, error) {
 	return &Box{o: o, turn: make(chan struct{}, 1)}, nil
 }
 
-// engine finds the program that runs containers.
+// engine returns the path of the container engine.
 func (b *Box) engine() (string, error) {
 	names := []string{b.o.Engine}
 	if b.o.Engine == "" || b.o.Engine == "auto" {
@@ -114,8 +113,8 @@ func (b *Box) engine() (string, error) {
 	return "", fmt.Errorf("%w (%s is not installed); install Docker or Podman, or set isolation = \"none\"", ErrNoEngine, strings.Join(names, " or "))
 }
 
-// Check reports why programs cannot be run now, with the remedy behind the last
-// "; ". What it found holds for half a minute.
+// Check returns the reason why programs cannot run now, with the remedy after the last
+// "; ". Its result is cached for 30 s.
 func (b *Box) Check(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -144,7 +143,7 @@ func (b *Box) look(ctx context.Context) error {
 	return nil
 }
 
-// Sweep removes the containers that a crash of this installation left behind.
+// Sweep removes containers of this installation that a crash left behind.
 func (b *Box) Sweep(ctx context.Context) error {
 	engine, err := b.engine()
 	if err != nil {
@@ -152,21 +151,20 @@ func (b *Box) Sweep(ctx context.Context) error {
 	}
 	out, err := run(ctx, engine, nil, "ps", "--all", "--quiet", "--filter", "label=hob.home="+b.o.Home, "--filter", "label=hob.agent="+b.o.Name)
 	if err != nil {
-		return fmt.Errorf("look for containers left behind: %w", err)
+		return fmt.Errorf("list leftover containers: %w", err)
 	}
 	ids := strings.Fields(string(out))
 	if len(ids) == 0 {
 		return nil
 	}
 	if _, err := run(ctx, engine, nil, append([]string{"rm", "--force"}, ids...)...); err != nil {
-		return fmt.Errorf("remove containers left behind: %w", err)
+		return fmt.Errorf("remove leftover containers: %w", err)
 	}
 	return nil
 }
 
-// Run runs the program with the arguments in a fresh container, gives it in on
-// its standard input and returns its standard output. When ctx or the time
-// limit ends first the container is removed.
+// Run runs the program with the arguments in a new container, passes in on standard input and returns standard
+// output. If ctx or the time limit ends first, it removes the container.
 func (b *Box) Run(ctx context.Context, in []byte, args ...string) ([]byte, error) {
 	if err := b.Check(ctx); err != nil {
 		return nil, err
@@ -198,10 +196,10 @@ func (b *Box) Run(ctx context.Context, in []byte, args ...string) ([]byte, error
 func (b *Box) remove(ctx context.Context, engine, name string) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
-	_, _ = run(ctx, engine, nil, "rm", "--force", name) // it may have ended by itself; Sweep finds it otherwise
+	_, _ = run(ctx, engine, nil, "rm", "--force", name) // it may be gone already; otherwise Sweep finds it
 }
 
-// args are those of the engine, up to the program's own.
+// args returns the engine's arguments up to the program's own.
 func (b *Box) args(engine, name string) []string {
 	o := b.o
 	network := "none"
@@ -224,8 +222,7 @@ func (b *Box) args(engine, name string) []string {
 	return append(a, "--entrypoint", "/hob", o.Image)
 }
 
-// run runs the engine's own program with a bounded output and without this
-// process's secrets.
+// run runs the engine's command-line program with limited output and without this process's secrets.
 func run(ctx context.Context, engine string, in []byte, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, engine, args...)
 	cmd.Env = environment(os.Environ())
@@ -240,7 +237,7 @@ func run(ctx context.Context, engine string, in []byte, args ...string) ([]byte,
 		return nil, err
 	}
 	if out.cut {
-		return nil, fmt.Errorf("it wrote more than %d MB", maxOut>>20)
+		return nil, fmt.Errorf("output exceeds %d MB", maxOut>>20)
 	}
 	return out.Bytes(), nil
 }
@@ -250,7 +247,7 @@ func firstLine(s string) string {
 	return s
 }
 
-// environment keeps what an engine needs, and none of the keys.
+// environment keeps the variables that an engine needs, and no keys.
 func environment(all []string) (out []string) {
 	for _, e := range all {
 		name, _, _ := strings.Cut(e, "=")

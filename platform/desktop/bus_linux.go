@@ -8,27 +8,26 @@ import (
 	"hob/platform/desktop/session"
 )
 
-// sessionBus is the address of the session's bus.
+// sessionBus returns the address of the session bus.
 func sessionBus(getenv func(string) string) (string, error) { return session.Bus(getenv) }
 
-// Available reports whether there may be a desktop for this process, without
-// asking anybody.
+// Available reports whether this process may have a desktop, without querying any service.
 func Available(getenv func(string) string) bool {
 	_, err := sessionBus(getenv)
 	return err == nil
 }
 
-// dial connects to a bus for as long as ctx lives.
+// dial connects to a bus, at most until ctx ends.
 func dial(ctx context.Context, address string, o ...dbus.ConnOption) (*dbus.Conn, error) {
 	return session.Dial(ctx, address, o...)
 }
 
-// get calls a method and stores its answer.
+// get calls a method and stores its result.
 func get(ctx context.Context, conn *dbus.Conn, dest, path, method string, args []any, out ...any) error {
 	return session.Call(ctx, conn, dest, dbus.ObjectPath(path), method, args, out...)
 }
 
-// property reads one property.
+// property returns a property.
 func property[T any](ctx context.Context, conn *dbus.Conn, dest string, path dbus.ObjectPath, iface, name string) (out T, err error) {
 	return session.Property[T](ctx, conn, dest, path, iface, name)
 }

@@ -1,11 +1,9 @@
-// Package desktop shows notes on the desktop of the user that this process runs
-// as, tells what he pressed there (Notifier), and whether he is at the machine
-// (Look). It holds no policy: what is worth a note, and what a press may decide,
-// is for its callers, which are the desktop channel and the daemon.
+// Package desktop shows notifications on the user's desktop, reports which buttons were
+// pressed (Notifier), and whether the user is at the machine (Look). It applies no policy: its
+// callers, the desktop channel and the daemon, decide what to show and what a button may do.
 //
-// On Linux notes go to the notification server of the session (Desktop
-// Notifications Specification 1.2, over D-Bus); on macOS to osascript, which
-// knows no buttons; on Windows to the toasts of WinRT through PowerShell, whose
-// buttons open addresses only. Where a program cannot look it says so: that is
-// an error, and never "nobody is there".
+// On Linux it uses the session's notification server (Desktop Notifications Specification 1.2,
+// over D-Bus); on macOS osascript, which has no buttons; on Windows WinRT toasts through
+// PowerShell, whose buttons can only open addresses. If presence cannot be determined, Look
+// returns an error, and never "the user is away".
 package desktop

@@ -12,8 +12,8 @@ import (
 	"hob/platform/desktop/desktoptest"
 )
 
-// TestDunst shows a note with a notification server that people use, on a display
-// of its own, which the bus starts when it is first needed.
+// TestDunst shows a notification with a widely used notification server on a private display,
+// which the bus starts when it is first needed.
 func TestDunst(t *testing.T) {
 	for _, p := range []string{"Xvfb", "dunst", "dunstctl", "dbus-send"} {
 		if _, err := exec.LookPath(p); err != nil {

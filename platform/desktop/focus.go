@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// Focus is whether the owner has asked not to be disturbed.
+// Focus is the state of do-not-disturb.
 type Focus string
 
-// What is known of it.
+// The possible states.
 const (
 	FocusOn      Focus = "on"
 	FocusOff     Focus = "off"
 	FocusUnknown Focus = "unknown"
 )
 
-// LookFocus asks the desktop whether the owner has asked not to be disturbed, and
-// says who told. FocusUnknown comes with why nobody can tell: it is not "off".
+// LookFocus reports whether the user has enabled do-not-disturb, and which program reported
+// it. FocusUnknown comes with the reason; it does not mean "off".
 func LookFocus(ctx context.Context, o Options) (focus Focus, by string, why error) {
 	o = o.filled()
 	ctx, cancel := context.WithTimeout(ctx, o.Wait)
@@ -26,8 +26,8 @@ func LookFocus(ctx context.Context, o Options) (focus Focus, by string, why erro
 	return lookFocus(ctx, o)
 }
 
-// assertions is ~/Library/DoNotDisturb/DB/Assertions.json of macOS 12 to 15. Nobody
-// has written it down; it says what it says a minute late.
+// assertions is ~/Library/DoNotDisturb/DB/Assertions.json of macOS 12 to 15. Its format is
+// undocumented, and it is updated up to a minute late.
 type assertions struct {
 	Data []struct {
 		Records []struct {
@@ -38,11 +38,11 @@ type assertions struct {
 	} `json:"data"`
 }
 
-// readAssertions reads that file.
+// readAssertions parses the assertions file.
 func readAssertions(b []byte) (Focus, string, error) {
 	var a assertions
 	if err := json.Unmarshal(b, &a); err != nil || a.Data == nil {
-		return FocusUnknown, "", fmt.Errorf("the focus of macOS is kept in another way than is known (%.40q)", b)
+		return FocusUnknown, "", fmt.Errorf("unknown format of the macOS focus file (%.40q)", b)
 	}
 	for _, d := range a.Data {
 		for _, r := range d.Records {
@@ -53,14 +53,14 @@ func readAssertions(b []byte) (Focus, string, error) {
 	return FocusOff, "macOS", nil
 }
 
-// focusState reads QUERY_USER_NOTIFICATION_STATE of Windows (shellapi.h). That it
-// takes notes does not say that Windows shows them: Focus Assist is not in it.
+// focusState maps QUERY_USER_NOTIFICATION_STATE of Windows (shellapi.h). It does not include Focus
+// Assist, so "accepts notifications" does not mean that Windows shows them.
 func focusState(state int) (Focus, string, error) {
 	switch state {
 	case 2, 3, 4:
-		return FocusOn, "a program in full screen, or a presentation", nil
+		return FocusOn, "a full-screen program or a presentation", nil
 	case 6:
 		return FocusOn, "quiet time", nil
 	}
-	return FocusUnknown, "", fmt.Errorf("programs are not told of do-not-disturb by Windows (state %d)", state)
+	return FocusUnknown, "", fmt.Errorf("Windows does not report do-not-disturb to programs (state %d)", state)
 }

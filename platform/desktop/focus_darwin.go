@@ -13,7 +13,7 @@ import (
 func lookFocus(_ context.Context, o Options) (Focus, string, error) {
 	f, err := os.Open(filepath.Join(o.Getenv("HOME"), "Library", "DoNotDisturb", "DB", "Assertions.json"))
 	if errors.Is(err, fs.ErrPermission) {
-		err = fmt.Errorf("macOS keeps its focus to programs with Full Disk Access; allow Hob in System Settings, Privacy & Security, Full Disk Access (x-apple.systempreferences:com.apple.preference.security?Privacy_AllFiles): %w", err)
+		err = fmt.Errorf("macOS shows its focus mode only to programs with Full Disk Access; allow Hob in System Settings, Privacy & Security, Full Disk Access (x-apple.systempreferences:com.apple.preference.security?Privacy_AllFiles): %w", err)
 	}
 	if err != nil {
 		return FocusUnknown, "", err

@@ -10,8 +10,8 @@ import (
 	"hob/platform/osrun"
 )
 
-// lookFocus asks the notification server (Plasma says it there, and dunst in its
-// own words), then GNOME's settings.
+// lookFocus queries the notification server (Plasma's property, or dunst's own), then GNOME's
+// settings.
 func lookFocus(ctx context.Context, o Options) (Focus, string, error) {
 	said := func(on bool, by string) (Focus, string, error) {
 		if on {
@@ -29,7 +29,7 @@ func lookFocus(ctx context.Context, o Options) (Focus, string, error) {
 	}
 	defer conn.Close() //nolint:errcheck // nothing was to be kept
 	for _, p := range [][3]string{{notesName, "Inhibited", "the notification server"}, {"org.dunstproject.cmd0", "paused", "dunst"}} {
-		var v dbus.Variant // nothing is started to be asked
+		var v dbus.Variant // do not start a service to query it
 		call := conn.Object(notesName, notesPath).CallWithContext(ctx, "org.freedesktop.DBus.Properties.Get", dbus.FlagNoAutoStart, p[0], p[1])
 		if err := call.Store(&v); err == nil {
 			if on, ok := v.Value().(bool); ok {
@@ -41,5 +41,5 @@ func lookFocus(ctx context.Context, o Options) (Focus, string, error) {
 	if err == nil && strings.Contains(strings.ToUpper(o.Getenv("XDG_CURRENT_DESKTOP")), "GNOME") {
 		return said(strings.TrimSpace(string(out)) == "false", "GNOME")
 	}
-	return FocusUnknown, "", errors.New("this desktop does not say whether it is set to do-not-disturb")
+	return FocusUnknown, "", errors.New("this desktop does not report its do-not-disturb setting")
 }

@@ -8,82 +8,82 @@ import (
 	"hob/platform/desktop/session"
 )
 
-// Urgency is how much a note asks for attention.
+// Urgency is the importance of a notification.
 type Urgency uint8
 
-// The urgencies, with the values of the specification.
+// Urgencies, with the values of the specification.
 const (
 	Low Urgency = iota
 	Normal
 	Critical // most servers keep it until it is closed
 )
 
-// Default is the key of a click on the note itself rather than on a button.
+// Default is the key of a click on the notification itself instead of a button.
 const Default = "default"
 
-// Action is something that can be pressed. Where buttons cannot come back to
-// this process (Windows) those with a URL are shown only.
+// Action is a button. On Windows, where presses are not reported to this process, only buttons
+// with a URL are shown.
 type Action struct {
-	Key   string // comes back in Event; Default is the note itself
+	Key   string // reported in Event; Default is a click on the notification
 	Label string
-	URL   string // what the press opens, where the system opens it by itself
+	URL   string // address that the system opens on a press
 }
 
-// Note is one notification. Its texts are plain: nothing in them is markup.
+// Note is a notification. Its texts are plain: markup in them is escaped.
 type Note struct {
-	// ID is the caller's, and comes back in Event. A note with the id of one that
-	// is still shown takes its place.
+	// ID is set by the caller and reported in Event. A notification replaces a shown one with
+	// the same ID.
 	ID      string
 	Title   string
 	Body    string
 	Urgency Urgency
 	Actions []Action
-	// Transient notes are not kept in a list of past ones.
+	// Transient notifications are not kept in the list of past ones.
 	Transient bool
 }
 
-// Event is what became of a note. Exactly one of Pressed and Closed is set.
+// Event is a user's reaction to a notification. Exactly one of Pressed and Closed is set.
 type Event struct {
 	Note    string // its ID
 	Pressed string // the key of the action
 	Closed  Reason
 }
 
-// Reason is why a note is not shown any more.
+// Reason is why a notification is no longer shown.
 type Reason uint8
 
-// The reasons; the first three have the values of the specification.
+// Reasons; the first three have the values of the specification.
 const (
 	Expired   Reason = iota + 1
 	Dismissed        // by the user
 	Withdrawn        // by us
-	Gone             // nobody knows: the server or the session ended
+	Gone             // unknown: the server or the session ended
 )
 
-// Server is what shows the notes.
+// Server describes the program that shows notifications.
 type Server struct {
 	Name string
-	// Actions: buttons are shown, and presses come back.
+	// Actions means that buttons are shown and presses are reported.
 	Actions bool
-	// Sure: an error-free Notify means that the note was taken to be shown.
+	// Sure means that a Notify without error guarantees delivery to the server.
 	Sure bool
 }
 
-// The errors of a Notifier. Their text names the remedy.
+// Errors of a Notifier. Wrapping errors name the remedy.
 var (
-	// ErrNoSession: this process has no desktop, or none yet.
+	// ErrNoSession means that this process has no desktop, or none yet.
 	ErrNoSession = session.ErrNone
-	// ErrNoServer: there is a session, and nothing in it that shows notes.
-	ErrNoServer = errors.New("nothing shows notifications in this session")
-	// ErrRefused: the server does not take this note, now or ever.
-	ErrRefused = errors.New("the notification server does not take this")
-	// ErrUnsure: the note may have been shown all the same.
-	ErrUnsure = errors.New("whether the notification was shown is not known")
+	// ErrNoServer means that the session has no notification server.
+	ErrNoServer = errors.New("no notification server in this session")
+	// ErrRefused means that the server rejected the notification permanently.
+	ErrRefused = errors.New("notification server rejected the notification")
+	// ErrUnsure means that the notification may have been shown despite the error.
+	ErrUnsure = errors.New("unknown whether the notification was shown")
 )
 
-// clean makes a text safe to hand to another program: valid UTF-8 (a bus closes
-// the connection of whoever sends other bytes), no control characters, and none
-// that turn the direction of what follows. Lines stay.
+// clean makes a text safe for other programs: valid UTF-8 (a bus disconnects senders of
+// invalid bytes), no control characters except line breaks, and no characters that change the
+// text direction.
 func clean(s string, most int) string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n")
 	s = strings.Map(func(r rune) rune {
@@ -107,7 +107,7 @@ func clean(s string, most int) string {
 	return s
 }
 
-// Bounds of what is handed over; callers cut earlier, where they can say so.
+// Limits of a notification; callers truncate earlier if they can say so.
 const (
 	maxTitle   = 200
 	maxBody    = 4000
@@ -115,7 +115,7 @@ const (
 	maxActions = 4
 )
 
-// cleaned is the note as it may be handed over.
+// cleaned returns the notification within its limits.
 func (n Note) cleaned() Note {
 	n.Title = strings.Join(strings.Fields(clean(n.Title, maxTitle)), " ")
 	n.Body = clean(n.Body, maxBody)
@@ -131,7 +131,7 @@ func (n Note) cleaned() Note {
 	return n
 }
 
-// escapeMarkup keeps a text from being read as the markup of the specification.
+// escapeMarkup escapes the markup of the specification.
 func escapeMarkup(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
 }

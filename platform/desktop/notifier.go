@@ -9,19 +9,19 @@ import (
 	"hob/platform/osrun"
 )
 
-// Options of a Notifier and of Look; the zero value is useful.
+// Options configures a Notifier and Look; the zero value is useful.
 type Options struct {
-	// App is the name under which notes are shown; "" is "Hob".
+	// App is the application name of notifications; "" is "Hob".
 	App string
-	// Trust is asked about the process that shows notes, before anything is given
-	// to it: whoever shows a button can also press it. nil trusts every one. An
-	// error refuses the server.
+	// Trust checks the process that shows notifications before any text is sent to it: a program
+	// that shows a button can also press it. An error rejects the server. nil trusts every
+	// process.
 	Trust func(pid int) error
-	// Getenv is os.Getenv unless a test has its own.
+	// Getenv is os.Getenv unless a test replaces it.
 	Getenv func(string) string
-	// Wait bounds the answer of a server (default 5 s).
+	// Wait is the timeout for a server (default 5 s).
 	Wait time.Duration
-	// Scripts runs osascript and PowerShell; nil: a runner of its own.
+	// Scripts runs osascript and PowerShell; nil creates a runner.
 	Scripts osrun.Runner
 }
 
@@ -41,15 +41,15 @@ func (o Options) filled() Options {
 	return o
 }
 
-// Notifier shows notes. Its methods may be called concurrently. It connects when
-// it has something to show, and again when the session or its server has gone
-// and come back; at rest without a connection it holds nothing.
+// Notifier shows notifications. Its methods may be called concurrently. It connects when there
+// is something to show, and reconnects when the session or its server was restarted; when idle
+// without a connection it uses no resources.
 type Notifier struct {
 	show   shower
 	events chan Event
 }
 
-// shower is how a system shows notes.
+// shower is the notification backend of a system.
 type shower interface {
 	notify(ctx context.Context, n Note) error
 	withdraw(ctx context.Context, id string) error
@@ -57,7 +57,7 @@ type shower interface {
 	close()
 }
 
-// New makes a Notifier. It connects to nothing.
+// New returns a Notifier. It connects to nothing.
 func New(o Options) *Notifier {
 	o = o.filled()
 	n := &Notifier{events: make(chan Event, 16)}
@@ -65,25 +65,24 @@ func New(o Options) *Notifier {
 	return n
 }
 
-// Notify shows a note. When it returns nil the server has taken it; what the
-// owner does is told by Run. Its errors wrap ErrNoSession, ErrNoServer or
-// ErrUnsure where one of them is the case.
+// Notify shows a notification. nil means that the server accepted it; Run reports the user's
+// reaction. Errors wrap ErrNoSession, ErrNoServer or ErrUnsure where they apply.
 func (n *Notifier) Notify(ctx context.Context, note Note) error {
 	if note.ID == "" {
-		return errors.New("desktop: a note needs an id")
+		return errors.New("desktop: notification has no id")
 	}
 	return n.show.notify(ctx, note.cleaned())
 }
 
-// Withdraw closes a note that is still shown. One that is not is no error.
+// Withdraw closes a notification. It does nothing if the notification is no longer shown.
 func (n *Notifier) Withdraw(ctx context.Context, id string) error { return n.show.withdraw(ctx, id) }
 
-// Server tells what would show a note now.
+// Server returns the server that would show a notification now.
 func (n *Notifier) Server(ctx context.Context) (Server, error) { return n.show.server(ctx) }
 
-// Run hands on what becomes of notes, one after another, until ctx ends; then it
-// closes the connection and returns nil. Without it no event is told, and a
-// server that has much to tell waits.
+// Run calls on for each event, one after another, until ctx ends; then it closes the
+// connection and returns nil. Without Run no events are reported, and the server blocks once
+// its queue is full.
 func (n *Notifier) Run(ctx context.Context, on func(Event)) error {
 	defer n.show.close()
 	for {

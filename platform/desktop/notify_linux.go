@@ -11,7 +11,7 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// The names of the Desktop Notifications Specification 1.2, section 9.
+// Names from the Desktop Notifications Specification 1.2, section 9.
 const (
 	notesName   = "org.freedesktop.Notifications"
 	notesPath   = "/org/freedesktop/Notifications"
@@ -26,42 +26,42 @@ func newShower(o Options, events chan<- Event) shower {
 	return &busShower{opt: o, events: events, dialing: make(chan struct{}, 1)}
 }
 
-// busShower shows notes over the session's bus.
+// busShower shows notifications over the session bus.
 //
-// A signal on that bus reaches everybody, and everybody may send one that looks
-// alike. The bus itself stamps the sender: a press counts when it comes from the
-// very connection that has taken the note, and names the note's id there.
+// Every client of that bus receives its signals and can send forged ones. The bus itself sets
+// the sender: a press counts only if it comes from the connection that accepted the
+// notification, with the id from there.
 type busShower struct {
 	opt     Options
 	events  chan<- Event
-	dialing chan struct{} // held by who connects
+	dialing chan struct{} // semaphore for connecting
 
 	mu   sync.Mutex
 	link *link
 }
 
-// link is one connection to the bus.
+// link is a connection to the bus.
 type link struct {
 	conn *dbus.Conn
 	wg   sync.WaitGroup
 
 	mu    sync.Mutex
-	owner *owner // who shows notes now; nil: not asked yet, or nobody
+	owner *owner // the current server; nil if unknown or none
 	shown map[string]shownNote
-	// early signals came while notes were being sent, perhaps faster than the
-	// answer that names their note.
+	// early contains signals received during a send: they may arrive before the answer that
+	// contains their id.
 	early   []*dbus.Signal
 	sending int
 }
 
-// owner is the connection that shows notes.
+// owner is the bus connection of the notification server.
 type owner struct {
 	unique string
 	Server
 	markup bool
 }
 
-// shownNote is where a note is shown.
+// shownNote identifies a shown notification on its server.
 type shownNote struct {
 	server string // unique name
 	id     uint32
@@ -83,7 +83,7 @@ func (b *busShower) notify(ctx context.Context, n Note) error {
 		if err == nil {
 			return nil
 		}
-		// A server that has gone in the meantime has taken nothing.
+		// A server that ended meanwhile has accepted nothing.
 		if gone := named(err, "ServiceUnknown", "NameHasNoOwner") || errors.Is(err, dbus.ErrClosed); gone && !again && ctx.Err() == nil {
 			l.forget(o)
 			continue
@@ -126,8 +126,8 @@ func (l *link) send(ctx context.Context, o *owner, app string, n Note) (id uint3
 	return id, err
 }
 
-// keep ends a send: it remembers the note that was taken (id 0: none was), and
-// makes up for signals that were faster than the answer.
+// keep finishes a send: it records the id of the accepted notification (0: none) and handles
+// signals that arrived before the answer.
 func (b *busShower) keep(l *link, o *owner, note string, id uint32) {
 	var early []*dbus.Signal
 	l.mu.Lock()
@@ -163,7 +163,7 @@ func (b *busShower) withdraw(ctx context.Context, id string) error {
 	defer cancel()
 	err := get(ctx, l.conn, s.server, notesPath, notesName+".CloseNotification", []any{s.id})
 	if named(err, "ServiceUnknown", "NameHasNoOwner") || errors.Is(err, dbus.ErrClosed) {
-		return nil // it went with its server
+		return nil // it ended with its server
 	}
 	return err
 }
@@ -179,7 +179,7 @@ func (b *busShower) server(ctx context.Context) (Server, error) {
 	return o.Server, nil
 }
 
-// reach finds the connection and who shows notes on it.
+// reach returns the connection and the server's owner.
 func (b *busShower) reach(ctx context.Context) (*link, *owner, error) {
 	l, err := b.connect(ctx)
 	if err != nil {
@@ -200,7 +200,7 @@ func (b *busShower) reach(ctx context.Context) (*link, *owner, error) {
 	return l, o, nil
 }
 
-// find asks who shows notes, and lets the bus start whoever would.
+// find queries the bus for the server and lets the bus start one if necessary.
 func (l *link) find(ctx context.Context, trust func(int) error) (*owner, error) {
 	o := &owner{}
 	name := func() error {
@@ -215,14 +215,14 @@ func (l *link) find(ctx context.Context, trust func(int) error) (*owner, error) 
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w; start one, such as dunst, mako or your desktop's own: %w", ErrNoServer, err)
+		return nil, fmt.Errorf("%w; start one, such as dunst, mako or that of your desktop: %w", ErrNoServer, err)
 	}
 	var pid uint32
 	err = get(ctx, l.conn, busName, busPath, busName+".GetConnectionUnixProcessID", []any{o.unique}, &pid)
 	known := err == nil && pid > 0
 	if known && trust != nil {
 		if err := trust(int(pid)); err != nil {
-			return nil, fmt.Errorf("%w: process %d offers to: %w", ErrNoServer, pid, err)
+			return nil, fmt.Errorf("%w: process %d is not trusted: %w", ErrNoServer, pid, err)
 		}
 	}
 	var caps []string
@@ -231,14 +231,14 @@ func (l *link) find(ctx context.Context, trust func(int) error) (*owner, error) 
 	}
 	var vendor, version, spec string
 	if err := get(ctx, l.conn, o.unique, notesPath, notesName+".GetServerInformation", nil, &o.Name, &vendor, &version, &spec); err != nil {
-		o.Name = "a notification server" // it need not tell
+		o.Name = "a notification server" // the server may report no name
 	}
 	o.Sure, o.markup = true, slices.Contains(caps, "body-markup")
 	o.Actions = slices.Contains(caps, "actions") && (known || trust == nil)
 	return o, nil
 }
 
-// forget makes the next note look again who shows notes.
+// forget makes the next notification look up the server again.
 func (l *link) forget(o *owner) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -247,7 +247,7 @@ func (l *link) forget(o *owner) {
 	}
 }
 
-// connect returns the connection, or makes one.
+// connect returns the existing connection or opens one.
 func (b *busShower) connect(ctx context.Context) (*link, error) {
 	select {
 	case b.dialing <- struct{}{}:
@@ -276,7 +276,7 @@ func (b *busShower) connect(ctx context.Context) (*link, error) {
 		{dbus.WithMatchSender(busName), dbus.WithMatchInterface(busName), dbus.WithMatchMember("NameOwnerChanged"), dbus.WithMatchArg(0, notesName)},
 	} {
 		if err := conn.AddMatchSignalContext(ctx, match...); err != nil {
-			return nil, errors.Join(fmt.Errorf("listen on the session's bus: %w", err), conn.Close())
+			return nil, errors.Join(fmt.Errorf("subscribe on the session bus: %w", err), conn.Close())
 		}
 	}
 	l = &link{conn: conn, shown: map[string]shownNote{}}
@@ -287,7 +287,7 @@ func (b *busShower) connect(ctx context.Context) (*link, error) {
 	return l, nil
 }
 
-// follow handles the signals of a connection until it ends.
+// follow handles the signals of a connection until it closes.
 func (b *busShower) follow(l *link, signals <-chan *dbus.Signal) {
 	for s := range signals {
 		b.heard(l, s)
@@ -295,7 +295,7 @@ func (b *busShower) follow(l *link, signals <-chan *dbus.Signal) {
 	l.end(b, "")
 }
 
-// end tells that the notes of one server are gone; "" means of all.
+// end reports that the notifications of a server are gone; "" means of all servers.
 func (l *link) end(b *busShower, server string) {
 	var lost []string
 	l.mu.Lock()
@@ -312,7 +312,7 @@ func (l *link) end(b *busShower, server string) {
 	}
 }
 
-// heard handles one signal.
+// heard handles a signal.
 func (b *busShower) heard(l *link, s *dbus.Signal) {
 	switch s.Name {
 	case busOwner:
@@ -352,8 +352,8 @@ func (b *busShower) heard(l *link, s *dbus.Signal) {
 	}
 }
 
-// which finds the note that a signal of a server is about. One that comes from
-// anybody else than the server that took the note is about none.
+// which returns the notification that a signal belongs to. Signals from other senders than the
+// server that accepted the notification are ignored.
 func (l *link) which(s *dbus.Signal, id uint32, over bool) (string, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -371,7 +371,7 @@ func (l *link) which(s *dbus.Signal, id uint32, over bool) (string, bool) {
 	return "", false
 }
 
-// tell hands an event on; a connection that ends does not wait for its reader.
+// tell sends an event to Run; a connection that ends does not wait for its reader.
 func (b *busShower) tell(l *link, e Event) {
 	select {
 	case b.events <- e:
@@ -393,6 +393,6 @@ func (b *busShower) close() {
 	if l == nil {
 		return
 	}
-	_ = l.conn.Close() // nothing is waiting for it
+	_ = l.conn.Close() // no caller needs its error
 	l.wg.Wait()
 }

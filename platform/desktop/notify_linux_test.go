@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// open makes a Notifier on the bus whose events arrive in a channel.
+// open returns a Notifier on the bus, with a channel for its events.
 func open(t *testing.T, b *desktoptest.Bus, o desktop.Options) (*desktop.Notifier, <-chan desktop.Event) {
 	t.Helper()
 	if o.Getenv == nil {
@@ -102,7 +102,7 @@ func TestReplacingAndWithdrawing(t *testing.T) {
 			t.Errorf("shown %+v of %+v", got, note)
 		}
 	}
-	if err := n.Withdraw(t.Context(), "b"); err != nil { // there is none
+	if err := n.Withdraw(t.Context(), "b"); err != nil { // no such notification
 		t.Error(err)
 	}
 	none(t, events)
@@ -114,8 +114,8 @@ func TestReplacingAndWithdrawing(t *testing.T) {
 	}
 }
 
-// TestNobodyElsePresses: other programs of the session send the same signals,
-// with every id and key, and also after having taken the server's name.
+// TestNobodyElsePresses: other programs of the session send the same signals with every id and
+// key, also after they took over the server's name.
 func TestNobodyElsePresses(t *testing.T) {
 	b := desktoptest.NewBus(t)
 	s := desktoptest.NewServer(t, b, "actions")
@@ -133,9 +133,9 @@ func TestNobodyElsePresses(t *testing.T) {
 	thief := desktoptest.NewServer(t, b, "actions") // takes the name
 	thief.Press(id, "yes")
 	if e := next(t, events); e != (desktop.Event{Note: "q1", Closed: desktop.Gone}) {
-		t.Errorf("event %+v, want only that the note is nobody's any more", e)
+		t.Errorf("event %+v, want only that the notification is gone", e)
 	}
-	s.Press(id, "yes") // it is not the server any more
+	s.Press(id, "yes") // it is no longer the server
 	if err := n.Notify(t.Context(), question("q2")); err != nil {
 		t.Fatal(err)
 	}
@@ -220,8 +220,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestServerOfHob: whoever shows a button can also press it, and a program that
-// Hob has started may take the name of the server.
+// TestServerOfHob: a program that shows a button can also press it, and a program that Hob has
+// started may take the server's name.
 func TestServerOfHob(t *testing.T) {
 	b := desktoptest.NewBus(t)
 	desktoptest.NewServer(t, b, "actions")
@@ -232,7 +232,7 @@ func TestServerOfHob(t *testing.T) {
 		return nil
 	}})
 	if err := n.Notify(t.Context(), question("q")); !errors.Is(err, desktop.ErrNoServer) || !strings.Contains(err.Error(), "Hob has started it") {
-		t.Errorf("a server of Hob's own: %v", err)
+		t.Errorf("server that Hob started: %v", err)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"runtime"
 )
 
-// Available reports whether there may be a desktop for this process.
+// Available reports whether this process may have a desktop.
 func Available(func(string) string) bool { return false }
 
 func newShower(Options, chan<- Event) shower { return nobody{} }
@@ -17,7 +17,7 @@ func newShower(Options, chan<- Event) shower { return nobody{} }
 type nobody struct{}
 
 func (nobody) notify(context.Context, Note) error {
-	return fmt.Errorf("desktop: notifications of %s: %w", runtime.GOOS, errors.ErrUnsupported)
+	return fmt.Errorf("desktop: notifications on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 }
 func (nobody) withdraw(context.Context, string) error { return nil }
 func (n nobody) server(ctx context.Context) (Server, error) {

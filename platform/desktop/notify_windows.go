@@ -6,7 +6,7 @@ import (
 	"hob/platform/osrun"
 )
 
-// Available reports whether there may be a desktop for this process.
+// Available reports whether this process may have a desktop.
 func Available(getenv func(string) string) bool { return getenv("SESSIONNAME") != "Services" }
 
 func newShower(o Options, _ chan<- Event) shower { return toastShower{o} }
@@ -30,8 +30,7 @@ func (t toastShower) server(ctx context.Context) (Server, error) {
 	return Server{Name: "Windows", Sure: err == nil}, err
 }
 
-// ask runs the script. PowerShell 5.1 is a part of Windows; a newer one does not
-// know WinRT any more.
+// ask runs the script. PowerShell 5.1 is part of Windows; newer versions do not support WinRT.
 func (t toastShower) ask(ctx context.Context, r toastRequest) error {
 	var a toastAnswer
 	err := t.opt.Scripts.Run(ctx, osrun.Call{Script: toastScript(), In: r, Write: !r.Ask, Wait: 4 * t.opt.Wait}, &a) // a cold start takes seconds

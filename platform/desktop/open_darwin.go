@@ -9,10 +9,10 @@ import (
 	"hob/platform/osrun"
 )
 
-// openWait bounds what it takes to hand an address on.
+// openWait is the timeout for opening an address.
 const openWait = 10 * time.Second
 
-// Open shows an address in the owner's browser. Launch Services start that.
+// Open shows an address in the user's browser, through Launch Services.
 func (n *Notifier) Open(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, openWait)
 	defer cancel()

@@ -7,5 +7,5 @@ import (
 	"errors"
 )
 
-// Open shows an address in the owner's browser.
+// Open shows an address in the user's browser.
 func (*Notifier) Open(context.Context, string) error { return errors.ErrUnsupported }

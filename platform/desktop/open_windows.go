@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Open shows an address in the owner's browser. The shell starts that.
+// Open shows an address in the user's browser, through the shell.
 func (n *Notifier) Open(_ context.Context, address string) error {
 	verb, err := windows.UTF16PtrFromString("open")
 	if err != nil {

@@ -10,22 +10,22 @@ import (
 	"time"
 )
 
-// Presence is whether the owner is at this machine.
+// Presence describes whether the user is at this machine.
 type Presence struct {
-	// Idle is how long neither keyboard nor mouse was touched, when IdleKnown.
+	// Idle is the time since the last keyboard or mouse input, if IdleKnown.
 	Idle      time.Duration
 	IdleKnown bool
-	// Locked: the screen is locked, when LockKnown.
+	// Locked means that the screen is locked, if LockKnown.
 	Locked, LockKnown bool
-	// By says who told, for the record.
+	// By is the source of the report, for logs.
 	By string
 }
 
-// ErrUnseen means that nothing here can tell whether somebody is there.
-var ErrUnseen = errors.New("nothing here tells whether somebody is at the machine")
+// ErrUnseen means that presence cannot be determined.
+var ErrUnseen = errors.New("cannot determine whether the user is at the machine")
 
-// Look asks the system whether the owner is there. An error wraps ErrUnseen when
-// nobody can tell, as on a server: that is not the same as nobody being there.
+// Look reports whether the user is at the machine. An error wraps ErrUnseen if that is unknown,
+// as on a server, which does not mean that the user is away.
 func Look(ctx context.Context, o Options) (Presence, error) {
 	o = o.filled()
 	ctx, cancel := context.WithTimeout(ctx, o.Wait)
@@ -33,18 +33,18 @@ func Look(ctx context.Context, o Options) (Presence, error) {
 	return look(ctx, o)
 }
 
-// maxIdle is the longest idle time that is believed: beyond it a unit was misread.
+// maxIdle is the longest plausible idle time: a longer one results from a wrong unit.
 const maxIdle = 400 * 24 * time.Hour
 
-// The lines of ioreg that tell. Its output is read by its keys; the tree around
+// Patterns for the relevant lines of ioreg. Only the keys are parsed, because the tree around
 // them differs between versions.
 var (
 	ioregIdle   = regexp.MustCompile(`"HIDIdleTime" = ([0-9]+)`)
 	ioregLocked = regexp.MustCompile(`"?CGSSessionScreenIsLocked"?\s*(?:=|</key>)\s*(Yes|No|<true/>|<false/>)`)
 )
 
-// readIdle reads the idle time, in nanoseconds, of `ioreg -c IOHIDSystem -d 4 -r`:
-// the shortest one, as there may be several devices.
+// readIdle parses the idle time in nanoseconds from `ioreg -c IOHIDSystem -d 4 -r`. It uses the
+// shortest one, because there may be several devices.
 func readIdle(out []byte) (time.Duration, error) {
 	best := time.Duration(-1)
 	for _, m := range ioregIdle.FindAllSubmatch(out, -1) {
@@ -57,13 +57,13 @@ func readIdle(out []byte) (time.Duration, error) {
 		}
 	}
 	if best < 0 {
-		return 0, fmt.Errorf("desktop: %w: ioreg tells no HIDIdleTime", ErrUnseen)
+		return 0, fmt.Errorf("desktop: %w: ioreg reports no HIDIdleTime", ErrUnseen)
 	}
 	return best, nil
 }
 
-// readLocked reads whether the screen is locked out of `ioreg -n Root -d1 -a`. The
-// key is there while it is, and not otherwise; the list of users is there always.
+// readLocked reports whether the screen is locked, from `ioreg -n Root -d1 -a`. The key exists only
+// while it is locked; the list of users always exists.
 func readLocked(out []byte) (locked, known bool) {
 	if m := ioregLocked.FindSubmatch(out); m != nil {
 		word := string(m[1])

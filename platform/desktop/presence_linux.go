@@ -17,8 +17,8 @@ const (
 	loginSession = loginName + ".Session"
 )
 
-// look asks, in this order: the desktop's own idle monitor, the screen saver's
-// extension of X, and logind, which knows what the desktop tells it.
+// look queries, in this order: the desktop's idle monitor, the screen saver extension of X, and
+// logind, which only knows what the desktop reports to it.
 func look(ctx context.Context, o Options) (p Presence, err error) {
 	var causes []error
 	if err := lookSession(ctx, o, &p); err != nil {
@@ -42,7 +42,7 @@ func look(ctx context.Context, o Options) (p Presence, err error) {
 	return p, nil
 }
 
-// lookSession asks on the session's bus.
+// lookSession queries the session bus.
 func lookSession(ctx context.Context, o Options, p *Presence) error {
 	address, err := sessionBus(o.Getenv)
 	if err != nil {
@@ -54,7 +54,7 @@ func lookSession(ctx context.Context, o Options, p *Presence) error {
 	}
 	defer conn.Close() //nolint:errcheck // nothing was to be kept
 	ask := func(dest, path, method string, out any) bool {
-		call := conn.Object(dest, dbus.ObjectPath(path)).CallWithContext(ctx, method, dbus.FlagNoAutoStart) // nothing is started to be asked
+		call := conn.Object(dest, dbus.ObjectPath(path)).CallWithContext(ctx, method, dbus.FlagNoAutoStart) // do not start a service to query it
 		return call.Store(out) == nil
 	}
 	var ms uint64
@@ -71,7 +71,7 @@ func lookSession(ctx context.Context, o Options, p *Presence) error {
 	if p.IdleKnown {
 		return nil
 	}
-	// Milliseconds with KWin, seconds elsewhere: only KWin's is read.
+	// The unit is milliseconds in KWin and seconds elsewhere: only KWin's value is used.
 	var n uint32
 	var kde bool
 	if get(ctx, conn, busName, busPath, busName+".NameHasOwner", []any{"org.kde.KWin"}, &kde) == nil && kde &&
@@ -81,7 +81,7 @@ func lookSession(ctx context.Context, o Options, p *Presence) error {
 	return nil
 }
 
-// lookLogin asks logind about the session that this user sees.
+// lookLogin queries logind for the session of this user's display.
 func lookLogin(ctx context.Context, o Options, p *Presence) error {
 	conn, err := dial(ctx, session.SystemBus(o.Getenv))
 	if err != nil {
@@ -102,12 +102,12 @@ func lookLogin(ctx context.Context, o Options, p *Presence) error {
 	if err != nil {
 		return err
 	}
-	if !idle { // also what a desktop shows that tells logind nothing: no proof that somebody is there
-		return errors.New("logind does not say that the session is idle, which proves nothing")
+	if !idle { // desktops that report nothing to logind look like this too
+		return errors.New("logind does not report the session as idle, which proves nothing")
 	}
 	since, err := property[uint64](ctx, conn, loginName, path, loginSession, "IdleSinceHint")
 	if err != nil || since > math.MaxInt64 {
-		return errors.Join(errors.New("logind does not say since when the session is idle"), err)
+		return errors.Join(errors.New("logind does not report since when the session is idle"), err)
 	}
 	p.Idle, p.IdleKnown, p.By = max(0, time.Since(time.UnixMicro(int64(since)))), true, "logind"
 	return nil

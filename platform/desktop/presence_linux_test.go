@@ -15,7 +15,7 @@ import (
 	"hob/platform/desktop/desktoptest"
 )
 
-// session is an environment in which the system bus is a private one, too.
+// session returns an environment whose system bus is also the private one.
 func session(b *desktoptest.Bus, more map[string]string) desktop.Options {
 	return desktop.Options{Getenv: func(key string) string {
 		if key == "DBUS_SYSTEM_BUS_ADDRESS" && b != nil {
@@ -43,7 +43,7 @@ func TestLookNowhere(t *testing.T) {
 	if !errors.Is(err, desktop.ErrUnseen) || p.IdleKnown {
 		t.Errorf("%+v, %v; want ErrUnseen", p, err)
 	}
-	b := desktoptest.NewBus(t) // a bus, and nobody on it
+	b := desktoptest.NewBus(t) // a bus without services
 	if p, err := desktop.Look(t.Context(), session(b, nil)); !errors.Is(err, desktop.ErrUnseen) || p.IdleKnown {
 		t.Errorf("%+v, %v; want ErrUnseen", p, err)
 	}
@@ -133,7 +133,7 @@ func TestLookAtX(t *testing.T) {
 	display := desktoptest.Display(t)
 	o := session(nil, map[string]string{"DISPLAY": display, "HOME": t.TempDir(), "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nowhere"})
 	var p desktop.Presence
-	for end := time.Now().Add(60 * time.Second); p.Idle < 30*time.Millisecond; { // nobody touches anything
+	for end := time.Now().Add(60 * time.Second); p.Idle < 30*time.Millisecond; { // no input arrives
 		var err error
 		if p, err = desktop.Look(t.Context(), o); err != nil || p.By != "X" || !p.IdleKnown || p.LockKnown {
 			t.Fatalf("%+v, %v", p, err)

@@ -26,7 +26,7 @@ func look(context.Context, Options) (Presence, error) {
 	}
 	now, _, _ := kernel.NewProc("GetTickCount").Call()
 	p.Idle, p.IdleKnown = time.Duration(uint32(now)-info.time)*time.Millisecond, true // it wraps after 49 days, and so does the difference
-	// The desktop that has the keyboard is closed to us while the screen is locked.
+	// While the screen is locked, this process cannot open the desktop with the keyboard.
 	h, _, _ := user.NewProc("OpenInputDesktop").Call(0, 0, desktopReadObjects)
 	p.Locked, p.LockKnown = h == 0, true
 	if h != 0 {

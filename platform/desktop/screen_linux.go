@@ -9,12 +9,12 @@ import (
 	"hob/platform/desktop/xwin"
 )
 
-// screenIdle asks the X server of this machine. Under Wayland there may be one,
-// too, which knows of little: whoever runs there has been asked before.
+// screenIdle queries the local X server. Under Wayland it may be XWayland, which does not see
+// all input; the Wayland desktops were queried before.
 func screenIdle(ctx context.Context, getenv func(string) string) (time.Duration, error) {
 	e := session.Look(ctx, getenv)
 	if e.Wayland != "" {
-		return 0, errors.New("the X server under Wayland does not see what is touched")
+		return 0, errors.New("the X server under Wayland does not see all input")
 	}
 	x, err := xwin.Dial(ctx, e)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"hob/platform/osrun"
 )
 
-// The scripts that show notes where no library does. They are constant: what is
-// to be shown goes in as JSON on their standard input.
+// Scripts that show notifications on systems without a library. They are constant: the content
+// is passed as JSON on standard input.
 var (
 	//go:embed banner.js
 	bannerText string
@@ -25,7 +25,7 @@ func bannerScript() osrun.Script { return osrun.NewScript("desktop/banner.js", b
 
 func toastScript() osrun.Script { return osrun.NewScript("desktop/toast.ps1", toastText) }
 
-// bannerRequest is a note as banner.js takes it. A banner has no buttons.
+// bannerRequest is the input of banner.js. A banner has no buttons.
 type bannerRequest struct {
 	App   string `json:"app"`
 	Title string `json:"title,omitempty"`
@@ -41,7 +41,7 @@ func newBanner(app string, n Note) bannerRequest {
 	return r
 }
 
-// bannerError says what became of a banner that banner.js did not report.
+// bannerError returns the error of a banner that banner.js did not report.
 func bannerError(err error) error {
 	e, ok := errors.AsType[*osrun.Error](err)
 	switch {
@@ -57,10 +57,10 @@ func bannerError(err error) error {
 	return fmt.Errorf("desktop: %w", err)
 }
 
-// aumid is the name under which Windows knows whose toasts these are.
+// aumid is the application id (AppUserModelID) of Hob's toasts.
 const aumid = "Hob.Assistant"
 
-// toastRequest is a note as toast.ps1 takes it.
+// toastRequest is the input of toast.ps1.
 type toastRequest struct {
 	App      string `json:"app"`
 	AUMID    string `json:"aumid"`
@@ -78,7 +78,7 @@ func newToast(app string, n Note) (toastRequest, error) {
 	return r, err
 }
 
-// tag is an id in the at most 64 characters that Windows allows.
+// tag shortens an id to the 64 characters that Windows allows.
 func tag(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return hex.EncodeToString(sum[:16])
@@ -100,8 +100,8 @@ type toastAction struct {
 	Args    string `xml:"arguments,attr"`
 }
 
-// toastXML writes a note. A press of a button cannot come back to this process,
-// so that only those are shown which open an address.
+// toastXML encodes a notification. A press of a button cannot be reported to this process, so
+// only buttons that open an address are shown.
 func toastXML(n Note) (string, error) {
 	d := toastDoc{Texts: []string{n.Title, n.Body}}
 	if n.Urgency == Critical {
@@ -126,12 +126,12 @@ func toastXML(n Note) (string, error) {
 	return strings.Replace(string(b), "<binding>", `<binding template="ToastGeneric">`, 1), nil
 }
 
-// toastAnswer is what toast.ps1 answers.
+// toastAnswer is the output of toast.ps1.
 type toastAnswer struct {
 	Setting int `json:"setting"` // 0: toasts are shown
 }
 
-// toastError says what became of a toast.
+// toastError returns the error of a toast.
 func toastError(a toastAnswer, err error) error {
 	e, ok := errors.AsType[*osrun.Error](err)
 	switch {
@@ -147,15 +147,15 @@ func toastError(a toastAnswer, err error) error {
 	return fmt.Errorf("desktop: toast: %w", err)
 }
 
-// settingText names a NotificationSetting of WinRT.
+// settingText describes a NotificationSetting of WinRT.
 func settingText(n int) string {
 	switch n {
 	case 1:
-		return "notifications of Hob are off; switch them on in Settings, System, Notifications"
+		return "notifications of Hob are off; turn them on in Settings, System, Notifications"
 	case 2:
-		return "notifications are off; switch them on in Settings, System, Notifications"
+		return "notifications are off; turn them on in Settings, System, Notifications"
 	case 3:
-		return "your administrator has switched notifications off"
+		return "your administrator has disabled notifications"
 	}
-	return fmt.Sprintf("Windows says that they are not shown (%d)", n)
+	return fmt.Sprintf("Windows does not show notifications (setting %d)", n)
 }

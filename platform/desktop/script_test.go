@@ -93,7 +93,7 @@ func TestToast(t *testing.T) {
 		t.Errorf("the request does not survive: %v\n%s", err, in)
 	}
 	if other, err := newToast("Hob", Note{ID: n.ID}); err != nil || other.Tag != r.Tag || len(r.Tag) > 64 {
-		t.Errorf("tag %q, %v; want that of the note whose place it takes, %q", other.Tag, err, r.Tag)
+		t.Errorf("tag %q, %v; want that of the replaced notification, %q", other.Tag, err, r.Tag)
 	}
 }
 
@@ -110,8 +110,8 @@ func TestToastAnswers(t *testing.T) {
 		"constrained": {"\n--hob--\n" + `{"ok":false,"kind":"policy_blocked"}`, ErrNoServer, "Constrained"},
 		"an HRESULT":  {"\n--hob--\n" + `{"ok":false,"number":-2143420155,"message":"x"}`, errors.ErrUnsupported, "0x803E0105"},
 		"unsure":      {"\n--hob--\n" + `{"ok":false,"number":-2143420155,"message":"x","began":true}`, ErrUnsure, "0x803E0105"},
-		"nothing":     {"", ErrUnsure, "something else"},
-		"no mark":     {`{"ok":true}`, ErrUnsure, "something else"},
+		"nothing":     {"", ErrUnsure, "unexpected answer"},
+		"no mark":     {`{"ok":true}`, ErrUnsure, "unexpected answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := osrun.NewScripts(osrun.Options{Output: func(context.Context, *exec.Cmd, []byte) ([]byte, error) { return []byte(c.said), nil }})

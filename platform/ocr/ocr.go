@@ -1,5 +1,5 @@
-// Package ocr reads the text in a picture: by Vision on macOS, Windows.Media.Ocr on
-// Windows, tesseract where it is installed elsewhere. No picture leaves the machine.
+// Package ocr recognizes text in pictures: with Vision on macOS, Windows.Media.Ocr on Windows, and tesseract, if
+// installed, elsewhere. Pictures do not leave the machine.
 package ocr
 
 import (
@@ -10,8 +10,8 @@ import (
 	"fmt"
 	"image"
 	_ "image/gif"  // its header is read
-	_ "image/jpeg" // likewise
-	_ "image/png"  // likewise
+	_ "image/jpeg" // registers the decoder
+	_ "image/png"  // registers the decoder
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,7 +21,7 @@ import (
 	"hob/platform/osrun"
 )
 
-// Bounds of a picture and of what is read in it.
+// Limits of a picture and of its recognized text.
 const (
 	MaxBytes  = 20 << 20
 	maxPixels = 60_000_000
@@ -29,25 +29,25 @@ const (
 	maxTime   = 60 * time.Second
 )
 
-// ErrNoPicture means that it is no PNG, JPEG or GIF, or too large.
-var ErrNoPicture = errors.New("it is no picture that can be read (PNG, JPEG or GIF of at most 60 megapixels)")
+// ErrNoPicture means that the data is not a PNG, JPEG or GIF, or is too large.
+var ErrNoPicture = errors.New("not a readable picture (PNG, JPEG or GIF of at most 60 megapixels)")
 
 // Options of a Reader; the zero value is useful.
 type Options struct {
-	// Getenv is os.Getenv unless a test has its own.
+	// Getenv is os.Getenv unless a test replaces it.
 	Getenv func(string) string
-	// Scripts runs osascript and PowerShell; nil: a runner of its own.
+	// Scripts runs osascript and PowerShell; nil creates a runner.
 	Scripts osrun.Runner
 }
 
-// Reader reads pictures. It keeps nothing between calls.
+// Reader recognizes text in pictures. It is stateless.
 type Reader struct{ back backend }
 
 type backend interface {
 	read(ctx context.Context, picture []byte, kind string) (string, error)
 }
 
-// New makes a Reader.
+// New returns a Reader.
 func New(o Options) *Reader {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -58,7 +58,7 @@ func New(o Options) *Reader {
 	return &Reader{newBackend(o)}
 }
 
-// Read gives the text in a picture; "" when there is none in it.
+// Read returns the text in a picture, "" if it contains none.
 func (r *Reader) Read(ctx context.Context, picture []byte) (string, error) {
 	if len(picture) > MaxBytes {
 		return "", ErrNoPicture
@@ -76,7 +76,7 @@ func (r *Reader) Read(ctx context.Context, picture []byte) (string, error) {
 	return plain(text), nil
 }
 
-// plain is a text without control characters and empty lines at its ends.
+// plain removes control characters and the empty lines at both ends.
 func plain(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
@@ -85,18 +85,18 @@ func plain(s string) string {
 		return r
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 	if len(s) > maxText {
-		s = strings.ToValidUTF8(s[:maxText], "") + "\n(the text goes on)"
+		s = strings.ToValidUTF8(s[:maxText], "") + "\n(text truncated)"
 	}
 	return strings.TrimSpace(s)
 }
 
-// tesseract is the program (man tesseract). The picture is its input.
+// tesseract runs the program of that name (man tesseract) with the picture on standard input.
 type tesseract struct{ run osrun.Programs }
 
 func (t tesseract) read(ctx context.Context, picture []byte, _ string) (string, error) {
 	out, err := t.run.Run(ctx, picture, "tesseract", "stdin", "stdout")
 	if errors.Is(err, osrun.ErrNoProgram) {
-		return "", fmt.Errorf("%w; install tesseract-ocr, with the languages that you read", err)
+		return "", fmt.Errorf("%w; install tesseract-ocr and its language packs", err)
 	}
 	return string(out), err
 }
@@ -112,8 +112,7 @@ func visionScript() osrun.Script { return osrun.NewScript("ocr/vision.js", visio
 
 func winScript() osrun.Script { return osrun.NewScript("ocr/ocr.ps1", winText) }
 
-// scripted gives a picture to a script, in a file of this user's alone: a request
-// is too small for it.
+// scripted passes a picture to a script in a private file, because requests are too small for it.
 type scripted struct {
 	scripts osrun.Runner
 	script  osrun.Script

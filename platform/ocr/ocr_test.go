@@ -18,7 +18,7 @@ import (
 	"hob/platform/osrun/osruntest"
 )
 
-// blank is a picture without a text.
+// blank returns a picture without text.
 func blank(t *testing.T) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -28,7 +28,7 @@ func blank(t *testing.T) []byte {
 	return out.Bytes()
 }
 
-// TestTesseract: the real one.
+// TestTesseract uses the real tesseract.
 func TestTesseract(t *testing.T) {
 	if _, err := exec.LookPath("tesseract"); err != nil {
 		t.Skip("there is no tesseract here")
@@ -103,7 +103,7 @@ func TestVision(t *testing.T) {
 			}
 			if asked := vm.Get("asked").String(); asked != "" {
 				if _, err := os.Stat(asked); !errors.Is(err, os.ErrNotExist) {
-					t.Errorf("the picture is left behind: %v", err)
+					t.Errorf("picture file was not removed: %v", err)
 				}
 			}
 		})

@@ -14,7 +14,7 @@ import (
 	"unicode/utf16"
 )
 
-// command is how a script is started, and what it is given.
+// command returns the command that runs a script, and its input.
 func (s *Scripts) command(script Script, in []byte) (*exec.Cmd, []byte, error) {
 	var cmd *exec.Cmd
 	switch script.Engine {
@@ -27,14 +27,14 @@ func (s *Scripts) command(script Script, in []byte) (*exec.Cmd, []byte, error) {
 		args, in = powerShell(script.Whole(), in)
 		cmd = exec.Command(s.opt.PowerShell, args...) //nolint:noctx // likewise
 	default:
-		return nil, nil, fmt.Errorf("script %q has no engine", script.Name)
+		return nil, nil, fmt.Errorf("script %q: no engine selected", script.Name)
 	}
 	cmd.Env = s.environ(script.Engine)
 	return cmd, in, nil
 }
 
-// passed is what an engine gets of the environment: no key or token of Hob's.
-// PSModulePath is not among it, since that of a newer PowerShell breaks 5.1.
+// passed lists the environment variables that an engine gets: none of Hob's keys or
+// tokens. PSModulePath is left out, because that of a newer PowerShell breaks 5.1.
 var passed = map[Engine][]string{
 	JavaScript: {"HOME", "USER", "LOGNAME", "TMPDIR"},
 	PowerShell: {
@@ -58,17 +58,17 @@ func (s *Scripts) environ(e Engine) []string {
 	return env
 }
 
-// maxEncoded keeps the command line below the 32,767 characters that
-// CreateProcess takes (learn.microsoft.com, "CreateProcessW").
+// maxEncoded keeps the command line below the 32,767 characters that CreateProcess accepts
+// (learn.microsoft.com, "CreateProcessW").
 const maxEncoded = 32_000
 
-// bootstrap runs a script that is too long for a command line, from the input.
+// bootstrap runs a script from standard input that is too long for a command line.
 const bootstrap = `$hob = [Console]::In.ReadToEnd() | ConvertFrom-Json
 [Console]::SetIn((New-Object System.IO.StringReader $hob.in))
 & ([scriptblock]::Create($hob.script))`
 
-// powerShell's arguments: the script as base64 of UTF-16LE, which no quoting can
-// change, and no policy about script files applies to.
+// powerShell returns the arguments for a script, as base64 of UTF-16LE, which needs no
+// quoting and is not subject to the execution policy for script files.
 func powerShell(script string, in []byte) ([]string, []byte) {
 	encoded := encode(script)
 	if len(encoded) > maxEncoded {
@@ -76,7 +76,7 @@ func powerShell(script string, in []byte) ([]string, []byte) {
 			Script string `json:"script"`
 			In     string `json:"in"`
 		}{script, string(in)})
-		if err == nil { // strings can always be written
+		if err == nil { // strings can always be encoded
 			encoded, in = encode(bootstrap), long
 		}
 	}
@@ -92,8 +92,8 @@ func encode(script string) string {
 	return base64.StdEncoding.EncodeToString(b)
 }
 
-// bare takes whole-line comments, indents and empty lines out of a PowerShell
-// script, whose length counts. Our scripts have no strings over several lines.
+// bare removes whole-line comments, indentation and empty lines from a PowerShell script, because its length is
+// limited. Our scripts have no multi-line strings.
 func bare(script string) string {
 	var b strings.Builder
 	for line := range strings.Lines(script) {
@@ -105,7 +105,7 @@ func bare(script string) string {
 	return b.String()
 }
 
-// answer is what a script writes.
+// answer is the JSON output of a script.
 type answer struct {
 	OK      bool            `json:"ok"`
 	Data    json.RawMessage `json:"data"`
@@ -115,8 +115,8 @@ type answer struct {
 	Began   bool            `json:"began"`
 }
 
-// mark stands before what a PowerShell script answers: a profile or a module may
-// have printed before it.
+// mark precedes the answer of a PowerShell script: a profile or a module may have
+// printed something before it.
 const mark = "\n--hob--\n"
 
 func read(e Engine, out []byte) (answer, error) {
@@ -125,12 +125,12 @@ func read(e Engine, out []byte) (answer, error) {
 		out = bytes.ReplaceAll(out, []byte("\r\n"), []byte("\n"))
 		i := bytes.LastIndex(out, []byte(mark))
 		if i < 0 {
-			return a, fmt.Errorf("there is no answer in %.200q", out)
+			return a, fmt.Errorf("no answer in output %.200q", out)
 		}
 		out = out[i+len(mark):]
 	}
 	if out = bytes.TrimSpace(out); len(out) == 0 {
-		return a, errors.New("the answer is empty")
+		return a, errors.New("answer is empty")
 	}
 	if err := json.Unmarshal(out, &a); err != nil {
 		return a, fmt.Errorf("%w in %.200q", err, out)
@@ -138,8 +138,8 @@ func read(e Engine, out []byte) (answer, error) {
 	return a, nil
 }
 
-// Error numbers stand at the end of what osascript says, whatever its language:
-// "0:59: execution error: Mail got an error: ... (-1743)".
+// atEnd matches the error number at the end of osascript's message, whatever its
+// language: "0:59: execution error: Mail got an error: ... (-1743)".
 var atEnd = regexp.MustCompile(`\((-?\d{1,9})\)\s*$`)
 
 func lastNumber(said string) int {
@@ -159,8 +159,8 @@ var (
 	clixmlCode  = regexp.MustCompile(`_x([0-9A-Fa-f]{4})_`)
 )
 
-// plain is what an engine said on its stderr. PowerShell writes CLIXML there
-// when it was given an encoded command.
+// plain returns the readable text of an engine's stderr. PowerShell writes CLIXML there
+// when it runs an encoded command.
 func plain(e Engine, said string) string {
 	if e != PowerShell || !strings.HasPrefix(strings.TrimSpace(said), "#< CLIXML") {
 		return strings.TrimSpace(said)
@@ -179,8 +179,8 @@ func plain(e Engine, said string) string {
 	return strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n"))
 }
 
-// ASCII is JSON in which every character beyond ASCII is escaped, so that no code
-// page or locale of the other side matters.
+// ASCII returns JSON with every non-ASCII character escaped, so that the code page and
+// locale of the receiver do not matter.
 func ASCII(v any) ([]byte, error) {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -7,40 +7,40 @@ import (
 	"strings"
 )
 
-// Kind is why a script could not do its work.
+// Kind is the category of a script error.
 type Kind string
 
 // The kinds.
 const (
 	Unsupported   Kind = "unsupported"       // this system or app version has no such thing
-	NotInstalled  Kind = "not_installed"     // the app is not there
+	NotInstalled  Kind = "not_installed"     // the app is not installed
 	NotRunning    Kind = "not_running"       // the app does not run, and was not to be started
 	SetupRequired Kind = "setup_required"    // a switch of the app has to be set first
 	Denied        Kind = "permission_denied" // the owner has not allowed it, or not yet
 	PolicyBlocked Kind = "policy_blocked"    // an administrator has forbidden it
-	NotFound      Kind = "not_found"         // the thing that was asked for is not there
-	Changed       Kind = "changed"           // it changed meanwhile, and nothing was done
+	NotFound      Kind = "not_found"         // the requested item does not exist
+	Changed       Kind = "changed"           // the item changed since it was read; nothing was done
 	Timeout       Kind = "timeout"           // no answer in time
 	Busy          Kind = "busy"              // the app is held up; later
 	Cancelled     Kind = "cancelled"         // the owner pressed cancel
 	Invalid       Kind = "invalid_input"     // the request makes no sense
-	Internal      Kind = "internal"          // a fault of ours, or one that we do not know
+	Internal      Kind = "internal"          // a bug in Hob, or an unknown error
 )
 
-// Error is why a script could not do its work. Its text names cause and remedy.
+// Error is the error of a script. Its text contains the cause and the remedy.
 type Error struct {
 	Kind       Kind
 	Script     string
-	App        string // as the owner knows it
+	App        string // display name
 	Permission string // which one is missing: "automation", "calendars", "accessibility" ...
-	Number     int    // of the system: an Apple event's, an HRESULT
-	Cause      string // what it is, in our words
-	Remedy     string // what the owner can do
-	Link       string // where in the system's settings, an address that can be opened
-	// Said is the system's own text, in the language of the system. It can hold
-	// text from outside, and is no part of Error but where the kind is Internal.
+	Number     int    // system error number: of an Apple event, or an HRESULT
+	Cause      string // description of the error
+	Remedy     string // what the user can do
+	Link       string // URL of the pane in the system settings
+	// Said is the system's own message, in the language of the system. It may contain
+	// untrusted text. Error includes it only if Kind is Internal.
 	Said string
-	// Unknown: a write may have been done. It must not be repeated.
+	// Unknown means that a write may have been done. It must not be repeated.
 	Unknown bool
 	Err     error
 }
@@ -57,7 +57,7 @@ func (e *Error) Error() string {
 		fmt.Fprintf(&b, " (%s)", number(e.Number))
 	}
 	if e.Unknown {
-		b.WriteString("; whether it was done is not known, look before it is tried again")
+		b.WriteString("; outcome unknown, check before you try again")
 	}
 	if e.Remedy != "" {
 		fmt.Fprintf(&b, "; %s", e.Remedy)
@@ -83,7 +83,7 @@ func (e *Error) cause() string {
 	return string(e.Kind)
 }
 
-// number writes an error number as its vendor does.
+// number formats an error number in its vendor's style.
 func number(n int) string {
 	if n < -1_000_000 || n > 1_000_000 {
 		return fmt.Sprintf("0x%08X", uint32(n)) //nolint:gosec // an HRESULT is shown by its bits
@@ -91,11 +91,11 @@ func number(n int) string {
 	return fmt.Sprint(n)
 }
 
-// Unwrap returns what is beneath: errors.ErrUnsupported for Unsupported, the
-// context's error for a run that was ended.
+// Unwrap returns the wrapped error: errors.ErrUnsupported for Unsupported, the context's error for a cancelled
+// run.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is makes errors.Is know what every caller asks for.
+// Is maps kinds to the sentinel errors that callers check with errors.Is.
 func (e *Error) Is(target error) bool {
 	switch target {
 	case errors.ErrUnsupported:
@@ -106,7 +106,7 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
-// KindOf is the kind of an error, "" when it is none of a script.
+// KindOf returns the kind of an error, "" if it is not an *Error.
 func KindOf(err error) Kind {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind
@@ -114,14 +114,14 @@ func KindOf(err error) Kind {
 	return ""
 }
 
-// Uncertain reports whether a write may have been done though err was returned.
+// Uncertain reports whether a write may have been done despite err.
 func Uncertain(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Unknown
 }
 
-// The panes of System Settings that owners are sent to. developer.apple.com has
-// no list of them; these are the ones that apps open ("x-apple.systempreferences").
+// Panes of System Settings that users are sent to. developer.apple.com does not list
+// them; apps open these URLs ("x-apple.systempreferences").
 const (
 	paneAutomation    = "x-apple.systempreferences:com.apple.preference.security?Privacy_Automation"
 	paneAccessibility = "x-apple.systempreferences:com.apple.preference.security?Privacy_Accessibility"
@@ -130,7 +130,7 @@ const (
 	paneContacts      = "x-apple.systempreferences:com.apple.preference.security?Privacy_Contacts"
 )
 
-// Allow fills in which permission is missing, how it is given and where.
+// Allow fills in the missing permission, the remedy and the link to its settings.
 func (e *Error) Allow(permission string) *Error {
 	e.Kind, e.Permission = Denied, permission
 	of := e.App
@@ -147,7 +147,7 @@ func (e *Error) Allow(permission string) *Error {
 	case "contacts":
 		e.Remedy, e.Link = "allow Hob in System Settings, Privacy & Security, Contacts", paneContacts
 	case "outlook":
-		e.Remedy = "look for a question of Outlook on the screen; in Outlook see File, Options, Trust Center, Programmatic Access"
+		e.Remedy = "check the screen for a dialog of Outlook; in Outlook see File, Options, Trust Center, Programmatic Access"
 	default:
 		e.Remedy, e.Link = "allow Hob to use "+of+" in System Settings, Privacy & Security, Automation", paneAutomation
 	}

@@ -1,4 +1,4 @@
 package osrun
 
-// What tests look at.
+// Exports for tests.
 var Plain = plain

@@ -15,8 +15,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain is osascript and powershell.exe as well: a test starts its own binary
-// with their arguments, and what it then does stands in the script.
+// TestMain also acts as osascript and powershell.exe: a test starts its own binary with their
+// arguments, and the script contains the instructions.
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) > 1 && os.Args[1] == "linger":

@@ -4,7 +4,7 @@ package osrun
 const assistive = "com.apple.systemevents"
 
 // Error numbers of Apple events (MacErrors.h, AppleScript Language Guide,
-// "Error Numbers and Error Messages"). Texts are localised: numbers alone count.
+// "Error Numbers and Error Messages"). Error texts are localised, so only numbers are compared.
 const (
 	aeNotPermitted   = -1743
 	aeNotAsked       = -1744
@@ -24,38 +24,38 @@ const (
 	aeScript         = -2700
 	asSyntax         = -2741
 	asSyntaxExpected = -2740
-	// notRunning is what our own AppleScripts say when the app does not run.
+	// notRunning is the error number of Hob's own AppleScripts when the app does not run.
 	notRunning = 9600
 )
 
-// apple tells what a number of macOS means.
+// apple fills in the error for a macOS error number.
 func (e *Error) apple(id string) *Error {
 	switch e.Number {
 	case aeNotPermitted:
-		e.Cause = "macOS has not let Hob use it"
+		e.Cause = "macOS does not allow Hob to control the app"
 		return e.Allow("automation")
 	case aeNotAsked:
-		e.Cause = "macOS has not asked yet whether Hob may use it"
+		e.Cause = "macOS has not asked you yet whether Hob may control the app"
 		return e.Allow("automation")
 	case aeAssistive, aeKeystrokes:
-		e.Cause = "macOS has not let Hob use the screen's controls"
+		e.Cause = "macOS does not allow Hob to use Accessibility"
 		return e.Allow("accessibility")
 	case aeTimeout:
-		e.Kind, e.Cause, e.Remedy = Timeout, "it did not answer", "a question of macOS may be waiting on the screen"
+		e.Kind, e.Cause, e.Remedy = Timeout, "app did not answer", "check the screen for a macOS dialog"
 	case aeNoProcess, aeConnection, notRunning:
-		e.Kind, e.Cause, e.Remedy = NotRunning, "it does not run", "open it first"
+		e.Kind, e.Cause, e.Remedy = NotRunning, "app is not running", "open it first"
 	case aeNoObject, aeBadIndex:
 		if id == assistive && e.Number == aeBadIndex {
-			e.Cause = "macOS has not let Hob use the screen's controls, or the window is gone"
+			e.Cause = "macOS does not allow Hob to use Accessibility, or the window is closed"
 			return e.Allow("accessibility")
 		}
-		e.Kind, e.Cause = NotFound, "what was asked for is not there"
+		e.Kind, e.Cause = NotFound, "requested item not found"
 	case aeNotHandled, aeHandlerFailed:
-		e.Kind, e.Cause = Unsupported, "it does not do this in its present state or version"
+		e.Kind, e.Cause = Unsupported, "app does not support this in its current state or version"
 	case aePrivilege, aeReadOnly:
-		e.Kind, e.Cause = Unsupported, "it does not let this be changed"
+		e.Kind, e.Cause = Unsupported, "app does not allow this change"
 	case aeCancelled:
-		e.Kind, e.Cause = Cancelled, "it was cancelled on the screen"
+		e.Kind, e.Cause = Cancelled, "cancelled on the screen"
 	case asSyntax, asSyntaxExpected, aeCoercion, aeScript:
 		e.Kind = Internal
 	}
@@ -79,46 +79,46 @@ const (
 	mapiCancel      = -0x7FFBFEED // 0x80040113 MAPI_E_USER_CANCEL
 )
 
-// windows tells what an HRESULT means.
+// windows fills in the error for an HRESULT.
 func (e *Error) windows() *Error {
 	switch e.Number {
 	case comNoClass, comBadClass:
-		e.Kind, e.Cause = NotInstalled, "it is not installed"
+		e.Kind, e.Cause = NotInstalled, "app is not installed"
 	case comNotRunning:
-		e.Kind, e.Cause, e.Remedy = NotRunning, "it does not run", "open it first"
+		e.Kind, e.Cause, e.Remedy = NotRunning, "app is not running", "open it first"
 	case comServerFailed:
-		e.Kind, e.Cause = SetupRequired, "it could not be started for Hob"
+		e.Kind, e.Cause = SetupRequired, "app could not be started for Hob"
 		e.Remedy = "set up its account first, and do not run it (or Hob) as administrator"
 	case comRejected, comRetryLater:
-		e.Kind, e.Cause, e.Remedy = Busy, "it is held up by a dialogue of its own", "close its open dialogues and try again"
+		e.Kind, e.Cause, e.Remedy = Busy, "app is blocked by an open dialog", "close its open dialogs and try again"
 	case rpcUnavailable, rpcFailed:
-		e.Kind, e.Cause, e.Remedy = NotRunning, "it ended meanwhile", "open it again"
+		e.Kind, e.Cause, e.Remedy = NotRunning, "app ended during the call", "open it again"
 	case comDenied, comAborted, comServerFault:
-		e.Cause = "it, or a policy, refuses programs"
+		e.Cause = "app or a policy refuses access by programs"
 		return e.Allow("outlook")
 	case mapiNotFound:
-		e.Kind, e.Cause = NotFound, "what was asked for is not there"
+		e.Kind, e.Cause = NotFound, "requested item not found"
 	case mapiCancel:
-		e.Kind, e.Cause = Cancelled, "it was cancelled on the screen"
+		e.Kind, e.Cause = Cancelled, "cancelled on the screen"
 	}
 	return e
 }
 
-// kinds tells what a kind that a script gave by name means.
+// named fills in the error for a kind that a script returned by name.
 func (e *Error) named() *Error {
 	switch e.Kind {
 	case NotInstalled:
-		e.Cause = "it is not installed"
+		e.Cause = "app is not installed"
 	case NotRunning:
-		e.Cause, e.Remedy = "it does not run", "open it first"
+		e.Cause, e.Remedy = "app is not running", "open it first"
 	case PolicyBlocked:
-		e.Cause = "PowerShell is in Constrained Language Mode, which your administrator has set"
+		e.Cause = "your administrator has set PowerShell to Constrained Language Mode"
 	case Denied:
 		perm := e.Said
-		e.Cause = "Hob may not use it"
+		e.Cause = "Hob may not control the app"
 		return e.Allow(perm)
 	case Unsupported, SetupRequired, NotFound, Changed, Timeout, Busy, Cancelled, Invalid:
-		e.Cause = e.Said // a sentence of the script
+		e.Cause = e.Said // a message of the script
 	default:
 		e.Kind = Internal
 	}

@@ -11,26 +11,26 @@ import (
 	"time"
 )
 
-// Most of what Output keeps of what a program says.
+// Limits of the output that Output keeps.
 const (
 	maxOutput = 4 << 20
 	maxErrors = 16 << 10
 )
 
-// linger is how long the pipes of a program that has ended are read on: one that
-// it started, and that left its tree, may hold them open for good.
+// linger is how long Output still reads the pipes after the program has ended: a child
+// that left the process tree may keep them open forever.
 const linger = time.Second
 
-// Output runs a program with in as its input and returns what it wrote. When ctx
-// ends the program is ended with all that it started, and the error is ctx's. The
-// error of a program that failed has the end of what it wrote to its stderr.
+// Output runs a program with in as its input and returns its output. When ctx ends, it
+// kills the program with all its children and returns ctx's error. The error of a failed
+// program includes the end of its stderr.
 func Output(ctx context.Context, cmd *exec.Cmd, in []byte) (out []byte, err error) {
 	var pipes [3][2]io.Closer
 	defer func() {
 		for _, p := range pipes {
 			for _, end := range p {
 				if end != nil {
-					_ = end.Close() // twice for some, which does no harm
+					_ = end.Close() // some are closed twice, which is harmless
 				}
 			}
 		}
@@ -52,14 +52,14 @@ func Output(ctx context.Context, cmd *exec.Cmd, in []byte) (out []byte, err erro
 	pipes[2] = [2]io.Closer{errR, errW}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, errW
 	tree, err := Start(cmd)
-	_, _, _ = inR.Close(), outW.Close(), errW.Close() // they are the child's
+	_, _, _ = inR.Close(), outW.Close(), errW.Close() // the child has its own copies
 	if err != nil {
 		return nil, err
 	}
 	var said []byte
 	var work sync.WaitGroup
 	work.Go(func() {
-		_, _ = inW.Write(in) // a child that does not read is told by how it ends
+		_, _ = inW.Write(in) // the exit status shows a child that did not read it
 		_ = inW.Close()
 	})
 	work.Go(func() { out = readMost(outR, maxOutput) })
@@ -71,7 +71,7 @@ func Output(ctx context.Context, cmd *exec.Cmd, in []byte) (out []byte, err erro
 		<-tree.Done()
 	}
 	for _, end := range []*os.File{inW, outR, errR} {
-		_ = end.SetDeadline(time.Now().Add(linger)) // where pipes have none, nothing leaves a tree
+		_ = end.SetDeadline(time.Now().Add(linger)) // on systems without pipe deadlines no process leaves its tree
 	}
 	work.Wait()
 	if ctx.Err() != nil {
@@ -83,16 +83,16 @@ func Output(ctx context.Context, cmd *exec.Cmd, in []byte) (out []byte, err erro
 	return out, nil
 }
 
-// readMost reads to the end, and keeps the beginning.
+// readMost reads to the end and keeps the beginning.
 func readMost(r io.Reader, most int64) []byte {
 	out, err := io.ReadAll(io.LimitReader(r, most))
 	if err == nil {
-		_, _ = io.Copy(io.Discard, r) // so that the child can go on
+		_, _ = io.Copy(io.Discard, r) // so that the child does not block
 	}
 	return out
 }
 
-// Failure is a program that ended with an error.
+// Failure is the error of a program that failed.
 type Failure struct {
 	Program string
 	Said    string // on its stderr
@@ -107,5 +107,5 @@ func (f *Failure) Error() string {
 	return msg
 }
 
-// Unwrap returns how it ended.
+// Unwrap returns the error of the process.
 func (f *Failure) Unwrap() error { return f.Err }

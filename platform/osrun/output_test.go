@@ -14,7 +14,7 @@ import (
 	"hob/platform/osrun"
 )
 
-// TestHelperOutput is the program that the tests of Output run.
+// TestHelperOutput is the helper program of the tests of Output.
 func TestHelperOutput(t *testing.T) {
 	switch os.Getenv("OSRUN_OUTPUT") {
 	case "":

@@ -10,24 +10,23 @@ import (
 	"strings"
 )
 
-// ErrNoProgram means that none of the programs that could do it is installed.
-var ErrNoProgram = errors.New("no program for it is installed")
+// ErrNoProgram means that no suitable program is installed.
+var ErrNoProgram = errors.New("required program is not installed")
 
-// Programs runs plain programs of the system: no shell, no environment beyond what
-// is named, all that they start ended with them. The zero value is useful.
+// Programs runs plain programs of the system: without a shell, with a minimal
+// environment, and with all their children ended together. The zero value is useful.
 type Programs struct {
-	// Getenv is os.Getenv unless a test has its own. Programs are looked for in its
-	// PATH.
+	// Getenv is os.Getenv unless a test replaces it. Programs are looked up in its PATH.
 	Getenv func(string) string
-	// Output runs a program; it is Output unless a test has its own.
+	// Output runs a program; it is Output unless a test replaces it.
 	Output func(ctx context.Context, cmd *exec.Cmd, in []byte) ([]byte, error)
 }
 
-// usual is where programs are when the environment says nothing.
+// usual is the PATH if the environment has none.
 const usual = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
-// handed is what programs get of the environment: where the session is, and no key
-// or token of Hob's.
+// handed lists the environment variables that programs get: those of the session, and none of Hob's keys or
+// tokens.
 var handed = []string{
 	"HOME", "USER", "LOGNAME", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_DATA_DIRS", "XDG_CACHE_HOME", "XDG_CURRENT_DESKTOP", "XDG_SESSION_TYPE", "DBUS_SESSION_BUS_ADDRESS",
 	"DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY", "PULSE_SERVER", "PULSE_COOKIE", "PULSE_RUNTIME_PATH", "PIPEWIRE_RUNTIME_DIR", "SystemRoot", "ESPEAK_DATA_PATH", "TESSDATA_PREFIX",
@@ -47,8 +46,8 @@ func (p Programs) path() string {
 	return usual
 }
 
-// Find is the path of the first of the programs that is installed, "" when none
-// is. A name with its folder is taken as it stands.
+// Find returns the path of the first installed program, "" if none is. A name with a
+// folder is used as it is.
 func (p Programs) Find(names ...string) string {
 	for _, name := range names {
 		folders := filepath.SplitList(p.path())
@@ -57,7 +56,7 @@ func (p Programs) Find(names ...string) string {
 		}
 		for _, dir := range folders {
 			if dir != "" && !filepath.IsAbs(dir) {
-				continue // whatever lies in the folder where Hob happens to be
+				continue // never run a program from the current folder
 			}
 			file := filepath.Join(dir, name)
 			if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
@@ -68,8 +67,8 @@ func (p Programs) Find(names ...string) string {
 	return ""
 }
 
-// Run runs a program by its name or path and returns what it wrote. One that is
-// not installed is ErrNoProgram.
+// Run runs a program by its name or path and returns its output. It returns
+// ErrNoProgram if the program is not installed.
 func (p Programs) Run(ctx context.Context, in []byte, name string, args ...string) ([]byte, error) {
 	file := p.Find(name)
 	if file == "" {
@@ -84,7 +83,7 @@ func (p Programs) Run(ctx context.Context, in []byte, name string, args ...strin
 	return run(ctx, cmd, in)
 }
 
-// Env is the environment that programs get: what they say is in English.
+// Env returns the environment for programs. It selects English output.
 func (p Programs) Env() []string {
 	env := []string{"LC_ALL=C.UTF-8", "PATH=" + p.path()}
 	for _, k := range handed {

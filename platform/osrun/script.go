@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Engine is what runs a script.
+// Engine is the program that runs a script.
 type Engine uint8
 
 // The engines. The zero value is none.
@@ -18,7 +18,7 @@ const (
 	PowerShell                    // Windows PowerShell 5.1
 )
 
-// String names the engine for errors.
+// String returns the engine's name for errors.
 func (e Engine) String() string {
 	switch e {
 	case JavaScript, AppleScript:
@@ -29,8 +29,8 @@ func (e Engine) String() string {
 	return fmt.Sprintf("engine %d", e)
 }
 
-// What each script stands in: it reads the request, calls the script's main, and
-// writes the answer. See the heads of these files for what they give to scripts.
+// Wrappers of each script: they read the request, call the script's main, and write the
+// answer. The comments at the top of these files describe what they offer to scripts.
 var (
 	//go:embed frame.js
 	frameJS string
@@ -42,14 +42,12 @@ var (
 	endPS string
 )
 
-// Script is a constant program: nothing is ever put into its text. It defines
-// main (Main in PowerShell), which is given the request and answers with what
-// Runner.Run decodes.
+// Script is a constant program: no text is ever inserted into it. It defines main (Main
+// in PowerShell), which gets the request and returns what Runner.Run decodes.
 type Script struct {
 	Name   string // for errors and tests, "calendar/list.js"
 	Engine Engine
-	// Text is ASCII. Parts that several scripts share stand before the rest: they
-	// are joined by NewScript.
+	// Text is ASCII. NewScript joins it: shared parts come first.
 	Text string
 }
 
@@ -68,7 +66,7 @@ func NewScript(name string, parts ...string) Script {
 	return s
 }
 
-// Whole is the text that the engine runs.
+// Whole returns the text that the engine runs.
 func (s Script) Whole() string {
 	switch s.Engine {
 	case JavaScript:
@@ -81,31 +79,30 @@ func (s Script) Whole() string {
 	return s.Text
 }
 
-// App is a program that scripts speak to. The zero value is none: nothing is
-// held back then.
+// App is an app that scripts control. The zero value means no app: calls are not
+// queued then.
 type App struct {
 	ID   string // bundle id ("com.apple.mail") or ProgID ("Outlook.Application")
-	Name string // as the owner knows it
+	Name string // display name
 }
 
 // Call is one run of a script.
 type Call struct {
 	Script Script
 	App    App
-	In     any // the request, as JSON; never secret from other processes of this user
-	// Write: it changes something. Its app is started if need be, it is never
-	// repeated once it has begun, and an outcome that nobody knows is said to be so.
+	In     any // the request, as JSON; other processes of this user may be able to read it
+	// Write marks a call that changes something. Run starts its app if necessary, never
+	// repeats the call after it has begun, and reports an unknown outcome as such.
 	Write bool
-	// Start: the app may be started for a read as well.
+	// Start means that the app may also be started for a read.
 	Start bool
-	// Wait bounds the run (default 15 s, 25 s for PowerShell; 60 s suits bulk).
+	// Wait is the timeout (default 15 s, 25 s for PowerShell; use 60 s for bulk work).
 	Wait time.Duration
 }
 
-// Runner runs scripts. Its implementations are Scripts and, in tests, osruntest.
-// It may be called concurrently. Errors that come from the script, its engine or
-// its app are *Error; a request that cannot be written is another one.
+// Runner runs scripts. Scripts implements it, and osruntest in tests. It may be called concurrently. Errors of the
+// script, its engine or its app are *Error; a request that cannot be encoded is another error.
 type Runner interface {
-	// Run decodes what the script's main answered into out (nil: it is dropped).
+	// Run decodes the result of the script's main into out (nil discards it).
 	Run(ctx context.Context, c Call, out any) error
 }

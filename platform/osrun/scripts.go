@@ -17,23 +17,23 @@ import (
 
 // Options of Scripts; the zero value is useful.
 type Options struct {
-	// OSAScript, Open and PowerShell are the programs; "" are those of the system,
-	// by their absolute paths.
+	// OSAScript, Open and PowerShell are the programs; "" selects those of the system by
+	// their absolute paths.
 	OSAScript, Open, PowerShell string
-	// Getenv is os.Getenv unless a test has its own.
+	// Getenv is os.Getenv unless a test replaces it.
 	Getenv func(string) string
-	// Cool is how long an app that did not answer is left alone (default 90 s).
+	// Cool is the backoff after an app did not answer (default 90 s).
 	Cool time.Duration
 	// AtOnce is how many engines may run at the same time (default 4).
 	AtOnce int
 	Log    *slog.Logger
-	// Output runs a program; it is Output unless a test has its own.
+	// Output runs a program; it is Output unless a test replaces it.
 	Output func(ctx context.Context, cmd *exec.Cmd, in []byte) ([]byte, error)
 }
 
-// Scripts runs scripts on this machine. An app is spoken to by one script at a
-// time, since ending osascript does not end the work in the app; an app that did
-// not answer is left alone for a while.
+// Scripts runs scripts on this machine. It runs one script per app at a time, because
+// killing osascript does not stop the work in the app. An app that did not answer gets no
+// calls during a backoff.
 type Scripts struct {
 	opt   Options
 	slots chan struct{}
@@ -42,13 +42,13 @@ type Scripts struct {
 	lanes map[string]*lane
 }
 
-// lane is what is known of an app.
+// lane is the call queue of one app.
 type lane struct {
-	turn  chan struct{} // holds one while a script speaks to it
-	until time.Time     // it is left alone until then; guarded by Scripts.mu
+	turn  chan struct{} // semaphore of size 1, held while a script runs
+	until time.Time     // end of the backoff; guarded by Scripts.mu
 }
 
-// NewScripts makes a Runner. It starts nothing.
+// NewScripts returns a Runner. It starts no program.
 func NewScripts(o Options) *Scripts {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -81,7 +81,7 @@ func NewScripts(o Options) *Scripts {
 	return &Scripts{opt: o, slots: make(chan struct{}, o.AtOnce), lanes: map[string]*lane{}}
 }
 
-// The bounds of a run.
+// Limits of a run.
 const (
 	quick     = 15 * time.Second
 	quickPS   = 25 * time.Second // a cold start takes seconds
@@ -97,7 +97,7 @@ func (s *Scripts) Run(ctx context.Context, c Call, out any) error {
 		return fmt.Errorf("%s: write the request: %w", c.Script.Name, err)
 	}
 	if len(in) > maxIn {
-		return c.fail(Error{Kind: Invalid, Cause: fmt.Sprintf("the request has %d bytes, at most %d are taken", len(in), maxIn)})
+		return c.fail(Error{Kind: Invalid, Cause: fmt.Sprintf("request has %d bytes, the limit is %d", len(in), maxIn)})
 	}
 	if c.Wait <= 0 {
 		c.Wait = quick
@@ -112,12 +112,12 @@ func (s *Scripts) Run(ctx context.Context, c Call, out any) error {
 		return err
 	}
 	if err := json.Unmarshal(data, out); err != nil {
-		return c.fail(Error{Kind: Internal, Cause: "it answered with something else than expected", Unknown: c.Write, Err: err})
+		return c.fail(Error{Kind: Internal, Cause: "unexpected answer", Unknown: c.Write, Err: err})
 	}
 	return nil
 }
 
-// turn waits until the app is free, speaks with it, and notes how it went.
+// turn waits until the app is free, runs the script, and records whether the app answered.
 func (s *Scripts) turn(ctx context.Context, c Call, in []byte) (json.RawMessage, error) {
 	l := s.lane(c.App.ID)
 	wait, cancel := context.WithTimeout(ctx, c.Wait)
@@ -130,11 +130,11 @@ func (s *Scripts) turn(ctx context.Context, c Call, in []byte) (json.RawMessage,
 		case door <- struct{}{}:
 			defer func() { <-door }()
 		case <-wait.Done():
-			return nil, c.ended(ctx, Busy, "another request to it has not ended", false)
+			return nil, c.ended(ctx, Busy, "another request to the app is still running", false)
 		}
 	}
 	if left := s.left(l); left > 0 {
-		return nil, c.fail(Error{Kind: Busy, Cause: "it did not answer a moment ago, and is left alone for " + left.Round(time.Second).String(), Remedy: "see whether a question of it, or of the system, is on the screen"})
+		return nil, c.fail(Error{Kind: Busy, Cause: "app did not answer; no further calls for " + left.Round(time.Second).String(), Remedy: "check the screen for a dialog of the app or the system"})
 	}
 	data, err := s.patiently(ctx, c, in)
 	if KindOf(err) == Timeout && c.App.ID != "" {
@@ -145,8 +145,7 @@ func (s *Scripts) turn(ctx context.Context, c Call, in []byte) (json.RawMessage,
 	return data, err
 }
 
-// Resting are the apps that are left alone since they did not answer, by their ids,
-// and for how long yet.
+// Resting returns the ids of the apps in backoff, and how long each backoff still lasts.
 func (s *Scripts) Resting() map[string]time.Duration {
 	s.mu.Lock()
 	lanes := maps.Clone(s.lanes)
@@ -174,20 +173,20 @@ func (s *Scripts) lane(id string) *lane {
 	return l
 }
 
-// left is how long an app is left alone yet, by the wall clock: the machine may
+// left returns the rest of an app's backoff, by the wall clock, because the machine may
 // have slept.
 func (s *Scripts) left(l *lane) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	left := l.until.Sub(time.Now().Round(0))
-	if left > s.opt.Cool { // the clock was put back
+	if left > s.opt.Cool { // the clock was set back
 		l.until = time.Time{}
 	}
 	return min(left, s.opt.Cool)
 }
 
-// patiently runs the script, and again where that can do no harm: nothing has
-// begun, and the app was held up, was gone, or is to be started.
+// patiently runs the script and repeats it if that is safe: the script had not begun, and
+// the app was blocked, had ended, or must be started.
 func (s *Scripts) patiently(ctx context.Context, c Call, in []byte) (json.RawMessage, error) {
 	gone, busy := 1, 3
 	started := time.Time{}
@@ -232,8 +231,8 @@ func (s *Scripts) patiently(ctx context.Context, c Call, in []byte) (json.RawMes
 	}
 }
 
-// isGone reports that the app ended in the middle, or was said to: Messages says
-// so of reads while it runs.
+// isGone reports whether the app ended during the call, or the error claims so: Messages
+// returns it for reads while it runs.
 func isGone(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && (e.Number == aeNoProcess || e.Number == aeConnection || e.Number == rpcUnavailable || e.Number == rpcFailed)
@@ -246,12 +245,12 @@ func (s *Scripts) start(ctx context.Context, c Call) error {
 	cmd := exec.Command(s.opt.Open, "-g", "-j", "-b", c.App.ID) //nolint:noctx // its tree is ended whole by Output
 	cmd.Env = s.environ(c.Script.Engine)
 	if _, err := s.opt.Output(ctx, cmd, nil); err != nil {
-		return c.fail(Error{Kind: NotInstalled, Cause: "it could not be opened", Remedy: "open it first", Err: err})
+		return c.fail(Error{Kind: NotInstalled, Cause: "app could not be opened", Remedy: "open it first", Err: err})
 	}
 	return nil
 }
 
-// once runs the script once. again: nothing was done, and it may be run again.
+// once runs the script once. again means that nothing was done and the call may be repeated.
 func (s *Scripts) once(ctx context.Context, c Call, in []byte) (_ json.RawMessage, again bool, _ error) {
 	cmd, in, err := s.command(c.Script, in)
 	if err != nil {
@@ -262,17 +261,17 @@ func (s *Scripts) once(ctx context.Context, c Call, in []byte) (_ json.RawMessag
 	out, err := s.opt.Output(bound, cmd, in)
 	switch {
 	case bound.Err() != nil:
-		return nil, false, c.ended(ctx, Timeout, fmt.Sprintf("it did not answer within %s", c.Wait), c.Write)
+		return nil, false, c.ended(ctx, Timeout, fmt.Sprintf("app did not answer within %s", c.Wait), c.Write)
 	case errors.Is(err, os.ErrNotExist):
-		return nil, false, c.fail(Error{Kind: Unsupported, Cause: c.Script.Engine.String() + " is not there on " + runtime.GOOS, Err: err})
+		return nil, false, c.fail(Error{Kind: Unsupported, Cause: c.Script.Engine.String() + " is not available on " + runtime.GOOS, Err: err})
 	case err != nil:
 		return nil, false, c.broken(err)
 	case len(out) >= maxOutput:
-		return nil, false, c.fail(Error{Kind: Internal, Cause: "it answered with too much", Unknown: c.Write})
+		return nil, false, c.fail(Error{Kind: Internal, Cause: "answer is too large", Unknown: c.Write})
 	}
 	a, err := read(c.Script.Engine, out)
 	if err != nil {
-		return nil, false, c.fail(Error{Kind: Internal, Cause: "it answered with something else than expected", Unknown: c.Write, Err: err})
+		return nil, false, c.fail(Error{Kind: Internal, Cause: "unexpected answer", Unknown: c.Write, Err: err})
 	}
 	if a.OK {
 		return a.Data, false, nil
@@ -282,8 +281,8 @@ func (s *Scripts) once(ctx context.Context, c Call, in []byte) (_ json.RawMessag
 	return nil, !a.Began, e
 }
 
-// ended is the error of a run that the context ended: the caller's own, or that
-// of the bound (kind and cause).
+// ended returns the error of a run that the context ended: the caller's error, or kind
+// and cause if the call's own limit expired.
 func (c Call) ended(ctx context.Context, kind Kind, cause string, unknown bool) *Error {
 	e := Error{Kind: kind, Cause: cause, Unknown: unknown}
 	switch err := ctx.Err(); {
@@ -293,12 +292,12 @@ func (c Call) ended(ctx context.Context, kind Kind, cause string, unknown bool) 
 		e.Kind, e.Cause, e.Err = Timeout, "", err
 	}
 	if e.Kind == Timeout {
-		e.Remedy = "a question of the system may be waiting on the screen"
+		e.Remedy = "check the screen for a system dialog"
 	}
 	return c.fail(e)
 }
 
-// broken is the error of an engine that failed before or beside the script.
+// broken returns the error of an engine that failed before or outside of the script.
 func (c Call) broken(err error) *Error {
 	f, ok := errors.AsType[*Failure](err)
 	if !ok {
@@ -313,7 +312,7 @@ func (c Call) broken(err error) *Error {
 	return full
 }
 
-// explain fills in what a number or a kind means.
+// explain fills in the cause and the remedy for a number or a kind.
 func (c Call) explain(e Error) *Error {
 	full := c.fail(e)
 	switch {

@@ -32,7 +32,7 @@ func decoded(b64 string) string {
 	return string(utf16.Decode(units))
 }
 
-// fake is Scripts whose engines are this test binary.
+// fake returns Scripts whose engines are this test binary.
 func fake(t *testing.T) *osrun.Scripts {
 	t.Helper()
 	env := map[string]string{"HOME": "/home/me", "SystemRoot": `C:\Windows`, "HOB_TOKEN": "secret", "OPENAI_API_KEY": "secret", "PSModulePath": "seven"}
@@ -57,8 +57,8 @@ type told struct {
 	In        string
 }
 
-// TestWhatEnginesAreGiven: the argument vectors of osascript(1) and of
-// powershell.exe (learn.microsoft.com, "about_PowerShell_exe").
+// TestWhatEnginesAreGiven checks the arguments of osascript(1) and powershell.exe
+// (learn.microsoft.com, "about_PowerShell_exe").
 func TestWhatEnginesAreGiven(t *testing.T) {
 	const in = `{"x":"\"'` + "`" + `); doShellScript('x') \\ \u003cb\u003e\u0026\u003c/b\u003e $(x) %s \u00e9 \u4e16\u754c \ud83d\udc4b\nsecond\u2028\u0000"}`
 	for name, c := range map[string]struct {
@@ -117,8 +117,8 @@ func TestOSAScriptIsGiven(t *testing.T) {
 	}
 }
 
-// TestErrors: what each number means. Sources stand at the constants; the
-// localised texts are those of BlueBubblesApp/bluebubbles-server#777 (Chinese),
+// TestErrors checks the meaning of each number. Sources are beside the constants; the localised
+// texts are those of BlueBubblesApp/bluebubbles-server#777 (Chinese),
 // motschel123/Mac-Contact-Sync-Obsidian#8 (French) and joshuayoes/ios-simulator-mcp#44.
 func TestErrors(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -128,21 +128,21 @@ func TestErrors(t *testing.T) {
 	}{
 		"refused":                {"x.js", `say {"ok":false,"number":-1743,"message":"x"}`, osrun.Denied, "Privacy_Automation"},
 		"refused, in Chinese":    {"x.js", "die 0:10: execution error: “邮件”遇到一个错误：未获得授权将Apple事件发送给邮件。 (-1743)", osrun.Denied, "Privacy_Automation"},
-		"no answer, in French":   {"x.js", "die 31:42: execution error: Erreur dans Mail : L’événement Apple a expiré. (-1712)\\n", osrun.Timeout, "may be waiting"},
-		"not asked yet":          {"x.js", `say {"ok":false,"number":-1744}`, osrun.Denied, "not asked yet"},
+		"no answer, in French":   {"x.js", "die 31:42: execution error: Erreur dans Mail : L’événement Apple a expiré. (-1712)\\n", osrun.Timeout, "check the screen"},
+		"not asked yet":          {"x.js", `say {"ok":false,"number":-1744}`, osrun.Denied, "not asked you yet"},
 		"not running":            {"x.js", `say {"ok":false,"kind":"not_running"}`, osrun.NotRunning, "open it first"},
-		"not there":              {"x.js", `say {"ok":false,"number":-1728}`, osrun.NotFound, "not there"},
+		"not there":              {"x.js", `say {"ok":false,"number":-1728}`, osrun.NotFound, "not found"},
 		"not understood":         {"x.js", `say {"ok":false,"number":-1708}`, osrun.Unsupported, "version"},
 		"cancelled":              {"x.js", `say {"ok":false,"number":-128}`, osrun.Cancelled, "cancelled"},
 		"a key press refused":    {"x.js", `say {"ok":false,"number":1002}`, osrun.Denied, "Privacy_Accessibility"},
 		"an exception":           {"x.js", `say {"ok":false,"number":-2700,"message":"TypeError: undefined"}`, osrun.Internal, "TypeError"},
 		"calendars refused":      {"x.js", `say {"ok":false,"kind":"permission_denied","message":"calendars"}`, osrun.Denied, "Privacy_Calendars"},
 		"a syntax error":         {"x.applescript", `die 20:21: syntax error: Expected end of line but found identifier. (-2741)`, osrun.Internal, "-2741"},
-		"no JSON":                {"x.js", "say hello", osrun.Internal, "something else"},
-		"nothing":                {"x.js", "say", osrun.Internal, "something else"},
+		"no JSON":                {"x.js", "say hello", osrun.Internal, "unexpected answer"},
+		"nothing":                {"x.js", "say", osrun.Internal, "unexpected answer"},
 		"a crash":                {"x.js", "die", osrun.Internal, "exit status 1"},
-		"too much":               {"x.js", "flood", osrun.Internal, "too much"},
-		"Mail's own text hidden": {"x.js", `say {"ok":false,"number":-1728,"message":"Can't get message IGNORE ALL"}`, osrun.NotFound, "not there (-1728)"},
+		"too much":               {"x.js", "flood", osrun.Internal, "too large"},
+		"Mail's own text hidden": {"x.js", `say {"ok":false,"number":-1728,"message":"Can't get message IGNORE ALL"}`, osrun.NotFound, "not found (-1728)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := fake(t).Run(t.Context(), call(c.script, c.mode), nil)
@@ -156,7 +156,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestHResults: winerror.h and mapicode.h, with what owners met them for:
+// TestHResults uses winerror.h and mapicode.h, with reports of users who got them:
 // NetOfficeFw/NetOffice#7 and #260, PowerShell/PowerShell#24005, phw198/OutlookGoogleCalendarSync#268.
 func TestHResults(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -210,7 +210,7 @@ func TestAHangingAppIsLeftAlone(t *testing.T) {
 			t.Fatalf("error %v", err)
 		}
 		if err := r.Run(t.Context(), c, nil); osrun.KindOf(err) != osrun.Busy || runs.Load() != 1 {
-			t.Errorf("%d runs, %v; want the app left alone", runs.Load(), err)
+			t.Errorf("%d runs, %v; want no calls during the backoff", runs.Load(), err)
 		}
 		other := call("x.js", "say")
 		other.App = osrun.App{ID: "com.apple.notes", Name: "Notes"}
@@ -252,24 +252,24 @@ func TestOneAtATime(t *testing.T) {
 	})
 }
 
-// TestWhoIsStarted: nothing is opened for a read; a write opens its app in the
-// background, and is run again only when nothing had begun.
+// TestWhoIsStarted: a read starts no app; a write starts its app in the background, and is repeated
+// only if nothing had begun.
 func TestWhoIsStarted(t *testing.T) {
 	for name, c := range map[string]struct {
 		write   bool
-		said    []string // the last one goes on
+		said    []string // the last one repeats
 		opened  bool
 		runs    int
 		kind    osrun.Kind
 		unknown bool
 	}{
-		"a read":                     {false, []string{`{"ok":false,"kind":"not_running"}`}, false, 1, osrun.NotRunning, false},
-		"a read, gone in the middle": {false, []string{`{"ok":false,"number":-609}`, `{"ok":true}`}, false, 2, "", false},
-		"a read, gone for good":      {false, []string{`{"ok":false,"number":-600}`}, false, 2, osrun.NotRunning, false},
-		"a write":                    {true, []string{`{"ok":false,"kind":"not_running"}`, `{"ok":false,"kind":"not_running"}`, `{"ok":true}`}, true, 3, "", false},
-		"a write that had begun":     {true, []string{`{"ok":false,"number":-609,"began":true}`}, false, 1, osrun.NotRunning, true},
-		"a write that was refused":   {true, []string{`{"ok":false,"number":-1743,"began":true}`}, false, 1, osrun.Denied, false},
-		"a write, never up":          {true, []string{`{"ok":false,"kind":"not_running"}`}, true, 22, osrun.NotRunning, false},
+		"a read":                       {false, []string{`{"ok":false,"kind":"not_running"}`}, false, 1, osrun.NotRunning, false},
+		"a read, gone in the middle":   {false, []string{`{"ok":false,"number":-609}`, `{"ok":true}`}, false, 2, "", false},
+		"a read, app stays closed":     {false, []string{`{"ok":false,"number":-600}`}, false, 2, osrun.NotRunning, false},
+		"a write":                      {true, []string{`{"ok":false,"kind":"not_running"}`, `{"ok":false,"kind":"not_running"}`, `{"ok":true}`}, true, 3, "", false},
+		"a write that was in progress": {true, []string{`{"ok":false,"number":-609,"began":true}`}, false, 1, osrun.NotRunning, true},
+		"a write that was refused":     {true, []string{`{"ok":false,"number":-1743,"began":true}`}, false, 1, osrun.Denied, false},
+		"a write, never up":            {true, []string{`{"ok":false,"kind":"not_running"}`}, true, 22, osrun.NotRunning, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -293,7 +293,7 @@ func TestWhoIsStarted(t *testing.T) {
 	}
 }
 
-// TestAGrandchildHoldsNothingUp: one that left the group keeps the pipes open.
+// TestAGrandchildHoldsNothingUp: one that left the process group keeps the pipes open.
 func TestAGrandchildHoldsNothingUp(t *testing.T) {
 	var got struct{ Pid int }
 	if err := fake(t).Run(t.Context(), call("x.js", "fork"), &got); err != nil {
@@ -327,7 +327,7 @@ func TestALongScriptGoesThroughTheInput(t *testing.T) {
 	}
 }
 
-// TestCLIXML: the shape of PowerShell/PowerShell#5912.
+// TestCLIXML uses the format of PowerShell/PowerShell#5912.
 func TestCLIXML(t *testing.T) {
 	const said = `#< CLIXML
 <Objs Version="1.1.0.1" xmlns="http://schemas.microsoft.com/powershell/2004/04"><Obj S="progress" RefId="0"></Obj><S S="Error">Missing closing '}' in &lt;block&gt;_x000D__x000A_</S><S S="Error">At line:1 char:2_x000D__x000A_</S></Objs>`

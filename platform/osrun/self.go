@@ -18,19 +18,19 @@ var (
 	selfKit string
 )
 
-// SelfScripts are the scripts of this package, for tests.
+// SelfScripts returns the scripts of this package, for tests.
 func SelfScripts() []Script {
 	return []Script{NewScript("self/engine.js", selfJS), NewScript("self/engine.ps1", selfPS), NewScript("self/app.js", selfApp), NewScript("self/kit.js", selfKit)}
 }
 
-// selfText has what has been broken on its way: quotes, a line's end, a letter
+// selfText contains characters that transports often break: quotes, a line end, a letter
 // beyond ASCII and one beyond 16 bits.
 const selfText = "a \"b\" 'c'\n\u0105 \U0001F50C"
 
-// selfWait bounds one question of the self-test; a dialog of the system may be open.
+// selfWait is the timeout of one self-test call; a system dialog may be open.
 const selfWait = 10 * time.Second
 
-// SelfTest runs a script that has no effect and looks whether its answer is right.
+// SelfTest runs a script without effects and checks its answer.
 func SelfTest(ctx context.Context, r Runner, e Engine) error {
 	script := SelfScripts()[0]
 	if e == PowerShell {
@@ -45,24 +45,24 @@ func SelfTest(ctx context.Context, r Runner, e Engine) error {
 		return err
 	}
 	if out.Sum != 42 || out.Text != selfText {
-		return fmt.Errorf("%s: it answers, and not what it was asked (%d, %q)", script.Name, out.Sum, out.Text)
+		return fmt.Errorf("%s: wrong answer to the self-test (%d, %q)", script.Name, out.Sum, out.Text)
 	}
 	return nil
 }
 
-// Leave is whether an app of macOS may be spoken to.
+// Leave is the automation permission for an app of macOS.
 type Leave struct {
 	App App
-	Err error // nil: it may; an *Error otherwise, of the kind NotRunning where the app does not run
+	Err error // nil if allowed, otherwise an *Error, of kind NotRunning if the app is not running
 }
 
-// Leaves asks the apps that Hob speaks to for a number. None is started. Where the
-// owner has not been asked yet, macOS asks him.
+// Leaves sends a read-only request to each running app that Hob controls. It starts no
+// app. macOS shows its permission dialog if the user has not decided yet.
 func Leaves(ctx context.Context, r Runner) []Leave {
 	var out []Leave
 	for _, x := range []struct {
 		app App
-		of  string // what it is asked to count
+		of  string // the elements that the app counts
 	}{
 		{App{ID: "com.apple.mail", Name: "Mail"}, "accounts"},
 		{App{ID: "com.apple.Notes", Name: "Notes"}, "folders"},
@@ -79,8 +79,7 @@ func Leaves(ctx context.Context, r Runner) []Leave {
 	return out
 }
 
-// kitLeave reads what EventKit says (EKAuthorizationStatus: 0 is not asked yet, 3
-// full access).
+// kitLeave decodes the state of EventKit (EKAuthorizationStatus: 0 is not determined, 3 full access).
 func kitLeave(ctx context.Context, r Runner, entity int, name, permission string) error {
 	var out struct {
 		Status int `json:"status"`
@@ -94,9 +93,9 @@ func kitLeave(ctx context.Context, r Runner, entity int, name, permission string
 	case 3:
 		return nil
 	case 0:
-		e.Kind, e.Cause, e.Remedy = SetupRequired, "you have not been asked yet whether Hob may use it", "let Hob use it once, and say yes"
+		e.Kind, e.Cause, e.Remedy = SetupRequired, "macOS has not asked you yet whether Hob may control the app", "let Hob use the app once and allow it"
 		return e
 	}
-	e.Cause = "you have not allowed it"
+	e.Cause = "access was denied"
 	return e.Allow(permission)
 }

@@ -1,6 +1,6 @@
-// Package osrun runs programs of this machine: a child together with all that
-// it starts, so that nothing is left when it is ended. It holds no policy:
-// whether a program may run is decided by its callers.
+// Package osrun runs programs and scripts of this machine: a child together with all
+// its descendants, so that none is left when it ends. It applies no policy: callers
+// decide whether a program may run.
 package osrun
 
 import (
@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// Tree is a running child and its descendants: a process group on Unix, a job
-// object on Windows. A descendant that makes a group (or session) of its own
-// leaves the tree on Unix; only a sandbox holds such a one.
+// Tree is a running child and its descendants: a process group on Unix, a job object on
+// Windows. On Unix a descendant that creates a new group or session leaves the tree;
+// only a sandbox can contain it.
 //
 // Its methods may be called concurrently.
 type Tree struct {
@@ -23,15 +23,14 @@ type Tree struct {
 	done  chan struct{}
 
 	mu     sync.Mutex
-	reaped bool // the child's id may belong to somebody else by now
+	reaped bool // the child's id may belong to another process now
 	err    error
 }
 
-// Start starts the command at the head of a tree of its own. Its Stdin, Stdout
-// and Stderr must be *os.File or nil: copying goroutines would keep Wait from
-// returning for as long as a descendant holds a pipe open. SysProcAttr is set
-// here, except that on Windows one with handles to inherit is added to: such a
-// child may show windows. The error says what was tried.
+// Start starts the command as the root of a new tree. Its Stdin, Stdout and Stderr must
+// be *os.File or nil: copying goroutines would block Wait while a descendant holds a pipe
+// open. Start sets SysProcAttr; on Windows it extends one that has handles to inherit,
+// and such a child may show windows. The error names the failed operation.
 func Start(cmd *exec.Cmd) (*Tree, error) {
 	t := &Tree{cmd: cmd, done: make(chan struct{})}
 	t.group.before(cmd)
@@ -39,15 +38,15 @@ func Start(cmd *exec.Cmd) (*Tree, error) {
 		return nil, fmt.Errorf("start %s: %w", cmd.Path, err)
 	}
 	if err := t.group.after(cmd.Process); err != nil {
-		err = errors.Join(fmt.Errorf("start %s: hold its children together: %w", cmd.Path, err), cmd.Process.Kill())
-		_ = cmd.Wait() // its exit status is no news
+		err = errors.Join(fmt.Errorf("start %s: create its process group: %w", cmd.Path, err), cmd.Process.Kill())
+		_ = cmd.Wait() // the error above matters more than its exit status
 		return nil, err
 	}
 	go t.reap()
 	return t, nil
 }
 
-// reap waits for the child, then ends what it left behind.
+// reap waits for the child, then kills its remaining descendants.
 func (t *Tree) reap() {
 	err := t.cmd.Wait()
 	t.mu.Lock()
@@ -58,22 +57,21 @@ func (t *Tree) reap() {
 	close(t.done)
 }
 
-// Pid is the child's process id.
+// Pid returns the child's process id.
 func (t *Tree) Pid() int { return t.cmd.Process.Pid }
 
-// Done is closed when the child has ended, has been waited for, and what it
-// left behind has been told to end.
+// Done returns a channel that is closed when the child has ended and its remaining
+// descendants were signalled to end.
 func (t *Tree) Done() <-chan struct{} { return t.done }
 
-// Err is how the child ended; it is set once Done is closed.
+// Err returns how the child ended. It is set once Done is closed.
 func (t *Tree) Err() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.err
 }
 
-// Terminate asks the tree to end in its own time (SIGTERM; on Windows, which
-// has none, it does nothing).
+// Terminate asks the tree to exit (SIGTERM; it does nothing on Windows, which has no such signal).
 func (t *Tree) Terminate() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -82,7 +80,7 @@ func (t *Tree) Terminate() {
 	}
 }
 
-// Kill ends the tree at once. It does not wait.
+// Kill kills the tree immediately. It does not wait.
 func (t *Tree) Kill() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -91,8 +89,8 @@ func (t *Tree) Kill() {
 	}
 }
 
-// End lets the child end by itself for a while (its caller has closed its
-// input), then asks it to, then kills it, and returns when it is gone.
+// End waits up to patience for the child to exit (the caller has closed its input), then
+// terminates it, then kills it, and returns when it has ended.
 func (t *Tree) End(patience time.Duration) {
 	for _, next := range []func(){t.Terminate, t.Kill} {
 		timer := time.NewTimer(patience)
@@ -119,10 +117,10 @@ func Signalled(err error) string {
 	return err.Error()
 }
 
-// Pipe is os.Pipe for a child's input or output; the error names the reason.
+// Pipe returns os.Pipe for a child's input or output, with a wrapped error.
 func Pipe() (r, w *os.File, err error) {
 	if r, w, err = os.Pipe(); err != nil {
-		return nil, nil, fmt.Errorf("make a pipe: %w", err)
+		return nil, nil, fmt.Errorf("create a pipe: %w", err)
 	}
 	return r, w, nil
 }

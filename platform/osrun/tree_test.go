@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// script starts a shell that prints the id of a child of its own, which holds
-// the output open.
+// script starts a shell that prints the id of its child, which holds the output open.
 func script(t *testing.T, text string) (*Tree, *bufio.Reader) {
 	t.Helper()
 	r, w, err := Pipe()
@@ -45,7 +44,7 @@ func line(t *testing.T, r *bufio.Reader) string {
 	return strings.TrimSpace(s)
 }
 
-// gone waits until nobody holds the pipe any more: the whole tree has ended.
+// gone waits until no process holds the pipe: the whole tree has ended.
 func gone(t *testing.T, r *bufio.Reader) {
 	t.Helper()
 	for {
@@ -64,7 +63,7 @@ func TestKillEndsTheDescendants(t *testing.T) {
 	if !strings.Contains(Signalled(tree.Err()), "killed") {
 		t.Errorf("it ended by %q", Signalled(tree.Err()))
 	}
-	tree.Kill() // once more does no harm
+	tree.Kill() // a second call is harmless
 }
 
 func TestWhatAChildLeavesBehindIsEnded(t *testing.T) {

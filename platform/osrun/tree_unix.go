@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// group is a process group, whose id is that of its first process.
+// group is a process group. Its id is the pid of its first process.
 type group struct{}
 
 func (group) before(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// group is a job object, which ends its processes when it is closed. A child
-// that starts another one in the moment before it is put into the job loses
-// that one to it; programs that start slower than that are all there are.
+// group is a job object, which kills its processes when it is closed. A process that the
+// child starts before the child is assigned to the job escapes; programs do not start
+// that fast.
 type group struct{ job windows.Handle }
 
 func (*group) before(cmd *exec.Cmd) {

@@ -1,8 +1,8 @@
-// Package permission tells which permissions of macOS this process lacks, where they
-// are given, and to whom. It asks for none: nothing is shown on the screen. What
-// macOS grants it grants to the responsible process, so that the daemon has to look
-// for itself: what a terminal may is of no use to a daemon that the session has
-// started, and the other way round.
+// Package permission reports which macOS permissions this process lacks, where to
+// grant them, and to which program. It requests none, so macOS shows no dialog.
+// macOS grants permissions to the responsible process: the daemon must check for
+// itself, because a terminal's permissions do not apply to a daemon started by the
+// session, and vice versa.
 package permission
 
 import (
@@ -13,17 +13,17 @@ import (
 	"strings"
 )
 
-// Permission is one of them.
+// Permission is a missing permission of macOS.
 type Permission struct {
 	ID   string `json:"id"`
 	Name string `json:"name"` // as System Settings calls it
 	Why  string `json:"why"`
-	// Pane is the address at which System Settings opens the list.
+	// Pane is the URL of the list in System Settings.
 	Pane  string `json:"pane"`
 	Given bool   `json:"given"`
-	// Restart: it counts after the process has started again.
+	// Restart means that it takes effect after a restart of the process.
 	Restart bool `json:"restart,omitempty"`
-	// For is who has to be switched on in the list.
+	// For is the program to enable in the list.
 	For string `json:"for"`
 }
 
@@ -31,16 +31,16 @@ type Permission struct {
 type Options struct {
 	Home   string // the owner's folder
 	Getenv func(string) string
-	// Trusted and MayCapture ask the system; an error leaves the permission out.
+	// Trusted and MayCapture query the system; on an error the permission is omitted.
 	Trusted, MayCapture func() (bool, error)
 }
 
 const pane = "x-apple.systempreferences:com.apple.preference.security?"
 
-// ScreenPane is where the owner allows pictures of the screen.
+// ScreenPane is the settings pane for screen recording.
 const ScreenPane = pane + "Privacy_ScreenCapture"
 
-// list looks for each permission whose state can be told without asking for it.
+// list checks each permission whose state can be read without requesting it.
 func list(o Options) (out []Permission) {
 	who := Responsible(o.Getenv)
 	add := func(p Permission, given bool, err error) {
@@ -50,17 +50,17 @@ func list(o Options) (out []Permission) {
 		}
 	}
 	trusted, err := o.Trusted()
-	add(Permission{ID: "accessibility", Name: "Accessibility", Pane: "Privacy_Accessibility", Why: "Hob reads windows, clicks and types when you ask it to."}, trusted, err)
+	add(Permission{ID: "accessibility", Name: "Accessibility", Pane: "Privacy_Accessibility", Why: "Needed to read windows, click and type when you ask Hob to."}, trusted, err)
 	capture, err := o.MayCapture()
-	add(Permission{ID: "screen", Name: "Screen Recording", Pane: "Privacy_ScreenCapture", Why: "Hob takes pictures of the screen when you ask it to.", Restart: true}, capture, err)
+	add(Permission{ID: "screen", Name: "Screen Recording", Pane: "Privacy_ScreenCapture", Why: "Needed to take screenshots when you ask Hob to.", Restart: true}, capture, err)
 	disk, err := fullDisk(o.Home)
-	add(Permission{ID: "disk", Name: "Full Disk Access", Pane: "Privacy_AllFiles", Why: "Hob reads Messages and Mail of this Mac.", Restart: true}, disk, err)
+	add(Permission{ID: "disk", Name: "Full Disk Access", Pane: "Privacy_AllFiles", Why: "Needed to read Messages and Mail on this Mac.", Restart: true}, disk, err)
 	return out
 }
 
-// fullDisk tries what only Full Disk Access opens. An error means that neither is
-// there, so that nothing can be told. The database of Messages itself is left alone:
-// opening and closing it would take away the locks that the channel has on it.
+// fullDisk opens files that require Full Disk Access. An error means that none of them
+// exists, so the state is unknown. It does not open the Messages database: opening and
+// closing it would drop the locks that the channel holds on it.
 func fullDisk(home string) (given bool, err error) {
 	for _, app := range []string{"Messages", "Mail"} {
 		if _, err = os.ReadDir(filepath.Join(home, "Library", app)); err == nil || errors.Is(err, fs.ErrPermission) {
@@ -70,11 +70,11 @@ func fullDisk(home string) (given bool, err error) {
 	return false, err
 }
 
-// label begins the names under which launchd starts Hob.
+// label is the prefix of the launchd labels that start Hob.
 const label = "hob"
 
-// Responsible names who has to be given a permission: the terminal in which Hob was
-// started, or Hob itself where the session has started it.
+// Responsible returns the name of the program that needs the permission: the terminal
+// that started Hob, or Hob itself if the session started it.
 func Responsible(getenv func(string) string) string {
 	if job := getenv("XPC_SERVICE_NAME"); strings.Contains(strings.ToLower(job), label) && !strings.HasPrefix(job, "application.") {
 		return "Hob"
@@ -97,5 +97,5 @@ func Responsible(getenv func(string) string) string {
 	case t != "" && t != "tmux" && t != "screen":
 		return t
 	}
-	return "the terminal in which Hob was started"
+	return "the terminal that started Hob"
 }

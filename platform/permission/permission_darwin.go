@@ -6,7 +6,7 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// List looks for what this process lacks.
+// List returns the missing permissions of this process.
 func List() []Permission {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -24,7 +24,7 @@ func List() []Permission {
 	})
 }
 
-// ask calls a function of the system that takes nothing and says yes or no.
+// ask calls a system function without arguments that returns a boolean.
 func ask(library, name string) (bool, error) {
 	lib, err := purego.Dlopen(library, purego.RTLD_LAZY|purego.RTLD_GLOBAL)
 	if err != nil {

@@ -2,5 +2,5 @@
 
 package permission
 
-// List is empty: here programs are given what they need when they ask for it.
+// List returns nil: other systems grant permissions when a program requests them.
 func List() []Permission { return nil }

@@ -40,7 +40,7 @@ func TestResponsible(t *testing.T) {
 		{"a window of a program that is called so", map[string]string{"XPC_SERVICE_NAME": "application.com.example.hobbyterm.123", "TERM_PROGRAM": "Hobby"}, "Hobby"},
 		{"kitty", map[string]string{"KITTY_WINDOW_ID": "1"}, "kitty"},
 		{"from afar", map[string]string{"SSH_CONNECTION": "192.0.2.1 5 192.0.2.2 22", "TERM_PROGRAM": "Apple_Terminal"}, "sshd-keygen-wrapper"},
-		{"tmux hides it", map[string]string{"TERM_PROGRAM": "tmux"}, "the terminal in which Hob was started"},
+		{"tmux hides it", map[string]string{"TERM_PROGRAM": "tmux"}, "the terminal that started Hob"},
 	} {
 		if got := Responsible(func(n string) string { return tt.env[n] }); got != tt.want {
 			t.Errorf("%s: %q", tt.name, got)

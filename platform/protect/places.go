@@ -1,27 +1,27 @@
 package protect
 
-// Reasons, as the owner reads them.
+// Reasons that users read.
 const (
 	keys     = "it holds keys or passwords"
-	starts   = "programs start from it by themselves"
-	shell    = "a shell or a tool runs it at its start"
-	browser  = "it is a browser's profile"
+	starts   = "programs in it start automatically"
+	shell    = "a shell or a tool runs it at startup"
+	browser  = "it is a browser profile"
 	words    = "it holds private messages or passwords"
-	machine  = "it holds the passwords or the start of this machine"
+	machine  = "it holds passwords or boot files of this machine"
 	either   = "it holds keys or starts programs"
-	own      = "it is Hob's own"
-	process  = "it is the inside of a process"
+	own      = "it belongs to Hob"
+	process  = "it is internal data of a process"
 	isDevice = "it is a device"
 )
 
-// group is a reason and the places that it holds for.
+// group is a list of places with a common reason.
 type group struct {
 	why    string
 	places []string
 }
 
-// atHome are protected places below the owner's home: each protects itself and
-// all below it.
+// atHome returns the protected places below the user's home; each includes everything
+// below it.
 func atHome() []group {
 	return []group{
 		{keys, []string{
@@ -76,7 +76,7 @@ func atHome() []group {
 	}
 }
 
-// ofMachine are protected places of the system. A place with a "*" fits one name.
+// ofMachine returns the protected places of the system. "*" matches one path element.
 func ofMachine() []group {
 	return []group{{machine, []string{
 		"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/master.passwd", "/etc/spwd.db", "/etc/security/opasswd", "/etc/sudoers", "/etc/sudoers.d",
@@ -91,8 +91,8 @@ func ofMachine() []group {
 	}}}
 }
 
-// anywhere are names that are protected wherever they are: a name, or names in
-// a row.
+// anywhere returns names that are protected in every folder: a single name, or
+// consecutive path elements.
 func anywhere() [][]string {
 	return [][]string{
 		{".ssh"},
@@ -116,7 +116,7 @@ func anywhere() [][]string {
 	}
 }
 
-// ofWindows are names below the folder of Windows, on whatever drive.
+// ofWindows returns protected names below the Windows folder, on any drive.
 func ofWindows() [][]string {
 	return [][]string{
 		{"windows", "system32", "config"},

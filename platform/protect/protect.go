@@ -1,9 +1,8 @@
-// Package protect knows the places that Hob's tools never touch, in either
-// direction and even inside a folder the owner allowed: keys and passwords,
-// browser profiles, whatever starts programs by itself, the inside of processes,
-// devices, and Hob's own home. There is one list (places.go) for the file tools,
-// for commands and for the sandbox; it looks at names, and its callers resolve
-// links before they ask.
+// Package protect lists the places that Hob's tools never read or write, even inside
+// a folder that the user allowed: keys and passwords, browser profiles, files that
+// start programs automatically, process internals, devices, and Hob's own home. The
+// file tools, commands and the sandbox share one list (places.go). It compares names
+// only; callers resolve links first.
 package protect
 
 import (
@@ -19,38 +18,37 @@ import (
 type Options struct {
 	Home string   // the owner's
 	Own  []string // Hob's own folders
-	// Allowed are the folders the owner opened to Hob. A place of the machine
-	// that holds one of them, such as /root for its user, protects what the list
-	// names below it, and not the whole.
+	// Allowed are the folders that the user opened to Hob. If a place of the machine contains one of them, such as
+	// /root for its user, only the listed names below it are protected, not the whole place.
 	Allowed []string
 }
 
-// Place protects itself and all below it.
+// Place is a protected path, including everything below it.
 type Place struct {
 	Path  string
 	Why   string
 	parts []string
 }
 
-// Places is the list for one owner. It may be used concurrently.
+// Places is the deny list for one user. It may be used concurrently.
 type Places struct {
 	opt  Options
 	list func() []Place
 }
 
-// New makes the list. Nothing is looked at before the first question.
+// New returns the list. It reads no file before the first call.
 func New(opt Options) *Places {
 	p := &Places{opt: opt}
 	p.list = sync.OnceValue(p.collect)
 	return p
 }
 
-// List returns the absolute places, under their given and their resolved names.
+// List returns the absolute protected paths, as given and with resolved links.
 func (p *Places) List() []Place { return slices.Clone(p.list()) }
 
-// Why says why the absolute path is protected, "" when it is not. Its links
-// are resolved already. Names compare without case, because on many systems
-// ".SSH" opens ".ssh".
+// Why returns the reason why the absolute path is protected, "" if it is not. The
+// caller must resolve links first. Names are compared without case, because ".SSH"
+// opens ".ssh" on many systems.
 func (p *Places) Why(abs string) string {
 	parts := Split(abs)
 	for _, place := range p.list() {
@@ -73,8 +71,8 @@ func (p *Places) Why(abs string) string {
 	return special(parts)
 }
 
-// Holds returns a protected place that exists inside the folder abs, "" when
-// there is none.
+// Holds returns a protected place that exists inside the folder abs, "" if there is
+// none.
 func (p *Places) Holds(abs string) string {
 	parts := Split(abs)
 	for _, place := range p.list() {
@@ -88,17 +86,18 @@ func (p *Places) Holds(abs string) string {
 	return ""
 }
 
-// ofProcess are the files of a process under /proc that say nothing private.
+// ofProcess returns the files of a process under /proc that contain nothing private.
 func ofProcess() []string {
 	return []string{"stat", "status", "statm", "comm", "limits", "cgroup", "mounts", "mountinfo", "io", "uptime", "sched", "oom_score"}
 }
 
-// devices are the ones that hold nothing and do nothing.
+// devices returns the devices that are safe to open: they store nothing and have no effect.
 func devices() []string {
 	return []string{"null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr", "fd", "shm"}
 }
 
-// special tells the files that are none: the inside of processes and devices.
+// special returns the reason why a path is not an ordinary file: process internals or a
+// device.
 func special(parts []string) string {
 	if len(parts) > 0 && parts[0] == "" {
 		parts = parts[1:]
@@ -122,12 +121,12 @@ func special(parts []string) string {
 	return ""
 }
 
-// ofAProcess: a pattern may stand for a number.
+// ofAProcess reports whether name may match a process number, also as a pattern.
 func ofAProcess(name string) bool {
 	return strings.ContainsAny(name, "*?[") || name == "self" || name == "thread-self" || name != "" && strings.Trim(name, "0123456789") == ""
 }
 
-// collect lists the places under their configured and their resolved names.
+// collect returns the places with their configured and their resolved paths.
 func (p *Places) collect() []Place {
 	var out []Place
 	add := func(path, why string) {
@@ -161,7 +160,7 @@ func (p *Places) collect() []Place {
 	return out
 }
 
-// opens reports whether the owner opened a folder below the place of the machine.
+// opens reports whether the user allowed a folder below the place of the machine.
 func (p *Places) opens(place string) bool {
 	parts := Split(place)
 	for _, a := range append(slices.Clone(p.opt.Allowed), p.opt.Home) {
@@ -174,7 +173,7 @@ func (p *Places) opens(place string) bool {
 	return false
 }
 
-// names are a path as it is written and as it is resolved.
+// names returns a path as written and with its links resolved.
 func names(path string) []string {
 	if path == "" {
 		return nil
@@ -186,8 +185,8 @@ func names(path string) []string {
 	return out
 }
 
-// Split gives the names a path consists of; that of an absolute one begins with
-// its volume, or with "".
+// Split returns the elements of a path. The first element of an absolute path is its
+// volume or "".
 func Split(path string) []string {
 	if path == "." || path == "" {
 		return nil
@@ -195,7 +194,7 @@ func Split(path string) []string {
 	return strings.Split(strings.TrimSuffix(filepath.ToSlash(path), "/"), "/")
 }
 
-// startsFold reports whether parts begin with prefix, without regard to case.
+// startsFold reports whether parts begin with prefix, ignoring case.
 func startsFold(parts, prefix []string) bool {
 	if len(parts) < len(prefix) {
 		return false

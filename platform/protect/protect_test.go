@@ -11,7 +11,7 @@ import (
 
 func TestWhy(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("the paths are those of Unix")
+		t.Skip("the test uses Unix paths")
 	}
 	p := New(Options{Home: "/home/ann", Own: []string{"/home/ann/.hob"}, Allowed: []string{"/srv/work"}})
 	for _, c := range []struct {
@@ -68,10 +68,10 @@ func TestWhy(t *testing.T) {
 func TestAHomeInAPlaceOfTheMachine(t *testing.T) {
 	p := New(Options{Home: "/root"})
 	if got := p.Why("/root/notes.txt"); got != "" {
-		t.Errorf("the owner's own file: %s", got)
+		t.Errorf("the user's own file is protected: %s", got)
 	}
 	if got := p.Why("/root/.ssh/id_rsa"); got == "" {
-		t.Error("the owner's keys are open")
+		t.Error("the user's keys are not protected")
 	}
 }
 
@@ -104,8 +104,8 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-// The files which published lists of attackers name: logs and settings of
-// servers are for the owner to open; keys, environments and registries are not.
+// Sensitive files from published attack lists: logs and server settings are for the user to allow;
+// keys, environments and registries are not.
 func TestSensitiveFiles(t *testing.T) {
 	dir := os.Getenv("HOB_TEST_DATA")
 	if dir == "" {

@@ -1,7 +1,7 @@
-// Package rename moves a name from one open folder to another without ever
-// replacing what is there. The folders are handles, so that nobody can swap a
-// folder for a link between a check and the move. It does not copy across
-// devices and knows no policy. The file tools and the trash call it.
+// Package rename moves a name from one open folder to another and never replaces an
+// existing file. Folders are passed as open handles, so that no process can replace a
+// folder with a link between a check and the move. It does not copy across devices and
+// applies no policy. The file tools and the trash call it.
 package rename
 
 import (
@@ -10,17 +10,17 @@ import (
 	"os"
 )
 
-// ErrCrossDevice says that the two folders are on different devices (or the system
-// cannot rename between them); the caller may copy.
-var ErrCrossDevice = errors.New("the two places are on different devices")
+// ErrCrossDevice means that the folders are on different devices, or that the system
+// cannot rename between them; the caller may copy instead.
+var ErrCrossDevice = errors.New("source and destination are on different devices")
 
-// NoReplace renames old in oldDir to name in newDir. When name exists already
-// the error wraps fs.ErrExist, and nothing has changed.
+// NoReplace renames old in oldDir to name in newDir. If name already exists, the error wraps fs.ErrExist and nothing
+// has changed.
 func NoReplace(oldDir *os.Root, old string, newDir *os.Root, name string) error {
 	return noReplace(oldDir, old, newDir, name)
 }
 
-// checked is the way where the system has no atomic call: look, then rename.
+// checked implements NoReplace on systems without an atomic call: it checks, then renames.
 func checked(oldDir *os.Root, old string, newDir *os.Root, name string, do func() error) error {
 	if _, err := newDir.Lstat(name); err == nil {
 		return &os.LinkError{Op: "rename", Old: old, New: name, Err: fs.ErrExist}

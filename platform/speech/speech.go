@@ -1,6 +1,6 @@
-// Package speech reads a text aloud: by the voice of macOS (say), that of Windows
-// (SAPI), and on Linux by the speech dispatcher or espeak-ng. The text goes in on the
-// program's input, so that nobody reads it in a list of processes.
+// Package speech reads text aloud: with say on macOS, SAPI on Windows, and
+// speech-dispatcher or espeak-ng on Linux. The text is passed on standard input, so
+// that it does not appear in the process list.
 package speech
 
 import (
@@ -18,39 +18,39 @@ import (
 	"hob/platform/osrun"
 )
 
-// MaxText is the longest text that is read, in characters: some five minutes.
+// MaxText is the maximum length of a text in characters, about five minutes of speech.
 const MaxText = 4000
 
-// maxTime bounds a reading.
+// maxTime is the time limit of one text.
 const maxTime = 8 * time.Minute
 
-// The errors of a Voice. Their text names the remedy.
+// Errors of a Voice. Wrapping errors name the remedy.
 var (
-	ErrTooLong = fmt.Errorf("the text has more than %d characters", MaxText)
-	ErrEmpty   = errors.New("there is nothing in the text that could be read aloud")
-	// ErrStopped: it was ended while it was reading.
-	ErrStopped = errors.New("the reading was stopped")
+	ErrTooLong = fmt.Errorf("text is longer than %d characters", MaxText)
+	ErrEmpty   = errors.New("text contains nothing to read aloud")
+	// ErrStopped means that the context ended while reading.
+	ErrStopped = errors.New("reading aloud was stopped")
 )
 
 // Options of a Voice; the zero value is useful.
 type Options struct {
-	// Getenv is os.Getenv unless a test has its own.
+	// Getenv is os.Getenv unless a test replaces it.
 	Getenv func(string) string
-	// Scripts runs PowerShell; nil: a runner of its own.
+	// Scripts runs PowerShell; nil creates a runner.
 	Scripts osrun.Runner
 }
 
-// Voice reads texts aloud, one after the other.
+// Voice reads texts aloud, one at a time.
 type Voice struct {
 	back backend
-	turn chan struct{} // holds what the one that reads has put there
+	turn chan struct{} // semaphore of size 1: one text is read at a time
 }
 
 type backend interface {
 	say(ctx context.Context, text, language string) error
 }
 
-// New makes a Voice. It starts nothing.
+// New returns a Voice. It starts no program.
 func New(o Options) *Voice {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -65,8 +65,9 @@ func with(b backend) *Voice { return &Voice{b, make(chan struct{}, 1)} }
 
 var languages = regexp.MustCompile(`^[a-z]{2,3}$`)
 
-// Say reads a text, and returns when it is read; language is a code such as "de", ""
-// for that of the system. It waits for the text before it. It ends when ctx does.
+// Say reads text aloud and returns when it is finished. language is a code such as
+// "de"; "" selects the system's language. Say waits for earlier texts and stops when
+// ctx ends.
 func (v *Voice) Say(ctx context.Context, text, language string) error {
 	text = spoken(text)
 	switch {
@@ -75,7 +76,7 @@ func (v *Voice) Say(ctx context.Context, text, language string) error {
 	case utf8.RuneCountInString(text) > MaxText:
 		return ErrTooLong
 	case language != "" && !languages.MatchString(language):
-		return fmt.Errorf("%q is no code of a language, such as en or de", language)
+		return fmt.Errorf("invalid language code %q; use a code such as en or de", language)
 	}
 	select {
 	case v.turn <- struct{}{}:
@@ -92,9 +93,9 @@ func (v *Voice) Say(ctx context.Context, text, language string) error {
 	return err
 }
 
-// spoken is a text without what no voice reads, and without what voices take for
-// orders: the marks of SSML and of macOS's "[[". They go last, when nothing that
-// stood between two of them can vanish any more.
+// spoken removes characters that no voice reads, and then the markup that voices
+// interpret: SSML tags and macOS's "[[" commands. Markup goes last, because removing
+// other characters could join two halves of a command.
 func spoken(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
@@ -113,9 +114,9 @@ func spoken(text string) string {
 }
 
 // errLanguage: the voice of the system would read it as if it were its own language.
-var errLanguage = fmt.Errorf("no language can be chosen on this system; without one its own voice reads: %w", errors.ErrUnsupported)
+var errLanguage = fmt.Errorf("the language cannot be selected on this system; leave it empty to use the system voice: %w", errors.ErrUnsupported)
 
-// say is the program of macOS (man say).
+// say uses the program of macOS (man say).
 type say struct {
 	run     osrun.Programs
 	program string
@@ -134,7 +135,7 @@ var speakText string
 
 func speakScript() osrun.Script { return osrun.NewScript("speech/speak.ps1", speakText) }
 
-// sapi is the voice of Windows.
+// sapi uses the voice of Windows.
 type sapi struct{ scripts osrun.Runner }
 
 type sapiRequest struct {
@@ -148,8 +149,7 @@ func (s sapi) say(ctx context.Context, text, language string) error {
 	return s.scripts.Run(ctx, osrun.Call{Script: speakScript(), In: sapiRequest{text}, Write: true, Wait: maxTime}, nil)
 }
 
-// unix are the programs of Linux: the speech dispatcher, which knows the owner's
-// voice, then espeak-ng.
+// unix uses the programs of Linux: speech-dispatcher, which has the user's voice settings, then espeak-ng.
 type unix struct{ run osrun.Programs }
 
 func (u unix) say(ctx context.Context, text, language string) error {
@@ -159,11 +159,11 @@ func (u unix) say(ctx context.Context, text, language string) error {
 		if language != "" {
 			args = append(args, "--language", language)
 		}
-		// A line that begins with "!-!" is an order to the server, so none does.
+		// Lines that begin with "!-!" are commands to the server; the leading space prevents that.
 		if _, err = u.run.Run(ctx, []byte(" "+text+"\n"), "spd-say", args...); err == nil {
 			return nil
 		}
-		if ctx.Err() != nil { // its server reads on by itself
+		if ctx.Err() != nil { // speech-dispatcher continues without its client
 			stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 			defer cancel()
 			_, _ = u.run.Run(stop, nil, "spd-say", "--cancel")
@@ -181,5 +181,5 @@ func (u unix) say(ctx context.Context, text, language string) error {
 		_, err = u.run.Run(ctx, []byte(text), program, args...)
 		return err
 	}
-	return fmt.Errorf("nothing reads aloud here: %w; install espeak-ng or speech-dispatcher", err)
+	return fmt.Errorf("no speech engine found: %w; install espeak-ng or speech-dispatcher", err)
 }

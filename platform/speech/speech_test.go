@@ -49,7 +49,7 @@ func TestPrograms(t *testing.T) {
 		}
 	}
 	if err := v.Say(t.Context(), "x", "-f/etc"); err == nil || errors.Is(err, osrun.ErrNoProgram) {
-		t.Errorf("a language that is none: %v", err)
+		t.Errorf("invalid language: %v", err)
 	}
 }
 
@@ -68,7 +68,7 @@ func TestMac(t *testing.T) {
 	}
 }
 
-// A text is no order to the speech dispatcher.
+// Text cannot contain commands for the speech dispatcher.
 func TestAnOrder(t *testing.T) {
 	dir := t.TempDir()
 	fatal(t, os.WriteFile(filepath.Join(dir, "spd-say"), nil, 0o700)) //nolint:gosec // it is a program
@@ -91,7 +91,7 @@ func (r reader) say(context.Context, string, string) error {
 	return nil
 }
 
-// One that waits for its turn ends with the one who asked for it.
+// A call that waits for its turn ends with its context.
 func TestWaiting(t *testing.T) {
 	r := reader{make(chan struct{}), make(chan struct{})}
 	v, first := with(r), make(chan error)
@@ -118,7 +118,7 @@ func TestStopping(t *testing.T) {
 	}
 }
 
-// TestEspeak: the real one, whose sound goes into a file.
+// TestEspeak uses the real espeak-ng and writes the sound to a file.
 func TestEspeak(t *testing.T) {
 	if _, err := exec.LookPath("espeak-ng"); err != nil {
 		t.Skip("there is no espeak-ng here")

@@ -14,9 +14,8 @@ import (
 // coordinates, zone, comments, split by tabs).
 const zoneTable = "/usr/share/zoneinfo/zone.tab"
 
-// Currency is the ISO 4217 code of the money that is used where the owner
-// lives: of the country in LC_ALL, LC_MONETARY or LANG, else of the country that
-// the IANA zone lies in; "" when neither tells.
+// Currency returns the ISO 4217 code of the user's currency: that of the country in LC_ALL,
+// LC_MONETARY or LANG, otherwise of the country of the IANA zone; "" if unknown.
 func Currency(getenv func(string) string, zone string) string {
 	country, ok := localeCountry(cmp.Or(getenv("LC_ALL"), getenv("LC_MONETARY"), getenv("LANG")))
 	if !ok {
@@ -32,8 +31,8 @@ func Currency(getenv func(string) string, zone string) string {
 	return unit.String()
 }
 
-// Country is the ISO 3166 code of where the owner lives, found as Currency finds
-// it; "" when nothing tells.
+// Country returns the ISO 3166 code of the user's country, determined in the same way as
+// Currency; "" if unknown.
 func Country(getenv func(string) string, zone string) string {
 	country, ok := localeCountry(cmp.Or(getenv("LC_ALL"), getenv("LC_TELEPHONE"), getenv("LANG")))
 	if !ok {
@@ -45,8 +44,8 @@ func Country(getenv func(string) string, zone string) string {
 	return country.String()
 }
 
-// localeCountry reads a POSIX locale such as "de_AT.UTF-8@euro". A language
-// alone has no country of its own.
+// localeCountry returns the country of a POSIX locale such as "de_AT.UTF-8@euro". A
+// language alone has no country.
 func localeCountry(locale string) (language.Region, bool) {
 	locale, _, _ = strings.Cut(locale, ".")
 	locale, _, _ = strings.Cut(locale, "@")

@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// maxLog is the size at which an old log is set aside before a new start.
+// maxLog is the size in bytes at which an old log is renamed before a new start.
 const maxLog = 10 << 20
 
-// Detached describes a program that goes on when its starter has ended.
+// Detached describes a program that keeps running when its parent ends.
 type Detached struct {
 	Path string   // the program, usually os.Executable()
 	Args []string // without the program's name
@@ -25,10 +25,9 @@ type Detached struct {
 	Log  string   // file that takes its output, appended; larger than 10 MB it becomes Log.1 first
 }
 
-// Detach starts the program in a session of its own, without a terminal, and
-// waits until ready returns nil. It returns the process id. When the program
-// ends first, or ctx does, the error tells what its log said; in the latter
-// case the program is ended.
+// Detach starts the program in a new session without a terminal, waits until ready returns
+// nil, and returns the process id. If the program or ctx ends first, the error contains the
+// end of its log; if ctx ends, Detach kills the program.
 func Detach(ctx context.Context, d Detached, ready func(context.Context) error) (int, error) {
 	log, from, err := openLog(d.Log)
 	if err != nil {
@@ -61,7 +60,7 @@ func Detach(ctx context.Context, d Detached, ready func(context.Context) error) 
 	}
 }
 
-// reap waits for a killed child, whose exit status is then no news.
+// reap waits for a killed child and ignores its exit status.
 func reap(cmd *exec.Cmd) error {
 	if err := cmd.Wait(); err != nil {
 		if _, ok := errors.AsType[*exec.ExitError](err); !ok {
@@ -78,7 +77,7 @@ func openLog(path string) (*os.File, int64, error) {
 	}
 	if fi, err := os.Stat(path); err == nil && fi.Size() > maxLog {
 		if err := Rename(path, path+".1"); err != nil {
-			return nil, 0, fmt.Errorf("set the old log aside: %w", err)
+			return nil, 0, fmt.Errorf("rename the old log: %w", err)
 		}
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -92,17 +91,17 @@ func openLog(path string) (*os.File, int64, error) {
 	return f, at, nil
 }
 
-// tail returns the last lines which were logged since from.
+// tail returns the last lines logged since offset from.
 func tail(path string, from int64) string {
 	f, err := os.Open(path)
 	if err != nil {
-		return "no log was written"
+		return "no log file exists"
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.NewSectionReader(f, from, 64<<10))
 	b = bytes.TrimSpace(b)
 	if err != nil || len(b) == 0 {
-		return "it logged nothing; see " + path
+		return "it wrote no log; see " + path
 	}
 	lines := strings.Split(string(b), "\n")
 	return strings.Join(lines[max(0, len(lines)-5):], "\n")

@@ -20,8 +20,8 @@ const (
 	diagAnswer       = unix.NLMSG_HDRLEN + 72
 )
 
-// lookUp finds the inode and user of the socket with these two ends; errGone when
-// there is none, another error when the kernel cannot be asked.
+// lookUp returns the inode and user of the socket with these two ends. It returns errGone if
+// there is none, another error if the kernel cannot be queried.
 func lookUp(from, to netip.AddrPort) (inode string, uid int, err error) {
 	if from.Addr().Is4() != to.Addr().Is4() {
 		return "", 0, errors.ErrUnsupported

@@ -7,18 +7,17 @@ import (
 	"io/fs"
 )
 
-// Endpoint is where the running daemon of a home listens. The daemon writes it
-// once it does; commands read it, because the configuration may have changed
-// since, and its port may be 0.
+// Endpoint is the listen address of a home's running daemon. The daemon writes it when it listens;
+// commands read it, because the configuration may have changed since then, and its port may be 0.
 type Endpoint struct {
 	PID     int    `json:"pid"`
 	Address string `json:"address"` // host:port
 	Version string `json:"version"`
-	// Pin is the hex SHA-256 of the certificate that it shows, "" without TLS.
+	// Pin is the hex SHA-256 of the server's certificate, "" without TLS.
 	Pin string `json:"pin,omitempty"`
 }
 
-// WriteEndpoint records where this daemon listens.
+// WriteEndpoint records the address of this daemon.
 func WriteEndpoint(path string, e Endpoint) error {
 	b, err := json.Marshal(e)
 	if err != nil {
@@ -27,8 +26,8 @@ func WriteEndpoint(path string, e Endpoint) error {
 	return WriteFile(path, append(b, '\n'))
 }
 
-// ReadEndpoint returns what the daemon with the process id wrote, and false
-// when it has written nothing yet.
+// ReadEndpoint returns what the daemon with this process id wrote, and false if it has written nothing
+// yet.
 func ReadEndpoint(path string, pid int) (Endpoint, bool, error) {
 	b, err := ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -10,14 +10,14 @@ import (
 	"path/filepath"
 )
 
-// WriteFile replaces a private file (0600) as a whole: after a crash it holds
-// either the old or the new content. A symbolic link is followed, so that a
-// link into a dotfiles repository stays one.
+// WriteFile atomically replaces a private file (0600): after a crash it has either the old
+// or the new content. It follows a symbolic link, so that a link into a dotfiles repository
+// is kept.
 func WriteFile(path string, data []byte) error { return WriteFrom(path, bytes.NewReader(data)) }
 
-// WriteFrom is WriteFile with what r has, in pieces. When r fails, nothing is
-// replaced. While it writes, and after a crash, there is a file beside it whose name
-// begins with that of path between two dots.
+// WriteFrom is WriteFile with the content of r. If r fails, nothing is replaced. During the
+// write, and after a crash, a temporary file exists beside it, whose name begins with
+// the name of path between two dots.
 func WriteFrom(path string, r io.Reader) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
@@ -55,8 +55,8 @@ func fill(f *os.File, r io.Reader) error {
 	return errors.Join(err, f.Close())
 }
 
-// syncDir makes a rename durable where folders can be synced (not on Windows,
-// where NTFS journals it).
+// syncDir makes a rename durable on systems that can sync folders (not on Windows, where
+// NTFS journals it).
 func syncDir(dir string) {
 	d, err := os.Open(dir)
 	if err != nil {

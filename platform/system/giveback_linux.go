@@ -8,13 +8,13 @@ import (
 	"syscall"
 )
 
-// GiveBack drops what of the program's own file is mapped and was never written
-// to: most of it was touched at the start and in turns alone. It stays in the
-// cache of the system, from which whatever is used again comes back.
+// GiveBack releases the mapped pages of the program's own file that were never written to:
+// most of them are used only at startup and in turns. They stay in the page cache, which
+// restores pages that are used again.
 func GiveBack() {
 	exe, err := os.Readlink("/proc/self/exe")
 	if err != nil {
-		return // no /proc: it is only a courtesy
+		return // no /proc: releasing pages is optional
 	}
 	f, err := os.Open("/proc/self/smaps")
 	if err != nil {
@@ -35,7 +35,7 @@ func GiveBack() {
 	}
 }
 
-// mapping is a part of memory that comes from a file.
+// mapping is a memory range that is mapped from a file.
 type mapping struct {
 	from, to   uint64
 	mode, file string
@@ -56,10 +56,10 @@ func mappingOf(line string) mapping {
 	return mapping{from: a, to: b, mode: parts[1], file: strings.Join(parts[5:], " ")}
 }
 
-// drop leaves alone what a loader or a debugger has written to: no file has that.
+// drop skips pages that a loader or debugger has written to, because no file contains them.
 func (m mapping) drop(exe string) {
 	if m.file != exe || m.written || m.mode != "r-xp" && m.mode != "r--p" {
 		return
 	}
-	_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, uintptr(m.from), uintptr(m.to-m.from), syscall.MADV_DONTNEED) // at worst it stays
+	_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, uintptr(m.from), uintptr(m.to-m.from), syscall.MADV_DONTNEED) // on failure the pages stay
 }

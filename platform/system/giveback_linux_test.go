@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// fileMemory is how much of this process comes from files, in KB.
+// fileMemory returns how much memory of this process is mapped from files, in KB.
 func fileMemory(t *testing.T) int {
 	t.Helper()
 	b, err := os.ReadFile("/proc/self/status")
@@ -22,7 +22,7 @@ func fileMemory(t *testing.T) int {
 	return kb
 }
 
-// What was mapped of the program is gone from its memory, and it goes on.
+// The program's mapped pages leave its memory, and it keeps running.
 func TestGiveBack(t *testing.T) {
 	before := fileMemory(t)
 	GiveBack()

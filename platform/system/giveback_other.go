@@ -2,6 +2,5 @@
 
 package system
 
-// GiveBack drops what of the program's own file is mapped; other systems do it
-// by themselves when memory is short.
+// GiveBack does nothing: other systems release mapped pages themselves when memory is short.
 func GiveBack() {}

@@ -13,9 +13,9 @@ import (
 // keyBytes is the size of a key file: 256 bits.
 const keyBytes = 32
 
-// EnsureKey returns the key in a file that only the owner can read, and makes one
-// when there is none. A file that holds no key is an error: what it signed would
-// be lost with it.
+// EnsureKey returns the key in a file that only the user can read, and creates the file if it
+// does not exist. A file without a valid key is an error, because replacing it would
+// invalidate everything that it signed.
 func EnsureKey(path string) ([]byte, error) {
 	key, err := ReadKey(path)
 	if err == nil {
@@ -29,16 +29,15 @@ func EnsureKey(path string) ([]byte, error) {
 	return key, WriteFile(path, []byte(hex.EncodeToString(key)+"\n"))
 }
 
-// ReadKey reads the key in a file; the error wraps fs.ErrNotExist when there is
-// none.
+// ReadKey reads the key in a file. The error wraps fs.ErrNotExist if the file does not exist.
 func ReadKey(path string) ([]byte, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("read the key %s: %w; give its owner the right to read it", path, reason(err))
+		return nil, fmt.Errorf("read the key %s: %w; make it readable for its owner", path, reason(err))
 	}
 	key, err := hex.DecodeString(strings.TrimSpace(string(b)))
 	if err != nil || len(key) != keyBytes {
-		return nil, fmt.Errorf("the file %s does not hold a key; bring it back from a copy, or move it away: the next start makes a new one", path)
+		return nil, fmt.Errorf("the file %s does not contain a key; restore it from a copy, or move it away: the next start creates a new one", path)
 	}
 	return key, nil
 }

@@ -14,24 +14,24 @@ import (
 	"github.com/zalando/go-keyring"
 )
 
-// service is the name under which Hob's secrets are kept in a keychain.
+// service is the service name of Hob's secrets in a keychain.
 const service = "hob"
 
-// keychainWait bounds a keychain that asks its user to unlock it.
+// keychainWait is the timeout for a keychain that shows an unlock prompt.
 const keychainWait = 20 * time.Second
 
-// ErrNoSecret says that nothing is kept under a name.
-var ErrNoSecret = errors.New("no secret of this name is kept")
+// ErrNoSecret means that no secret is stored under a name.
+var ErrNoSecret = errors.New("no secret with this name")
 
-// ErrNoKeychain says that this session has no keychain.
-var ErrNoKeychain = errors.New("there is no keychain here")
+// ErrNoKeychain means that this session has no keychain.
+var ErrNoKeychain = errors.New("no keychain available")
 
-// ErrLocked says that the keychain has to be unlocked by its user.
-var ErrLocked = errors.New("the keychain is locked")
+// ErrLocked means that the user must unlock the keychain.
+var ErrLocked = errors.New("keychain is locked")
 
-// Keychain looks whether the keychain works, without putting anything into it and,
-// where that can be told, without having its user asked to unlock it. The error
-// wraps ErrNoKeychain or ErrLocked, or says why it does not answer.
+// Keychain checks whether the keychain works, without storing anything and, if possible,
+// without an unlock prompt. The error wraps ErrNoKeychain or ErrLocked, or says why the
+// keychain does not respond.
 func (s Secrets) Keychain(ctx context.Context) error {
 	if known, err := keychainState(ctx, s.Env); known || err != nil {
 		return err
@@ -43,8 +43,8 @@ func (s Secrets) Keychain(ctx context.Context) error {
 	return err
 }
 
-// Keeper keeps secrets by name. Its errors wrap ErrNoSecret where there is none
-// of a name, and never quote a secret.
+// Keeper stores secrets by name. Its errors wrap ErrNoSecret if the name has no secret, and
+// never contain a secret.
 type Keeper interface {
 	Get(ctx context.Context, name string) (string, error)
 	Set(ctx context.Context, name, value string) error
@@ -52,7 +52,7 @@ type Keeper interface {
 	Names(ctx context.Context) ([]string, error)
 }
 
-// Where a secret is kept.
+// Stores of a secret.
 const (
 	InKeychain = "keychain"
 	InFile     = "encrypted file"
@@ -60,16 +60,16 @@ const (
 
 var secretName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`)
 
-// CheckSecretName says what a name may look like.
+// CheckSecretName returns an error if a name is not valid for a secret.
 func CheckSecretName(name string) error {
 	if len(name) > 100 || !secretName.MatchString(name) {
-		return fmt.Errorf("%q cannot be the name of a secret; use letters, digits, dots, - and _, at most 100", name)
+		return fmt.Errorf("invalid secret name %q; use at most 100 letters, digits, dots, - and _", name)
 	}
 	return nil
 }
 
-// Keep keeps a secret under the name: in the keychain, or in Fallback where there
-// is none or file is set. It tells where, after it has read it back.
+// Keep stores a secret under the name: in the keychain, or in Fallback if there is no
+// keychain or file is set. It reads the secret back and returns where it is stored.
 func (s Secrets) Keep(ctx context.Context, name string, v Secret, file bool) (where string, err error) {
 	if err := CheckSecretName(name); err != nil {
 		return "", err
@@ -86,7 +86,7 @@ func (s Secrets) Keep(ctx context.Context, name string, v Secret, file bool) (wh
 	}
 	if where == InFile {
 		if s.Fallback == nil {
-			return "", fmt.Errorf("keep %s: %w; use file:PATH or env:NAME instead", name, ErrNoKeychain)
+			return "", fmt.Errorf("store secret %s: %w; use file:PATH or env:NAME instead", name, ErrNoKeychain)
 		}
 		if err := s.Fallback.Set(ctx, name, v.Reveal()); err != nil {
 			return "", err
@@ -96,16 +96,16 @@ func (s Secrets) Keep(ctx context.Context, name string, v Secret, file bool) (wh
 	}
 	got, err := s.resolve(ctx, "keychain:"+name)
 	if err != nil {
-		return "", fmt.Errorf("what was kept in the %s cannot be read back: %w", where, err)
+		return "", fmt.Errorf("the secret stored in the %s cannot be read back: %w", where, err)
 	}
 	if subtle.ConstantTimeCompare([]byte(got), []byte(v)) != 1 {
-		return "", fmt.Errorf("the %s gives back something else than was kept", where)
+		return "", fmt.Errorf("the %s returned another value than was stored", where)
 	}
 	return where, nil
 }
 
-// dropOld takes what the keychain now has out of the file, where it would be
-// found first.
+// dropOld removes a secret from the file after it was stored in the keychain, because the file is read
+// first.
 func (s Secrets) dropOld(ctx context.Context, name string) error {
 	if s.Fallback == nil {
 		return nil
@@ -129,14 +129,14 @@ func (s Secrets) setKeychain(ctx context.Context, name string, v Secret) error {
 	})
 }
 
-// Store keeps a secret under the name; see Keep.
+// Store stores a secret under the name; see Keep.
 func (s Secrets) Store(ctx context.Context, name string, v Secret) error {
 	_, err := s.Keep(ctx, name, v, false)
 	return err
 }
 
-// Forget removes a secret wherever it is kept; ErrNoSecret when it is nowhere. A
-// keychain that cannot be asked is an error, since it may be there.
+// Forget removes a secret from every store. It returns ErrNoSecret if no store has it. A
+// keychain that does not respond is an error, because the secret may be in it.
 func (s Secrets) Forget(ctx context.Context, name string) error {
 	if err := CheckSecretName(name); err != nil {
 		return err
@@ -169,14 +169,14 @@ func (s Secrets) Forget(ctx context.Context, name string) error {
 	return nil
 }
 
-// Kept is one secret by its name.
+// Kept is the name and the store of a secret.
 type Kept struct {
 	Name  string `json:"name"`
 	Where string `json:"where"`
 }
 
-// List tells what is kept and where, in order of name, without a value. What
-// another program put into the keychain is not known.
+// List returns the names of the stored secrets and their store, in order of name, without
+// values. Secrets that another program put into the keychain are not listed.
 func (s Secrets) List(ctx context.Context) ([]Kept, error) {
 	out := []Kept{}
 	if s.Fallback != nil {
@@ -204,7 +204,7 @@ func (s Secrets) indexed() ([]string, error) {
 	}
 	b, err := os.ReadFile(s.Index)
 	if err != nil && !os.IsNotExist(err) {
-		return nil, fmt.Errorf("read the names of secrets %s: %w", s.Index, reason(err))
+		return nil, fmt.Errorf("read the list of secret names %s: %w", s.Index, reason(err))
 	}
 	return strings.Fields(string(b)), nil
 }
@@ -221,7 +221,7 @@ func (s Secrets) index(change func([]string) []string) error {
 	return WriteFile(s.Index, []byte(strings.Join(changed, "\n")+"\n"))
 }
 
-// keychain finds a secret: in Fallback if it is there, else in the keychain.
+// keychain reads a secret from Fallback if it is there, otherwise from the keychain.
 func (s Secrets) keychain(ctx context.Context, name string) (Secret, error) {
 	var ferr error
 	if s.Fallback != nil {
@@ -240,16 +240,16 @@ func (s Secrets) keychain(ctx context.Context, name string) (Secret, error) {
 	case ferr != nil && (errors.Is(err, keyring.ErrNotFound) || errors.Is(err, ErrNoKeychain)):
 		return "", ferr
 	case errors.Is(err, keyring.ErrNotFound), errors.Is(err, ErrNoKeychain) && s.Fallback != nil:
-		return "", fmt.Errorf("no secret %q is kept: %w; keep it with: hob secret set %s", name, ErrNoSecret, name)
+		return "", fmt.Errorf("secret %q: %w; store it with: hob secret set %s", name, ErrNoSecret, name)
 	}
 	return "", err
 }
 
-// withKeychain gives up when the keychain does not answer in time. The call
-// itself cannot be cancelled: it ends when the keychain does answer.
+// withKeychain returns an error if the keychain does not respond in time. The call itself
+// cannot be cancelled: it ends when the keychain responds.
 func (s Secrets) withKeychain(ctx context.Context, name string, call func() (string, error)) (string, error) {
 	if err := keychainThere(s.Env); err != nil {
-		return "", fmt.Errorf("keychain:%s cannot be read: %w; use file:PATH or env:NAME instead", name, err)
+		return "", fmt.Errorf("read keychain:%s: %w; use file:PATH or env:NAME instead", name, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, keychainWait)
 	defer cancel()
@@ -262,23 +262,23 @@ func (s Secrets) withKeychain(ctx context.Context, name string, call func() (str
 		v, err := call()
 		c <- answer{v, err}
 	}()
-	const remedy = "unlock it, or keep the secret in the encrypted file: hob secret set %s --file"
+	const remedy = "unlock it, or store the secret in the encrypted file: hob secret set %s --file"
 	select {
 	case a := <-c:
 		switch {
 		case a.err == nil, errors.Is(a.err, keyring.ErrNotFound):
 			return a.v, a.err
 		case noService(a.err):
-			return "", fmt.Errorf("keychain:%s cannot be read: %w (%w); use file:PATH or env:NAME instead", name, ErrNoKeychain, a.err)
+			return "", fmt.Errorf("read keychain:%s: %w (%w); use file:PATH or env:NAME instead", name, ErrNoKeychain, a.err)
 		}
 		return "", fmt.Errorf("keychain:%s: %w; "+remedy, name, a.err, name)
 	case <-ctx.Done():
-		return "", fmt.Errorf("keychain:%s: the keychain did not answer (%w); "+remedy, name, ctx.Err(), name)
+		return "", fmt.Errorf("read keychain:%s: the keychain did not respond (%w); "+remedy, name, ctx.Err(), name)
 	}
 }
 
-// noService reports whether a session bus answered that it has no Secret Service
-// (https://specifications.freedesktop.org/secret-service/), or none answered.
+// noService reports whether the error means that the session bus has no Secret Service
+// (https://specifications.freedesktop.org/secret-service/), or that there is no bus.
 func noService(err error) bool {
 	s := err.Error()
 	return errors.Is(err, keyring.ErrUnsupportedPlatform) || strings.Contains(s, "org.freedesktop.secrets was not provided") ||

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Role says what a process that holds the lock is.
+// Role is the role of the process that holds the lock.
 type Role string
 
 // The roles.
@@ -27,13 +27,13 @@ type Holder struct {
 	Since time.Time `json:"since"`
 }
 
-// ErrRunning says that a daemon holds the lock: talk to it instead.
+// ErrRunning means that a daemon holds the lock: send requests to it instead.
 var ErrRunning = errors.New("a daemon is running")
 
-// ErrBusy says that another command held the lock for too long.
-var ErrBusy = errors.New("another hob command is at work")
+// ErrBusy means that another command held the lock for too long.
+var ErrBusy = errors.New("another hob command is running")
 
-// HeldError tells who holds the lock. It wraps ErrRunning or ErrBusy.
+// HeldError names the process that holds the lock. It wraps ErrRunning or ErrBusy.
 type HeldError struct {
 	Holder Holder
 	Err    error
@@ -43,23 +43,23 @@ func (e *HeldError) Error() string {
 	if errors.Is(e.Err, ErrRunning) {
 		return fmt.Sprintf("a daemon already runs in this home (pid %d); use it, or stop it with: hob stop", e.Holder.PID)
 	}
-	return fmt.Sprintf("another hob command (pid %d) is at work in this home; try again when it has ended", e.Holder.PID)
+	return fmt.Sprintf("another hob command (pid %d) is running in this home; try again when it has ended", e.Holder.PID)
 }
 
 func (e *HeldError) Unwrap() error { return e.Err }
 
-// lockWait is how long Acquire waits for a command when ctx has no deadline.
+// lockWait is how long Acquire waits for a command if ctx has no deadline.
 const lockWait = 15 * time.Second
 
-// Lock is the held single-instance lock of a home. The operating system frees
-// it when the process ends, however it ends.
+// Lock is the single-instance lock of a home. The operating system releases it when the
+// process ends, even after a crash.
 type Lock struct {
 	f *os.File
 }
 
-// Acquire takes the lock. While another command holds it, it waits until ctx
-// ends (15 s when ctx has no deadline) and then fails with ErrBusy; when a
-// daemon holds it, it fails at once with ErrRunning. Both are *HeldError.
+// Acquire takes the lock. If another command holds it, it waits until ctx ends (15 s if ctx
+// has no deadline) and then fails with ErrBusy; if a daemon holds it, it fails immediately
+// with ErrRunning. Both errors are *HeldError.
 func Acquire(ctx context.Context, path string, role Role) (*Lock, error) {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
@@ -71,7 +71,7 @@ func Acquire(ctx context.Context, path string, role Role) (*Lock, error) {
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("lock %s: %w; %s", path, reason(err), advice(err, "make the folder writable or set HOB_HOME to another one"))
+		return nil, fmt.Errorf("lock %s: %w; %s", path, reason(err), advice(err, "make the folder writable or set HOB_HOME to another folder"))
 	}
 	if err := wait(ctx, f); err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -83,9 +83,9 @@ func Acquire(ctx context.Context, path string, role Role) (*Lock, error) {
 	return &Lock{f: f}, nil
 }
 
-// wait polls for the lock. What the file says may be stale (its writer died)
-// while somebody's Probe holds the lock for an instant, so that a daemon's
-// name is believed only when it is still there at a second look.
+// wait polls for the lock. The holder in the file may be stale (its process died) while a
+// Probe of another process holds the lock briefly, so a daemon is reported only if it is
+// still there at the second attempt.
 func wait(ctx context.Context, f *os.File) error {
 	t := time.NewTimer(0)
 	defer t.Stop()
@@ -135,24 +135,24 @@ func readHolder(f *os.File) Holder {
 	return h
 }
 
-// Release frees the lock.
+// Release releases the lock.
 func (l *Lock) Release() error {
 	return errors.Join(l.f.Truncate(0), unlock(l.f), l.f.Close())
 }
 
-// Probe reports who holds the lock, and false when nobody does.
+// Probe returns the holder of the lock, and false if the lock is free.
 func Probe(path string) (Holder, bool, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return Holder{}, false, nil
 	}
 	if err != nil {
-		return Holder{}, false, fmt.Errorf("look at the lock %s: %w; make its folder usable, or set HOB_HOME to another one", path, reason(err))
+		return Holder{}, false, fmt.Errorf("read the lock %s: %w; make its folder accessible, or set HOB_HOME to another folder", path, reason(err))
 	}
 	defer f.Close()
 	ok, err := tryLock(f, false)
 	if err != nil {
-		return Holder{}, false, fmt.Errorf("look at the lock %s: %w", path, reason(err))
+		return Holder{}, false, fmt.Errorf("read the lock %s: %w", path, reason(err))
 	}
 	if ok {
 		return Holder{}, false, unlock(f)
@@ -160,8 +160,8 @@ func Probe(path string) (Holder, bool, error) {
 	return readHolder(f), true, nil
 }
 
-// Abandoned reports who held the lock and was cut off: a process that ends in order
-// takes its name out of the file. False while somebody holds it.
+// Abandoned returns the previous holder of the lock if it crashed: a process that ends
+// normally removes its name from the file. It returns false while the lock is held.
 func Abandoned(path string) (Holder, bool, error) {
 	h, held, err := Probe(path)
 	if err != nil || held {
@@ -172,7 +172,7 @@ func Abandoned(path string) (Holder, bool, error) {
 		return Holder{}, false, nil
 	}
 	if err != nil {
-		return Holder{}, false, fmt.Errorf("look at the lock %s: %w", path, reason(err))
+		return Holder{}, false, fmt.Errorf("read the lock %s: %w", path, reason(err))
 	}
 	defer f.Close()
 	h = readHolder(f)

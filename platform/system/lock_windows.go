@@ -7,8 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockOffset lies far behind the content, because LockFileEx forbids others to
-// read what is locked.
+// lockOffset is far behind the content, because LockFileEx prevents reading of the locked range.
 const lockOffset = 1 << 30
 
 // tryLock takes the lock of LockFileEx without waiting.

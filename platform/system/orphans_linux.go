@@ -13,8 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mourning is how long a child that has ended is left to whoever waits for it.
-// Nobody waits for one that was adopted.
+// mourning is how long an ended child is left to its waiter. An adopted child has none.
 const mourning = time.Minute
 
 func keepOrphans(ctx context.Context) error {
@@ -24,7 +23,7 @@ func keepOrphans(ctx context.Context) error {
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGCHLD)
 	defer signal.Stop(ended)
-	var later <-chan time.Time // nothing is to be looked at while no child ends
+	var later <-chan time.Time // no timer runs while no child ends
 	dead := map[int]bool{}
 	for {
 		select {
@@ -52,7 +51,7 @@ func keepOrphans(ctx context.Context) error {
 
 func bury(pid int) {
 	var ws syscall.WaitStatus
-	_, _ = syscall.Wait4(pid, &ws, syscall.WNOHANG, nil) // gone, or somebody else's
+	_, _ = syscall.Wait4(pid, &ws, syscall.WNOHANG, nil) // it is gone, or not a child of this process
 }
 
 func endReporters(of int) {
@@ -62,19 +61,19 @@ func endReporters(of int) {
 		return
 	}
 	for _, pid := range children {
-		p, err := os.FindProcess(pid) // by a handle: its number cannot become another's
+		p, err := os.FindProcess(pid) // through a pidfd, so that the pid cannot be reused
 		if err != nil {
 			continue
 		}
 		path, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
 		if err == nil && filepath.Dir(path) == home && strings.HasSuffix(path, "_crashpad_handler") {
-			_ = p.Kill() // it may have ended
+			_ = p.Kill() // it may have ended already
 		}
 		_ = p.Release() // a handle alone
 	}
 }
 
-// zombies are the children that have ended and for which nobody has waited.
+// zombies returns the ended children that were not waited for.
 func zombies() map[int]bool {
 	out := map[int]bool{}
 	children, err := childrenOf(os.Getpid())

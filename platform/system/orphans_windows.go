@@ -20,7 +20,7 @@ func keepOrphans(ctx context.Context) error {
 	if err := windows.AssignProcessToJobObject(h, windows.CurrentProcess()); err != nil {
 		return fmt.Errorf("keep orphans: %w", err)
 	}
-	<-ctx.Done() // the handle stays open until the process ends: a job cannot be left
+	<-ctx.Done() // keep the handle open until the process ends: processes cannot leave a job
 	return nil
 }
 

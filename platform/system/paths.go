@@ -10,20 +10,19 @@ import (
 	"syscall"
 )
 
-// Paths names the folders of one Hob home. With HOB_HOME set they all lie in
-// that folder; otherwise they are the operating system's own places.
+// Paths contains the folders of one Hob home. If HOB_HOME is set, all are below that folder;
+// otherwise they are the operating system's usual folders.
 type Paths struct {
 	Home    string // config.toml, SOUL.md, USER.md, token
 	Data    string // hob.db, backups, undo, the lock
 	Logs    string
 	Runtime string // short-lived files such as sockets
-	// Settings is the system's place for Home when HOB_HOME names another one; ""
-	// when it does not, or there is none.
+	// Settings is the system's folder for Home if HOB_HOME names another one; otherwise "".
 	Settings string
 }
 
-// DefaultPaths resolves the folders from the environment of this process.
-// Nothing is created; see Ensure.
+// DefaultPaths resolves the folders from the environment of this process. It creates nothing; see
+// Ensure.
 func DefaultPaths() (Paths, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -32,7 +31,7 @@ func DefaultPaths() (Paths, error) {
 	return ResolvePaths(runtime.GOOS, home, os.Getenv)
 }
 
-// ResolvePaths is DefaultPaths for a given system, user folder and environment.
+// ResolvePaths implements DefaultPaths for a given system, user folder and environment.
 func ResolvePaths(goos, userHome string, getenv func(string) string) (Paths, error) {
 	if h := getenv("HOB_HOME"); h != "" {
 		h, err := absolute(h, userHome)
@@ -48,10 +47,10 @@ func ResolvePaths(goos, userHome string, getenv func(string) string) (Paths, err
 	return usualPaths(goos, userHome, getenv)
 }
 
-// usualPaths are the operating system's own places.
+// usualPaths returns the operating system's usual folders.
 func usualPaths(goos, userHome string, getenv func(string) string) (Paths, error) {
 	if userHome == "" {
-		return Paths{}, errors.New("there is no home folder (HOME is not set); set HOB_HOME to a folder of Hob's own")
+		return Paths{}, errors.New("no home folder (HOME is not set); set HOB_HOME to a folder for Hob")
 	}
 	switch goos {
 	case "darwin":
@@ -99,8 +98,8 @@ func absolute(path, userHome string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// Expand replaces a leading "~" by the user's folder and returns a clean path.
-// Relative paths stay relative.
+// Expand replaces a leading "~" by the user's folder and returns a clean path. Relative paths stay
+// relative.
 func Expand(path string) (string, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -112,54 +111,54 @@ func Expand(path string) (string, error) {
 func expand(path, home string) (string, error) {
 	if path == "~" || strings.HasPrefix(path, "~/") || strings.HasPrefix(path, `~\`) {
 		if home == "" {
-			return "", fmt.Errorf("%q cannot be expanded: HOME is not set; write the whole path", path)
+			return "", fmt.Errorf("cannot expand %q: HOME is not set; write the absolute path", path)
 		}
 		return filepath.Join(home, path[1:]), nil
 	}
 	if strings.HasPrefix(path, "~") {
-		return "", fmt.Errorf("%q names another user's folder; write the whole path", path)
+		return "", fmt.Errorf("%q names another user's folder; write the absolute path", path)
 	}
 	return filepath.Clean(path), nil
 }
 
-// ConfigFile is the path of config.toml.
+// ConfigFile returns the path of config.toml.
 func (p Paths) ConfigFile() string { return filepath.Join(p.Home, "config.toml") }
 
-// SoulFile is the path of SOUL.md.
+// SoulFile returns the path of SOUL.md.
 func (p Paths) SoulFile() string { return filepath.Join(p.Home, "SOUL.md") }
 
-// UserFile is the path of USER.md.
+// UserFile returns the path of USER.md.
 func (p Paths) UserFile() string { return filepath.Join(p.Home, "USER.md") }
 
-// MemoryFile is the path of MEMORY.md.
+// MemoryFile returns the path of MEMORY.md.
 func (p Paths) MemoryFile() string { return filepath.Join(p.Home, "MEMORY.md") }
 
-// AgentsFile is the path of AGENTS.md, which Hob writes for its owner to read.
+// AgentsFile returns the path of AGENTS.md, which Hob writes for the user to read.
 func (p Paths) AgentsFile() string { return filepath.Join(p.Home, "AGENTS.md") }
 
-// AgentDir is the folder of an agent other than the default one.
+// AgentDir returns the folder of an agent other than the default one.
 func (p Paths) AgentDir(name string) string { return filepath.Join(p.Home, "agents", name) }
 
-// TemplatesDir holds the owner's own templates.
+// TemplatesDir returns the folder for the user's own templates.
 func (p Paths) TemplatesDir() string { return filepath.Join(p.Home, "templates") }
 
-// TemplateState holds which template is in use and what the files said before.
+// TemplateState returns the folder with the installed template and the previous content of its files.
 func (p Paths) TemplateState() string { return filepath.Join(p.TemplatesDir(), ".state") }
 
-// PolicyDir holds the owner's own rules about tool calls.
+// PolicyDir returns the folder for the user's own rules about tool calls.
 func (p Paths) PolicyDir() string { return filepath.Join(p.Home, "policy") }
 
-// TokenFile is the path of the HTTP API's bearer token.
+// TokenFile returns the path of the HTTP API's bearer token.
 func (p Paths) TokenFile() string { return filepath.Join(p.Home, "token") }
 
-// SecretsFile is the encrypted file of secrets, for where there is no keychain.
+// SecretsFile returns the path of the encrypted secrets, used without a keychain.
 func (p Paths) SecretsFile() string { return filepath.Join(p.Home, "secrets.age") }
 
-// SecretNames is the file with the names of secrets in the keychain.
+// SecretNames returns the path of the list of secret names in the keychain.
 func (p Paths) SecretNames() string { return filepath.Join(p.Home, "secrets.names") }
 
-// Identity is the key of SecretsFile. It lies in the system's folder for
-// settings, also when HOB_HOME names another home; see ResolvePaths.
+// Identity returns the path of the key of SecretsFile. It is in the system's settings
+// folder, also if HOB_HOME names another home; see ResolvePaths.
 func (p Paths) Identity() string {
 	if p.Settings == "" {
 		return filepath.Join(p.Home, "secrets.identity")
@@ -167,7 +166,7 @@ func (p Paths) Identity() string {
 	return filepath.Join(p.Settings, "secrets.identity")
 }
 
-// Own are Hob's folders, which no tool touches.
+// Own returns Hob's folders, which no tool may access.
 func (p Paths) Own() []string {
 	own := []string{p.Home, p.Data, p.Logs, p.Runtime}
 	if p.Settings != "" {
@@ -176,52 +175,52 @@ func (p Paths) Own() []string {
 	return own
 }
 
-// AuditKeyFile is the path of the key of the audit log, which does not lie in the
-// database that it vouches for.
+// AuditKeyFile returns the path of the audit log's key, which is not stored in the database
+// that it protects.
 func (p Paths) AuditKeyFile() string { return filepath.Join(p.Home, "audit.key") }
 
-// AuditAnchorFile is where the end of the audit log is noted now and then.
+// AuditAnchorFile returns the path where Hob periodically records the end of the audit log.
 func (p Paths) AuditAnchorFile() string { return filepath.Join(p.Home, "audit.anchor") }
 
-// Database is the path of the SQLite file.
+// Database returns the path of the SQLite file.
 func (p Paths) Database() string { return filepath.Join(p.Data, "hob.db") }
 
-// Backups is the folder for copies of the database.
+// Backups returns the folder for copies of the database.
 func (p Paths) Backups() string { return filepath.Join(p.Data, "backups") }
 
-// Index is the folder of the index of the memory, which can be made anew.
+// Index returns the folder of the memory index, which can be rebuilt.
 func (p Paths) Index() string { return filepath.Join(p.Data, "index") }
 
-// Pictures holds what models painted.
+// Pictures returns the folder for generated pictures.
 func (p Paths) Pictures() string { return filepath.Join(p.Data, "pictures") }
 
-// Browser is the profile of the browser that Hob drives: its cookies and logins.
+// Browser returns the profile of Hob's browser: its cookies and logins.
 func (p Paths) Browser() string { return filepath.Join(p.Data, "browser") }
 
-// ChannelDir holds files that a channel needs while it runs.
+// ChannelDir returns the folder for a channel's files at run time.
 func (p Paths) ChannelDir(name string) string { return filepath.Join(p.Data, "channels", name) }
 
-// UndoDir is the folder for what undo needs of changed files.
+// UndoDir returns the folder for the data to undo file changes.
 func (p Paths) UndoDir() string { return filepath.Join(p.Data, "undo") }
 
-// ConfigUndoDir is the folder for former texts of config.toml.
+// ConfigUndoDir returns the folder for previous versions of config.toml.
 func (p Paths) ConfigUndoDir() string { return filepath.Join(p.UndoDir(), "config") }
 
-// LogFile is where a detached daemon writes its log.
+// LogFile returns the path of the log of a detached daemon.
 func (p Paths) LogFile() string { return filepath.Join(p.Logs, "hob.log") }
 
-// UpdateFile holds when a newer Hob was last looked for, and what was said of it.
+// UpdateFile returns the path of the result and time of the last update check.
 func (p Paths) UpdateFile() string { return filepath.Join(p.Data, "update.json") }
 
-// LockFile is the path of the single-instance lock; it guards Data.
+// LockFile returns the path of the single-instance lock, which protects Data.
 func (p Paths) LockFile() string { return filepath.Join(p.Data, "hob.lock") }
 
-// EndpointFile is where the running daemon writes its address; see Endpoint. It
-// lies beside the lock, as folders for short-lived files come and go.
+// EndpointFile returns the path where the running daemon writes its address; see Endpoint.
+// It is beside the lock, because folders for temporary files are not reliable.
 func (p Paths) EndpointFile() string { return filepath.Join(p.Data, "endpoint.json") }
 
-// Ensure creates the folders that are missing, for the owner alone (0700), and
-// checks that they can be written to.
+// Ensure creates the missing folders with access for the user only (0700), and checks that
+// they are writable.
 func (p Paths) Ensure() error {
 	for _, d := range []string{p.Home, p.Data, p.Logs, p.Runtime} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
@@ -236,8 +235,8 @@ func (p Paths) Ensure() error {
 	return nil
 }
 
-// Writable reports whether files can be created in the folder and hold
-// something; the error names the cause and a remedy.
+// Writable reports whether files can be created and written in the folder; the error names the cause and
+// a remedy.
 func Writable(dir string) error {
 	const other = "make it writable or set HOB_HOME to another folder"
 	f, err := os.CreateTemp(dir, ".write-test-*")
@@ -252,8 +251,7 @@ func Writable(dir string) error {
 	return errors.Join(err, os.Remove(name))
 }
 
-// advice is the remedy for a file that could not be written; other is for
-// causes which it does not know.
+// advice returns the remedy for a failed write; other is used for unknown causes.
 func advice(err error, other string) string {
 	switch {
 	case diskFull(err):
@@ -264,7 +262,7 @@ func advice(err error, other string) string {
 	return other
 }
 
-// reason drops the operation and the path which the caller's sentence names.
+// reason removes the operation and the path from an error, because the caller's message contains them.
 func reason(err error) error {
 	if pe, ok := errors.AsType[*os.PathError](err); ok {
 		return pe.Err

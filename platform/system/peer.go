@@ -6,46 +6,44 @@ import (
 	"net/netip"
 )
 
-// Marker is the variable in the environment of processes that Hob lets act by
-// themselves, such as external agents and commands: their descendants carry it
-// on, also those that leave their parent. It holds no secret.
+// Marker is the environment variable of processes that Hob lets act on their own, such as
+// external agents and commands. Their descendants inherit it, also if they leave their
+// parent. It is no secret.
 const Marker = "STARTED_BY_HOB"
 
-// Client is who is behind a connection to a server of this process.
+// Client identifies the process behind a connection to a server of this process.
 type Client uint8
 
-// The clients. The zero value may be anybody.
+// Kinds of clients. The zero value means unknown.
 const (
 	ClientUnknown  Client = iota
-	ClientOwner           // a process of the same user, which Hob did not start
-	ClientHob             // Hob has started it, or something that it has started
+	ClientOwner           // a process of the same user that Hob did not start
+	ClientHob             // a process that Hob started, or a descendant of one
 	ClientStranger        // a process of another user
 	ClientRemote          // on another machine
 )
 
-// Tree names the processes that belong to Hob.
+// Tree identifies the processes that belong to Hob.
 type Tree struct {
-	// PID is Hob's own process: what lies below it belongs to Hob, it itself does
-	// not count. 0 is none.
+	// PID is Hob's own process: its descendants belong to Hob, but not the process itself. 0
+	// means none.
 	PID int
-	// Roots belong to Hob with all that lies below them.
+	// Roots belong to Hob, with all their descendants.
 	Roots []int
-	// Spare is a process that Running leaves out, 0: none. So it does with what lies
-	// below it, as long as that are programs of the same folder: what it has started of
-	// others counts.
+	// Spare is a process that Running ignores, together with its descendants from the same
+	// program folder; its other descendants count. 0 means none.
 	Spare int
 }
 
-// ClientOf finds out who is behind a TCP connection, named by its two addresses
-// as the server sees them. Without thorough it only tells apart what belongs to
-// the tree, other users and the rest, which takes some 0.1 ms when nothing does;
-// with it, it finds the process itself, which takes as long as looking through
-// all processes of the user, and answers ClientUnknown when it finds none.
+// ClientOf identifies the process behind a TCP connection by its two addresses as the server
+// sees them. Without thorough it only distinguishes the tree, other users and the rest, which
+// takes about 0.1 ms if no process of the tree is involved. With thorough it finds the
+// process itself, which requires a search of all processes of the user, and returns
+// ClientUnknown if it finds none.
 //
-// It is there on Linux, macOS and Windows; elsewhere the error wraps
-// errors.ErrUnsupported. A process that does all it can to hide its origin (a
-// unit of the service manager, a keystroke sent to a terminal) is not found:
-// see docs/approvals.md.
+// It works on Linux, macOS and Windows; elsewhere the error wraps errors.ErrUnsupported. It
+// does not find a process that deliberately hides its origin (a unit of the service manager,
+// a keystroke sent to a terminal): see docs/approvals.md.
 func ClientOf(client, server string, tree Tree, thorough bool) (Client, error) {
 	from, err := netip.ParseAddrPort(client)
 	if err != nil {
@@ -57,7 +55,7 @@ func ClientOf(client, server string, tree Tree, thorough bool) (Client, error) {
 	}
 	c, err := clientOf(plainAddr(from), plainAddr(to), tree, thorough)
 	if errors.Is(err, errGone) && !from.Addr().Unmap().IsLoopback() {
-		return ClientRemote, nil // no socket of this machine
+		return ClientRemote, nil // not a socket of this machine
 	}
 	if err != nil {
 		return ClientUnknown, fmt.Errorf("find the process behind %s: %w", client, err)
@@ -65,20 +63,20 @@ func ClientOf(client, server string, tree Tree, thorough bool) (Client, error) {
 	return c, nil
 }
 
-// errGone: no socket of this machine has the address. A client that has closed
-// its end may be anybody.
-var errGone = errors.New("the connection has gone")
+// errGone means that no local socket has the address. A client that has closed its end cannot be
+// identified.
+var errGone = errors.New("connection is closed")
 
 func plainAddr(a netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port())
 }
 
-// Running reports whether anything of a tree runs besides its PID. Where nobody can
-// tell, the error wraps errors.ErrUnsupported.
+// Running reports whether any process of a tree except its PID runs. If that is unknown, the
+// error wraps errors.ErrUnsupported.
 func Running(tree Tree) (bool, error) { return running(tree) }
 
-// StartedByHob reports whether a process, usually this one, was started by Hob:
-// it carries the Marker, or one of its ancestors is the process daemon (0: none).
+// StartedByHob reports whether Hob started a process, usually this one: it carries the Marker, or one of
+// its ancestors is the process daemon (0: none).
 func StartedByHob(pid, daemon int) bool {
 	var tree Tree
 	if daemon > 0 {

@@ -34,7 +34,7 @@ const (
 	kindPCB    = 0x010 // xinpcb_n
 )
 
-// socketOwner finds the process that used a socket last, and its user.
+// socketOwner returns the process that used a socket last, and its user.
 func socketOwner(from, to netip.AddrPort) (pid, uid int, err error) {
 	raw, err := unix.SysctlRaw("net.inet.tcp.pcblist_n")
 	if err != nil {
@@ -61,9 +61,9 @@ func socketOwner(from, to netip.AddrPort) (pid, uid int, err error) {
 	return 0, 0, errGone
 }
 
-// pcbIs compares the two ends of an xinpcb_n: ports in network order at 16
-// (foreign) and 18 (local), the version at 44, addresses at 48 (foreign) and 64
-// (local), where IPv4 stands in the last four bytes.
+// pcbIs compares the two ends of an xinpcb_n: ports in network byte order at offsets 16
+// (foreign) and 18 (local), the version at 44, addresses at 48 (foreign) and 64 (local),
+// where IPv4 uses the last four bytes.
 func pcbIs(rec []byte, from, to netip.AddrPort) bool {
 	if binary.BigEndian.Uint16(rec[18:]) != from.Port() || binary.BigEndian.Uint16(rec[16:]) != to.Port() {
 		return false
@@ -84,7 +84,7 @@ func startedBy(pid int, tree Tree) bool {
 	for depth := 0; pid > 1 && pid != tree.PID; depth++ {
 		p, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 		if err != nil || depth > 1000 {
-			return true // nobody knows
+			return true // unknown: assume the worst
 		}
 		if marked(pid) {
 			return true
@@ -98,8 +98,8 @@ func startedBy(pid int, tree Tree) bool {
 	return false
 }
 
-// marked looks into the environment, which the system shows of a user's own
-// processes but those it protects.
+// marked checks the environment of a process, which macOS shows for the user's own
+// processes except protected ones.
 func marked(pid int) bool {
 	b, err := unix.SysctlRaw("kern.procargs2", pid)
 	return err == nil && bytes.Contains(b, []byte("\x00"+Marker+"="))

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// A child holds all that its parent has open until it runs its own program, and so a
-// socket of the tree's own process: then it is looked again, for two seconds.
+// Until a new child executes its program, it holds all open files of its parent, including a socket of
+// the tree's own process. In that case the lookup is repeated for up to 2 s.
 const (
 	forkLooks = 80
 	forkWait  = 25 * time.Millisecond
@@ -34,7 +34,7 @@ func clientOf(from, to netip.AddrPort, tree Tree, thorough bool) (Client, error)
 
 func lookAt(from, to netip.AddrPort, tree Tree, thorough bool) (c Client, inode string, err error) {
 	inode, uid, err := lookUp(from, to)
-	if err != nil && !errors.Is(err, errGone) { // a kernel without sock_diag
+	if err != nil && !errors.Is(err, errGone) { // the kernel does not support sock_diag
 		inode, uid, err = socketOf(from, to)
 	}
 	if err != nil {
@@ -59,8 +59,8 @@ func lookAt(from, to netip.AddrPort, tree Tree, thorough bool) (c Client, inode 
 	return c, inode, err
 }
 
-// holder looks for whoever has the socket open, among all processes. A socket
-// may be open in several: one that is Hob's is enough.
+// holder searches all processes for the one that has the socket open. Several may have it
+// open: one of Hob's is sufficient.
 func holder(inode string, tree Tree) (Client, error) {
 	parents, err := parents()
 	if err != nil {
@@ -72,7 +72,7 @@ func holder(inode string, tree Tree) (Client, error) {
 			continue
 		}
 		if by := launcher(pid, parents); by != "" {
-			return ClientUnknown, fmt.Errorf("process %d was started by %s, and nobody knows for whom", pid, by)
+			return ClientUnknown, fmt.Errorf("process %d was started by %s for an unknown process", pid, by)
 		}
 		if below(pid, parents, tree) {
 			return ClientHob, nil
@@ -82,9 +82,8 @@ func holder(inode string, tree Tree) (Client, error) {
 	return found, nil
 }
 
-// socketOf finds the socket that is bound to one address and connected to the
-// other, and its user. Both count: a port may be in use towards several places.
-// See proc(5), /proc/net/tcp.
+// socketOf returns the socket bound to one address and connected to the other, and its user. Both ends
+// matter, because a port may have several connections. See proc(5), /proc/net/tcp.
 func socketOf(from, to netip.AddrPort) (inode string, uid int, err error) {
 	for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		f, err := os.Open(file)
@@ -113,8 +112,7 @@ func socketOf(from, to netip.AddrPort) (inode string, uid int, err error) {
 	return "", 0, errGone
 }
 
-// procAddr reads an address as the kernel prints it: words in the machine's
-// byte order, then the port.
+// procAddr parses an address in the kernel's format: words in the machine's byte order, then the port.
 func procAddr(s string) netip.AddrPort {
 	host, port, _ := strings.Cut(s, ":")
 	n, err := strconv.ParseUint(port, 16, 16)
@@ -153,15 +151,15 @@ func running(tree Tree) (bool, error) {
 		if home != "" && spared[pid] && folder(pid) == home {
 			continue
 		}
-		if s := state(pid); s != 0 && s != 'Z' { // else it has ended by now
+		if s := state(pid); s != 0 && s != 'Z' { // otherwise it has ended
 			return true, nil
 		}
 	}
 	return false, nil
 }
 
-// folder is where the program of a process lies, "" when that cannot be told: its
-// name says nothing, as processes give themselves names.
+// folder returns the folder of a process's program, "" if unknown. The process's name is not
+// reliable, because processes can change it.
 func folder(pid int) string {
 	path, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
 	if err != nil || strings.HasSuffix(path, " (deleted)") {
@@ -170,8 +168,8 @@ func folder(pid int) string {
 	return filepath.Dir(path)
 }
 
-// descendants are the processes of a tree. The kernel lists the children of each
-// thread (proc(5)); where it does not, all processes are looked through.
+// descendants returns the processes of a tree. It reads the children of each thread from the
+// kernel (proc(5)), or searches all processes if the kernel does not list them.
 func descendants(tree Tree) (map[int]bool, error) {
 	own := map[int]bool{}
 	todo := slices.Clone(tree.Roots)
@@ -240,7 +238,7 @@ func descendantsByParent(tree Tree) (map[int]bool, error) {
 	return own, nil
 }
 
-// parents maps each process to the one that is its parent now.
+// parents maps each process to its current parent.
 func parents() (map[int]int, error) {
 	dirs, err := os.ReadDir("/proc")
 	if err != nil {
@@ -253,20 +251,20 @@ func parents() (map[int]int, error) {
 			continue
 		}
 		if fields := statOf(pid); len(fields) > 1 {
-			out[pid], _ = strconv.Atoi(fields[1]) // 0 is nobody
+			out[pid], _ = strconv.Atoi(fields[1]) // 0 means no parent
 		}
 	}
 	return out, nil
 }
 
-// statOf are the fields of /proc/PID/stat behind the name: state, parent, ...
-// Nothing when it has ended.
+// statOf returns the fields of /proc/PID/stat after the name: state, parent, ... It returns
+// nil if the process has ended.
 func statOf(pid int) []string {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return nil
 	}
-	return strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // the name may hold anything
+	return strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // the name may contain any characters
 }
 
 func state(pid int) byte {
@@ -276,12 +274,12 @@ func state(pid int) byte {
 	return 0
 }
 
-// lineage reports whether a process belongs to the tree by its ancestors.
+// lineage reports whether an ancestor of a process belongs to the tree.
 func lineage(pid int, parents map[int]int, tree Tree) bool {
 	if slices.Contains(tree.Roots, pid) {
 		return true
 	}
-	for range parents { // a chain is no longer than that
+	for range parents { // limits the length of the chain
 		pid = parents[pid]
 		if pid == tree.PID && pid > 0 || slices.Contains(tree.Roots, pid) {
 			return true
@@ -293,7 +291,7 @@ func lineage(pid int, parents map[int]int, tree Tree) bool {
 	return false
 }
 
-// below is lineage, or the Marker on the process or one of its ancestors.
+// below reports whether a process descends from the tree, or it or an ancestor has the Marker.
 func below(pid int, parents map[int]int, tree Tree) bool {
 	if lineage(pid, parents, tree) {
 		return true
@@ -314,7 +312,7 @@ func startedBy(pid int, tree Tree) bool {
 	for depth := 0; pid > 1 && pid != tree.PID; depth++ {
 		f := statOf(pid)
 		if len(f) < 2 || depth > 10_000 {
-			return true // nobody knows
+			return true // unknown: assume the worst
 		}
 		if marked(pid) {
 			return true
@@ -328,9 +326,9 @@ func startedBy(pid int, tree Tree) bool {
 	return false
 }
 
-// launcher names a program that starts others for whoever asks it to, when a
-// process descends from one: what Hob has started may have asked it. Those in
-// Hob's own unit are where its owner put both.
+// launcher returns the name of a program that starts other programs on request, if a process
+// descends from one: a process of Hob may have requested it. Programs in Hob's own unit are
+// exempt, because the user started both there.
 func launcher(pid int, parents map[int]int) string {
 	if unit := transientUnit(pid); unit != "" && unit != transientUnit(os.Getpid()) {
 		return "the unit " + unit
@@ -349,9 +347,9 @@ func launcher(pid int, parents map[int]int) string {
 	return ""
 }
 
-// transientUnit is the unit that systemd-run made for a process under a name of
-// its own choice, or that Hob had made for an application (platform/desktop/apps), ""
-// when there is none.
+// transientUnit returns the unit that systemd-run created for a process under a name of its
+// choice, or that Hob created for an application (platform/desktop/apps), "" if there is
+// none.
 func transientUnit(pid int) string {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
 	if err != nil {

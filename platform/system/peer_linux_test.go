@@ -54,15 +54,14 @@ func TestClientOf(t *testing.T) {
 	}
 	c.Close()
 	if got, err := ClientOf(client, server, Tree{PID: os.Getpid()}, false); err == nil || got != ClientUnknown {
-		t.Errorf("a client that has gone: %v, and no error", got)
+		t.Errorf("closed connection: %v without an error, want an error", got)
 	}
 	if _, err := ClientOf("in-process", server, Tree{}, true); err == nil {
 		t.Error("no address, and no error")
 	}
 }
 
-// A child, one that changed its environment, and one of somebody else's tree that
-// carries the marker.
+// A child, one that changed its environment, and one of another tree that carries the marker.
 func TestAChildIsFound(t *testing.T) {
 	for name, x := range map[string]struct {
 		env      []string
@@ -109,8 +108,8 @@ func TestAChildIsFound(t *testing.T) {
 	}
 }
 
-// A child that has not begun its own program yet holds the socket of its parent for a
-// moment. One that keeps it is taken for what it is.
+// A child that has not executed its own program yet briefly holds its parent's socket. One that
+// keeps it is identified as itself.
 func TestAChildThatHoldsTheSocketOfItsParent(t *testing.T) {
 	ln := listen(t)
 	c, err := net.Dial("tcp", ln.Addr().String())
@@ -199,8 +198,8 @@ func TestSocketLookups(t *testing.T) {
 	}
 }
 
-// What systemd-run and Hob's own way of opening applications make is known by its
-// unit, wherever its parent is; the owner's own terminal and desktop are not.
+// Processes started by systemd-run or by Hob's application launcher are recognized by their
+// unit, whatever their parent is; the user's own terminal and desktop are not.
 func TestUnits(t *testing.T) {
 	const user = "0::/user.slice/user-1000.slice/user@1000.service/app.slice/"
 	for cgroup, want := range map[string]string{

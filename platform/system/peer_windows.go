@@ -31,8 +31,7 @@ func clientOf(from, to netip.AddrPort, tree Tree, _ bool) (Client, error) {
 
 const tcpTableOwnerPIDConnections = 4 // TCP_TABLE_OWNER_PID_CONNECTIONS
 
-// socketOwner asks GetExtendedTcpTable, whose rows are MIB_TCPROW_OWNER_PID and
-// MIB_TCP6ROW_OWNER_PID.
+// socketOwner queries GetExtendedTcpTable, whose rows are MIB_TCPROW_OWNER_PID and MIB_TCP6ROW_OWNER_PID.
 func socketOwner(from, to netip.AddrPort) (int, error) {
 	rows, size := uint32(windows.AF_INET), 24
 	if from.Addr().Is6() {
@@ -71,7 +70,7 @@ func tcpTable(family uint32) ([]byte, error) {
 		return nil, errors.Join(errors.ErrUnsupported, err)
 	}
 	size := uint32(64 << 10)
-	for range 8 { // it may grow meanwhile
+	for range 8 { // the table may grow between calls
 		buf := make([]byte, size)
 		code, _, _ := call.Call(uintptr(unsafe.Pointer(&buf[0])), uintptr(unsafe.Pointer(&size)), 0, uintptr(family), tcpTableOwnerPIDConnections, 0)
 		switch syscall.Errno(code) {
@@ -113,22 +112,22 @@ func sameUser(pid int) (bool, error) {
 	return theirs.User.Sid.Equals(ours.User.Sid), nil
 }
 
-// startedBy follows the parents, and looks into the job that KeepOrphans made,
-// which also holds those whose parent has ended.
+// startedBy checks the parents, and the job object of KeepOrphans, which also contains processes whose
+// parent has ended.
 func startedBy(pid int, tree Tree) bool {
 	if slices.Contains(tree.Roots, pid) || tree.PID > 0 && pid != tree.PID && inJob(pid, tree.PID) {
 		return true
 	}
 	parents, err := parents()
 	if err != nil {
-		return true // nobody knows
+		return true // unknown: assume the worst
 	}
 	for range parents {
 		if pid == tree.PID || pid == 0 {
 			return false
 		}
 		parent, there := parents[pid]
-		if !there || !older(parent, pid) { // another process got the number of a parent that has ended
+		if !there || !older(parent, pid) { // the pid of an ended parent was reused
 			return false
 		}
 		if parent == tree.PID || slices.Contains(tree.Roots, parent) {
@@ -156,7 +155,7 @@ func parents() (map[int]int, error) {
 	return out, err
 }
 
-// older reports whether a process began before another one.
+// older reports whether process a started before process b.
 func older(a, b int) bool {
 	x, ok := born(a)
 	y, ok2 := born(b)
@@ -176,18 +175,18 @@ func born(pid int) (int64, bool) {
 	return made.Nanoseconds(), true
 }
 
-// jobName names the job of a Hob and all that it starts; see KeepOrphans.
+// jobName returns the name of the job object of a Hob process and its children; see KeepOrphans.
 func jobName(pid int) (*uint16, error) {
 	return windows.UTF16PtrFromString(`Local\hob-` + strconv.Itoa(pid))
 }
 
 const jobObjectQuery = 4 // JOB_OBJECT_QUERY
 
-// inJob reports whether a process is in the job of a Hob, if that has one.
+// inJob reports whether a process is in the job object of a Hob process.
 func inJob(pid, hob int) bool {
 	name, err := jobName(hob)
 	if err != nil {
-		return true // nobody knows
+		return true // unknown: assume the worst
 	}
 	kernel := windows.NewLazySystemDLL("kernel32.dll")
 	h, _, _ := kernel.NewProc("OpenJobObjectW").Call(jobObjectQuery, 0, uintptr(unsafe.Pointer(name)))
@@ -195,7 +194,7 @@ func inJob(pid, hob int) bool {
 		return false
 	}
 	defer windows.CloseHandle(windows.Handle(h))                                         //nolint:errcheck // nothing to do about it
-	p, err := windows.OpenProcess(windows.PROCESS_QUERY_INFORMATION, false, uint32(pid)) // older systems, and Wine, do with no less
+	p, err := windows.OpenProcess(windows.PROCESS_QUERY_INFORMATION, false, uint32(pid)) // older systems and Wine require this access right
 	if err != nil {
 		p, err = windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
 	}

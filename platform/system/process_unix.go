@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ProcessExists reports whether a process of this id is there (a zombie counts).
+// ProcessExists reports whether a process with this id exists (a zombie counts).
 func ProcessExists(pid int) bool {
 	if pid <= 0 {
 		return false
@@ -22,10 +22,10 @@ func ProcessExists(pid int) bool {
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
-// Terminate asks a process to end in its own time (SIGTERM).
+// Terminate asks a process to exit (SIGTERM).
 func Terminate(pid int) error { return syscall.Kill(pid, syscall.SIGTERM) }
 
-// KillCommand is what an owner types to end a process at once.
+// KillCommand returns the shell command that kills a process immediately.
 func KillCommand(pid int) string { return fmt.Sprintf("kill -9 %d", pid) }
 
 // ownSession detaches the child from the terminal and its signals.
@@ -46,7 +46,7 @@ func ended(p *os.Process) (code int, done bool) {
 
 func othersMayRead(fi fs.FileInfo) bool { return fi.Mode().Perm()&0o077 != 0 }
 
-// Mine reports whether a file belongs to the user as whom this process runs.
+// Mine reports whether a file belongs to the user of this process.
 func Mine(fi fs.FileInfo) bool {
 	st, is := fi.Sys().(*syscall.Stat_t)
 	return !is || int(st.Uid) == os.Geteuid()
@@ -56,7 +56,7 @@ func diskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// DiskFree returns the bytes a user may still write on the path's disk.
+// DiskFree returns the free bytes on the path's disk that the user may use.
 func DiskFree(path string) (uint64, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(path, &st); err != nil {

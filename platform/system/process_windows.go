@@ -14,7 +14,7 @@ import (
 // stillActive is STILL_ACTIVE of GetExitCodeProcess.
 const stillActive = 259
 
-// ProcessExists reports whether a process of this id is there.
+// ProcessExists reports whether a process with this id exists.
 func ProcessExists(pid int) bool {
 	if pid <= 0 {
 		return false
@@ -28,8 +28,7 @@ func ProcessExists(pid int) bool {
 	return windows.GetExitCodeProcess(h, &code) == nil && code == stillActive
 }
 
-// Terminate ends a process. Windows has no SIGTERM: the caller asks over the
-// API first.
+// Terminate kills a process. Windows has no SIGTERM: the caller first sends a request over the API.
 func Terminate(pid int) error {
 	p, err := os.FindProcess(pid)
 	if err != nil {
@@ -38,7 +37,7 @@ func Terminate(pid int) error {
 	return p.Kill()
 }
 
-// KillCommand is what an owner types to end a process at once.
+// KillCommand returns the shell command that kills a process immediately.
 func KillCommand(pid int) string { return fmt.Sprintf("taskkill /f /pid %d", pid) }
 
 // ownSession detaches the child from the console and its signals.
@@ -61,18 +60,18 @@ func ended(p *os.Process) (code int, done bool) {
 	return st.ExitCode(), true
 }
 
-// othersMayRead is false: files in a profile inherit an access list that keeps
-// other users out, and mode bits say nothing on Windows.
+// othersMayRead returns false: files in a profile inherit an access list that excludes other
+// users, and mode bits have no meaning on Windows.
 func othersMayRead(fs.FileInfo) bool { return false }
 
-// Mine is true: a profile's access list says who may change what lies there.
+// Mine returns true: the access list of the profile decides who may change its files.
 func Mine(fs.FileInfo) bool { return true }
 
 func diskFull(err error) bool {
 	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
 }
 
-// DiskFree returns the bytes a user may still write on the path's disk.
+// DiskFree returns the free bytes on the path's disk that the user may use.
 func DiskFree(path string) (uint64, error) {
 	p, err := windows.UTF16PtrFromString(path)
 	if err != nil {

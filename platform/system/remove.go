@@ -8,22 +8,21 @@ import (
 	"runtime"
 )
 
-// RemoveAll is os.RemoveAll that also works where the file system knows only the
-// plain way of deleting: some network drives and RAM disks of Windows refuse the
-// one that Go asks for ("Incorrect function").
+// RemoveAll is os.RemoveAll that also works on file systems that only support simple
+// deletion: some network drives and RAM disks of Windows reject the method that Go uses
+// ("Incorrect function").
 func RemoveAll(path string) error {
 	err := os.RemoveAll(path)
 	if err == nil || runtime.GOOS != "windows" || errors.Is(err, fs.ErrPermission) {
 		return err
 	}
 	if removeEach(path) != nil {
-		return err // the first one says more
+		return err // the first error is more specific
 	}
 	return nil
 }
 
-// removeEach removes what is in a folder before the folder; a link goes, not what
-// it leads to.
+// removeEach removes the content of a folder before the folder itself. It removes links, not their targets.
 func removeEach(path string) error {
 	fi, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// The waits for whoever has a file open on Windows: another command that reads
-// it, a virus scanner that looks at what was written a moment ago.
+// Retries while another process has a file open on Windows: another command that reads it,
+// or a virus scanner that checks a new file.
 const (
 	renameWait  = 2 * time.Second
 	renamePause = 10 * time.Millisecond
@@ -19,8 +19,8 @@ const (
 // sharingViolation is ERROR_SHARING_VIOLATION of Windows.
 const sharingViolation = syscall.Errno(32)
 
-// Rename is os.Rename that waits a moment where a file that is open cannot be
-// replaced or moved, which is on Windows.
+// Rename is os.Rename that retries briefly if an open file cannot be replaced or moved, which
+// happens on Windows.
 func Rename(from, to string) error {
 	err := os.Rename(from, to)
 	for end := time.Now().Add(renameWait); inUse(err) && time.Now().Before(end); err = os.Rename(from, to) {
@@ -29,8 +29,8 @@ func Rename(from, to string) error {
 	return err
 }
 
-// ReadFile is os.ReadFile that waits a moment where a file that is being replaced
-// cannot be opened, which is on Windows.
+// ReadFile is os.ReadFile that retries briefly if a file cannot be opened while it is being
+// replaced, which happens on Windows.
 func ReadFile(path string) ([]byte, error) {
 	b, err := os.ReadFile(path)
 	for end := time.Now().Add(renameWait); inUse(err) && time.Now().Before(end); b, err = os.ReadFile(path) {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestSpare: a program that is spared does not count, and neither does what it has
-// of itself below it; whatever else runs there or beside it does.
+// TestSpare: a spared program and its own programs below it do not count; every other program
+// below or beside it does.
 func TestSpare(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"sh", "sleep"} {
@@ -73,7 +73,7 @@ func TestSpare(t *testing.T) {
 		"not spared":                     {"", false, func(int) int { return 0 }, true},
 		"with more of its own":           {filepath.Join(dir, "sleep"), false, func(pid int) int { return pid }, false},
 		"with another's program below":   {sleep, false, func(pid int) int { return pid }, true},
-		"with another beside it":         {"", true, func(pid int) int { return pid }, true},
+		"with another process beside it": {"", true, func(pid int) int { return pid }, true},
 		"a number that is not of a tree": {"", false, func(int) int { return 1 }, true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// redacted stands for a secret wherever it would be printed.
+// redacted replaces a secret in printed text.
 const redacted = "[redacted]"
 
-// Secret is a credential. It prints as "[redacted]" in every format, in JSON
-// and in logs; Reveal gives the value to whoever needs it.
+// Secret is a credential. It prints as "[redacted]" in every format, in JSON and in logs;
+// Reveal returns the value.
 type Secret string
 
 // Reveal returns the value.
@@ -37,21 +37,20 @@ func (Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
 // maxSecret is the largest secret file, in bytes.
 const maxSecret = 64 << 10
 
-// Secrets resolves references to secrets: "env:NAME", "file:PATH" (readable by
-// the owner alone) and "keychain:NAME" (macOS Keychain, Windows Credential
-// Manager, Secret Service, or Fallback). Any other text is the secret itself. The
-// zero value is ready; it may be used concurrently.
+// Secrets resolves references to secrets: "env:NAME", "file:PATH" (readable by its owner
+// only) and "keychain:NAME" (macOS Keychain, Windows Credential Manager, Secret Service, or
+// Fallback). Any other text is the secret itself. The zero value is ready for use. It may be
+// used concurrently.
 type Secrets struct {
-	// Fallback keeps secrets where there is no keychain (see platform/vault); nil:
-	// nothing does.
+	// Fallback stores secrets if there is no keychain (see platform/vault); nil means no fallback.
 	Fallback Keeper
-	// Index is a file with the names of what is in the keychain, which cannot list
-	// them; "" keeps none.
+	// Index is a file with the names of the secrets in the keychain, which cannot list them; ""
+	// disables it.
 	Index string
-	// Getenv replaces os.Getenv; optional.
+	// Getenv replaces os.Getenv, for tests; optional.
 	Getenv func(string) string
-	// Resolved hears of every secret that Resolve hands out, so that it can be
-	// kept out of texts; optional. It may be called concurrently.
+	// Resolved is called with every secret that Resolve returns, so that the secret can be
+	// redacted in texts; optional. It may be called concurrently.
 	Resolved func(ref string, s Secret)
 }
 
@@ -61,8 +60,8 @@ func IsReference(s string) bool {
 	return ok && (kind == "env" || kind == "file" || kind == "keychain")
 }
 
-// Resolve returns the secret a reference stands for. The error names what is
-// missing and how to provide it, never the secret.
+// Resolve returns the secret that a reference names. The error says what is missing and how
+// to provide it, and never contains the secret.
 func (s Secrets) Resolve(ctx context.Context, ref string) (Secret, error) {
 	v, err := s.resolve(ctx, ref)
 	if err == nil && s.Resolved != nil {
@@ -77,7 +76,7 @@ func (s Secrets) resolve(ctx context.Context, ref string) (Secret, error) {
 		return Secret(ref), nil
 	}
 	if name == "" {
-		return "", fmt.Errorf("the secret reference %q names nothing; write env:NAME, file:PATH or keychain:NAME", ref)
+		return "", fmt.Errorf("the secret reference %q has no name; write env:NAME, file:PATH or keychain:NAME", ref)
 	}
 	switch kind {
 	case "env":
@@ -91,7 +90,7 @@ func (s Secrets) resolve(ctx context.Context, ref string) (Secret, error) {
 	return s.keychain(ctx, name)
 }
 
-// Env reads an environment variable as env: references do.
+// Env returns an environment variable in the way that env: references do.
 func (s Secrets) Env(name string) string {
 	if s.Getenv != nil {
 		return s.Getenv(name)
@@ -112,7 +111,7 @@ func secretFile(name string) (Secret, error) {
 	case !fi.Mode().IsRegular():
 		return "", fmt.Errorf("the secret file %s is not a regular file", path)
 	case fi.Size() > maxSecret:
-		return "", fmt.Errorf("the secret file %s is larger than 64 KB; it must hold the secret alone", path)
+		return "", fmt.Errorf("the secret file %s is larger than 64 KB; it must contain only the secret", path)
 	case othersMayRead(fi):
 		return "", fmt.Errorf("the secret file %s can be read by others (mode %04o); run: chmod 600 %s", path, fi.Mode().Perm(), path)
 	}
@@ -127,5 +126,5 @@ func secretFile(name string) (Secret, error) {
 	return Secret(v), nil
 }
 
-// OthersMayRead reports whether the mode of a file lets other users read it.
+// OthersMayRead reports whether a file's mode lets other users read it.
 func OthersMayRead(fi fs.FileInfo) bool { return othersMayRead(fi) }

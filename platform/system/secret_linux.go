@@ -13,8 +13,8 @@ import (
 	"hob/platform/desktop/session"
 )
 
-// keychainThere looks for a session bus first: connecting without one would
-// start a dbus-daemon that nobody ends.
+// keychainThere checks for a session bus first: connecting without one would start a
+// dbus-daemon that never ends.
 func keychainThere(getenv func(string) string) error {
 	if getenv("DBUS_SESSION_BUS_ADDRESS") != "" {
 		return nil
@@ -24,7 +24,7 @@ func keychainThere(getenv func(string) string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: there is no secret service in this session (no D-Bus session bus)", ErrNoKeychain)
+	return fmt.Errorf("%w: this session has no secret service (no D-Bus session bus)", ErrNoKeychain)
 }
 
 // The Secret Service (specifications.freedesktop.org/secret-service).
@@ -34,8 +34,7 @@ const (
 	secretLogin   = secretPath + "/collection/login"
 )
 
-// keychainState asks the service itself: reading a secret of a locked one would
-// have its user asked.
+// keychainState queries the service's state without reading a secret, which would show an unlock prompt.
 func keychainState(ctx context.Context, getenv func(string) string) (known bool, err error) {
 	if err := keychainThere(getenv); err != nil {
 		return true, err
@@ -52,20 +51,20 @@ func keychainState(ctx context.Context, getenv func(string) string) (known bool,
 	all, err := session.Property[[]dbus.ObjectPath](ctx, conn, secretService, secretPath, "org.freedesktop.Secret.Service", "Collections")
 	switch {
 	case session.Named(err, "ServiceUnknown", "NameHasNoOwner") || err != nil && strings.Contains(err.Error(), "was not provided"):
-		return true, fmt.Errorf("%w: nothing provides a secret service in this session", ErrNoKeychain)
+		return true, fmt.Errorf("%w: no program provides a secret service in this session", ErrNoKeychain)
 	case err != nil:
-		return true, fmt.Errorf("the keychain does not answer: %w; log out and in, or keep secrets in the encrypted file: hob secret set NAME --file", err)
+		return true, fmt.Errorf("the keychain does not respond: %w; log out and in, or store secrets in the encrypted file: hob secret set NAME --file", err)
 	}
 	at := secretLogin
 	if !slices.Contains(all, at) {
 		if err := session.Call(ctx, conn, secretService, secretPath, "org.freedesktop.Secret.Service.ReadAlias", []any{"default"}, &at); err != nil || at == "/" {
-			return true, fmt.Errorf("%w: it holds no collection yet; its manager makes one", ErrLocked)
+			return true, fmt.Errorf("%w: no keyring exists yet; create one in the keyring manager", ErrLocked)
 		}
 	}
 	locked, err := session.Property[bool](ctx, conn, secretService, at, "org.freedesktop.Secret.Collection", "Locked")
 	switch {
 	case err != nil:
-		return true, fmt.Errorf("the keychain does not answer: %w; log out and in, or keep secrets in the encrypted file: hob secret set NAME --file", err)
+		return true, fmt.Errorf("the keychain does not respond: %w; log out and in, or store secrets in the encrypted file: hob secret set NAME --file", err)
 	case locked:
 		return true, ErrLocked
 	}

@@ -222,7 +222,7 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// TestStaleHolder: the name of a dead daemon in the file hinders nobody.
+// TestStaleHolder: the name of a dead daemon in the file does not block the lock.
 func TestStaleHolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hob.lock")
 	if err := os.WriteFile(path, fmt.Appendf(nil, `{"pid":%d,"role":"daemon"}`, os.Getpid()), 0o600); err != nil {
@@ -342,7 +342,7 @@ func TestResolveSecret(t *testing.T) {
 		{"empty", "", "", ""},
 		{"environment", "env:KEY", "v1", ""},
 		{"unset", "env:OTHER", "", "OTHER is not set"},
-		{"nothing named", "env:", "", "names nothing"},
+		{"nothing named", "env:", "", "has no name"},
 		{"file", "file:" + file("good", "v2\n", 0o600), "v2", ""},
 		{"missing file", "file:" + dir + "/absent", "", "create it"},
 		{"empty file", "file:" + file("empty", "\n", 0o600), "", "is empty"},

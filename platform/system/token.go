@@ -13,10 +13,9 @@ import (
 // tokenBytes is the size of the API token: 256 bits.
 const tokenBytes = 32
 
-// EnsureToken returns the API token of the home and makes one when there is
-// none or when the file is damaged. The file is readable by the owner alone; a
-// file that others could read is closed to them again. What a link leads to is
-// never overwritten.
+// EnsureToken returns the API token of the home and creates one if there is none or the file
+// is damaged. Only the file's owner can read it; EnsureToken revokes the access of others. It
+// never overwrites the target of a link.
 func EnsureToken(path string) (Secret, error) {
 	t, err := ReadToken(path)
 	if err == nil {
@@ -28,10 +27,10 @@ func EnsureToken(path string) (Secret, error) {
 	return NewToken(path)
 }
 
-// NewToken makes another token and puts it in the place of the one that is there.
+// NewToken creates a token and replaces the existing one.
 func NewToken(path string) (Secret, error) {
 	if fi, lerr := os.Lstat(path); lerr == nil && !fi.Mode().IsRegular() {
-		return "", fmt.Errorf("the token %s is a link to something that is no token; remove the link", path)
+		return "", fmt.Errorf("the token %s is a link to a file without a token; remove the link", path)
 	}
 	b := make([]byte, tokenBytes)
 	rand.Read(b) // never fails, see crypto/rand
@@ -42,21 +41,20 @@ func NewToken(path string) (Secret, error) {
 	return Secret(s), nil
 }
 
-var errDamagedToken = errors.New("it does not hold a token")
+var errDamagedToken = errors.New("file does not contain a token")
 
-// ReadToken reads the API token; the error wraps fs.ErrNotExist when no daemon
-// has run in this home yet.
+// ReadToken reads the API token. The error wraps fs.ErrNotExist if no daemon has run in this home yet.
 func ReadToken(path string) (Secret, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("there is no token %s: %w; the next start makes one", path, reason(err))
+		return "", fmt.Errorf("token %s not found: %w; the next start creates one", path, reason(err))
 	}
 	if err != nil {
-		return "", fmt.Errorf("read the token %s: %w; move it away, the next start makes a new one", path, reason(err))
+		return "", fmt.Errorf("read the token %s: %w; move it away, the next start creates a new one", path, reason(err))
 	}
 	s := strings.TrimSpace(string(b))
 	if raw, err := hex.DecodeString(s); err != nil || len(raw) != tokenBytes {
-		return "", fmt.Errorf("read the token %s: %w; the next start makes a new one", path, errDamagedToken)
+		return "", fmt.Errorf("read the token %s: %w; the next start creates a new one", path, errDamagedToken)
 	}
 	return Secret(s), nil
 }
@@ -68,7 +66,7 @@ func closeToOthers(path string) error {
 	}
 	if othersMayRead(fi) {
 		if err := os.Chmod(path, 0o600); err != nil {
-			return fmt.Errorf("the file %s can be read by others and cannot be closed: %w; run chmod 600 on it", path, reason(err))
+			return fmt.Errorf("the file %s can be read by others and its mode cannot be changed: %w; run chmod 600 on it", path, reason(err))
 		}
 	}
 	return nil

@@ -8,11 +8,11 @@ import (
 	_ "time/tzdata" // systems without a zone database: Windows, small containers
 )
 
-// zoneEvery is how long what was found out about the machine's zone holds.
+// zoneEvery is how long the machine's detected zone is cached.
 const zoneEvery = 10 * time.Second
 
-// Zone loads an IANA time zone; "" and "Local" mean the zone of this machine
-// (see LocalZone). The error names what is accepted.
+// Zone loads an IANA time zone; "" and "Local" mean the zone of this machine (see LocalZone). The error
+// lists the accepted values.
 func Zone(name string) (*time.Location, error) {
 	follow, err := FollowZone(name)
 	if err != nil {
@@ -21,10 +21,9 @@ func Zone(name string) (*time.Location, error) {
 	return follow(), nil
 }
 
-// FollowZone is Zone as a function that may be asked again and again, at once:
-// for the zone of this machine it answers with the new one soon after the owner
-// or the system changed it, which time.Local does not. As long as nothing changed
-// it returns the same pointer.
+// FollowZone is Zone as a function for repeated calls: for this machine's zone it returns the
+// new zone soon after the user or the system changed it, which time.Local does not. It
+// returns the same pointer until the zone changes.
 func FollowZone(name string) (func() *time.Location, error) {
 	if name == "" || name == "Local" {
 		f := &follower{name: LocalZone, copied: localCopy}
@@ -38,14 +37,14 @@ func FollowZone(name string) (func() *time.Location, error) {
 	return func() *time.Location { return loc }, nil
 }
 
-// follower looks at the machine's zone every now and then, when it is asked.
+// follower reads the machine's zone on demand and caches it.
 type follower struct {
 	name   func() (string, error)
-	copied func() ([]byte, error) // the zone's rules, where it has no name
+	copied func() ([]byte, error) // returns the zone's rules if the zone has no name
 
 	mu     sync.Mutex
 	loc    *time.Location
-	rules  []byte // of loc, when it has no name
+	rules  []byte // rules of loc if it has no name
 	looked time.Time
 }
 
@@ -61,8 +60,8 @@ func (f *follower) zone() *time.Location {
 	return f.loc
 }
 
-// look keeps the zone that was known when the machine does not tell its zone,
-// as happens while it is being changed.
+// look keeps the previous zone if the machine's zone cannot be read, for example while it is
+// being changed.
 func (f *follower) look() {
 	name, err := f.name()
 	if err == nil {
@@ -81,12 +80,12 @@ func (f *follower) look() {
 		}
 	}
 	if f.loc == nil {
-		f.loc = time.Local // the right offset, only without a name
+		f.loc = time.Local // right offset, but no name
 	}
 }
 
-// LocalZone returns the IANA name of this machine's zone. When it cannot be
-// told, the error says why; "Local" then still has the right offset.
+// LocalZone returns the IANA name of this machine's zone. If it is unknown, the error says
+// why; "Local" then still has the right offset.
 func LocalZone() (string, error) {
 	name, err := localZone()
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The machine's zone is followed while the program runs, from names to copies of
-// rules and back; what cannot be told changes nothing.
+// The machine's zone is followed while the program runs, from names to copies of rules and
+// back; an unreadable zone changes nothing.
 func TestFollowZone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		name, nameErr := "Europe/Berlin", error(nil)
@@ -41,7 +41,7 @@ func TestFollowZone(t *testing.T) {
 		}
 		name = "Asia/Tokyo"
 		if f.zone() != first {
-			t.Error("it looks at each call")
+			t.Error("zone is read at each call, want a cached one")
 		}
 		is("another zone", "Asia/Tokyo", 9)
 		nameErr = errors.New("half changed")
@@ -57,7 +57,7 @@ func TestFollowZone(t *testing.T) {
 	})
 }
 
-// tzif are the rules of a zone with one offset, tzfile(5).
+// tzif returns the rules of a zone with one offset, tzfile(5).
 func tzif(hours int) []byte {
 	b := append([]byte("TZif"), make([]byte, 16)...)
 	for _, n := range []uint32{0, 0, 0, 0, 1, 4} { // counts of everything: one type, four letters

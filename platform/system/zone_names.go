@@ -12,11 +12,10 @@ import (
 //go:embed zone_windows.txt
 var windowsZones string
 
-// WindowsZone maps Windows' name of a zone, as calendars of Outlook have them, to
-// the IANA name.
+// WindowsZone maps the Windows name of a zone, as used in Outlook calendars, to the IANA name.
 func WindowsZone(name string) (string, error) { return windowsZone(name) }
 
-// windowsZone maps Windows' name of a zone to the IANA name.
+// windowsZone maps the Windows name of a zone to the IANA name.
 func windowsZone(name string) (string, error) {
 	for line := range strings.Lines(windowsZones) {
 		w, iana, _ := strings.Cut(strings.TrimSpace(line), "=")
@@ -24,5 +23,5 @@ func windowsZone(name string) (string, error) {
 			return iana, nil
 		}
 	}
-	return "", fmt.Errorf("the Windows time zone %q is not known; set agent.timezone", name)
+	return "", fmt.Errorf("unknown Windows time zone %q; set agent.timezone", name)
 }

@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// localZone follows tzset(3): TZ first, then what /etc/localtime points to;
-// then /etc/timezone (Debian), and UTC where nothing is set, as in containers.
+// localZone follows tzset(3): TZ first, then the target of /etc/localtime, then /etc/timezone (Debian),
+// and UTC if nothing is set, as in containers.
 func localZone() (string, error) {
 	return findZone(os.LookupEnv, "/")
 }
 
-// localCopy returns the rules of the zone where /etc/localtime is no link.
+// localCopy returns the rules of the zone if /etc/localtime is not a link.
 func localCopy() ([]byte, error) { return copyOf("/etc/localtime") }
 
 // copyOf reads a file of zone rules, tzfile(5), which are a few thousand bytes.
@@ -45,7 +45,7 @@ func findZone(lookup func(string) (string, bool), root string) (string, error) {
 		return tz, nil
 	}
 	link := filepath.Join(root, "etc/localtime")
-	for range 8 { // links to links, as on macOS
+	for range 8 { // follow chains of links, as on macOS
 		to, err := os.Readlink(link)
 		if errors.Is(err, fs.ErrNotExist) {
 			break
@@ -72,10 +72,10 @@ func zoneFile(root string) (string, error) {
 	if n := strings.TrimSpace(string(b)); err == nil && n != "" {
 		return n, nil
 	}
-	return "", errors.New("/etc/localtime is a copy and does not tell its zone; set agent.timezone")
+	return "", errors.New("/etc/localtime is a copy without a zone name; set agent.timezone")
 }
 
-// zoneOfPath takes the name from ".../zoneinfo/Europe/Vilnius".
+// zoneOfPath returns the zone name in ".../zoneinfo/Europe/Vilnius".
 func zoneOfPath(path string) (string, bool) {
 	for _, sep := range []string{"/zoneinfo/", "/zoneinfo.default/"} {
 		if _, n, ok := strings.Cut(path, sep); ok && n != "" {

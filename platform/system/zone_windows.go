@@ -23,7 +23,7 @@ type dynamicTimeZone struct {
 	noDaylight   bool
 }
 
-// localZone maps Windows' own name of the zone to the IANA name.
+// localZone maps the Windows name of the zone to the IANA name.
 func localZone() (string, error) {
 	if tz, ok := syscall.Getenv("TZ"); ok && tz != "" {
 		return tz, nil
@@ -31,7 +31,7 @@ func localZone() (string, error) {
 	var z dynamicTimeZone
 	p := windows.NewLazySystemDLL("kernel32.dll").NewProc("GetDynamicTimeZoneInformation")
 	if r, _, err := p.Call(uintptr(unsafe.Pointer(&z))); uint32(r) == 0xffffffff {
-		return "", fmt.Errorf("ask Windows for the time zone: %w", err)
+		return "", fmt.Errorf("read the time zone from Windows: %w", err)
 	}
 	n := 0
 	for n < len(z.keyName) && z.keyName[n] != 0 {
@@ -40,5 +40,5 @@ func localZone() (string, error) {
 	return windowsZone(string(utf16.Decode(z.keyName[:n])))
 }
 
-// localCopy: Windows keeps the rules of its zones under its own names only.
+// localCopy fails: Windows stores the rules of its zones under its own names only.
 func localCopy() ([]byte, error) { return nil, errors.ErrUnsupported }

@@ -7,12 +7,12 @@ import (
 	"unicode/utf16"
 )
 
-// errIndex: a $I file that cannot be read.
-var errIndex = errors.New("not a description of the Recycle Bin")
+// errIndex means that a $I file cannot be parsed.
+var errIndex = errors.New("not a metadata file of the Recycle Bin")
 
-// parseIndex reads the path an item had from its $I file. Version 1 (Vista to
-// 8.1) holds 260 UTF-16 units, version 2 (from Windows 10) a length in units
-// with the closing zero. The format is not documented by Microsoft; see
+// parseIndex returns an item's original path from its $I file. Version 1 (Vista to 8.1) has 260 UTF-16 units,
+// version 2 (from Windows 10) a length in units including the terminating zero. Microsoft does not document the
+// format; see
 // https://github.com/libyal/dtformats/blob/main/documentation/Windows%20Recycle.Bin%20file%20formats.asciidoc
 func parseIndex(b []byte) (original string, err error) {
 	if len(b) < 24 {
@@ -29,7 +29,7 @@ func parseIndex(b []byte) (original string, err error) {
 		units := uint64(binary.LittleEndian.Uint32(b[24:]))
 		name = b[28:]
 		if units > 1<<15 || uint64(len(name)) < 2*units {
-			return "", fmt.Errorf("%w: it is cut off", errIndex)
+			return "", fmt.Errorf("%w: file is truncated", errIndex)
 		}
 		name = name[:2*units]
 	default:
@@ -44,7 +44,7 @@ func parseIndex(b []byte) (original string, err error) {
 		units = append(units, u)
 	}
 	if len(units) == 0 {
-		return "", fmt.Errorf("%w: it names no file", errIndex)
+		return "", fmt.Errorf("%w: file name is missing", errIndex)
 	}
 	return string(utf16.Decode(units)), nil
 }

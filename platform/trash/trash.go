@@ -1,12 +1,10 @@
-// Package trash moves files and folders to the place from which the owner's
-// desktop can bring them back, and brings them back itself: on Linux by the
-// freedesktop.org Trash specification 1.0
-// (https://specifications.freedesktop.org/trash-spec/latest/), on macOS the
-// Trash folders that Finder uses, on Windows the Recycle Bin.
+// Package trash moves files and folders to the trash of the user's desktop and
+// restores them. It uses the freedesktop.org Trash specification 1.0 on Linux
+// (https://specifications.freedesktop.org/trash-spec/latest/), the Trash folders of
+// Finder on macOS and the Recycle Bin on Windows.
 //
-// It never deletes: where there is no trash for a place, Put refuses. It does
-// not decide what may be moved; the file tools do, and hand over the folder as
-// an open handle.
+// It never deletes: Put fails where the location has no trash. The file tools decide
+// what may be moved and pass the folder as an open handle.
 package trash
 
 import (
@@ -19,25 +17,23 @@ import (
 	"unicode/utf8"
 )
 
-// Errors a caller can act on.
+// Errors that callers can handle.
 var (
-	// ErrNoTrash: this place has no trash (a network drive, a read-only or
-	// foreign volume).
-	ErrNoTrash = errors.New("there is no trash for this place")
-	// ErrGone: the item is not in the trash any more.
-	ErrGone = errors.New("it is not in the trash any more")
+	// ErrNoTrash means that the location has no trash (a network drive, a read-only or foreign volume).
+	ErrNoTrash = errors.New("no trash folder for this location")
+	// ErrGone means that the item is no longer in the trash.
+	ErrGone = errors.New("item is no longer in the trash")
 )
 
 // Options of New; the zero value is useful.
 type Options struct {
-	// Home is the owner's home folder (default os.UserHomeDir).
+	// Home is the user's home folder (default os.UserHomeDir).
 	Home string
-	// DataHome is $XDG_DATA_HOME (default that variable, then
-	// Home/.local/share); Linux only.
+	// DataHome is $XDG_DATA_HOME (default: that variable, then Home/.local/share); Linux only.
 	DataHome string
 }
 
-// Can is the trash of the owner. Its methods may be called concurrently.
+// Can is the user's trash. Its methods may be called concurrently.
 type Can struct{ opt Options }
 
 // New checks the options.
@@ -52,24 +48,24 @@ func New(opt Options) (*Can, error) {
 	if opt.DataHome == "" {
 		opt.DataHome = os.Getenv("XDG_DATA_HOME")
 	}
-	if !filepath.IsAbs(opt.DataHome) { // the specification says to ignore a relative one
+	if !filepath.IsAbs(opt.DataHome) { // the specification requires that relative paths are ignored
 		opt.DataHome = filepath.Join(opt.Home, ".local", "share")
 	}
 	return &Can{opt: opt}, nil
 }
 
-// Item is something in the trash; it can be stored and given to Restore later.
+// Item is an item in the trash; it can be stored and passed to Restore later.
 type Item struct {
 	Original string `json:"original"`       // where it was, absolute
 	Location string `json:"location"`       // where it is now
 	Info     string `json:"info,omitempty"` // the file that describes it to the desktop
 }
 
-// Put moves name, which lies in the open folder dir, to the trash. at is the
-// time of deletion in the owner's zone. On an error nothing has moved.
+// Put moves name, an entry of the open folder dir, to the trash. at is the deletion
+// time in the user's time zone. On an error nothing was moved.
 func (c *Can) Put(dir *os.Root, name string, at time.Time) (Item, error) {
 	if name == "" || name == "." || name == ".." || filepath.Base(name) != name {
-		return Item{}, fmt.Errorf("trash: %q is not a name", name)
+		return Item{}, fmt.Errorf("trash: %q is not a file name", name)
 	}
 	if _, err := dir.Lstat(name); err != nil {
 		return Item{}, fmt.Errorf("trash: %w", err)
@@ -81,9 +77,8 @@ func (c *Can) Put(dir *os.Root, name string, at time.Time) (Item, error) {
 	return item, nil
 }
 
-// Restore moves an item back to name in the open folder dir. An error that
-// wraps fs.ErrExist says that something is there now; ErrGone that the trash
-// was emptied. Nothing has moved then.
+// Restore moves an item back to name in the open folder dir. The error wraps fs.ErrExist if the name exists, ErrGone
+// if the trash was emptied. In both cases nothing was moved.
 func (c *Can) Restore(item Item, dir *os.Root, name string) error {
 	if err := c.restore(item, dir, name); err != nil {
 		return fmt.Errorf("trash: restore %s: %w", name, err)
@@ -91,10 +86,10 @@ func (c *Can) Restore(item Item, dir *os.Root, name string) error {
 	return nil
 }
 
-// maxName leaves room in a file name of 255 bytes for ".trashinfo" and a number.
+// maxName leaves room for ".trashinfo" and a number in a file name of 255 bytes.
 const maxName = 236
 
-// candidate is the n-th name to try for something called name: "a.txt",
+// candidate returns the n-th name to try for a file called name: "a.txt",
 // "a.2.txt", "a.3.txt", ...
 func candidate(name string, n int, sep string) string {
 	ext := filepath.Ext(name)
@@ -114,5 +109,5 @@ func candidate(name string, n int, sep string) string {
 	return fmt.Sprintf("%s%s%d%s", base, sep, n, ext)
 }
 
-// maxTries bounds the search for a free name.
+// maxTries limits the search for a free name.
 const maxTries = 10_000

@@ -13,8 +13,8 @@ import (
 	"hob/platform/rename"
 )
 
-// put moves to ~/.Trash or, on another volume, to /Volumes/NAME/.Trashes/UID,
-// the folders that Finder shows together as the Trash.
+// put moves to ~/.Trash or, on another volume, to /Volumes/NAME/.Trashes/UID. Finder shows these folders together as
+// the Trash.
 func (c *Can) put(dir *os.Root, name string, at time.Time) (Item, error) {
 	abs := filepath.Join(dir.Name(), name)
 	bins := []string{filepath.Join(c.opt.Home, ".Trash")}
@@ -31,7 +31,7 @@ func (c *Can) put(dir *os.Root, name string, at time.Time) (Item, error) {
 			return Item{}, err
 		}
 	}
-	return Item{}, fmt.Errorf("%w: %s is on a volume without one", ErrNoTrash, abs)
+	return Item{}, fmt.Errorf("%w: the volume of %s has none", ErrNoTrash, abs)
 }
 
 func putIn(bin string, dir *os.Root, name, abs string, at time.Time) (Item, error) {
@@ -45,7 +45,7 @@ func putIn(bin string, dir *os.Root, name, abs string, at time.Time) (Item, erro
 	defer func() { _ = root.Close() }()
 	for n := 1; n <= maxTries; n++ {
 		as := candidate(name, n, " ")
-		if n > 1 && n < 4 { // Finder's own way: the time of day
+		if n > 1 && n < 4 { // like Finder: append the time of day
 			as = candidate(name, n, " "+at.Format("15.04.05")+" ")
 		}
 		err := rename.NoReplace(dir, name, root, as)
@@ -56,7 +56,7 @@ func putIn(bin string, dir *os.Root, name, abs string, at time.Time) (Item, erro
 			return Item{}, err
 		}
 	}
-	return Item{}, fmt.Errorf("%d files of this name are in the Trash; empty it", maxTries)
+	return Item{}, fmt.Errorf("the Trash already holds %d files with this name; empty it", maxTries)
 }
 
 func (c *Can) restore(item Item, dir *os.Root, name string) error {

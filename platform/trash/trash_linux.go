@@ -14,8 +14,7 @@ import (
 	"hob/platform/rename"
 )
 
-// bin is one trash directory; what is recorded of an item's place is relative
-// to top, or absolute in the home trash.
+// bin is a trash directory. Recorded paths of items are relative to top, or absolute in the home trash.
 type bin struct {
 	path string
 	top  string
@@ -28,7 +27,7 @@ func (c *Can) put(dir *os.Root, name string, at time.Time) (Item, error) {
 	}
 	abs := filepath.Join(dir.Name(), name)
 	if !filepath.IsAbs(abs) {
-		return Item{}, errors.New("the folder was not opened by its absolute path")
+		return Item{}, errors.New("trash: folder was not opened by its absolute path")
 	}
 	home := bin{path: filepath.Join(c.opt.DataHome, "Trash")}
 	if err := home.make(); err == nil && device(home.path) == deviceOf(fi) {
@@ -46,7 +45,7 @@ func (c *Can) put(dir *os.Root, name string, at time.Time) (Item, error) {
 			return item, nil
 		}
 	}
-	return Item{}, fmt.Errorf("%w: no trash folder can be made on the volume %s", ErrNoTrash, top)
+	return Item{}, fmt.Errorf("%w: cannot create a trash folder on the volume %s", ErrNoTrash, top)
 }
 
 func deviceOf(fi fs.FileInfo) uint64 {
@@ -64,7 +63,7 @@ func device(path string) uint64 {
 	return deviceOf(fi)
 }
 
-// topdir is the mount point of the volume with the device dev that holds path.
+// topdir returns the mount point of the volume with device number dev that contains path.
 func topdir(path string, dev uint64) string {
 	for {
 		parent := filepath.Dir(path)
@@ -75,9 +74,9 @@ func topdir(path string, dev uint64) string {
 	}
 }
 
-// volumeBins are the two places the specification names for a volume:
-// $topdir/.Trash/$uid, if an administrator made .Trash with the sticky bit, and
-// $topdir/.Trash-$uid.
+// volumeBins returns the two trash folders that the specification defines for a
+// volume: $topdir/.Trash/$uid, if an administrator created .Trash with the sticky bit,
+// and $topdir/.Trash-$uid.
 func volumeBins(top string, uid int) []bin {
 	var out []bin
 	id := strconv.Itoa(uid)
@@ -88,8 +87,8 @@ func volumeBins(top string, uid int) []bin {
 	return append(out, bin{path: filepath.Join(top, ".Trash-"+id), top: top})
 }
 
-// make creates the folders of the bin, and refuses one that is a link or
-// belongs to somebody else.
+// make creates the folders of the bin. It fails if one of them is a link or belongs
+// to another user.
 func (b bin) make() error {
 	if b.top == "" {
 		if err := os.MkdirAll(filepath.Dir(b.path), 0o700); err != nil {
@@ -114,8 +113,8 @@ func (b bin) make() error {
 	return nil
 }
 
-// put reserves a name by creating its .trashinfo file exclusively, and then
-// moves the file, in the order the specification asks for.
+// put reserves a name by exclusively creating its .trashinfo file and then moves the file, in the order that the
+// specification requires.
 func (b bin) put(dir *os.Root, name, abs string, at time.Time) (Item, error) {
 	root, err := os.OpenRoot(b.path)
 	if err != nil {
@@ -147,11 +146,10 @@ func (b bin) put(dir *os.Root, name, abs string, at time.Time) (Item, error) {
 			return Item{}, err
 		}
 	}
-	return Item{}, fmt.Errorf("%d files of this name are in the trash; empty it", maxTries)
+	return Item{}, fmt.Errorf("the trash already holds %d files with this name; empty it", maxTries)
 }
 
-// describe writes the .trashinfo file, with the path percent-encoded as in an
-// URL (RFC 2396 section 2).
+// describe writes the .trashinfo file with the percent-encoded path (RFC 2396 section 2).
 func (b bin) describe(root *os.Root, info, abs string, at time.Time) (err error) {
 	path := abs
 	if b.top != "" {
@@ -185,7 +183,7 @@ func (c *Can) restore(item Item, dir *os.Root, name string) error {
 		return err
 	}
 	if err := os.Remove(item.Info); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("restored, but its description stays in the trash: %w", err)
+		return fmt.Errorf("restored, but removing its .trashinfo file failed: %w", err)
 	}
 	return nil
 }

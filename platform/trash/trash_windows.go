@@ -17,7 +17,7 @@ import (
 
 // Flags of SHFileOperationW
 // (https://learn.microsoft.com/windows/win32/api/shellapi/ns-shellapi-shfileopstructw).
-// fofWantNuke makes the shell ask before it would delete for good, in spite of
+// fofWantNuke makes the shell ask before it deletes permanently, even with
 // fofNoConfirm.
 const (
 	foDelete     = 0x0003
@@ -66,10 +66,10 @@ func (c *Can) put(dir *os.Root, name string, at time.Time) (Item, error) {
 			return it, nil
 		}
 	}
-	return Item{Original: abs}, nil // Windows keeps it; only its place is not known
+	return Item{Original: abs}, nil // the item is in the bin, but its location is unknown
 }
 
-// hasBin refuses drives that have no Recycle Bin: on those the shell deletes.
+// hasBin rejects drives without a Recycle Bin: on those the shell deletes files.
 func hasBin(volume string) error {
 	v, err := windows.UTF16PtrFromString(volume)
 	if err != nil {
@@ -82,7 +82,7 @@ func hasBin(volume string) error {
 	info.size = uint32(unsafe.Sizeof(info))
 	r, _, _ := shell().NewProc("SHQueryRecycleBinW").Call(uintptr(unsafe.Pointer(v)), uintptr(unsafe.Pointer(&info)))
 	if r != 0 {
-		return fmt.Errorf("%w: Windows knows no Recycle Bin on %s (0x%x)", ErrNoTrash, volume, r)
+		return fmt.Errorf("%w: %s has no Recycle Bin (0x%x)", ErrNoTrash, volume, r)
 	}
 	return nil
 }
@@ -94,19 +94,19 @@ func recycle(abs string) error {
 	if err != nil {
 		return err
 	}
-	from = append(from, 0) // the list ends with an empty string
+	from = append(from, 0) // the list is terminated by an empty string
 	op := fileOp{function: foDelete, from: &from[0], flags: fofAllowUndo | fofNoConfirm | fofSilent | fofNoErrorUI | fofWantNuke}
 	r, _, _ := shell().NewProc("SHFileOperationW").Call(uintptr(unsafe.Pointer(&op)))
 	switch {
 	case r != 0:
-		return fmt.Errorf("Windows could not move it to the Recycle Bin (0x%x); is it open in a program?", r)
+		return fmt.Errorf("move to the Recycle Bin: Windows error 0x%x; close programs that use the file", r)
 	case op.aborted != 0:
-		return errors.New("Windows stopped the move to the Recycle Bin")
+		return errors.New("move to the Recycle Bin: stopped by Windows")
 	}
 	return nil
 }
 
-// binOf is the folder of this user in the volume's Recycle Bin.
+// binOf returns this user's folder in the Recycle Bin of a volume.
 func binOf(volume string) (string, error) {
 	u, err := windows.GetCurrentProcessToken().GetTokenUser()
 	if err != nil {
@@ -115,7 +115,7 @@ func binOf(volume string) (string, error) {
 	return filepath.Join(volume, "$Recycle.Bin", u.User.Sid.String()), nil
 }
 
-// recycled lists the items of the bin that came from the path abs.
+// recycled lists the items of the bin whose original path is abs.
 func recycled(bin, abs string) []Item {
 	names, err := filepath.Glob(filepath.Join(bin, "$I*"))
 	if err != nil {
@@ -136,7 +136,7 @@ func recycled(bin, abs string) []Item {
 
 func (c *Can) restore(item Item, dir *os.Root, name string) error {
 	if item.Location == "" {
-		return fmt.Errorf("%w: its place in the Recycle Bin is not known; restore it there", ErrGone)
+		return fmt.Errorf("%w: location in the Recycle Bin is unknown; restore it in the Recycle Bin", ErrGone)
 	}
 	bin, err := os.OpenRoot(filepath.Dir(item.Location))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -154,7 +154,7 @@ func (c *Can) restore(item Item, dir *os.Root, name string) error {
 		return err
 	}
 	if err := os.Remove(item.Info); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("restored, but its description stays in the Recycle Bin: %w", err)
+		return fmt.Errorf("restored, but removing its metadata from the Recycle Bin failed: %w", err)
 	}
 	return nil
 }

@@ -8,10 +8,10 @@ import (
 	"image/png"
 )
 
-// State is what the icon tells.
+// State is the status that the icon shows.
 type State string
 
-// The states, each with a shape of its own.
+// The states. Each has its own shape.
 const (
 	Idle     State = "idle"
 	Thinking State = "thinking"
@@ -20,14 +20,13 @@ const (
 	Failing  State = "error"
 )
 
-// States lists them.
+// States returns all states.
 func States() []State { return []State{Idle, Thinking, NeedsYou, Paused, Failing} }
 
-// Look is how icons are drawn.
+// Look is the style of the icon.
 type Look string
 
-// The looks: in colour, which stands on light and on dark panels, or in one
-// colour for one of them.
+// The looks: colour, for light and dark panels, or a single colour for one of them.
 const (
 	Colour Look = "colour"
 	Light  Look = "light" // for light panels: dark
@@ -44,7 +43,7 @@ func rgb(v uint32) color.NRGBA {
 	return color.NRGBA{R: uint8(v >> 16), G: uint8(v >> 8), B: uint8(v), A: 255}
 }
 
-// layers are what an icon in colour is made of, from the back.
+// layers returns the shapes of a colour icon, from back to front.
 func layers(s State) []layer {
 	white, cream := rgb(0xffffff), rgb(0xffe9c9)
 	switch s {
@@ -61,7 +60,7 @@ func layers(s State) []layer {
 	return []layer{{box(1, 1, 31, 31, 8), rgb(0xb4532a)}, {grown(union(flame(), hearth()), 1.08, 16, 16), cream}}
 }
 
-// outline is the same in one colour: what lies on top is cut out.
+// outline returns the icon in one colour: upper layers are cut out of lower ones.
 func outline(s State) shape {
 	ring := without(disc(16, 16, 15), disc(16, 16, 12.4))
 	switch s {
@@ -78,7 +77,7 @@ func outline(s State) shape {
 	return grown(union(flame(), hearth()), 1.3, 16, 16.6)
 }
 
-// Picture draws a state.
+// Picture draws the icon of a state.
 func Picture(s State, l Look, size int) *image.NRGBA {
 	list := layers(s)
 	switch l {
@@ -97,7 +96,7 @@ func Picture(s State, l Look, size int) *image.NRGBA {
 	return out
 }
 
-// fine is how many samples a pixel has each way.
+// fine is the number of samples per pixel in each direction.
 const fine = 6
 
 func sample(list []layer, px, py, size int) color.NRGBA {
@@ -120,16 +119,16 @@ func sample(list []layer, px, py, size int) color.NRGBA {
 	return color.NRGBA{R: uint8(r / a), G: uint8(g / a), B: uint8(b / a), A: uint8(255*a/(fine*fine) + 0.5)}
 }
 
-// encodePNG is an icon for Linux and macOS.
+// encodePNG encodes an icon for Linux and macOS.
 func encodePNG(m image.Image) []byte { //nolint:unused // on macOS it is
 	var b bytes.Buffer
-	if err := png.Encode(&b, m); err != nil { // a buffer takes everything
+	if err := png.Encode(&b, m); err != nil { // writes to a buffer cannot fail
 		return nil
 	}
 	return b.Bytes()
 }
 
-// encodeICO is an icon for Windows: pictures of 32 bits a pixel, as every release reads.
+// encodeICO encodes an icon for Windows with 32 bits per pixel, which every release reads.
 func encodeICO(list ...*image.NRGBA) []byte {
 	var dir, data bytes.Buffer
 	put := func(b *bytes.Buffer, v ...any) {

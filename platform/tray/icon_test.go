@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// differ is the part of the pixels whose cover differs, whatever the colour.
+// differ returns the share of pixels whose coverage differs, ignoring colour.
 func differ(a, b *image.NRGBA) float64 {
 	n := 0
 	for i := 3; i < len(a.Pix); i += 4 {
@@ -21,7 +21,7 @@ func differ(a, b *image.NRGBA) float64 {
 	return float64(n) / float64(len(a.Pix)/4)
 }
 
-// States are told apart by their shape alone, at the size of a panel.
+// States differ in shape alone, at the size of a panel.
 func TestShapesDiffer(t *testing.T) {
 	for _, l := range []Look{Light, Dark} {
 		for i, a := range States() {
@@ -48,7 +48,7 @@ func TestICO(t *testing.T) {
 		end += int(binary.LittleEndian.Uint32(e[8:]))
 	}
 	if end != len(b) {
-		t.Errorf("%d bytes, %d are told of", len(b), end)
+		t.Errorf("%d bytes, the header declares %d", len(b), end)
 	}
 }
 

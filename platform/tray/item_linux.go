@@ -10,7 +10,7 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// The names of the StatusNotifierItem specification and of dbusmenu.
+// Names from the StatusNotifierItem specification and dbusmenu.
 const (
 	itemIface = "org.kde.StatusNotifierItem"
 	itemPath  = dbus.ObjectPath("/StatusNotifierItem")
@@ -19,11 +19,11 @@ const (
 	propIface = "org.freedesktop.DBus.Properties"
 )
 
-// iconSizes are those in which a picture is given: of panels, and of screens of
-// high resolution.
+// iconSizes returns the sizes of the pixmaps in pixels, for normal and high-resolution
+// panels.
 func iconSizes() []int { return []int{22, 48} }
 
-// icon is the tray on one connection.
+// icon is the tray icon on one connection.
 type icon struct {
 	t    *Tray
 	conn *dbus.Conn
@@ -33,13 +33,13 @@ type icon struct {
 	pics []pixmap
 }
 
-// pixmap is a picture as the specification has it: ARGB in network order.
+// pixmap is a picture in the format of the specification: ARGB in network byte order.
 type pixmap struct {
 	W, H int32
 	Pix  []byte
 }
 
-// toolTip is one: an icon's name, pictures, title and text.
+// toolTip is a tooltip: icon name, pictures, title and text.
 type toolTip struct {
 	Icon  string
 	Pics  []pixmap
@@ -47,7 +47,7 @@ type toolTip struct {
 	Text  string
 }
 
-// export answers panels.
+// export exports the objects that panels call.
 func (i *icon) export() error {
 	i.mu.Lock()
 	i.set(i.t.last)
@@ -70,13 +70,13 @@ func (i *icon) export() error {
 	return nil
 }
 
-// name is that of the item on the bus.
+// name returns the item's D-Bus name.
 func name() string { return itemName(os.Getpid()) }
 
 func itemName(pid int) string { return fmt.Sprintf("org.kde.StatusNotifierItem-%d-1", pid) }
 
-// register tells the panel of the icon. That there is no panel is no error: it will
-// be told of when one comes.
+// register announces the icon to the panel. A missing panel is not an error: the icon is
+// registered when one appears.
 func (i *icon) register(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, connectWait)
 	defer cancel()
@@ -86,17 +86,17 @@ func (i *icon) register(ctx context.Context) error {
 	err := i.conn.Object(watcher, "/StatusNotifierWatcher").CallWithContext(ctx, watcher+".RegisterStatusNotifierItem", dbus.FlagNoAutoStart, name()).Err
 	var e dbus.Error
 	if errors.As(err, &e) {
-		i.t.o.Log.Debug("no panel takes the tray's icon", "why", e)
+		i.t.o.Log.Debug("tray icon registration failed", "why", e)
 		return nil
 	}
 	if err != nil && ctx.Err() != nil {
-		i.t.o.Log.Info("the panel does not answer; the tray waits for another one")
+		i.t.o.Log.Info("panel does not respond; waiting for another panel")
 		return nil
 	}
 	return err
 }
 
-// set makes what is shown; i.mu is held.
+// set replaces the exported view. The caller holds i.mu.
 func (i *icon) set(v View) {
 	if v.State != i.t.last.State || i.pics == nil {
 		i.pics = nil
@@ -117,8 +117,8 @@ func pixmapOf(s State, l Look, size int) pixmap {
 	return out
 }
 
-// show replaces what is shown and tells panels what has changed. What cannot be told
-// is a bus that has gone, which Run finds out.
+// show replaces the view and signals the changes to panels. A signal only fails if the
+// bus is gone, which Run detects.
 func (i *icon) show(v View) {
 	i.mu.Lock()
 	before, rev := i.t.last, i.menu.rev
@@ -171,7 +171,7 @@ func variants(in map[string]any) map[string]dbus.Variant {
 	return out
 }
 
-// properties answers org.freedesktop.DBus.Properties for one interface. Nobody sets one.
+// properties implements org.freedesktop.DBus.Properties for one interface, read-only.
 type properties struct {
 	all func() (iface string, p map[string]dbus.Variant)
 }
@@ -180,17 +180,17 @@ func (p properties) calls() map[string]any {
 	return map[string]any{"Get": p.Get, "GetAll": p.GetAll, "Set": p.Set}
 }
 
-// Get is a method of the interface.
+// Get implements org.freedesktop.DBus.Properties.
 func (p properties) Get(iface, name string) (dbus.Variant, *dbus.Error) {
 	own, all := p.all()
 	v, ok := all[name]
 	if iface != own || !ok {
-		return v, dbus.NewError("org.freedesktop.DBus.Error.UnknownProperty", []any{"there is no such property"})
+		return v, dbus.NewError("org.freedesktop.DBus.Error.UnknownProperty", []any{"property not found"})
 	}
 	return v, nil
 }
 
-// GetAll is a method of the interface.
+// GetAll implements org.freedesktop.DBus.Properties.
 func (p properties) GetAll(iface string) (map[string]dbus.Variant, *dbus.Error) {
 	own, all := p.all()
 	if iface != own {
@@ -199,12 +199,12 @@ func (p properties) GetAll(iface string) (map[string]dbus.Variant, *dbus.Error) 
 	return all, nil
 }
 
-// Set is a method of the interface.
+// Set implements org.freedesktop.DBus.Properties.
 func (properties) Set(string, string, dbus.Variant) *dbus.Error {
-	return dbus.NewError("org.freedesktop.DBus.Error.PropertyReadOnly", []any{"it is read-only"})
+	return dbus.NewError("org.freedesktop.DBus.Error.PropertyReadOnly", []any{"property is read-only"})
 }
 
-// pressed are the methods of an item, all of which the menu stands for.
+// pressed lists the methods of an item. All do nothing, because the menu handles clicks.
 var pressed = map[string]any{
 	"Activate":          func(int32, int32) *dbus.Error { return nil },
 	"SecondaryActivate": func(int32, int32) *dbus.Error { return nil },

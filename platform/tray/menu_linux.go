@@ -19,15 +19,14 @@ type line struct {
 	kids  []*line
 }
 
-// menu is the menu as it is now. An id stands for one key as long as that is shown,
-// and for nothing else ever after: a click on what was on the screen a moment ago
-// does nothing, and not something else.
+// menu is the exported menu. An id belongs to one key while that key is shown, and is
+// never reused: a click on an outdated menu does nothing instead of something else.
 type menu struct {
 	rev  uint32
 	root *line
-	ids  map[string]int32 // by what an item is
+	ids  map[string]int32 // by the path of keys
 	byID map[int32]*line
-	was  map[int32]*line // before the last change
+	was  map[int32]*line // lines before the last change
 }
 
 // itemProps is an entry of GetGroupProperties and ItemsPropertiesUpdated.
@@ -36,13 +35,13 @@ type itemProps struct {
 	Props map[string]dbus.Variant
 }
 
-// gone is an entry of ItemsPropertiesUpdated: properties that an item has no more.
+// gone is an entry of ItemsPropertiesUpdated: properties that were removed from an item.
 type gone struct {
 	ID    int32
 	Props []string
 }
 
-// layout is an item with those below it, as GetLayout has it.
+// layout is an item with its children in the format of GetLayout.
 type layout struct {
 	ID    int32
 	Props map[string]dbus.Variant
@@ -87,7 +86,7 @@ func propsOf(it Item) map[string]dbus.Variant {
 		return map[string]dbus.Variant{"type": dbus.MakeVariant("separator"), "visible": dbus.MakeVariant(true)}
 	}
 	p := map[string]dbus.Variant{
-		"label":   dbus.MakeVariant(strings.ReplaceAll(it.Title, "_", "__")), // one alone marks a key
+		"label":   dbus.MakeVariant(strings.ReplaceAll(it.Title, "_", "__")), // a single underscore marks an access key
 		"enabled": dbus.MakeVariant(it.Key != "" || len(it.Items) > 0),
 		"visible": dbus.MakeVariant(true),
 	}
@@ -100,7 +99,7 @@ func propsOf(it Item) map[string]dbus.Variant {
 	return p
 }
 
-// changed are the items that were there before and look different now.
+// changed returns the properties of items that existed before and changed.
 func (m *menu) changed() []itemProps {
 	out := []itemProps{}
 	for _, id := range slices.Sorted(maps.Keys(m.byID)) {
@@ -122,11 +121,11 @@ func (l *line) layout(depth int32) layout {
 	return out
 }
 
-// menuCalls are the methods of com.canonical.dbusmenu.
+// menuCalls contains the methods of com.canonical.dbusmenu.
 type menuCalls struct{ i *icon }
 
 func noItem() *dbus.Error {
-	return dbus.NewError("com.canonical.dbusmenu.Error.UnknownId", []any{"there is no such item"})
+	return dbus.NewError("com.canonical.dbusmenu.Error.UnknownId", []any{"item not found"})
 }
 
 func (c menuCalls) calls() map[string]any {
@@ -136,7 +135,7 @@ func (c menuCalls) calls() map[string]any {
 	}
 }
 
-// GetLayout is a method of the interface.
+// GetLayout implements com.canonical.dbusmenu.
 func (c menuCalls) GetLayout(parent, depth int32, _ []string) (uint32, layout, *dbus.Error) {
 	c.i.mu.Lock()
 	defer c.i.mu.Unlock()
@@ -147,7 +146,7 @@ func (c menuCalls) GetLayout(parent, depth int32, _ []string) (uint32, layout, *
 	return c.i.menu.rev, l.layout(depth), nil
 }
 
-// GetGroupProperties is a method of the interface.
+// GetGroupProperties implements com.canonical.dbusmenu.
 func (c menuCalls) GetGroupProperties(ids []int32, _ []string) ([]itemProps, *dbus.Error) {
 	c.i.mu.Lock()
 	defer c.i.mu.Unlock()
@@ -163,7 +162,7 @@ func (c menuCalls) GetGroupProperties(ids []int32, _ []string) ([]itemProps, *db
 	return out, nil
 }
 
-// GetProperty is a method of the interface.
+// GetProperty implements com.canonical.dbusmenu.
 func (c menuCalls) GetProperty(id int32, name string) (dbus.Variant, *dbus.Error) {
 	c.i.mu.Lock()
 	defer c.i.mu.Unlock()
@@ -175,7 +174,7 @@ func (c menuCalls) GetProperty(id int32, name string) (dbus.Variant, *dbus.Error
 	return dbus.MakeVariant(""), noItem()
 }
 
-// Event is a method of the interface.
+// Event implements com.canonical.dbusmenu.
 func (c menuCalls) Event(from dbus.Sender, id int32, event string, _ dbus.Variant, _ uint32) *dbus.Error {
 	if !c.event(from, id, event) {
 		return noItem()
@@ -183,7 +182,7 @@ func (c menuCalls) Event(from dbus.Sender, id int32, event string, _ dbus.Varian
 	return nil
 }
 
-// EventGroup is a method of the interface.
+// EventGroup implements com.canonical.dbusmenu.
 func (c menuCalls) EventGroup(from dbus.Sender, events []struct {
 	ID    int32
 	Event string
@@ -200,15 +199,15 @@ func (c menuCalls) EventGroup(from dbus.Sender, events []struct {
 	return wrong, nil
 }
 
-// AboutToShow is a method of the interface.
+// AboutToShow implements com.canonical.dbusmenu.
 func (menuCalls) AboutToShow(int32) (bool, *dbus.Error) { return false, nil }
 
-// AboutToShowGroup is a method of the interface.
+// AboutToShowGroup implements com.canonical.dbusmenu.
 func (menuCalls) AboutToShowGroup([]int32) (updates, wrong []int32, err *dbus.Error) {
 	return []int32{}, []int32{}, nil
 }
 
-// event hears what happened to an item; false when there is no such item.
+// event handles an event of an item. It returns false if the item does not exist.
 func (c menuCalls) event(from dbus.Sender, id int32, event string) bool {
 	c.i.mu.Lock()
 	l := c.i.menu.byID[id]
@@ -220,14 +219,14 @@ func (c menuCalls) event(from dbus.Sender, id int32, event string) bool {
 		return true
 	}
 	if err := c.i.trust(string(from)); err != nil {
-		c.i.t.o.Log.Warn("a click in the tray is not heard", "why", err)
+		c.i.t.o.Log.Warn("tray click rejected", "why", err)
 		return true
 	}
 	c.i.t.clicked(l.key)
 	return true
 }
 
-// trust asks about the process behind a connection, as the bus knows it.
+// trust checks the process behind a connection, as reported by the bus.
 func (i *icon) trust(from string) error {
 	if i.t.o.Trust == nil {
 		return nil

@@ -108,7 +108,7 @@ func (d *desk) owner(name string) string {
 	return at
 }
 
-// screen is what is on the screen.
+// screen returns a picture of the screen.
 func (d *desk) screen() *image.NRGBA {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.t.Context(), 60*time.Second)
@@ -120,7 +120,7 @@ func (d *desk) screen() *image.NRGBA {
 	return &image.NRGBA{Pix: out, Stride: 4 * 800, Rect: image.Rect(0, 0, 800, 600)}
 }
 
-// find is the middle of all points of a colour in the panel.
+// find returns the centre of all pixels of a colour in the panel.
 func (d *desk) find(c color.NRGBA) (x, y int, ok bool) {
 	m := d.screen()
 	n := 0
@@ -165,7 +165,7 @@ func (d *desk) xdotool(args ...string) {
 	}
 }
 
-// shownMenu is a menu as the daemon makes it.
+// shownMenu returns a menu as the daemon builds it.
 func shownMenu(s State, line string, asks bool) View {
 	v := View{State: s, Tooltip: "Hob: " + line, Items: []Item{{Title: "Hob: " + line}, {Separator: true}}}
 	if asks {
@@ -206,7 +206,7 @@ func TestRealPanel(t *testing.T) {
 	before := d.screen()
 	tries := 0
 	traytest.Eventually(t, "a click arrives", func() bool { // a panel that is slow misses keys, and moves its icons
-		if tries++; tries%3 == 0 { // on a busy machine it now and then shows a menu that takes no key, for good
+		if tries++; tries%3 == 0 { // on a busy machine the menu sometimes never accepts keys
 			d.stop()
 			traytest.Eventually(t, "the panel is gone", func() bool { return d.owner(traytest.Name) == "" })
 			d.start()

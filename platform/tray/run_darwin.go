@@ -13,8 +13,8 @@ import (
 	"github.com/ebitengine/purego/objc"
 )
 
-// AppKit works on the process's first thread alone, which is that of func main only
-// when it is kept from the very beginning.
+// init locks the main goroutine to the first thread of the process, because AppKit works
+// only there. It must happen before main.
 func init() { runtime.LockOSThread() } //nolint:gochecknoinits // there is no later time
 
 // size is NSSize.
@@ -24,23 +24,23 @@ const (
 	accessory  = 1  // NSApplicationActivationPolicyAccessory: no icon in the Dock
 	anyWidth   = -1 // NSVariableStatusItemLength
 	everyEvent = ^uint64(0)
-	// pump is how often the loop looks whether it is over.
+	// pump is the interval at which the loop checks whether it should end.
 	pump = 1.0 // seconds
 )
 
-// bar is the icon in the menu bar. What touches AppKit runs on the main thread.
+// bar is the icon in the menu bar. Methods that use AppKit run on the main thread.
 type bar struct {
 	t      *Tray
-	target objc.ID // receives clicks, and that there is something new
+	target objc.ID // receives clicks and update notifications
 	item   objc.ID // the NSStatusItem
 
 	mu   sync.Mutex
 	next View
-	keys map[int]string // by the tags of items
-	last int            // tag; none is used twice
+	keys map[int]string // by item tag
+	last int            // last tag; tags are never reused
 }
 
-// run shows the icon; Main does the part of the main thread.
+// run shows the icon; Main runs the part on the main thread.
 func (t *Tray) run(ctx context.Context) {
 	if err := graphical(); err != nil {
 		t.o.Log.Info("no tray", "why", err)
@@ -79,7 +79,7 @@ func class(name string) objc.ID { return objc.ID(objc.GetClass(name)) }
 
 func text(s string) objc.ID { return class("NSString").Send(sel("stringWithUTF8String:"), s) }
 
-// loop is the main thread's: it makes the icon and hands out events until ctx ends.
+// loop runs on the main thread. It creates the icon and dispatches events until ctx ends.
 func (b *bar) loop(ctx context.Context, ready chan<- error) {
 	app, err := b.begin()
 	ready <- err
@@ -92,7 +92,7 @@ func (b *bar) loop(ctx context.Context, ready chan<- error) {
 	class("NSStatusBar").Send(sel("systemStatusBar")).Send(sel("removeStatusItem:"), b.item)
 }
 
-// turn hands out one event, or none in a while.
+// turn dispatches one event, or returns after a timeout.
 func (b *bar) turn(app objc.ID) {
 	pool := class("NSAutoreleasePool").Send(sel("alloc")).Send(sel("init"))
 	defer pool.Send(sel("drain"))
@@ -122,13 +122,13 @@ func (b *bar) begin() (app objc.ID, err error) {
 	app.Send(sel("finishLaunching"))
 	b.item = class("NSStatusBar").Send(sel("systemStatusBar")).Send(sel("statusItemWithLength:"), float64(anyWidth))
 	if b.item == 0 {
-		return 0, fmt.Errorf("tray: the menu bar takes no item")
+		return 0, fmt.Errorf("tray: macOS did not create a status item")
 	}
 	b.item.Send(sel("retain"))
 	return app, nil
 }
 
-// pressed hears a click on an item with a tag.
+// pressed handles a click on the item with a tag.
 func (b *bar) pressed(tag int) {
 	b.mu.Lock()
 	key := b.keys[tag]
@@ -138,7 +138,7 @@ func (b *bar) pressed(tag int) {
 	}
 }
 
-// refresh shows the newest view: icon, tip, and a menu made anew.
+// refresh shows the newest view: icon, tooltip, and a rebuilt menu.
 func (b *bar) refresh() {
 	b.mu.Lock()
 	v, old := b.next, b.keys
@@ -165,12 +165,11 @@ func (b *bar) refresh() {
 	b.keep(old)
 }
 
-// maxTags is how many tags back an item is still heard, which is that of a menu that
-// has been open for a while.
+// maxTags limits how old a tag may be, for menus that have been open for a long time.
 const maxTags = 5000
 
-// keep lets a menu that is open go on: its items mean what they meant, as long as
-// that is still shown.
+// keep preserves the tags of an open menu: clicks on its items still work while the same
+// items are shown.
 func (b *bar) keep(old map[int]string) {
 	now := map[string]bool{}
 	keysOf(b.t.last.Items, now)

@@ -8,8 +8,7 @@ import (
 	"fyne.io/systray"
 )
 
-// run shows the icon in the menu bar. AppKit wants the main thread: Main does that
-// part.
+// run shows the icon in the menu bar. AppKit requires the main thread; Main provides it.
 func (t *Tray) run(ctx context.Context) {
 	if err := graphical(); err != nil {
 		t.o.Log.Info("no tray", "why", err)
@@ -31,7 +30,7 @@ func (t *Tray) run(ctx context.Context) {
 	<-over
 }
 
-// setIcon sets a template: macOS colours it as the menu bar is.
+// setIcon sets a template image, which macOS colours like the menu bar.
 func setIcon(s State, _ Look) {
 	icon := encodePNG(Picture(s, Light, iconPixels))
 	systray.SetTemplateIcon(icon, icon)

@@ -12,16 +12,15 @@ import (
 )
 
 const (
-	// watcher is whom a panel's host is registered with.
+	// watcher is the bus name where panels and icons register.
 	watcher = "org.kde.StatusNotifierWatcher"
-	// connectWait bounds what a bus may take to answer.
+	// connectWait is the timeout of a bus connection.
 	connectWait = 5 * time.Second
-	// lookAgain is how often a session is looked for where there is none.
+	// lookAgain is the interval of the search for a session.
 	lookAgain = 30 * time.Second
 )
 
-// run waits for a session with something that takes icons, and shows the icon there
-// until the session ends.
+// run waits for a session with a panel for icons, and shows the icon there until the session ends.
 func (t *Tray) run(ctx context.Context) {
 	said := ""
 	for ctx.Err() == nil {
@@ -40,7 +39,7 @@ func (t *Tray) run(ctx context.Context) {
 	}
 }
 
-// session shows the icon for as long as one session bus lives.
+// session shows the icon until the session bus ends.
 func (t *Tray) session(ctx context.Context) error {
 	address, err := session.Bus(t.o.Getenv)
 	if err != nil {
@@ -54,15 +53,14 @@ func (t *Tray) session(ctx context.Context) error {
 	return t.present(ctx, conn)
 }
 
-// present shows the icon on a bus, with everything that is registered there anew
-// when a panel comes.
+// present exports the icon on a bus and registers it again whenever a panel appears.
 func (t *Tray) present(ctx context.Context, conn *dbus.Conn) error {
 	came := make(chan *dbus.Signal, 8)
 	conn.Signal(came)
 	defer conn.RemoveSignal(came)
 	err := conn.AddMatchSignalContext(ctx, dbus.WithMatchInterface("org.freedesktop.DBus"), dbus.WithMatchMember("NameOwnerChanged"), dbus.WithMatchArg(0, watcher))
 	if err != nil {
-		return fmt.Errorf("tray: follow the bus: %w", err)
+		return fmt.Errorf("tray: watch the bus: %w", err)
 	}
 	i := &icon{t: t, conn: conn}
 	if err := i.export(); err != nil {
@@ -76,7 +74,7 @@ func (t *Tray) present(ctx context.Context, conn *dbus.Conn) error {
 		case <-ctx.Done():
 			return nil
 		case <-conn.Context().Done():
-			return errors.New("the session's bus has gone")
+			return errors.New("session bus closed")
 		case v := <-t.views:
 			i.show(v)
 		case s := <-came:

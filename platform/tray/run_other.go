@@ -4,5 +4,5 @@ package tray
 
 import "context"
 
-// run waits: nothing is known here that shows icons.
+// run only waits for ctx: no tray is supported on this system.
 func (*Tray) run(ctx context.Context) { <-ctx.Done() }

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// run shows the icon. The library makes a hidden window, and reads its messages on
-// the thread that made it; when Explorer starts anew it shows the icon again.
+// run shows the icon. The library creates a hidden window and reads its messages on the
+// same thread. After a restart of Explorer it shows the icon again.
 func (t *Tray) run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -20,7 +20,7 @@ func (t *Tray) run(ctx context.Context) {
 	thread := make(chan uint32, 1)
 	wg.Go(func() {
 		defer close(ended)
-		runtime.LockOSThread() // and never unlocked: the window dies with it
+		runtime.LockOSThread() // never unlocked: the window belongs to this thread
 		thread <- windows.GetCurrentThreadId()
 		systray.Run(func() { close(ready) }, nil)
 	})
@@ -33,14 +33,13 @@ func (t *Tray) run(ctx context.Context) {
 	leave(<-thread, ended)
 }
 
-// leave ends the loop that reads the messages of a thread. The library asks its
-// window to close; where no window could be made, as without a desktop, it would
-// read on for ever.
+// leave ends the message loop of a thread. The library closes its window for that; without a window, for example
+// without a desktop, the loop would run forever.
 func leave(thread uint32, ended <-chan struct{}) {
 	const quit = 0x0012 // WM_QUIT
 	post := windows.NewLazySystemDLL("user32.dll").NewProc("PostThreadMessageW")
 	for post.Find() == nil {
-		_, _, _ = post.Call(uintptr(thread), quit, 0, 0) // fails as long as the thread has no queue
+		_, _, _ = post.Call(uintptr(thread), quit, 0, 0) // fails until the thread has a message queue
 		select {
 		case <-ended:
 			return
@@ -53,5 +52,5 @@ func setIcon(s State, l Look) {
 	systray.SetIcon(encodeICO(Picture(s, l, 16), Picture(s, l, 20), Picture(s, l, 24), Picture(s, l, 32), Picture(s, l, 48)))
 }
 
-// escape is a title as menus take it: there "&" marks the key of an item.
+// escape doubles "&", which marks the access key in menus.
 func escape(s string) string { return strings.ReplaceAll(s, "&", "&&") }

@@ -6,8 +6,8 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// graphical reports why there is no graphical session that this process belongs to,
-// as over SSH: AppKit ends a process that asks for one there.
+// graphical returns an error if this process belongs to no graphical session, as over SSH: there AppKit would end
+// the process.
 func graphical() error {
 	lib, err := purego.Dlopen("/System/Library/Frameworks/CoreGraphics.framework/CoreGraphics", purego.RTLD_LAZY|purego.RTLD_GLOBAL)
 	if err != nil {
@@ -20,10 +20,10 @@ func graphical() error {
 	var session func() uintptr
 	purego.RegisterFunc(&session, at)
 	if session() == 0 { // what it returns otherwise is small, and asked for once
-		return errors.New("there is no graphical session")
+		return errors.New("no graphical session")
 	}
 	return nil
 }
 
-// iconPixels is twice the 18 points of a menu bar.
+// iconPixels is twice the menu bar's 18 points.
 const iconPixels = 36

@@ -2,14 +2,14 @@ package tray
 
 import "math"
 
-// shape is a set of points of a picture that is 32 units wide and high, y down.
+// shape is a set of points of a 32 x 32 picture, with y pointing down.
 type shape func(x, y float64) bool
 
 func disc(cx, cy, r float64) shape {
 	return func(x, y float64) bool { return math.Hypot(x-cx, y-cy) <= r }
 }
 
-// box is a rectangle with round corners.
+// box returns a rectangle with rounded corners.
 func box(x0, y0, x1, y1, r float64) shape {
 	return func(x, y float64) bool {
 		dx := max(x0+r-x, x-(x1-r), 0)
@@ -20,7 +20,7 @@ func box(x0, y0, x1, y1, r float64) shape {
 
 type point struct{ x, y float64 }
 
-// polygon is what lies within its corners.
+// polygon returns the area within its corners.
 func polygon(p ...point) shape {
 	return func(x, y float64) bool {
 		in := false
@@ -33,7 +33,7 @@ func polygon(p ...point) shape {
 	}
 }
 
-// stroke is what lies within w of a line through points.
+// stroke returns the points within w of a line through p.
 func stroke(w float64, p ...point) shape {
 	return func(x, y float64) bool {
 		for i := 1; i < len(p); i++ {
@@ -54,7 +54,7 @@ func segment(a, b point, x, y float64) float64 {
 	return math.Hypot(x-a.x-t*dx, y-a.y-t*dy)
 }
 
-// curve is a cubic Bézier curve in steps.
+// curve approximates a cubic Bézier curve by points.
 func curve(from, a, b, to point) (out []point) {
 	const steps = 12
 	for i := range steps {
@@ -68,7 +68,7 @@ func curve(from, a, b, to point) (out []point) {
 	return out
 }
 
-// arc goes round a centre from one angle to another, in degrees from the right, clockwise.
+// arc returns points of a circle from one angle to another, in degrees clockwise from the right.
 func arc(cx, cy, r, from, to float64) (out []point) {
 	const steps = 16
 	for i := range steps + 1 {
@@ -93,12 +93,12 @@ func without(s, hole shape) shape {
 	return func(x, y float64) bool { return s(x, y) && !hole(x, y) }
 }
 
-// grown is a shape with everything scaled about a point.
+// grown returns a shape scaled by k about a point.
 func grown(s shape, k, cx, cy float64) shape {
 	return func(x, y float64) bool { return s(cx+(x-cx)/k, cy+(y-cy)/k) }
 }
 
-// flame is Hob's mark, that of assets/web/icon.svg.
+// flame returns Hob's logo, as in assets/web/icon.svg.
 func flame() shape {
 	p := curve(point{16, 5}, point{17, 10}, point{22, 11}, point{22, 17})
 	p = append(p, arc(16, 17, 6, 0, 180)...)
@@ -114,7 +114,7 @@ func dots() shape { return union(disc(9, 16, 2.7), disc(16, 16, 2.7), disc(23, 1
 
 func bars() shape { return union(box(9.6, 8.5, 14, 23.5, 1.2), box(18, 8.5, 22.4, 23.5, 1.2)) }
 
-// question is a "?" about (16, 13.5).
+// question returns a "?" centred at (16, 13.5).
 func question() shape {
 	hook := arc(16, 10.2, 3.9, 185, 395)
 	hook = append(hook, point{16, 14.6}, point{16, 15.8})
@@ -129,7 +129,7 @@ func triangle() shape {
 	return stroke2(3.2, point{16, 5}, point{28.3, 26.6}, point{3.7, 26.6})
 }
 
-// stroke2 is a polygon with round corners.
+// stroke2 returns a polygon with rounded corners.
 func stroke2(w float64, p ...point) shape {
 	return union(polygon(p...), stroke(w, append(append([]point{}, p...), p[0])...))
 }

@@ -1,8 +1,8 @@
 package tray
 
-// Panel is what shows icons here.
+// Panel describes the program that shows icons.
 type Panel struct {
-	Host bool // there is one, and it takes icons
-	Item bool // the icon of the process that was asked for is among them
-	Menu bool // and its menu answers
+	Host bool // a panel runs and accepts icons
+	Item bool // the panel shows the icon of the given process
+	Menu bool // the icon's menu responds
 }

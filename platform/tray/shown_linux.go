@@ -11,8 +11,8 @@ import (
 	"hob/platform/desktop/session"
 )
 
-// Shown asks the session what shows icons, and whether that of a process is there.
-// Nothing is started or clicked. The error says why nobody could be asked.
+// Shown reports whether the session has a panel and whether it shows the icon of a
+// process. It starts and clicks nothing. The error says why the bus could not be queried.
 func Shown(ctx context.Context, getenv func(string) string, pid int) (p Panel, err error) {
 	address, err := session.Bus(getenv)
 	if err != nil {
@@ -31,16 +31,16 @@ func Shown(ctx context.Context, getenv func(string) string, pid int) (p Panel, e
 		return p, err
 	}
 	if p.Host, err = session.Property[bool](ctx, conn, watcher, "/StatusNotifierWatcher", watcher, "IsStatusNotifierHostRegistered"); err != nil {
-		return p, fmt.Errorf("the panel does not answer: %w", err)
+		return p, fmt.Errorf("panel does not answer: %w", err)
 	}
 	items, err := session.Property[[]string](ctx, conn, watcher, "/StatusNotifierWatcher", watcher, "RegisteredStatusNotifierItems")
 	if err != nil {
-		return p, fmt.Errorf("the panel does not answer: %w", err)
+		return p, fmt.Errorf("panel does not answer: %w", err)
 	}
 	mine := itemName(pid)
-	var unique string // some panels know an item by its connection
+	var unique string // some panels identify an item by its connection
 	if session.Call(ctx, conn, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.GetNameOwner", []any{mine}, &unique) != nil {
-		return p, nil // it is not on the bus
+		return p, nil // the item is not on the bus
 	}
 	p.Item = slices.ContainsFunc(items, func(s string) bool {
 		name, _, _ := strings.Cut(s, "/")

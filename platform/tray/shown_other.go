@@ -7,8 +7,8 @@ import (
 	"errors"
 )
 
-// Shown fails with errors.ErrUnsupported: the systems with a tray of their own show
-// every icon, and do not say so.
+// Shown returns errors.ErrUnsupported: Windows and macOS show every icon and cannot be
+// queried.
 func Shown(context.Context, func(string) string, int) (Panel, error) {
 	return Panel{}, errors.ErrUnsupported
 }

@@ -9,18 +9,17 @@ import (
 	"fyne.io/systray"
 )
 
-// node is an item that is shown.
+// node is a shown item.
 type node struct {
 	item   Item
 	native *systray.MenuItem // nil: a separator
-	done   chan struct{}     // closed when it is shown no more
+	done   chan struct{}     // closed when the item is removed
 	kids   []*node
 }
 
-// shown is what the library shows. It keeps items in the order in which they were
-// made, and cannot take a separator away: what is in another order is made anew.
-// An item that was made for one key never gets another, so that a click on what
-// was on the screen a moment ago does nothing, and not something else.
+// shown is the menu that the library shows. The library keeps items in creation order and
+// cannot remove a separator, so a different order rebuilds the menu. An item never
+// changes its key: a click on an outdated menu does nothing instead of something else.
 type shown struct {
 	t     *Tray
 	last  View
@@ -36,14 +35,14 @@ func (s *shown) follow(ctx context.Context) {
 			return
 		case v := <-s.t.views:
 			if err := s.try(v); err != nil {
-				s.t.o.Log.Info("the tray is shown no more", "why", err)
+				s.t.o.Log.Info("tray icon removed", "why", err)
 				return
 			}
 		}
 	}
 }
 
-// try is show of a library that panics when the desktop goes away under it.
+// try calls the library and recovers its panic when the desktop ends.
 func (s *shown) try(v View) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -83,7 +82,7 @@ func items(nodes []*node) []Item {
 	return out
 }
 
-// update makes a shown item like another with the same key.
+// update changes a shown item into another item with the same key.
 func (s *shown) update(n *node, it Item) {
 	if n.native == nil {
 		return
@@ -156,9 +155,8 @@ func (s *shown) add(parent *node, it Item) *node {
 	return n
 }
 
-// end stops listening to a node. The library closes its channel while a click may
-// be on its way into it, which would end the process; of a channel that is nil it
-// keeps away.
+// end stops listening to a node. The library closes the channel while a click may be
+// sent to it, which would panic; it ignores a nil channel.
 func (n *node) end() {
 	close(n.done)
 	if n.native != nil {

@@ -9,17 +9,17 @@ import (
 
 // Options of New; the zero value is useful.
 type Options struct {
-	// On is told of each click on an item that has a key, one after another.
+	// On is called for each click on an item with a key, one at a time.
 	On func(ctx context.Context, key string)
-	// Look is how icons are drawn, "" is Colour; macOS has its own way.
+	// Look is the style of the icon, "" is Colour; macOS ignores it.
 	Look Look
-	// Name is shown where the icon alone is not enough; "" is "Hob".
+	// Name is the title of the icon; "" is "Hob".
 	Name string
 	Log  *slog.Logger
-	// Trust is asked about the process that clicks, where the desktop tells which it
-	// is; an error keeps the click from being heard. nil trusts every one.
+	// Trust checks the process that clicks, if the desktop reports it. An error rejects the
+	// click. nil accepts every process.
 	Trust func(pid int) error
-	// Getenv is os.Getenv unless a test has its own.
+	// Getenv is os.Getenv unless a test replaces it.
 	Getenv func(string) string
 }
 
@@ -28,16 +28,16 @@ type Tray struct {
 	o      Options
 	views  chan View // the newest one
 	clicks chan string
-	// lead is what the main thread does; see Main.
+	// lead passes functions to the main thread; see Main.
 	lead chan func()
 
-	mu sync.Mutex // of sending to views
+	mu sync.Mutex // serializes sends to views
 
-	last   View  // the one that is shown
-	serial int32 // the last id of an item; none is used twice
+	last   View  // the shown view
+	serial int32 // last item id; ids are never reused
 }
 
-// New makes a tray. Nothing is shown before Run.
+// New returns a tray. Run shows it.
 func New(o Options) *Tray {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -57,20 +57,19 @@ func New(o Options) *Tray {
 	return &Tray{o: o, views: make(chan View, 1), clicks: make(chan string, 16), lead: make(chan func())}
 }
 
-// Show replaces what is shown. It never waits.
+// Show replaces the shown view. It never blocks.
 func (t *Tray) Show(v View) {
 	v = v.cleaned()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	select {
-	case <-t.views: // nobody has taken the one before
+	case <-t.views: // drop the previous view, which was not shown yet
 	default:
 	}
 	t.views <- v
 }
 
-// Run shows the icon for as long as ctx lives, wherever and whenever there is
-// something that takes it.
+// Run shows the icon until ctx ends, whenever a panel is available.
 func (t *Tray) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -89,9 +88,8 @@ func (t *Tray) Run(ctx context.Context) {
 	t.run(ctx)
 }
 
-// Main does what has to be done on the process's main thread until ended is
-// closed; the caller is the goroutine of func main. Where nothing has to be, it
-// only waits.
+// Main runs the tray's part on the main thread until ended is closed; the goroutine of func main must call it. On
+// systems without such a part it only waits.
 func (t *Tray) Main(ended <-chan struct{}) {
 	for {
 		select {
@@ -103,7 +101,7 @@ func (t *Tray) Main(ended <-chan struct{}) {
 	}
 }
 
-// clicked hands on a click. Whoever clicks faster than things are done is not heard.
+// clicked queues a click for On. It drops clicks when the queue is full.
 func (t *Tray) clicked(key string) {
 	select {
 	case t.clicks <- key:

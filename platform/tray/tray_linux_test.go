@@ -18,7 +18,7 @@ import (
 	"hob/platform/tray/traytest"
 )
 
-// clicks is what was clicked.
+// clicks records clicks.
 type clicks struct {
 	mu   sync.Mutex
 	keys []string
@@ -70,7 +70,7 @@ func TestTrust(t *testing.T) {
 	tr.Show(view(Idle, Item{Key: "one", Title: "One"}, Item{Key: "two", Title: "Two"}))
 	panel.Icon(t, 1).Choose(t, "One")
 	panel.Icon(t, 1).Choose(t, "Two")
-	traytest.Eventually(t, "only the trusted click is heard", func() bool { return c.all() == "two" })
+	traytest.Eventually(t, "only the trusted click is accepted", func() bool { return c.all() == "two" })
 }
 
 func view(s State, items ...Item) View { return View{State: s, Tooltip: "Hob", Items: items} }
@@ -104,9 +104,9 @@ func TestTray(t *testing.T) {
 	traytest.Eventually(t, "the icon changes", func() bool { _, p := icon.Pixels(t); return !slices.Equal(p, old) })
 	icon.Click(t, yes.ID)
 	icon.Choose(t, "Quit")
-	traytest.Eventually(t, "only the new one is heard", func() bool { return got.all() == "yes 1,quit" })
+	traytest.Eventually(t, "only the new item is accepted", func() bool { return got.all() == "yes 1,quit" })
 
-	// The panel goes and comes back.
+	// The panel ends and restarts.
 	panel.Leave(t)
 	panel = traytest.NewPanel(t, conn)
 	panel.Icon(t, 1).Choose(t, "Quit")
@@ -150,7 +150,7 @@ func TestNoSession(t *testing.T) {
 		t.Error("a bus over the network is used")
 	}
 	tr := New(Options{Getenv: none})
-	for range 100 { // nobody takes them
+	for range 100 { // no receiver reads them
 		tr.Show(view(Idle))
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -5,37 +5,37 @@ import (
 	"unicode"
 )
 
-// View is all that is shown.
+// View is the content of the tray: icon, tooltip and menu.
 type View struct {
 	State   State
 	Tooltip string
 	Items   []Item
 }
 
-// Item is one line of the menu.
+// Item is a line of the menu.
 type Item struct {
-	// Key names what a click means, and never means anything else: what is shown
-	// under another meaning has another key. "" is a line that does nothing.
+	// Key identifies the action of a click and never changes its meaning: another action
+	// needs another key. "" makes a line without an action.
 	Key   string
 	Title string
-	// Checked shows a mark.
+	// Checked shows a check mark.
 	Checked bool
-	// Separator is a line between others; it stands in the menu itself only, and
-	// has nothing else.
+	// Separator is a line between items. It is allowed at the top level only, and all other
+	// fields are empty.
 	Separator bool
-	// Items make it a submenu, whose own Key is not clicked.
+	// Items make it a submenu; its own Key is then ignored.
 	Items []Item
 }
 
-// The bounds of what is shown: menus are made of words that others may have chosen.
+// Limits of a view: menus contain text from untrusted sources.
 const (
 	maxTitle = 70 // runes
 	maxItems = 40 // of one menu
 	maxDepth = 3
 )
 
-// cleaned is the view within its bounds, without signs that show nothing or turn
-// others around.
+// cleaned returns the view within its limits, without invisible and bidirectional
+// control characters.
 func (v View) cleaned() View {
 	v.Tooltip = Line(v.Tooltip, maxTitle)
 	v.Items = cleaned(v.Items, 1)
@@ -68,13 +68,13 @@ func cleaned(in []Item, depth int) []Item {
 	return out
 }
 
-// Line is a text as one line of at most n runes.
+// Line returns a text as one line of at most n runes.
 func Line(s string, n int) string {
 	s = strings.Join(strings.Fields(strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
-		case !unicode.IsPrint(r): // controls, formats, halves of pairs, private signs
+		case !unicode.IsPrint(r): // control, format, surrogate and private-use characters
 			return -1
 		}
 		return r
@@ -85,7 +85,7 @@ func Line(s string, n int) string {
 	return s
 }
 
-// sameShape reports whether two menus differ in titles and marks at most.
+// sameShape reports whether two menus differ only in titles and check marks.
 func sameShape(a, b []Item) bool { //nolint:unused // where systray shows the menu it is
 	if len(a) != len(b) {
 		return false

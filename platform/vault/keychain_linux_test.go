@@ -14,8 +14,8 @@ import (
 	"hob/platform/system"
 )
 
-// TestSecretService runs this test again inside a session bus of its own with a
-// real gnome-keyring behind it: unlocked, locked, and with none.
+// TestSecretService runs this test again in a private session bus with a real gnome-keyring:
+// unlocked, locked, and without a keyring.
 func TestSecretService(t *testing.T) {
 	if os.Getenv("HOB_TEST_KEYRING") != "" {
 		insideASession(t)
@@ -38,7 +38,7 @@ func TestSecretService(t *testing.T) {
 			must(t, err)
 			ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 			defer cancel()
-			bus := filepath.Join(home, "bus.conf") // starts no service by itself
+			bus := filepath.Join(home, "bus.conf") // starts no services automatically
 			must(t, os.WriteFile(bus, []byte(`<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
 <busconfig><type>session</type><listen>unix:tmpdir=`+home+`</listen><policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy></busconfig>`), 0o600))
 			cmd := exec.CommandContext(ctx, "dbus-run-session", "--config-file="+bus, "--", "sh", "-c", script, exe)
@@ -96,7 +96,7 @@ func insideASession(t *testing.T) {
 		}
 		secretless(t, err)
 		if where, err := s.Keep(t.Context(), "hob-test", canary, true); where != system.InFile || err != nil {
-			t.Errorf("in the file at the owner's word: %q, %v", where, err)
+			t.Errorf("stored in the file on request: %q, %v", where, err)
 		}
 		return
 	}

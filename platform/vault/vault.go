@@ -1,9 +1,9 @@
-// Package vault keeps secrets in one encrypted file, for sessions that have no
-// keychain. The file is in the age format (https://age-encryption.org/v1): for a
-// key of its own in a private file elsewhere, or for the passphrase in
-// HOB_SECRETS_PASSPHRASE. It is replaced as a whole, by one process at a time; a
-// damaged one is set aside and never written over, one for another key is left
-// alone. It knows nothing of keychains; package system asks it.
+// Package vault stores secrets in one encrypted file, for sessions without a
+// keychain. The file is in the age format (https://age-encryption.org/v1) and is
+// encrypted with the key in a separate private file or with the passphrase in
+// HOB_SECRETS_PASSPHRASE. Each write replaces the whole file, one process at a time.
+// A damaged file is moved aside and never overwritten; a file for another key is not
+// changed. The package does not depend on keychains; package system calls it.
 package vault
 
 import (
@@ -29,12 +29,12 @@ import (
 // PassphraseEnv is the environment variable with the passphrase.
 const PassphraseEnv = "HOB_SECRETS_PASSPHRASE"
 
-// Errors of the file.
+// Errors of the secrets file.
 var (
-	// ErrOtherKey: the file is whole, and encrypted for a key that is not here.
-	ErrOtherKey = errors.New("it is encrypted for another key")
-	// ErrDamaged: nobody can read it.
-	ErrDamaged = errors.New("it is damaged")
+	// ErrOtherKey means that the file is intact but encrypted for a missing key.
+	ErrOtherKey = errors.New("file is encrypted for another key")
+	// ErrDamaged means that no key can decrypt the file.
+	ErrDamaged = errors.New("file is damaged")
 )
 
 const (
@@ -45,24 +45,24 @@ const (
 // Options of New; Path and Identity are required.
 type Options struct {
 	Path     string // the encrypted file
-	Identity string // the file with the key, made when it is first needed
+	Identity string // the key file, created when it is first needed
 	// Getenv replaces os.Getenv; optional.
 	Getenv func(string) string
-	// Work is the work factor of the passphrase as a power of two (default age's
-	// own: a second on a common machine).
+	// Work is the work factor of the passphrase as a power of two (default: that of age, about 1 s on a common
+	// machine).
 	Work int
 }
 
-// Vault is the file. It implements system.Keeper and may be used concurrently.
+// Vault stores secrets in a file. It implements system.Keeper and may be used concurrently.
 type Vault struct {
 	opt Options
 
 	mu     sync.Mutex
-	stamp  stamp             // of the file that was read last
+	stamp  stamp             // version of the file at the last read
 	opened map[string]string // what it holds
 }
 
-// stamp tells versions of a file apart.
+// stamp identifies a version of a file.
 type stamp struct {
 	size int64
 	at   time.Time
@@ -70,7 +70,7 @@ type stamp struct {
 
 var _ system.Keeper = (*Vault)(nil)
 
-// New makes the vault; it touches no file.
+// New returns a Vault. It touches no file.
 func New(opt Options) *Vault {
 	if opt.Getenv == nil {
 		opt.Getenv = os.Getenv
@@ -78,12 +78,12 @@ func New(opt Options) *Vault {
 	return &Vault{opt: opt}
 }
 
-// For is how the secrets of a home are found: in the keychain, or in its vault.
+// For returns the Secrets of a home: the keychain, with the vault as fallback.
 func For(p system.Paths) system.Secrets {
 	return system.Secrets{Fallback: New(Options{Path: p.SecretsFile(), Identity: p.Identity()}), Index: p.SecretNames()}
 }
 
-// content is what is encrypted.
+// content is the JSON that the file encrypts.
 type content struct {
 	Version int               `json:"version"`
 	Secrets map[string]string `json:"secrets"`
@@ -130,11 +130,11 @@ func (v *Vault) Remove(ctx context.Context, name string) error {
 	})
 }
 
-// change reads, changes and writes the file while no other process does.
+// change reads, changes and writes the file under a lock against other processes.
 func (v *Vault) change(ctx context.Context, fn func(map[string]string) error) (err error) {
 	lock, err := system.Acquire(ctx, v.opt.Path+".lock", system.RoleCLI)
 	if err != nil {
-		return fmt.Errorf("the secrets file: %w", err)
+		return fmt.Errorf("secrets file: %w", err)
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
 	all, err := v.read()
@@ -152,11 +152,11 @@ func (v *Vault) change(ctx context.Context, fn func(map[string]string) error) (e
 	return v.write(next)
 }
 
-// setAside moves a damaged file away, so that a new one can be begun.
+// setAside renames a damaged file, so that the next write can create a new one.
 func (v *Vault) setAside(cause error) error {
 	to := fmt.Sprintf("%s.damaged-%s", v.opt.Path, time.Now().UTC().Format("20060102T150405.000"))
 	if err := system.Rename(v.opt.Path, to); err != nil {
-		return fmt.Errorf("%w, and it cannot be set aside: %w", cause, err)
+		return fmt.Errorf("%w (renaming it failed: %w)", cause, err)
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -164,14 +164,14 @@ func (v *Vault) setAside(cause error) error {
 	return nil
 }
 
-// read returns what the file holds; a missing one holds nothing.
+// read returns the secrets in the file. A missing file has none.
 func (v *Vault) read() (map[string]string, error) {
 	fi, err := os.Stat(v.opt.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the secrets file: %w; make it readable", err)
+		return nil, fmt.Errorf("read the secrets file: %w; make it readable", err)
 	}
 	now := stamp{fi.Size(), fi.ModTime()}
 	v.mu.Lock()
@@ -189,19 +189,19 @@ func (v *Vault) read() (map[string]string, error) {
 
 func (v *Vault) decrypt(fi fs.FileInfo) (map[string]string, error) {
 	damaged := func(why any) error {
-		return fmt.Errorf("the secrets file %s: %w (%v); bring it back from a copy, or begin anew: hob secret set sets it aside", v.opt.Path, ErrDamaged, why)
+		return fmt.Errorf("the secrets file %s: %w (%v); restore it from a copy, or run hob secret set, which renames it and creates a new file", v.opt.Path, ErrDamaged, why)
 	}
 	switch {
 	case !fi.Mode().IsRegular():
 		return nil, fmt.Errorf("the secrets file %s is not a regular file; move it away", v.opt.Path)
 	case fi.Size() > maxFile:
-		return nil, damaged("it is larger than 1 MB")
+		return nil, damaged("file is larger than 1 MB")
 	case system.OthersMayRead(fi):
 		return nil, fmt.Errorf("the secrets file %s can be read by others (mode %04o); run: chmod 600 %s", v.opt.Path, fi.Mode().Perm(), v.opt.Path)
 	}
 	raw, err := os.ReadFile(v.opt.Path)
 	if err != nil {
-		return nil, fmt.Errorf("the secrets file: %w; make it readable", err)
+		return nil, fmt.Errorf("read the secrets file: %w; make it readable", err)
 	}
 	ids, err := v.identities()
 	if err != nil {
@@ -209,7 +209,7 @@ func (v *Vault) decrypt(fi fs.FileInfo) (map[string]string, error) {
 	}
 	r, err := age.Decrypt(bytes.NewReader(raw), ids...)
 	if _, other := errors.AsType[*age.NoIdentityMatchError](err); other {
-		return nil, fmt.Errorf("the secrets file %s: %w; bring back %s, or set %s to its passphrase", v.opt.Path, ErrOtherKey, v.opt.Identity, PassphraseEnv)
+		return nil, fmt.Errorf("the secrets file %s: %w; restore %s, or set %s to its passphrase", v.opt.Path, ErrOtherKey, v.opt.Identity, PassphraseEnv)
 	}
 	if err != nil {
 		return nil, damaged(err)
@@ -219,11 +219,11 @@ func (v *Vault) decrypt(fi fs.FileInfo) (map[string]string, error) {
 		return nil, damaged(err)
 	}
 	var c content
-	if err := json.Unmarshal(text, &c); err != nil { // the error would quote a value
-		return nil, damaged("it does not hold secrets")
+	if err := json.Unmarshal(text, &c); err != nil { // the error would contain a value
+		return nil, damaged("content is not a list of secrets")
 	}
 	if c.Version != version {
-		return nil, fmt.Errorf("the secrets file %s is of version %d, this Hob knows %d; use a newer Hob", v.opt.Path, c.Version, version)
+		return nil, fmt.Errorf("the secrets file %s has version %d, this Hob supports version %d; update Hob", v.opt.Path, c.Version, version)
 	}
 	if c.Secrets == nil {
 		c.Secrets = map[string]string{}
@@ -239,7 +239,7 @@ func (v *Vault) write(all map[string]string) error {
 	}
 	text, err := json.Marshal(content{Version: version, Secrets: all})
 	if err != nil {
-		return errors.New("the secrets cannot be encoded") // the error might quote one
+		return errors.New("cannot encode the secrets") // the error might quote one
 	}
 	var out bytes.Buffer
 	w, err := age.Encrypt(&out, to)
@@ -261,7 +261,7 @@ func (v *Vault) write(all map[string]string) error {
 	return system.WriteFile(v.opt.Path, out.Bytes())
 }
 
-// recipient is for whom a new file is encrypted.
+// recipient returns the key or passphrase that a new file is encrypted for.
 func (v *Vault) recipient() (age.Recipient, error) {
 	if pass := v.opt.Getenv(PassphraseEnv); pass != "" {
 		r, err := age.NewScryptRecipient(pass)
@@ -272,8 +272,8 @@ func (v *Vault) recipient() (age.Recipient, error) {
 	}
 	id, err := v.identity()
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, serr := os.Stat(v.opt.Path); serr == nil { // a file that nobody could read any more
-			return nil, fmt.Errorf("the key %s of the secrets file is missing; bring it back, or set %s", v.opt.Identity, PassphraseEnv)
+		if _, serr := os.Stat(v.opt.Path); serr == nil { // a new key could not decrypt the existing file
+			return nil, fmt.Errorf("the key %s of the secrets file is missing; restore it, or set %s", v.opt.Identity, PassphraseEnv)
 		}
 		id, err = v.makeIdentity()
 	}
@@ -283,7 +283,7 @@ func (v *Vault) recipient() (age.Recipient, error) {
 	return id.Recipient(), nil
 }
 
-// identities are the keys that may open the file.
+// identities returns the keys that may decrypt the file.
 func (v *Vault) identities() (ids []age.Identity, err error) {
 	if pass := v.opt.Getenv(PassphraseEnv); pass != "" {
 		id, err := age.NewScryptIdentity(pass)
@@ -299,7 +299,7 @@ func (v *Vault) identities() (ids []age.Identity, err error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	case len(ids) == 0:
-		return nil, fmt.Errorf("the secrets file %s: %w: %s is missing; bring it back, or set %s to its passphrase", v.opt.Path, ErrOtherKey, v.opt.Identity, PassphraseEnv)
+		return nil, fmt.Errorf("the secrets file %s: %w: %s is missing; restore it, or set %s to its passphrase", v.opt.Path, ErrOtherKey, v.opt.Identity, PassphraseEnv)
 	}
 	return ids, nil
 }
@@ -307,26 +307,26 @@ func (v *Vault) identities() (ids []age.Identity, err error) {
 func (v *Vault) identity() (*age.X25519Identity, error) {
 	fi, err := os.Stat(v.opt.Identity)
 	if err != nil {
-		return nil, fmt.Errorf("the key of the secrets file: %w", err)
+		return nil, fmt.Errorf("read the key of the secrets file: %w", err)
 	}
 	if system.OthersMayRead(fi) {
 		return nil, fmt.Errorf("the key %s of the secrets file can be read by others (mode %04o); run: chmod 600 %s", v.opt.Identity, fi.Mode().Perm(), v.opt.Identity)
 	}
 	b, err := os.ReadFile(v.opt.Identity)
 	if err != nil {
-		return nil, fmt.Errorf("the key of the secrets file: %w", err)
+		return nil, fmt.Errorf("read the key of the secrets file: %w", err)
 	}
 	for line := range strings.Lines(string(b)) {
 		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
 		id, err := age.ParseX25519Identity(line)
-		if err != nil { // it would quote the key
+		if err != nil { // the error would contain the key
 			break
 		}
 		return id, nil
 	}
-	return nil, fmt.Errorf("the file %s does not hold a key; bring it back from a copy", v.opt.Identity)
+	return nil, fmt.Errorf("the file %s does not contain a key; restore it from a copy", v.opt.Identity)
 }
 
 func (v *Vault) makeIdentity() (*age.X25519Identity, error) {

@@ -187,7 +187,7 @@ func TestManyKeepAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	var wg sync.WaitGroup
 	for i := range 8 {
-		v := open(t, dir, nil) // as processes of their own
+		v := open(t, dir, nil) // as separate processes would
 		if i == 0 {
 			must(t, v.Set(t.Context(), "first", "x")) // so that they share a key
 		}
@@ -209,7 +209,7 @@ func TestManyKeepAtOnce(t *testing.T) {
 // found under the same reference.
 func TestTheFileStandsInForTheKeychain(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("elsewhere the keychain is part of the system, and tests leave it alone")
+		t.Skip("on other systems the keychain is part of the system, which tests must not change")
 	}
 	dir := t.TempDir()
 	none := func(string) string { return "" }
@@ -222,7 +222,7 @@ func TestTheFileStandsInForTheKeychain(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if _, err := s.Resolve(t.Context(), "keychain:other"); !errors.Is(err, system.ErrNoSecret) || !strings.Contains(err.Error(), "hob secret set other") {
-		t.Errorf("one that is not kept: %v", err)
+		t.Errorf("secret that is not stored: %v", err)
 	}
 	if list, err := s.List(t.Context()); err != nil || fmt.Sprint(list) != "[{mail encrypted file}]" {
 		t.Errorf("%v, %v", list, err)

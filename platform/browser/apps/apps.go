@@ -1,12 +1,12 @@
-// Package apps reaches the tabs of the browsers that the owner uses himself, on
-// macOS: Safari, Chrome and those that share Chrome's dictionary. It runs the
-// constant scripts of the folder scripts through a Runner (Apple events) and
-// compiles everywhere: on another system there is no Runner that it could be given.
+// Package apps reads and controls the tabs of the user's own browsers on macOS: Safari,
+// Chrome and browsers with Chrome's scripting dictionary. It runs the constant scripts in
+// the folder scripts through a Runner (Apple events). It compiles on every system, but
+// only macOS has a Runner for it.
 //
-// The owner is signed in there to all that is his, and nothing of what these
-// browsers fetch goes through Hob's proxy. The package knows nothing of policy: what
-// may be opened, read and run is for the guard to say (tools/browser). No browser is
-// started to be read, and windows that are private are left out where that can be told.
+// The user is signed in there to all accounts, and these browsers do not use Hob's proxy.
+// The package applies no policy: the guard decides what may be opened, read and run
+// (tools/browser). It never starts a browser to read it, and it skips private windows
+// where it can recognize them.
 package apps
 
 import (
@@ -23,7 +23,7 @@ import (
 //go:embed scripts
 var scripts embed.FS
 
-// App is a browser of the owner's.
+// App is one of the user's browsers.
 type App struct {
 	Name   string // what tools call it: "safari"
 	Title  string // what owners call it: "Google Chrome"
@@ -32,7 +32,7 @@ type App struct {
 	arc    bool
 }
 
-// All are the browsers that can be reached, by their bundle ids: names are localised.
+// All returns the supported browsers by bundle id, because names are localised.
 func All() []App {
 	return []App{
 		{Name: "safari", Title: "Safari", bundle: "com.apple.Safari", family: "safari"},
@@ -43,7 +43,7 @@ func All() []App {
 	}
 }
 
-// Named finds a browser by what tools call it.
+// Named returns the browser with the name that tools use.
 func Named(name string) (App, bool) {
 	all := All()
 	i := slices.IndexFunc(all, func(a App) bool { return a.Name == strings.ToLower(strings.TrimSpace(name)) })
@@ -53,7 +53,7 @@ func Named(name string) (App, bool) {
 	return all[i], true
 }
 
-// Tab is one tab as it is now. Title and URL are the page's own words.
+// Tab is the current state of a tab. Title and URL are untrusted text of the page.
 type Tab struct {
 	ID     string `json:"id"` // of its window and its own; Safari's is the place in the window
 	Title  string `json:"title,omitempty"`
@@ -61,20 +61,20 @@ type Tab struct {
 	Active bool   `json:"active,omitempty"` // in front of the front window
 }
 
-// List is what is open.
+// List is the list of open tabs.
 type List struct {
 	Tabs   []Tab `json:"tabs"`
 	Total  int   `json:"total"`
 	Hidden int   `json:"hidden"` // windows that are private
 }
 
-// Text is what a page shows, or what a script returned.
+// Text is the text of a page, or the result of a script.
 type Text struct {
 	Text string `json:"text"`
 	Cut  bool   `json:"cut"`
 }
 
-// Bounds of what is told.
+// Limits of results.
 const (
 	MaxTabs  = 200
 	maxText  = 200_000
@@ -84,19 +84,19 @@ const (
 
 // Options of New.
 type Options struct {
-	// Taken reports that a browser of this name, as owners call it, runs which is not
-	// the owner's: macOS does not tell two that are the same program apart.
+	// Taken reports whether a browser with this display name runs that is not
+	// the user's: macOS cannot distinguish two instances of one program.
 	Taken func(title string) bool
 }
 
-// Apps reaches them. Its methods may be called concurrently; errors are those of a
-// Runner.
+// Apps controls the user's browsers. Its methods may be called concurrently and return
+// the errors of the Runner.
 type Apps struct {
 	run osrun.Runner
 	opt Options
 }
 
-// New makes one.
+// New returns an Apps that runs its scripts with r.
 func New(r osrun.Runner, o Options) *Apps { return &Apps{r, o} }
 
 type request struct {
@@ -115,7 +115,7 @@ func (s *Apps) call(ctx context.Context, a App, file string, q request, write bo
 	to := osrun.App{ID: a.bundle, Name: a.Title}
 	if s.opt.Taken != nil && s.opt.Taken(a.Title) {
 		return &osrun.Error{
-			Kind: osrun.Busy, Script: "browser/" + file, App: a.Title, Cause: "Hob's own browser is one as well, and macOS does not tell them apart",
+			Kind: osrun.Busy, Script: "browser/" + file, App: a.Title, Cause: "Hob's own browser is the same program, and macOS cannot distinguish them",
 			Remedy: "close the tabs of Hob's browser and wait until it has ended, or name another program in [browser] path",
 		}
 	}
@@ -123,13 +123,13 @@ func (s *Apps) call(ctx context.Context, a App, file string, q request, write bo
 	return s.run.Run(ctx, osrun.Call{Script: script(file), App: to, In: q, Write: write, Wait: wait}, out)
 }
 
-// List lists the tabs of a browser that runs, at most MaxTabs of them.
+// List lists the tabs of a running browser, at most MaxTabs.
 func (s *Apps) List(ctx context.Context, a App) (l List, err error) {
 	err = s.call(ctx, a, "list.js", request{Most: MaxTabs}, false, &l)
 	return l, err
 }
 
-// Get is one tab; "" is the one in front.
+// Get returns a tab; "" is the tab in front.
 func (s *Apps) Get(ctx context.Context, a App, id string) (Tab, error) {
 	only := id
 	if id == "" {
@@ -140,23 +140,23 @@ func (s *Apps) Get(ctx context.Context, a App, id string) (Tab, error) {
 		return Tab{}, err
 	}
 	if len(l.Tabs) == 0 {
-		cause := fmt.Sprintf("there is no tab %.40q", id)
+		cause := fmt.Sprintf("tab %.40q not found", id)
 		if id == "" {
-			cause = "no tab is open, or only private ones are"
+			cause = "no tab is open, or only private tabs are"
 		}
 		return Tab{}, &osrun.Error{Kind: osrun.NotFound, Script: "browser/list.js", App: a.Title, Cause: cause}
 	}
 	return l.Tabs[0], nil
 }
 
-// Open opens an address in a new tab, and starts the browser if need be.
+// Open opens an address in a new tab and starts the browser if necessary.
 func (s *Apps) Open(ctx context.Context, a App, address string) (t Tab, err error) {
 	err = s.call(ctx, a, "open.js", request{URL: address}, true, &t)
 	return t, err
 }
 
-// Close closes a tab, Switch brings it to the front; both do nothing to one that
-// shows another page by now.
+// Close closes a tab, Switch brings it to the front. Both do nothing if the tab shows
+// another page by now.
 func (s *Apps) Close(ctx context.Context, a App, t Tab) error {
 	return s.call(ctx, a, "tab.js", request{Tab: t.ID, URL: t.URL, Act: "close"}, true, nil)
 }
@@ -166,21 +166,20 @@ func (s *Apps) Switch(ctx context.Context, a App, t Tab) error {
 	return s.call(ctx, a, "tab.js", request{Tab: t.ID, URL: t.URL, Act: "switch"}, true, nil)
 }
 
-// Read is the text that a tab shows. All but Safari have it told by a script of ours,
-// which they run only when the owner has switched that on (osrun.SetupRequired).
+// Read returns the text of a tab. All browsers but Safari need a script for it, which
+// they run only if the user has enabled that (osrun.SetupRequired).
 func (s *Apps) Read(ctx context.Context, a App, t Tab) (x Text, err error) {
 	err = s.call(ctx, a, "tab.js", request{Tab: t.ID, URL: t.URL, Act: "text", Most: maxText}, false, &x)
 	return x, err
 }
 
-// Execute runs a script in a tab and returns its value as text. Values of fields for
-// passwords are taken out of it.
+// Execute runs a script in a tab and returns its value as text, without the values of password fields.
 func (s *Apps) Execute(ctx context.Context, a App, t Tab, code string) (x Text, err error) {
 	err = s.call(ctx, a, "tab.js", request{Tab: t.ID, URL: t.URL, Act: "execute", Code: code, Most: maxValue}, true, &x)
 	return x, err
 }
 
-// script joins a script of the folder with what all share.
+// script joins a script of the folder with the shared parts.
 func script(file string) osrun.Script {
 	var parts []string
 	for _, f := range []string{"tabs.js", file} {
@@ -193,7 +192,7 @@ func script(file string) osrun.Script {
 	return osrun.NewScript("browser/"+file, parts...)
 }
 
-// Scripts are all scripts, for tests.
+// Scripts returns all scripts, for tests.
 func Scripts() []osrun.Script {
 	return []osrun.Script{script("list.js"), script("open.js"), script("tab.js")}
 }

@@ -15,7 +15,7 @@ import (
 
 func TestScripts(t *testing.T) { osruntest.Check(t, apps.Scripts()...) }
 
-// TestABrokenScriptIsFound: each, broken, is found out.
+// TestABrokenScriptIsFound: the linter detects each broken script.
 func TestABrokenScriptIsFound(t *testing.T) {
 	for _, s := range apps.Scripts() {
 		s.Text = strings.Replace(s.Text, "main(request) {", "main(request)", 1)
@@ -35,15 +35,15 @@ func app(name string) apps.App {
 	return a
 }
 
-// shown and secrets are the scripts of tabs.js, as a page hears them.
+// shown and secrets are the scripts of tabs.js as a page gets them.
 const (
 	shown   = `(function () { var b = document.body; return b ? b.innerText.slice(0, 400000) : ""; })()`
 	secrets = `(function () { var out = [], all = document.querySelectorAll("input[type=password]"); for (var i = 0; i < all.length && i < 50; i++) if (all[i].value) out.push(all[i].value.slice(0, 1000)); return JSON.stringify(out); })()`
 )
 
-// safari is Safari's dictionary, as far as it is used: a tab has a name, an index and
-// its text, a window has a current tab; one of its settings has no tabs
-// (developer.apple.com, Safari.sdef). "do JavaScript" fails with 8 where it is off.
+// safari is the used part of Safari's dictionary: a tab has a name, an index and its text, a
+// window has a current tab; the settings window has no tabs (developer.apple.com, Safari.sdef).
+// "do JavaScript" fails with 8 if it is disabled.
 func safari(windows ...obj) obj {
 	return obj{"running": true, "root": obj{"windows": windows}, "dict": obj{
 		"Application": obj{"properties": []string{"name"}, "elements": obj{"windows": "Window", "documents": "Document"}, "commands": []string{"doJavaScript"}},
@@ -54,8 +54,8 @@ func safari(windows ...obj) obj {
 	}}
 }
 
-// chrome is chromium's (chrome/browser/ui/cocoa/applescript/scripting.sdef): tabs and
-// windows have ids, a window its mode. "execute" fails with 12 where it is off
+// chrome is the dictionary of Chromium (chrome/browser/ui/cocoa/applescript/scripting.sdef): tabs
+// and windows have ids, a window its mode. "execute" fails with 12 if it is disabled
 // (error_applescript.h).
 func chrome(windows ...obj) obj {
 	return obj{"running": true, "root": obj{"windows": windows}, "dict": obj{
@@ -82,8 +82,8 @@ func tab(id, title, url string) obj {
 	}}
 }
 
-// mac is a Mac with both browsers: a private window is in front of Chrome, one of
-// settings in front of Safari.
+// mac returns a Mac with both browsers: a private window is in front of Chrome, a settings
+// window in front of Safari.
 func mac(t *testing.T) (*osruntest.Mac, *apps.Apps) {
 	m := osruntest.NewMac(t, obj{"apps": obj{
 		"com.apple.Safari":  safari(obj{"__class": "Settings", "id": 4}, window(5, "", 2, tab("", "Eins", "https://one.example/"), tab("", "Zwei", "https://two.example/?s=1")), window(6, "", 1, tab("", "Drei", "https://three.example/"))),
@@ -92,8 +92,8 @@ func mac(t *testing.T) (*osruntest.Mac, *apps.Apps) {
 	return m, apps.New(m, apps.Options{})
 }
 
-// TestSecretsOfLetters: a page that fills its fields for passwords with what "[secret]"
-// is made of does not make what a script says larger and larger.
+// TestSecretsOfLetters: a page that fills its password fields with the letters of "[secret]"
+// cannot make the result of a script grow without limit.
 func TestSecretsOfLetters(t *testing.T) {
 	page := tab("11", "A", "https://a.example/")
 	page["__values"] = obj{secrets: "[" + strings.Repeat(`"e",`, 49) + `"e.[s]"]`, "leak": "te e.[s] exs"}
@@ -147,7 +147,7 @@ func TestListing(t *testing.T) {
 	}
 }
 
-// TestFront: the tab in front is that of the front window which shows pages.
+// TestFront: the tab in front is that of the front window with pages.
 func TestFront(t *testing.T) {
 	_, a := mac(t)
 	for name, want := range map[string]string{"safari": "Zwei", "chrome": "B"} {
@@ -224,7 +224,7 @@ func TestActs(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// TestOpensAWindow: where there is none but private ones, and where it does not run.
+// TestOpensAWindow: with only private windows, and when the browser does not run.
 func TestOpensAWindow(t *testing.T) {
 	for name, world := range map[string]obj{"safari": safari(), "chrome": chrome(), "arc": chrome(window(1, "incognito", 1, tab("9", "x", "https://x.example/")))} {
 		world["running"] = false
@@ -249,8 +249,8 @@ func quoted(s string) []byte {
 	return b
 }
 
-// TestFailures: what is refused says why in the owner's words, whatever language the
-// system speaks, and "could not look" is never an empty list.
+// TestFailures: errors are in English whatever the system's language, and a failed read is never
+// an empty list.
 func TestFailures(t *testing.T) {
 	for name, tc := range map[string]struct {
 		fault string
@@ -260,7 +260,7 @@ func TestFailures(t *testing.T) {
 	}{
 		"not allowed":     {"get app.windows.id", -1743, osrun.Denied, "Privacy_Automation"},
 		"not yet asked":   {"get app.windows.id", -1744, osrun.Denied, "Automation"},
-		"no answer":       {"tabs", -1712, osrun.Timeout, "question of macOS"},
+		"no answer":       {"tabs", -1712, osrun.Timeout, "macOS dialog"},
 		"it ended":        {"tabs", -600, osrun.NotRunning, "open it first"},
 		"refused in part": {"tabs.url", -1743, osrun.Denied, "Automation"},
 	} {
@@ -301,8 +301,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestNoAnswer: a browser that does not answer holds nobody up for ever, and what it
-// was to do is said to be unknown.
+// TestNoAnswer: a browser that does not respond blocks no one forever, and the outcome of the
+// call is reported as unknown.
 func TestNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, a := mac(t)

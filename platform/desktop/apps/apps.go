@@ -1,12 +1,11 @@
-// Package apps finds the applications of this desktop by the names that people
-// call them, and starts them. It decides nothing: whether one may be started, and
-// with what, is for its callers.
+// Package apps finds the applications of this desktop by name and starts them. It applies no
+// policy: callers decide whether an application may be started, and with which item.
 //
-// Linux: desktop entries, which are read here and started without a shell, by the
-// user's service manager where there is one (they outlive this process then).
-// macOS: the application folders, and open(1). Windows: the start menu by
-// Get-StartApps, and the shell's folder of applications. What is started carries
-// Marker: like everything that Hob starts, it does not speak for the owner.
+// Linux: it reads desktop entries and starts them without a shell, through the user's service
+// manager if there is one (they outlive this process then). macOS: the application folders and
+// open(1). Windows: the start menu (Get-StartApps) and the shell's application folder. Started
+// programs carry Marker: like everything that Hob starts, they do not act with the user's
+// rights.
 package apps
 
 import (
@@ -23,56 +22,54 @@ import (
 	"hob/platform/osrun"
 )
 
-// The errors of a Finder.
+// Errors of a Finder.
 var (
-	ErrNone    = errors.New("no application is called that")
-	ErrSession = errors.New("there is no desktop session")
-	ErrUnsure  = errors.New("whether it was started is not known")
-	ErrItem    = errors.New("it does not say that it opens such a thing")
+	ErrNone    = errors.New("application not found")
+	ErrSession = errors.New("no desktop session")
+	ErrUnsure  = errors.New("unknown whether the application was started")
+	ErrItem    = errors.New("application does not support opening this kind of item")
 )
 
-// App is an application that is installed.
+// App is an installed application.
 type App struct {
 	ID      string // of the system: "firefox", "com.apple.Safari", an AUMID
 	Name    string // as menus show it
-	File    string // what says how it is started, "" where nothing does
+	File    string // the file that describes how to start it, "" if none
 	Command []string
-	// Terminal: it runs within one.
+	// Terminal means that it runs in a terminal.
 	Terminal bool
-	// Shared: it was put there for all users of the machine, which takes the rights
-	// of its administrator.
+	// Shared means that it was installed for all users, which requires administrator rights.
 	Shared bool
 	Opens  Opens
 
-	words []string // by which it is found, in lower case
-	at    int      // where in Command stands what it opens
+	words []string // search words, in lower case
+	at    int      // index in Command of the item to open
 }
 
-// Opens is what an application says that it can be handed.
+// Opens is the kind of item that an application says it can open.
 type Opens uint8
 
-// What an application opens.
+// Kinds of items that an application opens.
 const (
 	Nothing Opens = iota
 	Files
 	Addresses // and files
 )
 
-// Takes reports whether an application opens a file, or an address, when it is
-// started with it.
+// Takes reports whether an application can open a file or an address at startup.
 func (a App) Takes(item string) bool {
-	if filepath.IsAbs(item) { // files are named by their whole paths
+	if filepath.IsAbs(item) { // files have absolute paths
 		return a.Opens >= Files
 	}
 	return a.Opens == Addresses
 }
 
-// with is the command with an item.
+// with returns the command line with an item.
 func (a App) with(item string) ([]string, error) {
 	switch {
 	case item == "":
 		return a.Command, nil
-	case !a.Takes(item) || a.at < 1 || a.at > len(a.Command): // it stands after the program, and begins with no dash
+	case !a.Takes(item) || a.at < 1 || a.at > len(a.Command): // the item must follow the program and not begin with a dash
 		return nil, ErrItem
 	}
 	return slices.Insert(slices.Clone(a.Command), a.at, item), nil
@@ -80,21 +77,21 @@ func (a App) with(item string) ([]string, error) {
 
 // Options of New; the zero value is useful.
 type Options struct {
-	// Getenv is os.Getenv unless a test has its own.
+	// Getenv is os.Getenv unless a test replaces it.
 	Getenv func(string) string
-	// Marker is the name of a variable that goes into the environment of what is
-	// started; "": none.
+	// Marker is the name of a variable that is set in the environment of started programs; ""
+	// sets none.
 	Marker string
-	// Scripts runs those of Windows; nil: one of its own.
+	// Scripts runs those of Windows; nil creates a runner.
 	Scripts osrun.Runner
-	// Wait bounds a search or a start (default 10 s).
+	// Wait is the timeout of a search or a start (default 10 s).
 	Wait time.Duration
 }
 
 // Finder finds and starts applications. Its methods may be called concurrently.
 type Finder struct{ opt Options }
 
-// New makes a Finder. It looks at nothing yet.
+// New returns a Finder. It reads no file yet.
 func New(o Options) *Finder {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -108,15 +105,15 @@ func New(o Options) *Finder {
 	return &Finder{o}
 }
 
-// maxName bounds the name of an application, in bytes.
+// maxName is the maximum length of an application's name, in bytes.
 const maxName = 200
 
-// Find returns the application that a name means. Where several fit equally well,
-// or none does, the error names those that come close.
+// Find returns the application with a name. If several or no applications match, the error
+// lists similar names.
 func (f *Finder) Find(ctx context.Context, name string) (App, error) {
 	name = strings.Join(strings.Fields(name), " ")
 	if name == "" || len(name) > maxName || strings.ContainsFunc(name, unicode.IsControl) {
-		return App{}, errors.New("that is no name of an application")
+		return App{}, errors.New("invalid application name")
 	}
 	all, err := f.List(ctx)
 	if err != nil {
@@ -137,10 +134,11 @@ func (f *Finder) List(ctx context.Context) ([]App, error) {
 	return all, nil
 }
 
-// Start starts an application. When it returns nil the system has taken it; what
-// becomes of it then is its own.
+// Start starts an application. nil means that the system accepted it; Start does not wait for
+// the application.
 //
-// An item is a file, by its whole path, or an address for it to open; "": none.
+// An item is the absolute path of a file, or an address, that the application opens; "" for
+// none.
 func (f *Finder) Start(ctx context.Context, a App, item string) error {
 	ctx, cancel := context.WithTimeout(ctx, f.opt.Wait)
 	defer cancel()
@@ -150,8 +148,8 @@ func (f *Finder) Start(ctx context.Context, a App, item string) error {
 	return nil
 }
 
-// pick finds what a name means: the whole name before its beginning, and that
-// before a word of it.
+// pick returns the best match for a name: the full name, then its beginning, then the beginning of one
+// of its words.
 func pick(all []App, name string) (App, error) {
 	want := strings.ToLower(name)
 	for _, fits := range []func(App) bool{
@@ -171,7 +169,7 @@ func pick(all []App, name string) (App, error) {
 		case len(found) == 1:
 			return found[0], nil
 		case len(found) > 1:
-			return App{}, fmt.Errorf("several applications could be meant by %q: %s", name, names(found))
+			return App{}, fmt.Errorf("%q matches several applications: %s", name, names(found))
 		}
 	}
 	return App{}, fmt.Errorf("%w: %q%s", ErrNone, name, near(all, want))
@@ -185,7 +183,7 @@ func names(list []App) string {
 	return strings.Join(out, ", ")
 }
 
-// near says what begins alike.
+// near lists names with a similar beginning.
 func near(all []App, want string) string {
 	var close []App
 	for _, a := range all {

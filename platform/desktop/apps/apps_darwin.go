@@ -16,8 +16,7 @@ func (f *Finder) list(context.Context) ([]App, error) {
 	return append(out, App{ID: "com.apple.finder", Name: "Finder", File: "/System/Library/CoreServices/Finder.app", Shared: true, words: []string{"finder"}, Opens: Addresses}), nil
 }
 
-// start hands the bundle to open(1), which takes no options from its name: it is a
-// whole path.
+// start passes the bundle to open(1), which cannot take it for an option, because it is an absolute path.
 func (f *Finder) start(ctx context.Context, a App, item string) error {
 	args := []string{"-a", a.File}
 	if item != "" { // a whole path or an address, which are no options either

@@ -18,11 +18,11 @@ import (
 	"hob/platform/desktop/session"
 )
 
-// maxApps bounds how many entries are read.
+// maxApps limits how many entries are read.
 const maxApps = 5000
 
-// folders are where entries lie, those of the user first: they take the place of
-// others of the same id. The flag says that all users share one.
+// folders returns the folders of desktop entries, those of the user first, because they
+// override others with the same id. shared marks folders that all users share.
 func folders(getenv func(string) string) (list []string, shared map[string]bool) {
 	shared = map[string]bool{}
 	home := getenv("HOME")
@@ -63,7 +63,7 @@ func (f *Finder) list(ctx context.Context) ([]App, error) {
 			case err != nil && path == dir && os.IsNotExist(err):
 				return fs.SkipDir
 			case err != nil, ctx.Err() != nil, len(seen) > maxApps:
-				return ctx.Err() // a folder that cannot be read has no entries for us
+				return ctx.Err() // skip an unreadable folder
 			case e.IsDir() || !strings.HasSuffix(path, ".desktop"):
 				return nil
 			}
@@ -89,12 +89,12 @@ func (f *Finder) list(ctx context.Context) ([]App, error) {
 	return out, nil
 }
 
-// everybodys reports whether the programs of an entry were put there by the
-// administrator too, and names them in full: one of the user's own may come before
-// it in PATH. One that is not there yet could be anybody's.
+// everybodys reports whether the administrator also installed the programs of an entry, and
+// makes their paths absolute, because a program of the user may come first in PATH. A missing
+// program could be created by any user.
 func everybodys(a *App) bool {
 	at := 0
-	if path.Base(a.Command[0]) == "env" { // it looks in PATH by itself
+	if path.Base(a.Command[0]) == "env" { // env searches PATH itself
 		for at = 1; at < len(a.Command) && strings.Contains(a.Command[at], "="); at++ {
 			if strings.HasPrefix(a.Command[at], "PATH=") {
 				return false
@@ -122,8 +122,8 @@ func everybodys(a *App) bool {
 	return true
 }
 
-// administrators reports whether a file lies where the administrator alone puts
-// programs. A link is judged by where it leads.
+// administrators reports whether only the administrator can write to a file. It checks the
+// target of a link.
 func administrators(file string) bool {
 	file, err := filepath.EvalSymlinks(file)
 	return err == nil && slices.ContainsFunc([]string{"/usr/", "/bin/", "/sbin/", "/opt/", "/snap/", "/var/lib/flatpak/", "/var/lib/snapd/", "/nix/store/", "/gnu/store/"},
@@ -162,7 +162,7 @@ func (f *Finder) start(ctx context.Context, a App, item string) error {
 	}
 	program, err := exec.LookPath(command[0])
 	if err != nil {
-		return fmt.Errorf("its program %s is not there; it may have been removed in part", command[0])
+		return fmt.Errorf("program %s not found; reinstall the application", command[0])
 	}
 	command = append([]string{program}, command[1:]...)
 	if s.Bus != "" {
@@ -173,19 +173,18 @@ func (f *Finder) start(ctx context.Context, a App, item string) error {
 	return f.child(s, command)
 }
 
-// terminal is a program that shows another one.
+// terminal returns the command of a terminal emulator that runs another program.
 func terminal() ([]string, error) {
 	for _, t := range [][]string{{"xdg-terminal-exec"}, {"x-terminal-emulator", "-e"}, {"gnome-terminal", "--"}, {"konsole", "-e"}, {"xterm", "-e"}} {
 		if path, err := exec.LookPath(t[0]); err == nil {
 			return append([]string{path}, t[1:]...), nil
 		}
 	}
-	return nil, fmt.Errorf("it runs within a terminal, and there is none; install xterm")
+	return nil, fmt.Errorf("application needs a terminal and none is installed; install xterm")
 }
 
-// unit has the user's service manager start it, which knows the environment of the
-// session and ends nothing when this process ends. It reports whether there is such
-// a manager.
+// unit starts it through the user's service manager, which has the session's environment and does not
+// end the program with this process. It reports whether there is such a manager.
 func (f *Finder) unit(ctx context.Context, bus string, a App, command []string) (bool, error) {
 	conn, err := session.Dial(ctx, bus)
 	if err != nil {
@@ -222,12 +221,12 @@ func (f *Finder) unit(ctx context.Context, bus string, a App, command []string) 
 			Props []prop
 		}{}}, &job)
 	if ctx.Err() != nil {
-		return true, fmt.Errorf("%w: the service manager does not answer", ErrUnsure)
+		return true, fmt.Errorf("%w: service manager does not respond", ErrUnsure)
 	}
 	return true, err
 }
 
-// child starts it from this process, with none of its secrets.
+// child starts it from this process without its secrets.
 func (f *Finder) child(s session.Env, command []string) error {
 	cmd := exec.Command(command[0], command[1:]...) //nolint:noctx // it goes on after this call
 	cmd.Dir = f.opt.Getenv("HOME")
@@ -236,7 +235,7 @@ func (f *Finder) child(s session.Env, command []string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	go func() { _ = cmd.Wait() }() // how it ends is its own affair
+	go func() { _ = cmd.Wait() }() // its exit status does not matter
 	return nil
 }
 

@@ -12,7 +12,7 @@ import (
 	"hob/platform/desktop/desktoptest"
 )
 
-// world is a home with an application that writes its environment into a file.
+// world returns a home with an application that writes its environment to a file.
 func world(t *testing.T, extra map[string]string) (getenv func(string) string, out string) {
 	t.Helper()
 	home := t.TempDir()
@@ -136,8 +136,8 @@ func TestAProgramOfTheUsersOwn(t *testing.T) {
 		"the administrator's comes first":   {"/usr/bin:/bin:" + own, []string{"nice"}, true},
 		"by env, one of the user's own":     {own + ":/usr/bin:/bin", []string{"/usr/bin/env", "A=b", "nice"}, false},
 		"by env, the administrator's":       {"/usr/bin:/bin:" + own, []string{"env", "A=b", "nice"}, true},
-		"by env with a path of its own":     {"/usr/bin:/bin", []string{"env", "PATH=" + own, "nice"}, false},
-		"one that is not there":             {"/usr/bin:/bin", []string{"no-such-program-here"}, false},
+		"by env with another PATH":          {"/usr/bin:/bin", []string{"env", "PATH=" + own, "nice"}, false},
+		"a missing program":                 {"/usr/bin:/bin", []string{"no-such-program-here"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("PATH", tc.path)

@@ -13,7 +13,7 @@ func (f *Finder) list(ctx context.Context) ([]App, error) {
 // start opens an item of the shell's folder of applications.
 func (f *Finder) start(_ context.Context, a App, what string) error {
 	if what != "" {
-		return ErrItem // the folder of applications hands nothing on
+		return ErrItem // the application folder cannot pass an item
 	}
 	verb, err := windows.UTF16PtrFromString("open")
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// bundles lists the applications of a folder of macOS. Names on disk are those
-// that are shown there, save where they are translated.
+// bundles lists the applications of a folder on macOS. It uses the names on disk, which differ
+// from the displayed names only if those are translated.
 func bundles(dir string) (out []App) {
 	list, err := os.ReadDir(dir)
 	if err != nil {
@@ -22,7 +22,7 @@ func bundles(dir string) (out []App) {
 			ID: name, Name: name, File: filepath.Join(dir, e.Name()),
 			Shared: strings.HasPrefix(dir, "/System/") || strings.HasPrefix(dir, "/Applications"),
 			words:  []string{strings.ToLower(name)},
-			Opens:  Addresses, // what it does not open, open(1) says
+			Opens:  Addresses, // open(1) reports unsupported items
 		})
 	}
 	return out

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// maxEntry bounds a desktop entry, in bytes.
+// maxEntry is the maximum size of a desktop entry, in bytes.
 const maxEntry = 1 << 20
 
-// errHidden: an entry that menus do not show.
-var errHidden = errors.New("it is not shown")
+// errHidden marks an entry that menus do not show.
+var errHidden = errors.New("entry is hidden")
 
-// parseEntry reads a desktop entry (Desktop Entry Specification 1.5). Its names in
-// all languages are words by which it is found.
+// parseEntry parses a desktop entry (Desktop Entry Specification 1.5). Its names in all
+// languages become search words.
 func parseEntry(id string, r io.Reader, locale string) (App, error) {
 	a := App{ID: strings.TrimSuffix(id, ".desktop")}
 	a.words = []string{strings.ToLower(a.ID)}
@@ -49,7 +49,7 @@ func parseEntry(id string, r io.Reader, locale string) (App, error) {
 	}
 	switch {
 	case keys["Type"] != "Application" || keys["Name"] == "" || keys["Exec"] == "":
-		return App{}, errors.New("it is no application")
+		return App{}, errors.New("entry is not an application")
 	case keys["Hidden"] == "true" || keys["NoDisplay"] == "true":
 		return App{}, errHidden
 	}
@@ -68,19 +68,19 @@ func parseEntry(id string, r io.Reader, locale string) (App, error) {
 	}
 	a.Command, a.at, a.Opens = expandExec(words, a.Name, keys["Icon"])
 	if len(a.Command) == 0 {
-		return App{}, errors.New("it names no program")
+		return App{}, errors.New("entry has no program")
 	}
 	a.words = append(a.words, strings.ToLower(path.Base(a.Command[0])))
 	return a, nil
 }
 
-// unescapeEntry undoes the escapes of values of the type string.
+// unescapeEntry decodes the escapes of string values.
 func unescapeEntry(s string) string {
 	return strings.NewReplacer(`\s`, " ", `\n`, "\n", `\t`, "\t", `\r`, "\r", `\\`, `\`).Replace(s)
 }
 
-// splitExec splits the key Exec into words: a word may stand within double quotes,
-// in which a backslash takes the meaning of what follows.
+// splitExec splits the key Exec into words: a word may be in double quotes, in which a
+// backslash escapes the next character.
 func splitExec(s string) (out []string, err error) {
 	var word strings.Builder
 	quoted, any := false, false
@@ -104,7 +104,7 @@ func splitExec(s string) (out []string, err error) {
 		}
 	}
 	if quoted {
-		return nil, errors.New("a quote of its Exec does not end")
+		return nil, errors.New("quote in Exec is not closed")
 	}
 	if any {
 		out = append(out, word.String())
@@ -112,8 +112,8 @@ func splitExec(s string) (out []string, err error) {
 	return out, nil
 }
 
-// expandExec puts values in the place of field codes; those for files and
-// addresses go, and where the first of them stood is told.
+// expandExec replaces field codes by values. It removes those for files and addresses, and
+// returns the position of the first of them.
 func expandExec(words []string, name, icon string) (out []string, at int, what Opens) {
 	for i, w := range words {
 		switch {

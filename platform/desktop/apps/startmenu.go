@@ -11,10 +11,10 @@ import (
 //go:embed startapps.ps1
 var startText string
 
-// startScript lists the start menu of Windows.
+// startScript returns the script that lists the start menu of Windows.
 func startScript() osrun.Script { return osrun.NewScript("desktop/apps/startapps.ps1", startText) }
 
-// startApp is an item of it.
+// startApp is an item of the start menu.
 type startApp struct {
 	Name string `json:"name"`
 	ID   string `json:"id"`
@@ -40,8 +40,8 @@ func menuApps(items []startApp) (list []App) {
 	return list
 }
 
-// sharedID: packaged applications, and programs in the folders of Windows and of
-// Program Files, which are named by their GUID (KNOWNFOLDERID).
+// sharedID reports whether an id belongs to a packaged application, or to a program in the
+// folders of Windows and Program Files, which are named by their GUID (KNOWNFOLDERID).
 func sharedID(id string) bool {
 	if strings.Contains(id, "!") || strings.HasPrefix(id, "Microsoft.") {
 		return true

@@ -1,14 +1,12 @@
-// Package clipboard reads and writes the text that the user of this desktop has
-// copied. It keeps nothing and decides nothing: what may be read, and shown to
-// whom, is for its callers.
+// Package clipboard reads and writes the text on the user's clipboard. It stores nothing and
+// applies no policy: callers decide what may be read and shown.
 //
-// It goes through github.com/atotto/clipboard on Windows and macOS, and on X11 for
-// texts that one message does not hold, with xclip or xsel. Else it does without: on
-// X11 it speaks with the server itself and holds what was written for as long as
-// this process lives, on Wayland it runs wl-copy and
-// wl-paste with a time of their own, since they hang under some compositors
-// (github.com/bugaevc/wl-clipboard, issues 163 and 206). What was copied out of a
-// password manager is known by the mark that such programs set.
+// It uses github.com/atotto/clipboard on Windows and macOS, and on X11 for texts that are too
+// long for one message, with xclip or xsel. Otherwise it talks to the X server itself and
+// offers the written text while this process lives. On Wayland it runs wl-copy and wl-paste
+// with a timeout, because they hang under some compositors
+// (github.com/bugaevc/wl-clipboard, issues 163 and 206). Text copied from a password manager
+// is recognized by the mark that such programs set.
 package clipboard
 
 import (
@@ -25,35 +23,35 @@ import (
 	"hob/platform/osrun"
 )
 
-// MaxText bounds a text that is read or written, in bytes.
+// MaxText is the maximum length of a text, in bytes.
 const MaxText = 1 << 20
 
-// The errors of a Board. What wraps them names the cause and the remedy.
+// Errors of a Board. Wrapping errors name the cause and the remedy.
 var (
-	ErrNone    = errors.New("there is no clipboard")         // no desktop, or none that this process reaches
-	ErrBusy    = errors.New("the clipboard does not answer") // later it may
-	ErrUnsure  = errors.New("whether it was copied is not known")
-	ErrTooLong = errors.New("the text is too long for the clipboard")
+	ErrNone    = errors.New("no clipboard available")     // no desktop, or this process cannot reach it
+	ErrBusy    = errors.New("clipboard does not respond") // a retry may succeed
+	ErrUnsure  = errors.New("unknown whether the text was copied")
+	ErrTooLong = errors.New("text is too long for the clipboard")
 )
 
-// Content is what was copied. The zero value is an empty clipboard.
+// Content is the content of the clipboard. The zero value is an empty clipboard.
 type Content struct {
 	Text string
-	// Cut: the text is longer.
+	// Cut means that Text is truncated.
 	Cut bool
-	// Hidden: the program that copied it says that it is a secret.
+	// Hidden means that the source program marked the content as secret.
 	Hidden bool
-	// Formats name what was copied where it is no text: a picture, files.
+	// Formats lists the formats of content that is not text: a picture, files.
 	Formats []string
 }
 
 // Options of New; the zero value is useful.
 type Options struct {
-	// Getenv is os.Getenv unless a test has its own.
+	// Getenv is os.Getenv unless a test replaces it.
 	Getenv func(string) string
-	// Scripts runs those of macOS; nil: one of its own.
+	// Scripts runs those of macOS; nil creates a runner.
 	Scripts osrun.Runner
-	// Wait bounds one reading or writing (default 3 s).
+	// Wait is the timeout of one read or write (default 3 s).
 	Wait time.Duration
 }
 
@@ -61,18 +59,18 @@ type Options struct {
 type Board struct {
 	opt  Options
 	desk backend
-	turn chan struct{} // held by whoever reads or writes
+	turn chan struct{} // semaphore of size 1 for reads and writes
 }
 
-// backend is how a system reads and writes.
+// backend accesses the clipboard of a system.
 type backend interface {
 	read(ctx context.Context) (Content, error)
 	write(ctx context.Context, text string) error
-	// close lets go of what was written, where this process holds it.
+	// close releases a written text that this process offers.
 	close()
 }
 
-// New makes a Board. It looks at nothing yet.
+// New returns a Board. It connects to nothing yet.
 func New(o Options) *Board {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -86,7 +84,7 @@ func New(o Options) *Board {
 	return &Board{opt: o, desk: newBackend(o), turn: make(chan struct{}, 1)}
 }
 
-// Close lets go of a text that this process holds for others.
+// Close releases a text that this process offers to other programs.
 func (b *Board) Close() { b.desk.close() }
 
 func (b *Board) enter(ctx context.Context) (context.Context, func(), error) {
@@ -96,7 +94,7 @@ func (b *Board) enter(ctx context.Context) (context.Context, func(), error) {
 		return ctx, func() { cancel(); <-b.turn }, nil
 	case <-ctx.Done():
 		cancel()
-		return nil, nil, fmt.Errorf("%w: another look at it has not ended", ErrBusy)
+		return nil, nil, fmt.Errorf("%w: another clipboard access is still running", ErrBusy)
 	}
 }
 
@@ -122,14 +120,14 @@ func (b *Board) Read(ctx context.Context) (Content, error) {
 	return c, nil
 }
 
-// Write copies a text. It looks whether that has come to pass: where it has not,
-// the error says so.
+// Write copies a text and reads it back. If the clipboard has another content, it returns an
+// error.
 func (b *Board) Write(ctx context.Context, text string) error {
 	switch {
 	case len(text) > MaxText:
-		return fmt.Errorf("%w: it has %d bytes, and %d are taken", ErrTooLong, len(text), MaxText)
+		return fmt.Errorf("%w: text has %d bytes, the limit is %d", ErrTooLong, len(text), MaxText)
 	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
-		return errors.New("copy a text: it holds bytes that are no text")
+		return errors.New("write the clipboard: text is not valid UTF-8")
 	}
 	ctx, leave, err := b.enter(ctx)
 	if err != nil {
@@ -149,11 +147,11 @@ func (b *Board) Write(ctx context.Context, text string) error {
 	return nil
 }
 
-// plain is a text as all systems give it back.
+// plain normalizes a text to the form that all systems return.
 func plain(s string) string { return strings.TrimRight(strings.ReplaceAll(s, "\r\n", "\n"), "\n") }
 
-// borrowed calls the library, which knows no time: a program of its that hangs is
-// left behind, and ErrBusy says so.
+// borrowed calls the library, which has no timeouts: if its program hangs, borrowed abandons
+// the call and returns ErrBusy.
 func borrowed[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	type answer struct {
 		value T
@@ -173,7 +171,7 @@ func borrowed[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	}
 }
 
-// libraryWrite goes through github.com/atotto/clipboard.
+// libraryWrite writes with github.com/atotto/clipboard.
 func libraryWrite(ctx context.Context, text string) error {
 	_, err := borrowed(ctx, func() (struct{}, error) { return struct{}{}, clipboard.WriteAll(text) })
 	return err

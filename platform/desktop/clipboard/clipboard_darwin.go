@@ -14,11 +14,11 @@ type desk struct{ opt Options }
 
 func (desk) close() {}
 
-// read asks the pasteboard itself, which knows the marks of password managers.
+// read queries the pasteboard itself, because it has the marks of password managers.
 func (d desk) read(ctx context.Context) (Content, error) { return paste(ctx, d.opt.Scripts, d.opt) }
 
-// write goes through the library, save where pbcopy would take the text for
-// MacRoman: launchd gives no locale.
+// write uses the library, with a locale set: without one, as under launchd, pbcopy would read
+// the text as MacRoman.
 func (d desk) write(ctx context.Context, text string) error {
 	if utf8Locale(d.opt.Getenv) {
 		return libraryWrite(ctx, text)

@@ -17,7 +17,7 @@ import (
 	"hob/platform/osrun"
 )
 
-// passwordHint is what password managers add (KeePassXC, KWallet, Bitwarden).
+// passwordHint is the format that password managers add (KeePassXC, KWallet, Bitwarden).
 const passwordHint = "x-kde-passwordManagerHint"
 
 func newBackend(o Options) backend { return &desk{opt: o} }
@@ -26,11 +26,11 @@ type desk struct {
 	opt Options
 
 	mu    sync.Mutex
-	drop  context.CancelFunc // of the text that this process holds
+	drop  context.CancelFunc // releases the text that this process offers
 	ended <-chan struct{}
 }
 
-// how the clipboard is reached.
+// look returns how to access the clipboard.
 func (d *desk) look(ctx context.Context) (session.Env, *wayland, error) {
 	e := session.Look(ctx, d.opt.Getenv)
 	switch {
@@ -46,11 +46,11 @@ func (d *desk) look(ctx context.Context) (session.Env, *wayland, error) {
 	case e.Display == "":
 		return e, nil, err
 	}
-	return e, nil, nil // by way of Xwayland
+	return e, nil, nil // through Xwayland
 }
 
-// library reports whether atotto/clipboard finds the same session and has a
-// program to reach it with. Under Wayland its programs may hang for good.
+// library reports whether atotto/clipboard finds the same session and one of its programs is
+// installed. Under Wayland its programs may hang forever.
 func library(e session.Env) bool {
 	if !e.Inherited || e.Wayland != "" || clipboard.Unsupported {
 		return false
@@ -105,8 +105,7 @@ func silent(err error) error {
 	return err
 }
 
-// text is the best form of a text among those that are offered; a program that
-// lists none is asked for the usual one.
+// text returns the best of the offered text formats, or the usual one if a program lists none.
 func text(formats []string) string {
 	if len(formats) == 0 {
 		return "UTF8_STRING"
@@ -119,7 +118,7 @@ func text(formats []string) string {
 	return ""
 }
 
-// named are the forms that say something to people.
+// named returns the formats whose names are meaningful to people.
 func named(formats []string) (out []string) {
 	for _, f := range formats {
 		if strings.Contains(f, "/") && len(out) < 8 {
@@ -137,14 +136,13 @@ func (d *desk) write(ctx context.Context, text string) error {
 	switch {
 	case w != nil:
 		return w.write(ctx, text)
-	case len(text) > xwin.MaxOffer && library(e): // its program stays behind, as one that this process has started
+	case len(text) > xwin.MaxOffer && library(e): // its program keeps running as a child of this process
 		return libraryWrite(ctx, text)
 	}
 	return d.hold(ctx, e, text)
 }
 
-// hold offers the text from within this process, in place of one that it offers
-// already.
+// hold offers the text from this process and replaces a text that it already offers.
 func (d *desk) hold(ctx context.Context, e session.Env, text string) error {
 	life, drop := context.WithCancel(context.WithoutCancel(ctx))
 	dialing := context.AfterFunc(ctx, drop)
@@ -180,8 +178,8 @@ func (d *desk) close() {
 	}
 }
 
-// wayland runs the programs of wl-clipboard. They are ended after a while: without
-// the protocol ext-data-control they wait for a focus that nobody gives them.
+// wayland runs the programs of wl-clipboard with a timeout: without the protocol
+// ext-data-control they wait for a keyboard focus that they never get.
 type wayland struct {
 	copy, paste string
 	env         []string
@@ -196,7 +194,7 @@ func newWayland(e session.Env) (*wayland, error) {
 		w.paste, err = exec.LookPath("wl-paste")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: on Wayland it needs wl-copy and wl-paste; install the package wl-clipboard", ErrNone)
+		return nil, fmt.Errorf("%w: Wayland requires wl-copy and wl-paste; install the package wl-clipboard", ErrNone)
 	}
 	return &w, nil
 }
@@ -208,7 +206,7 @@ func (w *wayland) run(ctx context.Context, in []byte, program string, args ...st
 	cmd.Env = w.env
 	out, err := osrun.Output(ctx, cmd, in)
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("%w: this compositor hands it to the window in front alone", ErrBusy)
+		return nil, fmt.Errorf("%w: this compositor lets only the focused window read the clipboard", ErrBusy)
 	}
 	return out, err
 }
@@ -241,7 +239,7 @@ func (w *wayland) write(ctx context.Context, text string) error {
 	cmd.Env, cmd.Stdin, cmd.WaitDelay = w.env, strings.NewReader(text), time.Second
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
-			return fmt.Errorf("%w: this compositor takes it from the window in front alone", ErrBusy)
+			return fmt.Errorf("%w: this compositor lets only the focused window write the clipboard", ErrBusy)
 		}
 		return fmt.Errorf("wl-copy: %w", err)
 	}

@@ -13,8 +13,8 @@ import (
 	"hob/platform/desktop/session"
 )
 
-// board is the clipboard of a display of the test's own. With library this
-// process's environment names it, as atotto/clipboard wants it.
+// board returns the clipboard of a private display. With library, this process's environment
+// names the display, as atotto/clipboard requires.
 func board(t *testing.T, library bool) (*Board, func(key string) string) {
 	t.Helper()
 	display := desktoptest.Display(t)
@@ -41,7 +41,7 @@ func board(t *testing.T, library bool) (*Board, func(key string) string) {
 	return b, getenv
 }
 
-// xclip is another program that copies and pastes.
+// xclip copies or pastes with another program.
 func xclip(t *testing.T, getenv func(string) string, in string, args ...string) string {
 	t.Helper()
 	program, err := exec.LookPath("xclip")
@@ -110,8 +110,8 @@ func TestTextGoesBothWays(t *testing.T) {
 	}
 }
 
-// A program that held the text would go on as one that this process has started,
-// and what such programs click does not count as the owner's.
+// A program that held the text would keep running as a child of this process, and clicks of
+// such programs do not count as the user's.
 func TestACopyStartsNoProgram(t *testing.T) {
 	b, env := board(t, true)
 	if err := b.Write(t.Context(), "mine"); err != nil {
@@ -122,7 +122,7 @@ func TestACopyStartsNoProgram(t *testing.T) {
 	until(t, other, func(c Content) bool { return c.Text == "" })
 }
 
-// A long text comes in pieces.
+// A long text arrives in pieces.
 func TestLongTextOfAnother(t *testing.T) {
 	b, env := board(t, false)
 	long := strings.Repeat("0123456789", 70_000)
@@ -138,16 +138,16 @@ func TestWhatIsNoText(t *testing.T) {
 	until(t, b, func(c Content) bool { return c.Text == "" && len(c.Formats) == 1 && c.Formats[0] == "image/png" })
 }
 
-// A password manager offers a mark beside the text. xclip offers one form alone,
-// so that what holds the clipboard here is the mark.
+// A password manager offers a mark beside the text. xclip offers only one format, so here the
+// clipboard contains the mark alone.
 func TestPasswordsAreKnown(t *testing.T) {
 	b, env := board(t, false)
 	xclip(t, env, "secret", "-target", passwordHint)
 	until(t, b, func(c Content) bool { return c.Hidden })
 }
 
-// On a real compositor: what another program copies is read, and what is written
-// can be pasted there.
+// On a real compositor: Read returns what another program copies, and a program can paste what
+// Write wrote.
 func TestWayland(t *testing.T) {
 	for _, p := range []string{"wl-copy", "wl-paste"} {
 		if _, err := exec.LookPath(p); err != nil {
@@ -214,7 +214,7 @@ func TestTheDisplayOfALaterSession(t *testing.T) {
 	}
 }
 
-// A program that holds the clipboard and answers nobody holds up nothing.
+// A program that owns the clipboard and does not respond must not block Hob.
 func TestASilentOwner(t *testing.T) {
 	b, env := board(t, false)
 	b.opt.Wait = 300 * time.Millisecond

@@ -14,8 +14,8 @@ type desk struct{}
 
 func (desk) close() {}
 
-// The formats of the Win32 clipboard (learn.microsoft.com, "Standard Clipboard
-// Formats" and "Cloud Clipboard and Clipboard History Formats").
+// Formats of the Win32 clipboard (learn.microsoft.com, "Standard Clipboard Formats" and "Cloud
+// Clipboard and Clipboard History Formats").
 const (
 	cfText        = 1
 	cfBitmap      = 2
@@ -40,7 +40,7 @@ func (desk) read(ctx context.Context) (Content, error) {
 	case has(cfUnicodeText), has(cfText):
 		var err error
 		if c.Text, err = borrowed(ctx, clipboard.ReadAll); err != nil {
-			return c, fmt.Errorf("%w: another program keeps it open: %w", ErrBusy, err)
+			return c, fmt.Errorf("%w: another program has it open: %w", ErrBusy, err)
 		}
 	case has(cfFiles):
 		c.Formats = []string{"files"}
@@ -52,7 +52,7 @@ func (desk) read(ctx context.Context) (Content, error) {
 
 func (desk) write(ctx context.Context, text string) error {
 	if err := libraryWrite(ctx, text); err != nil {
-		return fmt.Errorf("%w: another program keeps it open: %w", ErrBusy, err)
+		return fmt.Errorf("%w: another program has it open: %w", ErrBusy, err)
 	}
 	return nil
 }

@@ -12,10 +12,10 @@ import (
 //go:embed paste.js
 var pasteText string
 
-// pasteScript reads the pasteboard of macOS.
+// pasteScript returns the script that reads the pasteboard of macOS.
 func pasteScript() osrun.Script { return osrun.NewScript("desktop/clipboard/paste.js", pasteText) }
 
-// pasted is what it says.
+// pasted is the answer of the script.
 type pasted struct {
 	Text   *string  `json:"text"`
 	Types  []string `json:"types"`
@@ -37,7 +37,7 @@ func paste(ctx context.Context, r osrun.Runner, o Options) (Content, error) {
 	return Content{Text: *a.Text, Hidden: a.Hidden}, nil
 }
 
-// busy marks the error of a program that was ended before it had answered.
+// busy marks the error of a program that was killed before it answered.
 func busy(ctx context.Context, err error) error { //nolint:unused // on macOS it is
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("%w: %w", ErrBusy, err)

@@ -1,9 +1,8 @@
 //go:build linux
 
-// Package desktoptest holds what tests of the desktop need: a real bus of their
-// own (dbus-daemon), and a notification server on it that is written from the
-// Desktop Notifications Specification and can do all that real ones do, also what
-// they should not. It is used by tests only.
+// Package desktoptest provides test doubles of a desktop: a private session bus (dbus-daemon)
+// and a notification server on it, which implements the Desktop Notifications Specification
+// including misbehaviour of real servers. Only tests use it.
 package desktoptest
 
 import (
@@ -27,13 +26,13 @@ const config = `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Config
 // Bus is a private message bus.
 type Bus struct {
 	Address string
-	// Services is a folder for files of services that the bus may start.
+	// Services is a folder with files of services that the bus can start.
 	Services string
 	dir      string
 	cmd      *exec.Cmd
 }
 
-// NewBus starts a dbus-daemon, or skips the test where there is none.
+// NewBus starts a dbus-daemon, or skips the test if it is not installed.
 func NewBus(t testing.TB) *Bus {
 	t.Helper()
 	program, err := exec.LookPath("dbus-daemon")
@@ -76,7 +75,7 @@ func (b *Bus) Stop() {
 	_ = b.cmd.Wait()
 }
 
-// Getenv is the environment of a process of this session.
+// Getenv returns the environment of a process of this session.
 func (b *Bus) Getenv(key string) string {
 	if key == "DBUS_SESSION_BUS_ADDRESS" {
 		return b.Address
@@ -95,13 +94,13 @@ func (b *Bus) Conn(t testing.TB) *dbus.Conn {
 	return c
 }
 
-// The names of the specification.
+// Names from the specification.
 const (
 	Name = "org.freedesktop.Notifications"
 	path = dbus.ObjectPath("/org/freedesktop/Notifications")
 )
 
-// Shown is a note as the server was given it.
+// Shown is a notification that the server received.
 type Shown struct {
 	ID, Replaces uint32
 	App, Icon    string
@@ -125,7 +124,7 @@ type Server struct {
 	faster string
 }
 
-// NewServer takes the name on the bus; caps are what it can do.
+// NewServer claims the server's bus name; caps are its capabilities.
 func NewServer(t testing.TB, b *Bus, caps ...string) *Server {
 	t.Helper()
 	s := &Server{conn: b.Conn(t), caps: caps, next: 1}
@@ -139,10 +138,10 @@ func NewServer(t testing.TB, b *Bus, caps ...string) *Server {
 	return s
 }
 
-// Stop leaves the bus.
+// Stop disconnects from the bus.
 func (s *Server) Stop() { _ = s.conn.Close() }
 
-// Fail makes the next n notes fail with a D-Bus error.
+// Fail makes the next n notifications fail with a D-Bus error.
 func (s *Server) Fail(name string, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,7 +150,7 @@ func (s *Server) Fail(name string, n int) {
 	}
 }
 
-// Stall makes notes hang until release is called.
+// Stall makes notifications hang until release is called.
 func (s *Server) Stall() (release func()) {
 	c := make(chan struct{})
 	s.mu.Lock()
@@ -165,21 +164,21 @@ func (s *Server) Stall() (release func()) {
 	})
 }
 
-// Faster makes presses of this key come before Notify is answered.
+// Faster makes a press of this key arrive before Notify is answered.
 func (s *Server) Faster(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faster = key
 }
 
-// All lists what was shown, in order.
+// All lists the shown notifications in order.
 func (s *Server) All() []Shown {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Shown(nil), s.shown...)
 }
 
-// Withdrawn waits until n notes were withdrawn and returns their ids, in order.
+// Withdrawn waits until n notifications were withdrawn and returns their ids in order.
 func (s *Server) Withdrawn(t testing.TB, n int) []uint32 {
 	t.Helper()
 	for end := time.Now().Add(60 * time.Second); ; time.Sleep(2 * time.Millisecond) {
@@ -195,7 +194,7 @@ func (s *Server) Withdrawn(t testing.TB, n int) []uint32 {
 	}
 }
 
-// Last waits until n notes were shown and returns the last one.
+// Last waits until n notifications were shown and returns the last one.
 func (s *Server) Last(t testing.TB, n int) Shown {
 	t.Helper()
 	for end := time.Now().Add(60 * time.Second); ; time.Sleep(2 * time.Millisecond) {
@@ -208,32 +207,32 @@ func (s *Server) Last(t testing.TB, n int) Shown {
 	}
 }
 
-// Press tells that an action was chosen, and then that the note is closed.
+// Press signals that an action was chosen and then that the notification was closed.
 func (s *Server) Press(id uint32, key string) {
 	s.Only(id, key)
 	s.Close(id, 2)
 }
 
-// Only tells that an action was chosen.
+// Only signals that an action was chosen.
 func (s *Server) Only(id uint32, key string) { _ = s.conn.Emit(path, Name+".ActionInvoked", id, key) }
 
-// Close tells that a note was closed.
+// Close signals that a notification was closed.
 func (s *Server) Close(id, reason uint32) {
 	_ = s.conn.Emit(path, Name+".NotificationClosed", id, reason)
 }
 
-// served are the methods that the bus may call.
+// served contains the methods that the bus may call.
 type served struct{ s *Server }
 
-// GetCapabilities is of the specification.
+// GetCapabilities implements the specification.
 func (v served) GetCapabilities() ([]string, *dbus.Error) { return v.s.caps, nil }
 
-// GetServerInformation is of the specification.
+// GetServerInformation implements the specification.
 func (v served) GetServerInformation() (name, vendor, version, spec string, err *dbus.Error) {
 	return "test server", "hob", "1", "1.2", nil
 }
 
-// CloseNotification is of the specification.
+// CloseNotification implements the specification.
 func (v served) CloseNotification(id uint32) *dbus.Error {
 	v.s.mu.Lock()
 	v.s.closed = append(v.s.closed, id)
@@ -242,7 +241,7 @@ func (v served) CloseNotification(id uint32) *dbus.Error {
 	return nil
 }
 
-// Notify is of the specification.
+// Notify implements the specification.
 func (v served) Notify(app string, replaces uint32, icon, title, body string, actions []string, hints map[string]dbus.Variant, timeout int32) (uint32, *dbus.Error) {
 	s := v.s
 	s.mu.Lock()

@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// Dialog runs zenity with these arguments, on a bus and a display
-// of the test's own, where assistive programs can read it. It skips the test where
-// it cannot. Whoever asked waits for the program, whose output is kept; env leads there.
+// Dialog starts zenity with these arguments, on a private bus and display where assistive
+// programs can read it. It skips the test if that is impossible. The caller waits for cmd,
+// whose output is kept; env is the environment of that desktop.
 func Dialog(t testing.TB, args ...string) (cmd *exec.Cmd, env []string) {
 	t.Helper()
 	program, err := exec.LookPath("zenity")

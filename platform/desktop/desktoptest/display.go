@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Display starts an X server without a screen, or skips the test where there is
-// none, and returns its name such as ":7".
+// Display starts an X server without a screen and returns its name, such as ":7". It skips the
+// test if no such server is installed.
 func Display(t testing.TB) string {
 	t.Helper()
 	program, err := exec.LookPath("Xvfb")

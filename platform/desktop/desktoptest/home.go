@@ -9,8 +9,8 @@ import (
 	"hob/platform/system"
 )
 
-// Home makes the bus that of this process's session, which gets a home of the test's
-// own, and says where a Hob with that home keeps its things.
+// Home sets the bus as the session bus of this process, creates a home for the test, and
+// returns the paths of a Hob with that home.
 func (b *Bus) Home(t *testing.T) (home string, paths system.Paths) {
 	t.Helper()
 	home = t.TempDir()

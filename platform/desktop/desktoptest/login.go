@@ -11,7 +11,7 @@ import (
 	"github.com/godbus/dbus/v5/prop"
 )
 
-// Login is logind and UPower on a bus that stands for the system's
+// Login simulates logind and UPower on a bus that replaces the system bus
 // (org.freedesktop.login1, org.freedesktop.UPower).
 type Login struct {
 	conn  *dbus.Conn
@@ -21,8 +21,7 @@ type Login struct {
 	bright []uint32
 }
 
-// NewLogin takes the names on the bus. With a battery, charge is its percent; -1: the
-// machine has none.
+// NewLogin claims the bus names. charge is the battery's percentage; -1 means no battery.
 func NewLogin(t testing.TB, b *Bus, charge float64, state uint32) *Login {
 	t.Helper()
 	l := &Login{conn: b.Conn(t)}
@@ -58,19 +57,19 @@ func NewLogin(t testing.TB, b *Bus, charge float64, state uint32) *Login {
 	return l
 }
 
-// Sleep sends what logind sends before (true) and after (false) a sleep.
+// Sleep sends logind's signal before (true) or after (false) a sleep.
 func (l *Login) Sleep(before bool) {
 	_ = l.conn.Emit("/org/freedesktop/login1", "org.freedesktop.login1.Manager.PrepareForSleep", before)
 }
 
-// Bright are the values that the backlight was set to.
+// Bright returns the values that the backlight was set to.
 func (l *Login) Bright() []uint32 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return append([]uint32(nil), l.bright...)
 }
 
-// Environ is the environment of a process that has this bus as its system's.
+// Environ returns the environment of a process with this bus as its system bus.
 func (b *Bus) Environ(more map[string]string) func(string) string {
 	return func(key string) string {
 		if v, ok := more[key]; ok {
@@ -86,7 +85,7 @@ func (b *Bus) Environ(more map[string]string) func(string) string {
 
 type loginManager struct{ user dbus.ObjectPath }
 
-// GetUser is asked by the number of the user.
+// GetUser returns the object of the user with this uid.
 func (m loginManager) GetUser(uid uint32) (dbus.ObjectPath, *dbus.Error) {
 	if int64(uid) != int64(os.Getuid()) {
 		return "", dbus.NewError("org.freedesktop.login1.NoSuchUser", nil)
@@ -96,7 +95,7 @@ func (m loginManager) GetUser(uid uint32) (dbus.ObjectPath, *dbus.Error) {
 
 type loginSession struct{ l *Login }
 
-// SetBrightness sets a device of a class.
+// SetBrightness records the brightness of a device.
 func (s loginSession) SetBrightness(class, device string, to uint32) *dbus.Error {
 	if class != "backlight" || device == "" {
 		return dbus.NewError("org.freedesktop.DBus.Error.InvalidArgs", nil)

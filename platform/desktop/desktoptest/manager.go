@@ -10,20 +10,20 @@ import (
 	"github.com/godbus/dbus/v5/prop"
 )
 
-// Manager is a service manager of the user, as systemd --user is one.
+// Manager is a user service manager like systemd --user.
 type Manager struct {
 	mu    sync.Mutex
 	units []Unit
 }
 
-// Unit is what it was asked to start.
+// Unit is a unit that the manager was asked to start.
 type Unit struct {
 	Name        string
 	Command     []string
 	Environment []string
 }
 
-// NewManager takes the name of systemd on the bus; env is what it knows of the
+// NewManager claims the bus name of systemd; env is the environment that it reports for the
 // session.
 func NewManager(t testing.TB, b *Bus, env ...string) *Manager {
 	t.Helper()
@@ -78,7 +78,7 @@ func NewManager(t testing.TB, b *Bus, env ...string) *Manager {
 	return m
 }
 
-// Units lists what was started.
+// Units lists the started units.
 func (m *Manager) Units() []Unit {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/godbus/dbus/v5/prop"
 )
 
-// Player is a media player on a bus, written from the Media Player Remote
-// Interfacing Specification 2.2.
+// Player is a media player on a bus, implemented from the Media Player Remote Interfacing
+// Specification 2.2.
 type Player struct {
 	props *prop.Properties
 	conn  *dbus.Conn
@@ -26,7 +26,7 @@ const (
 	playerFace = "org.mpris.MediaPlayer2.Player"
 )
 
-// NewPlayer takes a name below org.mpris.MediaPlayer2 on the bus.
+// NewPlayer claims a name below org.mpris.MediaPlayer2 on the bus.
 func NewPlayer(t testing.TB, b *Bus, name, identity, state string, meta map[string]any) *Player {
 	t.Helper()
 	p := &Player{conn: b.Conn(t)}
@@ -55,24 +55,24 @@ func NewPlayer(t testing.TB, b *Bus, name, identity, state string, meta map[stri
 	return p
 }
 
-// Stop leaves the bus.
+// Stop disconnects from the bus.
 func (p *Player) Stop() { _ = p.conn.Close() }
 
-// Refuse makes presses fail with a D-Bus error.
+// Refuse makes all actions fail with a D-Bus error.
 func (p *Player) Refuse(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.refuses = name
 }
 
-// Pressed are the methods that were called.
+// Pressed returns the methods that were called.
 func (p *Player) Pressed() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return append([]string(nil), p.pressed...)
 }
 
-// Volume is the player's own.
+// Volume returns the player's volume.
 func (p *Player) Volume() float64 {
 	v, err := p.props.Get(playerFace, "Volume")
 	if err != nil {
@@ -99,17 +99,17 @@ func (p *Player) press(method, state, title string) *dbus.Error {
 	return nil
 }
 
-// playedBy has the methods of the specification.
+// playedBy contains the methods of the specification.
 type playedBy struct{ p *Player }
 
-// Play is of the specification, as those below.
+// Play implements MPRIS, like the methods below.
 func (v playedBy) Play() *dbus.Error     { return v.p.press("Play", "Playing", "") }
 func (v playedBy) Pause() *dbus.Error    { return v.p.press("Pause", "Paused", "") }
 func (v playedBy) Stop() *dbus.Error     { return v.p.press("Stop", "Stopped", "") }
 func (v playedBy) Next() *dbus.Error     { return v.p.press("Next", "", "The next one") }
 func (v playedBy) Previous() *dbus.Error { return v.p.press("Previous", "", "The one before") }
 
-// PlayPause is the button that does either.
+// PlayPause toggles between playing and paused.
 func (v playedBy) PlayPause() *dbus.Error {
 	state := "Playing"
 	if v.p.props.GetMust(playerFace, "PlaybackStatus") == "Playing" {
@@ -118,7 +118,7 @@ func (v playedBy) PlayPause() *dbus.Error {
 	return v.p.press("PlayPause", state, "")
 }
 
-// SeekBy is told microseconds. It is exported as Seek, a name that Go keeps for io.Seeker.
+// SeekBy takes microseconds. It is exported as Seek, a name that go vet reserves for io.Seeker.
 func (v playedBy) SeekBy(by int64) *dbus.Error {
 	at, _ := v.p.props.GetMust(playerFace, "Position").(int64)
 	v.p.props.SetMust(playerFace, "Position", at+by)

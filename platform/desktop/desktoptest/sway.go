@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// nobody is who sway runs as where the tests run as root, as which it will not.
+// nobody is the uid that sway runs as if the tests run as root, which sway refuses.
 const nobody = 65534
 
-// Wayland is a session of the compositor sway without a screen.
+// Wayland is a headless session of the compositor sway.
 type Wayland struct{ env map[string]string }
 
-// NewWayland starts a sway of the test's own, or skips the test where there is none.
+// NewWayland starts a private sway, or skips the test if it is not installed.
 func NewWayland(t testing.TB) *Wayland {
 	t.Helper()
 	program, err := exec.LookPath("sway")
@@ -30,7 +30,7 @@ func NewWayland(t testing.TB) *Wayland {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	config := filepath.Join(dir, "config")
-	if err := os.WriteFile(config, []byte("output HEADLESS-1 resolution 800x600 position 0 0\nxwayland disable\n"), 0o644); err != nil { //nolint:gosec // somebody else reads it
+	if err := os.WriteFile(config, []byte("output HEADLESS-1 resolution 800x600 position 0 0\nxwayland disable\n"), 0o644); err != nil { //nolint:gosec // another user reads it
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), program, "-c", config)
@@ -73,10 +73,10 @@ func NewWayland(t testing.TB) *Wayland {
 	}
 }
 
-// Getenv is the environment of a process of this session.
+// Getenv returns the environment of a process of this session.
 func (w *Wayland) Getenv(key string) string { return w.env[key] }
 
-// Run starts a program that shows itself there.
+// Run starts a program in that session.
 func (w *Wayland) Run(t testing.TB, name string, args ...string) {
 	t.Helper()
 	program, err := exec.LookPath(name)

@@ -1,6 +1,5 @@
-// Package filer shows a file in its folder, in the owner's file manager: that which
-// answers to org.freedesktop.FileManager1 on Linux, Finder on macOS, Explorer on
-// Windows.
+// Package filer shows a file in its folder in the user's file manager: the program behind
+// org.freedesktop.FileManager1 on Linux, Finder on macOS, Explorer on Windows.
 package filer
 
 import (
@@ -12,21 +11,21 @@ import (
 	"time"
 )
 
-// ErrNone means that no file manager answers.
-var ErrNone = errors.New("no file manager of this desktop shows files")
+// ErrNone means that no file manager responds.
+var ErrNone = errors.New("no file manager found that can show files")
 
 // Options of a Filer; the zero value is useful.
 type Options struct {
-	// Getenv is os.Getenv unless a test has its own.
+	// Getenv is os.Getenv unless a test replaces it.
 	Getenv func(string) string
-	// Wait bounds the answer of the file manager (default 10 s).
+	// Wait is the timeout for the file manager (default 10 s).
 	Wait time.Duration
 }
 
-// Filer is the owner's file manager.
+// Filer is the user's file manager.
 type Filer struct{ opt Options }
 
-// New makes a Filer. It starts nothing.
+// New returns a Filer. It starts no program.
 func New(o Options) *Filer {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -37,15 +36,15 @@ func New(o Options) *Filer {
 	return &Filer{o}
 }
 
-// Reveal shows the file or folder of an absolute path, marked in its folder.
+// Reveal shows the folder of an absolute path and selects the file or folder in it.
 func (f *Filer) Reveal(ctx context.Context, path string) error {
 	if strings.ContainsAny(path, "\x00\"") && os.PathSeparator == '\\' || strings.ContainsRune(path, 0) {
-		return errors.New("no file has such a name")
+		return errors.New("invalid file name")
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.opt.Wait)
 	defer cancel()
 	return f.reveal(ctx, path)
 }
 
-// address is a path as an address of a file, percent-encoded.
+// address returns the percent-encoded file URL of a path.
 func address(path string) string { return (&url.URL{Scheme: "file", Path: path}).String() }

@@ -6,7 +6,7 @@ import (
 	"hob/platform/osrun"
 )
 
-// reveal needs nobody's leave, as Apple events to Finder would.
+// reveal uses open(1), which needs no permission, unlike Apple events to Finder.
 func (f *Filer) reveal(ctx context.Context, path string) error {
 	_, err := osrun.Programs{Getenv: f.opt.Getenv}.Run(ctx, nil, "/usr/bin/open", "-R", path)
 	return err

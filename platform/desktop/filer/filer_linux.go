@@ -15,8 +15,8 @@ const (
 	managerPath = dbus.ObjectPath("/org/freedesktop/FileManager1")
 )
 
-// reveal calls ShowItems (freedesktop.org, "file-manager-interface"). The bus starts
-// the file manager if need be.
+// reveal calls ShowItems (freedesktop.org, "file-manager-interface"). The bus starts the file manager if
+// necessary.
 func (f *Filer) reveal(ctx context.Context, path string) error {
 	bus, err := session.Bus(f.opt.Getenv)
 	if err != nil {
@@ -29,7 +29,7 @@ func (f *Filer) reveal(ctx context.Context, path string) error {
 	defer conn.Close() //nolint:errcheck // nothing was to be kept
 	err = session.Call(ctx, conn, manager, managerPath, manager+".ShowItems", []any{[]string{address(path)}, ""})
 	if session.Named(err, "ServiceUnknown", "NameHasNoOwner", "UnknownMethod", "UnknownInterface") {
-		return fmt.Errorf("%w (%s): install one such as nautilus, dolphin or thunar: %w", ErrNone, manager, errors.Join(errors.ErrUnsupported, err))
+		return fmt.Errorf("%w (%s): install for example nautilus, dolphin or thunar: %w", ErrNone, manager, errors.Join(errors.ErrUnsupported, err))
 	}
 	return err
 }

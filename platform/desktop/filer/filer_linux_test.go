@@ -15,7 +15,7 @@ type shower struct {
 	uris []string
 }
 
-// ShowItems is the interface's.
+// ShowItems implements the interface.
 func (s *shower) ShowItems(uris []string, _ string) *dbus.Error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// reveal starts Explorer, which reads its own command line and ends with 1 when all
-// went well. No name can hold the quote that would end it.
+// reveal starts Explorer, which parses its own command line and exits with 1 on success. File names
+// cannot contain the quote that would end the argument.
 func (f *Filer) reveal(_ context.Context, path string) error {
 	explorer := filepath.Join(f.opt.Getenv("SystemRoot"), "explorer.exe")
 	cmd := exec.Command(explorer) //nolint:noctx // it hands on to the Explorer that runs

@@ -9,15 +9,15 @@ import (
 	"hob/platform/desktop/window"
 )
 
-// desk is the keyboard and the pointer of a desktop while one thing is done there.
-// What is looked at, when and in what order, is the same on every system (act).
+// desk is the keyboard and the pointer of a desktop during one action. Which checks run, when
+// and in what order, is the same on every system (act).
 type desk interface {
 	// list lists the windows, from the front to the back.
 	list(ctx context.Context) ([]window.Window, error)
-	// free reports whether keys go where the focus is: a screen lock, a question for
-	// a password or a menu may have taken them.
+	// free returns an error if keys do not go to the focused window: a screen lock, a password
+	// prompt or a menu may have grabbed them.
 	free(ctx context.Context) error
-	// raise asks for the window to come to the front.
+	// raise requests that the window comes to the front.
 	raise(ctx context.Context) error
 	text(ctx context.Context, some []rune) error
 	chord(ctx context.Context, key string, held []string) error
@@ -33,7 +33,7 @@ type act struct {
 	ok Check
 }
 
-// still reports whether keys still go into the window.
+// still returns an error if the window no longer has the focus.
 func (a act) still(ctx context.Context) error {
 	if err := a.free(ctx); err != nil {
 		return err
@@ -49,7 +49,7 @@ func (a act) still(ctx context.Context) error {
 	return a.ok(v)
 }
 
-// shows reports whether the window is what shows at a point.
+// shows returns an error if the window is not the one visible at a point.
 func (a act) shows(ctx context.Context, x, y int) error {
 	if err := a.free(ctx); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (a act) shows(ctx context.Context, x, y int) error {
 	return a.ok(v)
 }
 
-// settle is how long a window is given to come to the front.
+// settle is how long to wait for a window to come to the front.
 const settle = 3 * time.Second
 
 // front brings the window to the front.
@@ -153,7 +153,7 @@ func (a act) press(ctx context.Context, chord []string) error {
 }
 
 func (a act) clickAt(ctx context.Context, x, y int, button string, twice bool) error {
-	if a.shows(ctx, x, y) != nil { // it may lie behind another one
+	if a.shows(ctx, x, y) != nil { // another window may cover it
 		if err := a.front(ctx); err != nil {
 			return err
 		}
@@ -164,7 +164,7 @@ func (a act) clickAt(ctx context.Context, x, y int, button string, twice bool) e
 	if err := a.point(ctx, x, y); err != nil {
 		return err
 	}
-	if err := a.shows(ctx, x, y); err != nil { // what shows may change when the pointer comes
+	if err := a.shows(ctx, x, y); err != nil { // the pointer may open something above the window
 		return err
 	}
 	if err := a.desk.click(ctx, x, y, button, twice); err != nil {

@@ -18,9 +18,9 @@ import (
 type fakeDesk struct {
 	windows []window.Window
 	did     []string
-	before  func(what string) // what is done next
+	before  func(what string) // called before each action
 	held    error             // who has the keyboard
-	raises  bool              // a window that is asked for comes to the front
+	raises  bool              // raising a window succeeds
 	fails   error
 }
 
@@ -70,7 +70,7 @@ func (d *fakeDesk) front(id uint64) {
 	})
 }
 
-// The looks before each piece are the same on every system.
+// The checks before each piece are the same on every system.
 func TestLooks(t *testing.T) {
 	no := errors.New("not there")
 	boom := errors.New("no such key")
@@ -86,22 +86,22 @@ func TestLooks(t *testing.T) {
 		errs []error
 		sure bool // nothing was done for certain
 	}{
-		"it is in front":          {nil, func(ctx context.Context, a act) error { return a.typeText(ctx, two) }, "text 0123456789abcdef,text rest", nil, true},
-		"it lies behind":          {func(w *world) { w.front(2); w.raises = true }, func(ctx context.Context, a act) error { return a.typeText(ctx, "x") }, "raise,text x", nil, true},
-		"it does not come":        {func(w *world) { w.front(2) }, func(ctx context.Context, a act) error { return a.typeText(ctx, "x") }, "raise", []error{ErrMoved}, true},
-		"it is gone":              {func(w *world) { w.windows = w.windows[1:] }, func(ctx context.Context, a act) error { return a.press(ctx, []string{"x"}) }, "", []error{ErrGone}, true},
-		"the screen is locked":    {func(w *world) { w.held = ErrMoved }, func(ctx context.Context, a act) error { return a.typeText(ctx, "x") }, "", []error{ErrMoved}, true},
-		"it may not be":           {func(w *world) { w.a.ok = func(window.Window) error { return no } }, func(ctx context.Context, a act) error { return a.typeText(ctx, "x") }, "", []error{no}, true},
-		"another comes meanwhile": {func(w *world) { w.before = func(string) { w.front(2) } }, func(ctx context.Context, a act) error { return a.typeText(ctx, two) }, "text 0123456789abcdef", []error{ErrMoved, ErrUnsure}, false},
-		"it is locked meanwhile":  {func(w *world) { w.before = func(string) { w.held = ErrMoved } }, func(ctx context.Context, a act) error { return a.press(ctx, []string{"ctrl+a", "x"}) }, "ctrl+a", []error{ErrMoved, ErrUnsure}, false},
-		"a key is not pressed":    {func(w *world) { w.fails = boom }, func(ctx context.Context, a act) error { return a.press(ctx, []string{"x"}) }, "", []error{boom, ErrUnsure}, false},
-		"a place in it":           {nil, func(ctx context.Context, a act) error { return a.clickAt(ctx, 5, 5, "left", false) }, "point,click left", nil, true},
-		"a place under another":   {func(w *world) { w.front(2); w.raises = true }, func(ctx context.Context, a act) error { return a.clickAt(ctx, 5, 5, "left", false) }, "raise,point,click left", nil, true},
-		"a place of another":      {nil, func(ctx context.Context, a act) error { return a.clickAt(ctx, 500, 5, "left", false) }, "", []error{ErrMoved}, true},
+		"it is in front":                     {nil, func(ctx context.Context, a act) error { return a.typeText(ctx, two) }, "text 0123456789abcdef,text rest", nil, true},
+		"it lies behind":                     {func(w *world) { w.front(2); w.raises = true }, func(ctx context.Context, a act) error { return a.typeText(ctx, "x") }, "raise,text x", nil, true},
+		"it does not come":                   {func(w *world) { w.front(2) }, func(ctx context.Context, a act) error { return a.typeText(ctx, "x") }, "raise", []error{ErrMoved}, true},
+		"it is gone":                         {func(w *world) { w.windows = w.windows[1:] }, func(ctx context.Context, a act) error { return a.press(ctx, []string{"x"}) }, "", []error{ErrGone}, true},
+		"the screen is locked":               {func(w *world) { w.held = ErrMoved }, func(ctx context.Context, a act) error { return a.typeText(ctx, "x") }, "", []error{ErrMoved}, true},
+		"it may not be":                      {func(w *world) { w.a.ok = func(window.Window) error { return no } }, func(ctx context.Context, a act) error { return a.typeText(ctx, "x") }, "", []error{no}, true},
+		"another window comes to the front":  {func(w *world) { w.before = func(string) { w.front(2) } }, func(ctx context.Context, a act) error { return a.typeText(ctx, two) }, "text 0123456789abcdef", []error{ErrMoved, ErrUnsure}, false},
+		"the screen is locked during typing": {func(w *world) { w.before = func(string) { w.held = ErrMoved } }, func(ctx context.Context, a act) error { return a.press(ctx, []string{"ctrl+a", "x"}) }, "ctrl+a", []error{ErrMoved, ErrUnsure}, false},
+		"a key is not pressed":               {func(w *world) { w.fails = boom }, func(ctx context.Context, a act) error { return a.press(ctx, []string{"x"}) }, "", []error{boom, ErrUnsure}, false},
+		"a place in it":                      {nil, func(ctx context.Context, a act) error { return a.clickAt(ctx, 5, 5, "left", false) }, "point,click left", nil, true},
+		"a place under another":              {func(w *world) { w.front(2); w.raises = true }, func(ctx context.Context, a act) error { return a.clickAt(ctx, 5, 5, "left", false) }, "raise,point,click left", nil, true},
+		"a place of another":                 {nil, func(ctx context.Context, a act) error { return a.clickAt(ctx, 500, 5, "left", false) }, "", []error{ErrMoved}, true},
 		"a note comes there": {func(w *world) {
 			w.before = func(string) { w.windows = append([]window.Window{{ID: 9, W: 100, H: 100, Notice: true}}, w.windows...) }
 		}, func(ctx context.Context, a act) error { return a.clickAt(ctx, 5, 5, "left", false) }, "point", []error{ErrMoved}, true},
-		"it is brought to the top": {func(w *world) { w.front(2); w.raises = true }, func(ctx context.Context, a act) error { return a.front(ctx) }, "raise", nil, true},
+		"it is brought to the front": {func(w *world) { w.front(2); w.raises = true }, func(ctx context.Context, a act) error { return a.front(ctx) }, "raise", nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestLooks(t *testing.T) {
 
 func yesWindow(window.Window) error { return nil }
 
-// Letters with what is held are pressed where a Mac's own keyboard has them.
+// Letters with modifiers are pressed where the Mac's own layout has them.
 func TestKeystroke(t *testing.T) {
 	osruntest.Check(t, keystrokeScript())
 	world := map[string]any{"apps": map[string]any{"com.apple.systemevents": map[string]any{"running": true, "root": map[string]any{}, "dict": map[string]any{}}}}

@@ -1,24 +1,20 @@
-// Package input types and clicks in the place of whoever sits here. It is the
-// sharpest tool of all: it holds no policy, but it does nothing anywhere else than
-// in the window that its caller names. That window is brought to the front first,
-// and looked for again between the pieces of a text: where another one has taken
-// its place, it stops and says so.
+// Package input types and clicks as the user would. It applies no policy, but it only acts in
+// the window that its caller names: it brings that window to the front first, checks again
+// between the pieces of a text, and stops with an error if another window has the focus.
 //
-// It works where a system tells which window is in front: X11, the Wayland
-// compositor sway, Windows and macOS. What is looked at before each piece stands in
-// act.go, once for all of them.
+// It works on systems that report which window is in front: X11, the Wayland compositor sway,
+// Windows and macOS. act.go contains the checks before each piece, shared by all systems.
 //
-// Pointer and chords go by robotgo's backends without cgo, which are picked at run
-// time and never touched without a display. They give way where they do not hold:
-//   - Texts on X11: robotgo gives a key its old meaning back at once, before programs
-//     have read the new one, so that letters which the keyboard does not have are
-//     lost; here they get spare keys, which keep them.
-//   - A display that robotgo does not find itself (a service's): XTEST of our own.
-//   - Wayland: its keyboard has the letters of the US alone and drops all others in
-//     silence; wtype makes a keyboard of those that a text needs.
-//   - Letters with what is held on macOS: robotgo presses the place that a letter has
-//     on a keyboard of the US, which is another key elsewhere; System Events asks the
-//     keyboard that is there.
+// The pointer and key chords use robotgo's backends without cgo, which are selected at run
+// time and not loaded without a display. Exceptions where they do not work:
+//   - Texts on X11: robotgo restores a key's old meaning before programs have read the new one,
+//     so that letters missing on the keyboard are lost. Here they get spare keys and keep
+//     them.
+//   - A display that robotgo does not find itself (in a service): XTEST.
+//   - Wayland: robotgo's keyboard has only US letters and silently drops all others; wtype
+//     creates a keyboard with the letters that a text needs.
+//   - Letters with modifiers on macOS: robotgo presses the position of a letter on a US
+//     keyboard, which is another key elsewhere; System Events uses the actual layout.
 package input
 
 import (
@@ -36,31 +32,31 @@ import (
 	"hob/platform/osrun"
 )
 
-// The errors of Hands.
+// Errors of Hands.
 var (
-	ErrMoved  = errors.New("another window has come to the front")
-	ErrGone   = errors.New("the window is not there any more")
-	ErrUnsure = errors.New("how much of it was done is not known")
+	ErrMoved  = errors.New("another window is in front")
+	ErrGone   = errors.New("window no longer exists")
+	ErrUnsure = errors.New("unknown how much of the input was sent")
 )
 
-// MaxText bounds a text that is typed, in characters.
+// MaxText is the maximum length of a typed text, in characters.
 const MaxText = 5000
 
 // Options of New; the zero value is useful.
 type Options struct {
 	Getenv func(string) string
-	Wait   time.Duration // for one action, default 60 s
-	// Scripts runs those of macOS; nil: one of its own.
+	Wait   time.Duration // timeout of one action, default 60 s
+	// Scripts runs those of macOS; nil creates a runner.
 	Scripts osrun.Runner
 }
 
-// Hands type and click. One thing is done at a time.
+// Hands types and clicks. It runs one action at a time.
 type Hands struct {
 	opt  Options
 	turn chan struct{}
 }
 
-// New makes Hands. They touch nothing yet.
+// New returns Hands. It connects to nothing yet.
 func New(o Options) *Hands {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -74,14 +70,14 @@ func New(o Options) *Hands {
 	return &Hands{o, make(chan struct{}, 1)}
 }
 
-// Check is asked about the window right before each piece of an action; an error
-// ends it.
+// Check is called with the window right before each piece of an action; an error ends the
+// action.
 type Check func(w window.Window) error
 
 // Type types a text into a window. Line ends are the key Enter, tabs Tab.
 func (h *Hands) Type(ctx context.Context, w window.Window, text string, ok Check) error {
 	if !utf8.ValidString(text) || utf8.RuneCountInString(text) > MaxText || strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
-		return fmt.Errorf("that cannot be typed: at most %d characters, and none that control", MaxText)
+		return fmt.Errorf("cannot type this text; use at most %d characters without control characters", MaxText)
 	}
 	return h.do(ctx, w, ok, func(ctx context.Context, a act) error { return a.typeText(ctx, text) })
 }
@@ -96,16 +92,16 @@ func (h *Hands) Press(ctx context.Context, w window.Window, chord []string, ok C
 	return h.do(ctx, w, ok, func(ctx context.Context, a act) error { return a.press(ctx, chord) })
 }
 
-// Click clicks at a point of the screen, which has to show the window then. The
-// button is left, right or middle.
+// Click clicks at a point of the screen, where the window must be visible. The button is left, right
+// or middle.
 func (h *Hands) Click(ctx context.Context, w window.Window, x, y int, button string, twice bool, ok Check) error {
 	if !slices.Contains([]string{"left", "right", "middle"}, button) {
-		return fmt.Errorf("there is no button %q; use left, right or middle", button)
+		return fmt.Errorf("unknown button %q; use left, right or middle", button)
 	}
 	return h.do(ctx, w, ok, func(ctx context.Context, a act) error { return a.clickAt(ctx, x, y, button, twice) })
 }
 
-// Focus brings a window to the front, so that keys go there.
+// Focus brings a window to the front, so that it gets the keyboard.
 func (h *Hands) Focus(ctx context.Context, w window.Window, ok Check) error {
 	return h.do(ctx, w, ok, func(ctx context.Context, a act) error { return a.front(ctx) })
 }
@@ -131,15 +127,15 @@ func (h *Hands) do(ctx context.Context, w window.Window, ok Check, does func(con
 	return err
 }
 
-// piece is how many characters are typed between two looks at the window.
+// piece is the number of characters typed between two checks of the window.
 const piece = 16
 
-// unsure is the error of what was done in part.
+// unsure returns the error of input that was sent in part.
 func unsure(err error, left int, what string) error {
 	return fmt.Errorf("%w; %d %s: %w", ErrUnsure, left, what, err)
 }
 
-// part is the error of a list of keys of which some were pressed, or none.
+// part returns the error of a list of keys that were not all pressed.
 func part(err error, left, done int) error {
 	if done == 0 {
 		return err
@@ -147,8 +143,7 @@ func part(err error, left, done int) error {
 	return unsure(err, left, "of the keys were not pressed")
 }
 
-// Chord reads "ctrl+shift+t" as the key and what is held with it, in robotgo's
-// names.
+// Chord parses "ctrl+shift+t" into a key and its modifiers, in robotgo's names.
 func Chord(s string) (key string, held []string, err error) {
 	words := strings.Split(strings.ToLower(strings.TrimSpace(s)), "+")
 	for i, w := range words {
@@ -158,21 +153,21 @@ func Chord(s string) (key string, held []string, err error) {
 		}
 		if i < len(words)-1 {
 			if !slices.Contains([]string{"ctrl", "alt", "shift", "cmd"}, w) {
-				return "", nil, fmt.Errorf("%q cannot be held; use ctrl, alt, shift or cmd", w)
+				return "", nil, fmt.Errorf("unknown modifier %q; use ctrl, alt, shift or cmd", w)
 			}
 			held = append(held, w)
 			continue
 		}
 		_, named := keysyms()[w]
 		if r, n := utf8.DecodeRuneInString(w); !named && (n != len(w) || r < '!' || r > '~') {
-			return "", nil, fmt.Errorf("there is no key %q", w)
+			return "", nil, fmt.Errorf("unknown key %q", w)
 		}
 		key = w
 	}
 	return key, held, nil
 }
 
-// keysyms are the named keys, by robotgo's names, with the values of keysymdef.h.
+// keysyms returns the named keys, by robotgo's names, with the values of keysymdef.h.
 func keysyms() map[string]uint32 {
 	m := map[string]uint32{
 		"enter": 0xff0d, "tab": 0xff09, "esc": 0xff1b, "backspace": 0xff08, "delete": 0xffff, "space": 0x20, "insert": 0xff63,

@@ -12,7 +12,7 @@ import (
 	"hob/platform/osrun"
 )
 
-// mac is the desktop of macOS.
+// mac is the backend for macOS.
 type mac struct {
 	h *Hands
 	w window.Window
@@ -21,11 +21,11 @@ type mac struct {
 // keyPause is how long robotgo waits after each key, in milliseconds.
 const keyPause = 3
 
-// open makes sure of both that robotgo, which says nothing when it is not, has
-// found its libraries, and that macOS hears this process.
+// open checks that robotgo has found its libraries, because it reports no error otherwise, and
+// that macOS accepts input from this process.
 func (h *Hands) open(_ context.Context, w window.Window) (desk, error) {
 	if width, _ := robot.GetScreenSize(); width == 0 {
-		return nil, fmt.Errorf("%w: macOS shows this process no screen; start Hob within your desktop session", errors.ErrUnsupported)
+		return nil, fmt.Errorf("%w: this process has no macOS screen; start Hob within your desktop session", errors.ErrUnsupported)
 	}
 	robot.SetDelay(keyPause)
 	return mac{h, w}, nil
@@ -38,8 +38,8 @@ func (m mac) list(ctx context.Context) ([]window.Window, error) {
 }
 
 func (mac) free(context.Context) error {
-	if !quartz.Trusted() { // keys would go nowhere, and nobody would say so
-		return (&osrun.Error{Script: "type and click", App: "macOS", Cause: "Hob may not use the screen's controls"}).Allow("accessibility")
+	if !quartz.Trusted() { // macOS would drop the keys silently
+		return (&osrun.Error{Script: "type and click", App: "macOS", Cause: "Hob has no Accessibility permission"}).Allow("accessibility")
 	}
 	if who := quartz.Held(); who != "" {
 		return fmt.Errorf("%w: %s has the keyboard", ErrMoved, who)
@@ -51,8 +51,8 @@ func (m mac) raise(context.Context) error {
 	return quartz.Raise(m.w.PID, uint32(m.w.ID)) //nolint:gosec // a CGWindowID
 }
 
-// text types some characters, whatever the keyboard is. Line ends and tabs press
-// nothing as characters.
+// text types characters independently of the keyboard layout. Line ends and tabs need real
+// keys.
 func (mac) text(ctx context.Context, some []rune) error {
 	for _, r := range some {
 		if ctx.Err() != nil {
@@ -84,7 +84,7 @@ func (m mac) chord(ctx context.Context, key string, held []string) error {
 func (mac) point(_ context.Context, x, y int) error {
 	robot.Move(x, y)
 	if gx, gy := robot.Location(); gx != x || gy != y {
-		return fmt.Errorf("%w: the pointer went to %d,%d in place of %d,%d", ErrMoved, gx, gy, x, y)
+		return fmt.Errorf("%w: the pointer is at %d,%d instead of %d,%d", ErrMoved, gx, gy, x, y)
 	}
 	return nil
 }

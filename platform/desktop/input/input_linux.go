@@ -16,7 +16,7 @@ import (
 	"hob/platform/desktop/xwin"
 )
 
-// screen is an X display while one thing is done there.
+// screen is the backend for an X display, for one action.
 type screen struct {
 	x   *xwin.Conn
 	env session.Env
@@ -34,7 +34,7 @@ func (h *Hands) open(ctx context.Context, w window.Window) (desk, error) {
 	}
 	if err := xtest.Init(x.X); err != nil {
 		x.Close()
-		return nil, fmt.Errorf("the display has no XTEST: %w: %w", errors.ErrUnsupported, err)
+		return nil, fmt.Errorf("X display has no XTEST extension: %w: %w", errors.ErrUnsupported, err)
 	}
 	return &screen{x, env, w}, nil
 }
@@ -43,15 +43,15 @@ func (s *screen) close() { s.x.Close() }
 
 func (s *screen) list(context.Context) ([]window.Window, error) { return window.Of(s.x) }
 
-// free: a program that has grabbed the keyboard gets all keys, whatever window is in
-// front; nobody else can grab it then.
+// free fails if a program has grabbed the keyboard: it gets all keys, whatever window is in
+// front. To test that, free tries to grab the keyboard itself.
 func (s *screen) free(context.Context) error {
 	r, err := xproto.GrabKeyboard(s.x.X, true, s.x.Root, xproto.TimeCurrentTime, xproto.GrabModeAsync, xproto.GrabModeAsync).Reply()
 	if err != nil {
 		return err
 	}
 	if r.Status != xproto.GrabStatusSuccess {
-		return fmt.Errorf("%w: a screen lock, a question for a password or a menu has the keyboard", ErrMoved)
+		return fmt.Errorf("%w: a screen lock, a password prompt or a menu has the keyboard", ErrMoved)
 	}
 	return xproto.UngrabKeyboardChecked(s.x.X, xproto.TimeCurrentTime).Check()
 }
@@ -68,12 +68,12 @@ func (s *screen) raise(ctx context.Context) error {
 	return s.x.Activate(ctx, list[i])
 }
 
-// pace lets programs read what the keys mean now, and the keys one by one.
+// pace is the delay that lets programs process changed keys, and keys one by one.
 const pace = 2 * time.Millisecond
 
-// text types some characters. Those that the keyboard lacks get spare keys before
-// any is pressed. The keys keep them: programs read what a key means when they come
-// to it, which may be much later, and a key that had no meaning is nobody's loss.
+// text types characters. Characters missing on the keyboard get spare keys before any key is
+// pressed. The keys keep them: programs may look up a key's meaning much later, and the spare
+// keys had no meaning.
 func (s *screen) text(ctx context.Context, text []rune) error {
 	b, err := s.board()
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *screen) text(ctx context.Context, text []rune) error {
 	for _, r := range text {
 		code, shift, ok := b.find(keysym(r))
 		if !ok {
-			return fmt.Errorf("no key for %q", r)
+			return fmt.Errorf("keyboard has no key for %q", r)
 		}
 		if err := b.tap(ctx, code, shift); err != nil {
 			return err
@@ -98,8 +98,8 @@ func (s *screen) text(ctx context.Context, text []rune) error {
 	return nil
 }
 
-// keysym is the symbol of a character (keysymdef.h: Latin-1 as it is, all others
-// by their code point).
+// keysym returns the X keysym of a character (keysymdef.h: Latin-1 unchanged, all others by
+// their code point).
 func keysym(r rune) uint32 {
 	switch {
 	case r == '\n':
@@ -112,14 +112,14 @@ func keysym(r rune) uint32 {
 	return 0x01000000 | uint32(r)
 }
 
-// board is the keyboard as the server knows it.
+// board is the keyboard mapping of the X server.
 type board struct {
 	s     *screen
 	first xproto.Keycode
 	per   int
 	syms  []xproto.Keysym
 	shift xproto.Keycode
-	lent  []xproto.Keycode // that this piece needs
+	lent  []xproto.Keycode // spare keys that this piece needs
 }
 
 func (s *screen) board() (*board, error) {
@@ -131,12 +131,12 @@ func (s *screen) board() (*board, error) {
 	b := &board{s: s, first: first, per: int(r.KeysymsPerKeycode), syms: r.Keysyms}
 	b.shift, _, _ = b.find(0xffe1)
 	if b.per < 1 || b.shift == 0 {
-		return nil, errors.New("the display has no keyboard")
+		return nil, errors.New("X display has no keyboard")
 	}
 	return b, nil
 }
 
-// find is the key of a symbol in the first group.
+// find returns the key of a keysym in the first group.
 func (b *board) find(sym uint32) (code xproto.Keycode, shift, ok bool) {
 	for i := 0; i+b.per <= len(b.syms); i += b.per {
 		for col := range min(2, b.per) {
@@ -148,8 +148,8 @@ func (b *board) find(sym uint32) (code xproto.Keycode, shift, ok bool) {
 	return 0, false, false
 }
 
-// lend gives a key without a meaning one, or one that was lent before and is not
-// wanted for this piece: such a key means the same with and without shift.
+// lend assigns a keysym to a key without one, or to a spare key that this piece does not need:
+// such a key has the same meaning with and without shift.
 func (b *board) lend(sym uint32) error {
 	if code, _, ok := b.find(sym); ok {
 		b.lent = append(b.lent, code)
@@ -182,7 +182,7 @@ func (b *board) lend(sym uint32) error {
 		b.lent = append(b.lent, code)
 		return nil
 	}
-	return errors.New("the keyboard has no spare key")
+	return errors.New("keyboard has no spare key")
 }
 
 func (b *board) tap(ctx context.Context, code xproto.Keycode, shift bool) error {
@@ -194,9 +194,8 @@ func (b *board) tap(ctx context.Context, code xproto.Keycode, shift bool) error 
 	return rest(ctx, pace)
 }
 
-// strike presses a key with what is held, and lets go of all of them. Nothing is
-// waited for in between: the connection ends with its context, and what is down
-// then stays down.
+// strike presses a key with its modifiers and releases all of them. It does not wait in
+// between: if the connection ended with its context, pressed keys would stay down.
 func (b *board) strike(code xproto.Keycode, held ...xproto.Keycode) {
 	for _, m := range held {
 		b.s.fake(xproto.KeyPress, byte(m))
@@ -212,10 +211,10 @@ func (s *screen) fake(kind, detail byte) {
 	xtest.FakeInput(s.x.X, kind, detail, 0, s.x.Root, 0, 0, 0)
 }
 
-// chord goes by robotgo where it finds the same display.
+// chord uses robotgo if it finds the same display.
 func (s *screen) chord(ctx context.Context, key string, held []string) error {
 	if s.env.Inherited {
-		defer robot.Close() // it keeps a connection, and would not notice that the display went
+		defer robot.Close() // robotgo keeps a connection and does not notice that the display closed
 		return robot.KeyTap(key, held)
 	}
 	b, err := s.board()
@@ -228,13 +227,13 @@ func (s *screen) chord(ctx context.Context, key string, held []string) error {
 	}
 	code, shift, ok := b.find(sym)
 	if !ok {
-		return fmt.Errorf("the keyboard has no key %q", key)
+		return fmt.Errorf("keyboard has no key %q", key)
 	}
 	var with []xproto.Keycode
 	for _, m := range held {
 		mod, _, ok := b.find(map[string]uint32{"ctrl": 0xffe3, "alt": 0xffe9, "shift": 0xffe1, "cmd": 0xffeb}[m])
 		if !ok {
-			return fmt.Errorf("the keyboard has no key %q", m)
+			return fmt.Errorf("keyboard has no key %q", m)
 		}
 		with = append(with, mod)
 	}

@@ -11,7 +11,7 @@ import (
 	"hob/platform/desktop/window"
 )
 
-// winDesk is the desktop of Windows.
+// winDesk is the backend for Windows.
 type winDesk struct {
 	getenv func(string) string
 	w      window.Window
@@ -29,25 +29,25 @@ func (d winDesk) list(ctx context.Context) ([]window.Window, error) {
 
 const desktopReadObjects = 1 // DESKTOP_READOBJECTS
 
-// free: while the screen is locked, or Windows asks for rights, another desktop has
-// the keyboard, which is closed to us.
+// free fails while the screen is locked or Windows shows a UAC prompt: another desktop, which
+// Hob cannot access, has the keyboard then.
 func (winDesk) free(context.Context) error {
 	user := windows.NewLazySystemDLL("user32.dll")
 	h, _, _ := user.NewProc("OpenInputDesktop").Call(0, 0, desktopReadObjects)
 	if h == 0 {
-		return fmt.Errorf("%w: the screen is locked, or Windows asks for rights", ErrMoved)
+		return fmt.Errorf("%w: the screen is locked, or Windows shows a permission prompt", ErrMoved)
 	}
 	_, _, _ = user.NewProc("CloseDesktop").Call(h)
 	return nil
 }
 
-// raise asks once: Windows may refuse that.
+// raise requests it once: Windows may refuse.
 func (d winDesk) raise(context.Context) error {
 	_, _, _ = windows.NewLazySystemDLL("user32.dll").NewProc("SetForegroundWindow").Call(uintptr(d.w.ID))
 	return nil
 }
 
-// text types some characters. Line ends and tabs press nothing as characters.
+// text types characters. Line ends and tabs need real keys.
 func (winDesk) text(ctx context.Context, some []rune) error {
 	for _, r := range some {
 		var err error
@@ -67,7 +67,7 @@ func (winDesk) text(ctx context.Context, some []rune) error {
 }
 
 func (winDesk) chord(_ context.Context, key string, held []string) error {
-	with := make([]any, len(held)) // one by one: robotgo does not hear a list of them here
+	with := make([]any, len(held)) // separate arguments: robotgo ignores a list here
 	for k, m := range held {
 		with[k] = m
 	}

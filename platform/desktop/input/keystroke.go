@@ -10,23 +10,23 @@ import (
 //go:embed keystroke.js
 var keystrokeText string
 
-// keystrokeScript presses a letter with what is held, on macOS.
+// keystrokeScript returns the script that presses a letter with modifiers on macOS.
 func keystrokeScript() osrun.Script {
 	return osrun.NewScript("desktop/input/keystroke.js", keystrokeText)
 }
 
-// keystrokeIn is what it takes.
+// keystrokeIn is the input of the script.
 type keystrokeIn struct {
 	Key  string   `json:"key"`
 	Held []string `json:"held"`
 }
 
-// systemEvents is the program of macOS that presses keys for others.
+// systemEvents returns the macOS program that presses keys for other programs.
 func systemEvents() osrun.App {
 	return osrun.App{ID: "com.apple.systemevents", Name: "System Events"}
 }
 
-// keystroke presses a letter where the keyboard of this Mac has it.
+// keystroke presses the key of a letter in the Mac's current layout.
 func keystroke(ctx context.Context, r osrun.Runner, key string, held []string) error {
 	in := keystrokeIn{Key: key}
 	for _, h := range held {

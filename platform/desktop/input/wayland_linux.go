@@ -15,8 +15,7 @@ import (
 	"hob/platform/osrun"
 )
 
-// wayland is a desktop of the compositor sway: it tells which window has the
-// keyboard, and wtype presses the keys.
+// wayland controls the compositor sway: sway reports the focused window, wtype presses keys.
 type wayland struct {
 	sway  *swayipc.Conn
 	w     window.Window
@@ -25,8 +24,8 @@ type wayland struct {
 	env   []string
 }
 
-// found is how long programs are given to find a keyboard that was not there, in
-// milliseconds: keys that come before are lost.
+// found is the time in milliseconds that programs get to detect a new keyboard: earlier keys
+// are lost.
 const found = "150"
 
 func openWayland(ctx context.Context, e session.Env, w window.Window) (desk, error) {
@@ -37,7 +36,7 @@ func openWayland(ctx context.Context, e session.Env, w window.Window) (desk, err
 	program, err := exec.LookPath("wtype")
 	if err != nil {
 		c.Close()
-		return nil, fmt.Errorf("%w: keys are pressed by wtype on Wayland; install the package wtype", errors.ErrUnsupported)
+		return nil, fmt.Errorf("%w: typing on Wayland requires wtype; install the package wtype", errors.ErrUnsupported)
 	}
 	var first []string
 	if there, err := c.Keyboard(ctx); err != nil || !there {
@@ -52,13 +51,13 @@ func (d *wayland) list(ctx context.Context) ([]window.Window, error) {
 	return window.Under(ctx, d.sway)
 }
 
-// free: what has the keyboard in place of a window is no window of the list.
+// free does nothing: sway lists no focused window if something else has the keyboard.
 func (d *wayland) free(context.Context) error { return nil }
 
 func (d *wayland) raise(ctx context.Context) error { return d.sway.Focus(ctx, d.w.ID) }
 
-// run starts wtype. What is typed goes to it by its input: everybody on this machine
-// can read arguments.
+// run starts wtype and passes the text on standard input, because all users of this machine can read
+// arguments.
 func (d *wayland) run(ctx context.Context, in string, args ...string) error {
 	cmd := exec.Command(d.wtype, slices.Concat(d.first, args)...) //nolint:noctx // its tree is ended whole by Output
 	cmd.Env = d.env
@@ -74,7 +73,7 @@ func (d *wayland) chord(ctx context.Context, key string, held []string) error {
 	return d.run(ctx, "", wtypeChord(key, held)...)
 }
 
-// wtypeChord are the arguments of wtype for a chord; keys have the names of xkb.
+// wtypeChord returns the arguments of wtype for a chord; keys have the names of xkb.
 func wtypeChord(key string, held []string) (args []string) {
 	mods := make([]string, len(held))
 	for i, h := range held {
@@ -105,9 +104,9 @@ func xkbName(key string) string {
 	return fmt.Sprintf("U%04X", r[0])
 }
 
-// errPointer: notes and panels lie above the windows, and nothing tells where: a click
-// could press something else than was allowed.
-var errPointer = fmt.Errorf("%w: nothing tells on Wayland what lies above a window, so that no place is clicked; click_element and press_keys do without", errors.ErrUnsupported)
+// errPointer: notifications and panels are above the windows, and their position is unknown: a
+// click could hit something else than was allowed.
+var errPointer = fmt.Errorf("%w: Wayland does not report what covers a window, so Hob cannot click at a position; use click_element or press_keys", errors.ErrUnsupported)
 
 func (*wayland) point(context.Context, int, int) error { return errPointer }
 

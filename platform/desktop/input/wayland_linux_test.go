@@ -28,8 +28,8 @@ func titled(t *testing.T, getenv func(string) string, title string) window.Windo
 	}
 }
 
-// What is typed goes into the window that was allowed, and into no other one, on a
-// real compositor and into real windows.
+// Text goes into the allowed window and no other one, on a real compositor and into real
+// windows.
 func TestTypesOnWayland(t *testing.T) {
 	for name, keyboard := range map[string]bool{"with a keyboard": true, "on a seat without one": false} {
 		t.Run(name, func(t *testing.T) { typesOnWayland(t, keyboard) })

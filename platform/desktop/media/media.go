@@ -1,11 +1,9 @@
-// Package media tells what the media players of this desktop play, and presses
-// their buttons. On Linux these are the players of the session's bus (MPRIS 2.2);
-// on macOS Music and Spotify by osascript, since what plays in other programs is
-// not told any more from macOS 15.4 on; on Windows those that show themselves to
-// the system (GlobalSystemMediaTransportControls), by PowerShell.
+// Package media lists the media players of this desktop and controls them. It uses the players
+// on the session bus on Linux (MPRIS 2.2); Music and Spotify by osascript on macOS, because
+// macOS 15.4 and later do not report other players; and the players registered with
+// GlobalSystemMediaTransportControls on Windows, by PowerShell.
 //
-// What a player says, its own name included, is text from outside. No player is
-// started by being asked.
+// Text from a player, including its name, is untrusted. Queries do not start players.
 package media
 
 import (
@@ -22,10 +20,10 @@ import (
 	"hob/platform/phrase"
 )
 
-// State is what a player does.
+// State is the playback state of a player.
 type State string
 
-// The states. Unknown is that of a player that says something else.
+// The states. Unknown stands for any other state.
 const (
 	Playing State = "playing"
 	Paused  State = "paused"
@@ -33,7 +31,7 @@ const (
 	Unknown State = "unknown"
 )
 
-// Player is a program that plays.
+// Player is a running media player.
 type Player struct {
 	ID       string        `json:"id"`
 	Name     string        `json:"name"`
@@ -43,11 +41,11 @@ type Player struct {
 	Album    string        `json:"album,omitempty"`
 	Length   time.Duration `json:"length_ns,omitempty"`
 	Position time.Duration `json:"position_ns,omitempty"`
-	// Volume is the player's own, 0 to 100; -1: it does not say.
+	// Volume is the player's volume, 0 to 100; -1 if unknown.
 	Volume int `json:"volume"`
 }
 
-// Action is a button of a player.
+// Action is an operation of a player.
 type Action string
 
 // The actions.
@@ -62,51 +60,50 @@ const (
 	Volume   Action = "volume" // to Request.Level
 )
 
-// Actions are all of them.
+// Actions returns all actions.
 func Actions() []Action {
 	return []Action{Play, Pause, Toggle, Next, Previous, Stop, Seek, Volume}
 }
 
-// Request is one press.
+// Request is an action for a player.
 type Request struct {
 	Player string // its ID
 	Action Action
-	By     time.Duration // of Seek; negative: back
+	By     time.Duration // of Seek; negative seeks backwards
 	Level  int           // of Volume, 0 to 100
 }
 
-// The errors of a Deck. Their text names the remedy.
+// Errors of a Deck. Wrapping errors name the remedy.
 var (
-	// ErrGone: the player is not there any more.
-	ErrGone = errors.New("this player has gone")
-	// ErrUnable: the player, or the system, has no such button.
-	ErrUnable = errors.New("this player does not do that")
-	// ErrUnsure: it may have been done all the same.
-	ErrUnsure = errors.New("whether the player did it is not known")
+	// ErrGone means that the player no longer runs.
+	ErrGone = errors.New("player no longer runs")
+	// ErrUnable means that the player or the system does not support the action.
+	ErrUnable = errors.New("player does not support this action")
+	// ErrUnsure means that the action may have been done despite the error.
+	ErrUnsure = errors.New("unknown whether the player did it")
 )
 
 // Options of a Deck; the zero value is useful.
 type Options struct {
-	// Getenv is os.Getenv unless a test has its own.
+	// Getenv is os.Getenv unless a test replaces it.
 	Getenv func(string) string
-	// Scripts runs osascript and PowerShell; nil: a runner of its own.
+	// Scripts runs osascript and PowerShell; nil creates a runner.
 	Scripts osrun.Runner
-	// Wait bounds the answer of a player (default 2 s).
+	// Wait is the timeout for a player (default 2 s).
 	Wait time.Duration
 }
 
-// Deck are the players of this machine. It keeps nothing between calls, which may
-// be concurrent.
+// Deck controls the players of this machine. It is stateless; calls may be concurrent.
 type Deck struct{ back backend }
 
-// backend is how a system reaches its players.
+// backend accesses the players of a system.
 type backend interface {
-	// players are those that answered; why says of the rest that they did not.
+	// players returns the players that responded; why is the error of the others.
 	players(ctx context.Context) (list []Player, why error)
 	do(ctx context.Context, r Request) error
 }
 
-// New makes a Deck. It connects to nothing.
+// New returns a Deck. It connects to nothing.
 func New(o Options) *Deck {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -120,12 +117,11 @@ func New(o Options) *Deck {
 	return &Deck{newBackend(o)}
 }
 
-// maxPlayers bounds how many players are asked.
+// maxPlayers limits how many players are queried.
 const maxPlayers = 16
 
-// Players are the players that run, the one that plays first. Without any the list
-// is empty; an error means that nobody could look, or, beside a list, that some
-// player did not answer.
+// Players returns the running players, those that play first. The list is empty if none runs;
+// an error means that no player could be queried or, with a list, that some did not respond.
 func (d *Deck) Players(ctx context.Context) ([]Player, error) {
 	list, err := d.back.players(ctx)
 	for i := range list {
@@ -146,8 +142,8 @@ func rank(p Player) int {
 	return i
 }
 
-// Do presses a button once, and never again by itself. Its errors wrap ErrUnsure
-// where the player may have heard it all the same.
+// Do performs an action once and never retries it. Its errors wrap ErrUnsure if the player may
+// have received it.
 func (d *Deck) Do(ctx context.Context, r Request) error {
 	if !slices.Contains(Actions(), r.Action) {
 		return ErrUnable
@@ -156,7 +152,7 @@ func (d *Deck) Do(ctx context.Context, r Request) error {
 	return d.back.do(ctx, r)
 }
 
-// maxText bounds what is taken of a title.
+// maxText limits the length of titles and names, in characters.
 const maxText = 300
 
 func (p *Player) clean() {
@@ -177,7 +173,7 @@ func (p *Player) clean() {
 	}
 }
 
-// plain is one line of a text without what turns or hides it.
+// plain returns one line of text without invisible and bidirectional control characters.
 func plain(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -191,7 +187,7 @@ func plain(s string) string {
 	return phrase.Cut(strings.Join(strings.Fields(s), " "), maxText)
 }
 
-// stateOf reads a state as systems write it.
+// stateOf parses a state in the spelling of any system.
 func stateOf(s string) State {
 	switch strings.ToLower(s) {
 	case "playing", "fast forwarding", "rewinding":

@@ -14,14 +14,14 @@ import (
 	"hob/platform/desktop/session"
 )
 
-// The names of the Media Player Remote Interfacing Specification 2.2
+// Names from the Media Player Remote Interfacing Specification 2.2
 // (specifications.freedesktop.org/mpris-spec).
 const (
 	mpris       = "org.mpris.MediaPlayer2."
 	mprisPath   = dbus.ObjectPath("/org/mpris/MediaPlayer2")
 	mprisRoot   = "org.mpris.MediaPlayer2"
 	mprisPlayer = "org.mpris.MediaPlayer2.Player"
-	// A helper that shows the last player again, under a name of its own.
+	// mprisTwin is a helper that repeats the last player under another name.
 	mprisTwin = mpris + "playerctld"
 )
 
@@ -29,7 +29,7 @@ func newBackend(o Options) backend { return &bus{o} }
 
 type bus struct{ opt Options }
 
-// dial connects for as long as ctx lives.
+// dial connects to the bus, at most until ctx ends.
 func (b *bus) dial(ctx context.Context) (*dbus.Conn, error) {
 	address, err := session.Bus(b.opt.Getenv)
 	if err != nil {
@@ -69,7 +69,7 @@ func (b *bus) players(ctx context.Context) ([]Player, error) {
 	return out, errors.Join(errs...)
 }
 
-// list are the names of the players on the bus.
+// list returns the names of the players on the bus.
 func list(ctx context.Context, conn *dbus.Conn) ([]string, error) {
 	var all, names []string
 	if err := session.Call(ctx, conn, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.ListNames", nil, &all); err != nil {
@@ -87,7 +87,7 @@ func list(ctx context.Context, conn *dbus.Conn) ([]string, error) {
 	return names, nil
 }
 
-// ask asks a player; nil without an error: it has gone meanwhile.
+// ask queries a player. It returns nil without an error if the player has ended meanwhile.
 func (b *bus) ask(ctx context.Context, conn *dbus.Conn, name string) (*Player, error) {
 	ctx, cancel := context.WithTimeout(ctx, b.opt.Wait)
 	defer cancel()
@@ -97,7 +97,7 @@ func (b *bus) ask(ctx context.Context, conn *dbus.Conn, name string) (*Player, e
 	case errors.Is(err, ErrGone):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("the player %s did not answer: %w", strings.TrimPrefix(name, mpris), err)
+		return nil, fmt.Errorf("player %s did not respond: %w", strings.TrimPrefix(name, mpris), err)
 	}
 	p := &Player{ID: strings.TrimPrefix(name, mpris), State: stateOf(text(props["PlaybackStatus"])), Position: micros(props["Position"]), Volume: -1}
 	if v, ok := number(props["Volume"]); ok {
@@ -115,12 +115,12 @@ func (b *bus) ask(ctx context.Context, conn *dbus.Conn, name string) (*Player, e
 	return p, nil
 }
 
-// lastPart is the file's name of an address.
+// lastPart returns the file name of an address.
 func lastPart(address string) string {
 	return address[strings.LastIndexByte(address, '/')+1:]
 }
 
-// text reads a text however a player tells it: one, or several.
+// text returns a text that a player sends as a string or as a list.
 func text(v dbus.Variant) string {
 	switch v := v.Value().(type) {
 	case string:
@@ -139,7 +139,7 @@ func text(v dbus.Variant) string {
 	return ""
 }
 
-// number reads a number of whatever type.
+// number converts a number of any type.
 func number(v dbus.Variant) (float64, bool) {
 	switch v := v.Value().(type) {
 	case float64:
@@ -156,7 +156,7 @@ func number(v dbus.Variant) (float64, bool) {
 	return 0, false
 }
 
-// micros reads a time in microseconds.
+// micros converts a time in microseconds.
 func micros(v dbus.Variant) time.Duration {
 	n, ok := number(v)
 	if !ok || n < 0 || n > 1e12 {
@@ -165,7 +165,7 @@ func micros(v dbus.Variant) time.Duration {
 	return time.Duration(n) * time.Microsecond
 }
 
-// methods are those of the actions that need nothing.
+// methods maps the actions without arguments to their methods.
 var methods = map[Action]string{Play: "Play", Pause: "Pause", Toggle: "PlayPause", Next: "Next", Previous: "Previous", Stop: "Stop"}
 
 func (b *bus) do(ctx context.Context, r Request) error {
@@ -181,7 +181,7 @@ func (b *bus) do(ctx context.Context, r Request) error {
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(names, name) { // nor is one started
+	if !slices.Contains(names, name) { // do not start a player
 		return ErrGone
 	}
 	switch r.Action {
@@ -193,7 +193,7 @@ func (b *bus) do(ctx context.Context, r Request) error {
 	return call(ctx, conn, name, mprisPlayer+"."+methods[r.Action], nil)
 }
 
-// call calls a player, which is not started for it.
+// call calls a method of a player and does not start it.
 func call(ctx context.Context, conn *dbus.Conn, name, method string, args []any, out ...any) error {
 	err := conn.Object(name, mprisPath).CallWithContext(ctx, method, dbus.FlagNoAutoStart, args...).Store(out...)
 	switch {

@@ -49,7 +49,7 @@ func TestMPRIS(t *testing.T) {
 	}
 }
 
-// An action that fails says whether it may have been done, and none is pressed twice.
+// A failed action reports whether it may have been done, and no button is pressed twice.
 func TestMPRISErrors(t *testing.T) {
 	bus := desktoptest.NewBus(t)
 	d := New(Options{Getenv: bus.Getenv})
@@ -64,10 +64,10 @@ func TestMPRISErrors(t *testing.T) {
 		}
 	}
 	if err := d.Do(t.Context(), Request{Player: "gone", Action: Next}); !errors.Is(err, ErrGone) {
-		t.Errorf("a player that is not there: %v", err)
+		t.Errorf("missing player: %v", err)
 	}
 	if err := d.Do(t.Context(), Request{Player: "vlc", Action: "explode"}); !errors.Is(err, ErrUnable) {
-		t.Errorf("an action that is none: %v", err)
+		t.Errorf("invalid action: %v", err)
 	}
 	none := New(Options{Getenv: func(string) string { return "" }})
 	if _, err := none.Players(t.Context()); !errors.Is(err, session.ErrNone) {

@@ -14,7 +14,7 @@ func newBackend(Options) backend { return nobody{} }
 type nobody struct{}
 
 func (nobody) players(context.Context) ([]Player, error) {
-	return nil, fmt.Errorf("media players of %s: %w", runtime.GOOS, errors.ErrUnsupported)
+	return nil, fmt.Errorf("media players on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 }
 
 func (n nobody) do(ctx context.Context, _ Request) error {

@@ -22,7 +22,7 @@ func musicScript() osrun.Script { return osrun.NewScript("desktop/media/music.js
 
 func smtcScript() osrun.Script { return osrun.NewScript("desktop/media/smtc.ps1", smtcText) }
 
-// scriptRequest is what both scripts take.
+// scriptRequest is the input of both scripts.
 type scriptRequest struct {
 	ID     string  `json:"id,omitempty"`
 	Action Action  `json:"action,omitempty"` // "": it looks
@@ -30,7 +30,7 @@ type scriptRequest struct {
 	Level  int     `json:"level"`
 }
 
-// scriptPlayer is a player as both scripts tell it; times are seconds.
+// scriptPlayer is a player in the output of both scripts; times are in seconds.
 type scriptPlayer struct {
 	ID       string   `json:"id"`
 	Name     string   `json:"name"`
@@ -51,7 +51,7 @@ func (s scriptPlayer) player() Player {
 	return p
 }
 
-// seconds is a time as players tell it; what cannot be one is none.
+// seconds converts a time in seconds; invalid values become 0.
 func seconds(s float64) time.Duration {
 	if s > 0 && s < 1e6 {
 		return time.Duration(s * float64(time.Second))
@@ -59,15 +59,15 @@ func seconds(s float64) time.Duration {
 	return 0
 }
 
-// mac are the players of macOS that have a dictionary.
+// mac controls the players of macOS with a scripting dictionary.
 type mac struct{ scripts osrun.Runner }
 
 func macApps() []osrun.App {
 	return []osrun.App{{ID: "com.apple.Music", Name: "Music"}, {ID: "com.spotify.client", Name: "Spotify"}}
 }
 
-// players implements backend. An app that is not there, or does not run, plays
-// nothing: that is no error.
+// players implements backend. An app that is not installed or not running has no player, which
+// is not an error.
 func (m mac) players(ctx context.Context) (list []Player, why error) {
 	apps := macApps()
 	found, errs := make([]*scriptPlayer, len(apps)), make([]error, len(apps))
@@ -108,7 +108,7 @@ func requestOf(r Request) scriptRequest {
 	return scriptRequest{ID: r.Player, Action: r.Action, By: r.By.Seconds(), Level: r.Level}
 }
 
-// win are the players that Windows knows.
+// win controls the players that are registered with Windows.
 type win struct{ scripts osrun.Runner }
 
 func (w win) players(ctx context.Context) ([]Player, error) {
@@ -127,12 +127,12 @@ func (w win) players(ctx context.Context) ([]Player, error) {
 
 func (w win) do(ctx context.Context, r Request) error {
 	if r.Action == Volume {
-		return fmt.Errorf("%w: Windows gives players no volume of their own; set that of the machine", ErrUnable)
+		return fmt.Errorf("%w: Windows players have no volume; set the volume of the machine", ErrUnable)
 	}
 	return scriptError(w.scripts.Run(ctx, osrun.Call{Script: smtcScript(), In: requestOf(r), Write: true}, nil))
 }
 
-// scriptError adds what of this package an error is.
+// scriptError wraps an error with this package's sentinel.
 func scriptError(err error) error {
 	switch {
 	case err == nil:

@@ -15,7 +15,7 @@ import (
 	"hob/platform/osrun/osruntest"
 )
 
-// players of a Mac; the words are those of the dictionaries of Music and Spotify.
+// macWorld returns the players of a Mac, with names from the dictionaries of Music and Spotify.
 func macWorld(music, spotify string) map[string]any {
 	dict := map[string]any{
 		"Application": map[string]any{
@@ -132,7 +132,7 @@ func TestMacButtons(t *testing.T) {
 	}
 }
 
-// TestWindows: what smtc.ps1 is given and answers.
+// TestWindows checks the input and output of smtc.ps1.
 func TestWindows(t *testing.T) {
 	var asked []string
 	answer := `{"ok":true,"data":{"players":[{"id":"Spotify.exe","name":"Spotify.exe","state":"playing","title":"F\u00fcr Elise","artist":"Beethoven","album":"","length":180,"position":62.5,"volume":null}]}}`

@@ -1,9 +1,8 @@
-// Package quartz asks macOS for windows, for where keys go and for what this
-// process is allowed to do there (CoreGraphics, Accessibility). The libraries of
-// the system are opened at run time, without cgo. It is of macOS, and empty
-// elsewhere; its callers are the packages beside it.
+// Package quartz queries macOS for windows, for the keyboard focus, and for the permissions of
+// this process (CoreGraphics, Accessibility). It opens the system's libraries at run time,
+// without cgo. It is empty on other systems; only the neighbouring packages use it.
 //
-// All of it runs within this process, so that what the owner allows Hob counts.
-// Nothing here was run on a Mac; prototypes of the vendor's headers stand beside
-// each function. A library or a name that is missing is an error and no crash.
+// All calls run in this process, so that permissions granted to Hob apply. None of this was
+// tested on a Mac; the prototypes of the vendor's headers are beside each function. A missing
+// library or symbol is an error, not a crash.
 package quartz

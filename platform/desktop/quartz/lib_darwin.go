@@ -10,7 +10,7 @@ import (
 
 type rect struct{ X, Y, W, H float64 } // CGRect, four CGFloat
 
-// lib are the functions, with their prototypes.
+// lib contains the functions with their prototypes.
 type lib struct {
 	// CFIndex CFArrayGetCount(CFArrayRef)
 	arrayCount func(uintptr) int
@@ -70,11 +70,11 @@ type lib struct {
 
 const frameworks = "/System/Library/Frameworks/"
 
-// load opens the libraries once: they stay for the life of the process.
+// load opens the libraries once: they stay open until the process ends.
 var load = sync.OnceValues(func() (l *lib, err error) {
-	defer func() { // a name that is missing is told by a panic
+	defer func() { // purego panics if a symbol is missing
 		if r := recover(); r != nil {
-			l, err = nil, fmt.Errorf("this macOS lacks something: %v", r)
+			l, err = nil, fmt.Errorf("missing macOS function: %v", r)
 		}
 	}()
 	l = &lib{}
@@ -119,7 +119,7 @@ var load = sync.OnceValues(func() (l *lib, err error) {
 
 const utf8 = 0x08000100 // kCFStringEncodingUTF8
 
-// named is a string of CoreFoundation, which does is given and which is let go then.
+// named calls does with a CoreFoundation string and releases the string afterwards.
 func (l *lib) named(name string, does func(ref uintptr)) {
 	ref := l.newString(0, name, utf8)
 	if ref == 0 {
@@ -147,7 +147,7 @@ func (l *lib) text(ref uintptr) string {
 	return ""
 }
 
-// of is what a dictionary has under a name, which stays the dictionary's.
+// of returns the value of a dictionary key. The dictionary keeps ownership.
 func (l *lib) of(dict uintptr, name string) (v uintptr) {
 	l.named(name, func(ref uintptr) { v = l.get(dict, ref) })
 	return v
@@ -160,7 +160,7 @@ func (l *lib) number(ref uintptr) (n int64) {
 	return n
 }
 
-// asked is an attribute of an element, 0 where it has none; the caller lets it go.
+// asked returns an attribute of an element, 0 if it has none. The caller releases it.
 func (l *lib) asked(element uintptr, name string) (v uintptr) {
 	l.named(name, func(ref uintptr) {
 		if l.attribute(element, ref, &v) != 0 {
@@ -170,7 +170,7 @@ func (l *lib) asked(element uintptr, name string) (v uintptr) {
 	return v
 }
 
-// yes is kCFBooleanTrue, as which NSNumber answers.
+// yes returns kCFBooleanTrue, which is the NSNumber for true.
 func yes() uintptr {
 	return uintptr(objc.ID(objc.GetClass("NSNumber")).Send(objc.RegisterName("numberWithBool:"), true))
 }

@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// Window is one that is on the screen.
+// Window is a window on the screen.
 type Window struct {
 	ID         uint32
 	PID        int
-	Owner      string // the name of its program, in the owner's language
+	Owner      string // the name of its program, in the user's language
 	Title      string
-	Layer      int // 0: that of windows; notes, menus and the Dock lie above
+	Layer      int // 0 for windows; notifications, menus and the Dock are above
 	X, Y, W, H int // in points, from the top left of the main screen
 	Focused    bool
 }
@@ -20,15 +20,15 @@ const (
 	onScreen   = 1 << 0 // kCGWindowListOptionOnScreenOnly
 	noDesktop  = 1 << 4 // kCGWindowListExcludeDesktopElements
 	maxWindows = 300
-	// axWait is how long a program is given for an answer, in seconds.
+	// axWait is the timeout for a program, in seconds.
 	axWait = 0.3
 )
 
-// ErrSession says that this process has no screen, as over ssh.
-var ErrSession = errors.New("macOS shows this process no screen")
+// ErrSession means that this process has no screen, as over ssh.
+var ErrSession = errors.New("this process has no macOS screen")
 
-// Windows lists the windows from the front to the back. Their titles, and which one
-// is focused, are known where Trusted.
+// Windows lists the windows from the front to the back. Titles and the focused window are known only if
+// Trusted.
 func Windows() ([]Window, error) {
 	l, err := load()
 	if err != nil {
@@ -58,7 +58,7 @@ func Windows() ([]Window, error) {
 	return out, nil
 }
 
-// describe adds what Accessibility tells.
+// describe adds the information from Accessibility.
 func (l *lib) describe(list []Window) {
 	all := l.systemWide()
 	if all == 0 {
@@ -75,7 +75,7 @@ func (l *lib) describe(list []Window) {
 			l.titles(w.PID, list)
 		}
 	}
-	for i := range list { // without the window's number it is the program's first
+	for i := range list { // without the window's number, use the program's first window
 		if w := &list[i]; w.PID == pid && w.Layer == 0 && (id == 0 || w.ID == id) {
 			w.Focused = true
 			return
@@ -83,7 +83,7 @@ func (l *lib) describe(list []Window) {
 	}
 }
 
-// focus is the program that has the keyboard, and the number of its window.
+// focus returns the program with the keyboard focus and the number of its window.
 func (l *lib) focus(all uintptr) (pid int, id uint32) {
 	app := l.asked(all, "AXFocusedApplication")
 	if app == 0 {
@@ -109,7 +109,7 @@ func (l *lib) idOf(element uintptr) (id uint32) {
 	return id
 }
 
-// each hands on the windows of a program until does says that it has enough.
+// each calls does for the windows of a program until it returns true.
 func (l *lib) each(pid int, does func(app, w uintptr) (enough bool)) {
 	app := l.ofApp(int32(pid)) //nolint:gosec // a pid_t
 	if app == 0 {
@@ -147,7 +147,7 @@ func (l *lib) titles(pid int, list []Window) {
 	})
 }
 
-// Raise asks for a window to come to the front, and its program with it.
+// Raise requests that a window and its program come to the front.
 func Raise(pid int, id uint32) error {
 	l, err := load()
 	if err != nil {
@@ -165,36 +165,36 @@ func Raise(pid int, id uint32) error {
 		return true
 	})
 	if !found {
-		return errors.New("its program does not tell of the window")
+		return errors.New("the program does not report the window")
 	}
 	return nil
 }
 
-// Trusted reports whether the owner lets this process use the screen's controls.
+// Trusted reports whether this process has Accessibility permission.
 func Trusted() bool {
 	l, err := load()
 	return err == nil && l.trusted()
 }
 
-// MayCapture reports whether pictures of the screen show more than the wallpaper.
+// MayCapture reports whether screenshots show more than the wallpaper.
 func MayCapture() bool {
 	l, err := load()
 	return err == nil && (l.mayCapture == nil || l.mayCapture())
 }
 
-// Held reports who has the keyboard in place of the window in front: the screen
-// lock, or a field for a password, which lets no other program type. "" is nobody.
+// Held returns what has the keyboard instead of the window in front: the screen lock, or a
+// password field, which blocks typing by other programs. "" means nothing.
 func Held() string {
 	l, err := load()
 	if err != nil {
-		return "nobody knows what"
+		return "an unknown program"
 	}
 	if l.secureInput() {
-		return "a field for a password (or a terminal with Secure Keyboard Entry on)"
+		return "a password field (or a terminal with Secure Keyboard Entry)"
 	}
 	s := l.session()
 	if s == 0 {
-		return "nobody knows what"
+		return "an unknown program"
 	}
 	defer l.release(s)
 	if v := l.of(s, "CGSSessionScreenIsLocked"); v != 0 && l.boolGet(v) {
@@ -203,7 +203,7 @@ func Held() string {
 	return ""
 }
 
-// Program is the path of a process's program, "" when that cannot be told.
+// Program returns the path of a process's program, "" if unknown.
 func Program(pid int) string {
 	l, err := load()
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"hob/platform/desktop/session"
 )
 
-// The names of the portal (XDG Desktop Portal, org.freedesktop.portal.Screenshot).
+// Names of the portal (XDG Desktop Portal, org.freedesktop.portal.Screenshot).
 const (
 	portalName = "org.freedesktop.portal.Desktop"
 	portalPath = "/org/freedesktop/portal/desktop"
@@ -26,16 +26,16 @@ const (
 	request    = "org.freedesktop.portal.Request"
 )
 
-// What a portal answers.
+// Response codes of a portal.
 const (
 	answered  = 0
 	cancelled = 1
 )
 
-// portal asks the desktop for a picture. It may ask the owner, once.
+// portal requests a screenshot from the desktop. The desktop may ask the user for permission once.
 func portal(ctx context.Context, e session.Env, part image.Rectangle) (image.Image, error) {
 	if e.Bus == "" {
-		return nil, fmt.Errorf("%w: there is no session bus, and so no portal that takes pictures", errors.ErrUnsupported)
+		return nil, fmt.Errorf("%w: no session bus, and therefore no screenshot portal", errors.ErrUnsupported)
 	}
 	conn, err := session.Dial(ctx, e.Bus)
 	if err != nil {
@@ -59,17 +59,17 @@ func portal(ctx context.Context, e session.Env, part image.Rectangle) (image.Ima
 	return cropped(img, part)
 }
 
-// ask makes the request and waits for its answer, which comes as a signal: it is
-// listened for before.
+// ask sends the request and waits for its answer, which comes as a signal. It subscribes before
+// the request.
 func ask(ctx context.Context, conn *dbus.Conn) (string, error) {
 	token := "hob" + rand.Text()
 	sender := strings.ReplaceAll(strings.TrimPrefix(conn.Names()[0], ":"), ".", "_")
 	path := dbus.ObjectPath(portalPath + "/request/" + sender + "/" + token)
 	var owner string
 	var started uint32
-	_ = session.Call(ctx, conn, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.StartServiceByName", []any{portalName, uint32(0)}, &started) // the next call says what came of it
+	_ = session.Call(ctx, conn, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.StartServiceByName", []any{portalName, uint32(0)}, &started) // the next call reports a failure
 	if err := session.Call(ctx, conn, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.GetNameOwner", []any{portalName}, &owner); err != nil {
-		return "", fmt.Errorf("%w: there is no portal that takes pictures; install xdg-desktop-portal and the one of your desktop: %w", errors.ErrUnsupported, err)
+		return "", fmt.Errorf("%w: no screenshot portal; install xdg-desktop-portal and the backend of your desktop: %w", errors.ErrUnsupported, err)
 	}
 	heard := make(chan *dbus.Signal, 8)
 	conn.Signal(heard)
@@ -79,16 +79,16 @@ func ask(ctx context.Context, conn *dbus.Conn) (string, error) {
 	var handle dbus.ObjectPath
 	options := map[string]dbus.Variant{"handle_token": dbus.MakeVariant(token), "interactive": dbus.MakeVariant(false), "modal": dbus.MakeVariant(false)}
 	if err := session.Call(ctx, conn, owner, portalPath, shot, []any{"", options}, &handle); err != nil {
-		return "", fmt.Errorf("%w: the portal takes no pictures: %w", errors.ErrUnsupported, err)
+		return "", fmt.Errorf("%w: portal has no screenshot support: %w", errors.ErrUnsupported, err)
 	}
 	for {
 		select {
 		case <-ctx.Done():
-			return "", fmt.Errorf("the portal does not answer; a question of it may be waiting on the screen: %w", ctx.Err())
+			return "", fmt.Errorf("portal does not respond; check the screen for its dialog: %w", ctx.Err())
 		case s, ok := <-heard:
 			switch {
 			case !ok:
-				return "", errors.New("the session bus went away")
+				return "", errors.New("session bus closed")
 			case s.Sender == owner && s.Name == request+".Response" && (s.Path == path || s.Path == handle):
 				return response(s.Body)
 			}
@@ -105,27 +105,27 @@ func response(body []any) (string, error) {
 	switch code {
 	case answered:
 	case cancelled:
-		return "", errors.New("you did not let it be taken")
+		return "", errors.New("you denied the screenshot")
 	default:
-		return "", errors.New("the desktop did not let it be taken: it asks only for the program in front, and Hob is none. Allow it once with: flatpak permission-set screenshot screenshot '' yes")
+		return "", errors.New("the desktop denied the screenshot: it shows its dialog only for the program in front; allow Hob once with: flatpak permission-set screenshot screenshot '' yes")
 	}
 	var uri string
 	if v, ok := results["uri"]; !ok || v.Store(&uri) != nil {
-		return "", errors.New("the portal names no picture")
+		return "", errors.New("portal returned no picture")
 	}
 	return uri, nil
 }
 
-// local is the path of a file by its address.
+// local returns the path of a file URL.
 func local(uri string) (string, error) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" || !filepath.IsAbs(u.Path) || strings.ContainsRune(u.Path, 0) {
-		return "", errors.New("the portal names no file as its picture")
+		return "", errors.New("portal returned a picture that is not a local file")
 	}
 	return u.Path, nil
 }
 
-// discard removes a picture that was made for Hob, and nothing that was there before.
+// discard removes a picture that was created for Hob, and no file that existed before.
 func discard(file string, began time.Time) {
 	info, err := os.Lstat(file)
 	ext := strings.ToLower(filepath.Ext(file))

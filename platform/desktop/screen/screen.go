@@ -1,5 +1,4 @@
-// Package screen makes pictures of what the screen shows: all of it, or a part. It
-// keeps nothing.
+// Package screen takes screenshots: of the whole screen or a part of it. It stores nothing.
 package screen
 
 import (
@@ -15,17 +14,17 @@ import (
 	"time"
 )
 
-// Bounds of a picture: what models take, and what they can make use of.
+// Limits of a picture, as accepted by and useful for models.
 const (
 	MaxBytes = 3_500_000
 	MaxSide  = 2000 // pixels
 )
 
-// ErrBlack says that the system gave a picture without anything on it.
-var ErrBlack = errors.New("the picture is black: the screen is locked or off, or this system does not let Hob see it")
+// ErrBlack means that the system returned a black picture.
+var ErrBlack = errors.New("screenshot is black: the screen is locked or off, or the system does not let Hob see it")
 
-// ErrEmpty says that the part lies outside of the screen.
-var ErrEmpty = errors.New("that part is not on the screen")
+// ErrEmpty means that the part is outside of the screen.
+var ErrEmpty = errors.New("requested part is outside of the screen")
 
 // Options of New; the zero value is useful.
 type Options struct {
@@ -33,10 +32,10 @@ type Options struct {
 	Wait   time.Duration // default 10 s
 }
 
-// Camera makes pictures.
+// Camera takes screenshots.
 type Camera struct{ opt Options }
 
-// New makes a Camera. It looks at nothing yet.
+// New returns a Camera. It takes no picture yet.
 func New(o Options) *Camera {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -47,7 +46,7 @@ func New(o Options) *Camera {
 	return &Camera{o}
 }
 
-// Take makes a picture of a part of the screen; the empty rectangle is all of it.
+// Take returns a screenshot of a part of the screen; the empty rectangle selects all of it.
 func (c *Camera) Take(ctx context.Context, part image.Rectangle) (image.Image, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.opt.Wait)
 	defer cancel()
@@ -56,13 +55,13 @@ func (c *Camera) Take(ctx context.Context, part image.Rectangle) (image.Image, e
 		err = ErrBlack
 	}
 	if err != nil {
-		return nil, fmt.Errorf("take a picture of the screen: %w", err)
+		return nil, fmt.Errorf("take a screenshot: %w", err)
 	}
 	return img, nil
 }
 
-// black reports whether nothing is on a picture: some systems give such a one in
-// place of an error.
+// black reports whether a picture is completely black: some systems return one instead of an
+// error.
 func black(img image.Image) bool {
 	b := img.Bounds()
 	for y := b.Min.Y; y < b.Max.Y; y++ {
@@ -75,10 +74,10 @@ func black(img image.Image) bool {
 	return true
 }
 
-// maxPoints bounds a picture that another program has made.
+// maxPoints limits the number of pixels of a picture from another program.
 const maxPoints = 100_000_000
 
-// decode reads a picture that another program has made.
+// decode decodes a picture from another program.
 func decode(file string) (image.Image, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -87,10 +86,10 @@ func decode(file string) (image.Image, error) {
 	defer f.Close()
 	size, _, err := image.DecodeConfig(f)
 	if err != nil {
-		return nil, fmt.Errorf("that is no picture: %w", err)
+		return nil, fmt.Errorf("not a picture: %w", err)
 	}
 	if size.Width <= 0 || size.Height <= 0 || size.Width > maxPoints/size.Height {
-		return nil, errors.New("the picture is too large")
+		return nil, errors.New("picture is too large")
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return nil, err
@@ -99,8 +98,8 @@ func decode(file string) (image.Image, error) {
 	return img, err
 }
 
-// Encode writes a picture as PNG, or as JPEG where that is too large, made smaller
-// by halves until both bounds hold.
+// Encode encodes a picture as PNG, or as JPEG if that is too large, and halves it until both limits
+// hold.
 func Encode(img image.Image) (data []byte, ext string, err error) {
 	for img.Bounds().Dx() > MaxSide || img.Bounds().Dy() > MaxSide {
 		img = half(img)
@@ -122,10 +121,10 @@ func Encode(img image.Image) (data []byte, ext string, err error) {
 		}
 		img = half(img)
 	}
-	return nil, "", errors.New("the picture is too large")
+	return nil, "", errors.New("picture is too large")
 }
 
-// half is a picture of half the size: each point is the mean of four.
+// half returns a picture of half the size: each pixel is the mean of four.
 func half(src image.Image) image.Image {
 	b := src.Bounds()
 	out := image.NewRGBA(image.Rect(0, 0, max(1, b.Dx()/2), max(1, b.Dy()/2)))

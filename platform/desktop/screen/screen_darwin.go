@@ -14,16 +14,16 @@ import (
 	"hob/platform/permission"
 )
 
-// seen: what cannot be seen is given as a black picture here.
+// seen is true: macOS returns a black picture if access is denied.
 const seen = true
 
-// take runs screencapture(1). Without its permission that shows the wallpaper alone,
-// or nothing, and ends well: it is asked for before.
+// take runs screencapture(1). It checks the permission first: without it, screencapture
+// succeeds but shows only the wallpaper or nothing.
 func (c *Camera) take(ctx context.Context, part image.Rectangle) (img image.Image, err error) {
 	if !quartz.MayCapture() {
 		return nil, &osrun.Error{
-			Kind: osrun.Denied, Script: "screencapture", App: "macOS", Permission: "screen", Cause: "Hob may not see the screen; a picture would show the wallpaper alone, or be black",
-			Remedy: "allow Hob in System Settings, Privacy & Security, Screen Recording, and start it again", Link: permission.ScreenPane,
+			Kind: osrun.Denied, Script: "screencapture", App: "macOS", Permission: "screen", Cause: "Hob has no Screen Recording permission; a screenshot would be black or show only the wallpaper",
+			Remedy: "allow Hob in System Settings, Privacy & Security, Screen Recording, and restart it", Link: permission.ScreenPane,
 		}
 	}
 	dir, err := os.MkdirTemp("", "hob-screen-")
@@ -38,7 +38,7 @@ func (c *Camera) take(ctx context.Context, part image.Rectangle) (img image.Imag
 	}
 	cmd := exec.Command("/usr/sbin/screencapture", append(args, file)...) //nolint:noctx // its tree is ended whole by Output
 	if _, err := osrun.Output(ctx, cmd, nil); err != nil {
-		return nil, fmt.Errorf("a locked screen, or a session without one, cannot be seen: %w", err)
+		return nil, fmt.Errorf("the screen is locked, or the session has none: %w", err)
 	}
 	return decode(file)
 }

@@ -13,10 +13,10 @@ import (
 	"hob/platform/desktop/window"
 )
 
-// seen: a black picture is one of a black screen here.
+// seen is false: a black picture really shows a black screen.
 const seen = false
 
-// strip is how many rows are asked for at once: an answer of an X server is bounded.
+// strip is the number of rows per request, because answers of an X server are limited in size.
 const strip = 256
 
 func (c *Camera) take(ctx context.Context, part image.Rectangle) (image.Image, error) {
@@ -38,7 +38,7 @@ func (c *Camera) take(ctx context.Context, part image.Rectangle) (image.Image, e
 		return nil, ErrEmpty
 	}
 	if s.RootDepth != 24 && s.RootDepth != 32 {
-		return nil, fmt.Errorf("a screen of %d bits is not read: %w", s.RootDepth, errors.ErrUnsupported)
+		return nil, fmt.Errorf("screen depth of %d bits is not supported: %w", s.RootDepth, errors.ErrUnsupported)
 	}
 	out := image.NewRGBA(image.Rect(0, 0, part.Dx(), part.Dy()))
 	for y := 0; y < part.Dy(); y += strip {
@@ -48,7 +48,7 @@ func (c *Camera) take(ctx context.Context, part image.Rectangle) (image.Image, e
 			return nil, err
 		}
 		if len(r.Data) < 4*part.Dx()*n {
-			return nil, errors.New("the display gave less than it was asked for")
+			return nil, errors.New("X server returned too few pixels")
 		}
 		for i := range part.Dx() * n {
 			v := xgb.Get32(r.Data[4*i:])

@@ -98,7 +98,7 @@ func TestBlack(t *testing.T) {
 	}
 }
 
-// bomb is a small picture that says it has 60,000 points by 60,000.
+// bomb returns a small picture that claims a size of 60,000 x 60,000 pixels.
 func bomb(t *testing.T) []byte {
 	t.Helper()
 	var b bytes.Buffer

@@ -8,7 +8,7 @@ import (
 	"image"
 )
 
-// seen: a black picture is one of a black screen here.
+// seen is false: a black picture really shows a black screen.
 const seen = false
 
 func (c *Camera) take(context.Context, image.Rectangle) (image.Image, error) {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// seen: what cannot be seen is given as a black picture here.
+// seen is true: Windows returns a black picture if access is denied.
 const seen = true
 
 func (c *Camera) take(_ context.Context, part image.Rectangle) (image.Image, error) {
@@ -21,8 +21,8 @@ func (c *Camera) take(_ context.Context, part image.Rectangle) (image.Image, err
 	return robot.CaptureImg(part.Min.X, part.Min.Y, part.Dx(), part.Dy())
 }
 
-// everything is what all screens show together (GetSystemMetrics, SM_XVIRTUALSCREEN
-// and those after it).
+// everything returns the bounds of all screens together (GetSystemMetrics, SM_XVIRTUALSCREEN
+// and the following values).
 func everything() image.Rectangle {
 	metrics := windows.NewLazySystemDLL("user32.dll").NewProc("GetSystemMetrics")
 	get := func(which uintptr) int {

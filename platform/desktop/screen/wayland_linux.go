@@ -15,8 +15,8 @@ import (
 	"hob/platform/osrun"
 )
 
-// onWayland asks grim, which compositors of the kind of sway let see the screen, and
-// then the desktop's portal.
+// onWayland tries grim, which sway-like compositors give access to the screen, and then the desktop's
+// portal.
 func onWayland(ctx context.Context, e session.Env, part image.Rectangle) (image.Image, error) {
 	img, err := grim(ctx, e, part)
 	if err == nil || errors.Is(err, ErrEmpty) {
@@ -35,7 +35,7 @@ func onWayland(ctx context.Context, e session.Env, part image.Rectangle) (image.
 func grim(ctx context.Context, e session.Env, part image.Rectangle) (img image.Image, err error) {
 	program, err := exec.LookPath("grim")
 	if err != nil {
-		return nil, errors.New("on sway, Hyprland and the like install the package grim")
+		return nil, errors.New("grim not found; on sway, Hyprland and similar compositors install the package grim")
 	}
 	dir, err := os.MkdirTemp("", "hob-screen-")
 	if err != nil {
@@ -58,7 +58,7 @@ func grim(ctx context.Context, e session.Env, part image.Rectangle) (img image.I
 	return decode(file)
 }
 
-// cropped is a part of a picture of everything.
+// cropped returns a part of a picture of all screens.
 func cropped(img image.Image, part image.Rectangle) (image.Image, error) {
 	if part.Empty() {
 		return img, nil

@@ -65,7 +65,7 @@ func (p *portalOf) Screenshot(m dbus.Message, _ string, options map[string]dbus.
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.mute { // the first is somebody else's
+	if !p.mute { // the first answer comes from another client
 		_ = p.conn.Emit(path+"x", request+".Response", uint32(0), map[string]dbus.Variant{"uri": dbus.MakeVariant("file:///etc/passwd")})
 		_ = p.conn.Emit(path, request+".Response", p.code, map[string]dbus.Variant{"uri": dbus.MakeVariant(p.uri)})
 	}
@@ -134,9 +134,9 @@ func TestPortal(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := os.Stat(picture); err != nil {
-		t.Errorf("a picture that was there before is gone: %v", err)
+		t.Errorf("an existing picture was removed: %v", err)
 	}
-	for code, want := range map[uint32]string{1: "you did not let", 2: "permission-set screenshot"} {
+	for code, want := range map[uint32]string{1: "you denied", 2: "permission-set screenshot"} {
 		p.set(func() { p.code = code })
 		if _, err := c.Take(t.Context(), image.Rectangle{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%d: %v", code, err)

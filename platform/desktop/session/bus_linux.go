@@ -14,8 +14,8 @@ import (
 
 const connectWait = 5 * time.Second
 
-// Bus is the address of the session's bus. Nothing is ever started: a bus that
-// this process starts would be nobody's session.
+// Bus returns the address of the session bus. It starts no bus: a bus started by this process
+// would belong to no session.
 func Bus(getenv func(string) string) (string, error) {
 	if a := getenv("DBUS_SESSION_BUS_ADDRESS"); a != "" {
 		for part := range strings.SplitSeq(a, ";") {
@@ -23,7 +23,7 @@ func Bus(getenv func(string) string) (string, error) {
 				return part, nil
 			}
 		}
-		return "", fmt.Errorf("%w: DBUS_SESSION_BUS_ADDRESS is %q, and only unix: sockets are used", ErrNone, a)
+		return "", fmt.Errorf("%w: DBUS_SESSION_BUS_ADDRESS is %q, but only unix: sockets are supported", ErrNone, a)
 	}
 	if dir := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
 		path := filepath.Join(dir, "bus")
@@ -34,13 +34,13 @@ func Bus(getenv func(string) string) (string, error) {
 	return "", fmt.Errorf("%w (no D-Bus session bus): start Hob within the desktop session, or as a service of systemd --user", ErrNone)
 }
 
-// Dial connects to a bus for as long as ctx lives.
+// Dial connects to a bus, at most until ctx ends.
 func Dial(ctx context.Context, address string, o ...dbus.ConnOption) (*dbus.Conn, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	t := time.AfterFunc(connectWait, cancel) // a bus that takes the connection and never answers
+	t := time.AfterFunc(connectWait, cancel) // for a bus that accepts the connection and never responds
 	conn, err := dbus.Connect(address, append(o, dbus.WithContext(ctx))...)
 	if err == nil && !t.Stop() {
-		err = errors.Join(errors.New("the bus does not answer"), conn.Close())
+		err = errors.Join(errors.New("bus does not respond"), conn.Close())
 	}
 	if err != nil {
 		cancel()
@@ -50,7 +50,7 @@ func Dial(ctx context.Context, address string, o ...dbus.ConnOption) (*dbus.Conn
 	return conn, nil
 }
 
-// Call calls a method and stores its answer.
+// Call calls a method and stores its result.
 func Call(ctx context.Context, conn *dbus.Conn, dest string, path dbus.ObjectPath, method string, args []any, out ...any) error {
 	call := conn.Object(dest, path).CallWithContext(ctx, method, 0, args...)
 	if err := call.Store(out...); err != nil {
@@ -59,7 +59,7 @@ func Call(ctx context.Context, conn *dbus.Conn, dest string, path dbus.ObjectPat
 	return nil
 }
 
-// Property reads one property.
+// Property returns a property.
 func Property[T any](ctx context.Context, conn *dbus.Conn, dest string, path dbus.ObjectPath, iface, name string) (out T, err error) {
 	var v dbus.Variant
 	err = Call(ctx, conn, dest, path, "org.freedesktop.DBus.Properties.Get", []any{iface, name}, &v)

@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// Display is the number of a display of this machine: that of another one, as
-// over ssh, says nothing of who sits here.
+// Display returns the number of a local display. A remote display, as over ssh, says nothing
+// about the user at this machine.
 func Display(name string) (string, error) {
 	host, rest, ok := strings.Cut(name, ":")
 	number, _, _ := strings.Cut(rest, ".")
 	if !ok || host != "" && host != "unix" || number == "" || len(number) > 5 || strings.Trim(number, "0123456789") != "" {
-		return "", fmt.Errorf("DISPLAY is %q, which is no display of this machine", name)
+		return "", fmt.Errorf("DISPLAY is %q, which is not a display of this machine", name)
 	}
 	return number, nil
 }
 
-// Cookie finds the secret of a display in a file of xauth(1), "" for that in the
-// home folder; nil when there is none.
+// Cookie returns the secret of a display from a file of xauth(1), "" selects the file in the
+// home folder; nil if there is none.
 func Cookie(file, home, number string) []byte {
 	if file == "" {
 		file = filepath.Join(home, ".Xauthority")
@@ -44,7 +44,7 @@ func Cookie(file, home, number string) []byte {
 		return out
 	}
 	for len(b) > 2 {
-		b = b[2:] // the family of the address
+		b = b[2:] // skip the address family
 		_, display, name, data := next(), next(), next(), next()
 		if string(name) == "MIT-MAGIC-COOKIE-1" && (string(display) == number || len(display) == 0) {
 			return data

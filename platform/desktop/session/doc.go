@@ -1,14 +1,14 @@
-// Package session finds the desktop of the user that this process runs as: the
-// address of its bus, its X display and its Wayland socket. A service starts
-// before the desktop does and inherits nothing of it (systemd --user), so that all
-// of this is looked up at each use and never kept. It starts nothing.
+// Package session finds the desktop of the user that this process runs as: the address of its
+// bus, its X display and its Wayland socket. A service (systemd --user) starts before the
+// desktop and inherits none of these, so they are looked up at each use and not cached. The
+// package starts nothing.
 //
-// The packages beside it that look at the desktop or act there use it. Outside
-// Linux there is nothing to find, and it is empty.
+// The neighbouring packages that read or control the desktop use it. It is empty outside of
+// Linux.
 package session
 
 import "errors"
 
-// ErrNone says that this process has no desktop, or none yet. What wraps it names the
+// ErrNone means that this process has no desktop, or none yet. Wrapping errors name the
 // remedy.
-var ErrNone = errors.New("there is no desktop session")
+var ErrNone = errors.New("no desktop session")

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Env is where the session shows itself. What is not there is "".
+// Env is the environment of the session. Missing values are "".
 type Env struct {
 	Display    string // of X11, such as ":0"
 	Wayland    string // the name of the socket
@@ -17,22 +17,22 @@ type Env struct {
 	Home       string
 	RuntimeDir string
 	Bus        string
-	// Inherited: this process has all that in its own environment, so that
-	// programs and libraries which look there find the same session.
+	// Inherited means that this process has all of this in its own environment, so that programs
+	// and libraries that read it find the same session.
 	Inherited bool
 }
 
-// None reports whether there is no screen at all.
+// None reports whether there is no display.
 func (e Env) None() bool { return e.Display == "" && e.Wayland == "" }
 
-// managerWait bounds the question to the service manager.
+// managerWait is the timeout for the service manager.
 const managerWait = 2 * time.Second
 
-// Look finds the session. What this process does not have in its environment the
-// user's service manager is asked for, to which a desktop hands it when it starts.
+// Look finds the session. Variables missing in this process's environment are read from the
+// user's service manager, to which a desktop passes them at startup.
 func Look(ctx context.Context, getenv func(string) string) Env {
 	e := Env{Home: getenv("HOME"), RuntimeDir: getenv("XDG_RUNTIME_DIR")}
-	e.Bus, _ = Bus(getenv) // without one there is nobody to ask
+	e.Bus, _ = Bus(getenv) // without a bus the service manager cannot be queried
 	e.take(getenv)
 	if e.None() && e.Bus != "" {
 		if live := managed(ctx, e.Bus); live != nil {
@@ -49,8 +49,8 @@ func (e *Env) take(getenv func(string) string) {
 	e.Desktop, e.Authority = getenv("XDG_CURRENT_DESKTOP"), getenv("XAUTHORITY")
 }
 
-// managed is the environment of the user's service manager, nil when it cannot be
-// asked (org.freedesktop.systemd1.Manager, property Environment).
+// managed returns the environment of the user's service manager, nil if it cannot be queried
+// (org.freedesktop.systemd1.Manager, property Environment).
 func managed(ctx context.Context, bus string) map[string]string {
 	ctx, cancel := context.WithTimeout(ctx, managerWait)
 	defer cancel()

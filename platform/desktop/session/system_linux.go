@@ -17,7 +17,7 @@ const (
 	loginPath = "/org/freedesktop/login1"
 )
 
-// SystemBus is the address of the system's bus.
+// SystemBus returns the address of the system bus.
 func SystemBus(getenv func(string) string) string {
 	if a := getenv("DBUS_SYSTEM_BUS_ADDRESS"); a != "" {
 		return a
@@ -25,12 +25,12 @@ func SystemBus(getenv func(string) string) string {
 	return systemBus
 }
 
-// Seat is the session of logind that this user sees. A service of the user is in
-// none itself, so that it is asked for by the user.
+// Seat returns the logind session of this user's display. A user service belongs to no session,
+// so the lookup uses the user's id.
 func Seat(ctx context.Context, conn *dbus.Conn) (dbus.ObjectPath, error) {
 	uid := os.Getuid()
 	if uid < 0 || uid > math.MaxUint32 {
-		return "", errors.New("this user has no number")
+		return "", errors.New("user id is unknown")
 	}
 	var user dbus.ObjectPath
 	if err := Call(ctx, conn, Login, loginPath, Login+".Manager.GetUser", []any{uint32(uid)}, &user); err != nil {
@@ -45,5 +45,5 @@ func Seat(ctx context.Context, conn *dbus.Conn) (dbus.ObjectPath, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("%w: logind tells of no session with a display", ErrNone)
+	return "", fmt.Errorf("%w: logind lists no session with a display", ErrNone)
 }

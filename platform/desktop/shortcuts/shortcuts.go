@@ -1,5 +1,5 @@
-// Package shortcuts lists and runs the owner's shortcuts of macOS, by Apple's own
-// program (man shortcuts, macOS 12). Elsewhere there are none.
+// Package shortcuts lists and runs the user's macOS shortcuts with Apple's program (man
+// shortcuts, macOS 12). Other systems have none.
 package shortcuts
 
 import (
@@ -17,14 +17,14 @@ import (
 	"hob/platform/osrun"
 )
 
-// The errors of a Library. Their text names the remedy.
+// Errors of a Library. Wrapping errors name the remedy.
 var (
-	ErrNone = errors.New("there is no shortcut of that name")
-	// ErrUnsure: it was started, and may have done its work.
-	ErrUnsure = errors.New("whether the shortcut did its work is not known; a question of it may be on the screen")
+	ErrNone = errors.New("shortcut not found")
+	// ErrUnsure means that the shortcut started and may have finished.
+	ErrUnsure = errors.New("unknown whether the shortcut finished; check the screen for its dialog")
 )
 
-// Bounds of the program.
+// Limits of the program.
 const (
 	listTime  = 15 * time.Second
 	runTime   = 60 * time.Second
@@ -32,16 +32,16 @@ const (
 	maxOutput = 100_000
 )
 
-// Library are the shortcuts of this Mac. The zero value is useful.
+// Library is the collection of shortcuts on this Mac. The zero value is useful.
 type Library struct {
 	Run osrun.Programs
-	// Program is /usr/bin/shortcuts unless a test has its own.
+	// Program is /usr/bin/shortcuts unless a test replaces it.
 	Program string
 }
 
 func (l Library) program() string { return cmp.Or(l.Program, "/usr/bin/shortcuts") }
 
-// List gives the names of the shortcuts.
+// List returns the names of the shortcuts.
 func (l Library) List(ctx context.Context) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, listTime)
 	defer cancel()
@@ -58,8 +58,7 @@ func (l Library) List(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Start runs the shortcut of that very name once, and gives what it puts out as a
-// text.
+// Start runs the shortcut with exactly this name once and returns its output as text.
 func (l Library) Start(ctx context.Context, name, input string) (text string, err error) {
 	if name == "" || strings.ContainsFunc(name, unicode.IsControl) {
 		return "", ErrNone
@@ -89,7 +88,7 @@ func (l Library) Start(ctx context.Context, name, input string) (text string, er
 	return read(out)
 }
 
-// read reads what a shortcut left, if anything, and if it is a text.
+// read returns the output of a shortcut, if there is any and it is text.
 func read(path string) (string, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -104,7 +103,7 @@ func read(path string) (string, error) {
 		return "", err
 	}
 	if strings.ContainsRune(string(b), 0) {
-		return "(it put out something that is no text)", nil
+		return "(the output is not text)", nil
 	}
 	return strings.TrimSpace(strings.ToValidUTF8(string(b), "\uFFFD")), nil
 }

@@ -14,7 +14,7 @@ import (
 	"hob/platform/osrun"
 )
 
-// macWith is a Mac whose program does what do does.
+// macWith returns a Mac whose shortcuts program calls do.
 func macWith(t *testing.T, do func(args []string) ([]byte, error)) Library {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "shortcuts")
@@ -62,7 +62,7 @@ func TestNotInstalled(t *testing.T) {
 		t.Errorf("run: %v", err)
 	}
 	if _, err := l.Start(t.Context(), "x\n", ""); !errors.Is(err, ErrNone) {
-		t.Errorf("a name that is none: %v", err)
+		t.Errorf("invalid name: %v", err)
 	}
 }
 
@@ -71,7 +71,7 @@ func TestRead(t *testing.T) {
 	if text, err := read(filepath.Join(dir, "gone")); text != "" || err != nil {
 		t.Errorf("%q, %v", text, err)
 	}
-	for in, want := range map[string]string{" Grüße\n": "Grüße", "a\x00b": "(it put out something that is no text)", strings.Repeat("x", maxOutput+5): strings.Repeat("x", maxOutput)} {
+	for in, want := range map[string]string{" Grüße\n": "Grüße", "a\x00b": "(the output is not text)", strings.Repeat("x", maxOutput+5): strings.Repeat("x", maxOutput)} {
 		path := filepath.Join(dir, "out")
 		if err := os.WriteFile(path, []byte(in), 0o600); err != nil {
 			t.Fatal(err)

@@ -27,14 +27,14 @@ const (
 	answerIn  = 3 * time.Second
 )
 
-// ErrNone says that the compositor is not sway, or cannot be asked.
-var ErrNone = errors.New("this Wayland compositor does not tell which windows there are")
+// ErrNone means that the compositor is not sway or cannot be queried.
+var ErrNone = errors.New("this Wayland compositor does not list its windows")
 
-// Conn is a connection.
+// Conn is a connection to sway.
 type Conn struct{ net net.Conn }
 
-// Dial connects to the sway of a session, for as long as ctx lives at most. A service
-// knows SWAYSOCK from the desktop's environment, or finds the only socket there is.
+// Dial connects to the sway of a session, at most until ctx ends. A service gets SWAYSOCK from the
+// desktop's environment or uses the only existing socket.
 func Dial(ctx context.Context, e session.Env) (*Conn, error) {
 	path := e.Sway
 	if path == "" && filepath.IsAbs(e.RuntimeDir) {
@@ -76,7 +76,7 @@ func (c *Conn) ask(ctx context.Context, kind uint32, text string, out any) error
 	}
 	n := binary.NativeEndian.Uint32(head[len(magic):])
 	if string(head[:len(magic)]) != magic || binary.NativeEndian.Uint32(head[len(magic)+4:]) != kind || n > maxAnswer {
-		return errors.New("sway: that is no answer to what was asked")
+		return errors.New("sway: unexpected answer type")
 	}
 	body := make([]byte, n)
 	if _, err := io.ReadFull(c.net, body); err != nil {
@@ -98,7 +98,7 @@ func (c *Conn) Focus(ctx context.Context, id uint64) error {
 		return err
 	}
 	if len(done) != 1 || !done[0].Success {
-		return errors.New("sway does not bring the window to the front")
+		return errors.New("sway did not bring the window to the front")
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
-// Package swayipc speaks with the Wayland compositor sway over its socket
-// (sway-ipc(7)): it lists windows, says which one has the keyboard, and brings one
-// to the front. Other compositors tell no program of that. It is of Linux, and empty
-// elsewhere; its callers are the packages beside it.
+// Package swayipc talks to the Wayland compositor sway over its socket (sway-ipc(7)): it lists
+// windows, reports which one has the keyboard focus, and brings one to the front. Other
+// compositors offer no such interface. It is empty outside of Linux; only the neighbouring
+// packages use it.
 package swayipc

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Window is one that is shown.
+// Window is a visible window.
 type Window struct {
 	ID         uint64
 	Title, App string
@@ -57,21 +57,20 @@ func (c *Conn) seat(ctx context.Context) (seat, error) {
 		return seat{}, err
 	}
 	if len(all) != 1 {
-		return seat{}, fmt.Errorf("%w: there are %d seats, and nobody knows whose keys go where", ErrNone, len(all))
+		return seat{}, fmt.Errorf("%w: %d seats found, so the keyboard focus is ambiguous", ErrNone, len(all))
 	}
 	return all[0], nil
 }
 
-// Keyboard reports whether the seat has one. Programs of a seat without one have to
-// find a new one before they hear its keys.
+// Keyboard reports whether the seat has a keyboard. Without one, programs must first detect a
+// new keyboard before they receive its keys.
 func (c *Conn) Keyboard(ctx context.Context) (bool, error) {
 	s, err := c.seat(ctx)
 	return s.Capabilities&2 != 0, err // WL_SEAT_CAPABILITY_KEYBOARD
 }
 
-// Windows lists what is shown, from the front to the back. The one that is focused
-// has the keyboard: a screen lock, a menu of the desktop or a note that takes it is
-// none of these, and then none is.
+// Windows lists the visible windows, from the front to the back. The focused one has the
+// keyboard. If a screen lock, a desktop menu or a notification has it, no window is focused.
 func (c *Conn) Windows(ctx context.Context) ([]Window, error) {
 	var root node
 	if err := c.ask(ctx, getTree, "", &root); err != nil {
@@ -90,7 +89,7 @@ func (c *Conn) Windows(ctx context.Context) ([]Window, error) {
 	return out, nil
 }
 
-// listed are the windows by what lies above what.
+// listed groups the windows by their stacking layer.
 type listed struct{ full, floating, tiled []Window }
 
 func (l *listed) walk(n node, floats bool, depth int) {
@@ -108,7 +107,7 @@ func (l *listed) walk(n node, floats bool, depth int) {
 			l.tiled = append(l.tiled, w)
 		}
 	}
-	for _, k := range slices.Backward(n.Floating) { // the last lies above
+	for _, k := range slices.Backward(n.Floating) { // the last one is on top
 		l.walk(k, true, depth+1)
 	}
 	for _, k := range n.Nodes {

@@ -97,8 +97,8 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// What is no answer, or too much of one, is an error and no empty screen. What lies
-// above the windows has the keyboard: none of them is focused.
+// An invalid or oversized answer is an error, not an empty screen. If something above the
+// windows has the keyboard, no window is focused.
 func TestOddAnswers(t *testing.T) {
 	deep := strings.Repeat(`{"nodes":[`, 500) + `{"id":1,"pid":1,"visible":true}` + strings.Repeat(`]}`, 500)
 	many, err := json.Marshal(map[string]any{"nodes": make([]map[string]any, 5000)})

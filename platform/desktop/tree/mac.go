@@ -10,8 +10,8 @@ import (
 	"hob/platform/osrun"
 )
 
-// The scripts of macOS. They speak with System Events, which tells what windows show
-// to whoever the owner lets use the screen's controls.
+// Scripts of macOS. They use System Events, which shows the content of windows to programs with
+// Accessibility permission.
 var (
 	//go:embed mac.js
 	macShared string
@@ -33,12 +33,12 @@ func systemEvents() osrun.App {
 	return osrun.App{ID: "com.apple.systemevents", Name: "System Events"}
 }
 
-// The bounds of a reading by a script, which ends itself before it is ended: an
-// element costs Apple events there.
+// Limits of a script that reads the tree. The script stops itself before Hob kills it, because each
+// element costs several Apple events.
 const (
 	scriptDepth  = 8
 	scriptMillis = 10_000
-	scriptWait   = 18 * time.Second // with the start of its engine
+	scriptWait   = 18 * time.Second // including the start of its engine
 )
 
 type scriptRead struct {
@@ -55,7 +55,7 @@ func bounds() scriptRead {
 	return scriptRead{Nodes: MaxNodes, Depth: scriptDepth, Kids: maxKids, Text: maxText, Millis: scriptMillis}
 }
 
-// scriptNode is an element as the scripts of macOS and Windows tell it.
+// scriptNode is an element in the output of the scripts of macOS and Windows.
 type scriptNode struct {
 	App    string `json:"app"`
 	PID    int    `json:"pid"`
@@ -98,7 +98,7 @@ func macRead(ctx context.Context, r osrun.Runner, words string) ([]Node, bool, e
 	return list, more, nil
 }
 
-// scriptAct is what is done to an element. It is done only to the one that was seen.
+// scriptAct is an action on an element. It is only done if the element is unchanged.
 type scriptAct struct {
 	PID    int     `json:"pid"`
 	Window string  `json:"window"`
@@ -118,7 +118,7 @@ func macAct(ctx context.Context, r osrun.Runner, n Node, text *string) error {
 	return scriptError(r.Run(ctx, osrun.Call{Script: macActScript(), App: systemEvents(), In: newAct(n, text), Start: true, Write: true, Wait: scriptWait}, nil))
 }
 
-// scriptError tells whether anything was done.
+// scriptError converts an error and keeps whether the action was done.
 func scriptError(err error) error {
 	if k := osrun.KindOf(err); k == osrun.Changed || k == osrun.NotFound {
 		return fmt.Errorf("%w: %w", ErrGone, err)
@@ -129,5 +129,5 @@ func scriptError(err error) error {
 	return err
 }
 
-// ErrNot says that an element was not touched.
+// ErrNot means that an element was not changed.
 var ErrNot = errors.New("nothing was done")

@@ -12,7 +12,7 @@ import (
 
 type thing = map[string]any
 
-// element is one of a window, as System Events tells it.
+// element returns an element of a window in the form of System Events.
 func element(role, name string, more thing, kids ...thing) thing {
 	e := thing{"__class": "UIElement", "role": role, "name": name, "subrole": "", "description": nil, "value": nil, "uiElements": kids, "actions": []thing{}}
 	if len(kids) == 0 {
@@ -32,7 +32,7 @@ func offers(names ...string) thing {
 	return thing{"actions": list}
 }
 
-// screenOf is a Mac with an editor in front and a browser behind it.
+// screenOf returns a Mac with an editor in front and a browser behind it.
 func screenOf(kids ...thing) thing {
 	win := func(name string, kids ...thing) thing { return element("AXWindow", name, nil, kids...) }
 	proc := func(name string, pid int, front bool, wins ...thing) thing {

@@ -1,8 +1,7 @@
-// Package tree reads what windows show as their programs tell it to screen readers:
-// names, roles and texts, and it does what an element offers, such as pressing a
-// button, or puts a text into one that takes it. On Linux that is AT-SPI2 over D-Bus,
-// on macOS System Events, on Windows UI Automation, both by constant scripts. It is
-// bounded in elements, depth and time, and says when there was more.
+// Package tree reads the accessibility tree of windows: names, roles and texts. It can perform
+// an element's action, such as pressing a button, or fill in a text. It uses AT-SPI2 over D-Bus
+// on Linux, and constant scripts for System Events on macOS and UI Automation on Windows. It
+// limits elements, depth and time, and reports when there was more.
 package tree
 
 import (
@@ -17,7 +16,7 @@ import (
 	"hob/platform/osrun"
 )
 
-// Bounds of one reading.
+// Limits of one read.
 const (
 	MaxNodes = 400
 	maxDepth = 25
@@ -25,15 +24,15 @@ const (
 	maxText  = 500 // characters of one element
 )
 
-// ErrNone says that nothing tells what windows show.
-var ErrNone = errors.New("no program tells what its windows show (accessibility is off)")
+// ErrNone means that the accessibility tree is not available.
+var ErrNone = errors.New("no program reports the content of its windows (accessibility is off)")
 
-// ErrGone says that the element is not there any more.
-var ErrGone = errors.New("the element is not there any more")
+// ErrGone means that the element no longer exists.
+var ErrGone = errors.New("element no longer exists")
 
-// Node is an element.
+// Node is an element of the accessibility tree.
 type Node struct {
-	Ref    string // where it is, for Do
+	Ref    string // its location, for Do
 	App    string
 	PID    int
 	Window string // the title
@@ -41,23 +40,23 @@ type Node struct {
 	Role   string
 	Name   string
 	Text   string
-	Does   string // the name of what Do does, "" for nothing
-	Takes  bool   // Fill puts a text there
+	Does   string // the name of the action of Do, "" if none
+	Takes  bool   // Fill can set its text
 	Secret bool   // a password field: its text is never read
 }
 
 // Options of New; the zero value is useful.
 type Options struct {
 	Getenv func(string) string
-	Wait   time.Duration // default 8 s, 20 s where scripts are run
-	// Scripts runs those of macOS and Windows; nil: one of its own.
+	Wait   time.Duration // timeout, default 8 s, 20 s for scripts
+	// Scripts runs those of macOS and Windows; nil creates a runner.
 	Scripts osrun.Runner
 }
 
-// Reader reads trees.
+// Reader reads accessibility trees.
 type Reader struct{ opt Options }
 
-// New makes a Reader. It looks at nothing yet.
+// New returns a Reader. It connects to nothing yet.
 func New(o Options) *Reader {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -71,37 +70,36 @@ func New(o Options) *Reader {
 	return &Reader{o}
 }
 
-// Ready looks whether there is anybody who can be asked what windows show.
+// Ready returns an error if the accessibility interface is not available.
 func (r *Reader) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, r.opt.Wait)
 	defer cancel()
 	return r.ready(ctx)
 }
 
-// Read lists the elements of the windows whose title or program has the words in
-// it, of the active one when there are none. more: there were more.
+// Read lists the elements of the windows whose title or program contains words, or of the
+// active window if words is empty. more means that the list is truncated.
 func (r *Reader) Read(ctx context.Context, words string) (list []Node, more bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, r.opt.Wait)
 	defer cancel()
 	return r.read(ctx, words)
 }
 
-// MaxFill bounds a text that is put into an element, in characters.
+// MaxFill is the maximum length of a text for Fill, in characters.
 const MaxFill = 5000
 
-// Fill puts a text into an element, in place of what stands there. It fails with
-// ErrGone as Do does.
+// Fill replaces the text of an element. Like Do, it fails with ErrGone.
 func (r *Reader) Fill(ctx context.Context, n Node, text string) error {
 	if !utf8.ValidString(text) || utf8.RuneCountInString(text) > MaxFill || strings.ContainsRune(text, 0) {
-		return fmt.Errorf("that cannot be filled in: at most %d characters", MaxFill)
+		return fmt.Errorf("text is too long; use at most %d characters", MaxFill)
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.opt.Wait)
 	defer cancel()
 	return r.fill(ctx, n, text)
 }
 
-// Do does what an element offers first. It fails with ErrGone when that is not the
-// element that was seen any more.
+// Do performs the first action of an element. It fails with ErrGone if the element no longer
+// exists or is another one.
 func (r *Reader) Do(ctx context.Context, n Node) error {
 	ctx, cancel := context.WithTimeout(ctx, r.opt.Wait)
 	defer cancel()

@@ -18,5 +18,5 @@ func (r *Reader) fill(ctx context.Context, n Node, text string) error {
 	return macAct(ctx, r.opt.Scripts, n, &text)
 }
 
-// ready: only reading shows it, and that takes its time.
+// ready returns ErrUnsupported: only a slow read shows whether access works.
 func (r *Reader) ready(context.Context) error { return errors.ErrUnsupported }

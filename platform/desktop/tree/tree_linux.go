@@ -12,7 +12,7 @@ import (
 	"hob/platform/desktop/session"
 )
 
-// The names of AT-SPI2 (gitlab.gnome.org/GNOME/at-spi2-core, xml/).
+// Names from AT-SPI2 (gitlab.gnome.org/GNOME/at-spi2-core, xml/).
 const (
 	registry   = "org.a11y.atspi.Registry"
 	root       = "/org/a11y/atspi/accessible/root"
@@ -30,7 +30,7 @@ const (
 
 const rolePassword = 40 // AtspiRole
 
-// link is a connection to the bus of accessibility.
+// link is a connection to the accessibility bus.
 type link struct{ conn *dbus.Conn }
 
 type ref struct {
@@ -52,7 +52,7 @@ func (r *Reader) open(ctx context.Context) (*link, error) {
 	if err := session.Call(ctx, desk, "org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus.GetAddress", nil, &address); err != nil {
 		return nil, fmt.Errorf("%w; install at-spi2-core: %w", ErrNone, err)
 	}
-	// Programs ask for this when they start: those that run already may stay silent.
+	// Programs check this at startup: running programs may not respond.
 	_ = session.Call(ctx, desk, "org.a11y.Bus", "/org/a11y/bus", "org.freedesktop.DBus.Properties.Set", []any{"org.a11y.Status", "IsEnabled", dbus.MakeVariant(true)})
 	conn, err := session.Dial(ctx, address)
 	if err != nil {
@@ -61,7 +61,7 @@ func (r *Reader) open(ctx context.Context) (*link, error) {
 	return &link{conn}, nil
 }
 
-// ready asks for the registry, through which windows are found.
+// ready queries the registry, which lists the windows.
 func (r *Reader) ready(ctx context.Context) error {
 	l, err := r.open(ctx)
 	if err != nil {
@@ -76,7 +76,7 @@ func (r *Reader) ready(ctx context.Context) error {
 
 const wait = 8 * time.Second
 
-// nodeWait bounds the answer about one element: a program that hangs is skipped.
+// nodeWait is the timeout for one element: a program that hangs is skipped.
 const nodeWait = 300 * time.Millisecond
 
 func (l *link) call(ctx context.Context, at ref, method string, args []any, out ...any) error {
@@ -86,7 +86,7 @@ func (l *link) call(ctx context.Context, at ref, method string, args []any, out 
 }
 
 func (l *link) kids(ctx context.Context, at ref) (out []ref) {
-	_ = l.call(ctx, at, accessible+".GetChildren", nil, &out) // one that does not say has none
+	_ = l.call(ctx, at, accessible+".GetChildren", nil, &out) // on an error there are none
 	return out[:min(len(out), maxKids)]
 }
 
@@ -182,7 +182,7 @@ func (l *link) node(ctx context.Context, at ref, n Node, depth int) Node {
 	return n
 }
 
-// again finds an element that was seen before.
+// again finds an element that was read before.
 func (r *Reader) again(ctx context.Context, n Node) (*link, ref, Node, error) {
 	l, err := r.open(ctx)
 	if err != nil {
@@ -229,7 +229,7 @@ func (l *link) does(ctx context.Context, at ref, method string, arg any) error {
 		return err
 	}
 	if !done {
-		return errors.New("the program did not do it")
+		return errors.New("the program did not perform the action")
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"hob/platform/osrun"
 )
 
-// The scripts of Windows, which speak with UI Automation.
+// Scripts of Windows, which use UI Automation.
 var (
 	//go:embed uia.ps1
 	uiaShared string
@@ -28,12 +28,12 @@ func uiaActScript() osrun.Script {
 }
 
 const (
-	uiaDepth = 25 // PowerShell's own calls go no deeper than some hundreds
-	// maxFrames bounds how many windows are read at once.
+	uiaDepth = 25 // PowerShell limits the recursion depth
+	// maxFrames limits how many windows are read at once.
 	maxFrames = 4
 )
 
-// meant are the windows that the words mean, or the one in front.
+// meant returns the windows that match the words, or the window in front.
 func meant(list []window.Window, words string) (out []window.Window) {
 	words = strings.ToLower(strings.TrimSpace(words))
 	for _, w := range list {
@@ -56,7 +56,7 @@ type uiaNode struct {
 type uiaTree struct {
 	List []uiaNode `json:"list"`
 	More bool      `json:"more"`
-	Gone int       `json:"gone"` // windows that were closed meanwhile
+	Gone int       `json:"gone"` // number of windows closed during the read
 }
 
 func uiaRead(ctx context.Context, r osrun.Runner, frames []window.Window) ([]Node, bool, error) {

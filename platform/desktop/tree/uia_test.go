@@ -60,7 +60,7 @@ func TestUIA(t *testing.T) {
 		t.Errorf("%+v", n)
 	}
 	if n := list[2]; n.Text != "" || n.Takes || !n.Secret {
-		t.Errorf("a password is told: %+v", n)
+		t.Errorf("password was returned: %+v", n)
 	}
 	in, err := osrun.ASCII(w.got.In)
 	if want := `{"words":"","windows":[4711],"nodes":400,"depth":25,"kids":200,"text":500,"millis":10000}`; err != nil || string(in) != want {

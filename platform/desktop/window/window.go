@@ -1,6 +1,5 @@
-// Package window lists the windows of the desktop and says whose they are. What
-// may be done in which of them is for its callers; Kind tells them what they have
-// to know for that.
+// Package window lists the windows of the desktop and the programs that own them. Callers decide
+// what may be done in a window; Kind helps them.
 package window
 
 import (
@@ -13,10 +12,10 @@ import (
 	"time"
 )
 
-// ErrUnknown says that nobody tells this process which windows there are.
-var ErrUnknown = errors.New("the windows of this desktop cannot be seen")
+// ErrUnknown means that this process cannot list the windows.
+var ErrUnknown = errors.New("cannot list the windows of this desktop")
 
-// Window is one that is shown.
+// Window is a visible window.
 type Window struct {
 	ID         uint64
 	Title      string
@@ -25,7 +24,7 @@ type Window struct {
 	PID        int    // 0: not known
 	X, Y, W, H int
 	Active     bool // keys go there
-	Notice     bool // a note of a notification server, or what lies behind all windows
+	Notice     bool // a notification, or the desktop background
 }
 
 // Options of New; the zero value is useful.
@@ -34,10 +33,10 @@ type Options struct {
 	Wait   time.Duration // default 5 s
 }
 
-// Windows are those of the desktop.
+// Windows lists the windows of the desktop.
 type Windows struct{ opt Options }
 
-// New makes it. It looks at nothing yet.
+// New returns a Windows. It connects to nothing yet.
 func New(o Options) *Windows {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -55,7 +54,7 @@ func (w *Windows) List(ctx context.Context) ([]Window, error) {
 	return w.list(ctx)
 }
 
-// At is the window that shows at a point of the screen.
+// At returns the top window at a point of the screen.
 func At(list []Window, x, y int) (Window, bool) {
 	i := slices.IndexFunc(list, func(w Window) bool { return x >= w.X && y >= w.Y && x < w.X+w.W && y < w.Y+w.H })
 	if i < 0 {
@@ -64,7 +63,7 @@ func At(list []Window, x, y int) (Window, bool) {
 	return list[i], true
 }
 
-// Focused is the window in which keys go.
+// Focused returns the window with the keyboard focus.
 func Focused(list []Window) (Window, bool) {
 	i := slices.IndexFunc(list, func(w Window) bool { return w.Active })
 	if i < 0 {
@@ -73,20 +72,20 @@ func Focused(list []Window) (Window, bool) {
 	return list[i], true
 }
 
-// Kind is what a window is, as far as that matters to who may act in it.
+// Kind is the category of a window, for decisions about who may act in it.
 type Kind uint8
 
-// The kinds.
+// Window kinds.
 const (
 	Plain    Kind = iota
-	Terminal      // what is typed there runs
-	Browser       // its title is that of the page in front
-	Notice        // a note, which may be a question of Hob's
-	Prompt        // it asks for a password, or for rights
+	Terminal      // typed text is executed
+	Browser       // its title is the title of the active page
+	Notice        // a notification, which may be an approval request of Hob
+	Prompt        // a prompt for a password or for permissions
 )
 
-// Kind tells what a window is by its class and program. Both are the program's own
-// word: one that wants to hide what it is can.
+// Kind returns the category of a window by its class and program. Programs set both themselves
+// and can disguise them.
 func (w Window) Kind() Kind {
 	names := append(strings.Fields(w.App), strings.ToLower(strings.TrimSuffix(filepath.Base(w.Program), ".exe")))
 	has := func(list ...string) bool {

@@ -9,15 +9,15 @@ import (
 	"hob/platform/osrun"
 )
 
-// aboveWindows is the layer of the Dock, from which on there are notes, menus and
-// the like (CGWindowLevelKey).
+// aboveWindows is the layer of the Dock; notifications, menus and similar items are on this
+// layer or above (CGWindowLevelKey).
 const aboveWindows = 20
 
-// list tells titles and the front where the owner has allowed it. Without that they
-// are not there for us, and nothing could be bound to a window.
+// list requires Accessibility permission: without it titles and the front window are missing,
+// and no action could be bound to a window.
 func (w *Windows) list(context.Context) ([]Window, error) {
 	if !quartz.Trusted() {
-		e := &osrun.Error{Script: "windows", App: "macOS", Cause: "Hob may not use the screen's controls"}
+		e := &osrun.Error{Script: "windows", App: "macOS", Cause: "Hob has no Accessibility permission"}
 		return nil, e.Allow("accessibility")
 	}
 	list, err := quartz.Windows()
@@ -34,5 +34,5 @@ func (w *Windows) list(context.Context) ([]Window, error) {
 	return out, nil
 }
 
-// Program is the path of a process's program, "" when that cannot be told.
+// Program returns the path of a process's program, "" if unknown.
 func Program(pid int) string { return quartz.Program(pid) }

@@ -11,7 +11,7 @@ import (
 	"hob/platform/desktop/xwin"
 )
 
-// Display is the X server of the session.
+// Display connects to the X server of the session.
 func Display(ctx context.Context, e session.Env) (*xwin.Conn, error) {
 	switch {
 	case e.Wayland != "":
@@ -22,12 +22,12 @@ func Display(ctx context.Context, e session.Env) (*xwin.Conn, error) {
 	return xwin.Dial(ctx, e)
 }
 
-// Compositor is the sway of a Wayland session. Others tell no program which windows
-// there are, nor where the keyboard is.
+// Compositor connects to sway in a Wayland session. Other compositors report neither windows
+// nor the keyboard focus.
 func Compositor(ctx context.Context, e session.Env) (*swayipc.Conn, error) {
 	c, err := swayipc.Dial(ctx, e)
 	if err != nil {
-		return nil, fmt.Errorf("%w: on Wayland only sway tells which window is in front; an X11 session does, and read_screen and click_element need neither: %w: %w", ErrUnknown, errors.ErrUnsupported, err)
+		return nil, fmt.Errorf("%w: on Wayland only sway reports the window in front; use an X11 session, or read_screen and click_element, which work without it: %w: %w", ErrUnknown, errors.ErrUnsupported, err)
 	}
 	return c, nil
 }
@@ -50,7 +50,7 @@ func (w *Windows) list(ctx context.Context) ([]Window, error) {
 	return Of(x)
 }
 
-// Under lists the windows of a compositor.
+// Under lists the windows of a sway compositor.
 func Under(ctx context.Context, c *swayipc.Conn) ([]Window, error) {
 	list, err := c.Windows(ctx)
 	out := make([]Window, 0, len(list))
@@ -60,7 +60,7 @@ func Under(ctx context.Context, c *swayipc.Conn) ([]Window, error) {
 	return out, err
 }
 
-// Of lists the windows of a display.
+// Of lists the windows of an X display.
 func Of(x *xwin.Conn) ([]Window, error) {
 	list, err := x.Windows()
 	out := make([]Window, 0, len(list))
@@ -70,7 +70,7 @@ func Of(x *xwin.Conn) ([]Window, error) {
 	return out, err
 }
 
-// Program is the path of a process's program, "" when that cannot be told.
+// Program returns the path of a process's program, "" if unknown.
 func Program(pid int) string {
 	path, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
 	if err != nil {

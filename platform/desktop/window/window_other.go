@@ -9,5 +9,5 @@ import (
 
 func (w *Windows) list(context.Context) ([]Window, error) { return nil, errors.ErrUnsupported }
 
-// Program is the path of a process's program, "" when that cannot be told.
+// Program returns the path of a process's program, "" if unknown.
 func Program(int) string { return "" }

@@ -11,12 +11,11 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// maxWindows bounds how many windows are looked at.
+// maxWindows limits how many windows are read.
 const maxWindows = 300
 
-// handles are the windows of one look at a time. What Windows calls for each of them
-// is made once: such callbacks are never given back, and Go ends a process that
-// makes more than 2,000.
+// handles collects the windows of one enumeration at a time. Its callback is created once:
+// callbacks are never freed, and Go panics if a process creates more than 2,000.
 type handles struct {
 	turn sync.Mutex
 	each uintptr
@@ -70,7 +69,7 @@ func (w *Windows) list(context.Context) ([]Window, error) {
 	return out, nil
 }
 
-// Program is the path of a process's program, "" when that cannot be told.
+// Program returns the path of a process's program, "" if unknown.
 func Program(pid int) string {
 	p, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid)) //nolint:gosec // a number of a process
 	if err != nil {

@@ -28,11 +28,11 @@ type Conn struct {
 	atoms map[string]xproto.Atom
 }
 
-// quiet keeps xgb from writing to this process's stderr.
+// quiet stops xgb from writing to this process's stderr.
 var quiet = sync.OnceFunc(func() { xgb.Logger = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) }) //nolint:gochecknoglobals // of a global of xgb's
 
-// Dial connects to the display of a session, for as long as ctx lives at most.
-// Whoever has called it calls Close.
+// Dial connects to the display of a session, at most until ctx ends. The caller must call
+// Close.
 func Dial(ctx context.Context, e session.Env) (*Conn, error) {
 	if e.Display == "" {
 		return nil, fmt.Errorf("%w: DISPLAY is not set; start Hob within the desktop session", session.ErrNone)
@@ -71,13 +71,13 @@ func (c *Conn) greet(cookie []byte) (err error) {
 	}
 	c.Info = xproto.Setup(c.X)
 	if c.Info == nil || len(c.Info.Roots) == 0 {
-		return errors.New("it has no screen")
+		return errors.New("X display has no screen")
 	}
 	c.Root = c.Info.DefaultScreen(c.X).Root
 	return nil
 }
 
-// cause is ctx's error where that ended the connection.
+// cause returns ctx's error if ctx ended the connection.
 func cause(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -92,7 +92,7 @@ func (c *Conn) Close() {
 	_ = c.net.Close()
 }
 
-// Atom is the number of a name.
+// Atom returns the atom of a name.
 func (c *Conn) Atom(name string) (xproto.Atom, error) {
 	c.mu.Lock()
 	a, ok := c.atoms[name]
@@ -110,7 +110,7 @@ func (c *Conn) Atom(name string) (xproto.Atom, error) {
 	return r.Atom, nil
 }
 
-// name is the name of an atom, "" when there is none.
+// name returns the name of an atom, "" if unknown.
 func (c *Conn) name(a xproto.Atom) string {
 	r, err := xproto.GetAtomName(c.X, a).Reply()
 	if err != nil {
@@ -119,10 +119,10 @@ func (c *Conn) name(a xproto.Atom) string {
 	return r.Name
 }
 
-// maxProperty bounds what is read of one property, in bytes.
+// maxProperty limits the size of a property, in bytes.
 const maxProperty = 1 << 20
 
-// property reads a property of a window; nil when it has none.
+// property returns a property of a window, nil if it has none.
 func (c *Conn) property(w xproto.Window, name string) []byte {
 	a, err := c.Atom(name)
 	if err != nil {
@@ -135,7 +135,7 @@ func (c *Conn) property(w xproto.Window, name string) []byte {
 	return r.Value
 }
 
-// numbers reads a property of 32 bit numbers.
+// numbers returns a property of 32-bit numbers.
 func (c *Conn) numbers(w xproto.Window, name string) []uint32 {
 	b := c.property(w, name)
 	out := make([]uint32, 0, len(b)/4)
@@ -145,7 +145,7 @@ func (c *Conn) numbers(w xproto.Window, name string) []uint32 {
 	return out
 }
 
-// executable is the program of a process, "" when that cannot be told.
+// executable returns the program of a process, "" if unknown.
 func executable(pid int) string {
 	if pid <= 0 {
 		return ""

@@ -1,6 +1,5 @@
-// Package xwin speaks with the X server of the session: it connects, lists
-// windows and says whose they are, and knows the clipboard. It is of Linux, and
-// empty elsewhere. Its callers are the packages beside it. A connection is made
-// for one thing and closed after it, save that of a text that is offered to others
-// (Offer).
+// Package xwin talks to the X server of the session: it connects, lists windows with their
+// programs, and accesses the clipboard. It is empty outside of Linux; only the neighbouring
+// packages use it. Each connection is opened for one operation and closed after it, except for
+// a text that is offered to other programs (Offer).
 package xwin

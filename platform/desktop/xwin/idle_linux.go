@@ -10,15 +10,15 @@ import (
 
 const saver = "MIT-SCREEN-SAVER"
 
-// Idle is how long nothing was touched (MIT-SCREEN-SAVER 1.1). The extension is found
-// here, for this connection: xgb's own Init writes into maps that all connections read.
+// Idle returns the time since the last input (MIT-SCREEN-SAVER 1.1). It looks up the extension
+// for this connection, because xgb's Init writes to maps that all connections read.
 func (c *Conn) Idle() (time.Duration, error) {
 	e, err := xproto.QueryExtension(c.X, uint16(len(saver)), saver).Reply()
 	if err != nil {
 		return 0, err
 	}
 	if !e.Present {
-		return 0, errors.New("the display has no " + saver)
+		return 0, errors.New("X display has no " + saver)
 	}
 	c.X.ExtLock.Lock()
 	c.X.Extensions[saver] = e.MajorOpcode

@@ -9,16 +9,16 @@ import (
 	"github.com/jezek/xgb/xproto"
 )
 
-// MaxOffer bounds a text that is offered to others, in bytes. It goes over in one
-// piece, which every X server takes.
+// MaxOffer is the maximum length of an offered text, in bytes. It is sent in one piece, which every X
+// server accepts.
 const MaxOffer = 200_000
 
-// Offer holds the clipboard with a text until ctx ends, another program copies
-// something or the display goes. It returns once the text can be pasted; ended is
-// closed when it can be no longer. It closes the connection.
+// Offer owns the clipboard with a text until ctx ends, another program copies something or the display
+// closes. It returns once the text can be pasted; ended is closed when it no longer can. It closes the
+// connection.
 func (c *Conn) Offer(ctx context.Context, text string) (ended <-chan struct{}, err error) {
 	if len(text) > MaxOffer {
-		return nil, errors.New("the text is too long to be held for other programs; install xclip")
+		return nil, errors.New("text is too long to offer to other programs; install xclip")
 	}
 	w, err := c.window(0)
 	if err != nil {
@@ -33,7 +33,7 @@ func (c *Conn) Offer(ctx context.Context, text string) (ended <-chan struct{}, e
 	}
 	r, err := xproto.GetSelectionOwner(c.X, o.sel).Reply()
 	if err != nil || r.Owner != w {
-		return nil, errors.Join(errors.New("another program keeps the clipboard"), err)
+		return nil, errors.Join(errors.New("another program owns the clipboard"), err)
 	}
 	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, c.Close)
@@ -50,7 +50,7 @@ type offer struct {
 	c                  *Conn
 	text               []byte
 	sel, targets, utf8 xproto.Atom
-	forms              []xproto.Atom // in which the text is given
+	forms              []xproto.Atom // formats of the text
 }
 
 func (o *offer) atoms() (err error) {
@@ -74,7 +74,7 @@ func (o *offer) serve() {
 			o.answer(e)
 		case nil:
 			if xerr == nil {
-				return // the connection has gone
+				return // the connection is closed
 			}
 		}
 	}
@@ -83,7 +83,7 @@ func (o *offer) serve() {
 func (o *offer) answer(e xproto.SelectionRequestEvent) {
 	n := xproto.SelectionNotifyEvent{Time: e.Time, Requestor: e.Requestor, Selection: e.Selection, Target: e.Target, Property: e.Property}
 	if n.Property == xproto.AtomNone {
-		n.Property = e.Target // a client of old (ICCCM 2.2)
+		n.Property = e.Target // an obsolete client (ICCCM 2.2)
 	}
 	switch {
 	case e.Target == o.targets:

@@ -10,30 +10,30 @@ import (
 	"github.com/jezek/xgb/xproto"
 )
 
-// MaxText bounds a text that is read from the clipboard, in bytes.
+// MaxText is the maximum length of a text read from the clipboard, in bytes.
 const MaxText = 4 << 20
 
-// clipboardName is the selection of what was copied (ICCCM 2.6.1, freedesktop
-// clipboard specification).
+// clipboardName is the selection for copied content (ICCCM 2.6.1, freedesktop clipboard
+// specification).
 const clipboardName = "CLIPBOARD"
 
-// ErrSilent says that the program that owns the clipboard does not answer.
-var ErrSilent = errors.New("the program that holds the clipboard does not answer")
+// ErrSilent means that the program that owns the clipboard does not respond.
+var ErrSilent = errors.New("program that owns the clipboard does not respond")
 
-// Clipboard asks who owns the clipboard for one of its formats; an empty target
-// lists the formats. nil, nil: nothing is copied, or not in that format.
+// Clipboard requests formats from the owner of the clipboard; an empty target lists the formats. nil,
+// nil means that nothing is copied, or not in that format.
 type Clipboard struct {
 	c *Conn
 	w xproto.Window
 }
 
-// Clipboard makes a window to which others hand what is copied.
+// Clipboard creates a window that receives the clipboard content.
 func (c *Conn) Clipboard() (*Clipboard, error) {
 	w, err := c.window(xproto.EventMaskPropertyChange)
 	return &Clipboard{c, w}, err
 }
 
-// window makes one that is never shown.
+// window creates a window that is never shown.
 func (c *Conn) window(events uint32) (xproto.Window, error) {
 	w, err := xproto.NewWindowId(c.X)
 	if err != nil {
@@ -45,7 +45,7 @@ func (c *Conn) window(events uint32) (xproto.Window, error) {
 	return w, err
 }
 
-// Owned reports whether anything is copied.
+// Owned reports whether a program owns the clipboard.
 func (b *Clipboard) Owned() (bool, error) {
 	a, err := b.c.Atom(clipboardName)
 	if err != nil {
@@ -58,7 +58,7 @@ func (b *Clipboard) Owned() (bool, error) {
 	return r.Owner != xproto.WindowNone, nil
 }
 
-// Formats lists in what forms the owner of the clipboard has it.
+// Formats lists the formats that the owner of the clipboard offers.
 func (b *Clipboard) Formats(ctx context.Context) ([]string, error) {
 	raw, err := b.Get(ctx, "TARGETS")
 	if err != nil {
@@ -73,7 +73,7 @@ func (b *Clipboard) Formats(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
-// Get asks for one form; nil when there is none. A long one comes in pieces
+// Get requests one format and returns nil if it is not offered. Long content arrives in pieces
 // (ICCCM 2.7.2, INCR).
 func (b *Clipboard) Get(ctx context.Context, target string) ([]byte, error) {
 	sel, err := b.c.Atom(clipboardName)
@@ -144,7 +144,7 @@ func (b *Clipboard) take(a xproto.Atom) (piece, error) {
 	return piece{r}, nil
 }
 
-// await reads events until one fits.
+// await reads events until one matches.
 func (c *Conn) await(ctx context.Context, fits func(xgb.Event) bool) (xgb.Event, error) {
 	for {
 		e, xerr := c.X.PollForEvent()

@@ -10,7 +10,7 @@ import (
 	"github.com/jezek/xgb/xproto"
 )
 
-// Window is one that is shown.
+// Window is a visible window.
 type Window struct {
 	ID         uint32 // of the client's own window
 	Title      string
@@ -19,16 +19,16 @@ type Window struct {
 	PID        int
 	X, Y, W, H int
 	Active     bool
-	// Notice: it is a note, a tooltip or the like, which no window manager handles.
+	// Notice marks a notification, tooltip or similar, which no window manager handles.
 	Notice bool
 
 	frame xproto.Window
 }
 
-// maxWindows bounds a list.
+// maxWindows limits the length of a list.
 const maxWindows = 300
 
-// Windows lists what is shown, from the front to the back.
+// Windows lists the visible windows, from the front to the back.
 func (c *Conn) Windows() ([]Window, error) {
 	t, err := xproto.QueryTree(c.X, c.Root).Reply()
 	if err != nil {
@@ -39,7 +39,7 @@ func (c *Conn) Windows() ([]Window, error) {
 	for _, f := range slices.Backward(t.Children) {
 		a, err := xproto.GetWindowAttributes(c.X, f).Reply()
 		if err != nil || a.MapState != xproto.MapStateViewable || a.Class == xproto.WindowClassInputOnly {
-			continue // gone, or nothing to be seen
+			continue // closed or invisible
 		}
 		g, err := xproto.GetGeometry(c.X, xproto.Drawable(f)).Reply()
 		if err != nil || len(out) == maxWindows {
@@ -74,7 +74,7 @@ func (c *Conn) describe(w *Window, own xproto.Window) {
 	}
 }
 
-// client is the window that a program made, within the frame of a window manager.
+// client returns the program's window inside the frame of a window manager.
 func (c *Conn) client(w xproto.Window, depth int) xproto.Window {
 	if len(c.property(w, "WM_CLASS")) > 0 || depth == 0 {
 		return w
@@ -91,7 +91,7 @@ func (c *Conn) client(w xproto.Window, depth int) xproto.Window {
 	return w
 }
 
-// focus is where keys go, 0 when that is nowhere.
+// focus returns the window with the keyboard focus, 0 if none.
 func (c *Conn) focus() xproto.Window {
 	r, err := xproto.GetInputFocus(c.X).Reply()
 	if err != nil || r.Focus <= 1 || r.Focus == c.Root {
@@ -100,7 +100,7 @@ func (c *Conn) focus() xproto.Window {
 	return r.Focus
 }
 
-// within reports whether a window lies in another one.
+// within reports whether a window is inside another one.
 func (c *Conn) within(w, outer xproto.Window) bool {
 	for range 10 {
 		t, err := xproto.QueryTree(c.X, w).Reply()
@@ -115,10 +115,10 @@ func (c *Conn) within(w, outer xproto.Window) bool {
 	return false
 }
 
-// ErrFocus says that the window did not come to the front.
-var ErrFocus = errors.New("the window does not take the keyboard")
+// ErrFocus means that the window did not come to the front.
+var ErrFocus = errors.New("window did not take the keyboard focus")
 
-// Activate brings a window to the front, and waits until keys go there.
+// Activate brings a window to the front and waits until it has the keyboard focus.
 func (c *Conn) Activate(ctx context.Context, w Window) error {
 	if len(c.property(c.Root, "_NET_SUPPORTING_WM_CHECK")) > 0 {
 		a, err := c.Atom("_NET_ACTIVE_WINDOW")

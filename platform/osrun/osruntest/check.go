@@ -11,7 +11,7 @@ import (
 	"hob/platform/osrun"
 )
 
-// Check holds scripts to the lints, and gives those for PowerShell to a parser.
+// Check runs the linter on scripts and parses those for PowerShell.
 func Check(t *testing.T, scripts ...osrun.Script) {
 	t.Helper()
 	var ps []osrun.Script
@@ -32,15 +32,15 @@ func Check(t *testing.T, scripts ...osrun.Script) {
 	}
 }
 
-// grammar is where the parser is looked for: HOB_PS_GRAMMAR names a folder in
-// which "npm install web-tree-sitter@0.27.1 tree-sitter-powershell@0.26.4" was run.
+// grammar names the environment variable for the parser: a folder in which
+// "npm install web-tree-sitter@0.27.1 tree-sitter-powershell@0.26.4" was run.
 const grammar = "HOB_PS_GRAMMAR"
 
-// WinRT's types, which the grammar does not know.
+// WinRT types, which the grammar does not support.
 var winRT = regexp.MustCompile(`\[([\w.]+)\s*,[^\]]*ContentType\s*=\s*WindowsRuntime\s*\]`)
 
-// ParsePowerShell says what a parser of PowerShell finds wrong. It skips the test
-// where there is none.
+// ParsePowerShell returns the errors that a PowerShell parser finds. It skips the test
+// if the parser is not installed.
 func ParsePowerShell(t *testing.T, scripts ...osrun.Script) []string {
 	t.Helper()
 	node, err := exec.LookPath("node")
@@ -77,7 +77,7 @@ func ParsePowerShell(t *testing.T, scripts ...osrun.Script) []string {
 	return bad
 }
 
-// parseJS prints a line for each fault. web-tree-sitter is MIT.
+// parseJS prints one line per syntax error. web-tree-sitter has the MIT license.
 const parseJS = `
 const { readFileSync, writeSync } = require('fs'), { basename } = require('path'), { Parser, Language } = require('web-tree-sitter');
 (async () => {
@@ -92,6 +92,6 @@ const { readFileSync, writeSync } = require('fs'), { basename } = require('path'
     walk(parser.parse(readFileSync(file, 'utf8')).rootNode);
   }
   writeSync(1, '--end--\n');
-  process.kill(process.pid, 'SIGKILL'); // an exit waits for the engine, which goes on making the parser faster for minutes
+  process.kill(process.pid, 'SIGKILL'); // exit would wait minutes for the engine's optimizing compiler
 })();
 `

@@ -9,7 +9,7 @@ import (
 	"hob/platform/osrun"
 )
 
-// Lint says what is wrong with a script, nothing when it is in order.
+// Lint returns the problems of a script, nil if there are none.
 func Lint(s osrun.Script) []string {
 	var out []string
 	bad := func(text string) { out = append(out, s.Name+": "+text) }
@@ -19,7 +19,7 @@ func Lint(s osrun.Script) []string {
 	}
 	for _, splice := range []string{"%s", "%v", "{{", "${"} {
 		if strings.Contains(s.Text, splice) {
-			bad("it holds " + splice + ", as if something were put in")
+			bad("contains " + splice + ", as if text were inserted")
 		}
 	}
 	if len(s.Text) > 40_000 {
@@ -48,7 +48,7 @@ func lintJS(s osrun.Script, whole string, bad func(string)) {
 		bad("it has not exactly one main")
 	}
 	if n := len(runJS.FindAllString(whole, -1)); n != 1 {
-		bad("it has a run of its own")
+		bad("defines its own run function")
 	}
 	for _, word := range []string{"console.error", "eval(", "new Function", "doShellScript", "require(", "`", "?.", "(?<"} {
 		if strings.Contains(s.Text, word) {
@@ -60,8 +60,8 @@ func lintJS(s osrun.Script, whole string, bad func(string)) {
 	}
 }
 
-// Words that mean something to AppleScript or an app, and compile to something
-// else as the name of a variable (sweetrb/apple-notes-mcp#72).
+// Words that have a meaning in AppleScript or an app, and compile to something else as the name of a variable
+// (sweetrb/apple-notes-mcp#72).
 var reserved = regexp.MustCompile(`(?m)\b(?:set|repeat with)\s+(item|items|name|lines|word|words|text|list|result|it|me|of|id|index|count|date|content|subject|sender|message|messages|mailbox|account|folder|file|contents|properties|class|number|string)\s+(?:to|in|from)\b`)
 
 var (
@@ -70,7 +70,7 @@ var (
 	oneLine  = regexp.MustCompile(`^if .* then \S`)
 )
 
-// lintAS is no compiler: it counts what opens and what closes.
+// lintAS does not parse AppleScript: it only counts opening and closing keywords.
 func lintAS(text string, bad func(string)) {
 	if len(asMain.FindAllString(text, -1)) != 1 {
 		bad("it has not exactly one \"on main(request)\"")
@@ -79,7 +79,7 @@ func lintAS(text string, bad func(string)) {
 		bad("it uses a word of AppleScript as a variable: " + m)
 	}
 	if strings.Contains(text, "do shell script") || strings.Contains(text, "run script") || strings.Contains(text, `date "`) {
-		bad("it runs a shell or a script, or reads a date in the owner's language")
+		bad("runs a shell or a script, or parses a localized date")
 	}
 	var open []string
 	for raw := range strings.Lines(text) {
@@ -116,7 +116,7 @@ func lintAS(text string, bad func(string)) {
 
 var (
 	mainPS = regexp.MustCompile(`(?m)^function Main\(\$in\) \{$`)
-	// Aliases, strings that are run, a comparison that filters an array.
+	// Aliases, evaluated strings, a comparison that filters an array.
 	oddPS = regexp.MustCompile(`(?im)Invoke-Expression|\biex\b|\bAdd-Type\b|ScriptBlock\]::Create|\s-(?:eq|ne)\s+\$null|\|\s*(?:%|\?|gci|gwmi|select|where|foreach|sort|cat|ls|echo)\s|@"|@'|\$\(\s*\$in\.`)
 	cmdPS = regexp.MustCompile(`(?m)^\s*Answer\b`)
 )

@@ -1,6 +1,5 @@
-// Package osruntest has doubles of what platform/osrun runs scripts with: a Mac
-// whose osascript is a JavaScript engine with JXA's object model, and lints over
-// scripts. Only tests use it.
+// Package osruntest provides test doubles for platform/osrun: a Mac whose osascript is a
+// JavaScript engine with JXA's object model, and linters for scripts. Only tests use it.
 package osruntest
 
 import (
@@ -25,8 +24,8 @@ var fakeJS string
 //go:embed bridge.js
 var bridgeJS string
 
-// Mac is a Mac. It is a Runner: the real osrun.Scripts, which find a double of
-// osascript and open. Its methods may be called concurrently.
+// Mac simulates a Mac. It is a Runner: the real osrun.Scripts with test doubles of osascript and open. Its methods
+// may be called concurrently.
 type Mac struct {
 	*osrun.Scripts
 	t testing.TB
@@ -46,7 +45,7 @@ type fault struct {
 	hang   bool
 }
 
-// NewMac makes a Mac of a world: {"apps": {bundle id: {"running": true, "dict":
+// NewMac returns a Mac with the given world: {"apps": {bundle id: {"running": true, "dict":
 // {class: {"properties": [], "elements": {name: class}, "objects": {property:
 // class}, "fixed": []}}, "root": {element: [{"__class": "Note", "name": "x"}]}}},
 // "eventkit": {"status": [3, 3], "calendars": [], "events": [], "reminders": []}}.
@@ -74,7 +73,7 @@ func NewMac(t testing.TB, world any) *Mac {
 	return m
 }
 
-// do runs a piece of script that sees the world, and returns its value as JSON.
+// do evaluates JavaScript with access to the world and returns its value as JSON.
 func (m *Mac) do(text string) string {
 	m.t.Helper()
 	if err := m.vm.Set("world", m.world); err != nil {
@@ -98,30 +97,30 @@ func (m *Mac) See(expression string) string {
 	return m.do(expression)
 }
 
-// Fail makes every Apple event whose line holds text fail with number, and with a
-// message in another language; see Events for the lines.
+// Fail makes every Apple event whose line contains text fail with number and a message in another language; see
+// Events for the lines.
 func (m *Mac) Fail(text string, number int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.faults = append(m.faults, fault{text: text, number: number, said: "„Programm“ hat einen Fehler erhalten: \u2019Nö\u2019 (" + fmt.Sprint(number) + ")"})
 }
 
-// Hang makes every such Apple event take for ever.
+// Hang makes every such Apple event block forever.
 func (m *Mac) Hang(text string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.faults = append(m.faults, fault{text: text, hang: true})
 }
 
-// Mend takes all of that back.
+// Mend removes all faults.
 func (m *Mac) Mend() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.faults = nil
 }
 
-// Events are the Apple events since the last call, "com.apple.Notes get
-// app.notes.name"; EventKit's begin with "eventkit".
+// Events returns the Apple events since the last call, for example "com.apple.Notes get
+// app.notes.name"; events of EventKit begin with "eventkit".
 func (m *Mac) Events() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -130,14 +129,14 @@ func (m *Mac) Events() []string {
 	return e
 }
 
-// Opened are the apps that were opened by /usr/bin/open.
+// Opened returns the apps that /usr/bin/open has opened.
 func (m *Mac) Opened() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.opened
 }
 
-// output is what the programs of a Mac do.
+// output simulates the programs of a Mac.
 func (m *Mac) output(ctx context.Context, cmd *exec.Cmd, in []byte) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -153,7 +152,7 @@ func (m *Mac) output(ctx context.Context, cmd *exec.Cmd, in []byte) ([]byte, err
 	return m.osascript(ctx, cmd.Args[4], in)
 }
 
-// osascript runs a script in a context of its own, as a process would.
+// osascript runs a script in a separate context, as a new process would.
 func (m *Mac) osascript(ctx context.Context, script string, in []byte) ([]byte, error) {
 	globals := map[string]any{"world": m.world, "event": func(app, text string) { m.event(ctx, app, text) }}
 	for k, v := range globals {
@@ -166,8 +165,8 @@ func (m *Mac) osascript(ctx context.Context, script string, in []byte) ([]byte, 
 	}
 	stop := context.AfterFunc(ctx, func() { m.vm.Interrupt(ctx.Err()) })
 	defer func() { stop(); m.vm.ClearInterrupt() }()
-	// Functions of their own, so that a script leaves nothing behind for another and
-	// sees nothing of the double.
+	// Each script gets its own function scope: it leaves no state for other scripts and
+	// cannot see the test double.
 	v, err := m.vm.RunString("(function (w) { var world, event, Application = w.Application, ObjC = w.ObjC, $ = w.$, Ref = w.Ref, Path = w.Path, delay = w.delay, console = w.console;\n" +
 		script + "\nreturn run([]); })((function (world, event) {\n" + fakeJS + bridgeJS + "\nreturn makeWorld(world, event); })(world, event))")
 	if ctx.Err() != nil {
@@ -179,7 +178,7 @@ func (m *Mac) osascript(ctx context.Context, script string, in []byte) ([]byte, 
 	return []byte(v.String() + "\n"), nil
 }
 
-// event is told each Apple event, and fails as the test wants.
+// event records an Apple event and fails if the test asked for a fault.
 func (m *Mac) event(ctx context.Context, app, text string) {
 	line := app + " " + text
 	m.events = append(m.events, line)

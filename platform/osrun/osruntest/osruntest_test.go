@@ -9,7 +9,7 @@ import (
 	"hob/platform/osrun/osruntest"
 )
 
-// TestLintFindsWhatIsBroken: a broken script of each kind is found out.
+// TestLintFindsWhatIsBroken: the linter detects a broken script of each kind.
 func TestLintFindsWhatIsBroken(t *testing.T) {
 	for name, c := range map[string]struct{ file, text, want string }{
 		"JXA in order":            {"x.js", "function main(r) { return r; }", ""},
@@ -51,8 +51,8 @@ func TestTheParserFindsWhatIsBroken(t *testing.T) {
 	}
 }
 
-// notes is a small Notes app; the shape is that of its dictionary (Script Editor,
-// Window, Library; "JavaScript for Automation Release Notes", developer.apple.com).
+// notes returns a small Notes app in the form of its dictionary (Script Editor, Window, Library;
+// "JavaScript for Automation Release Notes", developer.apple.com).
 func notes(n int) map[string]any {
 	list := make([]map[string]any, n)
 	for i := range list {
@@ -67,7 +67,7 @@ func notes(n int) map[string]any {
 	}}}
 }
 
-// TestTheShape: the mistakes that scripts for JXA are made with fail here too.
+// TestTheShape: typical mistakes of JXA scripts fail here too.
 func TestTheShape(t *testing.T) {
 	for name, c := range map[string]struct{ main, want string }{
 		"a property is read by calling it":      {"return typeof a.notes[0].name + a.notes[0].name()", `"functionEinkäufe"`},
@@ -110,7 +110,7 @@ func jsonText(t *testing.T, v any) string {
 	return string(b)
 }
 
-// TestAnAppIsNotStarted: any Apple event starts an app; running() does not.
+// TestAnAppIsNotStarted: every Apple event starts an app; running() does not.
 func TestAnAppIsNotStarted(t *testing.T) {
 	world := notes(1)
 	world["apps"].(map[string]any)["com.apple.Notes"].(map[string]any)["running"] = false

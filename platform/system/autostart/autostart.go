@@ -1,7 +1,7 @@
-// Package autostart lets a program start with the owner's session: as a systemd
-// user unit or an XDG autostart entry on Linux, a LaunchAgent on macOS, a value of
-// the Run key on Windows. It writes one file (or value), tells the system's service
-// manager of it, and says what is there. Nothing it writes holds a secret.
+// Package autostart starts a program with the user's session: as a systemd user unit or an
+// XDG autostart entry on Linux, a LaunchAgent on macOS, a value of the Run key on Windows.
+// It writes one file (or value), updates the service manager, and reports the current
+// state. It writes no secrets.
 package autostart
 
 import (
@@ -19,7 +19,7 @@ import (
 	"unicode"
 )
 
-// Kind is how a program is started.
+// Kind is an autostart mechanism.
 type Kind string
 
 // The kinds.
@@ -30,17 +30,17 @@ const (
 	RunKey  Kind = "run"     // a value of HKCU\Software\Microsoft\Windows\CurrentVersion\Run
 )
 
-// Entry is what is started.
+// Entry describes the program to start.
 type Entry struct {
 	Program string // the absolute path of hob
 	Home    string // HOB_HOME; "" = the usual one
-	Path    string // PATH for what Hob starts; "" = the system's own
-	Log     string // takes what it prints, where nothing else does
+	Path    string // PATH for programs that Hob starts; "" = the system's PATH
+	Log     string // log file for its output, if the service manager keeps none
 }
 
-// Self is the entry that starts a program as it runs here: home is told when this
-// process was given one. Links on the way to the program are followed, but for macOS,
-// where a package's link stays when its target moves.
+// Self returns the entry that starts the running program: with home, if this process was
+// given one. It resolves links to the program, except on macOS, where the link of a package
+// stays valid when its target moves.
 func Self(program, home, log string, getenv func(string) string) Entry {
 	if real, err := filepath.EvalSymlinks(program); err == nil && runtime.GOOS != "darwin" {
 		program = real
@@ -52,20 +52,20 @@ func Self(program, home, log string, getenv func(string) string) Entry {
 	return e
 }
 
-// Status is what there is.
+// Status is the current state of the autostart entry.
 type Status struct {
 	Kind      Kind   `json:"kind"`
 	Place     string `json:"place"`             // the file, or the value
 	Installed bool   `json:"installed"`         // something is there
 	Current   bool   `json:"current"`           // and it is what Install would write
-	Same      bool   `json:"same"`              // or would be, but for PATH
+	Same      bool   `json:"same"`              // the same as Install would write, apart from PATH
 	Program   string `json:"program,omitempty"` // that it starts
 	Enabled   bool   `json:"enabled"`           // the system will start it
 	Running   bool   `json:"running"`           // the system has started it
 	Note      string `json:"note,omitempty"`    // what cannot be found out, or should be done
 }
 
-// Run starts a program of the system and returns what it prints.
+// Run runs a program of the system and returns its output.
 type Run func(ctx context.Context, name string, args ...string) (string, error)
 
 // Options of New; the zero value is this machine's.
@@ -80,19 +80,19 @@ type Options struct {
 	Wait time.Duration
 }
 
-// Manager installs, removes and looks.
+// Manager installs, removes and checks the autostart entry.
 type Manager struct {
 	o    Options
 	kind Kind
 }
 
-// runWait bounds one program of the system.
+// runWait is the timeout of a system program.
 const runWait = 20 * time.Second
 
-// maxFile is more than any file of ours.
+// maxFile is larger than any autostart file, in bytes.
 const maxFile = 64 << 10
 
-// New finds out how programs start with the session here.
+// New detects the autostart mechanism of this system.
 func New(ctx context.Context, o Options) (*Manager, error) {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -123,7 +123,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	return m, nil
 }
 
-// Kind is how it is done here.
+// Kind returns the autostart mechanism of this system.
 func (m *Manager) Kind() Kind { return m.kind }
 
 func run(ctx context.Context, name string, args ...string) (string, error) {
@@ -139,14 +139,14 @@ func run(ctx context.Context, name string, args ...string) (string, error) {
 	return text, nil
 }
 
-// check refuses what no file of the kind can hold.
+// check returns an error for values that no file format can represent.
 func (e Entry) check() error {
 	if !filepath.IsAbs(e.Program) && !windowsPath(e.Program) {
 		return fmt.Errorf("autostart: the program's path %q is not absolute", e.Program)
 	}
 	for _, s := range []string{e.Program, e.Home, e.Path, e.Log} {
 		if strings.ContainsFunc(s, unicode.IsControl) || strings.ToValidUTF8(s, "") != s {
-			return fmt.Errorf("autostart: the path %q has signs that no such file can hold; move the program or its home", s)
+			return fmt.Errorf("autostart: the path %q contains characters that the file format does not allow; move the program or its home", s)
 		}
 	}
 	return nil
@@ -154,7 +154,7 @@ func (e Entry) check() error {
 
 func windowsPath(p string) bool { return len(p) > 3 && p[1] == ':' && (p[2] == '\\' || p[2] == '/') }
 
-// Text is what Install writes, and where.
+// Text returns the text that Install writes, and its location.
 func (m *Manager) Text(e Entry) (place, text string, err error) {
 	if err := e.check(); err != nil {
 		return "", "", err
@@ -162,7 +162,7 @@ func (m *Manager) Text(e Entry) (place, text string, err error) {
 	switch m.kind {
 	case Systemd:
 		if strings.ContainsAny(e.Program, unsafe) && strings.Contains(e.Program, envSign) {
-			return "", "", fmt.Errorf("autostart: systemd starts no program at %s; move it to a path without quotation marks", e.Program)
+			return "", "", fmt.Errorf("autostart: systemd cannot start %s; move it to a path without quotation marks", e.Program)
 		}
 		text = unit(e)
 	case XDG:
@@ -177,7 +177,7 @@ func (m *Manager) Text(e Entry) (place, text string, err error) {
 	return m.place(), text, nil
 }
 
-// place is where it stands.
+// place returns the location of the entry.
 func (m *Manager) place() string {
 	switch m.kind {
 	case Systemd:
@@ -198,8 +198,8 @@ func (m *Manager) config() string {
 	return filepath.Join(m.o.UserDir, ".config")
 }
 
-// Install writes it and tells the service manager. start: it is started now as
-// well, where the service manager does that. Doing it again changes nothing.
+// Install writes the entry and updates the service manager. start also starts the program
+// now, if the service manager supports that. Install is idempotent.
 func (m *Manager) Install(ctx context.Context, e Entry, start bool) error {
 	place, text, err := m.Text(e)
 	if err != nil {
@@ -221,8 +221,8 @@ func (m *Manager) Install(ctx context.Context, e Entry, start bool) error {
 	return nil
 }
 
-// Uninstall takes it away, or switches off what came with a package; false when
-// nothing was there. What runs goes on.
+// Uninstall removes the entry, or disables the entry of a package. It returns false if there
+// was none. Running programs continue.
 func (m *Manager) Uninstall(ctx context.Context) (bool, error) {
 	if m.kind == RunKey {
 		return removeRun()
@@ -246,10 +246,10 @@ func (m *Manager) Uninstall(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// Status looks. e is what Install would be given.
+// Status returns the current state. e is the entry that Install would write.
 func (m *Manager) Status(ctx context.Context, e Entry) (Status, error) {
 	s := Status{Kind: m.kind, Place: m.place()}
-	_, want, why := m.Text(e) // what cannot be installed can still be looked at
+	_, want, why := m.Text(e) // an entry that cannot be installed still has a status
 	var text string
 	var err error
 	if m.kind == RunKey {
@@ -269,7 +269,7 @@ func (m *Manager) Status(ctx context.Context, e Entry) (Status, error) {
 	if place, text := m.packaged(ctx); !s.Installed && place != "" {
 		s.Place, s.Installed, s.Program = place, true, programOf(m.kind, text)
 		s.Same = s.Program == e.Program && e.Home == ""
-		s.Current = s.Same // as it comes with the package
+		s.Current = s.Same // the package's entry is current
 	}
 	if !s.Installed {
 		return s, nil
@@ -286,8 +286,7 @@ func (m *Manager) Status(ctx context.Context, e Entry) (Status, error) {
 	return s, nil
 }
 
-// withoutPath is a text without PATH, which is that of the terminal it was written
-// from.
+// withoutPath returns a text without PATH, which depends on the terminal that wrote it.
 func withoutPath(text string) string {
 	var out strings.Builder
 	skip := false
@@ -301,7 +300,7 @@ func withoutPath(text string) string {
 	return out.String()
 }
 
-// read reads a file of ours; "" when there is none.
+// read reads an autostart file. It returns "" if the file does not exist.
 func read(path string) (string, error) {
 	fi, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -320,7 +319,7 @@ func read(path string) (string, error) {
 	return string(b), nil
 }
 
-// write replaces a file in one step, when it says something else.
+// write atomically replaces a file if its content differs.
 func write(path, text string) error {
 	if old, err := read(path); err != nil || old == text {
 		return err

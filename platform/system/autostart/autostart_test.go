@@ -59,7 +59,7 @@ func TestTexts(t *testing.T) {
 		t.Error(v, err)
 	}
 	if _, err := runValue(odd()); err == nil {
-		t.Error("a home that the Run key cannot tell is left out")
+		t.Error("a home that the Run key cannot set was silently dropped")
 	}
 	if m, err := New(t.Context(), Options{Kind: Systemd}); err != nil {
 		t.Error(err)
@@ -121,7 +121,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// system is a service manager that says what the test says, and notes what it is told.
+// system is a service manager that answers as the test wants and records its calls.
 type system struct {
 	told []string
 	says map[string]string // by how the call begins
@@ -189,7 +189,7 @@ func TestSystemd(t *testing.T) {
 	}
 	s.bad = map[string]bool{"systemctl enable": true}
 	if err := m.Install(t.Context(), plain(), false); err == nil {
-		t.Error("it is not told that systemd refused")
+		t.Error("the refusal of systemd was not reported")
 	}
 }
 
@@ -219,7 +219,7 @@ func TestPackagedUnit(t *testing.T) {
 		}
 	}
 	if was, err := m.Uninstall(t.Context()); was || err == nil || !strings.Contains(err.Error(), "--global disable") {
-		t.Errorf("it goes on starting: %v %v", was, err)
+		t.Errorf("it still starts: %v %v", was, err)
 	}
 	m.o.Run = func(ctx context.Context, name string, args ...string) (string, error) {
 		if slices.Contains(args, "disable") {
@@ -269,7 +269,7 @@ func TestXDG(t *testing.T) {
 func TestLaunchd(t *testing.T) {
 	s := &system{says: map[string]string{"launchctl print gui": "\tstate = running\n", "launchctl print-disabled": `"local.hob.assistant" => enabled`}}
 	m, _ := manager(t, Launchd, s)
-	if err := m.Install(t.Context(), odd(), true); err == nil || !strings.Contains(err.Error(), "does not let go") {
+	if err := m.Install(t.Context(), odd(), true); err == nil || !strings.Contains(err.Error(), "did not unload") {
 		t.Errorf("launchd never lets go of the agent: %v", err)
 	}
 	s.bad, s.told = map[string]bool{"launchctl print gui": true}, nil
@@ -289,8 +289,7 @@ func TestLaunchd(t *testing.T) {
 	}
 }
 
-// What one terminal has written differs from what another one would write in PATH
-// alone: it is of the same program.
+// Two terminals write entries that differ only in PATH: both are for the same program.
 func TestFromAnotherTerminal(t *testing.T) {
 	for _, k := range []Kind{Systemd, Launchd} {
 		m, _ := manager(t, k, &system{bad: map[string]bool{"launchctl print gui": true}})
@@ -310,7 +309,7 @@ func TestFromAnotherTerminal(t *testing.T) {
 	}
 }
 
-// What is installed is found by whoever takes it away, whatever answers him.
+// Uninstall finds the installed entry, whichever service manager responds.
 func TestDetectWhatIsThere(t *testing.T) {
 	if systemKind() != "" {
 		t.Skip("there is only one way here")

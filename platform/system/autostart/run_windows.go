@@ -9,8 +9,7 @@ import (
 
 func systemKind() Kind { return RunKey }
 
-// approvedKey is where Windows keeps which of the values the owner switched off:
-// the first byte is odd then.
+// approvedKey is where Windows stores which values the user has disabled: the first byte is odd then.
 const approvedKey = `Software\Microsoft\Windows\CurrentVersion\Explorer\StartupApproved\Run`
 
 func setRun(text string) error {

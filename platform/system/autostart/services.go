@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// detect finds the way that was taken before, or else the best there is.
+// detect returns the mechanism that is already installed, or the best available one.
 func (m *Manager) detect(ctx context.Context) Kind {
 	if k := systemKind(); k != "" {
 		return k
 	}
-	for _, k := range []Kind{Systemd, XDG} { // what is there already, whatever answers now
+	for _, k := range []Kind{Systemd, XDG} { // an installed entry has priority over the running service manager
 		m.kind = k
 		if _, err := os.Lstat(m.place()); err == nil {
 			return k
@@ -27,7 +27,7 @@ func (m *Manager) detect(ctx context.Context) Kind {
 	return XDG
 }
 
-// systemd reports whether systemd looks after the owner's session.
+// systemd returns nil if systemd manages the user's session.
 func (m *Manager) systemd(ctx context.Context) error {
 	_, err := m.systemctl(ctx, "show-environment")
 	return err
@@ -36,7 +36,7 @@ func (m *Manager) systemd(ctx context.Context) error {
 func (m *Manager) systemctl(ctx context.Context, args ...string) (string, error) {
 	name, err := m.o.Look("systemctl")
 	if err != nil {
-		return "", fmt.Errorf("autostart: there is no systemd: %w", err)
+		return "", fmt.Errorf("autostart: systemd not found: %w", err)
 	}
 	return m.o.Run(ctx, name, append([]string{"--user", "--no-pager"}, args...)...)
 }
@@ -48,7 +48,7 @@ func (m *Manager) reload(ctx context.Context) error {
 
 func (m *Manager) installUnit(ctx context.Context, start bool) error {
 	if err := m.reload(ctx); err != nil {
-		return fmt.Errorf("the unit is written, but systemd cannot be told: %w", err)
+		return fmt.Errorf("the unit was written, but systemd could not reload it: %w", err)
 	}
 	if _, err := m.systemctl(ctx, "enable", unitName); err != nil {
 		return err
@@ -62,14 +62,14 @@ func (m *Manager) installUnit(ctx context.Context, start bool) error {
 
 func (m *Manager) disableUnit(ctx context.Context) error {
 	if m.systemd(ctx) != nil {
-		return nil // nobody is there who would start it
+		return nil // no service manager runs that could start it
 	}
 	_, err := m.systemctl(ctx, "disable", unitName)
 	return err
 }
 
-// packaged is the unit that came with a package, where it is enabled: systemd starts
-// it although nothing was installed here. place is "" when there is none.
+// packaged returns the enabled unit of a package: systemd starts it although Hob installed
+// nothing. place is "" if there is none.
 func (m *Manager) packaged(ctx context.Context) (place, text string) {
 	if m.kind != Systemd {
 		return "", ""
@@ -95,7 +95,7 @@ func (m *Manager) packaged(ctx context.Context) (place, text string) {
 	return place, text
 }
 
-// disablePackaged switches it off; false when there is none.
+// disablePackaged disables the unit of a package. It returns false if there is none.
 func (m *Manager) disablePackaged(ctx context.Context) (bool, error) {
 	place, _ := m.packaged(ctx)
 	if place == "" {
@@ -105,7 +105,7 @@ func (m *Manager) disablePackaged(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if still, _ := m.packaged(ctx); still != "" {
-		return false, fmt.Errorf("autostart: %s is switched on for all users of this machine; switch it off: sudo systemctl --global disable hob", place)
+		return false, fmt.Errorf("autostart: %s is enabled for all users of this machine; run: sudo systemctl --global disable hob", place)
 	}
 	return true, nil
 }
@@ -113,7 +113,7 @@ func (m *Manager) disablePackaged(ctx context.Context) (bool, error) {
 func (m *Manager) unitStatus(ctx context.Context, s *Status) {
 	out, err := m.systemctl(ctx, "show", unitName, "--property=UnitFileState,ActiveState")
 	if err != nil {
-		s.Note = "systemd does not answer: " + err.Error()
+		s.Note = "systemd does not respond: " + err.Error()
 		return
 	}
 	for line := range strings.Lines(out) {
@@ -123,7 +123,7 @@ func (m *Manager) unitStatus(ctx context.Context, s *Status) {
 		case "ActiveState=active":
 			s.Running = true
 		case "ActiveState=failed":
-			s.Note = "it failed: journalctl --user -u hob"
+			s.Note = "the service failed; see: journalctl --user -u hob"
 		}
 	}
 }
@@ -132,8 +132,8 @@ const launchctl = "/bin/launchctl"
 
 func domain() string { return "gui/" + strconv.Itoa(os.Getuid()) }
 
-// installAgent has launchd load the file. Taking the one before out is not done when
-// launchctl returns, and loading it too early fails.
+// installAgent makes launchd load the file. launchctl returns before the previous agent is unloaded, and
+// loading too early fails.
 func (m *Manager) installAgent(ctx context.Context, place string, start bool) error {
 	_, _ = m.o.Run(ctx, launchctl, "enable", domain()+"/"+label) // it may have been disabled by hand
 	if !start {
@@ -146,7 +146,7 @@ func (m *Manager) installAgent(ctx context.Context, place string, start bool) er
 				break
 			}
 			if time.Now().After(end) || ctx.Err() != nil {
-				return fmt.Errorf("launchd does not let go of the agent before; log out and in")
+				return fmt.Errorf("launchd did not unload the previous agent; log out and in")
 			}
 			select {
 			case <-ctx.Done():
@@ -155,7 +155,7 @@ func (m *Manager) installAgent(ctx context.Context, place string, start bool) er
 		}
 	}
 	if _, err := m.o.Run(ctx, launchctl, "bootstrap", domain(), place); err != nil {
-		return fmt.Errorf("launchd does not take the agent (without a graphical session it does not; it is loaded at the next login): %w", err)
+		return fmt.Errorf("launchd did not load the agent (it needs a graphical session and loads the agent at the next login): %w", err)
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func (m *Manager) installAgent(ctx context.Context, place string, start bool) er
 func (m *Manager) agentStatus(ctx context.Context, s *Status) {
 	s.Enabled = true
 	if out, err := m.o.Run(ctx, launchctl, "print-disabled", domain()); err == nil && (strings.Contains(out, `"`+label+`" => disabled`) || strings.Contains(out, `"`+label+`" => true`)) {
-		s.Enabled, s.Note = false, "it is switched off in the system's settings (Login Items)"
+		s.Enabled, s.Note = false, "it is disabled in System Settings (Login Items)"
 	}
 	out, err := m.o.Run(ctx, launchctl, "print", domain()+"/"+label)
 	s.Running = err == nil && strings.Contains(out, "state = running")

@@ -13,9 +13,8 @@ const (
 	runName  = "Hob"
 )
 
-// unit is a unit of systemd --user (systemd.unit(5), systemd.service(5)). Some
-// sessions never reach graphical-session.target, therefore the default target
-// wants it as well.
+// unit returns a unit of systemd --user (systemd.unit(5), systemd.service(5)). Some sessions
+// never reach graphical-session.target, so the default target wants the unit too.
 func unit(e Entry) string {
 	var env strings.Builder
 	for _, v := range environment(e) {
@@ -50,8 +49,8 @@ func environment(e Entry) (out [][2]string) {
 	return out
 }
 
-// unsafe are signs that systemd takes in no path of a program; env starts such a
-// program in its place, but for those that would be a variable to it.
+// unsafe lists characters that systemd does not accept in the path of a program. Such a
+// program is started through env, unless env would take the path as a variable.
 const (
 	unsafe  = `"'\`
 	byEnv   = "/usr/bin/env "
@@ -65,14 +64,14 @@ func systemdProgram(path string) string {
 	return byEnv + strings.ReplaceAll(systemdQuote(path), "$", "$$")
 }
 
-// systemdQuote is one word of a unit: quoted, without specifiers. Variables are
-// expanded neither in the path of a program nor in Environment=.
+// systemdQuote quotes one word of a unit, without specifiers. systemd expands variables
+// neither in the path of a program nor in Environment=.
 func systemdQuote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, `%`, `%%`).Replace(s) + `"`
 }
 
-// desktopEntry is an entry of the autostart folder (Desktop Application Autostart
-// and Desktop Entry specifications).
+// desktopEntry returns an entry of the autostart folder (Desktop Application Autostart and
+// Desktop Entry specifications).
 func desktopEntry(e Entry) string {
 	line := execQuote(e.Program) + " start"
 	if e.Home != "" {
@@ -91,14 +90,13 @@ X-GNOME-Autostart-enabled=true
 `
 }
 
-// execQuote is one word of Exec: quoted with its signs escaped, and that again as
-// the text of a key.
+// execQuote quotes one word of Exec and escapes the result as the value of a key.
 func execQuote(s string) string {
 	s = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "`", "\\`", `$`, `\$`, `%`, `%%`).Replace(s)
 	return `"` + strings.ReplaceAll(s, `\`, `\\`) + `"`
 }
 
-// plist is a LaunchAgent (launchd.plist(5)).
+// plist returns a LaunchAgent (launchd.plist(5)).
 func plist(e Entry) string {
 	var env strings.Builder
 	for _, v := range environment(e) {
@@ -148,18 +146,18 @@ func xmlText(s string) string {
 	return b.String()
 }
 
-// runValue is a value of the Run key. It cannot hold variables.
+// runValue returns a value of the Run key. It cannot set variables.
 func runValue(e Entry) (string, error) {
 	if e.Home != "" {
-		return "", fmt.Errorf("autostart: the Run key cannot set HOB_HOME; set it for your account (setx HOB_HOME \"%s\"), open a new terminal without it and do this again", e.Home)
+		return "", fmt.Errorf("autostart: the Run key cannot set HOB_HOME; set it for your account (setx HOB_HOME \"%s\"), open a new terminal without it and run this command again", e.Home)
 	}
 	if strings.Contains(e.Program, `"`) {
-		return "", fmt.Errorf("autostart: %s has a quotation mark in it", e.Program)
+		return "", fmt.Errorf("autostart: path %s contains a quotation mark", e.Program)
 	}
 	return `"` + e.Program + `" start`, nil
 }
 
-// programOf finds the program in what is installed; "" when it cannot.
+// programOf returns the program in an installed entry, "" if it cannot be parsed.
 func programOf(k Kind, text string) string {
 	switch k {
 	case Systemd:
@@ -198,7 +196,7 @@ func programOf(k Kind, text string) string {
 	return ""
 }
 
-// quoted reads a word in quotation marks, and the rest.
+// quoted parses a quoted word and returns it with the remaining text.
 func quoted(s string) (word, rest string) {
 	if !strings.HasPrefix(s, `"`) {
 		return "", s

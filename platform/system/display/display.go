@@ -1,7 +1,7 @@
-// Package display tells how bright the built-in screen is and whether the desktop
-// is dark, and changes both: the backlight through logind and the appearance through
-// the portal and GSettings on Linux; WMI and the registry on Windows; System Events
-// on macOS, which lets no program read or set the brightness.
+// Package display reads and changes the brightness of the built-in screen and the dark mode
+// of the desktop. It uses logind for the backlight and the portal and GSettings for the
+// appearance on Linux; WMI and the registry on Windows; System Events on macOS, which does
+// not let programs read or set the brightness.
 package display
 
 import (
@@ -15,27 +15,27 @@ import (
 	"hob/platform/osrun"
 )
 
-// The errors of a Display. Their text names the remedy.
+// Errors of a Display. Wrapping errors name the remedy.
 var (
-	// ErrNoBacklight: there is no screen whose brightness can be set from here.
-	ErrNoBacklight = errors.New("there is no built-in screen whose brightness could be set; an outer one is set at itself")
-	// ErrUnsaid: the desktop does not say how it looks.
-	ErrUnsaid = errors.New("this desktop does not say whether it is dark")
+	// ErrNoBacklight means that no screen has a brightness that Hob can set.
+	ErrNoBacklight = errors.New("no built-in screen with adjustable brightness; use the controls of an external monitor")
+	// ErrUnsaid means that the desktop does not report its appearance.
+	ErrUnsaid = errors.New("this desktop does not report whether it uses dark mode")
 )
 
 // Options of a Display; the zero value is useful.
 type Options struct {
-	// Getenv is os.Getenv unless a test has its own.
+	// Getenv is os.Getenv unless a test replaces it.
 	Getenv func(string) string
-	// Sys is where the kernel shows devices; "" is "/sys".
+	// Sys is the path of sysfs; "" is "/sys".
 	Sys string
-	// Scripts runs osascript and PowerShell; nil: a runner of its own.
+	// Scripts runs osascript and PowerShell; nil creates a runner.
 	Scripts osrun.Runner
-	// Wait bounds an answer (default 5 s).
+	// Wait is the timeout of a query (default 5 s).
 	Wait time.Duration
 }
 
-// Display is what the owner looks at. It keeps nothing between calls.
+// Display is the user's built-in screen and desktop. It is stateless.
 type Display struct{ back backend }
 
 type backend interface {
@@ -45,7 +45,7 @@ type backend interface {
 	setDark(ctx context.Context, on bool) error
 }
 
-// New makes a Display.
+// New returns a Display.
 func New(o Options) *Display {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -62,10 +62,10 @@ func New(o Options) *Display {
 	return &Display{newBackend(o)}
 }
 
-// Brightness is that of the built-in screen, in percent.
+// Brightness returns the brightness of the built-in screen in percent.
 func (d *Display) Brightness(ctx context.Context) (int, error) { return d.back.brightness(ctx) }
 
-// SetBrightness sets it, and returns what it then is. Nothing makes the screen black.
+// SetBrightness sets the brightness and returns the resulting one. It never makes the screen black.
 func (d *Display) SetBrightness(ctx context.Context, percent int) (int, error) {
 	if err := d.back.setBrightness(ctx, max(1, min(100, percent))); err != nil {
 		return 0, err
@@ -73,10 +73,10 @@ func (d *Display) SetBrightness(ctx context.Context, percent int) (int, error) {
 	return d.back.brightness(ctx)
 }
 
-// Dark reports whether programs are asked to look dark.
+// Dark reports whether the desktop prefers dark mode.
 func (d *Display) Dark(ctx context.Context) (bool, error) { return d.back.dark(ctx) }
 
-// SetDark asks them to, or not to, and returns what is then so.
+// SetDark turns dark mode on or off and returns the resulting state.
 func (d *Display) SetDark(ctx context.Context, on bool) (bool, error) {
 	if err := d.back.setDark(ctx, on); err != nil {
 		return false, err
@@ -99,14 +99,14 @@ func brightnessScript() osrun.Script {
 	return osrun.NewScript("system/display/brightness.ps1", brightnessText)
 }
 
-// mac is the display of macOS.
+// mac accesses the display of macOS.
 type mac struct {
 	scripts osrun.Runner
 	run     osrun.Programs
 }
 
 func (mac) brightness(context.Context) (int, error) {
-	return 0, errors.Join(errors.New("macOS lets no program read or set the brightness; use the keys, or System Settings, Displays"), errors.ErrUnsupported)
+	return 0, errors.Join(errors.New("macOS does not let programs read or set the brightness; use the keys, or System Settings, Displays"), errors.ErrUnsupported)
 }
 
 func (m mac) setBrightness(ctx context.Context, _ int) error {
@@ -114,8 +114,8 @@ func (m mac) setBrightness(ctx context.Context, _ int) error {
 	return err
 }
 
-// dark asks for the owner's preference, which needs nobody's leave: the key is there
-// while it is dark, and the program fails otherwise.
+// dark reads the user's preference, which needs no permission: the key exists only in dark
+// mode, otherwise the program fails.
 func (m mac) dark(ctx context.Context) (bool, error) {
 	out, err := m.run.Run(ctx, nil, "/usr/bin/defaults", "read", "-g", "AppleInterfaceStyle")
 	if err == nil {
@@ -137,7 +137,7 @@ type darkRequest struct {
 	Dark bool `json:"dark"`
 }
 
-// wmi is the brightness of Windows.
+// wmi accesses the brightness on Windows.
 type wmi struct{ scripts osrun.Runner }
 
 type wmiRequest struct {

@@ -23,14 +23,14 @@ type desk struct {
 	run osrun.Programs
 }
 
-// backlight is a screen whose brightness the kernel sets.
+// backlight is a screen whose brightness the kernel controls.
 type backlight struct {
 	name    string
 	now, of int
 }
 
-// find chooses among the backlights as Documentation/ABI/stable/sysfs-class-backlight
-// advises: firmware before platform before raw.
+// find selects a backlight as Documentation/ABI/stable/sysfs-class-backlight advises: firmware before
+// platform before raw.
 func (d desk) find() (backlight, error) {
 	dir := filepath.Join(d.opt.Sys, "class", "backlight")
 	list, err := os.ReadDir(dir)
@@ -73,7 +73,7 @@ func (d desk) brightness(context.Context) (int, error) {
 	return (b.now*100 + b.of/2) / b.of, nil
 }
 
-// setBrightness goes through logind, which lets whoever sits here do it.
+// setBrightness uses logind, which allows it for users of the local seat.
 func (d desk) setBrightness(ctx context.Context, percent int) error {
 	ctx, cancel := context.WithTimeout(ctx, d.opt.Wait)
 	defer cancel()
@@ -104,8 +104,8 @@ const (
 	gnome      = "org.gnome.desktop.interface"
 )
 
-// dark asks the desktop's portal (org.freedesktop.portal.Settings), and GSettings
-// where there is none.
+// dark queries the desktop's portal (org.freedesktop.portal.Settings), and GSettings if
+// there is no portal.
 func (d desk) dark(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.opt.Wait)
 	defer cancel()
@@ -148,12 +148,12 @@ func (d desk) askPortal(ctx context.Context) (bool, error) {
 	}
 	scheme, ok := v.Value().(uint32)
 	if !ok {
-		return false, fmt.Errorf("%w: the portal says %v", ErrUnsaid, v)
+		return false, fmt.Errorf("%w: unexpected portal value %v", ErrUnsaid, v)
 	}
 	return scheme == 1, nil
 }
 
-// setDark sets what the desktop's own settings set.
+// setDark changes the same settings as the desktop's own settings dialog.
 func (d desk) setDark(ctx context.Context, on bool) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*d.opt.Wait)
 	defer cancel()

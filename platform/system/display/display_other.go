@@ -14,7 +14,7 @@ func newBackend(Options) backend { return nobody{} }
 type nobody struct{}
 
 func (nobody) brightness(context.Context) (int, error) {
-	return 0, fmt.Errorf("the display of %s: %w", runtime.GOOS, errors.ErrUnsupported)
+	return 0, fmt.Errorf("display settings on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 }
 
 func (n nobody) setBrightness(ctx context.Context, _ int) error {

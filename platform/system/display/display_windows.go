@@ -26,7 +26,7 @@ const (
 	systemLight = "SystemUsesLightTheme"
 )
 
-// dark reads how programs are to look; without the value they look light.
+// dark reads the app theme; without the value apps are light.
 func (win) dark(context.Context) (bool, error) {
 	k, err := registry.OpenKey(registry.CURRENT_USER, personalize, registry.QUERY_VALUE)
 	if err != nil {
@@ -56,8 +56,8 @@ func (win) setDark(_ context.Context, on bool) error {
 	return nil
 }
 
-// broadcast tells programs that colours changed (WM_SETTINGCHANGE,
-// "ImmersiveColorSet"); one that hangs is not waited for.
+// broadcast notifies programs that colours changed (WM_SETTINGCHANGE, "ImmersiveColorSet").
+// It does not wait for programs that hang.
 func broadcast() {
 	const all, settingChange, abortIfHung, ms = 0xFFFF, 0x001A, 2, 500
 	text, err := windows.UTF16PtrFromString("ImmersiveColorSet")

@@ -1,7 +1,6 @@
-// Package fileindex asks the index of files that the system keeps: Spotlight,
-// Windows Search, and on Linux LocalSearch (Tracker), Baloo or plocate, whichever is
-// there. It gives paths that an index had: whether a file is still there, and whether
-// its name may be told, is for the caller to see.
+// Package fileindex queries the system's file index: Spotlight, Windows Search, and on Linux
+// LocalSearch (Tracker), Baloo or plocate, whichever is installed. It returns paths from the
+// index; the caller checks whether a file still exists and whether its name may be shown.
 package fileindex
 
 import (
@@ -20,31 +19,30 @@ import (
 	"hob/platform/osrun"
 )
 
-// ErrNone means that there is no index, or none that answers. That is not the same as having
-// found nothing.
-var ErrNone = errors.New("this system keeps no index of files that could be asked")
+// ErrNone means that no index exists or responds, which is different from an empty result.
+var ErrNone = errors.New("no file index found on this system")
 
-// Found are paths, and who gave them.
+// Found is the result of a search.
 type Found struct {
 	Paths []string
 	By    string
-	// Names: the index knows names alone, and not what is in files.
+	// Names means that the index only has file names, not content.
 	Names bool
-	// Cut: there are more, or may be.
+	// Cut means that there are, or may be, more results.
 	Cut bool
 }
 
 // Options of an Index; the zero value is useful.
 type Options struct {
-	// Getenv is os.Getenv unless a test has its own.
+	// Getenv is os.Getenv unless a test replaces it.
 	Getenv func(string) string
-	// Scripts runs PowerShell; nil: a runner of its own.
+	// Scripts runs PowerShell; nil creates a runner.
 	Scripts osrun.Runner
-	// Wait bounds an answer (default 10 s).
+	// Wait is the timeout of a query (default 10 s).
 	Wait time.Duration
 }
 
-// Index is what the system keeps.
+// Index is the system's file index.
 type Index struct {
 	wait time.Duration
 	back backend
@@ -54,7 +52,7 @@ type backend interface {
 	find(ctx context.Context, text string, roots []string) (Found, error)
 }
 
-// New makes an Index.
+// New returns an Index.
 func New(o Options) *Index {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -68,14 +66,14 @@ func New(o Options) *Index {
 	return &Index{o.Wait, newBackend(o)}
 }
 
-// The bounds of a question.
+// Limits of a query.
 const (
 	maxText  = 200
 	maxRoots = 8
 	maxPaths = 500
 )
 
-// Find gives files below the roots whose name, or text, holds the text.
+// Find returns files below the roots whose name or content contains text.
 func (x *Index) Find(ctx context.Context, text string, roots []string) (Found, error) {
 	text = strings.TrimSpace(text)
 	if text == "" || len(text) > maxText || strings.ContainsFunc(text, unicode.IsControl) {
@@ -93,7 +91,7 @@ func (x *Index) Find(ctx context.Context, text string, roots []string) (Found, e
 	return f, nil
 }
 
-// below keeps the absolute paths in the roots, each once.
+// below returns the absolute paths below the roots, without duplicates.
 func below(paths, roots []string) (out []string) {
 	seen := map[string]bool{}
 	for _, p := range paths {
@@ -112,7 +110,7 @@ func below(paths, roots []string) (out []string) {
 	return out
 }
 
-// spotlight asks the index of macOS (man mdfind).
+// spotlight queries the index of macOS (man mdfind).
 type spotlight struct{ run osrun.Programs }
 
 func (s spotlight) find(ctx context.Context, text string, roots []string) (f Found, err error) {
@@ -127,8 +125,8 @@ func (s spotlight) find(ctx context.Context, text string, roots []string) (f Fou
 	return f, nil
 }
 
-// mdQuery is a query for names and texts ("File Metadata Query Expression Syntax",
-// developer.apple.com); within its quotes four characters mean something.
+// mdQuery returns a query for names and texts ("File Metadata Query Expression Syntax",
+// developer.apple.com). It escapes the four special characters inside quotes.
 func mdQuery(text string) string {
 	text = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `*`, `\*`, `'`, `\'`).Replace(text)
 	return `kMDItemFSName == "*` + text + `*"cd || kMDItemTextContent == "` + text + `*"cd`
@@ -148,7 +146,7 @@ var searchText string
 
 func searchScript() osrun.Script { return osrun.NewScript("system/fileindex/search.ps1", searchText) }
 
-// windowsSearch asks the SystemIndex of Windows.
+// windowsSearch queries the SystemIndex of Windows.
 type windowsSearch struct{ scripts osrun.Runner }
 
 func (w windowsSearch) find(ctx context.Context, text string, roots []string) (Found, error) {
@@ -169,8 +167,8 @@ type sqlRequest struct {
 	SQL string `json:"sql"`
 }
 
-// searchSQL is a query of Windows Search, which knows no parameters (learn.microsoft.com,
-// "Querying the Index with Windows Search SQL Syntax").
+// searchSQL returns a query for Windows Search, which supports no parameters
+// (learn.microsoft.com, "Querying the Index with Windows Search SQL Syntax").
 func searchSQL(text, root string) string {
 	like := strings.NewReplacer("'", "''", "%", "[%]", "_", "[_]", "[", "[[]").Replace(text)
 	words := strings.NewReplacer("'", "''", `"`, " ").Replace(text)
@@ -179,16 +177,16 @@ func searchSQL(text, root string) string {
 		maxPaths, scope, like, words)
 }
 
-// plocate asks mlocate's successor, which knows names (man plocate).
+// plocate queries the successor of mlocate, which indexes only names (man plocate).
 type plocate struct{ run osrun.Programs }
 
 func (p plocate) find(ctx context.Context, text string, roots []string) (Found, error) {
 	f := Found{By: "plocate", Names: true}
 	for _, root := range roots {
-		// Both patterns have to fit; that of the name holds no slash then.
+		// Both patterns must match; the pattern of the name contains no slash.
 		out, err := p.run.Run(ctx, nil, "plocate", "-i", "-0", "-l", fmt.Sprint(8*maxPaths), "--", glob(strings.TrimRight(root, "/")+"/")+"*", "*"+glob(text)+"*")
 		if failed, ok := errors.AsType[*osrun.Failure](err); ok && failed.Said == "" && ctx.Err() == nil {
-			continue // it says nothing, and ends with 1, when nothing fits
+			continue // without a match it exits with 1 and prints nothing
 		}
 		if err != nil {
 			return f, err
@@ -204,12 +202,12 @@ func (p plocate) find(ctx context.Context, text string, roots []string) (Found, 
 	return f, nil
 }
 
-// glob takes from a text what means something in a pattern.
+// glob removes the special characters of a pattern from a text.
 func glob(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(text)
 }
 
-// tracker asks LocalSearch, which was called Tracker before.
+// tracker queries LocalSearch, formerly called Tracker.
 type tracker struct{ run osrun.Programs }
 
 var (
@@ -226,7 +224,7 @@ func (t tracker) find(ctx context.Context, text string, _ []string) (f Found, er
 	}
 	out, err := t.run.Run(ctx, nil, program, args...)
 	f.Paths = readURIs(out)
-	f.Cut = len(f.Paths) >= maxPaths // of all places, not of the roots alone
+	f.Cut = len(f.Paths) >= maxPaths // counts all folders, not only the roots
 	return f, err
 }
 
@@ -240,7 +238,7 @@ func readURIs(out []byte) (paths []string) {
 	return paths
 }
 
-// baloo asks KDE's index.
+// baloo queries KDE's index.
 type baloo struct{ run osrun.Programs }
 
 func (b baloo) find(ctx context.Context, text string, roots []string) (f Found, err error) {
@@ -260,8 +258,8 @@ func (b baloo) find(ctx context.Context, text string, roots []string) (f Found, 
 	return f, nil
 }
 
-// unix asks the programs that are installed, those that know texts first; one that
-// fails, or whose index has nothing, is followed by the next.
+// unix queries the installed programs one after another, full-text indexes first. It tries
+// the next one if a program fails or its index is empty.
 type unix struct{ run osrun.Programs }
 
 func (u unix) find(ctx context.Context, text string, roots []string) (best Found, _ error) {

@@ -40,7 +40,7 @@ func TestBelow(t *testing.T) {
 	}
 }
 
-// What the programs are told; the text is an operand whatever it begins with.
+// Arguments of the programs: the text is an operand, whatever it begins with.
 func TestPrograms(t *testing.T) {
 	for program, tc := range map[string]struct {
 		says, want string
@@ -70,7 +70,7 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// One that fails is followed by the next; none is not "nothing found".
+// If one program fails, the next one is tried; no program is not the same as no result.
 func TestFallingBack(t *testing.T) {
 	dir := t.TempDir()
 	env := func(string) string { return dir }
@@ -122,7 +122,7 @@ func TestSpotlight(t *testing.T) {
 	}
 }
 
-// TestPlocate: the real one, over an index of the test's own.
+// TestPlocate uses the real plocate with a private index.
 func TestPlocate(t *testing.T) {
 	updatedb, err := exec.LookPath("updatedb.plocate")
 	if err != nil {

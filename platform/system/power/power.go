@@ -1,7 +1,6 @@
-// Package power tells how the battery is (Battery), and when the machine goes to
-// sleep and wakes (Watch). What Watch tells makes things sooner, never possible:
-// whoever keeps time looks at the wall clock, since not every system tells of every
-// sleep.
+// Package power reads the battery (Battery) and reports when the machine sleeps and wakes
+// (Watch). Callers must not depend on Watch: they also have to compare the wall clock,
+// because not every system reports every sleep.
 package power
 
 import (
@@ -15,7 +14,7 @@ import (
 	"time"
 )
 
-// State is what the battery does.
+// State is the charging state of the battery.
 type State string
 
 // The states.
@@ -23,30 +22,30 @@ const (
 	Charging    State = "charging"
 	Discharging State = "discharging"
 	Full        State = "full"
-	Held        State = "not charging" // on mains power, and kept as it is
+	Held        State = "not charging" // on mains power, not charging
 	Unknown     State = "unknown"
 )
 
-// Battery is the machine's own.
+// Battery is the state of the machine's battery.
 type Battery struct {
-	// Present: there is one. Without it, as in a machine that stands, nothing of the
-	// rest is set but Mains.
+	// Present reports whether there is a battery. Without one, as in a desktop computer, only
+	// Mains is set.
 	Present bool  `json:"present"`
 	Percent int   `json:"percent"`
 	State   State `json:"state,omitempty"`
-	// Left is how long it lasts, or until it is full; 0: nobody knows.
+	// Left is the time until it is empty or full; 0 if unknown.
 	Left time.Duration `json:"left_ns,omitempty"`
-	// Mains: the machine is plugged in.
+	// Mains means that the machine is plugged in.
 	Mains bool `json:"mains"`
 }
 
 // Options of the functions; the zero value is useful.
 type Options struct {
-	// Getenv is os.Getenv unless a test has its own.
+	// Getenv is os.Getenv unless a test replaces it.
 	Getenv func(string) string
-	// Sys is where the kernel shows devices; "" is "/sys".
+	// Sys is the path of sysfs; "" is "/sys".
 	Sys string
-	// Wait bounds an answer (default 5 s).
+	// Wait is the timeout of a query (default 5 s).
 	Wait time.Duration
 }
 
@@ -63,11 +62,11 @@ func (o Options) filled() Options {
 	return o
 }
 
-// ErrUnseen means that nothing here tells of the battery. That is not the same as there being
-// none.
-var ErrUnseen = errors.New("nothing here tells of the battery")
+// ErrUnseen means that the battery state cannot be read, which does not mean that there is no
+// battery.
+var ErrUnseen = errors.New("battery state is not available")
 
-// Look tells how the battery is.
+// Look reads the battery.
 func Look(ctx context.Context, o Options) (Battery, error) {
 	o = o.filled()
 	ctx, cancel := context.WithTimeout(ctx, o.Wait)
@@ -85,15 +84,15 @@ func Look(ctx context.Context, o Options) (Battery, error) {
 
 var pmsetLine = regexp.MustCompile(`\t(\d{1,3})%; ([a-zA-Z ]+)(?:;[^\n0-9]*(\d+:\d\d)?)?`)
 
-// readPmset reads "pmset -g batt", which is not localised.
+// readPmset parses the output of "pmset -g batt", which is not localised.
 func readPmset(out string) (Battery, error) {
 	if !strings.Contains(out, "Now drawing from") {
-		return Battery{}, fmt.Errorf("%w: pmset says %.80q", ErrUnseen, out)
+		return Battery{}, fmt.Errorf("%w: unexpected output of pmset %.80q", ErrUnseen, out)
 	}
 	b := Battery{Mains: strings.Contains(out, "'AC Power'")}
 	for line := range strings.Lines(out) {
 		m := pmsetLine.FindStringSubmatch(line)
-		if m == nil || !strings.Contains(line, "InternalBattery") { // others are those of a mouse, or a power supply
+		if m == nil || !strings.Contains(line, "InternalBattery") { // skip the batteries of mice and power supplies
 			continue
 		}
 		n, err := strconv.Atoi(m[1])
@@ -119,7 +118,7 @@ func pmsetState(s string) State {
 	return Unknown
 }
 
-// hours reads "3:10".
+// hours parses a duration such as "3:10".
 func hours(s string) time.Duration {
 	h, m, ok := strings.Cut(s, ":")
 	if !ok {
@@ -142,12 +141,12 @@ type systemPower struct {
 	FullSeconds uint32
 }
 
-// battery reads what Windows says: 255, and all bits set, are "nobody knows", flag
-// 128 is "there is none".
+// battery decodes the values of Windows: 255, and all bits set, mean unknown; flag 128 means
+// no battery.
 func (s systemPower) battery() (Battery, error) {
 	b := Battery{Mains: s.ACLine == 1}
 	if s.BatteryFlag == 255 || s.BatteryFlag&128 == 0 && s.Percent > 100 {
-		return b, fmt.Errorf("%w: Windows does not know", ErrUnseen)
+		return b, fmt.Errorf("%w: unknown to Windows", ErrUnseen)
 	}
 	if s.BatteryFlag&128 != 0 {
 		return b, nil

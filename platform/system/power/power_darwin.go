@@ -16,7 +16,7 @@ func look(ctx context.Context, o Options) (Battery, error) {
 	return readPmset(string(out))
 }
 
-// watch: without cgo macOS tells nobody; the wall clock has to do.
+// watch fails: without cgo macOS does not report sleep, so callers rely on the wall clock.
 func watch(context.Context, Options, func(Event)) error {
-	return fmt.Errorf("macOS tells of sleep only through IOKit, which Hob does not link: %w", errors.ErrUnsupported)
+	return fmt.Errorf("macOS reports sleep only through IOKit, which Hob does not link: %w", errors.ErrUnsupported)
 }

@@ -21,7 +21,7 @@ const (
 	upowerDevice  = upower + ".Device"
 )
 
-// look asks UPower, and where there is none what the kernel shows.
+// look queries UPower, or the kernel's sysfs if UPower is not available.
 func look(ctx context.Context, o Options) (Battery, error) {
 	b, err := askUPower(ctx, o)
 	if err == nil {
@@ -46,7 +46,7 @@ func askUPower(ctx context.Context, o Options) (b Battery, err error) {
 	}
 	percent, ok := props["Percentage"].Value().(float64)
 	if b.Present, _ = props["IsPresent"].Value().(bool); b.Present && (!ok || percent != percent || percent < 0 || percent > 100) {
-		return Battery{}, errors.New("UPower tells no charge")
+		return Battery{}, errors.New("UPower reports no charge")
 	}
 	if on, err := session.Property[bool](ctx, conn, upower, "/org/freedesktop/UPower", upower, "OnBattery"); err == nil {
 		b.Mains = !on
@@ -75,7 +75,7 @@ func askUPower(ctx context.Context, o Options) (b Battery, err error) {
 	return b, nil
 }
 
-// readSupplies reads what the kernel shows (Documentation/ABI/testing/sysfs-class-power).
+// readSupplies reads sysfs (Documentation/ABI/testing/sysfs-class-power).
 func readSupplies(dir string) (b Battery, err error) {
 	list, err := os.ReadDir(dir)
 	if err != nil {
@@ -93,7 +93,7 @@ func readSupplies(dir string) (b Battery, err error) {
 		switch {
 		case value("type") == "Mains" || value("type") == "USB":
 			b.Mains = b.Mains || value("online") == "1"
-		case value("type") == "Battery" && value("scope") != "Device": // that of a mouse
+		case value("type") == "Battery" && value("scope") != "Device": // skip the batteries of mice and similar devices
 			n, err := strconv.Atoi(value("capacity"))
 			if err != nil || n < 0 || n > 100 {
 				continue
@@ -108,7 +108,7 @@ func readSupplies(dir string) (b Battery, err error) {
 	return b, nil
 }
 
-// sysState is the state with one more battery: one that is in use counts most.
+// sysState merges the state of one more battery: a battery in use has priority.
 func sysState(s string, before State) State {
 	now := Unknown
 	switch s {
@@ -127,8 +127,8 @@ func sysState(s string, before State) State {
 	return now
 }
 
-// watch listens to logind's PrepareForSleep (org.freedesktop.login1). The bus stamps
-// who sends: only whoever owns that name, which on the system's bus is root's.
+// watch receives logind's PrepareForSleep (org.freedesktop.login1). The bus sets the sender:
+// only the owner of that name, which is root on the system bus.
 func watch(ctx context.Context, o Options, on func(Event)) error {
 	for heard := false; ; heard = true {
 		err := listen(ctx, o, on)
@@ -138,11 +138,11 @@ func watch(ctx context.Context, o Options, on func(Event)) error {
 		if err != nil && !heard {
 			return err
 		}
-		pause(ctx, again) // the bus has gone; it may come back
+		pause(ctx, again) // the bus closed; it may return
 	}
 }
 
-// listen returns nil when the connection ends.
+// listen reports sleep events and returns nil when the connection ends.
 func listen(ctx context.Context, o Options, on func(Event)) error {
 	conn, err := session.Dial(ctx, session.SystemBus(o.Getenv))
 	if err != nil {
@@ -154,11 +154,11 @@ func listen(ctx context.Context, o Options, on func(Event)) error {
 		return err
 	}
 	if !there {
-		return fmt.Errorf("logind does not run here: %w", errors.ErrUnsupported)
+		return fmt.Errorf("logind is not running: %w", errors.ErrUnsupported)
 	}
 	signals := make(chan *dbus.Signal, 8)
 	conn.Signal(signals)
-	// The sender in the rule is resolved by the bus, for its owner at the time.
+	// The bus resolves the sender of the rule to the current owner of the name.
 	if err := conn.AddMatchSignalContext(ctx, dbus.WithMatchSender(session.Login), dbus.WithMatchInterface(session.Login+".Manager"), dbus.WithMatchMember("PrepareForSleep")); err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func sleepOf(s *dbus.Signal) (before, ok bool) {
 	return before, ok
 }
 
-// again is how long to wait before a bus that has gone is asked again.
+// again is the delay before the next connection to a closed bus.
 const again = 30 * time.Second
 
 func pause(ctx context.Context, d time.Duration) {

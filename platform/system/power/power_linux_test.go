@@ -33,7 +33,7 @@ func TestUPower(t *testing.T) {
 	}
 }
 
-// Without UPower the kernel is asked; without either nobody knows.
+// Without UPower the kernel is queried; without both the state is unknown.
 func TestSupplies(t *testing.T) {
 	none := func(k string) string {
 		return map[string]string{"DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent/bus"}[k]
@@ -65,7 +65,7 @@ func TestSupplies(t *testing.T) {
 	}
 }
 
-// TestSleep: signals of logind are told, and those of others are not.
+// TestSleep: signals of logind are reported, signals of other senders are not.
 func TestSleep(t *testing.T) {
 	bus := desktoptest.NewBus(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -84,7 +84,7 @@ func TestSleep(t *testing.T) {
 			select {
 			case e := <-events:
 				if told = e == want; !told && want == Sleeps {
-					t.Fatal("a signal of somebody else was told")
+					t.Fatal("signal of another sender was reported")
 				}
 			case <-time.After(50 * time.Millisecond):
 			}

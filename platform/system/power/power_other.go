@@ -14,5 +14,5 @@ func look(context.Context, Options) (Battery, error) {
 }
 
 func watch(context.Context, Options, func(Event)) error {
-	return fmt.Errorf("sleep of %s: %w", runtime.GOOS, errors.ErrUnsupported)
+	return fmt.Errorf("watch sleep on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 }

@@ -19,7 +19,7 @@ func look(context.Context, Options) (Battery, error) {
 	return s.battery()
 }
 
-// What Windows says to a callback (winuser.h, PBT_*).
+// Event codes of the callback (winuser.h, PBT_*).
 const (
 	pbtSuspend   = 4
 	pbtResume    = 7
@@ -34,14 +34,13 @@ type subscription struct {
 	context  uintptr
 }
 
-// callback is made once: Windows has room for some thousands of them in a process,
-// and gives none back.
+// callback is created once: a process can create only a few thousand callbacks, which are never freed.
 var callback = sync.OnceValue(func() uintptr {
 	return windows.NewCallback(func(_, kind, _ uintptr) uintptr {
 		if kind == pbtSuspend || kind == pbtResume || kind == pbtAutomatic {
 			select {
 			case told <- kind:
-			default: // nobody listens, or is behind: the wall clock tells as well
+			default: // drop it if the receiver is gone or slow: the wall clock shows it too
 			}
 		}
 		return 0

@@ -2,7 +2,7 @@ package power
 
 import "context"
 
-// Event is what the machine does.
+// Event is a change of the machine's sleep state.
 type Event bool
 
 // The events.
@@ -11,10 +11,10 @@ const (
 	Wakes  Event = false
 )
 
-// Watch tells on each sleep and each waking until ctx ends. It returns nil then, and
-// before that an error where this system does not tell: that is for the record, as
-// the wall clock tells as well. on is called from one goroutine at a time and must
-// return at once.
+// Watch calls on for each sleep and each wake-up until ctx ends, and then returns nil. If the
+// system does not report sleep, it returns an error, which is only for the log, because
+// callers also compare the wall clock. on is called from one goroutine at a time and must
+// return immediately.
 func Watch(ctx context.Context, o Options, on func(Event)) error {
 	return watch(ctx, o.filled(), on)
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestPulseAudio: a real PulseAudio, whose only output is nowhere.
+// TestPulseAudio uses a real PulseAudio with a null output.
 func TestPulseAudio(t *testing.T) {
 	program, err := exec.LookPath("pulseaudio")
 	if err != nil {

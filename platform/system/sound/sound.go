@@ -1,6 +1,6 @@
-// Package sound tells how loud this machine is, and changes that: the default
-// output of PipeWire, PulseAudio or ALSA on Linux, by their own programs; that of
-// macOS by Standard Additions; that of Windows by IAudioEndpointVolume.
+// Package sound reads and changes the volume of this machine: of the default output of
+// PipeWire, PulseAudio or ALSA on Linux, with their command-line programs; through Standard
+// Additions on macOS and IAudioEndpointVolume on Windows.
 package sound
 
 import (
@@ -18,26 +18,26 @@ import (
 	"hob/platform/osrun"
 )
 
-// Level is how loud it is.
+// Level is the volume of an output.
 type Level struct {
 	Percent int  `json:"percent"` // 0 to 100; more where a system amplifies
 	Muted   bool `json:"muted"`
 }
 
-// ErrFixed means that the output has no volume of its own, as over HDMI.
-var ErrFixed = errors.New("the sound goes to a device that sets its volume itself; set it there")
+// ErrFixed means that the output has no adjustable volume, for example over HDMI.
+var ErrFixed = errors.New("the output device controls its own volume; set it on the device")
 
 // Options of a Mixer; the zero value is useful.
 type Options struct {
-	// Getenv is os.Getenv unless a test has its own.
+	// Getenv is os.Getenv unless a test replaces it.
 	Getenv func(string) string
-	// Scripts runs osascript; nil: a runner of its own.
+	// Scripts runs osascript; nil creates a runner.
 	Scripts osrun.Runner
-	// Wait bounds each answer (default 5 s).
+	// Wait is the timeout of each program (default 5 s).
 	Wait time.Duration
 }
 
-// Mixer is the default output of this machine. It keeps nothing between calls.
+// Mixer is the default output of this machine. It is stateless.
 type Mixer struct {
 	back backend
 	wait time.Duration
@@ -49,7 +49,7 @@ type backend interface {
 	mute(ctx context.Context, on bool) error
 }
 
-// New makes a Mixer. It starts nothing.
+// New returns a Mixer. It starts no program.
 func New(o Options) *Mixer {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -63,27 +63,27 @@ func New(o Options) *Mixer {
 	return &Mixer{newBackend(o), o.Wait}
 }
 
-// Level is how loud it is.
+// Level returns the current volume.
 func (m *Mixer) Level(ctx context.Context) (Level, error) {
 	ctx, cancel := context.WithTimeout(ctx, m.wait)
 	defer cancel()
 	return m.back.level(ctx)
 }
 
-// Set makes it as loud as percent says, 0 to 100, and returns what it then is.
+// Set sets the volume in percent, 0 to 100, and returns the resulting volume.
 func (m *Mixer) Set(ctx context.Context, percent int) (Level, error) {
 	if percent < 0 || percent > 100 {
-		return Level{}, fmt.Errorf("a volume is 0 to 100, not %d", percent)
+		return Level{}, fmt.Errorf("invalid volume %d; use 0 to 100", percent)
 	}
 	return m.change(ctx, func(ctx context.Context) error { return m.back.set(ctx, percent) })
 }
 
-// Mute silences it, or lets it be heard.
+// Mute mutes or unmutes the output.
 func (m *Mixer) Mute(ctx context.Context, on bool) (Level, error) {
 	return m.change(ctx, func(ctx context.Context) error { return m.back.mute(ctx, on) })
 }
 
-// change does it once and reads what came of it.
+// change changes the volume once and reads it back.
 func (m *Mixer) change(ctx context.Context, do func(context.Context) error) (Level, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*m.wait)
 	defer cancel()
@@ -93,7 +93,7 @@ func (m *Mixer) change(ctx context.Context, do func(context.Context) error) (Lev
 	return m.back.level(ctx)
 }
 
-// wpctl is PipeWire's program (WirePlumber, man wpctl).
+// wpctl uses PipeWire's program (WirePlumber, man wpctl).
 type wpctl struct{ run osrun.Programs }
 
 const wpSink = "@DEFAULT_AUDIO_SINK@"
@@ -106,16 +106,16 @@ func (w wpctl) level(ctx context.Context) (Level, error) {
 	return readWpctl(string(out))
 }
 
-// readWpctl reads "Volume: 0.40 [MUTED]".
+// readWpctl parses "Volume: 0.40 [MUTED]".
 func readWpctl(out string) (Level, error) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(out), "Volume:")
 	fields := strings.Fields(rest)
 	if !ok || len(fields) == 0 {
-		return Level{}, fmt.Errorf("wpctl says %.80q, and no volume", out)
+		return Level{}, fmt.Errorf("no volume in output of wpctl: %.80q", out)
 	}
 	v, err := strconv.ParseFloat(fields[0], 64)
 	if err != nil || v < 0 || v > 100 || v != v {
-		return Level{}, fmt.Errorf("wpctl says %.80q, and no volume", out)
+		return Level{}, fmt.Errorf("no volume in output of wpctl: %.80q", out)
 	}
 	return Level{Percent: int(math.Round(v * 100)), Muted: strings.Contains(rest, "[MUTED]")}, nil
 }
@@ -137,7 +137,7 @@ func digit(on bool) string {
 	return "0"
 }
 
-// pactl is PulseAudio's program (man pactl).
+// pactl uses PulseAudio's program (man pactl).
 type pactl struct{ run osrun.Programs }
 
 const paSink = "@DEFAULT_SINK@"
@@ -158,7 +158,7 @@ func (p pactl) level(ctx context.Context) (Level, error) {
 	return l, err
 }
 
-// readPercent reads the loudest of the channels of a program's answer.
+// readPercent returns the loudest channel in a program's output.
 func readPercent(program, out string) (Level, error) {
 	l := Level{Percent: -1}
 	for _, m := range percents.FindAllStringSubmatch(out, -1) {
@@ -167,7 +167,7 @@ func readPercent(program, out string) (Level, error) {
 		}
 	}
 	if l.Percent < 0 {
-		return Level{}, fmt.Errorf("%s says %.80q, and no volume", program, out)
+		return Level{}, fmt.Errorf("no volume in output of %s: %.80q", program, out)
 	}
 	return l, nil
 }
@@ -182,7 +182,7 @@ func (p pactl) mute(ctx context.Context, on bool) error {
 	return err
 }
 
-// amixer is ALSA's program (man amixer), for machines without a sound server.
+// amixer uses ALSA's program (man amixer), for machines without a sound server.
 type amixer struct{ run osrun.Programs }
 
 func (a amixer) level(ctx context.Context) (Level, error) {
@@ -209,8 +209,8 @@ func (a amixer) mute(ctx context.Context, on bool) error {
 	return err
 }
 
-// first asks the programs that are installed one after the other: one whose server
-// does not run fails, and the next one is asked.
+// first tries the installed programs one after another: a program fails if its sound server
+// does not run.
 type first struct {
 	run osrun.Programs
 	all []named
@@ -225,7 +225,7 @@ func newFirst(p osrun.Programs) first {
 	return first{p, []named{{"wpctl", wpctl{p}}, {"pactl", pactl{p}}, {"amixer", amixer{p}}}}
 }
 
-// find is the backend that answers, with what it answered.
+// find returns the first backend that responds, and its volume.
 func (f first) find(ctx context.Context) (backend, Level, error) {
 	errs := []error{}
 	for _, b := range f.all {
@@ -241,9 +241,9 @@ func (f first) find(ctx context.Context) (backend, Level, error) {
 		}
 	}
 	if len(errs) == 0 {
-		return nil, Level{}, fmt.Errorf("the volume cannot be reached: %w; install wireplumber, pulseaudio-utils or alsa-utils", osrun.ErrNoProgram)
+		return nil, Level{}, fmt.Errorf("read the volume: %w; install wireplumber, pulseaudio-utils or alsa-utils", osrun.ErrNoProgram)
 	}
-	return nil, Level{}, fmt.Errorf("the volume cannot be reached: no sound server answers: %w", errors.Join(errs...))
+	return nil, Level{}, fmt.Errorf("read the volume: no sound server responds: %w", errors.Join(errs...))
 }
 
 func (f first) level(ctx context.Context) (Level, error) {
@@ -272,7 +272,7 @@ var volumeText string
 
 func volumeScript() osrun.Script { return osrun.NewScript("system/sound/volume.js", volumeText) }
 
-// mac is the output of macOS.
+// mac uses the output of macOS.
 type mac struct{ scripts osrun.Runner }
 
 type volumeRequest struct {

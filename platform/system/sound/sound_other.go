@@ -4,5 +4,5 @@ package sound
 
 import "hob/platform/osrun"
 
-// Other Unixes have the same programs, where they are installed.
+// Other Unix systems may have the same programs.
 func newBackend(o Options) backend { return newFirst(osrun.Programs{Getenv: o.Getenv}) }

@@ -41,7 +41,7 @@ func TestReadingPrograms(t *testing.T) {
 
 func pulse(out string) (Level, error) { return readPercent("pactl", out) }
 
-// What the programs are told, one after the other.
+// Commands that the programs get, one after another.
 func TestPrograms(t *testing.T) {
 	for program, tc := range map[string]struct{ says, want string }{
 		"wpctl":  {"Volume: 0.30", "wpctl get-volume @DEFAULT_AUDIO_SINK@; wpctl set-volume @DEFAULT_AUDIO_SINK@ 30%; wpctl set-mute @DEFAULT_AUDIO_SINK@ 1"},

@@ -13,8 +13,7 @@ import (
 
 func newBackend(Options) backend { return endpoint{} }
 
-// endpoint is the default output of Windows (Core Audio, learn.microsoft.com,
-// "IAudioEndpointVolume").
+// endpoint uses the default output of Windows (Core Audio, learn.microsoft.com, "IAudioEndpointVolume").
 type endpoint struct{}
 
 var (
@@ -23,7 +22,7 @@ var (
 	iidVolume       = windows.GUID{Data1: 0x5CDF2C82, Data2: 0x841E, Data3: 0x4546, Data4: [8]byte{0x97, 0x22, 0x0C, 0xF7, 0x40, 0x78, 0x22, 0x9A}}
 )
 
-// The places of methods in their tables, IUnknown's three first.
+// Indexes of methods in their tables; IUnknown has the first three.
 const (
 	release         = 2
 	defaultEndpoint = 4  // IMMDeviceEnumerator.GetDefaultAudioEndpoint(flow, role, **device)
@@ -52,7 +51,7 @@ func (o *object) call(method int, args ...uintptr) error {
 	return nil
 }
 
-// with opens the output's volume on a thread of its own.
+// with opens the output's volume control on a locked OS thread.
 func with(do func(v *object) error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -63,11 +62,11 @@ func with(do func(v *object) error) error {
 	var enum, device, volume *object
 	hr, _, _ := create.Call(uintptr(unsafe.Pointer(&clsidEnumerator)), 0, clsctxAll, uintptr(unsafe.Pointer(&iidEnumerator)), uintptr(unsafe.Pointer(&enum)))
 	if int32(hr) < 0 || enum == nil { //nolint:gosec // an HRESULT
-		return fmt.Errorf("the sound cannot be reached: 0x%08X", uint32(hr))
+		return fmt.Errorf("open the sound device list: 0x%08X", uint32(hr))
 	}
 	defer enum.call(release) //nolint:errcheck // a count of references
 	if err := enum.call(defaultEndpoint, render, media, uintptr(unsafe.Pointer(&device))); err != nil {
-		return fmt.Errorf("there is no output for sound: %w", err)
+		return fmt.Errorf("no sound output device: %w", err)
 	}
 	defer device.call(release) //nolint:errcheck // likewise
 	if err := device.call(activate, uintptr(unsafe.Pointer(&iidVolume)), clsctxAll, 0, uintptr(unsafe.Pointer(&volume))); err != nil {
@@ -102,8 +101,8 @@ func (endpoint) set(_ context.Context, percent int) error {
 	})
 }
 
-// steps goes there as the keys for it do: elsewhere a number with a point cannot be
-// handed over.
+// steps changes the volume step by step, like the volume keys, on architectures where a
+// syscall cannot pass a float.
 func steps(v *object, percent int) error {
 	var at, all uint32
 	if err := v.call(stepInfo, uintptr(unsafe.Pointer(&at)), uintptr(unsafe.Pointer(&all))); err != nil {

@@ -1,5 +1,4 @@
-// Package traytest is the other side of package tray, for tests: a panel that takes
-// icons, over a session bus of the test's own.
+// Package traytest provides a test double for package tray: a panel that accepts icons on a private session bus.
 package traytest
 
 import (
@@ -13,21 +12,21 @@ import (
 )
 
 const (
-	// Name is whom icons are registered with.
+	// Name is the bus name where icons register.
 	Name = "org.kde.StatusNotifierWatcher"
 	item = "org.kde.StatusNotifierItem"
 	menu = "com.canonical.dbusmenu"
 )
 
-// Panel takes icons.
+// Panel is a panel that accepts icons.
 type Panel struct {
 	conn *dbus.Conn
 
 	mu    sync.Mutex
-	items []string // the connections that registered
+	items []string // the registered connections
 }
 
-// NewPanel starts one on the bus of conn.
+// NewPanel starts a panel on the bus of conn.
 func NewPanel(t testing.TB, conn *dbus.Conn) *Panel {
 	t.Helper()
 	p := &Panel{conn: conn}
@@ -47,7 +46,7 @@ type taker struct{ p *Panel }
 
 type props struct{ p *Panel }
 
-// Get tells that icons are shown, and which.
+// Get returns the watcher's properties and the registered icons.
 func (x props) Get(_, name string) (dbus.Variant, *dbus.Error) {
 	x.p.mu.Lock()
 	defer x.p.mu.Unlock()
@@ -61,7 +60,7 @@ func (x props) Get(_, name string) (dbus.Variant, *dbus.Error) {
 	return dbus.MakeVariant(out), nil
 }
 
-// RegisterStatusNotifierItem is called by icons.
+// RegisterStatusNotifierItem implements org.kde.StatusNotifierWatcher.
 func (k taker) RegisterStatusNotifierItem(_ string, from dbus.Sender) *dbus.Error {
 	k.p.mu.Lock()
 	defer k.p.mu.Unlock()
@@ -69,7 +68,7 @@ func (k taker) RegisterStatusNotifierItem(_ string, from dbus.Sender) *dbus.Erro
 	return nil
 }
 
-// Leave is the panel's end.
+// Leave removes the panel from the bus.
 func (p *Panel) Leave(t testing.TB) {
 	t.Helper()
 	if _, err := p.conn.ReleaseName(Name); err != nil {
@@ -77,7 +76,7 @@ func (p *Panel) Leave(t testing.TB) {
 	}
 }
 
-// Icon waits for the nth icon that registered.
+// Icon waits for the nth registered icon.
 func (p *Panel) Icon(t testing.TB, n int) Icon {
 	t.Helper()
 	var out Icon
@@ -93,23 +92,23 @@ func (p *Panel) Icon(t testing.TB, n int) Icon {
 	return out
 }
 
-// Icons is how many have registered.
+// Icons returns the number of registered icons.
 func (p *Panel) Icons() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.items)
 }
 
-// Icon is one that is shown.
+// Icon is a registered icon.
 type Icon struct {
 	conn *dbus.Conn
 	At   string // its connection
 }
 
-// Of is the icon of a connection that is known otherwise.
+// Of returns the icon of a connection.
 func Of(conn *dbus.Conn, at string) Icon { return Icon{conn, at} }
 
-// Pixels is what is drawn: width and the points, as ARGB.
+// Pixels returns the drawn icon: its width and its pixels as ARGB.
 func (i Icon) Pixels(t testing.TB) (width int32, argb []byte) {
 	t.Helper()
 	v, err := i.conn.Object(i.At, "/StatusNotifierItem").GetProperty(item + ".IconPixmap")
@@ -126,7 +125,7 @@ func (i Icon) Pixels(t testing.TB) (width int32, argb []byte) {
 	return list[len(list)-1].W, list[len(list)-1].Pix
 }
 
-// Line is one line of the menu.
+// Line is a line of the menu.
 type Line struct {
 	ID      int32
 	Label   string // "-" is a separator
@@ -176,7 +175,7 @@ func text(v dbus.Variant) string { s, _ := v.Value().(string); return s }
 
 func truth(v dbus.Variant) bool { b, _ := v.Value().(bool); return b }
 
-// Find is the line whose label begins so, in any depth.
+// Find returns the line whose label has the prefix begins, at any depth.
 func Find(list []Line, begins string) (Line, bool) {
 	for _, l := range list {
 		if strings.HasPrefix(l.Label, begins) {
@@ -198,7 +197,7 @@ func (i Icon) Click(t testing.TB, id int32) {
 	}
 }
 
-// Choose waits for an item whose label begins so, and clicks it.
+// Choose waits for an item whose label begins with the text, and clicks it.
 func (i Icon) Choose(t testing.TB, begins string) {
 	t.Helper()
 	var l Line
@@ -209,7 +208,7 @@ func (i Icon) Choose(t testing.TB, begins string) {
 	i.Click(t, l.ID)
 }
 
-// Eventually waits for something.
+// Eventually waits until is returns true, or fails the test.
 func Eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(10 * time.Millisecond) {

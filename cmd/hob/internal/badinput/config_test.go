@@ -135,7 +135,7 @@ func TestTokens(t *testing.T) {
 	fatal(t, os.Remove(token))
 	h.write("precious", "mine")
 	fatal(t, os.Symlink(filepath.Join(h.home, "precious"), token))
-	h.hob("ask", "hello").fails(1, "a link to something that is no token.*remove the link")
+	h.hob("ask", "hello").fails(1, "a link to a file without a token.*remove the link")
 	if b, err := os.ReadFile(filepath.Join(h.home, "precious")); string(b) != "mine" {
 		t.Errorf("the file behind the link holds %q %v", b, err)
 	}

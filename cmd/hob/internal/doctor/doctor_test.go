@@ -144,7 +144,7 @@ func TestChecks(t *testing.T) {
 		{"damaged token", "token", func(t *testing.T, e Env) Env {
 			write(t, e.Paths.TokenFile(), "x", 0o600)
 			return e
-		}, Fail, "does not hold a token", false},
+		}, Fail, "does not contain a token", false},
 		{"damaged database", "database", func(t *testing.T, e Env) Env {
 			write(t, e.Paths.Database(), strings.Repeat("not a database", 400), 0o600)
 			return e
