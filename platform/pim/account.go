@@ -127,11 +127,11 @@ func ParseURL(s string) (*url.URL, error) {
 	case err != nil || u.Host == "" || !validHost(u.Hostname()) || u.Scheme != "https" && u.Scheme != "http":
 		return nil, fmt.Errorf(`%q must be an address such as "https://dav.example.org/"`, s)
 	case u.User != nil:
-		return nil, errors.New("the address must not hold a name or password; there are user and password for them")
+		return nil, errors.New("the address must not contain a user name or password; set user and password instead")
 	case u.RawQuery != "" || u.Fragment != "":
 		return nil, errors.New("the address must not have a query or fragment")
 	case u.Scheme == "http" && !ThisMachine(u.Hostname()):
-		return nil, fmt.Errorf("%q would send the password unencrypted; write https", s)
+		return nil, fmt.Errorf("%q would send the password unencrypted; use https", s)
 	}
 	if u.Path == "" {
 		u.Path = "/"
@@ -157,14 +157,14 @@ func (a Account) TLS(host string) (*tls.Config, error) {
 	}
 	fi, err := os.Stat(a.CA)
 	if err == nil && (fi.Size() > maxCA || !fi.Mode().IsRegular()) {
-		err = errors.New("it is not a file of certificates")
+		err = errors.New("not a certificate file")
 	}
 	var pem []byte
 	if err == nil {
 		pem, err = os.ReadFile(a.CA)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("account %s: the file of authorities (ca): %w", a.Name, err)
+		return nil, fmt.Errorf("account %s: read the CA file (ca): %w", a.Name, err)
 	}
 	pool, err := x509.SystemCertPool()
 	if err != nil {
@@ -199,11 +199,11 @@ func (a Account) Dial(ctx context.Context, addr string) (net.Conn, error) {
 // Password gives the secret, or says why there is none.
 func (a Account) Password(ctx context.Context) (string, error) {
 	if a.Secret == nil {
-		return "", fmt.Errorf("account %s: %w: it has no password; hob config set accounts.%[1]s.password", a.Name, ErrSignIn)
+		return "", fmt.Errorf("account %s: %w: no password is set; run hob config set accounts.%[1]s.password", a.Name, ErrSignIn)
 	}
 	s, err := a.Secret(ctx)
 	if err != nil {
-		return "", fmt.Errorf("account %s: its password: %w", a.Name, err)
+		return "", fmt.Errorf("account %s: read the password: %w", a.Name, err)
 	}
 	return s, nil
 }

@@ -45,13 +45,13 @@ type Receipt struct {
 }
 
 // LastOne is Why when what comes again was done for the last time.
-const LastOne = "it was the last one"
+const LastOne = "it was the last occurrence"
 
 // Known is the error of taking something back that left a receipt: nil unless nobody
 // knows what became of it.
 func (r Receipt) Known() error {
 	if r.Outcome == Uncertain {
-		return fmt.Errorf("nobody knows whether it was taken back (%s); look before trying again", r.Why)
+		return fmt.Errorf("undo: outcome unknown: %s; check the item before you retry", r.Why)
 	}
 	return nil
 }
@@ -59,11 +59,11 @@ func (r Receipt) Known() error {
 // Further errors that a caller can act on.
 var (
 	// ErrNotFound: there is nothing of that name.
-	ErrNotFound = errors.New("it is not there")
+	ErrNotFound = errors.New("not found")
 	// ErrChanged: it changed meanwhile, and nothing was written.
-	ErrChanged = errors.New("it was changed meanwhile")
+	ErrChanged = errors.New("it changed in the meantime")
 	// ErrInvalid: it cannot be written like that.
-	ErrInvalid = errors.New("it cannot be written like that")
+	ErrInvalid = errors.New("invalid content")
 )
 
 // PartialError says that what was returned is not all.
@@ -333,25 +333,25 @@ func (l Letter) Check() error {
 	for _, f := range l.Files {
 		size += len(f.Data)
 		if f.Name == "" || bends(f.Name) || strings.ContainsAny(f.Name, `/\`) {
-			return fmt.Errorf("%w: the name of a file holds what no name holds", ErrInvalid)
+			return fmt.Errorf("%w: a file name contains invalid characters", ErrInvalid)
 		}
 	}
 	for _, id := range append([]string{l.ID, l.Answers}, l.References...) {
 		if id != "" && !GoodID(id) {
-			return fmt.Errorf("%w: the name of a mail (Message-ID) holds what no name holds", ErrInvalid)
+			return fmt.Errorf("%w: the Message-ID contains invalid characters", ErrInvalid)
 		}
 	}
 	switch {
 	case len(all) > MaxRecipients:
-		return fmt.Errorf("%w: %d people; at most %d", ErrInvalid, len(all), MaxRecipients)
+		return fmt.Errorf("%w: %d recipients; at most %d are allowed", ErrInvalid, len(all), MaxRecipients)
 	case bends(l.Subject):
-		return fmt.Errorf("%w: the subject has more than one line, or a character that cannot be seen", ErrInvalid)
+		return fmt.Errorf("%w: the subject contains a line break or an invisible character", ErrInvalid)
 	case len([]rune(l.Subject)) > maxHeadText:
-		return fmt.Errorf("%w: the subject has more than %d characters", ErrInvalid, maxHeadText)
+		return fmt.Errorf("%w: the subject is longer than %d characters", ErrInvalid, maxHeadText)
 	case len([]rune(l.Text)) > MaxLetter:
-		return fmt.Errorf("%w: the text has more than %d characters", ErrInvalid, MaxLetter)
+		return fmt.Errorf("%w: the text is longer than %d characters", ErrInvalid, MaxLetter)
 	case len(l.Files) > MaxFiles || size > MaxFileBytes:
-		return fmt.Errorf("%w: at most %d files of together %d MB can be attached", ErrInvalid, MaxFiles, MaxFileBytes>>20)
+		return fmt.Errorf("%w: too many or too large attachments; at most %d files with a total of %d MB", ErrInvalid, MaxFiles, MaxFileBytes>>20)
 	}
 	return nil
 }
@@ -377,10 +377,10 @@ func CheckPerson(p Person) error {
 	local, host, ok := strings.Cut(p.Address, "@")
 	odd := func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),:;<>@[\]`, r) }
 	if !ok || local == "" || len(p.Address) > 254 || strings.ContainsFunc(local, odd) || !validHost(host) || !strings.Contains(host, ".") && !ThisMachine(host) {
-		return fmt.Errorf("%w: %q is no mail address", ErrInvalid, Line(p.Address, 100))
+		return fmt.Errorf("%w: %q is not an email address", ErrInvalid, Line(p.Address, 100))
 	}
 	if bends(p.Name) || len([]rune(p.Name)) > 120 {
-		return fmt.Errorf("%w: the name of %s holds what no name holds", ErrInvalid, p.Address)
+		return fmt.Errorf("%w: the name of %s contains invalid characters", ErrInvalid, p.Address)
 	}
 	return nil
 }

@@ -25,11 +25,11 @@ var (
 	// ErrNoServer: the account has no server of this kind.
 	ErrNoServer = errors.New("the account has no such server")
 	// ErrNoFolder: there is no such folder or calendar.
-	ErrNoFolder = errors.New("there is no such folder")
+	ErrNoFolder = errors.New("no such folder")
 	// ErrRefused: the server answers, and says no to this one thing.
-	ErrRefused = errors.New("the server says no")
+	ErrRefused = errors.New("the server refused the request")
 	// ErrTooLarge: the server sent more than anybody asked for.
-	ErrTooLarge = errors.New("the server sends more than was asked for")
+	ErrTooLarge = errors.New("the server sent more data than requested")
 )
 
 // Person is a name and an address as a mail or an event gives them.

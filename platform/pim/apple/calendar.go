@@ -157,7 +157,7 @@ func (m made) ref() string { return m.ID + "@" + strconv.FormatInt(m.Start, 10) 
 // CreateEvent implements pim.Calendars. EventKit cannot invite anybody.
 func (c *Calendar) CreateEvent(ctx context.Context, calendar string, e pim.NewEvent) (pim.Receipt, error) {
 	if len(e.Guests) > 0 {
-		return pim.Receipt{}, fmt.Errorf("Calendar: %w: macOS lets no program invite guests; use a calendar of an account (CalDAV), or send the invitation by mail", errors.ErrUnsupported)
+		return pim.Receipt{}, fmt.Errorf("Calendar: %w: macOS does not let programs invite guests; use a CalDAV account or send the invitation by mail", errors.ErrUnsupported)
 	}
 	in := struct {
 		asked
@@ -212,7 +212,7 @@ func parseRef(ref, version string, whole bool) (which, error) {
 			return which{asked{patience}, ref[:i], start, version, whole}, nil
 		}
 	}
-	return which{}, fmt.Errorf("Calendar: %w: there is no event %q", pim.ErrNotFound, pim.Line(ref, 100))
+	return which{}, fmt.Errorf("Calendar: %w: no event %q", pim.ErrNotFound, pim.Line(ref, 100))
 }
 
 // change is what becomes different, as the scripts take it.
@@ -231,7 +231,7 @@ func (c *Calendar) ChangeEvent(ctx context.Context, e pim.Event, ch pim.EventCha
 		return pim.Receipt{}, err
 	}
 	if e.AllDay && (ch.Start != nil || ch.End != nil) {
-		return pim.Receipt{}, fmt.Errorf("Calendar: %w: the days of a whole-day event cannot be moved; delete it and make it anew", pim.ErrInvalid)
+		return pim.Receipt{}, fmt.Errorf("Calendar: %w: an all-day event cannot be moved; delete it and create a new one", pim.ErrInvalid)
 	}
 	set := change{Title: ch.Title, Place: ch.Place, Notes: ch.Notes}
 	set.Start, set.End = milli(ch.Start), milli(ch.End)
@@ -310,7 +310,7 @@ func undoing(u undo) []byte {
 func readUndo(b []byte) (undo, error) {
 	var u undo
 	if err := json.Unmarshal(b, &u); err != nil {
-		return u, fmt.Errorf("%w: what was written down for taking it back cannot be read: %w", pim.ErrInvalid, err)
+		return u, fmt.Errorf("%w: invalid undo record: %w", pim.ErrInvalid, err)
 	}
 	return u, nil
 }

@@ -94,10 +94,10 @@ func (m *Mail) FindMail(ctx context.Context, q pim.MailQuery) ([]pim.Message, er
 	}
 	var warnings []string
 	if len(out) < limit && len(got.Rows) < got.Total && in.Scan == scanMany && !older(got.Rows, q.Since) {
-		warnings = append(warnings, fmt.Sprintf("Mail: only the newest %d of %d mails were looked through", len(got.Rows), got.Total))
+		warnings = append(warnings, fmt.Sprintf("Mail: searched only the newest %d of %d mails", len(got.Rows), got.Total))
 	}
 	if q.Text != "" {
-		warnings = append(warnings, "Mail: subjects and senders were looked through, the texts were not")
+		warnings = append(warnings, "Mail: searched subjects and senders only, not the texts")
 	}
 	return out, pim.Partial(warnings...)
 }
@@ -111,7 +111,7 @@ func parseMailRef(ref string) (int64, string, error) {
 	id, folder, ok := strings.Cut(strings.TrimPrefix(ref, mailRef), "/")
 	n, err := strconv.ParseInt(id, 10, 32)
 	if !ok || err != nil || n <= 0 || !strings.HasPrefix(ref, mailRef) {
-		return 0, "", fmt.Errorf("Mail: %w: there is no mail %q", pim.ErrNotFound, pim.Line(ref, 100))
+		return 0, "", fmt.Errorf("Mail: %w: no mail %q", pim.ErrNotFound, pim.Line(ref, 100))
 	}
 	return n, folder, nil
 }
@@ -149,7 +149,7 @@ func (m *Mail) ReadMail(ctx context.Context, ref string) (pim.Message, error) {
 
 // SendMail implements pim.Mailer.
 func (m *Mail) SendMail(ctx context.Context, l pim.Letter) (pim.Receipt, error) {
-	return m.write(ctx, l, "send", pim.Receipt{Outcome: pim.Pending, Why: "the Mail app has taken it, and sends it"})
+	return m.write(ctx, l, "send", pim.Receipt{Outcome: pim.Pending, Why: "the Mail app accepted the mail and sends it"})
 }
 
 // DraftMail implements pim.Mailer.
@@ -162,7 +162,7 @@ func (m *Mail) write(ctx context.Context, l pim.Letter, how string, r pim.Receip
 		return pim.Receipt{}, err
 	}
 	if len(l.Files) > 0 || l.Invite != "" {
-		return pim.Receipt{}, fmt.Errorf("Mail: %w: files and invitations go out through an account only; add one (hob config, accounts)", errors.ErrUnsupported)
+		return pim.Receipt{}, fmt.Errorf("Mail: %w: attachments and invitations need an account; add one with hob account add", errors.ErrUnsupported)
 	}
 	in := struct {
 		How   string   `json:"how"`
@@ -175,7 +175,7 @@ func (m *Mail) write(ctx context.Context, l pim.Letter, how string, r pim.Receip
 	var got struct{ Taken bool }
 	err := m.call(ctx, "write_mail.applescript", in, &got, true)
 	if err == nil && !got.Taken {
-		return pim.Receipt{Outcome: pim.Uncertain, Why: "the Mail app did not say that it took it"}, nil
+		return pim.Receipt{Outcome: pim.Uncertain, Why: "the Mail app did not confirm that it accepted the mail"}, nil
 	}
 	return scripted.Write(r, err)
 }
@@ -197,5 +197,5 @@ func (m *Mail) MoveMail(ctx context.Context, ref, folder string) (pim.Receipt, e
 
 // TakeBack implements pim.TakeBacker: what went through Mail stays.
 func (*Mail) TakeBack(context.Context, []byte) error {
-	return fmt.Errorf("Mail: %w: it cannot be taken back", errors.ErrUnsupported)
+	return fmt.Errorf("Mail: %w: cannot be undone", errors.ErrUnsupported)
 }

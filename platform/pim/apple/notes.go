@@ -78,7 +78,7 @@ func (n *Notes) find(ctx context.Context, folder, text string, limit int) ([]pim
 	}
 	var warnings []string
 	if len(got.Notes) >= mostNotes {
-		warnings = append(warnings, fmt.Sprintf("Notes: only the newest %d that fit were looked at", mostNotes))
+		warnings = append(warnings, fmt.Sprintf("Notes: checked only the newest %d matches", mostNotes))
 	}
 	for _, w := range got.Partial {
 		warnings = append(warnings, "Notes: "+w)
@@ -89,7 +89,7 @@ func (n *Notes) find(ctx context.Context, folder, text string, limit int) ([]pim
 // ReadNote implements pim.Notes.
 func (n *Notes) ReadNote(ctx context.Context, ref string) (pim.Note, error) {
 	if !strings.HasPrefix(ref, noteID) {
-		return pim.Note{}, fmt.Errorf("Notes: %w: there is no note %q", pim.ErrNotFound, pim.Line(ref, 100))
+		return pim.Note{}, fmt.Errorf("Notes: %w: no note %q", pim.ErrNotFound, pim.Line(ref, 100))
 	}
 	var got note
 	err := n.call(ctx, "read_note.js", struct {

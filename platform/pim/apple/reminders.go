@@ -86,7 +86,7 @@ func (r *Reminders) find(ctx context.Context, list string, done bool) ([]pim.Rem
 	}
 	var warnings []string
 	if got.More {
-		warnings = append(warnings, fmt.Sprintf("Reminders: only %d were read", mostReminders))
+		warnings = append(warnings, fmt.Sprintf("Reminders: read only the first %d", mostReminders))
 	}
 	out := make([]pim.Reminder, 0, len(got.Reminders))
 	for _, t := range got.Reminders {
@@ -95,7 +95,7 @@ func (r *Reminders) find(ctx context.Context, list string, done bool) ([]pim.Rem
 		case t.Due.Day != "":
 			day, err := time.ParseInLocation("2006-01-02", t.Due.Day, r.zone)
 			if err != nil {
-				warnings = append(warnings, "Reminders: the day of one cannot be read")
+				warnings = append(warnings, "Reminders: the date of a reminder cannot be read")
 			}
 			x.Due, x.AllDay = day, err == nil
 		case t.Due.At != 0:

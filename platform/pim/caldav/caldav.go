@@ -54,7 +54,7 @@ func OpenCards(ctx context.Context, a pim.Account) (*Client, error) {
 
 func open(ctx context.Context, a pim.Account, what, address string) (*Client, error) {
 	if address == "" {
-		return nil, fmt.Errorf("account %s: %w: it has no %s", a.Name, pim.ErrNoServer, what)
+		return nil, fmt.Errorf("account %s: %w: %s is not set", a.Name, pim.ErrNoServer, what)
 	}
 	u, err := pim.ParseURL(address)
 	if err != nil {
@@ -91,7 +91,7 @@ type statusError struct {
 }
 
 func (e *statusError) Error() string {
-	return fmt.Sprintf("%s: the server answers %d %s", e.what, e.code, http.StatusText(e.code))
+	return fmt.Sprintf("%s: the server returned %d %s", e.what, e.code, http.StatusText(e.code))
 }
 
 // ask sends a request whose body is XML and reads the answers for each address.
@@ -106,7 +106,7 @@ func (c *Client) ask(ctx context.Context, method string, at *url.URL, depth, bod
 		}
 		at = next
 	}
-	return nil, nil, fmt.Errorf("account %s: calendars: the server sends us in circles", c.account.Name)
+	return nil, nil, fmt.Errorf("account %s: calendars: redirect loop", c.account.Name)
 }
 
 func (c *Client) once(ctx context.Context, method string, at *url.URL, depth, body string) (next *url.URL, ms *multistatus, err error) {
@@ -135,7 +135,7 @@ func (c *Client) once(ctx context.Context, method string, at *url.URL, depth, bo
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		to, err := at.Parse(res.Header.Get("Location"))
 		if err != nil || res.Header.Get("Location") == "" {
-			return nil, nil, errors.New("the server sends us on to an address that is none")
+			return nil, nil, errors.New("the server redirects to an invalid address")
 		}
 		to.User = nil // some repeat the name and password (radicale)
 		return to, nil, nil
@@ -169,7 +169,7 @@ func (c *Client) ours(at *url.URL) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the server sends us to %s, which is not the one that you configured; if that is right, set it as caldav", pim.Line(at.Scheme+"://"+at.Host, 200))
+	return fmt.Errorf("the server redirects to %s, which is not the configured host; if you trust it, set it as caldav", pim.Line(at.Scheme+"://"+at.Host, 200))
 }
 
 func read(r io.Reader) (*multistatus, error) {
@@ -182,7 +182,7 @@ func read(r io.Reader) (*multistatus, error) {
 	}
 	var ms multistatus
 	if err := xml.NewDecoder(bytes.NewReader(b)).Decode(&ms); err != nil {
-		return nil, fmt.Errorf("the answer is no XML: %w", err)
+		return nil, fmt.Errorf("the response is not valid XML: %w", err)
 	}
 	return &ms, nil
 }

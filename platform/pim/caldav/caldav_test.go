@@ -111,11 +111,11 @@ func TestHostileServers(t *testing.T) {
 		answer http.HandlerFunc
 		want   string
 	}{
-		{"sends us elsewhere", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) }, "not the one that you configured"},
-		{"sends us in circles", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) }, "in circles"},
-		{"has its calendars elsewhere", multi(`<multistatus xmlns="DAV:"><response><href>/</href><propstat><status>HTTP/1.1 200 OK</status><prop><current-user-principal><href>` + elsewhere.URL + `/me</href></current-user-principal></prop></propstat></response></multistatus>`), "not the one that you configured"},
+		{"redirects to another host", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) }, "not the configured host"},
+		{"redirects in a loop", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) }, "redirect loop"},
+		{"has its calendars on another host", multi(`<multistatus xmlns="DAV:"><response><href>/</href><propstat><status>HTTP/1.1 200 OK</status><prop><current-user-principal><href>` + elsewhere.URL + `/me</href></current-user-principal></prop></propstat></response></multistatus>`), "not the configured host"},
 		{"is no server for calendars", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }, "200"},
-		{"has no XML", multi("\x00"), "no XML"},
+		{"has no XML", multi("\x00"), "not valid XML"},
 		{"has no end", func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusMultiStatus)
 			for range 20 << 10 {
@@ -123,8 +123,8 @@ func TestHostileServers(t *testing.T) {
 					return
 				}
 			}
-		}, "more than was asked for"},
-		{"nests deeply", multi(strings.Repeat("<a>", 1<<20)), "no XML"},
+		}, "more data than requested"},
+		{"nests deeply", multi(strings.Repeat("<a>", 1<<20)), "not valid XML"},
 		{"has nothing", multi(`<multistatus xmlns="DAV:"/>`), "no calendars"},
 		{"is busy", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "600")

@@ -27,7 +27,7 @@ const (
 func (c *Client) Calendars(ctx context.Context) ([]pim.Calendar, error) {
 	out, err := c.holding(ctx, "VEVENT")
 	if err == nil && len(out) == 0 {
-		return nil, fmt.Errorf("account %s: no calendar is found there; set caldav to the address of your calendars", c.account.Name)
+		return nil, fmt.Errorf("account %s: no calendar found; set caldav to the address of your calendars", c.account.Name)
 	}
 	return out, err
 }
@@ -45,7 +45,7 @@ func (c *Client) holding(ctx context.Context, kind string) ([]pim.Calendar, erro
 	if len(homes) == 0 && len(p.Principal.Href) > 0 {
 		to, err := at.Parse(p.Principal.Href[0])
 		if err != nil {
-			return nil, fmt.Errorf("account %s: the server names no folder of yours", c.account.Name)
+			return nil, fmt.Errorf("account %s: the server returned no calendar home", c.account.Name)
 		}
 		ms, where, err := c.ask(ctx, "PROPFIND", to, "0", askHome)
 		if err != nil {
@@ -80,7 +80,7 @@ func (c *Client) begin(ctx context.Context) (*url.URL, prop, error) {
 					return at, p, nil
 				}
 			}
-			err = fmt.Errorf("account %s: there are no calendars at %s", c.account.Name, c.base.Host)
+			err = fmt.Errorf("account %s: no calendars at %s", c.account.Name, c.base.Host)
 		}
 		if first = errors.Join(first, err); errors.Is(err, pim.ErrSignIn) {
 			return nil, prop{}, err
@@ -95,7 +95,7 @@ func (c *Client) begin(ctx context.Context) (*url.URL, prop, error) {
 func (c *Client) in(ctx context.Context, at *url.URL, home, kind string) (out []pim.Calendar, err error) {
 	to, err := at.Parse(home)
 	if err != nil {
-		return nil, fmt.Errorf("account %s: the server names a folder that is none", c.account.Name)
+		return nil, fmt.Errorf("account %s: the server returned an invalid calendar home", c.account.Name)
 	}
 	ms, where, err := c.ask(ctx, "PROPFIND", to, "1", askCalendars)
 	if err != nil {
@@ -175,7 +175,7 @@ func (c *Client) Events(ctx context.Context, cal pim.Calendar, s ics.Span) ([]pi
 		p := r.found()
 		if p.Data == "" {
 			if to, err := at.Parse(r.Href); err != nil || strings.Trim(to.Path, "/") != strings.Trim(at.Path, "/") || r.cut() {
-				bad.add("", fmt.Errorf("the server does not give %s", pim.Line(r.Href, 100)))
+				bad.add("", fmt.Errorf("the server did not return %s", pim.Line(r.Href, 100)))
 			}
 			continue // the calendar itself, which some send along
 		}

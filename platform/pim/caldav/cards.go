@@ -63,7 +63,7 @@ func (c *Client) books(ctx context.Context) ([]book, error) {
 		}
 	}
 	if first == nil {
-		first = fmt.Errorf("account %s: no address book is found there; set carddav to the address of yours", c.account.Name)
+		first = fmt.Errorf("account %s: no address book found; set carddav to the address of your address book", c.account.Name)
 	}
 	return nil, first
 }
@@ -111,7 +111,7 @@ func (c *Client) booksFrom(ctx context.Context, u *url.URL, more int) (out []boo
 func (c *Client) Cards(ctx context.Context, words string, limit int) ([]pim.Contact, error) {
 	want := phrase.Split(words)
 	if len(want) == 0 {
-		return nil, fmt.Errorf("%w: no words to look for", pim.ErrInvalid)
+		return nil, fmt.Errorf("%w: search text is empty", pim.ErrInvalid)
 	}
 	list, err := c.books(ctx)
 	if err != nil {

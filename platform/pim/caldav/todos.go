@@ -37,7 +37,7 @@ func (c *Client) Todos(ctx context.Context, list pim.Calendar, done bool, zone *
 		to, uerr := at.Parse(r.Href)
 		if p.Data == "" {
 			if uerr != nil || strings.Trim(to.Path, "/") != strings.Trim(at.Path, "/") || r.cut() {
-				bad.add("", fmt.Errorf("the server does not give %s", pim.Line(r.Href, 100)))
+				bad.add("", fmt.Errorf("the server did not return %s", pim.Line(r.Href, 100)))
 			}
 			continue // the list itself, which some send along
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 // ErrUnsure says that the request was made, and nobody knows what became of it.
-var ErrUnsure = errors.New("whether it happened is not known")
+var ErrUnsure = errors.New("outcome unknown")
 
 // authorise names the owner in a request.
 func (c *Client) authorise(req *http.Request) {
@@ -181,7 +181,7 @@ func (c *Client) Schedules(ctx context.Context) (bool, error) {
 	}
 	can := strings.Join(res.Header.Values("DAV"), ",")
 	if !strings.Contains(can, "calendar-access") { // somebody in between has answered
-		return false, c.failed(errors.New("the server does not say what it does"))
+		return false, c.failed(errors.New("the server does not report its capabilities"))
 	}
 	return strings.Contains(can, "calendar-auto-schedule"), nil
 }

@@ -41,7 +41,7 @@ func Letter(l pim.Letter, from pim.Person, blind bool) ([]byte, error) {
 		return nil, err
 	}
 	if err := pim.CheckPerson(from); err != nil {
-		return nil, fmt.Errorf("the sender: %w", err)
+		return nil, fmt.Errorf("sender: %w", err)
 	}
 	var h gomail.Header
 	if l.Date.IsZero() {
@@ -69,7 +69,7 @@ func Letter(l pim.Letter, from pim.Person, blind bool) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	if err := body(&b, h, l); err != nil {
-		return nil, fmt.Errorf("write the mail: %w", err)
+		return nil, fmt.Errorf("compose the mail: %w", err)
 	}
 	return b.Bytes(), nil
 }

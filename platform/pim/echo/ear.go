@@ -101,7 +101,7 @@ func (e *Ear) Key(ctx context.Context) (Key, error) {
 		return *e.key, nil
 	}
 	if e.o.Keep == nil {
-		return Key{}, fmt.Errorf("%s: nothing can be kept here", e.o.What)
+		return Key{}, fmt.Errorf("%s: the channel cannot save state", e.o.What)
 	}
 	k, err := OpenKey(ctx, e.o.Keep)
 	if err != nil {
@@ -118,7 +118,7 @@ func (e *Ear) Made(ctx context.Context, ref string) {
 		return
 	}
 	if err := e.own.Add(context.WithoutCancel(ctx), Digest(ref)); err != nil {
-		e.o.Log.Warn("an entry of Hob's own is known by its mark alone", "channel", e.o.What, "error", err)
+		e.o.Log.Warn("the digest of an own entry was not saved; only its mark identifies it", "channel", e.o.What, "error", err)
 	}
 }
 
@@ -244,7 +244,7 @@ func (e *Ear) look(ctx context.Context, take func(context.Context, Place, Entry)
 		return 0, errors.Join(errs...)
 	}
 	for _, err := range errs {
-		e.o.Log.Warn("a place cannot be read", "channel", e.o.What, "error", err)
+		e.o.Log.Warn("cannot read a list or folder", "channel", e.o.What, "error", err)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -263,12 +263,12 @@ type status struct {
 }
 
 func (s status) text(o Options) string {
-	at := "looked at " + time.Now().UTC().Format("15:04 MST")
+	at := "checked at " + time.Now().UTC().Format("15:04 MST")
 	switch {
 	case s.places == 0:
-		return fmt.Sprintf("%s: there is nothing named %q; make it, or set its name in [channels.%s]", at, o.Name, o.What)
+		return fmt.Sprintf("%s: %q does not exist; create it or set its name in [channels.%s]", at, o.Name, o.What)
 	case s.shared:
-		return fmt.Sprintf("%s: %q is shared with others, so nothing in it is taken for yours; stop sharing it, or use another one", at, o.Name)
+		return fmt.Sprintf("%s: %q is shared with others, so its entries are not treated as yours; stop sharing it or use another one", at, o.Name)
 	}
 	return fmt.Sprintf("%s: %d in %q", at, s.open, o.Name)
 }
@@ -356,7 +356,7 @@ func (e *Ear) tick(ctx context.Context, p Place, x Entry) error {
 	if err == nil || ctx.Err() != nil {
 		return nil
 	}
-	e.o.Log.Warn("a message was taken and cannot be ticked off", "channel", e.o.What, "place", p.Name(), "error", err)
+	e.o.Log.Warn("cannot mark a received message as done", "channel", e.o.What, "place", p.Name(), "error", err)
 	if e.taken[x.Key]++; e.taken[x.Key] < mostTries {
 		return nil
 	}

@@ -50,7 +50,7 @@ func Only[P, D pim.Driver](list func() []D) (out []P) {
 }
 
 // ErrUncertain is of Say.
-var ErrUncertain = errors.New("nobody knows whether it was written")
+var ErrUncertain = errors.New("write outcome unknown")
 
 // nowhere says that no place can have the list or folder. It is errors.ErrUnsupported.
 type nowhere struct{ error }
@@ -72,9 +72,9 @@ func (s *Spot[P]) places(at string) ([]P, error) {
 	case len(out) > 0:
 		return of(out, at), nil
 	case len(names) > 0:
-		return nil, nowhere{fmt.Errorf("%s: there is no place %q; set account in [channels.%s] to one of %s", s.Channel, s.Account, s.Channel, strings.Join(names, ", "))}
+		return nil, nowhere{fmt.Errorf("%s: no account %q; set account in [channels.%s] to one of %s", s.Channel, s.Account, s.Channel, strings.Join(names, ", "))}
 	}
-	return nil, nowhere{fmt.Errorf("%s: nowhere can there be a %s for Hob; %s", s.Channel, s.Kind, s.Remedy)}
+	return nil, nowhere{fmt.Errorf("%s: no account supports a %s for Hob; %s", s.Channel, s.Kind, s.Remedy)}
 }
 
 // Tell says what is in each of the places, in the words of look, which reports as well
@@ -85,7 +85,7 @@ func (s *Spot[P]) Tell(look func(P) (said string, shared bool, err error)) (stri
 	for _, p := range places {
 		said, shared, err := look(p)
 		if errors.Is(err, pim.ErrNoFolder) {
-			out = append(out, fmt.Sprintf("%s: there is no %s %q; make one", p.Name(), s.Kind, s.Name))
+			out = append(out, fmt.Sprintf("%s: no %s %q; create one", p.Name(), s.Kind, s.Name))
 			continue
 		}
 		if _, partly := errors.AsType[*pim.PartialError](err); err != nil && !partly {
@@ -93,7 +93,7 @@ func (s *Spot[P]) Tell(look func(P) (said string, shared bool, err error)) (stri
 		}
 		out = append(out, fmt.Sprintf("%s: %s in the %s %q", p.Name(), said, s.Kind, s.Name))
 		if shared {
-			out = append(out, "what is shared with others there is not taken for yours")
+			out = append(out, "entries of shared lists and folders are not treated as yours")
 		}
 	}
 	return strings.Join(out, "; "), err
@@ -124,7 +124,7 @@ func (s *Spot[P]) Say(ctx context.Context, at string, asks bool, put func(P, Key
 	}
 	switch {
 	case elsewhere(err):
-		return "", fmt.Errorf("%s: %w; make a %s named %q, or set %s in [channels.%s]", s.Channel, err, s.Kind, s.Name, s.Kind, s.Channel)
+		return "", fmt.Errorf("%s: %w; create a %s named %q or set %s in [channels.%s]", s.Channel, err, s.Kind, s.Name, s.Kind, s.Channel)
 	case err != nil:
 		return "", fmt.Errorf("%s: %w", s.Channel, err)
 	case got.Outcome == pim.Uncertain:

@@ -28,7 +28,7 @@ func edit(data []byte, uid string, zone *time.Location) (*object, error) {
 func editing(data []byte, kind, uid string, zone *time.Location) (o *object, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			o, err = nil, fmt.Errorf("ics: the calendar data cannot be read: %v", p)
+			o, err = nil, fmt.Errorf("ics: read calendar data: %v", p)
 		}
 	}()
 	root, err := tree(data)
@@ -51,7 +51,7 @@ func editing(data []byte, kind, uid string, zone *time.Location) (o *object, err
 		}
 	}
 	if o.master == nil && len(o.others) == 0 {
-		return nil, fmt.Errorf("ics: %w: it is not there", pim.ErrNotFound)
+		return nil, fmt.Errorf("ics: %w: no such item in the calendar data", pim.ErrNotFound)
 	}
 	return o, nil
 }
@@ -115,7 +115,7 @@ func Changed(data []byte, e pim.Event, c pim.EventChange, whole bool, zone *time
 		}
 	}
 	if n == nil {
-		return nil, fmt.Errorf("ics: %w: only single occurrences of it are known here; change one of them", pim.ErrInvalid)
+		return nil, fmt.Errorf("ics: %w: the data contains single occurrences only; change one occurrence", pim.ErrInvalid)
 	}
 	for name, text := range map[string]*string{"SUMMARY": c.Title, "LOCATION": c.Place, "DESCRIPTION": c.Notes} {
 		if text != nil {
@@ -148,12 +148,12 @@ func (o *object) occurrence(e pim.Event) (*node, error) {
 		}
 	}
 	if o.master == nil {
-		return nil, fmt.Errorf("ics: %w: there is no such occurrence", pim.ErrNotFound)
+		return nil, fmt.Errorf("ics: %w: no such occurrence", pim.ErrNotFound)
 	}
 	start, head, ok := o.moment(o.master, "DTSTART")
 	at, err := o.instant(start, e.Occurrence)
 	if !ok || err != nil {
-		return nil, fmt.Errorf("ics: %w: there is no such occurrence", pim.ErrNotFound)
+		return nil, fmt.Errorf("ics: %w: no such occurrence", pim.ErrNotFound)
 	}
 	n := o.master.clone()
 	n.del("RRULE", "RDATE", "EXDATE", "EXRULE")
@@ -206,7 +206,7 @@ func (o *object) move(n *node, e pim.Event, c pim.EventChange, series bool) erro
 		}
 	}
 	if !to.After(from) {
-		return fmt.Errorf("ics: %w: it must end after it starts", pim.ErrInvalid)
+		return fmt.Errorf("ics: %w: the end must be after the start", pim.ErrInvalid)
 	}
 	lasts := to.Sub(from)
 	if series {
@@ -220,7 +220,7 @@ func (o *object) move(n *node, e pim.Event, c pim.EventChange, series bool) erro
 		}
 		if shift != 0 {
 			if day(start.zone.wall(from)) != day(start.zone.wall(was)) || start.date {
-				return fmt.Errorf("ics: %w: a whole series can be moved within its days only; move one occurrence, or make a new series", pim.ErrInvalid)
+				return fmt.Errorf("ics: %w: a whole series can only be moved within its days; move one occurrence or create a new series", pim.ErrInvalid)
 			}
 			o.shift(shift)
 		}
@@ -289,12 +289,12 @@ func Without(data []byte, e pim.Event, zone *time.Location, now time.Time) ([]by
 		return nil, err
 	}
 	if e.Occurrence == "" || o.master == nil {
-		return nil, fmt.Errorf("ics: %w: it is no occurrence of a series", pim.ErrInvalid)
+		return nil, fmt.Errorf("ics: %w: not an occurrence of a series", pim.ErrInvalid)
 	}
 	start, head, ok := o.moment(o.master, "DTSTART")
 	at, err := o.instant(start, e.Occurrence)
 	if !ok || err != nil {
-		return nil, fmt.Errorf("ics: %w: there is no such occurrence", pim.ErrNotFound)
+		return nil, fmt.Errorf("ics: %w: no such occurrence", pim.ErrNotFound)
 	}
 	o.root.kids = slices.DeleteFunc(o.root.kids, func(k *node) bool {
 		if !slices.Contains(o.others, k) {

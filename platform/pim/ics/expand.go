@@ -147,30 +147,30 @@ func utcUntil(text string) bool {
 func tame(o *rrule.ROption) error {
 	switch {
 	case o.Freq == rrule.SECONDLY || o.Freq == rrule.MINUTELY:
-		return fmt.Errorf("%w: it recurs each minute or more often", pim.ErrTooLarge)
+		return fmt.Errorf("%w: it recurs every minute or more often", pim.ErrTooLarge)
 	case o.Interval < 0 || o.Interval > 10_000:
 		return fmt.Errorf("the interval %d is out of range", o.Interval)
 	case len(o.Byeaster) > 0:
-		return fmt.Errorf("BYEASTER is not part of the standard")
+		return fmt.Errorf("BYEASTER is not in RFC 5545")
 	case o.Freq == rrule.DAILY && o.Interval <= 1 && len(o.Bymonthday) > 0:
 		o.Freq = rrule.MONTHLY // the same days, in months' steps
 	}
 	o.Bysecond = nil
 	if max(1, len(o.Byhour))*max(1, len(o.Byminute)) > 96 {
-		return fmt.Errorf("%w: too many times a day", pim.ErrTooLarge)
+		return fmt.Errorf("%w: too many occurrences per day", pim.ErrTooLarge)
 	}
 	if o.Freq == rrule.HOURLY || o.Freq == rrule.DAILY || o.Freq == rrule.WEEKLY {
 		if len(o.Bymonthday)+len(o.Byyearday)+len(o.Byweekno) > 0 || o.Freq != rrule.WEEKLY && len(o.Bysetpos) > 0 {
-			return fmt.Errorf("%w: days that are no steps of its frequency", pim.ErrTooLarge)
+			return fmt.Errorf("%w: BYMONTHDAY or BYYEARDAY does not fit its frequency", pim.ErrTooLarge)
 		}
 	}
 	for _, pos := range o.Bysetpos { // in a week there are so many
 		if o.Freq == rrule.WEEKLY && max(pos, -pos) > max(1, len(o.Byweekday))*max(1, len(o.Byhour))*max(1, len(o.Byminute)) {
-			return fmt.Errorf("%w: a place in the week that there is not", pim.ErrTooLarge)
+			return fmt.Errorf("%w: invalid weekday position", pim.ErrTooLarge)
 		}
 	}
 	if o.Freq == rrule.HOURLY && len(o.Byhour) > 0 && o.Interval > 1 {
-		return fmt.Errorf("%w: hours that its steps may never meet", pim.ErrTooLarge)
+		return fmt.Errorf("%w: the interval may never reach its hours", pim.ErrTooLarge)
 	}
 	slices.Sort(o.Bymonth)
 	o.Bymonth = slices.Compact(o.Bymonth)

@@ -38,7 +38,7 @@ type Span = pim.Span
 func Events(data []byte, s Span) (out []pim.Event, err error) {
 	defer func() {
 		if p := recover(); p != nil { // the reader has its limits
-			out, err = nil, fmt.Errorf("ics: the calendar data cannot be read: %v", p)
+			out, err = nil, fmt.Errorf("ics: read calendar data: %v", p)
 		}
 	}()
 	if len(data) > maxData {
@@ -67,7 +67,7 @@ func Events(data []byte, s Span) (out []pim.Event, err error) {
 	slices.SortStableFunc(out, func(a, b pim.Event) int { return a.Start.Compare(b.Start) })
 	out = out[:min(len(out), maxFound)]
 	if len(bad) > 0 {
-		return out, fmt.Errorf("ics: %d events cannot be read, the first because: %w", len(bad), bad[0])
+		return out, fmt.Errorf("ics: cannot read %d events; first error: %w", len(bad), bad[0])
 	}
 	return out, nil
 }

@@ -78,7 +78,7 @@ func Answered(data []byte, e pim.Event, guest pim.Person, a pim.Answer, comment 
 	for _, n := range list {
 		head, ok := n.answer(guest.Address, a)
 		if !ok {
-			return nil, "", fmt.Errorf("ics: %w: %s is not among those who are invited", pim.ErrInvalid, guest.Address)
+			return nil, "", fmt.Errorf("ics: %w: %s is not invited", pim.ErrInvalid, guest.Address)
 		}
 		n.set("LAST-MODIFIED", now.UTC().Format(utcForm)) // the version is the organizer's
 		r := &node{name: "VEVENT"}
@@ -88,7 +88,7 @@ func Answered(data []byte, e pim.Event, guest pim.Person, a pim.Answer, comment 
 			}
 		}
 		if _, _, has := r.prop("ORGANIZER"); !has {
-			return nil, "", fmt.Errorf("ics: %w: the event does not say who invites", pim.ErrInvalid)
+			return nil, "", fmt.Errorf("ics: %w: the event has no organizer", pim.ErrInvalid)
 		}
 		r.set("DTSTAMP", now.UTC().Format(utcForm))
 		r.lines = append(r.lines, head+":mailto:"+guest.Address)

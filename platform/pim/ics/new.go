@@ -31,11 +31,11 @@ func CheckEvent(e pim.NewEvent) error {
 	case strings.TrimSpace(e.Title) == "":
 		return fmt.Errorf("%w: an event needs a title", pim.ErrInvalid)
 	case len([]rune(e.Title)) > maxTitle || len([]rune(e.Place)) > maxTitle || len([]rune(e.Notes)) > 20_000:
-		return fmt.Errorf("%w: its text is too long", pim.ErrInvalid)
+		return fmt.Errorf("%w: the text is too long", pim.ErrInvalid)
 	case e.Start.IsZero() || !e.End.After(e.Start):
-		return fmt.Errorf("%w: it must end after it starts", pim.ErrInvalid)
+		return fmt.Errorf("%w: the end must be after the start", pim.ErrInvalid)
 	case e.End.Sub(e.Start) > 400*24*time.Hour:
-		return fmt.Errorf("%w: it lasts longer than a year", pim.ErrInvalid)
+		return fmt.Errorf("%w: the event is longer than a year", pim.ErrInvalid)
 	case len(e.Guests) > pim.MaxRecipients:
 		return fmt.Errorf("%w: at most %d guests", pim.ErrInvalid, pim.MaxRecipients)
 	}

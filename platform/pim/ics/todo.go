@@ -17,7 +17,7 @@ import (
 func Todos(data []byte, zone *time.Location) (out []pim.Reminder, err error) {
 	defer func() {
 		if p := recover(); p != nil { // the reader has its limits
-			out, err = nil, fmt.Errorf("ics: the calendar data cannot be read: %v", p)
+			out, err = nil, fmt.Errorf("ics: read calendar data: %v", p)
 		}
 	}()
 	if len(data) > maxData {
@@ -48,7 +48,7 @@ func Todos(data []byte, zone *time.Location) (out []pim.Reminder, err error) {
 		out = append(out, r)
 	}
 	if bad > 0 {
-		return out, fmt.Errorf("ics: %d things to do cannot be read, the first because: %w", bad, first)
+		return out, fmt.Errorf("ics: cannot read %d tasks; first error: %w", bad, first)
 	}
 	return out, nil
 }
@@ -72,7 +72,7 @@ func (x *expander) todo(c *ical.Component) (pim.Reminder, error) {
 	}
 	due, err := x.due(c)
 	if err != nil {
-		return r, fmt.Errorf("when %q is due: %w", pim.Line(r.Title, 60), err)
+		return r, fmt.Errorf("due time of %q: %w", pim.Line(r.Title, 60), err)
 	}
 	if due != nil {
 		r.Due, r.AllDay = due.at(), due.date
@@ -85,7 +85,7 @@ func (x *expander) due(c *ical.Component) (*moment, error) {
 	if p := c.Props.Get(ical.PropDue); p != nil {
 		list, err := x.moments(p)
 		if err != nil || len(list) != 1 {
-			return nil, fmt.Errorf("%q is no time", pim.Line(p.Value, 60))
+			return nil, fmt.Errorf("%q is not a time", pim.Line(p.Value, 60))
 		}
 		return &list[0], nil
 	}
@@ -96,7 +96,7 @@ func (x *expander) due(c *ical.Component) (*moment, error) {
 	list, err := x.moments(start)
 	d, derr := long.Duration()
 	if err != nil || derr != nil || len(list) != 1 || d < 0 {
-		return nil, fmt.Errorf("%q is no time", pim.Line(start.Value, 60))
+		return nil, fmt.Errorf("%q is not a time", pim.Line(start.Value, 60))
 	}
 	m := list[0]
 	m.wall = m.wall.Add(d)
@@ -107,11 +107,11 @@ func (x *expander) due(c *ical.Component) (*moment, error) {
 func CheckTodo(r pim.Reminder) error {
 	switch {
 	case strings.TrimSpace(r.Title) == "":
-		return fmt.Errorf("%w: it does not say what is to be done", pim.ErrInvalid)
+		return fmt.Errorf("%w: the title is empty", pim.ErrInvalid)
 	case len([]rune(r.Title)) > maxTitle || len([]rune(r.Notes)) > 20_000:
-		return fmt.Errorf("%w: its text is too long", pim.ErrInvalid)
+		return fmt.Errorf("%w: the text is too long", pim.ErrInvalid)
 	case r.Priority < 0 || r.Priority > 9:
-		return fmt.Errorf("%w: a priority is 1, the highest, to 9", pim.ErrInvalid)
+		return fmt.Errorf("%w: priority must be 1 (highest) to 9", pim.ErrInvalid)
 	}
 	return nil
 }
@@ -153,7 +153,7 @@ func NewTodo(r pim.Reminder, now time.Time) ([]byte, error) {
 func Done(data []byte, uid string, zone *time.Location, now time.Time) (out []byte, repeats bool, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			out, err = nil, fmt.Errorf("ics: the calendar data cannot be read: %v", p)
+			out, err = nil, fmt.Errorf("ics: read calendar data: %v", p)
 		}
 	}()
 	o, err := editing(data, ical.CompToDo, uid, zone)
@@ -162,7 +162,7 @@ func Done(data []byte, uid string, zone *time.Location, now time.Time) (out []by
 	}
 	n := o.master
 	if n == nil || len(o.others) > 0 {
-		return nil, false, fmt.Errorf("ics: %w: single ones of a series are written there; do it where it was made", pim.ErrInvalid)
+		return nil, false, fmt.Errorf("ics: %w: the series has changed occurrences; complete the task in the app that created it", pim.ErrInvalid)
 	}
 	if repeats, err = o.again(n, now); err != nil {
 		return nil, false, err
@@ -188,7 +188,7 @@ func (o *object) again(n *node, now time.Time) (bool, error) {
 	}
 	from, _, ok := o.moment(n, base)
 	if !ok {
-		return false, fmt.Errorf("ics: %w: it comes again, and does not say when", pim.ErrInvalid)
+		return false, fmt.Errorf("ics: %w: the task recurs but has no start or due time", pim.ErrInvalid)
 	}
 	walls, err := o.x.rule(rule, from, from.wall.Add(time.Second), from.wall.AddDate(5, 0, 0))
 	if err != nil && len(walls) == 0 {

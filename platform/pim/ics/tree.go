@@ -24,13 +24,13 @@ func tree(data []byte) (*node, error) {
 	}
 	text, whole := clean(data)
 	if !whole {
-		return nil, fmt.Errorf("ics: %w: it holds lines that cannot be read, which a change would lose; change it where it was made", pim.ErrInvalid)
+		return nil, fmt.Errorf("ics: %w: it contains unreadable lines that a change would lose; change it in the app that created it", pim.ErrInvalid)
 	}
 	var open []*node
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
 		if len(line) >= maxValue {
-			return nil, fmt.Errorf("ics: %w: it holds something large", pim.ErrTooLarge)
+			return nil, fmt.Errorf("ics: %w: it contains large data", pim.ErrTooLarge)
 		}
 		name, value, _ := strings.Cut(line, ":")
 		switch {
@@ -51,7 +51,7 @@ func tree(data []byte) (*node, error) {
 			top.lines = append(top.lines, line)
 		}
 	}
-	return nil, fmt.Errorf("ics: %w: it is no calendar data", pim.ErrInvalid)
+	return nil, fmt.Errorf("ics: %w: not calendar data", pim.ErrInvalid)
 }
 
 // bytes writes it, with lines of at most 75 bytes (RFC 5545, 3.1).

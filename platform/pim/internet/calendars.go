@@ -55,7 +55,7 @@ func (c *Calendars) FindEvents(ctx context.Context, s pim.Span) (out []pim.Event
 		for _, cal := range list {
 			some, err := d.Events(ctx, cal, s)
 			if _, partial := errors.AsType[*caldav.PartialError](err); partial {
-				warnings = append(warnings, fmt.Sprintf("account %s: some events of %s cannot be read", c.account.Name, pim.Line(cal.Name, 60)))
+				warnings = append(warnings, fmt.Sprintf("account %s: cannot read some events of %s", c.account.Name, pim.Line(cal.Name, 60)))
 			} else if err != nil {
 				return err
 			}
@@ -128,7 +128,7 @@ func (c *Calendars) make(ctx context.Context, those func(*caldav.Client, context
 			return cmp.Compare(sharing(a), sharing(b))
 		})
 		if len(fit) == 0 {
-			return fmt.Errorf("account %s: %w: no calendar %q; there are %s", c.account.Name, pim.ErrNoFolder, pim.Line(calendar, 60), pim.Line(cmp.Or(strings.Join(names, ", "), "none"), 300))
+			return fmt.Errorf("account %s: %w: no calendar %q; available: %s", c.account.Name, pim.ErrNoFolder, pim.Line(calendar, 60), pim.Line(cmp.Or(strings.Join(names, ", "), "none"), 300))
 		}
 		for i, cal := range fit {
 			path, err := inFolder(cal.Path, uid)
@@ -230,7 +230,7 @@ func (c *Calendars) DeleteEvent(ctx context.Context, e pim.Event, whole bool) (o
 func (c *Calendars) TakeBack(ctx context.Context, data []byte) error {
 	var u put
 	if err := json.Unmarshal(data, &u); err != nil {
-		return fmt.Errorf("the undo record cannot be read: %w", err)
+		return fmt.Errorf("invalid undo record: %w", err)
 	}
 	return c.in(ctx, func(d *caldav.Client) error {
 		var err error
@@ -240,7 +240,7 @@ func (c *Calendars) TakeBack(ctx context.Context, data []byte) error {
 			_, err = d.Write(ctx, u.Path, u.Before, u.ETag, calendarData)
 		}
 		if errors.Is(err, pim.ErrNotFound) {
-			return fmt.Errorf("%w: it is not there any more", pim.ErrChanged)
+			return fmt.Errorf("%w: it no longer exists", pim.ErrChanged)
 		}
 		return err
 	})

@@ -44,7 +44,7 @@ func (m *Mail) place(ref string) (mailbox.Place, error) {
 			return mailbox.Place{Folder: parts[3], Validity: uint32(validity), UID: uint32(uid)}, nil
 		}
 	}
-	return mailbox.Place{}, fmt.Errorf("account %s: %w: there is no mail %q", m.account.Name, pim.ErrNotFound, pim.Line(ref, 100))
+	return mailbox.Place{}, fmt.Errorf("account %s: %w: no mail %q", m.account.Name, pim.ErrNotFound, pim.Line(ref, 100))
 }
 
 // in does something with a signed-in connection.
@@ -90,7 +90,7 @@ func (m *Mail) at(ctx context.Context, c *mailbox.Conn, p mailbox.Place, change 
 	if err != nil {
 		return pim.Message{}, err
 	}
-	gone := fmt.Errorf("account %s: %w: the mail was moved or removed meanwhile", m.account.Name, pim.ErrNotFound)
+	gone := fmt.Errorf("account %s: %w: the mail was moved or removed in the meantime", m.account.Name, pim.ErrNotFound)
 	if s.Validity != p.Validity {
 		return pim.Message{}, gone
 	}
@@ -131,7 +131,7 @@ func (m *Mail) SendMail(ctx context.Context, l pim.Letter) (pim.Receipt, error) 
 		}
 	}
 	if len(to) == 0 {
-		return pim.Receipt{}, fmt.Errorf("%w: nobody is named to whom it goes", pim.ErrInvalid)
+		return pim.Receipt{}, fmt.Errorf("%w: no recipients", pim.ErrInvalid)
 	}
 	mail, err := compose.Letter(l, m.From(), false)
 	if err != nil {
@@ -148,7 +148,7 @@ func (m *Mail) SendMail(ctx context.Context, l pim.Letter) (pim.Receipt, error) 
 	}
 	if m.account.IMAP != "" {
 		if err := m.keep(ctx, l); err != nil {
-			out.Why = "it was sent, and no copy lies among the sent mails: " + err.Error()
+			out.Why = "the mail was sent, but no copy was saved in the sent folder: " + err.Error()
 		}
 	}
 	return out, nil
@@ -251,7 +251,7 @@ func (m *Mail) MoveMail(ctx context.Context, ref, folder string) (out pim.Receip
 			return err
 		}
 		if to == p.Folder {
-			return fmt.Errorf("%w: it is in %s already", pim.ErrInvalid, to)
+			return fmt.Errorf("%w: the mail is already in %s", pim.ErrInvalid, to)
 		}
 		x, err := m.at(ctx, c, p, true)
 		if err != nil {
@@ -261,7 +261,7 @@ func (m *Mail) MoveMail(ctx context.Context, ref, folder string) (out pim.Receip
 		if err != nil {
 			return err
 		}
-		out = pim.Receipt{Outcome: pim.Sent, ID: m.ref(now), Why: "it is in " + to, Undo: undo(moved{now, x.ID, p.Folder})}
+		out = pim.Receipt{Outcome: pim.Sent, ID: m.ref(now), Why: "moved to " + to, Undo: undo(moved{now, x.ID, p.Folder})}
 		return nil
 	})
 	if errors.Is(err, mailbox.ErrUnsure) {
@@ -274,14 +274,14 @@ func (m *Mail) MoveMail(ctx context.Context, ref, folder string) (out pim.Receip
 func (m *Mail) TakeBack(ctx context.Context, data []byte) error {
 	var u moved
 	if err := json.Unmarshal(data, &u); err != nil {
-		return fmt.Errorf("the undo record cannot be read: %w", err)
+		return fmt.Errorf("invalid undo record: %w", err)
 	}
 	return m.in(ctx, func(c *mailbox.Conn) error {
 		s, err := c.Enter(ctx, u.Folder)
 		if err != nil {
 			return err
 		}
-		changed := fmt.Errorf("%w: the mail is not where it was put (%s)", pim.ErrChanged, u.Folder)
+		changed := fmt.Errorf("%w: the mail is no longer in %s", pim.ErrChanged, u.Folder)
 		if u.UID == 0 || s.Validity != u.Validity {
 			list, err := c.Named(ctx, u.ID)
 			if err != nil {

@@ -128,7 +128,7 @@ func TestRefusals(t *testing.T) {
 		"wrong password":         {wrong, "refused the sign-in", pim.ErrSignIn},
 		"certificate of nobody":  {stranger, "certificate", nil},
 		"certificate of another": {other, "certificate", nil},
-		"no server":              {none, "it has no imap", pim.ErrNoServer},
+		"no server":              {none, "imap is not set", pim.ErrNoServer},
 		"nobody there":           {gone, "refused", nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -48,7 +48,7 @@ type Conn struct {
 // Open connects and signs in. Its errors wrap pim.ErrSignIn and pim.ErrNoServer.
 func Open(ctx context.Context, a pim.Account) (*Conn, error) {
 	if a.IMAP == "" {
-		return nil, fmt.Errorf("account %s: %w: it has no imap", a.Name, pim.ErrNoServer)
+		return nil, fmt.Errorf("account %s: %w: imap is not set", a.Name, pim.ErrNoServer)
 	}
 	s, err := pim.ParseServer(pim.IMAP, a.IMAP)
 	if err != nil {
@@ -74,7 +74,7 @@ func Open(ctx context.Context, a pim.Account) (*Conn, error) {
 	if said, err := m.greet(ctx, s, conf); err != nil {
 		_ = raw.Close()
 		if said != "" { // the reason is there, whatever became of the connection meanwhile
-			err = fmt.Errorf("the server says goodbye: %s", said)
+			err = fmt.Errorf("the server closed the connection: %s", said)
 		}
 		return nil, m.fail("connect to "+s.Addr(), err)
 	}
@@ -121,13 +121,13 @@ func (m *Conn) signIn(a pim.Account, secret string) error {
 	case caps.Has(imap.AuthCap("PLAIN")):
 		err = m.c.Authenticate(sasl.NewPlainClient("", a.Login(), secret))
 	case caps.Has(imap.CapLoginDisabled):
-		return fmt.Errorf("account %s: %w: it takes no password; set auth to \"token\"", a.Name, pim.ErrSignIn)
+		return fmt.Errorf("account %s: %w: the server accepts no passwords; set auth to \"token\"", a.Name, pim.ErrSignIn)
 	default:
 		err = m.c.Login(a.Login(), secret).Wait()
 	}
 	if no, is := errors.AsType[*imap.Error](err); is {
 		if passing(no) {
-			return fmt.Errorf("account %s: the server cannot sign anybody in now: %s", a.Name, pim.Line(no.Text, 200))
+			return fmt.Errorf("account %s: sign-in is temporarily unavailable: %s", a.Name, pim.Line(no.Text, 200))
 		}
 		return fmt.Errorf("account %s: %w: %s", a.Name, pim.ErrSignIn, pim.Line(no.Text, 200))
 	}
@@ -150,7 +150,7 @@ func (m *Conn) fail(what string, err error) error {
 		case no.Code == imap.ResponseCodeNonExistent || no.Code == imap.ResponseCodeTryCreate:
 			kind = pim.ErrNoFolder
 		case passing(no):
-			kind = errors.New("the server cannot do that now")
+			kind = errors.New("the server is temporarily unavailable")
 		}
 		return fmt.Errorf("account %s: %s: %w: %s", m.account, what, kind, pim.Line(no.Text, 200))
 	}
@@ -239,7 +239,7 @@ func (m *Conn) Select(ctx context.Context, folder string) (State, error) {
 		}
 		names = append(names, f.Name)
 	}
-	return State{}, fmt.Errorf("account %s: %w: %q; there are %s", m.account, pim.ErrNoFolder, folder, pim.Line(strings.Join(names, ", "), 300))
+	return State{}, fmt.Errorf("account %s: %w: %q; available: %s", m.account, pim.ErrNoFolder, folder, pim.Line(strings.Join(names, ", "), 300))
 }
 
 // Folder is the open folder.
@@ -256,7 +256,7 @@ func (m *Conn) opened(ctx context.Context, folder string, look bool) (out State,
 			return err
 		}
 		if d.UIDValidity == 0 {
-			return errors.New("the server does not number its mails (no UIDVALIDITY)")
+			return errors.New("the server does not support mail UIDs (no UIDVALIDITY)")
 		}
 		m.folder = folder
 		m.mu.Lock()

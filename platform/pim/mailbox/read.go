@@ -70,7 +70,7 @@ func (m *Conn) Find(ctx context.Context, q Query) ([]uint32, error) {
 }
 
 func (m *Conn) search(ctx context.Context, c imap.SearchCriteria) (out []uint32, err error) {
-	err = m.ask(ctx, 2<<20, "look for mails", func() error {
+	err = m.ask(ctx, 2<<20, "search mails", func() error {
 		d, err := m.c.UIDSearch(&c, nil).Wait()
 		if err != nil {
 			return err
@@ -140,7 +140,7 @@ func collect(cmd *imapclient.FetchCommand) (out []*imapclient.FetchMessageBuffer
 
 func (m *Conn) fetch(ctx context.Context, uids []uint32, each int, section *imap.FetchItemBodySection, take func(pim.Message, []byte)) error {
 	if len(uids) == 0 || len(uids) > Page {
-		return fmt.Errorf("account %s: %d mails at once; there may be 1 to %d", m.account, len(uids), Page)
+		return fmt.Errorf("account %s: %d mails requested at once; must be 1 to %d", m.account, len(uids), Page)
 	}
 	var set imap.UIDSet
 	for _, u := range uids {
@@ -184,7 +184,7 @@ func (m *Conn) fetch(ctx context.Context, uids []uint32, each int, section *imap
 func (m *Conn) taken(take func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("account %s: read mails: %w: a mail breaks the reader: %v", m.account, pim.ErrRefused, p)
+			err = fmt.Errorf("account %s: read mails: %w: parser panic: %v", m.account, pim.ErrRefused, p)
 		}
 	}()
 	take()

@@ -112,5 +112,5 @@ func (m *Conn) poll(ctx context.Context, wake <-chan struct{}) error {
 	case <-rest.C:
 	case <-m.c.Closed():
 	}
-	return m.ask(ctx, askBytes, "ask for mail", func() error { return m.c.Noop().Wait() })
+	return m.ask(ctx, askBytes, "check for mail", func() error { return m.c.Noop().Wait() })
 }

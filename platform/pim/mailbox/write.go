@@ -70,9 +70,9 @@ func (m *Conn) For(ctx context.Context, use string) (string, error) {
 		for _, f := range all {
 			names = append(names, f.Name)
 		}
-		return "", fmt.Errorf("account %s: %w: %q; there are %s", m.account, pim.ErrNoFolder, pim.Line(use, 80), pim.Line(strings.Join(names, ", "), 300))
+		return "", fmt.Errorf("account %s: %w: %q; available: %s", m.account, pim.ErrNoFolder, pim.Line(use, 80), pim.Line(strings.Join(names, ", "), 300))
 	}
-	return known[0], m.ask(ctx, askBytes, "make the folder "+known[0], func() error { return m.c.Create(known[0], nil).Wait() })
+	return known[0], m.ask(ctx, askBytes, "create the folder "+known[0], func() error { return m.c.Create(known[0], nil).Wait() })
 }
 
 // Place is where a mail lies.
@@ -92,7 +92,7 @@ func (p Place) Ref(account string) string {
 }
 
 // ErrUnsure says that the server did not say what it did.
-var ErrUnsure = errors.New("whether it happened is not known")
+var ErrUnsure = errors.New("outcome unknown")
 
 // Put stores a mail in a folder; with draft it is one, otherwise one that was
 // read. The UID is 0 when the server does not tell it.
@@ -161,7 +161,7 @@ func (m *Conn) Move(ctx context.Context, uid uint32, folder string) (Place, erro
 // Remove takes one mail of the open folder away for good.
 func (m *Conn) Remove(ctx context.Context, uid uint32) error {
 	if !m.c.Caps().Has(imap.CapUIDPlus) && !m.c.Caps().Has(imap.CapIMAP4rev2) {
-		return fmt.Errorf("account %s: %w: the server cannot remove one mail alone (no UIDPLUS)", m.account, errors.ErrUnsupported)
+		return fmt.Errorf("account %s: %w: the server cannot remove a single mail (no UIDPLUS)", m.account, errors.ErrUnsupported)
 	}
 	return m.unsure(m.ask(ctx, askBytes, "remove a mail", func() error {
 		set := imap.UIDSetNum(imap.UID(uid))

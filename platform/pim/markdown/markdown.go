@@ -48,7 +48,7 @@ func (*Notes) Name() string { return Name }
 func (n *Notes) open() (*os.Root, error) {
 	r, err := os.OpenRoot(n.dir)
 	if err != nil {
-		return nil, fmt.Errorf("the folder of notes %s: %w; set pim.notes_folder", n.dir, reason(err))
+		return nil, fmt.Errorf("notes folder %s: %w; set pim.notes_folder", n.dir, reason(err))
 	}
 	return r, nil
 }
@@ -111,10 +111,10 @@ func list(ctx context.Context, r *os.Root, deep bool) (out []file, warnings []st
 		return nil, nil, err
 	}
 	if missed > 0 {
-		warnings = append(warnings, fmt.Sprintf("the folder of notes: %d could not be looked at", missed))
+		warnings = append(warnings, fmt.Sprintf("notes folder: %d entries could not be read", missed))
 	}
 	if len(out) >= maxFiles {
-		warnings = append(warnings, fmt.Sprintf("the folder of notes: only %d were looked at", maxFiles))
+		warnings = append(warnings, fmt.Sprintf("notes folder: only the first %d entries were read", maxFiles))
 	}
 	slices.SortStableFunc(out, func(a, b file) int {
 		return cmp.Or(b.info.ModTime().Compare(a.info.ModTime()), strings.Compare(a.path, b.path))
@@ -145,7 +145,7 @@ func (n *Notes) FindInFolder(ctx context.Context, folder, words string, limit in
 	defer func() { _ = r.Close() }()
 	sub, err := r.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("%w: there is no folder %q among the notes", pim.ErrNoFolder, pim.Line(folder, 100))
+		return nil, fmt.Errorf("%w: %q in the notes folder", pim.ErrNoFolder, pim.Line(folder, 100))
 	}
 	defer func() { _ = sub.Close() }()
 	return find(ctx, sub, dir, words, limit)
@@ -155,7 +155,7 @@ func (n *Notes) FindInFolder(ctx context.Context, folder, words string, limit in
 func find(ctx context.Context, r *os.Root, in, words string, limit int) ([]pim.Note, error) {
 	files, warnings, err := list(ctx, r, in == "")
 	if err != nil {
-		return nil, fmt.Errorf("the folder of notes: %w", err)
+		return nil, fmt.Errorf("notes folder: %w", err)
 	}
 	want := strings.Fields(strings.ToLower(words))
 	out := []pim.Note{}
@@ -168,7 +168,7 @@ func find(ctx context.Context, r *os.Root, in, words string, limit int) ([]pim.N
 			return nil, ctx.Err()
 		}
 		if read > maxRead {
-			warnings = append(warnings, fmt.Sprintf("the folder of notes: only the newest %d MB were looked through", maxRead>>20))
+			warnings = append(warnings, fmt.Sprintf("notes folder: searched only the newest %d MB", maxRead>>20))
 			break
 		}
 		text, err := content(r, f.path)
@@ -184,7 +184,7 @@ func find(ctx context.Context, r *os.Root, in, words string, limit int) ([]pim.N
 		}
 	}
 	if missed > 0 {
-		warnings = append(warnings, fmt.Sprintf("the folder of notes: %d could not be read", missed))
+		warnings = append(warnings, fmt.Sprintf("notes folder: %d notes could not be read", missed))
 	}
 	return out, pim.Partial(warnings...)
 }
@@ -203,7 +203,7 @@ func content(r *os.Root, p string) (string, error) {
 	}
 	defer func() { _ = f.Close() }()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return "", errors.New("it is no file")
+		return "", errors.New("not a regular file")
 	}
 	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	switch {
@@ -212,7 +212,7 @@ func content(r *os.Root, p string) (string, error) {
 	case len(b) > maxFile:
 		return "", pim.ErrTooLarge
 	case strings.ContainsRune(string(b), 0) || !utf8.Valid(b):
-		return "", errors.New("it is no text")
+		return "", errors.New("not a text file")
 	}
 	return string(b), nil
 }
@@ -246,7 +246,7 @@ func cut(s string, n int) (string, bool) {
 // ReadNote implements pim.Notes.
 func (n *Notes) ReadNote(_ context.Context, ref string) (pim.Note, error) {
 	if !fs.ValidPath(ref) || !isNote(ref) || hidden(ref) {
-		return pim.Note{}, fmt.Errorf("%w: there is no note %q", pim.ErrNotFound, pim.Line(ref, 100))
+		return pim.Note{}, fmt.Errorf("%w: no note %q", pim.ErrNotFound, pim.Line(ref, 100))
 	}
 	r, err := n.open()
 	if err != nil {
@@ -255,14 +255,14 @@ func (n *Notes) ReadNote(_ context.Context, ref string) (pim.Note, error) {
 	defer func() { _ = r.Close() }()
 	info, err := r.Stat(ref)
 	if errors.Is(err, fs.ErrNotExist) {
-		return pim.Note{}, fmt.Errorf("%w: there is no note %q", pim.ErrNotFound, pim.Line(ref, 100))
+		return pim.Note{}, fmt.Errorf("%w: no note %q", pim.ErrNotFound, pim.Line(ref, 100))
 	}
 	if err != nil {
-		return pim.Note{}, fmt.Errorf("the note %q: %w", pim.Line(ref, 100), reason(err))
+		return pim.Note{}, fmt.Errorf("note %q: %w", pim.Line(ref, 100), reason(err))
 	}
 	text, err := content(r, ref)
 	if err != nil {
-		return pim.Note{}, fmt.Errorf("the note %q: %w", pim.Line(ref, 100), err)
+		return pim.Note{}, fmt.Errorf("note %q: %w", pim.Line(ref, 100), err)
 	}
 	x := file{ref, info}.note(text)
 	x.Text, x.Cut = cut(x.Text, maxText)

@@ -54,7 +54,7 @@ func TestFind(t *testing.T) {
 	}
 	list, err := n.FindNotes(t.Context(), "BOILER", 10)
 	partial, ok := errors.AsType[*pim.PartialError](err)
-	if titles(list) != "Boiler, Plan Ąžuolas" || !ok || !strings.Contains(partial.Error(), "2 could not be read") || !strings.Contains(partial.Error(), "1 could not be looked at") {
+	if titles(list) != "Boiler, Plan Ąžuolas" || !ok || !strings.Contains(partial.Error(), "2 notes could not be read") || !strings.Contains(partial.Error(), "1 entries could not be read") {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	one, err := n.FindNotes(t.Context(), "žana ąžuolas", 10)
@@ -101,9 +101,9 @@ func TestCreate(t *testing.T) {
 		{"a device of Windows", pim.Note{Title: "con.txt", Text: "new"}, "Note con.txt.md"},
 		{"a long one", pim.Note{Title: strings.Repeat("ž", 150), Text: "new"}, strings.Repeat("ž", 60) + ".md"},
 		{"no name", pim.Note{Title: " ... ", Text: "new"}, "error title"},
-		{"outside", pim.Note{Title: "x", Folder: "../"}, "error no folder"},
-		{"hidden", pim.Note{Title: "x", Folder: ".obsidian"}, "error no folder"},
-		{"no such folder", pim.Note{Title: "x", Folder: "Nowhere"}, "error no folder \"Nowhere\""},
+		{"outside", pim.Note{Title: "x", Folder: "../"}, "error not a notes folder"},
+		{"hidden", pim.Note{Title: "x", Folder: ".obsidian"}, "error not a notes folder"},
+		{"no such folder", pim.Note{Title: "x", Folder: "Nowhere"}, "error no such folder: \"Nowhere\""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r, err := n.CreateNote(t.Context(), tt.note)

@@ -39,7 +39,7 @@ func SignIn(ctx context.Context, a pim.Account) error {
 
 func open(ctx context.Context, a pim.Account) (*smtp.Client, *pim.Bounded, error) {
 	if a.SMTP == "" {
-		return nil, nil, fmt.Errorf("account %s: %w: it has no smtp", a.Name, pim.ErrNoServer)
+		return nil, nil, fmt.Errorf("account %s: %w: smtp is not set", a.Name, pim.ErrNoServer)
 	}
 	s, err := pim.ParseServer(pim.SMTP, a.SMTP)
 	if err != nil {
@@ -77,7 +77,7 @@ func open(ctx context.Context, a pim.Account) (*smtp.Client, *pim.Bounded, error
 
 func signIn(c *smtp.Client, a pim.Account, secret string) error {
 	if err := c.Hello("localhost"); err != nil {
-		return fmt.Errorf("account %s: greet the server for outgoing mail: %w", a.Name, err)
+		return fmt.Errorf("account %s: smtp greeting: %w", a.Name, err)
 	}
 	var way sasl.Client
 	switch {
@@ -91,12 +91,12 @@ func signIn(c *smtp.Client, a pim.Account, secret string) error {
 	err := c.Auth(way)
 	if no, is := errors.AsType[*smtp.SMTPError](err); is {
 		if no.Code >= 500 {
-			return fmt.Errorf("account %s: %w for outgoing mail: %s", a.Name, pim.ErrSignIn, pim.Line(no.Message, 200))
+			return fmt.Errorf("account %s: smtp: %w: %s", a.Name, pim.ErrSignIn, pim.Line(no.Message, 200))
 		}
-		return fmt.Errorf("account %s: the server for outgoing mail cannot sign anybody in now: %s", a.Name, pim.Line(no.Message, 200))
+		return fmt.Errorf("account %s: smtp: sign-in is temporarily unavailable: %s", a.Name, pim.Line(no.Message, 200))
 	}
 	if err != nil {
-		return fmt.Errorf("account %s: sign in for outgoing mail: %w", a.Name, err)
+		return fmt.Errorf("account %s: smtp: sign in: %w", a.Name, err)
 	}
 	return nil
 }

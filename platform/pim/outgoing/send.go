@@ -16,11 +16,11 @@ const sendWait = 3 * time.Minute
 
 // ErrUnsure says that the server had the whole mail, and did not say what it did with it.
 // It must not be sent again.
-var ErrUnsure = errors.New("whether the mail went out is not known")
+var ErrUnsure = errors.New("unknown whether the mail was sent")
 
 // ErrLater says that the server does not take the mail now, and may take it later (RFC
 // 5321, 4.2.1: codes that begin with 4).
-var ErrLater = fmt.Errorf("%w for now", pim.ErrRefused)
+var ErrLater = fmt.Errorf("%w temporarily", pim.ErrRefused)
 
 // Send hands a mail to the server. It goes to all who are named or to none: an
 // error that does not wrap ErrUnsure means that it went to nobody.
@@ -84,7 +84,7 @@ func (s *Session) Send(ctx context.Context, from string, to []string, mail []byt
 		return fmt.Errorf("account %s: %s: %w", s.account, what, err)
 	}
 	if n, ok := c.MaxMessageSize(); ok && n > 0 && len(mail) > n {
-		return fmt.Errorf("account %s: %w: the mail has %d KB, the server takes %d KB", s.account, pim.ErrRefused, len(mail)>>10, n>>10)
+		return fmt.Errorf("account %s: %w: the mail has %d KB, the server accepts at most %d KB", s.account, pim.ErrRefused, len(mail)>>10, n>>10)
 	}
 	if err := c.Mail(from, nil); err != nil {
 		return no("send as "+from, err)

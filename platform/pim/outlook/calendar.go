@@ -141,7 +141,7 @@ func parseRule(s string) (*rule, error) {
 	kind, ok := kinds[o.Freq]
 	further := len(o.Bymonthday) + len(o.Bymonth) + len(o.Bysetpos) + len(o.Byyearday) + len(o.Byweekno) + len(o.Byhour) + len(o.Byminute) + len(o.Bysecond) + len(o.Byeaster)
 	if !ok || further > 0 || len(o.Byweekday) > 0 && o.Freq != rrule.WEEKLY {
-		return nil, fmt.Errorf("in Outlook: %w: it has no rule like %q here; say daily, weekly (on days), monthly or yearly", pim.ErrInvalid, pim.Line(s, 100))
+		return nil, fmt.Errorf("in Outlook: %w: the rule %q is not supported; use daily, weekly (on days), monthly or yearly", pim.ErrInvalid, pim.Line(s, 100))
 	}
 	r := &rule{Type: kind, Interval: max(o.Interval, 1), Count: o.Count}
 	if o.Freq == rrule.YEARLY {
@@ -159,7 +159,7 @@ func parseRule(s string) (*rule, error) {
 // CreateEvent implements pim.Calendars.
 func (c *Calendar) CreateEvent(ctx context.Context, calendar string, e pim.NewEvent) (pim.Receipt, error) {
 	if calendar != "" && !strings.EqualFold(calendar, name) {
-		return pim.Receipt{}, fmt.Errorf("in Outlook: %w: there is no calendar %q; new events go into its usual one", pim.ErrNoFolder, pim.Line(calendar, 60))
+		return pim.Receipt{}, fmt.Errorf("in Outlook: %w: no calendar %q; new events go into the default calendar", pim.ErrNoFolder, pim.Line(calendar, 60))
 	}
 	in := struct {
 		How    string   `json:"how"`
@@ -237,12 +237,12 @@ type which struct {
 func whichOf(how string, e pim.Event, whole bool) (which, error) {
 	at := strings.LastIndexByte(e.Ref, '@')
 	if at < 0 {
-		return which{}, fmt.Errorf("in Outlook: %w: there is no event %q", pim.ErrNotFound, pim.Line(e.Ref, 100))
+		return which{}, fmt.Errorf("in Outlook: %w: no event %q", pim.ErrNotFound, pim.Line(e.Ref, 100))
 	}
 	t, err := thingOf(appointment, e.Ref[:at])
 	start, err2 := strconv.ParseInt(e.Ref[at+1:], 10, 64)
 	if err != nil || err2 != nil {
-		return which{}, fmt.Errorf("in Outlook: %w: there is no event %q", pim.ErrNotFound, pim.Line(e.Ref, 100))
+		return which{}, fmt.Errorf("in Outlook: %w: no event %q", pim.ErrNotFound, pim.Line(e.Ref, 100))
 	}
 	if e.Occurrence == "" { // of an occurrence another version is told than of its series
 		t.Version = e.Version
@@ -253,7 +253,7 @@ func whichOf(how string, e pim.Event, whole bool) (which, error) {
 // ChangeEvent implements pim.Calendars.
 func (c *Calendar) ChangeEvent(ctx context.Context, e pim.Event, ch pim.EventChange, whole bool) (pim.Receipt, error) {
 	if (e.AllDay || whole && e.Occurrence != "") && (ch.Start != nil || ch.End != nil) {
-		return pim.Receipt{}, fmt.Errorf("in Outlook: %w: whole days, and whole series, cannot be moved here; move one occurrence, or make it anew", pim.ErrInvalid)
+		return pim.Receipt{}, fmt.Errorf("in Outlook: %w: all-day events and whole series cannot be moved; move one occurrence or create a new event", pim.ErrInvalid)
 	}
 	w, err := whichOf("change", e, whole)
 	if err != nil {

@@ -129,10 +129,10 @@ func (m *Mail) FindMail(ctx context.Context, q pim.MailQuery) ([]pim.Message, er
 	var warnings []string
 	older := !q.Since.IsZero() && len(got.Rows) > 0 && time.UnixMilli(got.Rows[len(got.Rows)-1].Received).Before(q.Since)
 	if len(out) < limit && got.Seen < got.Total && in.Scan == scanMany && !older {
-		warnings = append(warnings, fmt.Sprintf("Outlook: only the newest %d of %d mails were looked through", got.Seen, got.Total))
+		warnings = append(warnings, fmt.Sprintf("Outlook: searched only the newest %d of %d mails", got.Seen, got.Total))
 	}
 	if q.Text != "" {
-		warnings = append(warnings, "Outlook: subjects and senders were looked through, the texts were not")
+		warnings = append(warnings, "Outlook: searched subjects and senders only, not the texts")
 	}
 	return out, pim.Partial(warnings...)
 }
@@ -147,7 +147,7 @@ func parseRef(ref string) (entry, error) {
 	id, store, ok := strings.Cut(strings.TrimPrefix(ref, mailRef), "/")
 	odd := func(r rune) bool { return !strings.ContainsRune("0123456789ABCDEFabcdef", r) }
 	if !ok || !strings.HasPrefix(ref, mailRef) || id == "" || strings.ContainsFunc(id+store, odd) {
-		return entry{}, fmt.Errorf("in Outlook: %w: there is no mail %q", pim.ErrNotFound, pim.Line(ref, 100))
+		return entry{}, fmt.Errorf("in Outlook: %w: no mail %q", pim.ErrNotFound, pim.Line(ref, 100))
 	}
 	return entry{id, store}, nil
 }
@@ -201,7 +201,7 @@ func (m *Mail) write(ctx context.Context, l pim.Letter, how string) (pim.Receipt
 		return pim.Receipt{}, err
 	}
 	if len(l.Files) > 0 || l.Invite != "" {
-		return pim.Receipt{}, fmt.Errorf("with Outlook: %w: files and invitations go out through an account only; add one with: hob account add", errors.ErrUnsupported)
+		return pim.Receipt{}, fmt.Errorf("with Outlook: %w: attachments and invitations need an account; add one with: hob account add", errors.ErrUnsupported)
 	}
 	in := struct {
 		How     string   `json:"how"`
@@ -215,10 +215,10 @@ func (m *Mail) write(ctx context.Context, l pim.Letter, how string) (pim.Receipt
 	err := m.call(ctx, "write_mail.ps1", in, &got, true)
 	r := pim.Receipt{Outcome: pim.Sent}
 	if how == "send" {
-		r = pim.Receipt{Outcome: pim.Pending, Why: "Outlook has taken it, and sends it"}
+		r = pim.Receipt{Outcome: pim.Pending, Why: "Outlook accepted the mail and sends it"}
 	}
 	if got.Waiting {
-		r.Why = "it waits in Outlook's outbox; open Outlook, so that it is sent"
+		r.Why = "the mail is in Outlook's outbox; open Outlook to send it"
 	}
 	return scripted.Write(r, err)
 }
@@ -251,7 +251,7 @@ func (m *Mail) MoveMail(ctx context.Context, ref, folder string) (pim.Receipt, e
 func (m *Mail) TakeBack(ctx context.Context, undo []byte) error {
 	var u moved
 	if err := json.Unmarshal(undo, &u); err != nil {
-		return fmt.Errorf("%w: what was written down for taking it back cannot be read: %w", pim.ErrInvalid, err)
+		return fmt.Errorf("%w: invalid undo record: %w", pim.ErrInvalid, err)
 	}
 	r, err := m.MoveMail(ctx, u.Ref, u.From)
 	return errors.Join(err, r.Known())

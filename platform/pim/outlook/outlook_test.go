@@ -84,7 +84,7 @@ func TestMail(t *testing.T) {
 	if err != nil || r.ID != "outlook/mail/00CC/00FF" || m.TakeBack(t.Context(), r.Undo) != nil || given[len(given)-1] != `{"id":"00CC","store":"00FF","target":"id:00AA/00FF"}` {
 		t.Errorf("%+v, %v, %s", r, err, given[len(given)-1])
 	}
-	if err := windows(`{"ok":false,"number":-2147023170,"began":true}`, &given).TakeBack(t.Context(), r.Undo); err == nil || !strings.Contains(err.Error(), "nobody knows whether it was taken back") {
+	if err := windows(`{"ok":false,"number":-2147023170,"began":true}`, &given).TakeBack(t.Context(), r.Undo); err == nil || !strings.Contains(err.Error(), "undo: outcome unknown") {
 		t.Error(err)
 	}
 }

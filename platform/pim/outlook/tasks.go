@@ -35,7 +35,7 @@ func thingOf(kind, ref string) (thing, error) {
 	id, store, ok := strings.Cut(rest, "/")
 	odd := func(r rune) bool { return !strings.ContainsRune("0123456789ABCDEFabcdef", r) }
 	if !is || !ok || id == "" || strings.ContainsFunc(id+store, odd) {
-		return thing{}, fmt.Errorf("in Outlook: %w: there is no %s %q", pim.ErrNotFound, kind, pim.Line(ref, 100))
+		return thing{}, fmt.Errorf("in Outlook: %w: no %s %q", pim.ErrNotFound, kind, pim.Line(ref, 100))
 	}
 	return thing{ID: id, Store: store}, nil
 }
@@ -58,7 +58,7 @@ func (b back) undo() []byte {
 func backOf(undo []byte) (back, error) {
 	var b back
 	if err := json.Unmarshal(undo, &b); err != nil {
-		return b, fmt.Errorf("%w: what was written down for taking it back cannot be read: %w", pim.ErrInvalid, err)
+		return b, fmt.Errorf("%w: invalid undo record: %w", pim.ErrInvalid, err)
 	}
 	return b, nil
 }
@@ -114,7 +114,7 @@ func (r *Reminders) FindReminders(ctx context.Context, done bool) ([]pim.Reminde
 	}
 	var warnings []string
 	if got.More {
-		warnings = append(warnings, fmt.Sprintf("Outlook: only %d tasks were read", mostReminders))
+		warnings = append(warnings, fmt.Sprintf("Outlook: read only the first %d tasks", mostReminders))
 	}
 	out := make([]pim.Reminder, 0, len(got.Rows))
 	for _, x := range got.Rows {
@@ -128,7 +128,7 @@ func (r *Reminders) FindReminders(ctx context.Context, done bool) ([]pim.Reminde
 		if x.Day != "" {
 			day, err := time.ParseInLocation(time.DateOnly, x.Day, r.zone)
 			if err != nil {
-				warnings = append(warnings, "Outlook: the day of a task cannot be read")
+				warnings = append(warnings, "Outlook: the date of a task cannot be read")
 			} else {
 				p.Due, p.AllDay = day, true
 			}
@@ -145,7 +145,7 @@ func (r *Reminders) FindReminders(ctx context.Context, done bool) ([]pim.Reminde
 // CreateReminder implements pim.Reminders.
 func (r *Reminders) CreateReminder(ctx context.Context, x pim.Reminder) (pim.Receipt, error) {
 	if x.List != "" {
-		return pim.Receipt{}, fmt.Errorf("in Outlook: %w: new tasks go into its usual list only", errors.ErrUnsupported)
+		return pim.Receipt{}, fmt.Errorf("in Outlook: %w: new tasks can only be created in the default list", errors.ErrUnsupported)
 	}
 	in := struct {
 		How        string `json:"how"`

@@ -94,7 +94,7 @@ func (d *Dovecot) await(port string) {
 	d.t.Helper()
 	if !reachable(port) {
 		log, _ := os.ReadFile(filepath.Join(d.dir, "dovecot.log"))
-		d.t.Fatalf("dovecot does not answer: %s", log)
+		d.t.Fatalf("dovecot is not reachable: %s", log)
 	}
 }
 

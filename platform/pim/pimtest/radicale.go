@@ -74,7 +74,7 @@ func (r *Radicale) Start() {
 		r.t.Fatal(err)
 	}
 	if !reachable(r.port) {
-		r.t.Fatal("radicale does not answer")
+		r.t.Fatal("radicale is not reachable")
 	}
 }
 
