@@ -126,12 +126,12 @@ func (f *Files) look(now time.Time, files map[string]*file, done chan struct{}) 
 func Read(path string, now time.Time) (map[string]bool, error) {
 	h, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("days off: %w", err)
+		return nil, fmt.Errorf("holidays: %w", err)
 	}
 	defer h.Close()
 	b, err := io.ReadAll(io.LimitReader(h, maxFile+1))
 	if err != nil {
-		return nil, fmt.Errorf("days off: %w", err)
+		return nil, fmt.Errorf("holidays: %w", err)
 	}
 	out := map[string]bool{}
 	var bad error
@@ -139,7 +139,7 @@ func Read(path string, now time.Time) (map[string]bool, error) {
 		from := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
 		events, err := ics.Events(b, ics.Span{From: from, To: from.AddDate(1, 0, 0), Zone: time.UTC})
 		if err != nil {
-			bad = fmt.Errorf("days off: %s: %w", path, err)
+			bad = fmt.Errorf("holidays: %s: %w", path, err)
 		}
 		for _, e := range events {
 			if !e.AllDay || e.Cancelled {

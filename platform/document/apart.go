@@ -89,7 +89,7 @@ func (e *apartError) Unwrap() error { return e.kind }
 // the sizes that a file states, and cannot be stopped. Mail is parsed there as well.
 func (p *parser) apart(_ string, data []byte) (*Document, error) {
 	if len(p.limits.Helper) == 0 {
-		return nil, fmt.Errorf("%w: it is read in a process of its own, and the program cannot start itself", ErrUnsupported)
+		return nil, fmt.Errorf("%w: reading it needs a separate process, and the program cannot start itself", ErrUnsupported)
 	}
 	a, err := p.ask(wanted{Limits: p.limits, Kind: "pdf"}, data, int64(p.limits.Text)*3+helperAnswer)
 	switch {
@@ -113,7 +113,7 @@ func (p *parser) ask(w wanted, data []byte, most int64) (a answered, err error) 
 		return a, err
 	}
 	if err := json.Unmarshal(out, &a); err != nil {
-		return a, brokenf("reading it needs more than %d MB of memory, or ended the process that read it (%s)", helperMemory>>20, osrun.Signalled(ended))
+		return a, brokenf("reading it exceeded %d MB of memory or crashed the worker process (%s)", helperMemory>>20, osrun.Signalled(ended))
 	}
 	for _, s := range a.Skipped {
 		p.skipped = append(p.skipped, Skipped{Name: line(s.Name, 120), Err: s.came()})

@@ -94,7 +94,7 @@ func TestSameAttachmentTwice(t *testing.T) {
 func TestPDFApart(t *testing.T) {
 	for _, size := range []string{"8000000000", "40000000"} {
 		_, err := Parse(t.Context(), "a.pdf", stating(size), withHelper(t, Limits{}))
-		if !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), "more than 512 MB of memory") {
+		if !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), "exceeded 512 MB of memory") {
 			t.Errorf("%s objects: %v", size, err)
 		}
 	}

@@ -22,11 +22,11 @@ import (
 
 // Errors that say why a file cannot be read. They are wrapped with the details.
 var (
-	ErrUnsupported = errors.New("this kind of file cannot be read")
+	ErrUnsupported = errors.New("unsupported file type")
 	ErrBroken      = errors.New("the file is broken")
-	ErrEncrypted   = errors.New("the file is protected with a password; save a copy without one")
-	ErrNoText      = errors.New("there is no text in it")
-	ErrTooLarge    = errors.New("it is too large")
+	ErrEncrypted   = errors.New("the file is password-protected; save a copy without a password")
+	ErrNoText      = errors.New("the file contains no text")
+	ErrTooLarge    = errors.New("the file is too large")
 )
 
 // Limits bound what is read; a zero field has its default.
@@ -124,7 +124,7 @@ func Parse(ctx context.Context, name string, data []byte, limits Limits) (File, 
 	p := &parser{ctx: ctx, limits: limits, parts: limits.Parts}
 	docs, err := p.file(name, data, 0)
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("%w: reading it took longer than %s", ErrBroken, limits.Time)
+		err = fmt.Errorf("%w: parsing took longer than %s", ErrBroken, limits.Time)
 	}
 	if err != nil {
 		return File{}, err
@@ -160,7 +160,7 @@ type parser struct {
 // file reads one file or part of one.
 func (p *parser) file(name string, data []byte, depth int) (docs []Document, err error) {
 	if int64(len(data)) > p.limits.File {
-		return nil, fmt.Errorf("%w: %d bytes, at most %d are read", ErrTooLarge, len(data), p.limits.File)
+		return nil, fmt.Errorf("%w: %d bytes; the limit is %d", ErrTooLarge, len(data), p.limits.File)
 	}
 	kind := Detect(name, data)
 	defer func() {
@@ -184,7 +184,7 @@ func (p *parser) file(name string, data []byte, depth int) (docs []Document, err
 	p.bound(d)
 	if !d.hasText() {
 		if kind == "pdf" {
-			return nil, fmt.Errorf("%w: its pages are pictures; a program for text recognition can add the text", ErrNoText)
+			return nil, fmt.Errorf("%w: the pages are images; add the text with an OCR program", ErrNoText)
 		}
 		return nil, ErrNoText
 	}
@@ -203,11 +203,11 @@ func unsupported(kind string) error {
 	case "empty":
 		return ErrNoText
 	case "image":
-		return fmt.Errorf("%w: it is a picture", ErrUnsupported)
+		return fmt.Errorf("%w: image", ErrUnsupported)
 	case "old office":
-		return fmt.Errorf("%w: it is of an old version of Office, or protected with a password; save it as .docx, .xlsx or .pptx without one", ErrUnsupported)
+		return fmt.Errorf("%w: old Office format or password-protected; save it as .docx, .xlsx or .pptx without a password", ErrUnsupported)
 	case "archive":
-		return fmt.Errorf("%w: it is an archive; unpack it", ErrUnsupported)
+		return fmt.Errorf("%w: archive; unpack it", ErrUnsupported)
 	}
 	return fmt.Errorf("%w: %s", ErrUnsupported, kind)
 }

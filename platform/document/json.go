@@ -94,7 +94,7 @@ func (p *parser) jsonl(_ string, data []byte) (*Document, error) {
 		}
 	}
 	if !any {
-		return nil, brokenf("none of its lines is JSON")
+		return nil, brokenf("no line is valid JSON")
 	}
 	d.Sections = []Section{section}
 	return d, nil
@@ -146,7 +146,7 @@ func (v *values) value(name string, depth int) error {
 // rest reads the value that begins with tok.
 func (v *values) rest(tok json.Token, name string, depth int) error {
 	if depth > deepestJSON {
-		return fmt.Errorf("values lie in each other deeper than %d", deepestJSON)
+		return fmt.Errorf("values are nested deeper than %d", deepestJSON)
 	}
 	d, ok := tok.(json.Delim)
 	if !ok {

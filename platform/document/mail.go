@@ -161,9 +161,9 @@ func (p *parser) attached(part mime.Part, depth int) attachedFile {
 	}
 	switch kind := Detect(f.Name, data); {
 	case depth >= p.limits.Depth:
-		return fail(fmt.Errorf("%w: attachments lie in each other deeper than %d", ErrTooLarge, p.limits.Depth))
+		return fail(fmt.Errorf("%w: attachments are nested deeper than %d", ErrTooLarge, p.limits.Depth))
 	case int64(len(data)) > p.limits.File:
-		return fail(fmt.Errorf("%w: %d bytes, at most %d are read", ErrTooLarge, len(data), p.limits.File))
+		return fail(fmt.Errorf("%w: %d bytes; the limit is %d", ErrTooLarge, len(data), p.limits.File))
 	case kind == "mail", kind == "mailbox":
 		mails, err := p.mailsIn(kind, data, depth+1)
 		if err != nil {

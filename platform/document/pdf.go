@@ -41,7 +41,7 @@ func (p *parser) inflates(data []byte) error {
 		}
 		n, _ := io.Copy(io.Discard, io.LimitReader(z, left+1))
 		if left -= n; left < 0 {
-			return fmt.Errorf("%w: unpacked it would have more than %d bytes", ErrTooLarge, p.limits.Unpacked)
+			return fmt.Errorf("%w: more than %d bytes when decompressed", ErrTooLarge, p.limits.Unpacked)
 		}
 		if err := p.ctx.Err(); err != nil {
 			return err
@@ -144,7 +144,7 @@ func unpack(v pdf.Value, left *int64) error {
 	}
 	n, _ := io.Copy(io.Discard, io.LimitReader(v.Reader(), *left+1)) // that it is broken shows later
 	if *left -= n; *left < 0 {
-		return fmt.Errorf("%w: unpacked it would have too many bytes", ErrTooLarge)
+		return fmt.Errorf("%w: too many bytes when decompressed", ErrTooLarge)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func (p *parser) box(data []byte) (*box, error) {
 		return nil, brokenf("%w", err)
 	}
 	if len(z.File) > p.limits.Entries {
-		return nil, fmt.Errorf("%w: %d parts, at most %d are read", ErrTooLarge, len(z.File), p.limits.Entries)
+		return nil, fmt.Errorf("%w: %d parts; the limit is %d", ErrTooLarge, len(z.File), p.limits.Entries)
 	}
 	b := &box{p: p, files: map[string]*zip.File{}, left: p.limits.Unpacked}
 	for _, f := range z.File {
@@ -36,7 +36,7 @@ func (p *parser) box(data []byte) (*box, error) {
 }
 
 // errNoPart says that an archive has no part of a name.
-var errNoPart = errors.New("a part is missing")
+var errNoPart = errors.New("a required part is missing")
 
 // read unpacks one part. Its declared size is not believed.
 func (b *box) read(name string) ([]byte, error) {
@@ -58,7 +58,7 @@ func (b *box) read(name string) ([]byte, error) {
 	defer r.Close()
 	out, err := io.ReadAll(io.LimitReader(r, most+1))
 	if int64(len(out)) > most {
-		return nil, fmt.Errorf("%w: unpacked it would have too many bytes", ErrTooLarge)
+		return nil, fmt.Errorf("%w: too many bytes when decompressed", ErrTooLarge)
 	}
 	if err != nil {
 		return nil, brokenf("%w", err)
@@ -129,7 +129,7 @@ func (p *parser) walk(data []byte, visit func(*element)) error {
 		switch t := tok.(type) {
 		case xml.StartElement:
 			if len(e.Path) >= maxElements {
-				return brokenf("its elements lie in each other too deep")
+				return brokenf("XML elements are nested too deeply")
 			}
 			e.Name, e.Attr, e.Text, e.Start, e.End = t.Name.Local, t.Attr, "", true, false
 			visit(&e)

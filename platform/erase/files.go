@@ -74,7 +74,7 @@ func walk(ctx context.Context, dir string, s *Scrubber, each func(path string) (
 		return err
 	})
 	if err != nil {
-		return n, fmt.Errorf("erase: look through %s: %w", dir, err)
+		return n, fmt.Errorf("erase: scan %s: %w", dir, err)
 	}
 	return n, nil
 }

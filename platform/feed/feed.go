@@ -47,7 +47,7 @@ type Item struct {
 // Read parses a feed; base is where it came from.
 func Read(body []byte, base *url.URL) (items []Item, title string, err error) {
 	if len(bytes.TrimSpace(body)) == 0 {
-		return nil, "", errors.New("the answer is empty")
+		return nil, "", errors.New("the response is empty")
 	}
 	// As the parser does by itself, but before shallow looks: it would stop there.
 	body = slices.DeleteFunc(bytes.Clone(body), func(b byte) bool { return b < 0x20 && b != '\t' && b != '\n' && b != '\r' })
@@ -56,13 +56,13 @@ func Read(body []byte, base *url.URL) (items []Item, title string, err error) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			items, err = nil, fmt.Errorf("it is written so that it cannot be read: %v", p)
+			items, err = nil, fmt.Errorf("cannot parse the feed: %v", p)
 		}
 	}()
 	parsed, err := gofeed.NewParser().Parse(bytes.NewReader(body))
 	if err != nil {
 		if errors.Is(err, gofeed.ErrFeedTypeNotDetected) {
-			return nil, "", errors.New("it is neither RSS nor Atom nor JSON Feed; is it the address of the feed, and not that of the page?")
+			return nil, "", errors.New("not an RSS, Atom or JSON feed; use the address of the feed, not of the page")
 		}
 		return nil, "", errors.New(readable.CutRunes(readable.Squeeze(err.Error()), 200))
 	}
@@ -137,7 +137,7 @@ func shallow(body []byte) error {
 		switch t.(type) {
 		case xml.StartElement:
 			if depth++; depth > maxDepth {
-				return errors.New("its elements lie in each other too deep")
+				return errors.New("XML elements are nested too deeply")
 			}
 		case xml.EndElement:
 			depth = max(depth-1, 0)

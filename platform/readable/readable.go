@@ -23,7 +23,7 @@ const maxLinks = 300
 
 // ErrTooDeep says that a page's elements lie in each other so deep that it
 // cannot be read.
-var ErrTooDeep = errors.New("the page is built so that it cannot be read")
+var ErrTooDeep = errors.New("cannot parse the page")
 
 // Page is what can be read of a page.
 type Page struct {

@@ -71,12 +71,12 @@ func steps(k Kind, system string, f File) []string {
 	case "windows":
 		check = "certutil -hashfile " + name + " SHA256"
 	}
-	out := []string{"download " + f.URL, check + "   (it has to be " + f.SHA256 + ")"}
+	out := []string{"download " + f.URL, check + "   (must be " + f.SHA256 + ")"}
 	switch f.Kind {
 	case string(Deb):
 		return append(out, "sudo apt install ./"+name, "hob stop && hob start")
 	case string(RPM):
 		return append(out, "sudo dnf install ./"+name, "hob stop && hob start")
 	}
-	return append(out, "hob stop", "unpack it in the place of this program", "hob start")
+	return append(out, "hob stop", "unpack it over this program", "hob start")
 }

@@ -37,14 +37,14 @@ const soon = 24 * time.Hour
 
 // The reasons for which a manifest is refused.
 var (
-	ErrSignature = errors.New("it is not signed with the project's key")
-	ErrFormat    = errors.New("it is no manifest of Hob's releases")
-	ErrExpired   = errors.New("it has expired")
-	ErrClock     = errors.New("it is of the future")
-	ErrRollback  = errors.New("it names an older version than the one that runs")
-	ErrSeen      = errors.New("it names an older version than one that was seen before")
-	ErrPlatform  = errors.New("it has nothing for this machine")
-	ErrKey       = errors.New("the key is none of minisign's public keys")
+	ErrSignature = errors.New("not signed with the project's key")
+	ErrFormat    = errors.New("not a Hob release manifest")
+	ErrExpired   = errors.New("the manifest has expired")
+	ErrClock     = errors.New("the manifest is dated in the future")
+	ErrRollback  = errors.New("the manifest names an older version than the running one")
+	ErrSeen      = errors.New("the manifest names an older version than an earlier manifest")
+	ErrPlatform  = errors.New("no build for this machine")
+	ErrKey       = errors.New("not a minisign public key")
 )
 
 // Manifest is what the project says about its newest version.
@@ -95,7 +95,7 @@ func Open(keys string, manifest, signature []byte, now time.Time) (Manifest, err
 		return Manifest{}, err
 	}
 	if len(manifest) > maxManifest || len(signature) > maxSignature {
-		return Manifest{}, fmt.Errorf("%w: it is too long", ErrFormat)
+		return Manifest{}, fmt.Errorf("%w: too long", ErrFormat)
 	}
 	signed := false
 	for _, k := range list {
@@ -124,7 +124,7 @@ func parse(b []byte) (Manifest, error) {
 		return m, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	if d.More() {
-		return m, fmt.Errorf("%w: something follows it", ErrFormat)
+		return m, fmt.Errorf("%w: unexpected data after the manifest", ErrFormat)
 	}
 	if err := m.check(); err != nil {
 		return m, fmt.Errorf("%w: %w", ErrFormat, err)
@@ -136,15 +136,15 @@ func parse(b []byte) (Manifest, error) {
 func (m *Manifest) check() error {
 	switch {
 	case m.Program != program:
-		return fmt.Errorf("it is about %q", plain(m.Program, 50))
+		return fmt.Errorf("the program is %q", plain(m.Program, 50))
 	case !semver.IsValid(m.Version) || semver.Canonical(m.Version) != strings.SplitN(m.Version, "+", 2)[0] || len(m.Version) > 50:
-		return fmt.Errorf("%q is no version", plain(m.Version, 50))
+		return fmt.Errorf("%q is not a version", plain(m.Version, 50))
 	case m.Released.IsZero() || m.Expires.IsZero() || !m.Expires.After(m.Released):
-		return errors.New("it does not say from when to when it holds")
+		return errors.New("the release or expiry time is missing")
 	case m.Page != "" && !isHTTPS(m.Page):
-		return errors.New("its page has no https address")
+		return errors.New("the page is not an https address")
 	case len(m.Files) > maxFiles:
-		return fmt.Errorf("it has more than %d files", maxFiles)
+		return fmt.Errorf("more than %d files", maxFiles)
 	}
 	for _, f := range m.Files {
 		sum, err := hex.DecodeString(f.SHA256)

@@ -92,7 +92,7 @@ func TestCheck(t *testing.T) {
 		{"expired", signed(text(t, with("expires", "2026-07-01T11:59:59Z"))), "v1.3.9", "linux", ErrExpired, false},
 		{"never expires", signed(text(t, with("expires", "0001-01-01T00:00:00Z"))), "v1.3.9", "linux", ErrFormat, false},
 		{"of next week", signed(text(t, with("released", "2026-07-09T00:00:00Z"))), "v1.3.9", "linux", ErrClock, false},
-		{"nothing for this machine", signed(good), "v1.3.9", "plan9", ErrPlatform, false},
+		{"no build for this machine", signed(good), "v1.3.9", "plan9", ErrPlatform, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestUnreachable(t *testing.T) {
 		{"huge", "https://example.com/latest.json", func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write(make([]byte, 2*maxManifest))
 		}, "fetch"},
-		{"not encrypted", "http://example.com/latest.json", http.NotFound, "no https address"},
+		{"unencrypted", "http://example.com/latest.json", http.NotFound, "not an https address"},
 		{"sent on to what is not encrypted", "https://example.com/latest.json", func(w http.ResponseWriter, r *http.Request) {
 			if r.TLS != nil {
 				http.Redirect(w, r, "http://example.com"+r.URL.Path, http.StatusFound)

@@ -25,7 +25,7 @@ func ParseAllow(s string) error {
 
 func parseAllow(s string) (allowed, error) {
 	bad := func() (allowed, error) {
-		return allowed{}, &Error{Kind: BadOption, Host: s, Message: strconv.Quote(s) + " is not a host and a port", Remedy: `write "192.168.1.10:8080" or "nas.local:443"`}
+		return allowed{}, &Error{Kind: BadOption, Host: s, Message: strconv.Quote(s) + " is not HOST:PORT", Remedy: `write "192.168.1.10:8080" or "nas.local:443"`}
 	}
 	host, port, err := net.SplitHostPort(s)
 	n, perr := strconv.ParseUint(port, 10, 16)
@@ -40,7 +40,7 @@ func parseAllow(s string) (allowed, error) {
 		return bad()
 	}
 	if h.addr.IsValid() && classify(h.addr).never {
-		return allowed{}, &Error{Kind: BadOption, Host: s, Message: s + " is " + classify(h.addr).is + ", which nobody can allow"}
+		return allowed{}, &Error{Kind: BadOption, Host: s, Message: s + " is " + classify(h.addr).is + ", which cannot be allowed"}
 	}
 	return allowed{h.name, h.addr, uint16(n)}, nil
 }

@@ -20,7 +20,7 @@ func (c *Client) Connect(ctx context.Context, scheme, hostport string) (net.Conn
 		return nil, err
 	}
 	if t.url.Path != "/" || t.url.RawQuery != "" {
-		return nil, refuse(BadURL, t.url.Host, "this is no host and port", "")
+		return nil, refuse(BadURL, t.url.Host, "not a HOST:PORT address", "")
 	}
 	d := &dialer{c: c, t: t, abroad: true}
 	conn, err := d.dial(ctx, "", "")

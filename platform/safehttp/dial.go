@@ -87,7 +87,7 @@ func (d *dialer) resolve(ctx context.Context) ([]place, error) {
 		}
 		e := inside(d.t.host.name, k)
 		if !d.t.host.addr.IsValid() {
-			e.Message = fmt.Sprintf("refused: %s leads to %s, which is %s, and what a text asks for may not reach that", d.t.host.name, a, k.is)
+			e.Message = fmt.Sprintf("refused: %s resolves to %s, which is %s; requests to internal addresses are blocked", d.t.host.name, a, k.is)
 		}
 		e.Err = err
 		return nil, e
@@ -102,13 +102,13 @@ func (d *dialer) unresolved(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	e := &Error{Kind: Resolve, Host: d.t.host.name, Err: err, Message: "the name " + d.t.host.name + " cannot be looked up", Remedy: "is this machine online? Then try again later"}
+	e := &Error{Kind: Resolve, Host: d.t.host.name, Err: err, Message: "cannot resolve host " + d.t.host.name, Remedy: "check the internet connection and retry"}
 	if n, ok := errors.AsType[*net.DNSError](err); ok && n.IsNotFound {
-		e.Kind, e.Message, e.Remedy = NotFound, "there is no host "+d.t.host.name, "check how it is written, and whether this machine is online"
+		e.Kind, e.Message, e.Remedy = NotFound, "there is no host "+d.t.host.name, "check the spelling and the internet connection"
 	}
 	if d.c.proxy != nil {
-		e.Message += ", so that it cannot be checked where it leads"
-		e.Remedy = "if only your proxy can resolve names, and you trust it to keep requests out of your network: hob config set network.proxy_resolves true"
+		e.Message += ", so its address cannot be checked"
+		e.Remedy = "if only your proxy can resolve names and you trust it to block requests into your network, run hob config set network.proxy_resolves true"
 	}
 	return e
 }
@@ -131,7 +131,7 @@ func (d *dialer) connect(ctx context.Context, p place, left int) (net.Conn, erro
 	// Once more at the last moment: the socket goes where it was decided.
 	nd := &net.Dialer{Control: func(_, address string, _ syscall.RawConn) error {
 		if a, err := netip.ParseAddrPort(address); err != nil || a != to {
-			return refuse(Internal, d.t.host.name, address+" is not the address that was looked at", "")
+			return refuse(Internal, d.t.host.name, address+" is not the address that was checked", "")
 		}
 		return nil
 	}}
@@ -145,7 +145,7 @@ func ParseProxy(s string) (*url.URL, error) {
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
-		return nil, &Error{Kind: BadOption, Message: "the proxy is not an address such as http://proxy.example.org:3128"}
+		return nil, &Error{Kind: BadOption, Message: "invalid proxy address; use one such as http://proxy.example.org:3128"}
 	}
 	if u.Port() == "" {
 		u.Host = net.JoinHostPort(u.Hostname(), fmt.Sprint(defaultPort(u.Scheme)))
@@ -158,7 +158,7 @@ func ParseProxy(s string) (*url.URL, error) {
 func (d *dialer) throughProxy(ctx context.Context, to string) (net.Conn, error) {
 	p := d.c.proxy
 	broken := func(err error) error {
-		return &Error{Kind: Proxy, Host: p.Hostname(), Message: "the proxy " + p.Host + " does not connect: " + brief(err), Remedy: "check [network] proxy", Err: err}
+		return &Error{Kind: Proxy, Host: p.Hostname(), Message: "the proxy " + p.Host + " failed to connect: " + brief(err), Remedy: "check [network] proxy", Err: err}
 	}
 	conn, err := d.toProxy(ctx, p)
 	if err != nil {
@@ -201,7 +201,7 @@ func ask(conn net.Conn, p *url.URL, to string) error {
 	}
 	_ = resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return errors.New("it answered " + resp.Status)
+		return errors.New("unexpected status " + resp.Status)
 	}
 	return nil
 }
@@ -215,7 +215,7 @@ type oneByte struct {
 
 func (o oneByte) Read(b []byte) (int, error) {
 	if *o.n++; *o.n > 16<<10 {
-		return 0, errors.New("its answer is too long")
+		return 0, errors.New("response is too long")
 	}
 	return o.Conn.Read(b[:1])
 }

@@ -73,11 +73,11 @@ func (d *dialer) failed(ctx context.Context, err error) error {
 		e.Kind, e.Message = TimedOut, d.t.url.Host+" did not answer in time"
 	case isTLS(err):
 		e.Kind, e.Sent = TLS, false
-		e.Message, e.Remedy = "the connection to "+d.t.url.Host+" is not safe: "+brief(err), "nothing was sent"
+		e.Message, e.Remedy = "the connection to "+d.t.url.Host+" is not secure: "+brief(err), "nothing was sent"
 	case !e.Sent:
 		e.Kind, e.Message = Unreachable, d.t.url.Host+" cannot be reached: "+brief(err)
 	default:
-		e.Message = "the answer of " + d.t.url.Host + " broke off: " + brief(err)
+		e.Message = "the response from " + d.t.url.Host + " was interrupted: " + brief(err)
 	}
 	return e
 }

@@ -46,16 +46,16 @@ func (r *Request) check() error {
 		return refuse(Refused, "", "the method "+strconv.Quote(r.Method)+" is not allowed", "use GET, HEAD or POST")
 	}
 	if len(r.Body) > 0 && !r.writes() {
-		return refuse(Refused, "", "a "+r.Method+" has no body", "")
+		return refuse(Refused, "", "a "+r.Method+" must not have a body", "")
 	}
 	for name, values := range r.Header {
 		key := textproto.CanonicalMIMEHeaderKey(name)
 		if slices.Contains(ownHeaders(), key) && !(r.API && key == "User-Agent") || strings.HasPrefix(strings.ToLower(name), "proxy-") {
-			return refuse(Refused, "", "the header "+name+" cannot be set", "")
+			return refuse(Refused, "", "header "+name+" cannot be set", "")
 		}
 		for _, v := range values {
 			if strings.ContainsAny(name+v, "\r\n\x00") {
-				return refuse(Refused, "", "a header holds a line break", "")
+				return refuse(Refused, "", "a header contains a line break", "")
 			}
 		}
 	}
@@ -118,11 +118,11 @@ func (c *Client) redirect(from *target, r *Request, resp *http.Response) (*targe
 		return nil, nil //nolint:nilnil // the caller sees the status; a body goes to nobody else
 	}
 	if strings.Contains(where, `\`) || strings.ContainsFunc(where, func(c rune) bool { return c < ' ' || c == 0x7f }) {
-		return nil, refuse(Redirect, from.url.Host, from.url.Host+" redirects to an address that can be misread", "")
+		return nil, refuse(Redirect, from.url.Host, from.url.Host+" redirects to an ambiguous address", "")
 	}
 	ref, err := url.Parse(where)
 	if err != nil {
-		return nil, refuse(Redirect, from.url.Host, from.url.Host+" redirects to something that is no address", "")
+		return nil, refuse(Redirect, from.url.Host, from.url.Host+" redirects to an invalid address", "")
 	}
 	next, err := c.target(from.url.ResolveReference(ref).String())
 	if err != nil {
@@ -132,13 +132,13 @@ func (c *Client) redirect(from *target, r *Request, resp *http.Response) (*targe
 		return nil, err
 	}
 	if from.url.Scheme == "https" && next.url.Scheme == "http" {
-		return nil, refuse(Refused, next.url.Host, from.url.Host+" redirects from https to http, where anybody on the way can change the page", "")
+		return nil, refuse(Refused, next.url.Host, from.url.Host+" redirects from https to http, which is not encrypted", "")
 	}
 	return next, nil
 }
 
 func tooMany(t *target, n int) *Error {
-	return &Error{Kind: Redirect, Host: t.url.Host, Sent: true, Message: "gave up after " + strconv.Itoa(n) + " redirects, the last one by " + t.url.Host}
+	return &Error{Kind: Redirect, Host: t.url.Host, Sent: true, Message: "gave up after " + strconv.Itoa(n) + " redirects; the last one was by " + t.url.Host}
 }
 
 // newBody keeps the transport from sending it twice.
@@ -158,7 +158,7 @@ func (c *Client) read(ctx context.Context, d *dialer, resp *http.Response, r *Re
 	case "gzip", "x-gzip":
 		body = &bounded{from: &lateGzip{from: wire}, left: r.MaxBody}
 	default:
-		return nil, &Error{Kind: Encoding, Host: d.t.url.Host, Sent: true, Message: d.t.url.Host + " answers packed as " + strconv.Quote(enc) + ", which nobody asked for"}
+		return nil, &Error{Kind: Encoding, Host: d.t.url.Host, Sent: true, Message: d.t.url.Host + " sent a response with Content-Encoding " + strconv.Quote(enc) + ", which the request did not accept"}
 	}
 	b, err := io.ReadAll(body)
 	switch {
@@ -173,7 +173,7 @@ func (c *Client) read(ctx context.Context, d *dialer, resp *http.Response, r *Re
 	return out, nil
 }
 
-var errBound = errors.New("the body is longer than its bound")
+var errBound = errors.New("the body exceeds the limit")
 
 // bounded is a reader that fails when there is more than it may give.
 type bounded struct {

@@ -32,7 +32,7 @@ func (c *Client) LookupTXT(ctx context.Context, name string) ([]string, error) {
 		LookupTXT(ctx context.Context, name string) ([]string, error)
 	})
 	if !ok {
-		return nil, &Error{Kind: NotFound, Host: h.name, Message: "nobody here can say what is published under " + h.name}
+		return nil, &Error{Kind: NotFound, Host: h.name, Message: "TXT lookups are not available for " + h.name}
 	}
 	within, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
@@ -41,9 +41,9 @@ func (c *Client) LookupTXT(ctx context.Context, name string) ([]string, error) {
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		e := &Error{Kind: Resolve, Host: h.name, Err: err, Message: "what is published under " + h.name + " cannot be looked up", Remedy: "is this machine online? Then try again later"}
+		e := &Error{Kind: Resolve, Host: h.name, Err: err, Message: "cannot look up the TXT records of " + h.name, Remedy: "check the internet connection and retry"}
 		if n, ok := errors.AsType[*net.DNSError](err); ok && n.IsNotFound {
-			e.Kind, e.Message, e.Remedy = NotFound, "nothing is published under "+h.name, ""
+			e.Kind, e.Message, e.Remedy = NotFound, "no TXT records for "+h.name, ""
 		}
 		return nil, e
 	}
@@ -52,7 +52,7 @@ func (c *Client) LookupTXT(ctx context.Context, name string) ([]string, error) {
 		size += len(s)
 	}
 	if len(list) > maxRecords || size > maxRecordsLen {
-		return nil, &Error{Kind: TooLarge, Host: h.name, Message: "too much is published under " + h.name}
+		return nil, &Error{Kind: TooLarge, Host: h.name, Message: "too many TXT records for " + h.name}
 	}
 	return list, nil
 }

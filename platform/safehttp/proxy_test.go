@@ -82,7 +82,7 @@ func TestProxy(t *testing.T) {
 		kind     Kind
 		seen     []string
 	}{
-		{"the address that was looked at", []string{public}, false, false, 0, []string{"CONNECT " + public + ":80 Basic bWU6cHc="}},
+		{"the address that was checked", []string{public}, false, false, 0, []string{"CONNECT " + public + ":80 Basic bWU6cHc="}},
 		{"a private one", []string{"10.0.0.1"}, false, false, Internal, nil},
 		{"a private one, though the proxy may resolve", []string{"10.0.0.1"}, true, false, Internal, nil},
 		{"a name that only the proxy knows", nil, false, false, NotFound, nil},

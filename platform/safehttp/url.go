@@ -53,7 +53,7 @@ func (c *Client) target(address string) (*target, error) {
 		return t, nil
 	}
 	if badPort(t.port) {
-		return nil, refuse(Port, t.url.Host, "port "+strconv.Itoa(int(t.port))+" belongs to a service that is not the web", "")
+		return nil, refuse(Port, t.url.Host, "port "+strconv.Itoa(int(t.port))+" belongs to a service other than the web", "")
 	}
 	switch {
 	case t.host.addr.IsValid():
@@ -68,9 +68,9 @@ func (c *Client) target(address string) (*target, error) {
 
 // inside refuses an address and tells the owner how to allow it.
 func inside(host string, k class) *Error {
-	e := refuse(Internal, host, host+" is "+k.is+", and what a text asks for may not reach that", "")
+	e := refuse(Internal, host, host+" is "+k.is+"; requests to internal addresses are blocked", "")
 	if !k.never {
-		e.Remedy = "if you want Hob to reach it, name its host and port in [network] allow"
+		e.Remedy = "to allow it, add its host and port to [network] allow"
 	}
 	return e
 }
@@ -81,25 +81,25 @@ func parse(raw string) (*target, error) {
 	raw = strings.Trim(raw, " ")
 	switch {
 	case raw == "":
-		return nil, refuse(BadURL, "", "there is no address", "write https://host/path")
+		return nil, refuse(BadURL, "", "the address is empty", "write https://host/path")
 	case len(raw) > maxURL:
 		return nil, refuse(BadURL, "", "the address is longer than 8192 bytes", "")
 	case !utf8.ValidString(raw) || strings.ContainsFunc(raw, blank):
-		return nil, refuse(BadURL, "", "the address holds white space or control characters", "write it without them")
+		return nil, refuse(BadURL, "", "the address contains white space or control characters", "remove them")
 	case strings.Contains(raw, `\`):
-		return nil, refuse(BadURL, "", `the address holds a backslash, which some programs read as "/"`, "write it without")
+		return nil, refuse(BadURL, "", `the address contains a backslash, which some programs read as "/"`, "remove it")
 	}
 	scheme, rest, ok := strings.Cut(raw, ":")
 	scheme = strings.ToLower(scheme)
 	if scheme != "http" && scheme != "https" {
 		if ok && validScheme(scheme) {
-			return nil, refuse(Scheme, "", "only http and https addresses are fetched, not "+scheme+":", "write https://host/path")
+			return nil, refuse(Scheme, "", "only http and https addresses are allowed, not "+scheme+":", "write https://host/path")
 		}
 		return nil, refuse(BadURL, "", "this is not a web address", "write https://host/path")
 	}
 	rest, ok = strings.CutPrefix(rest, "//")
 	if !ok || strings.HasPrefix(rest, "/") {
-		return nil, refuse(BadURL, "", "behind "+scheme+": two slashes and a host are wanted", "write https://host/path")
+		return nil, refuse(BadURL, "", "behind "+scheme+": two slashes and a host must follow", "write https://host/path")
 	}
 	authority, tail := rest, ""
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
@@ -112,7 +112,7 @@ func parse(raw string) (*target, error) {
 // it once more: both must mean the same host.
 func assemble(scheme, authority, tail string) (*target, error) {
 	if strings.Contains(authority, "@") {
-		return nil, refuse(BadURL, "", "the address holds a user name or an @ before its path, which hides the host", "write it without")
+		return nil, refuse(BadURL, "", "the address has a user name or an @ before the path, which hides the host", "remove it")
 	}
 	name, port, err := splitPort(scheme, authority)
 	if err != nil {
@@ -120,7 +120,7 @@ func assemble(scheme, authority, tail string) (*target, error) {
 	}
 	h, why := parseHost(name)
 	if why != "" {
-		return nil, refuse(BadURL, name, why, "write the host plainly, such as example.org")
+		return nil, refuse(BadURL, name, why, "use a plain host name such as example.org")
 	}
 	t := &target{host: h, port: port}
 	if !strings.EqualFold(name, h.bracketed()) {
@@ -132,7 +132,7 @@ func assemble(scheme, authority, tail string) (*target, error) {
 	}
 	u, perr := url.Parse(scheme + "://" + at + escape(tail))
 	if perr != nil || u.Host != at || u.Scheme != scheme || u.User != nil || u.Opaque != "" {
-		return nil, refuse(BadURL, name, "the address can be read in more than one way", "write https://host/path")
+		return nil, refuse(BadURL, name, "the address is ambiguous", "write https://host/path")
 	}
 	u.Fragment, u.RawFragment, u.ForceQuery = "", "", false
 	if u.Path == "" {
@@ -156,7 +156,7 @@ func splitPort(scheme, authority string) (name string, port uint16, err error) {
 	if end := strings.LastIndexByte(authority, ']'); end >= 0 {
 		name, digits = authority[:end+1], authority[end+1:]
 		if digits, there = strings.CutPrefix(digits, ":"); !there && digits != "" {
-			return "", 0, refuse(BadURL, authority, "something stands behind the ] of the address", "")
+			return "", 0, refuse(BadURL, authority, "unexpected text after ] in the address", "")
 		}
 	} else {
 		name, digits, there = strings.Cut(authority, ":")

@@ -126,7 +126,7 @@ func TestIncidentI7NotationsOfSpecialAddresses(t *testing.T) {
 		{"zone", "http://[fe80::1%25eth0]/", BadURL},
 		{"zone of loopback", "http://[::1%lo]/", BadURL},
 		{"IPv6 multicast", "http://[ff02::1]/", Internal},
-		{"not given out", "http://[4000::1]/", Internal},
+		{"unassigned address", "http://[4000::1]/", Internal},
 		{"brackets around IPv4", "http://[127.0.0.1]/", BadURL},
 		{"behind the bracket", "http://[::1]x/", BadURL},
 		{"localhost", "http://localhost:8080/", Internal},

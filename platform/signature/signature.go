@@ -65,9 +65,9 @@ type Secret struct {
 
 // Errors of requests that cannot have a valid signature.
 var (
-	ErrTime   = errors.New("X-Hob-Timestamp is no time")
+	ErrTime   = errors.New("X-Hob-Timestamp is not a time")
 	ErrKey    = errors.New("the Idempotency-Key cannot be signed")
-	ErrScheme = errors.New("the request is not signed in the scheme that is accepted here")
+	ErrScheme = errors.New("the request is not signed with the accepted scheme")
 	// ErrAmbiguous: the body of a body-only request could be the signed text of a
 	// timed one.
 	ErrAmbiguous = errors.New("the body begins like a signed timestamp")

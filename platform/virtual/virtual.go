@@ -22,7 +22,7 @@ import (
 func Run(start time.Time, f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("virtual time cannot go on: %v", p)
+			err = fmt.Errorf("cannot advance simulated time: %v", p)
 		}
 	}()
 	synctest.Test(new(testing.T), func(*testing.T) {

@@ -42,7 +42,7 @@ func TestADeadlockIsAnError(t *testing.T) {
 		<-make(chan struct{})
 		return nil
 	})
-	if err == nil || !strings.Contains(err.Error(), "virtual time cannot go on") {
+	if err == nil || !strings.Contains(err.Error(), "cannot advance simulated time") {
 		t.Errorf("%v", err)
 	}
 }

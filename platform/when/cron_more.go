@@ -45,7 +45,7 @@ func fitSpecials(words []string) error {
 	_, last := special(2, words[2])
 	_, nth := special(4, words[4])
 	if last && words[4] != "*" && words[4] != "?" || nth && words[2] != "*" && words[2] != "?" {
-		return errors.New("the last day or the nth weekday of the month goes with no other day")
+		return errors.New("the last day or the nth weekday of the month cannot be combined with other days")
 	}
 	return nil
 }

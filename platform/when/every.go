@@ -81,7 +81,7 @@ func ParseEvery(phrase string, now time.Time) (Every, error) {
 		return Every{}, err
 	}
 	if more, ok := p.beyond(0, read); p.skipEnd(read) == len(p.toks) || ok && p.skipEnd(more) == len(p.toks) {
-		return Every{}, fmt.Errorf("%q: %w that one schedule can repeat: neither a cron line nor an interval expresses it; split it, or use a form such as %s",
+		return Every{}, fmt.Errorf("%q: %w that one schedule can repeat: neither a cron line nor an interval can express it; split it or use a form such as %s",
 			clip(text, 80), ErrNotUnderstood, everyForms)
 	}
 	return Every{}, notUnderstood(text, everyForms)

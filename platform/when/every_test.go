@@ -151,20 +151,20 @@ func TestEveryNext(t *testing.T) {
 // What cannot be is refused with the reason and what to do instead.
 func TestParseEverySaysWhyNot(t *testing.T) {
 	for _, c := range []struct{ phrase, want string }{
-		{"weekdays at 8:30 except when it rains", "are days"},
-		{"every other day at 9 except Sunday", "are days"},
-		{"every day at 9 except 30 February", "are days"},
+		{"weekdays at 8:30 except when it rains", "must be days"},
+		{"every other day at 9 except Sunday", "must be days"},
+		{"every day at 9 except 30 February", "must be days"},
 		{"Mondays at 9 except on 1 May; Thursdays at 10", "once, at the end"},
-		{"every Monday until June", "cancel it then"},
+		{"every Monday until June", "cancel the schedule later"},
 		{"every day at sunrise", "name a time of day"},
 		{"every other Tuesday and Mondays at 9", "one schedule"},
-		{"now and then", "certain times"},
-		{"0 9 1 * 1#1", "goes with no other day"},
-		{"0 9 L * 5", "goes with no other day"},
+		{"now and then", "fixed times"},
+		{"0 9 1 * 1#1", "cannot be combined with other days"},
+		{"0 9 L * 5", "cannot be combined with other days"},
 		{"0 9 * * 1#6", "day of week"},
 		{"every day at 9; tomorrow", "not understood"},
 		{"weekdays and Saturdays at 7 and Sundays at 9", "not understood"}, // rather than weekdays at the usual time
-		{"every 2 days at 9; daily at 7", "a schedule of its own"},
+		{"every 2 days at 9; daily at 7", "a separate schedule"},
 	} {
 		e, err := ParseEvery(c.phrase, monday())
 		if !errors.Is(err, ErrNotUnderstood) || !strings.Contains(err.Error(), c.want) {

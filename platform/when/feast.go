@@ -114,7 +114,7 @@ func readRule(words []string) (*feast, error) {
 			n, err := strconv.Atoi(w[at:])
 			wd, ok := weekdayName(w[:at])
 			if err != nil || !ok && at > 0 {
-				return nil, fmt.Errorf("rule %q: %q is no move", f.rule, w)
+				return nil, fmt.Errorf("rule %q: unknown move %q", f.rule, w)
 			}
 			if ok {
 				f.moves[wd] = day(n)
@@ -171,12 +171,12 @@ func readBase(words []string) (func(int) []day, error) {
 			return []day{s.lo}
 		}, nil
 	}
-	return nil, fmt.Errorf("rule %q is none of the known forms", strings.Join(words, " "))
+	return nil, fmt.Errorf("rule %q has an unknown form", strings.Join(words, " "))
 }
 
 // readForeign reads a day of another calendar.
 func readForeign(words []string) (func(int) []day, error) {
-	bad := fmt.Errorf("rule %q is none of the known forms", strings.Join(words, " "))
+	bad := fmt.Errorf("rule %q has an unknown form", strings.Join(words, " "))
 	var n [2]int
 	for i, w := range words[1:min(3, len(words))] {
 		v, err := strconv.Atoi(w)

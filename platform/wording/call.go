@@ -38,7 +38,7 @@ func (f *filling) call(name string, args []reflect.Value) reflect.Value {
 		}
 		return reflect.ValueOf(fmt.Sprintf(fmt.Sprint(args[0].Interface()), rest...))
 	}
-	fail("there is no function %s", name)
+	fail("no function %s", name)
 	return reflect.Value{}
 }
 
@@ -75,7 +75,7 @@ func invoke(name string, fn reflect.Value, args []reflect.Value) reflect.Value {
 		case a.Type().AssignableTo(want):
 			args[i] = a
 		default:
-			fail("%s wants a %s as argument %d, not a %s", name, want, i+1, a.Type())
+			fail("%s: argument %[3]d must be a %[2]s, not a %[4]s", name, want, i+1, a.Type())
 		}
 	}
 	out := fn.Call(args)

@@ -26,10 +26,10 @@ type variable struct {
 func (f *filling) define(name string, dot reflect.Value) {
 	tree := f.t.trees[name]
 	if tree == nil {
-		fail("there is no text %q", name)
+		fail("no template %q", name)
 	}
 	if f.depth++; f.depth > maxDepth {
-		fail("the texts hold each other")
+		fail("templates include each other recursively")
 	}
 	outer := f.vars
 	f.vars = []variable{{"$", dot}}
@@ -65,7 +65,7 @@ func (f *filling) node(n parse.Node, dot reflect.Value) {
 		f.define(n.Name, v)
 	case *parse.CommentNode:
 	default:
-		fail("%s is not known here", n)
+		fail("%s is not supported", n)
 	}
 }
 
@@ -116,7 +116,7 @@ func (f *filling) each(n *parse.RangeNode, dot reflect.Value) {
 			one(reflect.ValueOf(i), v.Index(i))
 		}
 	default:
-		fail("%s cannot be gone through: it is a %s", n.Pipe, v.Type())
+		fail("cannot range over %s: it is a %s", n.Pipe, v.Type())
 	}
 }
 
@@ -196,7 +196,7 @@ func (f *filling) operand(n parse.Node, dot reflect.Value) reflect.Value {
 				return fields(f.vars[i].value, n.Ident[1:])
 			}
 		}
-		fail("there is no variable %s", n.Ident[0])
+		fail("no variable %s", n.Ident[0])
 	case *parse.StringNode:
 		return reflect.ValueOf(n.Text)
 	case *parse.BoolNode:
@@ -211,7 +211,7 @@ func (f *filling) operand(n parse.Node, dot reflect.Value) reflect.Value {
 	case *parse.IdentifierNode:
 		return f.call(n.Ident, nil)
 	}
-	fail("%s is not known here", n)
+	fail("%s is not supported", n)
 	return reflect.Value{}
 }
 
@@ -221,7 +221,7 @@ func fields(v reflect.Value, names []string) reflect.Value {
 		at := plain(v)
 		switch {
 		case !at.IsValid():
-			fail("there is nothing to take .%s of", name)
+			fail("cannot read field .%s of nil", name)
 		case at.Kind() == reflect.Map:
 			v = at.MapIndex(reflect.ValueOf(name))
 		case at.Kind() == reflect.Struct:

@@ -48,7 +48,7 @@ func Parse(text string, own ...Funcs) (*Template, error) {
 func ParseFS(files fs.FS, pattern string) (*Template, error) {
 	found, err := fs.Glob(files, pattern)
 	if err != nil || len(found) == 0 {
-		return nil, errors.Join(err, fmt.Errorf("wording: no file is like %s", pattern))
+		return nil, errors.Join(err, fmt.Errorf("wording: no file matches %s", pattern))
 	}
 	t := &Template{trees: map[string]*parse.Tree{}}
 	for _, f := range found {

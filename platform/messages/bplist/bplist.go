@@ -14,7 +14,7 @@ import (
 )
 
 // ErrFormat says that the bytes are no such list, or none of a size that is read.
-var ErrFormat = errors.New("this is no binary property list, or too large a one")
+var ErrFormat = errors.New("not a binary property list, or too large")
 
 // UID is a reference of NSKeyedArchiver.
 type UID uint64

@@ -23,9 +23,9 @@ import (
 // Errors a caller can act on. fs.ErrNotExist says that there is no such file.
 var (
 	// ErrNoAccess: macOS does not let this process read it.
-	ErrNoAccess = errors.New("no permission to read Messages' database")
+	ErrNoAccess = errors.New("no permission to read the Messages database")
 	// ErrNotMessages: the file is no database of Messages.
-	ErrNotMessages = errors.New("the file is no database of Messages")
+	ErrNotMessages = errors.New("the file is not a Messages database")
 )
 
 // logEnd is what SQLite appends to the name of a database for its log.
@@ -58,7 +58,7 @@ func Open(ctx context.Context, file, temp string) (*DB, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%w: %s is no file", ErrNotMessages, file)
+		return nil, fmt.Errorf("%w: %s is not a regular file", ErrNotMessages, file)
 	}
 	log, _ := os.Stat(file + logEnd) // none is as good as any
 	d, err := open(ctx, file)
@@ -120,7 +120,7 @@ func open(ctx context.Context, file string) (_ *DB, err error) {
 	}
 	for _, c := range []string{"guid", "text", "handle_id", "date", "is_from_me"} {
 		if !d.columns["message"][c] {
-			return nil, fmt.Errorf("%w: %s has no table of messages with a column %s", ErrNotMessages, file, c)
+			return nil, fmt.Errorf("%w: %s has no message table with a column %s", ErrNotMessages, file, c)
 		}
 	}
 	return d, nil
@@ -175,7 +175,7 @@ func unopened(err error) bool {
 func explain(file string, err error) error {
 	switch code(err) {
 	case codeBusy:
-		return fmt.Errorf("another program has kept %s locked for %s, it is tried again: %w", file, lockWait, err)
+		return fmt.Errorf("another program has locked %s for %s; Hob retries: %w", file, lockWait, err)
 	case codeAuth:
 		return fmt.Errorf("%w: %w", ErrNoAccess, err)
 	case codeNoDB, codeCorrupt:

@@ -55,12 +55,12 @@ const copies = 5
 func openCopy(ctx context.Context, file, temp string) (_ *DB, err error) {
 	if temp != "" {
 		if err := os.MkdirAll(temp, 0o700); err != nil {
-			return nil, fmt.Errorf("copy Messages' database: %w", err)
+			return nil, fmt.Errorf("copy the Messages database: %w", err)
 		}
 	}
 	dir, err := os.MkdirTemp(temp, copyName)
 	if err != nil {
-		return nil, fmt.Errorf("copy Messages' database: %w", err)
+		return nil, fmt.Errorf("copy the Messages database: %w", err)
 	}
 	defer func() {
 		if err != nil {
@@ -74,7 +74,7 @@ func openCopy(ctx context.Context, file, temp string) (_ *DB, err error) {
 			return nil, err
 		}
 		if err := errors.Join(copyFile(file, to), copyFile(file+logEnd, to+logEnd)); err != nil {
-			return nil, fmt.Errorf("copy Messages' database: %w", err)
+			return nil, fmt.Errorf("copy the Messages database: %w", err)
 		}
 		if after, err := stampOf(file); err != nil || after != before || ctx.Err() != nil {
 			if err = errors.Join(err, ctx.Err()); err != nil {
@@ -89,7 +89,7 @@ func openCopy(ctx context.Context, file, temp string) (_ *DB, err error) {
 		d.file, d.private, d.from = file, dir, before
 		return d, nil
 	}
-	return nil, fmt.Errorf("copy Messages' database: it changed each of %d times; try again later", copies)
+	return nil, fmt.Errorf("copy the Messages database: it changed during each of %d attempts; try again later", copies)
 }
 
 // copyFile copies a file; one that is not there, or is none, leaves none.

@@ -19,7 +19,7 @@ import (
 )
 
 // ErrUndecodable says that no text was found.
-var ErrUndecodable = errors.New("the text of the message is in a form that is not known")
+var ErrUndecodable = errors.New("unknown message text encoding")
 
 // Text is what was found.
 type Text struct {

@@ -20,7 +20,7 @@ import (
 )
 
 // ErrLimit is what Message.Cut wraps.
-var ErrLimit = errors.New("the mail is larger than what is read of one")
+var ErrLimit = errors.New("the mail exceeds a parser limit")
 
 // Limits bound the structure of a mail; a zero field has its default.
 type Limits struct {
@@ -90,7 +90,7 @@ func Parse(raw []byte, limits Limits) *Message {
 func (m *Message) spend(n int) bool {
 	m.spent += n
 	if m.spent > m.work {
-		m.exceed("more than %d bytes of work on a mail", m.work)
+		m.exceed("more than %d bytes to process", m.work)
 		return false
 	}
 	return true
@@ -122,7 +122,7 @@ func (m *Message) parse(raw []byte, in Part, depth int) {
 		m.Parts = append(m.Parts, p)
 		return
 	case depth >= m.limits.Depth: // what lies within is not read
-		m.exceed("parts lie in each other deeper than %d", m.limits.Depth)
+		m.exceed("parts are nested deeper than %d", m.limits.Depth)
 		return
 	}
 	pieces := m.divideParts(p.body, boundary)

@@ -67,7 +67,7 @@ func TestParse(t *testing.T) {
 		{"no boundary named", "Content-Type: multipart/mixed\n\nwhat is it", []string{"text/plain: what is it"}},
 		{"no boundary there", mixed + "what is it", []string{"text/plain: what is it"}},
 		{"a digest", "Content-Type: multipart/digest; boundary=b\n\n--b\n\nSubject: x\n--b--", []string{"message/rfc822: Subject: x"}},
-		{"a set that nobody knows", "Content-Type: text/plain; charset=nonsense\n\nabc", []string{"text/plain: abc"}},
+		{"an unknown charset", "Content-Type: text/plain; charset=nonsense\n\nabc", []string{"text/plain: abc"}},
 		{"bytes of no set", "\nM\xe4rz", []string{"text/plain: März"}},
 	} {
 		m := Parse([]byte(c.mail), Limits{})
