@@ -13,12 +13,12 @@ import (
 	"hob/platform/pim/scripted"
 )
 
-// Mail is the Mail app: what there is for owners who have not given Hob an account.
-// What it sends is shown as a quotation by others since macOS 15, and answers are
-// not linked with what they answer; an account (IMAP, SMTP) does better.
+// Mail is the Mail app, for users without an account in Hob. Since macOS 15 other
+// programs display its mails as quotations, and replies are not linked to the
+// mail they answer. An account (IMAP, SMTP) works better.
 type Mail struct{ run osrun.Runner }
 
-// NewMail makes one.
+// NewMail returns a Mail that runs its scripts with r.
 func NewMail(r osrun.Runner) *Mail { return &Mail{r} }
 
 // Name implements pim.Driver.
@@ -33,7 +33,7 @@ func (m *Mail) call(ctx context.Context, file string, in, out any, write bool) e
 	return m.run.Run(ctx, osrun.Call{Script: mailScript(file), App: mailApp(), In: in, Write: write, Wait: bulk}, out)
 }
 
-// The bounds of a search: so many of the newest are looked through.
+// Limits of a search: how many of the newest mails are searched.
 const (
 	scanFew     = 25
 	scanMany    = 200
@@ -62,8 +62,8 @@ func (h head) pim(folder string) pim.Message {
 	}
 }
 
-// FindMail implements pim.Mailer. The newest of a folder are looked through, since
-// a search by Mail itself would hold it up; what was not reached is told.
+// FindMail implements pim.Mailer. It reads the newest mails of a folder because a
+// search by Mail itself blocks the app. A warning names what was not searched.
 func (m *Mail) FindMail(ctx context.Context, q pim.MailQuery) ([]pim.Message, error) {
 	limit := q.Limit
 	if limit <= 0 {
@@ -102,7 +102,7 @@ func (m *Mail) FindMail(ctx context.Context, q pim.MailQuery) ([]pim.Message, er
 	return out, pim.Partial(warnings...)
 }
 
-// older reports that the search went back to before the time that was asked for.
+// older reports whether the search reached back beyond since.
 func older(rows []head, since time.Time) bool {
 	return !since.IsZero() && len(rows) > 0 && time.UnixMilli(int64(rows[len(rows)-1].Received)).Before(since)
 }
@@ -180,8 +180,8 @@ func (m *Mail) write(ctx context.Context, l pim.Letter, how string, r pim.Receip
 	return scripted.Write(r, err)
 }
 
-// MoveMail implements pim.Mailer. There is no way back, since a mail gets another
-// id in another folder.
+// MoveMail implements pim.Mailer. It cannot be undone because the mail gets a new
+// id in the other folder.
 func (m *Mail) MoveMail(ctx context.Context, ref, folder string) (pim.Receipt, error) {
 	n, from, err := parseMailRef(ref)
 	if err != nil {

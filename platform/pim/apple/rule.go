@@ -26,7 +26,7 @@ type weekday struct {
 	Week int `json:"week"`
 }
 
-// parseRule reads an RRULE (RFC 5545, 3.3.10) as far as EventKit has it.
+// parseRule parses the subset of RRULE (RFC 5545, 3.3.10) that EventKit supports.
 func parseRule(s string) (*rule, error) {
 	o, err := rrule.StrToROption(s)
 	if err != nil {

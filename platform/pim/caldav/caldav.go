@@ -1,12 +1,12 @@
-// Package caldav reads calendars from a CalDAV server (RFC 4791): it finds the
-// owner's calendars, says whether one has changed, and returns what happens in a
-// span of time, with rules worked out (package ics). Objects are written one by one,
-// and only in the place of the version that was read.
+// Package caldav reads and writes calendars on a CalDAV server (RFC 4791): it
+// discovers the user's calendars, detects changes and returns the occurrences in
+// a time range, with rules expanded (package ics). Writes replace one object at a
+// time and only the version that was read.
 //
-// The requests are our own: go-webdav takes one broken event for a broken
-// calendar, drops the host of an address, and does not hand on the tokens of
-// changes. Only hosts of the configured one's own domain are asked, over TLS, and
-// redirects are followed by hand, since the password goes with them.
+// It does not use go-webdav, which fails a whole calendar for one broken event,
+// drops the host of an address and does not expose sync tokens. Requests go only
+// to hosts of the configured domain, over TLS. Redirects are followed here
+// because the password is sent with each request.
 package caldav
 
 import (
@@ -84,7 +84,7 @@ func open(ctx context.Context, a pim.Account, what, address string) (*Client, er
 // Close ends what is open.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// statusError is an answer that is none.
+// statusError is an unexpected HTTP status.
 type statusError struct {
 	code int
 	what string
@@ -157,8 +157,8 @@ func retryAfter(s string) time.Time {
 	return time.Now().Add(5 * time.Minute)
 }
 
-// ours refuses addresses at which the password has no business: those of other
-// domains than the configured one, and unencrypted ones.
+// ours rejects addresses that must not receive the password: other domains than
+// the configured one, and unencrypted addresses.
 func (c *Client) ours(at *url.URL) error {
 	if at.Scheme == c.base.Scheme && strings.EqualFold(at.Host, c.base.Host) {
 		return nil

@@ -15,8 +15,9 @@ import (
 // Lists finds the owner's calendars for things to do. There may be none.
 func (c *Client) Lists(ctx context.Context) ([]pim.Calendar, error) { return c.holding(ctx, "VTODO") }
 
-// Todos returns the things to do of one list, the open ones or with done all. What the
-// server does not give, or cannot be read, is left out and makes a PartialError.
+// Todos returns the tasks of one list: the open ones, or all if done is set.
+// Tasks that the server omits or that cannot be parsed are skipped and reported
+// in a PartialError.
 func (c *Client) Todos(ctx context.Context, list pim.Calendar, done bool, zone *time.Location) ([]pim.Reminder, error) {
 	at, err := url.Parse(list.Path)
 	if err != nil {
