@@ -92,7 +92,7 @@ func same(m moment, at time.Time) string {
 	return m.zone.wall(at).Format(wallForm)
 }
 
-// headOf is a property's name with the parameters of another's.
+// headOf returns a property name with the parameters of another property.
 func headOf(name, like string) string {
 	_, params, has := strings.Cut(like, ";")
 	if !has {
@@ -101,8 +101,8 @@ func headOf(name, like string) string {
 	return name + ";" + params
 }
 
-// Changed is the data of an event with a change: of all occurrences with whole, else
-// of the one that e is.
+// Changed applies a change to the data of an event: to all occurrences if whole,
+// otherwise to the occurrence e.
 func Changed(data []byte, e pim.Event, c pim.EventChange, whole bool, zone *time.Location, now time.Time) ([]byte, error) {
 	o, err := edit(data, e.UID, zone)
 	if err != nil {
@@ -131,7 +131,7 @@ func Changed(data []byte, e pim.Event, c pim.EventChange, whole bool, zone *time
 	return o.root.bytes(), nil
 }
 
-// bump makes a component a newer version of itself (RFC 5545, 3.8.7.4).
+// bump marks a component as a newer version (RFC 5545, 3.8.7.4).
 func bump(n *node, now time.Time) {
 	_, seq, _ := n.prop("SEQUENCE")
 	v, _ := strconv.Atoi(strings.TrimSpace(seq))
@@ -139,8 +139,8 @@ func bump(n *node, now time.Time) {
 	stamp(n, now)
 }
 
-// occurrence finds the component of one occurrence, and makes it of the series when
-// there is none yet.
+// occurrence returns the component of one occurrence; it derives a new one from
+// the series if there is none.
 func (o *object) occurrence(e pim.Event) (*node, error) {
 	for _, k := range o.others {
 		if m, _, ok := o.moment(k, "RECURRENCE-ID"); ok && m.name() == e.Occurrence {
@@ -163,12 +163,12 @@ func (o *object) occurrence(e pim.Event) (*node, error) {
 		n.set(endHead, same(end, o.after(start, end, at)))
 	}
 	n.set(headOf("RECURRENCE-ID", head), same(start, at))
-	// It stands after the series, where readers expect it.
+	// Insert it after the series, where readers expect it.
 	o.root.kids = slices.Insert(o.root.kids, slices.Index(o.root.kids, o.master)+1, n)
 	return n, nil
 }
 
-// instant is when an occurrence is, by its name.
+// instant returns the time of an occurrence with that name.
 func (o *object) instant(start moment, name string) (time.Time, error) {
 	if start.date {
 		return time.Parse(dayForm, name)
@@ -176,7 +176,7 @@ func (o *object) instant(start moment, name string) (time.Time, error) {
 	return time.Parse(utcForm, name)
 }
 
-// after is the end of an occurrence that begins at another time.
+// after returns the end of an occurrence that is moved to another start.
 func (o *object) after(start, end moment, at time.Time) time.Time {
 	if start.date {
 		return at.Add(end.wall.Sub(start.wall))
@@ -199,7 +199,7 @@ func (o *object) move(n *node, e pim.Event, c pim.EventChange, series bool) erro
 	if c.End != nil {
 		to = *c.End
 	}
-	if start.date { // days, of which only the date counts
+	if start.date { // only the date of a day counts
 		from, to = day(from), day(to)
 		if c.End == nil {
 			to = from.AddDate(0, 0, max(1, int((length+12*time.Hour)/(24*time.Hour))))
@@ -282,7 +282,7 @@ func (o *object) shift(by time.Duration) {
 	}
 }
 
-// Without is the data of a series without one occurrence.
+// Without removes one occurrence from the data of a series.
 func Without(data []byte, e pim.Event, zone *time.Location, now time.Time) ([]byte, error) {
 	o, err := edit(data, e.UID, zone)
 	if err != nil {

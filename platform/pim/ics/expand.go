@@ -55,14 +55,14 @@ func (x *expander) expand(s *series) (out []pim.Event, err error) {
 	return out, err
 }
 
-// starts are the times at which a series may have an occurrence in the span,
-// without those that were taken out.
+// starts returns the possible start times of a series in the range, without
+// excluded dates.
 func (x *expander) starts(m *component) (out []moment, err error) {
 	gone := map[string]bool{}
 	for _, r := range m.removed {
 		r.date = r.date || m.start.date
 		gone[r.name()] = true
-		if r.date && !m.start.date { // a day, of which all times are meant
+		if r.date && !m.start.date { // a date excludes all times of that day
 			gone[r.wall.Format("20060102")] = true
 		}
 	}
@@ -142,8 +142,8 @@ func utcUntil(text string) bool {
 	return strings.HasSuffix(value, "Z")
 }
 
-// tame refuses rules that nobody writes and that take long: the expansion tries
-// one step after the other until the year 9999.
+// tame rejects unusual rules that are slow to expand: the library steps through
+// them until the year 9999.
 func tame(o *rrule.ROption) error {
 	switch {
 	case o.Freq == rrule.SECONDLY || o.Freq == rrule.MINUTELY:

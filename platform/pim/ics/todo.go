@@ -11,9 +11,8 @@ import (
 	"hob/platform/pim"
 )
 
-// Todos returns the things to do (VTODO) in data, at most 1,000. One that cannot be
-// read is left out and makes the error, which says how many there are. A day, and a
-// time without a zone, are those of zone.
+// Todos returns at most 1,000 tasks (VTODO) of data. Tasks that cannot be parsed
+// are skipped; the error counts them. Dates and times without a zone are in zone.
 func Todos(data []byte, zone *time.Location) (out []pim.Reminder, err error) {
 	defer func() {
 		if p := recover(); p != nil { // the reader has its limits
@@ -80,7 +79,7 @@ func (x *expander) todo(c *ical.Component) (pim.Reminder, error) {
 	return r, nil
 }
 
-// due is when something is to be done: DUE, or DTSTART with a DURATION; nil never.
+// due returns the due time: DUE, or DTSTART plus DURATION; nil if there is none.
 func (x *expander) due(c *ical.Component) (*moment, error) {
 	if p := c.Props.Get(ical.PropDue); p != nil {
 		list, err := x.moments(p)
@@ -116,7 +115,7 @@ func CheckTodo(r pim.Reminder) error {
 	return nil
 }
 
-// NewTodo is the data of a new thing to do. At the time when it is due devices ring.
+// NewTodo returns the data of a new task with an alarm at its due time.
 func NewTodo(r pim.Reminder, now time.Time) ([]byte, error) {
 	if err := CheckTodo(r); err != nil {
 		return nil, err
@@ -148,8 +147,8 @@ func NewTodo(r pim.Reminder, now time.Time) ([]byte, error) {
 	return calendarOf("", kids...).bytes(), nil
 }
 
-// Done is the data of a thing to do that is done. One that comes again is due the next
-// time by then; repeats says so.
+// Done returns the data with a task completed. A recurring task moves to its next
+// due time instead; repeats reports that.
 func Done(data []byte, uid string, zone *time.Location, now time.Time) (out []byte, repeats bool, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -176,7 +175,7 @@ func Done(data []byte, uid string, zone *time.Location, now time.Time) (out []by
 	return o.root.bytes(), repeats, nil
 }
 
-// again moves a thing that comes again on to its next time; false: there is none.
+// again moves a recurring task to its next time; false if there is none.
 func (o *object) again(n *node, now time.Time) (bool, error) {
 	_, rule, recurs := n.prop("RRULE")
 	if !recurs {

@@ -1,8 +1,8 @@
-// Package internet are the drivers of platform/pim for an account at a provider:
-// mail over IMAP and SMTP, calendars and to-dos over CalDAV, people over CardDAV.
+// Package internet implements platform/pim for a provider account: mail over IMAP
+// and SMTP, calendars and tasks over CalDAV, contacts over CardDAV.
 //
-// Each call has a connection of its own, so that nothing is kept open for tools
-// that are used now and then. The tools call it through the interfaces of pim.
+// Each call opens its own connection, because tools run rarely. Tools use the
+// drivers through the interfaces of pim.
 package internet
 
 import (
@@ -24,7 +24,7 @@ import (
 // Mail is the mail of an account.
 type Mail struct{ account pim.Account }
 
-// NewMail makes one of an account that has IMAP, SMTP or both.
+// NewMail returns the mail of an account with IMAP, SMTP or both.
 func NewMail(a pim.Account) *Mail { return &Mail{a} }
 
 // Name implements pim.Driver.
@@ -154,7 +154,7 @@ func (m *Mail) SendMail(ctx context.Context, l pim.Letter) (pim.Receipt, error) 
 	return out, nil
 }
 
-// keepsItself reports a provider that puts what is sent among the sent mails.
+// keepsItself reports whether the provider saves sent mails itself.
 func keepsItself(server string) bool {
 	s, err := pim.ParseServer(pim.SMTP, server)
 	host := strings.ToLower(s.Host)
@@ -163,7 +163,7 @@ func keepsItself(server string) bool {
 	})
 }
 
-// keep puts a copy among the sent mails, if none is there.
+// keep saves a copy in the sent folder if there is none.
 func (m *Mail) keep(ctx context.Context, l pim.Letter) error {
 	if keepsItself(m.account.SMTP) {
 		return nil
@@ -188,8 +188,8 @@ func (m *Mail) keep(ctx context.Context, l pim.Letter) error {
 	})
 }
 
-// moved is the undo of a write: the mail lies at Place under that name, and came
-// from From ("": it was not there before).
+// moved is the undo record of a move: the mail is at Place with that Message-ID
+// and came from the folder From ("": it is new).
 type moved struct {
 	mailbox.Place
 	ID   string

@@ -21,7 +21,8 @@ type Reminders struct {
 	zone      *time.Location
 }
 
-// NewReminders makes them of an account that has CalDAV; in zone days begin.
+// NewReminders returns the tasks of an account with CalDAV; zone defines where
+// days begin.
 func NewReminders(a pim.Account, zone *time.Location) *Reminders {
 	return &Reminders{NewCalendars(a), cmp.Or(zone, time.UTC)}
 }

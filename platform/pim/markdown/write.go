@@ -53,7 +53,7 @@ func (n *Notes) CreateNote(ctx context.Context, x pim.Note) (pim.Receipt, error)
 		return pim.Receipt{}, err
 	}
 	defer func() { _ = r.Close() }()
-	sub, err := r.OpenRoot(dir) // a handle of its own: nobody swaps it for a link
+	sub, err := r.OpenRoot(dir) // a separate handle, so that the folder cannot be replaced by a link
 	if err != nil {
 		return pim.Receipt{}, fmt.Errorf("%w: %q in the notes folder", pim.ErrNoFolder, pim.Line(x.Folder, 100))
 	}
@@ -70,7 +70,7 @@ func (n *Notes) CreateNote(ctx context.Context, x pim.Note) (pim.Receipt, error)
 	return pim.Receipt{Outcome: pim.Sent, ID: at, Undo: undo}, nil
 }
 
-// folderPath is where a folder of a name lies.
+// folderPath returns the path of a notes folder.
 func folderPath(folder string) (string, error) {
 	dir := path.Clean(strings.Trim(strings.ReplaceAll(folder, `\`, "/"), "/ "))
 	if !fs.ValidPath(dir) || dir != "." && hidden(dir) {
@@ -109,8 +109,8 @@ func put(r *os.Root, name string, data []byte) (at string, err error) {
 // maxName bounds the name of a file, in bytes.
 const maxName = 120
 
-// fileName is the name of the file of a note: its title without what a name cannot hold
-// on one of the systems on which the folder may be.
+// fileName returns a file name for a title: it removes characters that a file
+// system of any supported OS rejects.
 func fileName(title string) (string, error) {
 	s := strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`/\:*?"<>|#^[]`, r) || unicode.IsControl(r) {

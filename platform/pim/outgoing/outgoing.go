@@ -1,6 +1,5 @@
-// Package outgoing speaks with an account's server for outgoing mail (SMTP, RFC
-// 5321 and 6409). It signs in; nothing is sent before that, and nothing without
-// TLS.
+// Package outgoing is an SMTP client (RFC 5321, 6409) for an account's server. It
+// always signs in and always uses TLS.
 package outgoing
 
 import (
@@ -22,8 +21,8 @@ const (
 	askBytes = 256 << 10
 )
 
-// SignIn looks whether the server takes mail from the owner. It sends none. Its
-// errors wrap pim.ErrSignIn and pim.ErrNoServer.
+// SignIn checks that the server accepts the account's credentials. It sends no
+// mail. Its errors wrap pim.ErrSignIn and pim.ErrNoServer.
 func SignIn(ctx context.Context, a pim.Account) error {
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()

@@ -16,10 +16,11 @@ import (
 	"hob/platform/pim/scripted"
 )
 
-// Calendar is the usual calendar of Outlook. It tells guests of changes by itself.
+// Calendar is the default calendar of Outlook. Outlook notifies guests of changes
+// itself.
 type Calendar struct{ runner }
 
-// NewCalendar makes it.
+// NewCalendar returns a Calendar that runs its scripts with r.
 func NewCalendar(r osrun.Runner) *Calendar { return &Calendar{runner{r}} }
 
 // Name implements pim.Driver.
@@ -32,7 +33,7 @@ func (*Calendar) ListCalendars(context.Context) ([]pim.Calendar, error) {
 
 func eventScript(file string) osrun.Script { return script(file, "events.ps1") }
 
-// event is an event as the scripts tell it.
+// event is the scripts' JSON form of an event.
 type event struct {
 	ID, Store, UID, Title, Place, Notes      string
 	Start, End                               int64
@@ -50,7 +51,7 @@ const (
 
 func (e event) thing() thing { return thing{e.ID, e.Store, e.Version} }
 
-// ref names an occurrence: by the item and when it begins.
+// ref returns the reference of an occurrence: the item and its start.
 func (e event) ref() string { return e.thing().ref(appointment) + "@" + strconv.FormatInt(e.Start, 10) }
 
 func (e event) pim(zone *time.Location) (pim.Event, error) {
@@ -131,7 +132,7 @@ type rule struct {
 	Until    string `json:"until,omitempty"`
 }
 
-// parseRule reads an RRULE as far as Outlook takes it from a program.
+// parseRule parses the subset of RRULE that Outlook accepts from programs.
 func parseRule(s string) (*rule, error) {
 	o, err := rrule.StrToROption(s)
 	if err != nil {
@@ -192,7 +193,7 @@ func (c *Calendar) CreateEvent(ctx context.Context, calendar string, e pim.NewEv
 	var got struct{ Event event }
 	err := c.call(ctx, eventScript("write_event.ps1"), in, &got, true)
 	r := pim.Receipt{Outcome: pim.Sent, ID: got.Event.ref()}
-	if len(e.Guests) == 0 { // nobody was told of it
+	if len(e.Guests) == 0 { // no guest was notified
 		r.Undo = back{How: "delete", thing: got.Event.thing()}.undo()
 	}
 	return scripted.Write(r, err)
@@ -207,7 +208,8 @@ type change struct {
 	End   *int64  `json:"end,omitempty"`
 }
 
-// before is the way back from a change: what it changed, and no more.
+// before returns the inverse of a change: the previous values of the changed
+// fields only.
 func (c change) before(was event) *change {
 	out := &change{}
 	if c.Title != nil {
@@ -225,7 +227,7 @@ func (c change) before(was event) *change {
 	return out
 }
 
-// which names an occurrence to the scripts.
+// which identifies an occurrence to the scripts.
 type which struct {
 	How string `json:"how"`
 	thing
@@ -244,7 +246,7 @@ func whichOf(how string, e pim.Event, whole bool) (which, error) {
 	if err != nil || err2 != nil {
 		return which{}, fmt.Errorf("in Outlook: %w: no event %q", pim.ErrNotFound, pim.Line(e.Ref, 100))
 	}
-	if e.Occurrence == "" { // of an occurrence another version is told than of its series
+	if e.Occurrence == "" { // an occurrence has a different version than its series
 		t.Version = e.Version
 	}
 	return which{How: how, thing: t, Start: start, Whole: whole}, nil
@@ -263,7 +265,7 @@ func (c *Calendar) ChangeEvent(ctx context.Context, e pim.Event, ch pim.EventCha
 	var got struct{ Was, Event event }
 	err = c.call(ctx, eventScript("write_event.ps1"), w, &got, true)
 	r := pim.Receipt{Outcome: pim.Sent, ID: got.Event.ref()}
-	if err == nil && e.Occurrence == "" && !got.Was.Meeting { // guests would be told of it once more
+	if err == nil && e.Occurrence == "" && !got.Was.Meeting { // an undo would notify the guests again
 		r.Undo = back{How: "change", thing: got.Event.thing(), Set: w.Set.before(got.Was)}.undo()
 	}
 	return scripted.Write(r, err)
@@ -277,8 +279,8 @@ func milli(t *time.Time) *int64 {
 	return &n
 }
 
-// DeleteEvent implements pim.Calendars. Outlook keeps it among what was deleted; from
-// here there is no way back.
+// DeleteEvent implements pim.Calendars. Outlook moves the event to its deleted
+// items; Hob cannot undo it.
 func (c *Calendar) DeleteEvent(ctx context.Context, e pim.Event, whole bool) (pim.Receipt, error) {
 	w, err := whichOf("delete", e, whole)
 	if err != nil {

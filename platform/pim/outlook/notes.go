@@ -12,10 +12,10 @@ import (
 	"hob/platform/pim/scripted"
 )
 
-// Notes are those of Outlook.
+// Notes reads and writes Outlook's notes.
 type Notes struct{ runner }
 
-// NewNotes makes them.
+// NewNotes returns Notes that run their scripts with r.
 func NewNotes(r osrun.Runner) *Notes { return &Notes{runner{r}} }
 
 // Name implements pim.Driver.
@@ -114,7 +114,7 @@ func (n *Notes) TakeBack(ctx context.Context, undo []byte) error {
 // Contacts is the address book of Outlook.
 type Contacts struct{ runner }
 
-// NewContacts makes it.
+// NewContacts returns Contacts that run their scripts with r.
 func NewContacts(r osrun.Runner) *Contacts { return &Contacts{runner{r}} }
 
 // Name implements pim.Driver.

@@ -41,7 +41,7 @@ func script(file string, shared ...string) osrun.Script {
 	return osrun.NewScript("outlook/"+file, parts...)
 }
 
-// Scripts are all scripts, for tests.
+// Scripts returns all scripts, for tests.
 func Scripts() []osrun.Script {
 	var out []osrun.Script
 	for _, f := range []string{"find_mail.ps1", "read_mail.ps1", "write_mail.ps1", "move_mail.ps1", "find_tasks.ps1", "write_task.ps1", "find_notes.ps1", "write_note.ps1", "find_contacts.ps1"} {
@@ -56,7 +56,7 @@ func Scripts() []osrun.Script {
 // Mail is the mailbox of Outlook's usual profile.
 type Mail struct{ run osrun.Runner }
 
-// NewMail makes one.
+// NewMail returns a Mail that runs its scripts with r.
 func NewMail(r osrun.Runner) *Mail { return &Mail{r} }
 
 // Name implements pim.Driver.
@@ -69,7 +69,7 @@ func (m *Mail) call(ctx context.Context, file string, in, out any, write bool) e
 	return m.run.Run(ctx, osrun.Call{Script: script(file), App: app(), In: in, Write: write, Wait: bulk}, out)
 }
 
-// The bounds of a search: so many of the newest are looked through.
+// Limits of a search: how many of the newest mails are searched.
 const (
 	scanFew  = 50
 	scanMany = 1000
@@ -97,8 +97,8 @@ func (h head) pim(store string) pim.Message {
 	}
 }
 
-// FindMail implements pim.Mailer. The newest of a folder are looked through; what
-// was not reached is told.
+// FindMail implements pim.Mailer. It searches the newest mails of a folder; a
+// warning names what was not searched.
 func (m *Mail) FindMail(ctx context.Context, q pim.MailQuery) ([]pim.Message, error) {
 	limit := q.Limit
 	if limit <= 0 {
@@ -137,7 +137,7 @@ func (m *Mail) FindMail(ctx context.Context, q pim.MailQuery) ([]pim.Message, er
 	return out, pim.Partial(warnings...)
 }
 
-// entry names a mail to the scripts.
+// entry identifies a mail to the scripts.
 type entry struct {
 	ID    string `json:"id"`
 	Store string `json:"store"`

@@ -20,7 +20,7 @@ func (r runner) call(ctx context.Context, s osrun.Script, in, out any, write boo
 	return r.run.Run(ctx, osrun.Call{Script: s, App: app(), In: in, Write: write, Wait: bulk}, out)
 }
 
-// thing names an item to the scripts, in a version of it.
+// thing identifies one version of an item to the scripts.
 type thing struct {
 	ID      string `json:"id,omitempty"`
 	Store   string `json:"store,omitempty"`
@@ -40,7 +40,7 @@ func thingOf(kind, ref string) (thing, error) {
 	return thing{ID: id, Store: store}, nil
 }
 
-// back is the way back of a write: How the thing is to be changed.
+// back is the undo record of a write; How names the operation.
 type back struct {
 	How string `json:"how"`
 	thing
@@ -69,7 +69,8 @@ type Reminders struct {
 	zone *time.Location
 }
 
-// NewReminders makes them; in zone days begin.
+// NewReminders returns Reminders that run their scripts with r; zone defines
+// where days begin.
 func NewReminders(r osrun.Runner, zone *time.Location) *Reminders {
 	if zone == nil {
 		zone = time.UTC
@@ -85,7 +86,7 @@ const (
 	mostReminders = 1000
 )
 
-// The importance of a task (OlImportance), by what iCalendar calls its priority.
+// The importance of a task (OlImportance) by its iCalendar priority.
 const (
 	low = iota
 	usual
@@ -183,7 +184,7 @@ func (r *Reminders) CompleteReminder(ctx context.Context, ref string) (pim.Recei
 	}
 	err = r.call(ctx, script("write_task.ps1"), back{How: "done", thing: t}, &got, true)
 	out := pim.Receipt{Outcome: pim.Sent, ID: ref}
-	if err == nil && !got.Repeats && got.ID == t.ID { // one that repeats is the next one by now, and what is done is a copy
+	if err == nil && !got.Repeats && got.ID == t.ID { // a recurring task already shows its next occurrence; the completed one is a copy
 		out.Undo = back{How: "open", thing: got.thing}.undo()
 	}
 	return scripted.Write(out, err)
