@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// class says what kind of address it is. The zero value is public.
+// class is the classification of an IP address. The zero value is public.
 type class struct {
-	is string // "" for a public one; else what to call it
-	// never: not even the owner's word makes it reachable.
+	is string // "" if public; otherwise its name in errors
+	// never: cannot be allowed, not even by configuration.
 	never bool
 }
 
@@ -58,9 +58,9 @@ var specials = sync.OnceValue(func() []special {
 	return out
 })
 
-// classify says what kind of address it is. What is not known to be public is
-// special: of IPv6 only 2000::/3 is given out (RFC 4291), and the well-known
-// prefix of NAT64 (RFC 6052) stands for the IPv4 address inside it.
+// classify classifies an IP address. Addresses that are not known to be public
+// count as special: for IPv6 only 2000::/3 is allocated (RFC 4291), and the
+// well-known NAT64 prefix (RFC 6052) is classified by its embedded IPv4 address.
 func classify(a netip.Addr) class {
 	if !a.IsValid() || a.Zone() != "" {
 		return class{"an address with a zone", true}
@@ -123,9 +123,8 @@ func (c *Client) own(a netip.Addr) (bool, error) {
 	}), nil
 }
 
-// Online reports whether this machine has an address in some network. Without
-// one, some systems answer that no name exists, instead of that none can be
-// looked up.
+// Online reports whether this machine has a non-loopback address. Without one,
+// some systems report unknown hosts instead of failed lookups.
 func (c *Client) Online() bool {
 	own, err := c.opt.Interfaces()
 	if err != nil {

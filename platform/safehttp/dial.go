@@ -18,22 +18,22 @@ import (
 	"time"
 )
 
-// dialer makes the connection of one request to one target.
+// dialer opens the connection of one request to one target.
 type dialer struct {
 	c         *Client
 	t         *target
 	connected atomic.Bool
-	abroad    bool // not this machine, whatever is allowed
+	abroad    bool // never this machine, whatever is allowed
 }
 
 // place is where a connection may go.
 type place struct {
 	to     netip.AddrPort
-	inside bool // the owner's network, where no proxy is asked
+	inside bool // an internal address, which is dialed without the proxy
 }
 
-// dial ignores the address that the transport names: it goes to what the target
-// leads to, after a look at it.
+// dial ignores the address from the transport: it connects to an address of the
+// target that passed the checks.
 func (d *dialer) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	addrs, err := d.resolve(ctx)
 	if e, ok := errors.AsType[*Error](err); ok && d.c.proxy != nil && d.c.opt.ProxyResolves && (e.Kind == NotFound || e.Kind == Resolve) {
@@ -58,8 +58,8 @@ func (d *dialer) done(conn net.Conn, err error) (net.Conn, error) {
 	return conn, err
 }
 
-// resolve returns where the target leads, every answer looked at. One that is
-// not public refuses all of them: an honest name has none such.
+// resolve returns the checked addresses of the target. One non-public address
+// rejects all: no legitimate name mixes both.
 func (d *dialer) resolve(ctx context.Context) ([]place, error) {
 	addrs := []netip.Addr{d.t.host.addr}
 	if !d.t.host.addr.IsValid() {
@@ -72,7 +72,7 @@ func (d *dialer) resolve(ctx context.Context) ([]place, error) {
 	var out []place
 	for _, a := range addrs {
 		if a.Is4In6() && !d.t.host.addr.IsValid() {
-			a = a.Unmap() // how some resolvers hand out an IPv4 address
+			a = a.Unmap() // some resolvers return IPv4 addresses in this form
 		}
 		k, err := d.c.classOf(a)
 		if d.abroad && !k.public() && err == nil { // a private one may be this machine's own
@@ -113,7 +113,8 @@ func (d *dialer) unresolved(ctx context.Context, err error) error {
 	return e
 }
 
-// connect goes to one address. With others behind it, it does not wait for long.
+// connect connects to one address, with a short timeout if other addresses
+// remain.
 func (d *dialer) connect(ctx context.Context, p place, left int) (net.Conn, error) {
 	to := p.to
 	if d.c.proxy != nil && !p.inside {
@@ -128,7 +129,7 @@ func (d *dialer) connect(ctx context.Context, p place, left int) (net.Conn, erro
 	if d.c.opt.Dial != nil {
 		return d.c.opt.Dial(ctx, to)
 	}
-	// Once more at the last moment: the socket goes where it was decided.
+	// Check again at the last moment: the socket must use the checked address.
 	nd := &net.Dialer{Control: func(_, address string, _ syscall.RawConn) error {
 		if a, err := netip.ParseAddrPort(address); err != nil || a != to {
 			return refuse(Internal, d.t.host.name, address+" is not the address that was checked", "")
@@ -153,8 +154,8 @@ func ParseProxy(s string) (*url.URL, error) {
 	return u, nil
 }
 
-// throughProxy has the owner's proxy connect (RFC 9110, section 9.3.6), for http
-// as well as for https, so that the address stays the one that was looked at.
+// throughProxy sends CONNECT to the configured proxy (RFC 9110, section 9.3.6),
+// for http as well as https, so that the proxy uses the checked address.
 func (d *dialer) throughProxy(ctx context.Context, to string) (net.Conn, error) {
 	p := d.c.proxy
 	broken := func(err error) error {

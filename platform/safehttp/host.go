@@ -108,8 +108,8 @@ var punycode = sync.OnceValue(func() *idna.Profile {
 	return idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(true), idna.BidiRule(), idna.CheckJoiners(true), idna.VerifyDNSLength(true))
 })
 
-// internal are names that mean something else in every network, or a machine of
-// this one: RFC 6761, 6762, 7686, 8375, 9476, and what networks use in practice.
+// internal reports names with a local meaning: RFC 6761, 6762, 7686, 8375, 9476,
+// and common private suffixes.
 func (h host) internal() bool {
 	if h.addr.IsValid() {
 		return false
@@ -134,19 +134,19 @@ func internalTops() []string {
 	}
 }
 
-// internalNames are public names that lead to what answers one's own machine
-// only, whatever they resolve to.
+// internalNames lists public names of services that only respond to the own
+// machine, whatever they resolve to.
 func internalNames() []string {
 	return []string{"metadata.packet.net", "metadata.platformequinix.com", "metadata.tencentyun.com"}
 }
 
-// loopback names mean this machine (RFC 6761, section 6.3).
+// loopback reports names of this machine (RFC 6761, section 6.3).
 func (h host) loopback() bool {
 	return h.name == "localhost" || strings.HasSuffix(h.name, ".localhost")
 }
 
-// badPort are the ports that browsers refuse (fetch standard, section 2.9), and
-// those of databases and daemons whose protocols take a line of HTTP for theirs.
+// badPort reports ports that browsers block (fetch standard, section 2.9), and
+// those of databases and daemons that could interpret HTTP as commands.
 func badPort(p uint16) bool {
 	_, bad := slices.BinarySearch(badPorts(), p)
 	return bad

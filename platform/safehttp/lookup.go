@@ -14,10 +14,10 @@ const (
 	maxRecordsLen = 16 << 10 // bytes of all of them
 )
 
-// LookupTXT asks the name servers of this machine what is published under a public name
-// (TXT records), within 5 seconds. What comes back is as true as those name servers are:
-// nothing of it is signed. Its errors are the context's or an *Error: NotFound means
-// that there is nothing, Resolve that nobody could tell.
+// LookupTXT returns the TXT records of a public name, within 5 seconds. The
+// result is as trustworthy as the configured name servers: DNSSEC is not checked.
+// Errors are the context's or an *Error: NotFound if there are no records,
+// Resolve if the lookup failed.
 func (c *Client) LookupTXT(ctx context.Context, name string) ([]string, error) {
 	h, why := parseHost(name)
 	switch {

@@ -19,17 +19,15 @@ type target struct {
 	url  *url.URL
 	host host
 	port uint16
-	// written is the host as somebody wrote it, when that differs: what is shown
-	// as "xn--" was meant to be read as this.
+	// written is the host as given, if it differs: the Unicode form of an "xn--"
+	// name.
 	written string
 }
 
 func (t *target) origin() string { return t.url.Scheme + "://" + t.url.Host }
 
-// Check reads an address and says whether a request could go there as far as
-// that can be told without asking anybody: no name is looked up, since the
-// lookup alone would tell the name's owner something. The URL that comes back is
-// in its canonical form.
+// Check validates an address without a DNS lookup, which would already reveal the
+// request to the name's owner. It returns the URL in canonical form.
 func (c *Client) Check(address string) (*url.URL, error) {
 	t, err := c.target(address)
 	if err != nil {
@@ -38,8 +36,8 @@ func (c *Client) Check(address string) (*url.URL, error) {
 	return t.url, nil
 }
 
-// Canonical is Check without a client: the one form of a public address. Two
-// texts mean the same request if their canonical forms are equal.
+// Canonical is Check without a client: it returns the canonical form of a public
+// address. Two texts mean the same request if their canonical forms are equal.
 func Canonical(address string) (*url.URL, error) { return (&Client{}).Check(address) }
 
 // target reads an address and refuses those inside the owner's network which
@@ -66,7 +64,8 @@ func (c *Client) target(address string) (*target, error) {
 	return t, nil
 }
 
-// inside refuses an address and tells the owner how to allow it.
+// inside returns the error for an internal address, with the setting that allows
+// it.
 func inside(host string, k class) *Error {
 	e := refuse(Internal, host, host+" is "+k.is+"; requests to internal addresses are blocked", "")
 	if !k.never {
@@ -75,8 +74,8 @@ func inside(host string, k class) *Error {
 	return e
 }
 
-// parse reads an address in the strict way: whatever programs read in different
-// ways (RFC 3986 against the URL standard of browsers) is no address here.
+// parse parses an address strictly: it rejects everything that parsers interpret
+// differently (RFC 3986 against the URL standard of browsers).
 func parse(raw string) (*target, error) {
 	raw = strings.Trim(raw, " ")
 	switch {
@@ -108,8 +107,8 @@ func parse(raw string) (*target, error) {
 	return assemble(scheme, authority, tail)
 }
 
-// assemble puts the canonical form together and has the standard library read
-// it once more: both must mean the same host.
+// assemble builds the canonical form and parses it with net/url: both parsers
+// must agree on the host.
 func assemble(scheme, authority, tail string) (*target, error) {
 	if strings.Contains(authority, "@") {
 		return nil, refuse(BadURL, "", "the address has a user name or an @ before the path, which hides the host", "remove it")
@@ -171,8 +170,8 @@ func splitPort(scheme, authority string) (name string, port uint16, err error) {
 	return name, uint16(n), nil
 }
 
-// escape writes what may not stand in a URL as it is: characters beyond ASCII,
-// those that end a URL in a text, and a percent sign that escapes nothing.
+// escape percent-encodes what a URL must not contain: non-ASCII characters,
+// characters that end a URL in a text, and stray percent signs.
 func escape(tail string) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder
@@ -194,12 +193,12 @@ func isHex(c byte) bool {
 	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f'
 }
 
-// blank are runes that end an address in a text, or steer a terminal.
+// blank reports runes that end a URL in a text or control a terminal.
 func blank(r rune) bool {
 	return r <= ' ' || unicode.IsControl(r) || unicode.IsSpace(r) || r == utf8.RuneError
 }
 
-// invisible are runes that do not show, or that make others show elsewhere.
+// invisible reports runes that are invisible or reorder the display.
 func invisible(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }

@@ -33,7 +33,7 @@ func Header(x *pim.Message, head string) {
 	}
 }
 
-// Narrow reports whether a query asks for more than the newest mails.
+// Narrow reports whether a query filters mails.
 func Narrow(q pim.MailQuery) bool {
 	return q.Unseen || q.Flagged || q.From != "" || q.Subject != "" || q.Text != "" || !q.Since.IsZero() || !q.Before.IsZero()
 }
