@@ -28,7 +28,7 @@ type Options struct {
 	Now     time.Time
 }
 
-// Result is what was found.
+// Result is the result of an update check.
 type Result struct {
 	Current string `json:"current"`
 	Latest  string `json:"latest"`

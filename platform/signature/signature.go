@@ -30,8 +30,8 @@ import (
 	"time"
 )
 
-// Window is how far the clock of who signs may be off: an older request may be
-// somebody's recording.
+// Window is the tolerated clock difference of the signer: an older request may be
+// a replay.
 const Window = 5 * time.Minute
 
 // The headers.
@@ -47,7 +47,7 @@ const (
 	maxDigits = 13      // of maxStamp
 )
 
-// Scheme says how the requests of a secret are signed.
+// Scheme is the signature scheme of a secret's requests.
 type Scheme string
 
 // The schemes.
@@ -73,7 +73,7 @@ var (
 	ErrAmbiguous = errors.New("the body begins like a signed timestamp")
 )
 
-// Proof is what a signature shows.
+// Proof is the result of a verification.
 type Proof struct {
 	Fits bool
 	// Stale: the timestamp is further than Window from now.
@@ -132,13 +132,13 @@ func isTimedText(body []byte) bool {
 	return 0 <= key && key <= maxKey
 }
 
-// Digest is a name for a text that does not tell it.
+// Digest returns a name for a text that does not reveal it.
 func Digest(kind string, text []byte) string {
 	sum := sha256.Sum256(text)
 	return kind + hex.EncodeToString(sum[:])
 }
 
-// OfBody is the header of a body in the form without a time.
+// OfBody returns the header value of a body-only signature.
 func OfBody(secret, body []byte) string { return "sha256=" + hex.EncodeToString(mac(secret, body)) }
 
 func mac(secret, text []byte) []byte {

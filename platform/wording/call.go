@@ -5,7 +5,7 @@ import (
 	"reflect"
 )
 
-// call is the value of a function by its name.
+// call returns the result of the function with that name.
 func (f *filling) call(name string, args []reflect.Value) reflect.Value {
 	if fn, own := f.t.funcs[name]; own {
 		return invoke(name, reflect.ValueOf(fn), args)
@@ -42,8 +42,8 @@ func (f *filling) call(name string, args []reflect.Value) reflect.Value {
 	return reflect.Value{}
 }
 
-// equal compares what is written the same way: texts of different types are equal
-// when their letters are.
+// equal compares printed values: texts of different types are equal if their
+// letters are.
 func equal(a, b reflect.Value) bool {
 	a, b = plain(a), plain(b)
 	switch {
