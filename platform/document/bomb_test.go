@@ -51,7 +51,7 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// peak is how much the heap grows at most while something runs.
+// peak returns how much the heap grows at most while something runs.
 func peak(run func()) uint64 {
 	runtime.GC()
 	defer debug.SetGCPercent(debug.SetGCPercent(20)) // so that it is what is held

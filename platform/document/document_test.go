@@ -70,7 +70,7 @@ func withHelper(t testing.TB, l Limits) Limits {
 	return l
 }
 
-// stating is a PDF whose table of objects says that it has so many.
+// stating returns a PDF whose table of objects says that it has so many.
 func stating(size string) []byte {
 	head := "%PDF-1.5\n"
 	xref := "1 0 obj<</Type/XRef/Size " + size + "/W[1 2 1]/Root 1 0 R/Length 0>>stream\n\nendstream\nendobj\n" + strings.Repeat("%\n", 40)

@@ -52,7 +52,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// wide is a text in UTF-16.
+// wide returns a text in UTF-16.
 func wide(s string) string {
 	b := []byte{0xff, 0xfe}
 	for i := range len(s) {

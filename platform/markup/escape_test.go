@@ -27,7 +27,7 @@ func TestEscape(t *testing.T) {
 	}
 }
 
-// visibleText is what a reader of HTML sees.
+// visibleText returns what a reader of HTML sees.
 func visibleText(t *testing.T, s string) string {
 	t.Helper()
 	var b strings.Builder

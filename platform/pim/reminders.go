@@ -10,7 +10,7 @@ import (
 // without a time counts from its start.
 func ByDue(list []Reminder) { slices.SortStableFunc(list, CompareDue) }
 
-// CompareDue is the comparison function of ByDue.
+// CompareDue returns the comparison function of ByDue.
 func CompareDue(a, b Reminder) int {
 	if a.Due.IsZero() != b.Due.IsZero() {
 		return cmp.Compare(b.Due.Unix(), a.Due.Unix()) // the zero time is the least

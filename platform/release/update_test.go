@@ -13,7 +13,7 @@ import (
 	"hob/platform/safehttp/safehttptest"
 )
 
-// at is when the tests happen.
+// at returns when the tests happen.
 func at() time.Time { return time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC) }
 
 func sound() map[string]any {

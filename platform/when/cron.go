@@ -25,8 +25,8 @@ func cronError(line string, err error) error {
 		clip(line, 80), ErrNotUnderstood, err)
 }
 
-// looksLikeCron reports whether s is meant as a cron line, good or bad: five
-// words of which the first two hold no letters.
+// looksLikeCron reports whether s is intended as a cron line, valid or not: five
+// words of which the first two have no letters.
 func looksLikeCron(s string) bool {
 	if strings.HasPrefix(s, "@") {
 		return true
@@ -171,7 +171,7 @@ func (f cronField) value(s string) (int, error) {
 	return n, nil
 }
 
-// write is a part in the plainest form; 7 is Sunday, which is 0.
+// write returns a part in its simplest form; 7 (Sunday) becomes 0.
 func (f cronField) write(s string, lo, hi, step int) string {
 	suffix := ""
 	if step > 1 {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// together reads several recurrences as one: "Mondays at 9; Thursdays at 10".
+// together parses several recurrences as one: "Mondays at 9; Thursdays at 10".
 func together(parts []string, phrase string, now time.Time) (Every, error) {
 	var lines []string
 	except := ""
@@ -59,8 +59,8 @@ func (p *parser) joined(text string, now time.Time) (Every, bool) {
 	return Every{}, false
 }
 
-// readsAs reports whether a text is one recurrence as a whole, and whether that says
-// when on a day.
+// readsAs reports whether a text is one complete recurrence, and whether it names
+// the time of day.
 func readsAs(text string, now time.Time) (whole, timed bool) {
 	p := newParser(text, now)
 	p.whole = true
@@ -73,7 +73,8 @@ func readsAs(text string, now time.Time) (whole, timed bool) {
 	return false, false
 }
 
-// cannotBe names what no schedule can say, and what to do instead.
+// cannotBe returns an error for what a schedule cannot express, with an
+// alternative.
 func cannotBe(text string) error {
 	words := " " + strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r == ' ' || r == ',' || r == '.' }), " ") + " "
 	for _, c := range []struct {

@@ -181,7 +181,7 @@ func same(got, want, grain string) bool {
 	return got == want
 }
 
-// read is what the package makes of a row: a whole phrase for Duckling, a time
+// read returns what the package makes of a row: a whole phrase for Duckling, a time
 // inside a sentence otherwise.
 func read(r row, now time.Time) (string, string) {
 	const form = "2006-01-02T15:04:05"

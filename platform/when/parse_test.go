@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// monday is the now of most tests: Monday 23 November 2026, 10:20:30.
+// monday returns the now of most tests: Monday 23 November 2026, 10:20:30.
 func monday() time.Time { return time.Date(2026, 11, 23, 10, 20, 30, 0, time.UTC) }
 
 const minuteForm = "Mon 2006-01-02 15:04"

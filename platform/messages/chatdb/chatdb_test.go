@@ -43,7 +43,7 @@ func readBy(t *testing.T, file string, atOnce int) []chatdb.Message {
 	}
 }
 
-// line is a message in a line.
+// line returns a message in a line.
 func line(m chatdb.Message) string {
 	chat := "-"
 	if m.Chat != nil {

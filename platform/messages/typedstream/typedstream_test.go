@@ -13,7 +13,7 @@ import (
 	"hob/platform/messages/typedstream"
 )
 
-// wide is a text in UTF-16 with its mark.
+// wide returns a text in UTF-16 with its mark.
 func wide(s string) []byte {
 	b := []byte{0xff, 0xfe}
 	for _, u := range utf16.Encode([]rune(s)) {

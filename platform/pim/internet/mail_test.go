@@ -15,7 +15,7 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// box is an account at a real dovecot and a server that takes mail.
+// box returns an account at a real dovecot and a server that takes mail.
 func box(t *testing.T) (*internet.Mail, *pimtest.Dovecot, *pimtest.SMTP) {
 	t.Helper()
 	d, s := pimtest.StartDovecot(t, ""), pimtest.StartSMTP(t)

@@ -88,7 +88,7 @@ func FuzzMail(f *testing.F) {
 	})
 }
 
-// shared are the awkward mails of the shared data, where they are.
+// shared returns the awkward mails of the shared data, where they are.
 func shared() []string {
 	root := os.Getenv("HOB_TEST_DATA")
 	if root == "" {

@@ -22,7 +22,7 @@ func vilnius(t *testing.T) *time.Location {
 	return z
 }
 
-// answering is a Windows whose scripts answer with these texts, one after the other, and
+// answering returns a Windows whose scripts answer with these texts, one after the other, and
 // which keeps what it was given. The shapes are those of ConvertTo-Json in PowerShell 5.1.
 func answering(given *[]string, said ...string) osrun.Runner {
 	return osrun.NewScripts(osrun.Options{Output: func(_ context.Context, _ *exec.Cmd, in []byte) ([]byte, error) {
