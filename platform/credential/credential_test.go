@@ -124,7 +124,7 @@ func BenchmarkFind(b *testing.B) {
 	}
 }
 
-// What was shown once is shown in the same way again.
+// Showing a shown text again must not change it.
 func TestShowTwice(t *testing.T) {
 	v := credential.AskedBy("what is the bank PIN?")
 	once, _ := v.Show("", "wifi password: hunter2\nbank PIN: 4711")

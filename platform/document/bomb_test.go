@@ -54,7 +54,7 @@ func TestBombs(t *testing.T) {
 // peak returns how much the heap grows at most while something runs.
 func peak(run func()) uint64 {
 	runtime.GC()
-	defer debug.SetGCPercent(debug.SetGCPercent(20)) // so that it is what is held
+	defer debug.SetGCPercent(debug.SetGCPercent(20)) // so that the figure is the live heap
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	before, most, done := m.HeapAlloc, m.HeapAlloc, make(chan struct{})
@@ -74,7 +74,7 @@ func peak(run func()) uint64 {
 	}
 }
 
-// What is attached twice is there twice.
+// A file attached twice appears twice.
 func TestSameAttachmentTwice(t *testing.T) {
 	part := "--b\nContent-Type: text/plain\nContent-Disposition: attachment; filename=a.txt\n\nThe same text in both.\n"
 	f, err := Parse(t.Context(), "a.eml", []byte("From: a@example.org\nTo: b@example.org\nMessage-ID: <1@example.org>\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n"+part+part+"--b--\n"), Limits{})

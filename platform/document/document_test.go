@@ -59,7 +59,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// withHelper has PDFs read by this very test; see TestMain.
+// withHelper uses this test binary as the PDF worker; see TestMain.
 func withHelper(t testing.TB, l Limits) Limits {
 	t.Helper()
 	exe, err := os.Executable()
@@ -180,7 +180,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever the bytes are, it ends, within its bounds.
+// FuzzParse checks that any input ends within its limits.
 func FuzzParse(f *testing.F) {
 	files, _ := filepath.Glob("testdata/golden/*")
 	for _, file := range files {

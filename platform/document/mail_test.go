@@ -59,7 +59,7 @@ func TestReview9_MailIsParsedInTheHelper(t *testing.T) {
 	}
 }
 
-// A mail has at most so many parts, and a file so many documents.
+// The parts of a mail and the documents of a file are limited.
 func TestMail_CountsItsParts(t *testing.T) {
 	part := "--b\nContent-Type: text/plain\nContent-Disposition: attachment; filename=a.txt\n\nx\n"
 	mail := "From: a@example.org\nTo: b@example.org\nMessage-ID: <1@example.org>\nContent-Type: multipart/mixed; boundary=b\n\n" + strings.Repeat(part, 20) + "--b--\n"

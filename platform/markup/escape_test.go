@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// A text that was escaped is shown as it is, whatever it holds.
+// Escaped text is displayed literally, whatever it contains.
 func TestEscape(t *testing.T) {
 	for _, text := range []string{
 		`run_command {"command":"rm *a *b; echo ` + "`id`" + ` $(x) <!-- y -->"}`,

@@ -123,8 +123,8 @@ type Mailer interface {
 	// ReadMail returns one mail with its text, at most 100,000 characters of it. It
 	// stays unread.
 	ReadMail(ctx context.Context, ref string) (Message, error)
-	// SendMail sends a mail. Drivers that can detect it treat two calls with the
-	// same ID as one mail.
+	// SendMail sends a mail. If possible, drivers treat two calls with the same
+	// ID as one mail.
 	SendMail(ctx context.Context, l Letter) (Receipt, error)
 	// DraftMail keeps a letter among the drafts.
 	DraftMail(ctx context.Context, l Letter) (Receipt, error)

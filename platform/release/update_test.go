@@ -120,7 +120,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// What was seen is a floor, also while an older program runs.
+// The newest version seen is a minimum, also for an older program.
 func TestSeen(t *testing.T) {
 	m := Manifest{Version: "v1.4.0", Files: []File{{OS: "linux", Arch: "amd64"}}}
 	for seen, want := range map[string]error{"": nil, "v1.3.0": nil, "v1.4.0": nil, "v1.4.1": ErrSeen, "nonsense": nil} {
@@ -130,7 +130,8 @@ func TestSeen(t *testing.T) {
 	}
 }
 
-// TestUnreachable: what is no answer is told apart from one that is refused.
+// TestUnreachable checks that network errors are distinguished from rejected
+// manifests.
 func TestUnreachable(t *testing.T) {
 	p := newProject(t)
 	good := text(t, sound())
@@ -216,8 +217,8 @@ func TestKindOf(t *testing.T) {
 	}
 }
 
-// FuzzOpen: whoever has the key is believed, but nothing that he signs by mistake
-// ends the program or reaches a terminal.
+// FuzzOpen checks that no signed content crashes the program or reaches a
+// terminal.
 func FuzzOpen(f *testing.F) {
 	f.Add(text(f, sound()))
 	f.Add([]byte(`{"program":"hob","files":[{}]}`))
@@ -237,7 +238,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// FuzzSignature: what is no signature of the project's is none.
+// FuzzSignature checks that only the project's signatures are accepted.
 func FuzzSignature(f *testing.F) {
 	p := newProject(f)
 	b := text(f, sound())

@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// answers is a name server that says what it was told to.
+// answers is a resolver with fixed answers.
 type answers []netip.Addr
 
 func (a answers) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) { return a, nil }
 
-// FuzzDial: whatever the address, and whatever its name leads to, the connection
-// goes to a public address that was among the answers, or nowhere.
+// FuzzDial checks that the connection goes to a public address from the answers,
+// or nowhere, for any address and any answers.
 func FuzzDial(f *testing.F) {
 	f.Add("http://example.org/", []byte{127, 0, 0, 1}, []byte{})
 	f.Add("https://example.org:8443/", []byte{93, 184, 216, 34}, []byte{0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0, 10, 0, 0, 1})
@@ -63,7 +63,7 @@ func FuzzDial(f *testing.F) {
 	})
 }
 
-// netipIn reports whether an address stands in a URL as its host.
+// netipIn reports whether the host of a URL is that address.
 func netipIn(raw string, a netip.Addr) bool {
 	u, err := Canonical(raw)
 	return err == nil && u.Hostname() == a.String()

@@ -134,8 +134,8 @@ func internalTops() []string {
 	}
 }
 
-// internalNames lists public names of services that only respond to the own
-// machine, whatever they resolve to.
+// internalNames lists public names of services that only this machine can reach,
+// whatever they resolve to.
 func internalNames() []string {
 	return []string{"metadata.packet.net", "metadata.platformequinix.com", "metadata.tencentyun.com"}
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// publishes is a resolver that knows what is published, and nothing else.
+// publishes is a resolver with TXT records only.
 type publishes struct {
 	internet
 

@@ -45,9 +45,8 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
-// TestIncidentI7NotationsOfSpecialAddresses: CVE-2026-26322 and its like: an
-// address that a text supplies leads into the owner's own network, however it is
-// written.
+// TestIncidentI7NotationsOfSpecialAddresses covers CVE-2026-26322 and similar:
+// unusual notations of internal addresses.
 func TestIncidentI7NotationsOfSpecialAddresses(t *testing.T) {
 	for _, c := range []struct {
 		name, in string
@@ -156,8 +155,8 @@ func TestIncidentI7NotationsOfSpecialAddresses(t *testing.T) {
 	}
 }
 
-// TestCorpus plays the shared collection of tricks. What must be refused is; of
-// the rest the refusals are told.
+// TestCorpus uses the shared collection of hostile addresses. It checks those
+// that must be rejected and logs other rejections.
 func TestCorpus(t *testing.T) {
 	type line struct{ URL, Verdict, Host string }
 	total, refused := map[string]int{}, map[string]int{}
@@ -206,9 +205,9 @@ func corpus[T any](t testing.TB, name string) func(func(T) bool) {
 	}
 }
 
-// FuzzURL: whatever is accepted names a host that is neither special nor inside
-// the owner's network, the standard library reads the same one, and the
-// canonical form is its own.
+// FuzzURL checks that an accepted address has a host that is neither special nor
+// internal, that net/url parses the same host, and that canonicalization is
+// idempotent.
 func FuzzURL(f *testing.F) {
 	for _, s := range []string{
 		"https://example.org/a?b#c", "http://127.1/", "http://[::1]/", `http://a\@b/`, "http://a@b/", "http://ⓔ.com", "http://xn--bcher-kva.example",

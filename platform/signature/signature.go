@@ -1,6 +1,5 @@
-// Package signature verifies the signatures of HTTP requests that programs post to
-// Hob, and signs the ones that Hob posts. Triggers and the webhook channel use it. It
-// does not know what a request is for.
+// Package signature verifies signatures of HTTP requests to Hob and signs the requests
+// that Hob posts. Triggers and the webhook channel use it.
 //
 // There are two schemes:
 //
@@ -9,13 +8,11 @@
 //     or nothing. A key has no dot, so the text can be split in one way only. A request
 //     older than Window is stale; within Window a second copy has the same ID.
 //   - BodyOnly: X-Hob-Signature is "sha256=" and the hex HMAC-SHA256 of the body. It
-//     proves the body and nothing else, so the same body counts once, whatever key
-//     stands beside it.
+//     authenticates only the body, so the same body counts once, whatever its key.
 //
-// Both schemes use one secret, so the texts that they sign must never be equal:
-// otherwise a recorded signature of one scheme is a valid signature of the other. A
-// body-only request whose body could be a timed text is therefore refused. A Secret
-// may also be bound to one scheme.
+// Both schemes use one secret, so their signed texts must never be equal: otherwise a
+// recorded signature of one scheme is valid in the other. A body-only request whose
+// body could be a timed text is therefore rejected. A Secret may be bound to one scheme.
 package signature
 
 import (

@@ -10,7 +10,7 @@ import (
 // maxLines bounds the lines of one schedule.
 const maxLines = 24
 
-// checkLines is checkCron for several lines.
+// checkLines validates several cron lines.
 func checkLines(text string) (string, error) {
 	parts := strings.Split(text, ";")
 	if len(parts) > maxLines {

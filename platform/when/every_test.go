@@ -202,8 +202,7 @@ func TestExcept(t *testing.T) {
 	}
 }
 
-// What is understood is worded so that it is understood the same, whatever the
-// phrase.
+// The description of any recurrence is parsed to the same recurrence.
 func FuzzEveryWords(f *testing.F) {
 	for _, s := range []string{
 		"every 90 minutes between 9 and 17", "first and last Friday of the month at 8", "0 9 L 2 *", "*/7 3-5 * * 1-3/2", "0 9 * * 1#5; 5 4 * * *",

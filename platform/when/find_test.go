@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// show words a match for comparison: its text and what it means.
+// show formats a match for comparison: its text and its meaning.
 func show(m Match) string {
 	switch {
 	case m.Every != nil:
@@ -69,8 +69,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// Find must not be kept busy by what somebody sends; the log is for the eye, the
-// test's own time limit for the worst.
+// Find must have bounded run time for any input. The log shows the time; the
+// test's timeout catches the worst case.
 func TestFindIsBounded(t *testing.T) {
 	start := time.Now()
 	Find(strings.Repeat("ž", 1<<20), monday())

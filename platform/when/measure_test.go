@@ -165,7 +165,7 @@ func judge(r row) (int, string) {
 	return 1, kind + " " + got
 }
 
-// same compares at the precision of what is wanted.
+// same compares at the precision of want.
 func same(got, want, grain string) bool {
 	want = strings.Replace(want, " ", "T", 1)
 	switch {

@@ -156,7 +156,7 @@ func (p *parser) unit(i int) (unit, int, bool) {
 	return u, i + 1, ok
 }
 
-// grain returns the calendar unit of u, Day for all that is counted in days.
+// grain returns the calendar unit of u; Day for units counted in days.
 func (u unit) grain() Grain {
 	switch u {
 	case unitSecond:

@@ -33,8 +33,9 @@ func (p place) dayAt(t instant) (day, float64) {
 	return j2000 + day(whole), (x - whole) * 24
 }
 
-// centuries is dynamical time in Julian centuries. The difference to universal
-// time is the polynomial of Espenak and Meeus (NASA/TP-2006-214141), simplified.
+// centuries returns dynamical time in Julian centuries. The difference to
+// universal time is the polynomial of Espenak and Meeus (NASA/TP-2006-214141),
+// simplified.
 func (t instant) centuries() float64 {
 	y := float64(t) / 365.25
 	seconds := 63.86 + 0.3345*y - 0.060374*y*y/10

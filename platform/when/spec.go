@@ -84,8 +84,7 @@ func merge(a, b spec) (spec, bool) {
 	return overlay(a, b), true
 }
 
-// yearOnly makes "in 2 years" mean that year as a whole beside a month or a
-// holiday.
+// yearOnly makes "in 2 years" mean that whole year next to a month or a holiday.
 func yearOnly(a, b spec) spec {
 	if a.inYear != 0 && a.set == fSpan && b.set&(fMonth|fFeast) != 0 && b.set&(fYear|fSpan) == 0 {
 		return yearSpec(a.inYear)

@@ -15,9 +15,9 @@ import (
 	"hob/platform/messages/chatdbtest"
 )
 
-// TestTheLogStays: while it is being read, whoever else writes to the database cannot
-// take the log away, even when it was opened a second time and closed. When the log was
-// replaced all the same, that is noticed.
+// TestTheLogStays checks that another writer cannot remove the log while it is
+// being read, even if the file was opened a second time and closed, and that a
+// replaced log is detected.
 func TestTheLogStays(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "chat.db")
 	write := func(text string) {
@@ -47,7 +47,7 @@ func TestTheLogStays(t *testing.T) {
 	if err := open().Close(); err != nil {
 		t.Fatal(err)
 	}
-	write("two") // and sees whether it could take the log away
+	write("two") // checks whether it could remove the log
 	if _, err := os.Stat(file + "-wal"); err != nil || long.Stale() {
 		t.Errorf("the log was taken away under a reader: %v, stale %v", err, long.Stale())
 	}
@@ -71,7 +71,7 @@ func TestTheLogStays(t *testing.T) {
 	}
 }
 
-// TestOtherWriter is the other program of TestTheLogStays.
+// TestOtherWriter is the second program of TestTheLogStays.
 func TestOtherWriter(t *testing.T) {
 	file := os.Getenv("WRITE_INTO")
 	if file == "" {

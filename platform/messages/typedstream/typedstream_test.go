@@ -35,7 +35,8 @@ func TestTextsOfEveryLength(t *testing.T) {
 	}
 }
 
-// TestTextsThatLookLikeTheFormat: what a text holds changes nothing of where it ends.
+// TestTextsThatLookLikeTheFormat checks that the content of a text does not
+// change where it ends.
 func TestTextsThatLookLikeTheFormat(t *testing.T) {
 	for _, want := range []string{"NSString", "\x01+\x03abc", "NSString\x01+", "streamtyped", "it's \u201cquoted\u201d", "a\x00b", "iI", "__kIMMessagePartAttributeName", "†ƒ", "\u0086\u0084"} {
 		if got, err := typedstream.Decode(chatdbtest.Archive(want, true)); err != nil || got.Text != want {
@@ -99,7 +100,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzRoundTrip: each text comes back exactly.
+// FuzzRoundTrip checks that each text is decoded exactly.
 func FuzzRoundTrip(f *testing.F) {
 	f.Add("hello", true)
 	f.Fuzz(func(t *testing.T, s string, mutable bool) {

@@ -46,9 +46,9 @@ func at(s string) time.Time {
 
 type obj = map[string]any
 
-// kit is EventKit with three calendars. That an occurrence is addressed by id and
-// start, that enumerations come as strings, that without full access the store is
-// empty and that a span of over four years matches nothing: memcal connector;
+// kit simulates EventKit with three calendars. Its behaviour (occurrences
+// addressed by id and start, enumerations as strings, an empty store without full
+// access, no matches in ranges over four years) follows the memcal connector and
 // developer.apple.com/documentation/eventkit/ekeventstore.
 func kit(status int) obj {
 	standup := at("2026-11-23 09:00").UnixMilli()
@@ -238,7 +238,7 @@ func TestReminders(t *testing.T) {
 	}
 }
 
-// office is Notes and Contacts, after their dictionaries.
+// office simulates Notes and Contacts, after their scripting dictionaries.
 func office(notes, people int) obj {
 	day := func(n int) obj { return obj{"$date": at("2026-11-01 12:00").AddDate(0, 0, n).UnixMilli()} }
 	var ns, ps []obj

@@ -47,7 +47,7 @@ func Open(ctx context.Context, a pim.Account) (*Client, error) {
 	return open(ctx, a, "caldav", a.CalDAV)
 }
 
-// OpenCards is Open for the account's address books.
+// OpenCards opens the account's address books, with the checks of Open.
 func OpenCards(ctx context.Context, a pim.Account) (*Client, error) {
 	return open(ctx, a, "carddav", a.CardDAV)
 }

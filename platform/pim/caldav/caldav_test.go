@@ -150,7 +150,7 @@ func TestHostileServers(t *testing.T) {
 	}
 }
 
-// Whether the server invites guests is what its calendars say, wherever they are.
+// The calendars report whether the server invites guests, wherever they are.
 func TestSchedules(t *testing.T) {
 	const head, tail = `<multistatus xmlns="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav"><response><href>%s</href><propstat><status>HTTP/1.1 200 OK</status><prop>`, `</prop></propstat></response></multistatus>`
 	tests := []struct {

@@ -36,7 +36,7 @@ func TestReminders(t *testing.T) {
 	if err != nil || made.Outcome != pim.Sent {
 		t.Fatalf("%+v, %v", made, err)
 	}
-	// Once more, as after a crash: it is the same one.
+	// Repeated, as after a crash: it must not create a second one.
 	if again, err := r.CreateReminder(t.Context(), pim.Reminder{UID: "one@hob", Title: "Call Žana", Due: due, Priority: 1}); err != nil || again.ID != made.ID {
 		t.Fatalf("%+v, %v", again, err)
 	}
@@ -82,7 +82,8 @@ func TestReminders(t *testing.T) {
 	}
 }
 
-// TestAnUncertainReminder: whose end was not seen, and nobody can look, is not made again.
+// TestAnUncertainReminder checks that a reminder with unknown outcome is not
+// created again.
 func TestAnUncertainReminder(t *testing.T) {
 	puts := 0
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

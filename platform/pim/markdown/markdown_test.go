@@ -145,7 +145,7 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// TestNoFolder: a folder that is not there is no folder without notes.
+// TestNoFolder checks that a missing folder is an error and not an empty folder.
 func TestNoFolder(t *testing.T) {
 	n := markdown.New(filepath.Join(t.TempDir(), "none"))
 	if list, err := n.FindNotes(t.Context(), "", 5); err == nil || list != nil {
@@ -156,7 +156,7 @@ func TestNoFolder(t *testing.T) {
 	}
 }
 
-// TestMany: 10,000 notes are looked through.
+// TestMany searches 10,000 notes.
 func TestMany(t *testing.T) {
 	files := map[string]string{}
 	for i := range 10_000 {

@@ -22,8 +22,9 @@ func vilnius(t *testing.T) *time.Location {
 	return z
 }
 
-// answering returns a Windows whose scripts answer with these texts, one after the other, and
-// which keeps what it was given. The shapes are those of ConvertTo-Json in PowerShell 5.1.
+// answering returns a Windows whose scripts return these texts one after the
+// other, and which records its input. The format is that of ConvertTo-Json in
+// PowerShell 5.1.
 func answering(given *[]string, said ...string) osrun.Runner {
 	return osrun.NewScripts(osrun.Options{Output: func(_ context.Context, _ *exec.Cmd, in []byte) ([]byte, error) {
 		*given = append(*given, string(in))
@@ -34,8 +35,9 @@ func answering(given *[]string, said ...string) osrun.Runner {
 
 func last(list []string) string { return list[len(list)-1] }
 
-// Learn "TaskItem object (Outlook)": DueDate is a day, ReminderTime a time, Importance
-// OlImportance; "PidLidTaskDeadOccurrence": of one that repeats a copy is done; a day that is none is 1/1/4501.
+// Learn "TaskItem object (Outlook)": DueDate is a date, ReminderTime a time,
+// Importance OlImportance; "PidLidTaskDeadOccurrence": completing a recurring
+// task completes a copy; 1/1/4501 means no date.
 func TestTasks(t *testing.T) {
 	var given []string
 	zone := vilnius(t)

@@ -34,8 +34,8 @@ func TestTheyFitOnACommandLine(t *testing.T) {
 	}
 }
 
-// windows answers each script with one text, and keeps what it was given. The
-// shape of answers is that of ConvertTo-Json in PowerShell 5.1.
+// windows answers each script with one text and records its input. The format is
+// that of ConvertTo-Json in PowerShell 5.1.
 func windows(said string, given *[]string) *outlook.Mail {
 	return outlook.NewMail(osrun.NewScripts(osrun.Options{Output: func(_ context.Context, _ *exec.Cmd, in []byte) ([]byte, error) {
 		*given = append(*given, string(in))

@@ -15,8 +15,8 @@ import (
 	"hob/platform/text/mime/mimetest"
 )
 
-// TestReview9_WorkOnAMailGrowsWithItsSizeAlone counts the bytes that the parser looks at:
-// for hostile mail of any size at most as many for each byte.
+// TestReview9_WorkOnAMailGrowsWithItsSizeAlone checks that the number of
+// processed bytes per input byte is bounded for hostile mail of any size.
 func TestReview9_WorkOnAMailGrowsWithItsSizeAlone(t *testing.T) {
 	for _, size := range []int{50_000, 600_000, 1_200_000} {
 		for _, b := range mimetest.Bombs(size) {
@@ -106,8 +106,8 @@ const (
 	atLeast = 2 * time.Second
 )
 
-// FuzzParse: whatever a mail is made of, the work on it and its time are bounded by its
-// size, no part is longer than what it was decoded from, and nothing panics.
+// FuzzParse checks that work and time are bounded by the size of a mail, that no
+// part is longer than its encoded form, and that nothing panics.
 func FuzzParse(f *testing.F) {
 	for _, b := range mimetest.Bombs(2000) {
 		f.Add(b.Mail)
