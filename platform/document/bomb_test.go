@@ -45,7 +45,7 @@ func TestBombs(t *testing.T) {
 				}
 			})
 			if most > 200<<20 {
-				t.Errorf("%d kB became %d MB", len(tt.data)>>10, most>>20)
+				t.Errorf("%d kB of input used %d MB", len(tt.data)>>10, most>>20)
 			}
 		})
 	}
@@ -99,6 +99,6 @@ func TestPDFApart(t *testing.T) {
 		}
 	}
 	if _, err := Parse(t.Context(), "a.pdf", stating("1"), Limits{}); !errors.Is(err, ErrUnsupported) {
-		t.Errorf("without a helper: %v", err)
+		t.Errorf("without a worker: %v", err)
 	}
 }

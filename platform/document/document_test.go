@@ -195,7 +195,7 @@ func FuzzParse(f *testing.F) {
 			if errors.Is(err, ErrBroken) || errors.Is(err, ErrUnsupported) || errors.Is(err, ErrEncrypted) || errors.Is(err, ErrNoText) || errors.Is(err, ErrTooLarge) {
 				return
 			}
-			t.Fatalf("an error that says nothing: %v", err)
+			t.Fatalf("an error without details: %v", err)
 		}
 		if len(got.Documents) == 0 {
 			t.Fatal("neither a document nor an error")

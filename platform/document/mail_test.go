@@ -51,7 +51,7 @@ func TestReview9_MailIsParsedInTheHelper(t *testing.T) {
 			t.Fatal(err)
 		}
 		if a, b := shown(with), shown(without); a != b || !strings.Contains(a, "inner text") || !strings.Contains(a, "outer text") || !strings.Contains(a, "a note") || !strings.Contains(a, "attachment:") {
-			t.Errorf("%s: in the helper\n%s\nand without it\n%s", name, a, b)
+			t.Errorf("%s: in the worker\n%s\nwithout a worker\n%s", name, a, b)
 		}
 		if len(with.Skipped) == 0 || with.Skipped[0].Name != "the attachment p.png" {
 			t.Errorf("%s: skipped %+v, want the picture", name, with.Skipped)

@@ -41,7 +41,7 @@ func visibleText(t *testing.T, s string) string {
 			continue
 		case html.StartTagToken, html.SelfClosingTagToken:
 			if name, _ := z.TagName(); string(name) == "a" {
-				t.Errorf("there is a link in %q", s)
+				t.Errorf("unexpected link in %q", s)
 			}
 		}
 	}

@@ -136,7 +136,7 @@ func TestProse(t *testing.T) {
 		}
 		once := markup.Plain(s)
 		if again := markup.Plain(once); again != once {
-			t.Errorf("Plain twice: %q, then %q", once, again)
+			t.Errorf("Plain is not idempotent: %q, then %q", once, again)
 		}
 		shown := html.UnescapeString(strings.ReplaceAll(strings.NewReplacer("<i>", "", "</i>", "").Replace(markup.Telegram(s)), "\u200b", ""))
 		if want := strings.ReplaceAll(once, "- ", "• "); shown != want {
@@ -163,7 +163,7 @@ func TestHostile(t *testing.T) {
 		}
 		fence := strings.Repeat("- ```\n  a\n", 200)
 		if n := strings.Count(f(fence), "a"); n < 200 {
-			t.Errorf("%s: %d of 200 blocks of code are left", name, n)
+			t.Errorf("%s: kept %d of 200 code blocks", name, n)
 		}
 	}
 }
@@ -240,7 +240,7 @@ func tags(t *testing.T, in, out string, allowed map[string][]string, void string
 					t.Errorf("%q became %q: attribute %s", in, out, a.Key)
 				}
 				if a.Key == "href" && !strings.HasPrefix(strings.ToLower(a.Val), "http") && !strings.HasPrefix(strings.ToLower(a.Val), "mailto:") {
-					t.Errorf("%q became %q: leads to %s", in, out, a.Val)
+					t.Errorf("%q became %q: link to %s", in, out, a.Val)
 				}
 			}
 			if tok.Data != void && tok.Data != "hr" {

@@ -145,7 +145,7 @@ func TestUnreachable(t *testing.T) {
 			_, _ = w.Write(make([]byte, 2*maxManifest))
 		}, "fetch"},
 		{"unencrypted", "http://example.com/latest.json", http.NotFound, "not an https address"},
-		{"sent on to what is not encrypted", "https://example.com/latest.json", func(w http.ResponseWriter, r *http.Request) {
+		{"redirected to an unencrypted address", "https://example.com/latest.json", func(w http.ResponseWriter, r *http.Request) {
 			if r.TLS != nil {
 				http.Redirect(w, r, "http://example.com"+r.URL.Path, http.StatusFound)
 				return
@@ -157,7 +157,7 @@ func TestUnreachable(t *testing.T) {
 			}
 			_, _ = w.Write(good)
 		}, "https to http"},
-		{"inside the owner's network", "https://192.168.1.1/latest.json", http.NotFound, "fetch"},
+		{"inside the local network", "https://192.168.1.1/latest.json", http.NotFound, "fetch"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -180,7 +180,7 @@ func TestTwoKeys(t *testing.T) {
 		}
 	}
 	if err := CheckKeys("RWnonsense"); !errors.Is(err, ErrKey) {
-		t.Errorf("a key of nonsense: %v", err)
+		t.Errorf("an invalid key: %v", err)
 	}
 }
 
@@ -246,7 +246,7 @@ func FuzzSignature(f *testing.F) {
 	f.Add([]byte("untrusted comment: x\nRUQ=\ntrusted comment: y\nAA=="))
 	f.Fuzz(func(t *testing.T, sig []byte) {
 		if _, err := Open(p.pub, b, sig, at()); !errors.Is(err, ErrSignature) && !errors.Is(err, ErrFormat) {
-			t.Errorf("believed: %v", err)
+			t.Errorf("accepted an invalid signature: %v", err)
 		}
 	})
 }

@@ -322,7 +322,7 @@ func TestBodies(t *testing.T) {
 		{"a bomb", "gzip", zipped(50 << 20), false, TooLarge, 0, false},
 		{"a bomb's beginning", "gzip", zipped(5 << 20), true, 0, 1000, true},
 		{"packed and empty", "gzip", nil, false, 0, 0, false},
-		{"not what it says", "gzip", []byte("plain"), false, Broken, 0, false},
+		{"wrong content encoding", "gzip", []byte("plain"), false, Broken, 0, false},
 		{"unasked packing", "br", []byte("x"), false, Encoding, 0, false},
 		{"packed twice", "gzip, gzip", zipped(10), false, Encoding, 0, false},
 	} {
@@ -464,7 +464,7 @@ func TestNamed(t *testing.T) {
 
 func TestEnvironmentIsIgnored(t *testing.T) {
 	n := newInternet(t, map[string][]string{"example.com": {public}}, say("direct"))
-	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the environment's proxy was asked") }))
+	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the environment's proxy was used") }))
 	defer proxy.Close()
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"} {
 		t.Setenv(name, proxy.URL)

@@ -39,7 +39,7 @@ func TestCanonical(t *testing.T) {
 				t.Fatalf("%v, %v; want %s", u, err, c.want)
 			}
 			if again, err := Canonical(u.String()); err != nil || again.String() != c.want {
-				t.Errorf("once more: %v, %v", again, err)
+				t.Errorf("second check: %v, %v", again, err)
 			}
 		})
 	}
@@ -169,15 +169,15 @@ func TestCorpus(t *testing.T) {
 		switch l.Verdict {
 		case "internal", "name-internal", "scheme":
 			if err == nil {
-				t.Errorf("%q (%s, %s) is not refused", l.URL, l.Verdict, l.Host)
+				t.Errorf("%q (%s, %s) was accepted", l.URL, l.Verdict, l.Host)
 			}
 		case "name", "public-ip":
 			if err != nil {
-				t.Logf("refused beyond need: %q: %v", l.URL, err)
+				t.Logf("rejected unnecessarily: %q: %v", l.URL, err)
 			}
 		}
 	}
-	t.Logf("refused %v of %v", refused, total)
+	t.Logf("rejected %v of %v", refused, total)
 }
 
 // corpus reads a file of the shared data line by line.
@@ -189,7 +189,7 @@ func corpus[T any](t testing.TB, name string) func(func(T) bool) {
 	}
 	f, err := os.Open(filepath.Join(dir, name))
 	if err != nil {
-		t.Skipf("the shared data is not here (HOB_TEST_DATA): %v", err)
+		t.Skipf("no shared test data (HOB_TEST_DATA): %v", err)
 	}
 	return func(yield func(T) bool) {
 		defer f.Close()
@@ -224,20 +224,20 @@ func FuzzURL(f *testing.F) {
 		if a, err := netip.ParseAddr(h); err == nil {
 			mustBePublic(t, a)
 		} else if !strings.Contains(h, ".") || strings.HasSuffix(h, ".") || h != strings.ToLower(h) || !ascii(h) {
-			t.Fatalf("%q gives the host %q", raw, h)
+			t.Fatalf("%q has the host %q", raw, h)
 		}
 		if strings.Trim(h[strings.LastIndexByte(h, '.')+1:], "0123456789") == "" && !netipOK(h) {
-			t.Fatalf("%q gives the host %q, which is a number", raw, h)
+			t.Fatalf("%q has the numeric host %q", raw, h)
 		}
 		std, err := url.Parse(u.String())
 		if err != nil || std.Host != u.Host || std.User != nil || std.Scheme != u.Scheme {
-			t.Fatalf("%q: %q is read as %v, %v", raw, u, std, err)
+			t.Fatalf("%q: %q was parsed as %v, %v", raw, u, std, err)
 		}
 		if plain, err := url.Parse(strings.Trim(raw, " ")); err == nil && ascii(raw) && !strings.EqualFold(plain.Hostname(), h) && !netipOK(h) {
-			t.Fatalf("%q: the host is %q, and %q to the standard library", raw, h, plain.Hostname())
+			t.Fatalf("%q: host %q, but net/url has %q", raw, h, plain.Hostname())
 		}
 		if again, err := Canonical(u.String()); err != nil || again.String() != u.String() {
-			t.Fatalf("%q: %q becomes %v, %v", raw, u, again, err)
+			t.Fatalf("%q: canonical form %q is not stable: %v, %v", raw, u, again, err)
 		}
 	})
 }
@@ -271,7 +271,7 @@ func FuzzAddr(f *testing.F) {
 			mustBePublic(t, a)
 			u, err := Canonical("http://" + host{a.String(), a}.bracketed() + "/")
 			if err != nil || !strings.Contains(u.Host, a.String()) {
-				t.Fatalf("%v is public and refused: %v", a, err)
+				t.Fatalf("public address %v was rejected: %v", a, err)
 			}
 		}
 	})

@@ -108,12 +108,12 @@ func FuzzRead(f *testing.F) {
 				t.Fatalf("%q: not valid UTF-8: %+v", text, s)
 			}
 			if s.Attr != Called && s.Value != "" && !strings.Contains(strings.ToValidUTF8(text, " "), s.Value) && !strings.ContainsAny(text, "\"“«„`") {
-				t.Fatalf("%q: the value %q does not stand in it", text, s.Value)
+				t.Fatalf("%q does not contain the value %q", text, s.Value)
 			}
 			Corrects(s, list[0], sunday)
 		}
 		if again := Read(text, sunday); !cmp.Equal(list, again) {
-			t.Fatalf("%q is read in two ways", text)
+			t.Fatalf("%q was read in two ways", text)
 		}
 	})
 }

@@ -100,7 +100,7 @@ func TestParseEvery(t *testing.T) {
 		}
 		again, err := ParseEvery(c.words, monday())
 		if err != nil || everyString(again) != everyString(e) && e.Cron != "" {
-			t.Errorf("%q: its words %q are read as %s, %v", c.phrase, c.words, everyString(again), err)
+			t.Errorf("%q: description %q was parsed as %s, %v", c.phrase, c.words, everyString(again), err)
 		}
 	}
 }
@@ -173,7 +173,7 @@ func TestParseEverySaysWhyNot(t *testing.T) {
 	}
 	for _, phrase := range []string{"tomorrow in two hours", "yesterday in 20 minutes", "first Monday of the month of the month"} {
 		if m, err := Parse(phrase, monday()); err == nil {
-			t.Errorf("%q is read as %v", phrase, m)
+			t.Errorf("%q was parsed as %v", phrase, m)
 		}
 	}
 }
@@ -197,7 +197,7 @@ func TestExcept(t *testing.T) {
 		}
 		again, err := ParseEvery(c.words, monday())
 		if err != nil || again.Cron != e.Cron || again.Except != e.Except {
-			t.Errorf("%q: its words are read as %q except %q, %v", c.phrase, again.Cron, again.Except, err)
+			t.Errorf("%q: description was parsed as %q except %q, %v", c.phrase, again.Cron, again.Except, err)
 		}
 	}
 }
@@ -221,10 +221,10 @@ func FuzzEveryWords(f *testing.F) {
 		}
 		again, err := ParseEvery(words, monday())
 		if err != nil {
-			t.Fatalf("%q: its words %q: %v", phrase, words, err)
+			t.Fatalf("%q: cannot parse the description %q: %v", phrase, words, err)
 		}
 		if got := DescribeEvery(again); got != words {
-			t.Fatalf("%q: its words %q are read as %q", phrase, words, got)
+			t.Fatalf("%q: description %q was parsed as %q", phrase, words, got)
 		}
 	})
 }

@@ -20,7 +20,7 @@ func TestHolidaysTable(t *testing.T) {
 			}
 			seen[name] = n.feast.rule
 			if _, err := Parse(name, monday()); err != nil {
-				t.Errorf("%q of the table is not understood: %v", name, err)
+				t.Errorf("cannot parse %q of the table: %v", name, err)
 			}
 		}
 	}

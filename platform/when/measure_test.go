@@ -87,7 +87,7 @@ func readRows(t *testing.T) []row {
 	t.Helper()
 	f, err := os.Open(filepath.Join(dataFolder(t), "dates", "dates.jsonl"))
 	if err != nil {
-		t.Skipf("the yardstick is not here (set HOB_TEST_DATA to its folder): %v", err)
+		t.Skipf("no benchmark data (set HOB_TEST_DATA to its folder): %v", err)
 	}
 	defer f.Close()
 	var rows []row

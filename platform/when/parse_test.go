@@ -182,7 +182,7 @@ func TestParseRefuses(t *testing.T) {
 			continue
 		}
 		if !strings.Contains(err.Error(), "tomorrow at 9") {
-			t.Errorf("%q: the error names no form that works: %v", clip(phrase, 40), err)
+			t.Errorf("%q: the error names no valid form: %v", clip(phrase, 40), err)
 		}
 	}
 }
@@ -206,7 +206,7 @@ func TestParseAsks(t *testing.T) {
 		}
 		for _, c := range ask.Choices {
 			if _, err := Parse(c, monday()); err != nil {
-				t.Errorf("%q: its choice %q is not understood: %v", phrase, c, err)
+				t.Errorf("%q: cannot parse the choice %q: %v", phrase, c, err)
 			}
 		}
 	}
@@ -248,7 +248,7 @@ func TestClockChanges(t *testing.T) {
 		{"hours are exact", "Europe/Vilnius", "2026-03-28 12:00", "in 24 hours", "2026-03-29T13:00:00+03:00"},
 		{"days keep the clock", "Europe/Vilnius", "2026-03-28 12:00", "in 1 day", "2026-03-29T12:00:00+03:00"},
 		{"a skipped day in Samoa", "Pacific/Apia", "2011-12-29 12:00", "tomorrow at 5pm", "2011-12-31T00:00:00+14:00"},
-		{"a zone said", "America/New_York", "2026-07-01 09:00", "tomorrow 18:00 UTC", "2026-07-02T14:00:00-04:00"},
+		{"an explicit zone", "America/New_York", "2026-07-01 09:00", "tomorrow 18:00 UTC", "2026-07-02T14:00:00-04:00"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			loc := load(t, c.zone)
@@ -281,10 +281,10 @@ func TestLocalNeverGoesBack(t *testing.T) {
 				got := local(d, h, 15, 0, loc)
 				want := time.Unix(int64(d)*86400+int64(h*3600+15*60), 0).UTC()
 				if wallClock(got).Before(want) {
-					t.Fatalf("%s: %v became the earlier %v", zone, want, got)
+					t.Fatalf("%s: %v was moved back to %v", zone, want, got)
 				}
 				if got.Before(prev) {
-					t.Fatalf("%s: %v comes before %v", zone, got, prev)
+					t.Fatalf("%s: %v is before %v", zone, got, prev)
 				}
 				prev = got
 			}

@@ -92,7 +92,7 @@ func TestFormat(t *testing.T) {
 		}
 		// The displayed form must parse to the same period.
 		if m, err := Parse(Format(c.t, now), now); err != nil || !m.Time.Equal(c.t.Truncate(time.Minute)) {
-			t.Errorf("%s: read back as %v, %v", c.name, m.Time, err)
+			t.Errorf("%s: parsed as %v, %v", c.name, m.Time, err)
 		}
 	}
 	if got := FormatDay(now.AddDate(0, 0, 7), now); got != "Mon 30 Nov" {

@@ -112,7 +112,7 @@ func TestMistakesAreErrors(t *testing.T) {
 	}
 	for _, text := range []string{"{{", "{{if}}", "{{nope .}}", "{{end}}"} {
 		if _, err := wording.Parse(text); err == nil {
-			t.Errorf("%s is taken", text)
+			t.Errorf("%s was accepted", text)
 		}
 	}
 }

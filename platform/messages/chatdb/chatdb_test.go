@@ -207,7 +207,7 @@ func TestTheLogIsRead(t *testing.T) {
 	}
 	// A symlink at the path of SQLite's index, which SQLite does not follow.
 	if err := os.Symlink("nowhere", filepath.Join(other, "chat.db-shm")); err != nil {
-		t.Skip("no links here: ", err)
+		t.Skip("symlinks are not supported: ", err)
 	}
 	for _, f := range []string{"chat.db", "chat.db-wal"} {
 		b, err := os.ReadFile(filepath.Join(dir, f))
@@ -230,7 +230,7 @@ func TestTheLogIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !d.Stale() {
-		t.Error("a copy of what was is taken for what is")
+		t.Error("an outdated copy does not count as stale")
 	}
 	if err := d.Close(); err != nil {
 		t.Error(err)
@@ -252,10 +252,10 @@ func TestWhatIsNoDatabase(t *testing.T) {
 		}
 	}
 	if _, err := chatdb.Open(t.Context(), filepath.Join(dir, "none.db"), dir); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("none: %v", err)
+		t.Errorf("a missing file: %v", err)
 	}
 	if _, err := chatdb.Open(t.Context(), dir, dir); err == nil {
-		t.Error("a folder is opened")
+		t.Error("Open accepted a folder")
 	}
 }
 

@@ -49,17 +49,17 @@ func TestTheLogStays(t *testing.T) {
 	}
 	write("two") // checks whether it could remove the log
 	if _, err := os.Stat(file + "-wal"); err != nil || long.Stale() {
-		t.Errorf("the log was taken away under a reader: %v, stale %v", err, long.Stale())
+		t.Errorf("the log was removed during a read: %v, stale %v", err, long.Stale())
 	}
 	if list, _, err := long.Messages(t.Context(), 0, 9); err != nil || len(list) != 2 {
 		t.Errorf("%v, %v", lines(list), err)
 	}
 	if err := errors.Join(os.Remove(file+"-wal"), os.Remove(file+"-shm")); err != nil {
-		t.Skip("an open file cannot be removed here: ", err)
+		t.Skip("open files cannot be removed on this system: ", err)
 	}
 	write("three")
 	if !long.Stale() {
-		t.Error("the open log is gone, and nobody notices")
+		t.Error("the removed log was not detected")
 	}
 	if err := long.Close(); err != nil {
 		t.Fatal(err)
@@ -95,6 +95,6 @@ func TestOtherWriter(t *testing.T) {
 	defer f.Close()
 	lock := syscall.Flock_t{Type: syscall.F_WRLCK, Start: 0x40000002, Len: 510} // SQLite's shared lock (sqlite.org/src, os_unix.c)
 	if err := syscall.FcntlFlock(f.Fd(), syscall.F_GETLK, &lock); err != nil || lock.Type == syscall.F_UNLCK {
-		t.Fatalf("nobody holds the database: %v", err)
+		t.Fatalf("the database is not locked: %v", err)
 	}
 }

@@ -206,7 +206,7 @@ func TestFirstMessagesAreKnown(t *testing.T) {
 		}
 		for _, m := range list {
 			if n++; m.Sender == "" || m.Chat == nil {
-				t.Fatalf("message %d is of %q in %v", n, m.Sender, m.Chat)
+				t.Fatalf("message %d has sender %q in %v", n, m.Sender, m.Chat)
 			}
 		}
 		cursor = next

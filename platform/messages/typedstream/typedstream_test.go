@@ -73,7 +73,7 @@ func TestOddArchives(t *testing.T) {
 		"a length that is too long":   {[]byte("NSString\x01\x94\x84\x01+\x82\xff\xff\xff\x7fhey\x86\x84"), "hey", true, nil},
 		"a length below zero":         {[]byte("NSString\x01\x94\x84\x01+\x82\xff\xff\xff\xffhey\x86\x84"), "hey", true, nil},
 		"no length":                   {[]byte("NSString\x01\x94\x84\x01+"), "", false, typedstream.ErrUndecodable},
-		"bytes that are no text":      {in([]byte{'a', 0xff, 0xfe, 'b'}), "", false, typedstream.ErrUndecodable},
+		"bytes that are not text":     {in([]byte{'a', 0xff, 0xfe, 'b'}), "", false, typedstream.ErrUndecodable},
 	} {
 		got, err := typedstream.Decode(c.blob)
 		if !errors.Is(err, c.err) || got.Text != c.want || got.Approximate != c.approximate {
@@ -92,7 +92,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		got, err := typedstream.Decode(b)
 		if err == nil && !utf8.ValidString(got.Text) {
-			t.Errorf("%q is no text", got.Text)
+			t.Errorf("%q is not valid text", got.Text)
 		}
 		if len(got.Text) > 2*len(b) {
 			t.Errorf("%d bytes of %d", len(got.Text), len(b))

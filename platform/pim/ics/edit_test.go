@@ -120,7 +120,7 @@ func TestChanged(t *testing.T) {
 		t.Errorf("%s\n%s", got, data)
 	}
 	if _, err := Changed([]byte("no calendar"), all[0], pim.EventChange{}, true, loc, now); err == nil {
-		t.Error("junk is changed")
+		t.Error("invalid data was changed")
 	}
 }
 

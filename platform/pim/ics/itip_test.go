@@ -32,7 +32,7 @@ func TestAnswered(t *testing.T) {
 		}
 	}
 	if strings.Contains(reply, "bob@") || strings.Contains(reply, "X-OF-ADA") {
-		t.Errorf("it says too much:\n%s", reply)
+		t.Errorf("unexpected content:\n%s", reply)
 	}
 	series := calendar(event(invited + "DTSTART;TZID=Europe/Berlin:20261102T090000\nDTEND;TZID=Europe/Berlin:20261102T100000\nRRULE:FREQ=WEEKLY;COUNT=4"))
 	after, reply, err = Answered(series, pim.Event{UID: "e1", Occurrence: "20261109T080000Z"}, me, pim.Accepted, "", false, time.UTC, now)

@@ -53,7 +53,7 @@ func TestReminders(t *testing.T) {
 		t.Fatalf("%+v, %v", done, err)
 	}
 	if _, err := r.CompleteReminder(t.Context(), list[1].Ref); !errors.Is(err, pim.ErrChanged) {
-		t.Errorf("done twice: %v", err)
+		t.Errorf("completed twice: %v", err)
 	}
 	if open, err := r.FindReminders(t.Context(), false); err != nil || len(open) != 1 {
 		t.Errorf("%+v, %v", open, err)
@@ -62,7 +62,7 @@ func TestReminders(t *testing.T) {
 		t.Errorf("%+v, %v", all, err)
 	}
 	if err := r.TakeBack(t.Context(), made.Undo); !errors.Is(err, pim.ErrChanged) {
-		t.Errorf("one that was changed since: %v", err)
+		t.Errorf("undo of a changed task: %v", err)
 	}
 	if err := r.TakeBack(t.Context(), done.Undo); err != nil {
 		t.Error(err)
@@ -78,7 +78,7 @@ func TestReminders(t *testing.T) {
 	}
 	s.Stop()
 	if list, err := r.FindReminders(t.Context(), false); err == nil || list != nil {
-		t.Errorf("a server that is away: %+v, %v", list, err)
+		t.Errorf("an unreachable server: %+v, %v", list, err)
 	}
 }
 

@@ -70,7 +70,7 @@ func TestFind(t *testing.T) {
 		}
 	}
 	if x, err := n.ReadNote(t.Context(), "link.md"); err == nil {
-		t.Errorf("a link that leads outside: %+v", x)
+		t.Errorf("a link out of the folder was followed: %+v", x)
 	}
 }
 
@@ -95,9 +95,9 @@ func TestCreate(t *testing.T) {
 		note pim.Note
 		want string // the path, or the error
 	}{
-		{"a name that is taken", pim.Note{Title: "Plan", Text: "new"}, "Plan 2.md"},
+		{"an existing title", pim.Note{Title: "Plan", Text: "new"}, "Plan 2.md"},
 		{"in a folder", pim.Note{Title: "Žąsis", Text: "new", Folder: "/Work/"}, "Work/Žąsis.md"},
-		{"what a name cannot hold", pim.Note{Title: "../../etc: a|b?\n#x", Text: "new"}, "etc a b x.md"},
+		{"invalid file name characters", pim.Note{Title: "../../etc: a|b?\n#x", Text: "new"}, "etc a b x.md"},
 		{"a device of Windows", pim.Note{Title: "con.txt", Text: "new"}, "Note con.txt.md"},
 		{"a long one", pim.Note{Title: strings.Repeat("ž", 150), Text: "new"}, strings.Repeat("ž", 60) + ".md"},
 		{"no name", pim.Note{Title: " ... ", Text: "new"}, "error title"},
@@ -123,10 +123,10 @@ func TestCreate(t *testing.T) {
 				t.Error(err)
 			}
 			if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(r.ID))); !os.IsNotExist(err) {
-				t.Error("it is still there")
+				t.Error("the note still exists")
 			}
 			if err := n.TakeBack(t.Context(), r.Undo); !errors.Is(err, pim.ErrChanged) {
-				t.Errorf("once more: %v", err)
+				t.Errorf("second undo: %v", err)
 			}
 		})
 	}
@@ -138,10 +138,10 @@ func TestCreate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := n.TakeBack(t.Context(), r.Undo); !errors.Is(err, pim.ErrChanged) {
-		t.Errorf("a note that was written on: %v", err)
+		t.Errorf("undo of an edited note: %v", err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {
-		t.Errorf("left behind: %q", left)
+		t.Errorf("temporary files left: %q", left)
 	}
 }
 

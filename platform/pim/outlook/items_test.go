@@ -67,7 +67,7 @@ func TestTasks(t *testing.T) {
 		t.Errorf("%v, %s", err, last(given))
 	}
 	if again, err := r.CompleteReminder(t.Context(), list[1].Ref); err != nil || again.Undo != nil {
-		t.Errorf("one that repeats: %+v, %v", again, err)
+		t.Errorf("a recurring task: %+v, %v", again, err)
 	}
 	for _, ref := range []string{"", "outlook/task/x'/1", "outlook/note/00AA/00FF", "outlook/task//00"} {
 		if _, err := r.CompleteReminder(t.Context(), ref); !errors.Is(err, pim.ErrNotFound) {
@@ -151,7 +151,7 @@ func TestCalendar(t *testing.T) {
 		t.Errorf("%+v, %v, %s", r, err, last(given))
 	}
 	if r, err := c.CreateEvent(t.Context(), "", e); err != nil || r.Outcome != pim.Uncertain || r.Undo != nil {
-		t.Errorf("gone meanwhile: %+v, %v", r, err)
+		t.Errorf("deleted in the meantime: %+v, %v", r, err)
 	}
 	for _, rule := range []string{"FREQ=HOURLY", "FREQ=MONTHLY;BYDAY=-1FR", "nonsense"} {
 		if _, err := c.CreateEvent(t.Context(), "", pim.NewEvent{Rule: rule}); !errors.Is(err, pim.ErrInvalid) {

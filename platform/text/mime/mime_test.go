@@ -29,7 +29,7 @@ func TestReview9_WorkOnAMailGrowsWithItsSizeAlone(t *testing.T) {
 			}
 			for _, p := range m.Parts {
 				if n := len(p.Bytes(1 << 30)); n > len(p.body) {
-					t.Errorf("%s: a part of %d bytes becomes %d", b.Name, len(p.body), n)
+					t.Errorf("%s: a part of %d bytes was decoded to %d", b.Name, len(p.body), n)
 				}
 			}
 			if size < MaxHeader && b.Limit == "header" {
@@ -125,7 +125,7 @@ func FuzzParse(f *testing.F) {
 		for _, p := range m.Parts {
 			n, err := io.Copy(io.Discard, p.Open())
 			if err != nil || int(n) > len(p.body) {
-				t.Errorf("a part of %d bytes becomes %d (%v)", len(p.body), n, err)
+				t.Errorf("a part of %d bytes was decoded to %d (%v)", len(p.body), n, err)
 			}
 			total += len(p.body)
 			if text := p.Text(1 << 20); len(text) > 3<<20 {
@@ -133,7 +133,7 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		if total > len(raw) || len(m.Parts) > 100 || len(m.Header) > MaxFields {
-			t.Errorf("%d bytes become %d in %d parts with %d fields", len(raw), total, len(m.Parts), len(m.Header))
+			t.Errorf("%d bytes were decoded to %d in %d parts with %d fields", len(raw), total, len(m.Parts), len(m.Header))
 		}
 		for _, x := range m.Header {
 			_, _ = DecodeWords(x.Value), ReadAddresses(x.Value, 100)
@@ -142,7 +142,7 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%d bytes took %s", len(raw), took)
 		}
 		if head, body := Divide(raw); !bytes.HasPrefix(raw, head) || !bytes.HasSuffix(raw, body) {
-			t.Error("a header that is not the mail's")
+			t.Error("a header that is not in the mail")
 		}
 	})
 }
@@ -166,7 +166,7 @@ func TestReview9_OneMailParser(t *testing.T) {
 		// Scripts of the simulator are the user's own files, and contacts are no mail.
 		name := filepath.ToSlash(path)
 		if found := other.Find(b); found != nil && !strings.Contains(name, "cmd/hob/internal/simulate/") && !strings.HasSuffix(name, "knowledge/port/vcard.go") {
-			t.Errorf("%s parses mail with %s", name, found)
+			t.Errorf("%s imports the mail parser %s", name, found)
 		}
 		return nil
 	})
