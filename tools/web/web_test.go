@@ -144,7 +144,7 @@ func TestBrowseFails(t *testing.T) {
 		{"loopback", "http://127.0.0.1/", nil, tools.PolicyDenied, "refused: 127.0.0.1 is this machine"},
 		{"decimal", "http://2130706433/", nil, tools.InvalidArguments, "refused"},
 		{"file", "file:///etc/passwd", nil, tools.PolicyDenied, "refused"},
-		{"words", "the news", nil, tools.InvalidArguments, "refused: the address holds white space"},
+		{"words", "the news", nil, tools.InvalidArguments, "refused: the address contains white space"},
 		{"leads inside", "http://inside.example/", nil, tools.PolicyDenied, "leads to 10.0.0.1, which is a private network"},
 		{"no such host", "http://nowhere.example/", nil, tools.NotFound, "there is no host nowhere.example"},
 		{"pdf", "paper.example/a.pdf", answer("application/pdf", "%PDF-1.7"), tools.Unsupported, "look for the same text as a web page"},
