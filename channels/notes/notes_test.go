@@ -349,7 +349,7 @@ func TestAFolderThatIsGone(t *testing.T) {
 	if err := os.Rename(filepath.Join(v.dir, "Hob"), filepath.Join(v.dir, "Old")); err != nil {
 		t.Fatal(err)
 	}
-	channelstest.Until(t, "a word about it", func() bool { return strings.Contains(ch.Describe(), `nothing named "Hob"`) })
+	channelstest.Until(t, "a word about it", func() bool { return strings.Contains(ch.Describe(), `"Hob" does not exist`) })
 	if said, err := ch.Test(t.Context()); err != nil || !strings.Contains(said, `no folder "Hob"`) {
 		t.Errorf("%q, %v", said, err)
 	}

@@ -445,7 +445,7 @@ func TestWhoseListItIs(t *testing.T) {
 	ch := open(t, keep, m)
 	stop := channelstest.Run(t, ch, in)
 	began(t, ch)
-	if said, err := ch.Test(t.Context()); err != nil || !strings.Contains(said, `no list "Hob"`) || !strings.Contains(ch.Describe(), `nothing named "Hob"`) {
+	if said, err := ch.Test(t.Context()); err != nil || !strings.Contains(said, `no list "Hob"`) || !strings.Contains(ch.Describe(), `"Hob" does not exist`) {
 		t.Errorf("a list that is gone: %q, %v, %q", said, err, ch.Describe())
 	}
 	stop()

@@ -1,14 +1,14 @@
-// Package credential finds credentials in texts that people wrote: "the wifi password
-// is hunter2", "Türcode 4711", "API key: ...". Package redact knows the shapes of keys
-// and the values of known secrets; this package reads the sentence around a value.
+// Package credential finds credentials in prose: "the wifi password is hunter2",
+// "Türcode 4711", "API key: ...". Package redact detects key formats and known
+// secrets; this package interprets the sentence around a value.
 //
-// A Viewer decides who may read such a text. It shows a credential only to somebody who
-// asked for it by name: with a word of its subject ("wifi") and one of its kind
-// ("password"). The tools of the memory, the prompt and `hob memory search` use it.
+// A Viewer decides who may read such a text. It reveals a credential only if the
+// user asked for it by name: with a word of its subject ("wifi") and one of its
+// kind ("password"). The memory tools, the prompt and `hob memory search` use it.
 //
-// The package errs on the side of taking a text for a credential: the cost is a remark
-// that something was left out. It does not find values that are spelled out in words
-// ("four seven one one"), and IBANs are no credentials.
+// False positives are preferred: they cost only a note that something was
+// omitted. Not detected are values written as words ("four seven one one"); IBANs
+// are not credentials.
 package credential
 
 import (
@@ -18,10 +18,10 @@ import (
 	"hob/platform/redact"
 )
 
-// Mark stands for the value of a credential that was left out of a text.
+// Mark replaces an omitted credential value in a text.
 const Mark = "[withheld]"
 
-// maxQuestion is how much of a text is read for what it asks, in bytes.
+// maxQuestion is the maximum number of bytes of a question to read.
 const maxQuestion = 4000
 
 // Kind is a set of kinds of credentials.
@@ -39,38 +39,39 @@ const (
 	AnyKind = Password | Code | Key | Phrase
 )
 
-// Credential is one that stands in a text.
+// Credential is a credential found in a text.
 type Credential struct {
 	Kind Kind
-	// Subjects are the words that tell it from others, folded: "wifi", "bank".
+	// Subjects are the words that distinguish it from others, folded: "wifi",
+	// "bank".
 	Subjects []string
 	// From and To bound its value in the text, in bytes.
 	From, To int
 }
 
-// Viewer is somebody to whom a text is shown. The zero value may read no credential.
+// Viewer is the reader of a text. The zero value may read no credential.
 type Viewer struct {
 	all   bool
 	words []string
 }
 
-// Everything is a Viewer that reads every text as it is: for indexes, exports and other
-// code that shows the text to nobody.
+// Everything returns a Viewer that sees every text unchanged: for indexes,
+// exports and other code that displays the text to no one.
 func Everything() Viewer { return Viewer{all: true} }
 
 // ReadsAll reports whether v is Everything.
 func (v Viewer) ReadsAll() bool { return v.all }
 
-// AskedBy is a Viewer who reads the credentials that the texts ask for by name. Pass
-// what the owner said in a conversation of his own, and nothing that a model wrote.
+// AskedBy returns a Viewer for the credentials that the texts ask for by name.
+// Pass only what the user said in a private conversation, never model output.
 func AskedBy(texts ...string) Viewer {
 	return Viewer{words: slices.DeleteFunc(slices.Clone(texts), func(s string) bool { return strings.TrimSpace(s) == "" })}
 }
 
-// Show returns a text as v may read it. Values of credentials that were not asked for
-// are replaced by Mark; ok is false if the text has credentials and v asked for none of
-// them: then the whole text is to be left out. heading is what stands above the text,
-// such as a note's title, and may name the subject.
+// Show returns a text as v may read it. It replaces credentials that were not
+// asked for by Mark. ok is false if the text has credentials and v asked for none
+// of them: omit the whole text then. heading is the title above the text, such as
+// a note's, and may name the subject.
 func (v Viewer) Show(heading, text string) (shown string, ok bool) {
 	if v.all {
 		return text, true

@@ -102,10 +102,10 @@ func TestShow(t *testing.T) {
 		}
 	}
 	if got, ok := credential.Everything().Show("", wifi); !ok || got != wifi {
-		t.Errorf("Everything shows %q, %v", got, ok)
+		t.Errorf("Everything.Show = %q, %v", got, ok)
 	}
 	if _, ok := (credential.Viewer{}).Show("", wifi); ok {
-		t.Error("the zero Viewer reads a credential")
+		t.Error("the zero Viewer was shown a credential")
 	}
 }
 
@@ -124,7 +124,7 @@ func BenchmarkFind(b *testing.B) {
 	}
 }
 
-// What was shown once is shown in the same way again.
+// Showing a shown text again must not change it.
 func TestShowTwice(t *testing.T) {
 	v := credential.AskedBy("what is the bank PIN?")
 	once, _ := v.Show("", "wifi password: hunter2\nbank PIN: 4711")
@@ -132,7 +132,7 @@ func TestShowTwice(t *testing.T) {
 		t.Errorf("%q, then %q", once, twice)
 	}
 	if _, ok := (credential.Viewer{}).Show("", "wifi password: "+credential.Mark); !ok {
-		t.Error("the mark is taken for a credential")
+		t.Error("the mark was detected as a credential")
 	}
 }
 

@@ -1,7 +1,7 @@
 package credential
 
 import (
-	_ "embed" // the words
+	_ "embed" // for the word lists
 	"slices"
 	"strings"
 	"sync"
@@ -59,14 +59,14 @@ var lex = sync.OnceValue(func() *lexicon {
 				sets[section][e] = true
 			}
 		default:
-			panic("credential: no section is called " + section) // the first test finds it
+			panic("credential: unknown section " + section) // the first test finds it
 		}
 	}
 	return l
 })
 
-// kindAt returns the kind of the words that begin at i, how many words it takes, and
-// what stands before it in a compound ("bank" of "bankpasswort").
+// kindAt returns the kind of the words at i, their number, and the first part of
+// a compound ("bank" of "bankpasswort").
 func (l *lexicon) kindAt(words []token, i int) (kind Kind, n int, before string) {
 	for n := min(l.longest[words[i].word], len(words)-i); n > 0; n-- {
 		parts := make([]string, n)
@@ -124,7 +124,7 @@ func question(text string) (asked []string, kind Kind) {
 	return asked, kind
 }
 
-// subjects are the words of a text that may tell one credential from another.
+// subjects returns the words of a text that may distinguish credentials.
 func subjects(text string) []string {
 	l := lex()
 	words := tokens(text, 0)
@@ -163,8 +163,8 @@ func subjectWords(word string) []string {
 	return out
 }
 
-// sameSubject reports whether two words name the same thing: they are equal, one is
-// the other with an ending, or both stand for a wireless network.
+// sameSubject reports whether two words name the same subject: they are equal,
+// differ by an ending, or both mean a wireless network.
 func sameSubject(a, b string) bool {
 	if a == b || wireless(a) && wireless(b) {
 		return true
@@ -177,5 +177,5 @@ func sameSubject(a, b string) bool {
 
 func wireless(w string) bool { return w == "wifi" || w == "wlan" || w == "wireless" }
 
-// fold is phrase.Fold with an apostrophe of one form.
+// fold is phrase.Fold with a uniform apostrophe.
 func fold(s string) string { return phrase.Fold(strings.ReplaceAll(s, "’", "'")) }

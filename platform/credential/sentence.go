@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// token is a word as it stands in a text.
+// token is a word of a text.
 type token struct {
 	raw      string // without the punctuation around it
 	word     string // folded
@@ -84,7 +84,7 @@ func tokens(text string, at int) (out []token) {
 	return out
 }
 
-// cut makes the tokens of a piece without white space: two of "password=x".
+// cut tokenizes a piece without white space: "password=x" has two tokens.
 func cut(piece string, at int) []token {
 	if len(piece) > maxPiece {
 		return []token{{raw: piece, word: piece[:0], from: at, to: at + len(piece)}}
@@ -146,8 +146,8 @@ func (s sentence) find() (out []Credential) {
 	return out
 }
 
-// looseKind reports whether a word such as "code" or "key" stands for a credential:
-// something that is opened is named beside it.
+// looseKind reports whether an ambiguous word such as "code" or "key" means a
+// credential: a lock, door or account is named next to it.
 func (s sentence) looseKind(i int) bool {
 	l := lex()
 	if !l.loose[s.words[i].word] || i > 0 && l.notBefore[s.words[i-1].word] {
@@ -181,8 +181,8 @@ func (s sentence) credential(kind Kind, from, to int) Credential {
 	return c
 }
 
-// valueAfter looks for the value behind a kind whose last word is at i. strict: a plain
-// word is none.
+// valueAfter finds the value after a kind whose last word is at i. strict rejects
+// ordinary words.
 func (s sentence) valueAfter(i int, strict bool) (from, to int, ok bool) {
 	l := lex()
 	if i+1 >= len(s.words) {
@@ -253,7 +253,7 @@ func joins(w string) bool {
 	return false
 }
 
-// valueBefore looks for the value before a kind at i: "hunter2 is the wifi password".
+// valueBefore finds the value before a kind at i: "hunter2 is the wifi password".
 func (s sentence) valueBefore(i int) (from, to int, ok bool) {
 	l := lex()
 	for j := i - 1; j > 0 && j >= i-5; j-- {

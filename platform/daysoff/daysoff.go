@@ -1,6 +1,5 @@
-// Package daysoff knows on which days its owner has off: those of the all-day
-// events in calendar files that he names, such as the public holidays of his
-// country and his own leave.
+// Package daysoff returns the user's days off: all-day events in configured
+// calendar files, such as public holidays and vacation.
 package daysoff
 
 import (
@@ -17,10 +16,10 @@ import (
 const (
 	maxFile = 2 << 20     // bytes
 	longest = 366         // days of one event
-	again   = time.Minute // how long a look at the files serves
+	again   = time.Minute // how long the read files are cached
 
-	// patience is how long a look is waited for: a share that is gone may hang for
-	// minutes.
+	// patience limits the wait for a refresh: an unavailable network share may
+	// hang for minutes.
 	patience = 2 * time.Second
 )
 
@@ -28,32 +27,32 @@ const (
 // runs. It may be used concurrently.
 type Files struct {
 	paths []string
-	bad   func(error) // is told what cannot be read, once a change
+	bad   func(error) // receives read errors, once per change
 
 	mu      sync.Mutex
 	looked  time.Time
-	looking chan struct{}    // closed when the look that is under way has ended
-	late    bool             // nobody waits for it any more
+	looking chan struct{}    // closed when the running refresh has ended
+	late    bool             // waiting for this refresh timed out before
 	files   map[string]*file // never written to
 }
 
-// file is one as it was read last.
+// file is the last read state of a file.
 type file struct {
 	at   time.Time
 	size int64
-	from int // the first year that was looked at
+	from int // first year that was read
 	days map[string]bool
-	bad  string // what was told of it
+	bad  string // last reported error
 }
 
-// New follows files; bad is told what cannot be read. What was read of a file
-// before counts until it can be read again.
+// New follows files and reports read errors to bad. The last readable content of
+// a file stays in use until it can be read again.
 func New(paths []string, bad func(error)) *Files {
 	return &Files{paths: paths, bad: bad, files: map[string]*file{}}
 }
 
-// Has reports whether a day is off. It waits for a look at the files, but not for
-// one that hangs: what was read last counts until then.
+// Has reports whether a day is off. It waits for a refresh, but not for one that
+// hangs; then the previous content counts.
 func (f *Files) Has(day time.Time) bool {
 	f.await()
 	f.mu.Lock()
@@ -66,8 +65,7 @@ func (f *Files) Has(day time.Time) bool {
 	return false
 }
 
-// await begins a look when it is time for one and none is under way, and waits for
-// it.
+// await starts a refresh if one is due and none is running, and waits for it.
 func (f *Files) await() {
 	f.mu.Lock()
 	if f.looking == nil && time.Since(f.looked).Abs() >= again {
@@ -121,17 +119,17 @@ func (f *Files) look(now time.Time, files map[string]*file, done chan struct{}) 
 	close(done)
 }
 
-// Read lists the days off that a calendar file names from the last year on to the
-// next three. The error says what of it cannot be read; the rest is there.
+// Read returns the days off in a calendar file, from last year to three years
+// ahead. The error reports what could not be read; the rest is returned.
 func Read(path string, now time.Time) (map[string]bool, error) {
 	h, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("days off: %w", err)
+		return nil, fmt.Errorf("holidays: %w", err)
 	}
 	defer h.Close()
 	b, err := io.ReadAll(io.LimitReader(h, maxFile+1))
 	if err != nil {
-		return nil, fmt.Errorf("days off: %w", err)
+		return nil, fmt.Errorf("holidays: %w", err)
 	}
 	out := map[string]bool{}
 	var bad error
@@ -139,7 +137,7 @@ func Read(path string, now time.Time) (map[string]bool, error) {
 		from := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
 		events, err := ics.Events(b, ics.Span{From: from, To: from.AddDate(1, 0, 0), Zone: time.UTC})
 		if err != nil {
-			bad = fmt.Errorf("days off: %s: %w", path, err)
+			bad = fmt.Errorf("holidays: %s: %w", path, err)
 		}
 		for _, e := range events {
 			if !e.AllDay || e.Cancelled {

@@ -65,11 +65,11 @@ func TestFiles(t *testing.T) {
 		}
 		write("no calendar")
 		if !f.Has(day("2000-02-10")) || len(bad) != 2 {
-			t.Errorf("what was read before is lost: %v", bad)
+			t.Errorf("previous content was lost: %v", bad)
 		}
 		write(strings.ReplaceAll(calendar, "20000210", "20000310"))
 		if f.Has(day("2000-02-10")) || !f.Has(day("2000-03-10")) || len(bad) != 2 {
-			t.Errorf("a change is not followed: %v", bad)
+			t.Errorf("a change was not detected: %v", bad)
 		}
 	})
 }

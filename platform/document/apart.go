@@ -30,13 +30,13 @@ const (
 	helperAnswer = 4 << 20
 )
 
-// wanted is what the helper is told, on a line before the file.
+// wanted is the request to the worker, on one line before the file.
 type wanted struct {
 	Limits Limits `json:"limits"`
 	Kind   string `json:"kind"` // "pdf", "mail", "mailbox"
 }
 
-// answered is what it says.
+// answered is the worker's response.
 type answered struct {
 	Document *Document  `json:"document,omitempty"`
 	Mails    []readMail `json:"mails,omitempty"`
@@ -44,9 +44,9 @@ type answered struct {
 	Error    *failed    `json:"error,omitempty"`
 }
 
-// failed is an error on its way between two processes.
+// failed is an error in transit between the two processes.
 type failed struct {
-	Name string `json:"name,omitempty"` // of what was skipped
+	Name string `json:"name,omitempty"` // of the skipped part
 	Kind int    `json:"kind"`           // of kinds, from 1; 0: none of them
 	Text string `json:"text"`
 }
@@ -65,7 +65,7 @@ func sent(name string, err error) failed {
 	return f
 }
 
-// came is the error again; one of no kind is the file's fault as well.
+// came restores the error; an error without a kind counts as ErrBroken.
 func (f failed) came() error {
 	text := line(f.Text, 400)
 	if f.Kind > 0 && f.Kind <= len(kinds()) {
@@ -84,12 +84,12 @@ func (e *apartError) Error() string { return e.text }
 
 func (e *apartError) Unwrap() error { return e.kind }
 
-// apart has a PDF read by the helper: a process that ends when it takes too
-// much time or memory, and takes nothing with it. The library for PDFs believes
-// the sizes that a file states, and cannot be stopped. Mail is parsed there as well.
+// apart parses a PDF in a worker process, which can be killed if it needs too
+// much time or memory. The PDF library trusts the sizes in a file and cannot be
+// cancelled. Mail is parsed in the worker as well.
 func (p *parser) apart(_ string, data []byte) (*Document, error) {
 	if len(p.limits.Helper) == 0 {
-		return nil, fmt.Errorf("%w: it is read in a process of its own, and the program cannot start itself", ErrUnsupported)
+		return nil, fmt.Errorf("%w: reading it needs a separate process, and the program cannot start itself", ErrUnsupported)
 	}
 	a, err := p.ask(wanted{Limits: p.limits, Kind: "pdf"}, data, int64(p.limits.Text)*3+helperAnswer)
 	switch {
@@ -101,7 +101,7 @@ func (p *parser) apart(_ string, data []byte) (*Document, error) {
 	return a.Document, nil
 }
 
-// ask has the helper read a file. Its answer has at most so many bytes.
+// ask lets the worker parse a file. The response text has at most most bytes.
 func (p *parser) ask(w wanted, data []byte, most int64) (a answered, err error) {
 	w.Limits.Helper = nil
 	head, err := json.Marshal(w)
@@ -113,7 +113,7 @@ func (p *parser) ask(w wanted, data []byte, most int64) (a answered, err error) 
 		return a, err
 	}
 	if err := json.Unmarshal(out, &a); err != nil {
-		return a, brokenf("reading it needs more than %d MB of memory, or ended the process that read it (%s)", helperMemory>>20, osrun.Signalled(ended))
+		return a, brokenf("reading it exceeded %d MB of memory or crashed the worker process (%s)", helperMemory>>20, osrun.Signalled(ended))
 	}
 	for _, s := range a.Skipped {
 		p.skipped = append(p.skipped, Skipped{Name: line(s.Name, 120), Err: s.came()})
@@ -124,8 +124,9 @@ func (p *parser) ask(w wanted, data []byte, most int64) (a answered, err error) 
 	return a, nil
 }
 
-// runHelper starts it and returns at most limit bytes of what it said, and how
-// it ended. The error is ctx's, or that it could not be started.
+// runHelper starts the worker. It returns at most limit bytes of output and how
+// the worker ended. It returns an error only if ctx ended or the worker could not
+// be started.
 func runHelper(ctx context.Context, args []string, head, data []byte, limit int64) (out []byte, ended, err error) {
 	inR, inW, err := osrun.Pipe()
 	if err != nil {
@@ -145,7 +146,7 @@ func runHelper(ctx context.Context, args []string, head, data []byte, limit int6
 	}
 	var work sync.WaitGroup
 	work.Go(func() {
-		_, _ = inW.Write(head) // a child that died is told by how it ended
+		_, _ = inW.Write(head) // if the worker died, its exit status explains the failed write
 		_, _ = inW.Write(data)
 		_ = inW.Close()
 	})
@@ -163,8 +164,8 @@ func runHelper(ctx context.Context, args []string, head, data []byte, limit int6
 	return out, tree.Err(), ctx.Err()
 }
 
-// helperEnv is what the helper sees: what a program cannot start without, and
-// that it does not speak for the owner.
+// helperEnv returns the worker's environment: what a program needs to start,
+// without the user's credentials.
 func helperEnv() []string {
 	env := []string{system.Marker + "=document", "GOTRACEBACK=none"}
 	if root := os.Getenv("SystemRoot"); root != "" {
@@ -176,9 +177,9 @@ func helperEnv() []string {
 	return env
 }
 
-// Serve reads one file from in and writes what is in it to out; it returns the
-// exit status. It gives itself its limits first, and ends itself at the latest
-// when the time for a file is over: nobody may be there to end it.
+// Serve reads one file from in, writes its content to out and returns the exit
+// status. It sets its own resource limits first. It also exits by itself after
+// the time limit, in case the parent died.
 func Serve(in io.Reader, out io.Writer) int {
 	if err := bound(helperMemory); err != nil {
 		return 1

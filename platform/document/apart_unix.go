@@ -15,12 +15,12 @@ func bound(memory uint64) error {
 	}{{syscall.RLIMIT_DATA, memory}, {syscall.RLIMIT_CORE, 0}} {
 		var have syscall.Rlimit
 		if err := syscall.Getrlimit(l.what, &have); err != nil {
-			return fmt.Errorf("limit its memory: %w", err)
+			return fmt.Errorf("limit worker memory: %w", err)
 		}
 		have.Cur = min(l.value, have.Max)
 		have.Max = have.Cur
 		if err := syscall.Setrlimit(l.what, &have); err != nil {
-			return fmt.Errorf("limit its memory: %w", err)
+			return fmt.Errorf("limit worker memory: %w", err)
 		}
 	}
 	return nil

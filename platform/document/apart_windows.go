@@ -11,7 +11,7 @@ import (
 func bound(memory uint64) error {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
-		return fmt.Errorf("limit its memory: %w", err)
+		return fmt.Errorf("limit worker memory: %w", err)
 	}
 	info := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{
 		BasicLimitInformation: windows.JOBOBJECT_BASIC_LIMIT_INFORMATION{LimitFlags: windows.JOB_OBJECT_LIMIT_PROCESS_MEMORY},
@@ -22,7 +22,7 @@ func bound(memory uint64) error {
 		err = windows.AssignProcessToJobObject(job, windows.CurrentProcess())
 	}
 	if err != nil {
-		return fmt.Errorf("limit its memory: %w", err)
+		return fmt.Errorf("limit worker memory: %w", err)
 	}
 	return nil // the handle stays open until the process ends
 }

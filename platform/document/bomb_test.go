@@ -45,16 +45,16 @@ func TestBombs(t *testing.T) {
 				}
 			})
 			if most > 200<<20 {
-				t.Errorf("%d kB became %d MB", len(tt.data)>>10, most>>20)
+				t.Errorf("%d kB of input used %d MB", len(tt.data)>>10, most>>20)
 			}
 		})
 	}
 }
 
-// peak is how much the heap grows at most while something runs.
+// peak returns how much the heap grows at most while something runs.
 func peak(run func()) uint64 {
 	runtime.GC()
-	defer debug.SetGCPercent(debug.SetGCPercent(20)) // so that it is what is held
+	defer debug.SetGCPercent(debug.SetGCPercent(20)) // so that the figure is the live heap
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	before, most, done := m.HeapAlloc, m.HeapAlloc, make(chan struct{})
@@ -74,7 +74,7 @@ func peak(run func()) uint64 {
 	}
 }
 
-// What is attached twice is there twice.
+// A file attached twice appears twice.
 func TestSameAttachmentTwice(t *testing.T) {
 	part := "--b\nContent-Type: text/plain\nContent-Disposition: attachment; filename=a.txt\n\nThe same text in both.\n"
 	f, err := Parse(t.Context(), "a.eml", []byte("From: a@example.org\nTo: b@example.org\nMessage-ID: <1@example.org>\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n"+part+part+"--b--\n"), Limits{})
@@ -94,11 +94,11 @@ func TestSameAttachmentTwice(t *testing.T) {
 func TestPDFApart(t *testing.T) {
 	for _, size := range []string{"8000000000", "40000000"} {
 		_, err := Parse(t.Context(), "a.pdf", stating(size), withHelper(t, Limits{}))
-		if !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), "more than 512 MB of memory") {
+		if !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), "exceeded 512 MB of memory") {
 			t.Errorf("%s objects: %v", size, err)
 		}
 	}
 	if _, err := Parse(t.Context(), "a.pdf", stating("1"), Limits{}); !errors.Is(err, ErrUnsupported) {
-		t.Errorf("without a helper: %v", err)
+		t.Errorf("without a worker: %v", err)
 	}
 }

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// endings are those of files that hold source code, by language.
+// endings lists the file name extensions of source code by language.
 const endings = `Go .go|Python .py .pyi|JavaScript .js .mjs .cjs .jsx|TypeScript .ts .tsx|Java .java|Kotlin .kt .kts|C .c .h|C++ .cc .cpp .cxx .hpp .hh|C# .cs|
 Rust .rs|Ruby .rb|PHP .php|Swift .swift|Scala .scala|Perl .pl .pm|Lua .lua|R .r|Julia .jl|Haskell .hs|OCaml .ml .mli|Elixir .ex .exs|Erlang .erl|Clojure .clj|
 Dart .dart|Shell .sh .bash .zsh .fish|PowerShell .ps1|SQL .sql|CSS .css .scss .less|XML .xml .xsd .xsl .svg|YAML .yaml .yml|TOML .toml|INI .ini .cfg .conf|
 Zig .zig|Nim .nim|Vue .vue|Svelte .svelte|TeX .tex .bib|Protobuf .proto`
 
-// language is that of a file's ending, "" when it is none of source code.
+// language returns the language of a file extension, "" if it is not source code.
 func language(ext string) string {
 	for l := range strings.SplitSeq(endings, "|") {
 		words := strings.Fields(l)

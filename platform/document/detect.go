@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Detect says what a file is: by its content, and by its name among the kinds
-// of text. What cannot be read has a name, too.
+// Detect returns the type of a file by its content, and for text formats also by
+// its name. Unsupported types have names, too.
 func Detect(name string, data []byte) string {
 	head := data[:min(len(data), 1024)]
 	switch {
@@ -44,7 +44,7 @@ func Detect(name string, data []byte) string {
 	return textual(strings.ToLower(path.Ext(strings.ReplaceAll(name, `\`, "/"))), text, data)
 }
 
-// packed tells the formats that are archives by what is in them.
+// packed identifies ZIP-based formats by their entries.
 func packed(data []byte) string {
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
@@ -83,7 +83,7 @@ var (
 	fence      = regexp.MustCompile("(?m)^(#{1,6} \\S|```|\\* \\S|- \\[[ x]\\])")
 )
 
-// textual tells kinds of text apart.
+// textual distinguishes text formats.
 func textual(ext, head string, data []byte) string {
 	start := strings.TrimLeft(head, "\ufeff \t\r\n")
 	low := strings.ToLower(start[:min(len(start), 64)])
@@ -125,7 +125,7 @@ func textual(ext, head string, data []byte) string {
 	return "text"
 }
 
-// after is what follows the first line.
+// after returns the text after the first line.
 func after(s string) string {
 	_, rest, _ := strings.Cut(s, "\n")
 	return rest

@@ -1,12 +1,12 @@
-// Package document turns the files of people into plain structured text: what
-// a file is told by its content, its title, author and date, and its sections
-// with their headings and places (page 3, sheet Budget). It reads text,
-// Markdown, HTML, PDF, DOCX, XLSX, PPTX, EPUB, mail, calendars, cards, tables
-// and source code; it opens no file, reaches no network and keeps nothing.
+// Package document converts files to structured text: title, author, date, and
+// sections with headings and locations (page 3, sheet Budget). It detects the
+// type by content and reads text, Markdown, HTML, PDF, DOCX, XLSX, PPTX, EPUB,
+// mail, calendars, contact cards, tables and source code. It opens no files, uses
+// no network and stores nothing.
 //
-// Every file is taken for hostile. What is read is bounded in size, depth and
-// count (Limits), a parser that panics has found a broken file, and what a
-// reader of the document would not see is left out where the format says so.
+// Every file is treated as hostile. Size, depth and counts are bounded (Limits),
+// a parser panic is reported as a broken file, and text that a reader would not
+// see is omitted if the format marks it.
 package document
 
 import (
@@ -20,27 +20,28 @@ import (
 	"hob/platform/readable"
 )
 
-// Errors that say why a file cannot be read. They are wrapped with the details.
+// Reasons why a file cannot be read. They are wrapped with details.
 var (
-	ErrUnsupported = errors.New("this kind of file cannot be read")
+	ErrUnsupported = errors.New("unsupported file type")
 	ErrBroken      = errors.New("the file is broken")
-	ErrEncrypted   = errors.New("the file is protected with a password; save a copy without one")
-	ErrNoText      = errors.New("there is no text in it")
-	ErrTooLarge    = errors.New("it is too large")
+	ErrEncrypted   = errors.New("the file is password-protected; save a copy without a password")
+	ErrNoText      = errors.New("the file contains no text")
+	ErrTooLarge    = errors.New("the file is too large")
 )
 
-// Limits bound what is read; a zero field has its default.
+// Limits bound what is read; zero fields have defaults.
 type Limits struct {
 	File     int64         // bytes of a file, or of a part of one (10 MB)
-	Unpacked int64         // bytes that come out of an archive or a part (64 MB)
+	Unpacked int64         // maximum decompressed bytes of an archive or a part (64 MB)
 	Ratio    int64         // times that a part of an archive may grow (200)
 	Entries  int           // parts of an archive, rows of a table, pages (100,000; 20,000; 5,000)
 	Parts    int           // documents in one file: mails, attachments (5,000)
 	Depth    int           // of attachments within attachments (3)
-	Text     int           // bytes of text of one document (8 MB); the rest is left out and said
+	Text     int           // maximum bytes of text per document (8 MB); the rest is cut and reported
 	Time     time.Duration // for one file (30 s)
-	// Helper starts Serve in a process of its own: this program and its hidden
-	// command. Without it no PDF is read, and mail is parsed in this process.
+	// Helper is the command that runs Serve in a separate process: this program
+	// with a hidden command. If empty, PDFs are not read and mail is parsed in
+	// this process.
 	Helper []string `json:"-"`
 }
 
@@ -63,7 +64,7 @@ func or[T int | int64 | time.Duration](v, otherwise T) T {
 	return otherwise
 }
 
-// File is one file as it was read.
+// File is a parsed file.
 type File struct {
 	Kind      string // "pdf", "docx", "mail", ...
 	Documents []Document
@@ -79,8 +80,8 @@ type Skipped struct {
 
 // Document is one text: a file, a mail in a mailbox, an attachment.
 type Document struct {
-	// Part names it within its file, "" for the file itself. It stays the same
-	// when other parts come and go.
+	// Part identifies the document within its file, "" for the file itself. It is
+	// stable when other parts are added or removed.
 	Part     string
 	Name     string // of an attachment
 	Kind     string
@@ -93,7 +94,7 @@ type Document struct {
 	Cut      bool // only its beginning was read
 }
 
-// Person is somebody whom a header or a card names.
+// Person is a person in a header or on a contact card.
 type Person struct {
 	Name   string
 	Mails  []string
@@ -104,19 +105,18 @@ type Person struct {
 // Section is a piece of a document under one heading.
 type Section struct {
 	Heading []string // from the outermost
-	Place   string   // "page 3", "sheet Budget", "slide 4"; "" when there is none
+	Place   string   // "page 3", "sheet Budget", "slide 4"; "" if there is none
 	Text    string
-	// Rows stand in place of Text in a table; Header belongs before each piece
-	// of them.
+	// Rows replace Text in a table; Header belongs before each chunk of them.
 	Header string
 	Rows   []string
 	Code   bool // Text is source code: its lines stand as they are
-	// Quoted: a mail repeats what somebody else wrote.
+	// Quoted: text that a mail quotes from another mail.
 	Quoted bool
 }
 
-// Parse reads a file. The name helps where the content does not say what it is.
-// Errors wrap one of this package's, or are ctx's.
+// Parse parses a file. The name is used if the content does not identify the
+// type. Errors wrap one of this package's errors or are ctx's.
 func Parse(ctx context.Context, name string, data []byte, limits Limits) (File, error) {
 	limits = limits.complete()
 	ctx, cancel := context.WithTimeout(ctx, limits.Time)
@@ -124,7 +124,7 @@ func Parse(ctx context.Context, name string, data []byte, limits Limits) (File, 
 	p := &parser{ctx: ctx, limits: limits, parts: limits.Parts}
 	docs, err := p.file(name, data, 0)
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("%w: reading it took longer than %s", ErrBroken, limits.Time)
+		err = fmt.Errorf("%w: parsing took longer than %s", ErrBroken, limits.Time)
 	}
 	if err != nil {
 		return File{}, err
@@ -160,7 +160,7 @@ type parser struct {
 // file reads one file or part of one.
 func (p *parser) file(name string, data []byte, depth int) (docs []Document, err error) {
 	if int64(len(data)) > p.limits.File {
-		return nil, fmt.Errorf("%w: %d bytes, at most %d are read", ErrTooLarge, len(data), p.limits.File)
+		return nil, fmt.Errorf("%w: %d bytes; the limit is %d", ErrTooLarge, len(data), p.limits.File)
 	}
 	kind := Detect(name, data)
 	defer func() {
@@ -184,7 +184,7 @@ func (p *parser) file(name string, data []byte, depth int) (docs []Document, err
 	p.bound(d)
 	if !d.hasText() {
 		if kind == "pdf" {
-			return nil, fmt.Errorf("%w: its pages are pictures; a program for text recognition can add the text", ErrNoText)
+			return nil, fmt.Errorf("%w: the pages are images; add the text with an OCR program", ErrNoText)
 		}
 		return nil, ErrNoText
 	}
@@ -203,11 +203,11 @@ func unsupported(kind string) error {
 	case "empty":
 		return ErrNoText
 	case "image":
-		return fmt.Errorf("%w: it is a picture", ErrUnsupported)
+		return fmt.Errorf("%w: image", ErrUnsupported)
 	case "old office":
-		return fmt.Errorf("%w: it is of an old version of Office, or protected with a password; save it as .docx, .xlsx or .pptx without one", ErrUnsupported)
+		return fmt.Errorf("%w: old Office format or password-protected; save it as .docx, .xlsx or .pptx without a password", ErrUnsupported)
 	case "archive":
-		return fmt.Errorf("%w: it is an archive; unpack it", ErrUnsupported)
+		return fmt.Errorf("%w: archive; unpack it", ErrUnsupported)
 	}
 	return fmt.Errorf("%w: %s", ErrUnsupported, kind)
 }
@@ -266,7 +266,7 @@ func clean(heading []string) []string {
 	return out
 }
 
-// line makes one line of at most n characters.
+// line returns s as one line of at most n characters.
 func line(s string, n int) string {
 	return readable.CutRunes(strings.Join(strings.Fields(tidy(s)), " "), n)
 }
@@ -281,7 +281,7 @@ func tidy(s string) string {
 		case r == '\r', r == '\f', r == '\v', r == '\u0085', r == '\u2028', r == '\u2029':
 			return '\n'
 		case r < ' ', r >= 0x7f && r < 0xa0, r == 0xad, r == 0xfeff, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r >= 0xe0000 && r <= 0xe007f:
-			return -1 // also marks of direction and tags, which nobody sees
+			return -1 // also invisible bidi marks and tags
 		}
 		return r
 	}, s)

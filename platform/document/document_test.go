@@ -59,7 +59,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// withHelper has PDFs read by this very test; see TestMain.
+// withHelper uses this test binary as the PDF worker; see TestMain.
 func withHelper(t testing.TB, l Limits) Limits {
 	t.Helper()
 	exe, err := os.Executable()
@@ -70,7 +70,7 @@ func withHelper(t testing.TB, l Limits) Limits {
 	return l
 }
 
-// stating is a PDF whose table of objects says that it has so many.
+// stating returns a PDF whose table of objects says that it has so many.
 func stating(size string) []byte {
 	head := "%PDF-1.5\n"
 	xref := "1 0 obj<</Type/XRef/Size " + size + "/W[1 2 1]/Root 1 0 R/Length 0>>stream\n\nendstream\nendobj\n" + strings.Repeat("%\n", 40)
@@ -180,7 +180,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever the bytes are, it ends, within its bounds.
+// FuzzParse checks that any input ends within its limits.
 func FuzzParse(f *testing.F) {
 	files, _ := filepath.Glob("testdata/golden/*")
 	for _, file := range files {
@@ -195,7 +195,7 @@ func FuzzParse(f *testing.F) {
 			if errors.Is(err, ErrBroken) || errors.Is(err, ErrUnsupported) || errors.Is(err, ErrEncrypted) || errors.Is(err, ErrNoText) || errors.Is(err, ErrTooLarge) {
 				return
 			}
-			t.Fatalf("an error that says nothing: %v", err)
+			t.Fatalf("an error without details: %v", err)
 		}
 		if len(got.Documents) == 0 {
 			t.Fatal("neither a document nor an error")

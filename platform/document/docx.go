@@ -6,8 +6,8 @@ import (
 )
 
 // docx reads a Word document (ECMA-376 part 1, 17): headings by their styles,
-// tables row by row, foot- and endnotes at the end. Hidden and deleted text is
-// left out.
+// tables row by row, footnotes and endnotes at the end. It omits hidden and
+// deleted text.
 func (p *parser) docx(_ string, data []byte) (*Document, error) {
 	b, err := p.box(data)
 	if err != nil {

@@ -52,7 +52,7 @@ func (p *parser) epub(_ string, data []byte) (*Document, error) {
 		chapter, err := htmlDocument(decodeHTML(text))
 		if err != nil {
 			if b.files["META-INF/encryption.xml"] != nil {
-				return nil, fmt.Errorf("%w (its chapters are encrypted)", ErrEncrypted)
+				return nil, fmt.Errorf("%w (encrypted chapters)", ErrEncrypted)
 			}
 			return nil, err
 		}

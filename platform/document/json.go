@@ -18,8 +18,9 @@ const (
 	maxNames    = 200
 )
 
-// json reads a list as rows, and anything else as lines of names and values. It
-// is read piece by piece: as a whole it takes many times the memory of the file.
+// json reads a list as rows and other values as lines of names and values. It
+// streams the input, because the decoded value takes many times the memory of the
+// file.
 func (p *parser) json(_ string, data []byte) (*Document, error) {
 	s, err := decoded(data)
 	if err != nil {
@@ -65,7 +66,7 @@ func (p *parser) json(_ string, data []byte) (*Document, error) {
 	return d, p.ctx.Err()
 }
 
-// jsonl reads one value a line; lines that are none are left out.
+// jsonl reads one value per line and skips invalid lines.
 func (p *parser) jsonl(_ string, data []byte) (*Document, error) {
 	s, err := decoded(data)
 	if err != nil {
@@ -94,7 +95,7 @@ func (p *parser) jsonl(_ string, data []byte) (*Document, error) {
 		}
 	}
 	if !any {
-		return nil, brokenf("none of its lines is JSON")
+		return nil, brokenf("no line is valid JSON")
 	}
 	d.Sections = []Section{section}
 	return d, nil
@@ -109,7 +110,7 @@ type values struct {
 	cut  bool
 }
 
-// errFull says that no more may come.
+// errFull reports that the text limit is reached.
 var errFull = errors.New("enough")
 
 func (p *parser) values(s string) *values {
@@ -146,7 +147,7 @@ func (v *values) value(name string, depth int) error {
 // rest reads the value that begins with tok.
 func (v *values) rest(tok json.Token, name string, depth int) error {
 	if depth > deepestJSON {
-		return fmt.Errorf("values lie in each other deeper than %d", deepestJSON)
+		return fmt.Errorf("values are nested deeper than %d", deepestJSON)
 	}
 	d, ok := tok.(json.Delim)
 	if !ok {
@@ -162,7 +163,7 @@ func (v *values) rest(tok json.Token, name string, depth int) error {
 			if err != nil {
 				return err
 			}
-			key, _ := tok.(string) // the decoder lets nothing else stand there
+			key, _ := tok.(string) // the decoder guarantees a string here
 			inner = readable.CutRunes(strings.TrimPrefix(name+"."+readable.CutRunes(key, maxNames), "."), maxNames)
 		}
 		if err := v.value(inner, depth+1); err != nil {

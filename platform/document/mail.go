@@ -54,14 +54,14 @@ func (p *parser) mails(kind string, data []byte, depth int) ([]Document, error) 
 
 func (p *parser) parseMails(kind string, data []byte) ([]readMail, error) {
 	limits := p.limits
-	limits.Parts = p.parts // that it opens; what becomes a document is counted once more
+	limits.Parts = p.parts // so that the parser stops here; documents are counted separately
 	if len(p.limits.Helper) == 0 {
 		q := &parser{ctx: p.ctx, limits: limits, parts: p.parts}
 		list, err := q.mailsIn(kind, data, 0)
 		p.skipped = append(p.skipped, q.skipped...)
 		return list, err
 	}
-	// Files are passed on in Base64, each mail with a header of its own.
+	// Files are sent in Base64, each mail with its own header.
 	a, err := p.ask(wanted{Limits: limits, Kind: kind}, data, int64(len(data))*3+int64(limits.Text)*3+helperAnswer)
 	if err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func (p *parser) mail(data []byte, depth int) readMail {
 	return r
 }
 
-// attached takes a file out of a mail; one that is a mail itself is parsed.
+// attached reads an attachment; an attached mail is parsed.
 func (p *parser) attached(part mime.Part, depth int) attachedFile {
 	data := part.Bytes(p.limits.File + 1)
 	sum := sha256.Sum256(data)
@@ -161,9 +161,9 @@ func (p *parser) attached(part mime.Part, depth int) attachedFile {
 	}
 	switch kind := Detect(f.Name, data); {
 	case depth >= p.limits.Depth:
-		return fail(fmt.Errorf("%w: attachments lie in each other deeper than %d", ErrTooLarge, p.limits.Depth))
+		return fail(fmt.Errorf("%w: attachments are nested deeper than %d", ErrTooLarge, p.limits.Depth))
 	case int64(len(data)) > p.limits.File:
-		return fail(fmt.Errorf("%w: %d bytes, at most %d are read", ErrTooLarge, len(data), p.limits.File))
+		return fail(fmt.Errorf("%w: %d bytes; the limit is %d", ErrTooLarge, len(data), p.limits.File))
 	case kind == "mail", kind == "mailbox":
 		mails, err := p.mailsIn(kind, data, depth+1)
 		if err != nil {
@@ -176,7 +176,7 @@ func (p *parser) attached(part mime.Part, depth int) attachedFile {
 	return f
 }
 
-// documents are the mails and what is attached to them, in their order.
+// documents returns the mails and their attachments, in order.
 func (p *parser) documents(list []readMail, depth int) (out []Document) {
 	for _, m := range list {
 		if p.parts--; p.parts < 0 {
@@ -191,7 +191,8 @@ func (p *parser) documents(list []readMail, depth int) (out []Document) {
 	return out
 }
 
-// attachment reads one; what cannot be read is said.
+// attachment parses an attachment; one that cannot be read is reported as
+// skipped.
 func (p *parser) attachment(of *Document, f attachedFile, depth int) (docs []Document) {
 	skip := func(err error) []Document {
 		p.skipped = append(p.skipped, Skipped{"the attachment " + f.Name, err})
@@ -227,16 +228,16 @@ func (p *parser) attachment(of *Document, f attachedFile, depth int) (docs []Doc
 	return docs
 }
 
-// MailPart is the Part of a mail with such a Message-ID.
+// MailPart returns the Part of the mail with that Message-ID.
 func MailPart(id string) string { return "mail:" + short(strings.Trim(id, "<> ")) }
 
-// short is an id as part of a name.
+// short returns a short hash of an id.
 func short(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return hex.EncodeToString(sum[:8])
 }
 
-// headers reads who wrote to whom, when and about what.
+// headers reads sender, recipients, date and subject.
 func (d *Document) headers(h mime.Fields) {
 	d.Title = line(mime.DecodeWords(h.First("subject")), 300)
 	d.At = sane(h.Date())
@@ -283,14 +284,14 @@ func fullName(a mime.Address) string {
 
 var wrote = regexp.MustCompile(`(?i)^(on .+ wrote:|am .+ schrieb .+:|le .+ a écrit ?:|el .+ escribió:|-{2,}\s*(original message|forwarded message|ursprüngliche nachricht|message d'origine|mensaje original)\s*-{2,})\s*$`)
 
-// body keeps what was written apart from what is quoted.
+// body separates new text from quoted text.
 func (d *Document) body(s string) {
 	var own, quoted []string
 	in := false
 	for l := range strings.SplitSeq(s, "\n") {
 		l = strings.TrimRight(l, " \t")
 		if strings.HasPrefix(l, "-----") && wrote.MatchString(l) {
-			in = true // what follows is another mail, as a whole
+			in = true // a complete forwarded mail follows
 		}
 		switch {
 		case in, wrote.MatchString(l):

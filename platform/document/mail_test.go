@@ -51,7 +51,7 @@ func TestReview9_MailIsParsedInTheHelper(t *testing.T) {
 			t.Fatal(err)
 		}
 		if a, b := shown(with), shown(without); a != b || !strings.Contains(a, "inner text") || !strings.Contains(a, "outer text") || !strings.Contains(a, "a note") || !strings.Contains(a, "attachment:") {
-			t.Errorf("%s: in the helper\n%s\nand without it\n%s", name, a, b)
+			t.Errorf("%s: in the worker\n%s\nwithout a worker\n%s", name, a, b)
 		}
 		if len(with.Skipped) == 0 || with.Skipped[0].Name != "the attachment p.png" {
 			t.Errorf("%s: skipped %+v, want the picture", name, with.Skipped)
@@ -59,7 +59,7 @@ func TestReview9_MailIsParsedInTheHelper(t *testing.T) {
 	}
 }
 
-// A mail has at most so many parts, and a file so many documents.
+// The parts of a mail and the documents of a file are limited.
 func TestMail_CountsItsParts(t *testing.T) {
 	part := "--b\nContent-Type: text/plain\nContent-Disposition: attachment; filename=a.txt\n\nx\n"
 	mail := "From: a@example.org\nTo: b@example.org\nMessage-ID: <1@example.org>\nContent-Type: multipart/mixed; boundary=b\n\n" + strings.Repeat(part, 20) + "--b--\n"

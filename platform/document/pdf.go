@@ -14,8 +14,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// pdf reads the text of the pages. The library cannot be stopped and believes
-// what a file says of itself: this runs in the helper alone.
+// pdf reads the text of all pages. It must run in the worker only: the library
+// trusts the file's sizes and cannot be cancelled.
 func (p *parser) pdf(data []byte) (*Document, error) {
 	if i := bytes.Index(data[:min(len(data), 1024)], []byte("%PDF-")); i > 0 {
 		data = data[i:] // PDF 32000-1 allows something before it, the library does not
@@ -26,7 +26,7 @@ func (p *parser) pdf(data []byte) (*Document, error) {
 	return p.pages(data)
 }
 
-// inflates looks beforehand how large the compressed parts become.
+// inflates checks the decompressed size of all streams in advance.
 func (p *parser) inflates(data []byte) error {
 	left := p.limits.Unpacked
 	for rest := data; ; {
@@ -41,7 +41,7 @@ func (p *parser) inflates(data []byte) error {
 		}
 		n, _ := io.Copy(io.Discard, io.LimitReader(z, left+1))
 		if left -= n; left < 0 {
-			return fmt.Errorf("%w: unpacked it would have more than %d bytes", ErrTooLarge, p.limits.Unpacked)
+			return fmt.Errorf("%w: more than %d bytes when decompressed", ErrTooLarge, p.limits.Unpacked)
 		}
 		if err := p.ctx.Err(); err != nil {
 			return err
@@ -132,7 +132,7 @@ func pageText(page pdf.Page, left *int64) (text string, err error) {
 	return unligated(b.String()), nil
 }
 
-// unpack reads what the library would, as far as is allowed.
+// unpack decompresses a stream as the library would, up to the limit.
 func unpack(v pdf.Value, left *int64) error {
 	for i := range v.Len() {
 		if err := unpack(v.Index(i), left); err != nil {
@@ -144,13 +144,13 @@ func unpack(v pdf.Value, left *int64) error {
 	}
 	n, _ := io.Copy(io.Discard, io.LimitReader(v.Reader(), *left+1)) // that it is broken shows later
 	if *left -= n; *left < 0 {
-		return fmt.Errorf("%w: unpacked it would have too many bytes", ErrTooLarge)
+		return fmt.Errorf("%w: too many bytes when decompressed", ErrTooLarge)
 	}
 	return nil
 }
 
-// unligated writes joined letters ("ﬁ") as the letters they are, and words that
-// were broken at the end of a line as one.
+// unligated replaces ligatures ("ﬁ") by letters and joins words that were
+// hyphenated at the end of a line.
 func unligated(s string) string {
 	var b strings.Builder
 	for _, r := range s {

@@ -109,7 +109,7 @@ func moment(c *ical.Component, name string) string {
 	return t.Format("Mon 2006-01-02 15:04 MST")
 }
 
-// cards reads the cards of a vCard file (RFC 6350); each is somebody.
+// cards reads a vCard file (RFC 6350); each card is one person.
 func (p *parser) cards(_ string, data []byte) (*Document, error) {
 	s, err := decoded(data)
 	if err != nil {

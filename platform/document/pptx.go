@@ -64,8 +64,8 @@ func (b *box) slide(d *Document, part string, n int) error {
 	return nil
 }
 
-// shapes reads the texts of a slide: its title apart from the rest; numbers and
-// dates that every slide has are left out.
+// shapes returns a slide's title and its other texts; slide numbers and dates are
+// omitted.
 func (b *box) shapes(part string) (title, text string, err error) {
 	var out, heads []string
 	var par strings.Builder

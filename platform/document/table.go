@@ -32,8 +32,8 @@ func decodeHTML(b []byte) string {
 	return tidy(s)
 }
 
-// csv reads a table; the separator is the one that cuts its first lines into
-// equally many fields.
+// csv reads a table; the separator is the one that gives the first lines equally
+// many fields.
 func (p *parser) csv(_ string, data []byte) (*Document, error) {
 	s, err := decoded(data)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	xunicode "golang.org/x/text/encoding/unicode"
 )
 
-// decode brings text into UTF-8: marked UTF-16 and UTF-8, UTF-16 that is seen
-// by its zeros, UTF-8, and what else looks like text as Windows-1252, which
-// Latin-1 is a part of (https://encoding.spec.whatwg.org/#names-and-labels).
-// ok is false for what is no text.
+// decode converts text to UTF-8: UTF-16 and UTF-8 with a byte order mark, UTF-16
+// recognized by its zero bytes, UTF-8, and other text as Windows-1252, a superset
+// of Latin-1 (https://encoding.spec.whatwg.org/#names-and-labels). ok is false
+// for binary data.
 func decode(b []byte) (string, bool) {
 	switch {
 	case bytes.HasPrefix(b, []byte("\xff\xfe")), bytes.HasPrefix(b, []byte("\xfe\xff")):
@@ -58,7 +58,8 @@ func odd(b []byte) (n int) {
 	return n
 }
 
-// zeros tells UTF-16 without a mark: nearly every second byte is zero.
+// zeros detects UTF-16 without a byte order mark: nearly every second byte is
+// zero.
 func zeros(b []byte) (xunicode.Endianness, bool) {
 	b = b[:min(len(b), 4096)]
 	var at [2]int
@@ -85,7 +86,7 @@ func utf16(b []byte, order xunicode.Endianness) (string, bool) {
 	return string(out), true
 }
 
-// decoded is decode with the error of a file that is none.
+// decoded is decode with an error for binary data.
 func decoded(b []byte) (string, error) {
 	s, ok := decode(b)
 	if !ok {
@@ -122,7 +123,7 @@ func (p *parser) text(_ string, data []byte) (*Document, error) {
 	return d, nil
 }
 
-// underline reports whether a line is nothing but a rule under a heading.
+// underline reports whether a line is only a rule below a heading.
 func underline(l, heading string) bool {
 	l = strings.TrimSpace(l)
 	return len(l) >= 3 && len(l)*2 >= len(heading) && (strings.Trim(l, "=") == "" || strings.Trim(l, "-") == "")

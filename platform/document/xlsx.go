@@ -68,8 +68,7 @@ func (p *parser) xlsx(_ string, data []byte) (*Document, error) {
 	return d, nil
 }
 
-// strings reads the texts that cells share; the reading help of Japanese ones
-// (rPh) is no part of them.
+// strings reads the shared strings, without phonetic text (rPh) of Japanese ones.
 func (k *book) strings() error {
 	if k.files["xl/sharedStrings.xml"] == nil {
 		return nil
@@ -166,7 +165,7 @@ func (k *book) sheet(part string) (t table, cut bool, err error) {
 // maxColumns is how many columns are read; Excel has 16,384.
 const maxColumns = 512
 
-// column is the number of a cell such as "C7", from 0.
+// column returns the column index of a cell reference such as "C7", from 0.
 func column(ref string, next int) int {
 	n := 0
 	for _, r := range ref {

@@ -26,7 +26,7 @@ func (p *parser) box(data []byte) (*box, error) {
 		return nil, brokenf("%w", err)
 	}
 	if len(z.File) > p.limits.Entries {
-		return nil, fmt.Errorf("%w: %d parts, at most %d are read", ErrTooLarge, len(z.File), p.limits.Entries)
+		return nil, fmt.Errorf("%w: %d parts; the limit is %d", ErrTooLarge, len(z.File), p.limits.Entries)
 	}
 	b := &box{p: p, files: map[string]*zip.File{}, left: p.limits.Unpacked}
 	for _, f := range z.File {
@@ -35,8 +35,8 @@ func (p *parser) box(data []byte) (*box, error) {
 	return b, nil
 }
 
-// errNoPart says that an archive has no part of a name.
-var errNoPart = errors.New("a part is missing")
+// errNoPart reports that an archive has no part with that name.
+var errNoPart = errors.New("a required part is missing")
 
 // read unpacks one part. Its declared size is not believed.
 func (b *box) read(name string) ([]byte, error) {
@@ -58,7 +58,7 @@ func (b *box) read(name string) ([]byte, error) {
 	defer r.Close()
 	out, err := io.ReadAll(io.LimitReader(r, most+1))
 	if int64(len(out)) > most {
-		return nil, fmt.Errorf("%w: unpacked it would have too many bytes", ErrTooLarge)
+		return nil, fmt.Errorf("%w: too many bytes when decompressed", ErrTooLarge)
 	}
 	if err != nil {
 		return nil, brokenf("%w", err)
@@ -78,7 +78,7 @@ func (b *box) walk(name string, visit func(*element)) error {
 	return b.p.walk(data, visit)
 }
 
-// maxElements bounds how deep elements lie in each other.
+// maxElements bounds the nesting of elements.
 const maxElements = 300
 
 // element is where a walk is: a start, a text or an end.
@@ -88,7 +88,7 @@ type element struct {
 	Text  string
 	Start bool
 	End   bool
-	Path  []string // the names of the elements around, the outermost first
+	Path  []string // names of the enclosing elements, outermost first
 }
 
 // In reports whether an element of a name is around.
@@ -101,7 +101,7 @@ func (e *element) In(name string) bool {
 	return false
 }
 
-// Get is an attribute by its local name.
+// Get returns an attribute by its local name.
 func (e *element) Get(name string) string {
 	for _, a := range e.Attr {
 		if a.Name.Local == name {
@@ -129,7 +129,7 @@ func (p *parser) walk(data []byte, visit func(*element)) error {
 		switch t := tok.(type) {
 		case xml.StartElement:
 			if len(e.Path) >= maxElements {
-				return brokenf("its elements lie in each other too deep")
+				return brokenf("XML elements are nested too deeply")
 			}
 			e.Name, e.Attr, e.Text, e.Start, e.End = t.Name.Local, t.Attr, "", true, false
 			visit(&e)
@@ -147,8 +147,8 @@ func (p *parser) walk(data []byte, visit func(*element)) error {
 	}
 }
 
-// relations are the targets of a part's relations by their id
-// (ECMA-376 part 2, 8.3), and by their type's last word.
+// relations returns the targets of a part's relations by id (ECMA-376 part 2,
+// 8.3), and by the last word of their type.
 func (b *box) relations(part string) (byID, byType map[string]string, err error) {
 	byID, byType = map[string]string{}, map[string]string{}
 	dir := path.Dir(part)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// noise is what a picture looks like.
+// noise returns what a picture looks like.
 func noise(n int) []byte {
 	r := rand.NewChaCha8([32]byte{1})
 	b := make([]byte, n)
@@ -31,7 +31,7 @@ func BenchmarkFind(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if s.find(text, 0) != nil {
-					b.Fatal("found")
+					b.Fatal("unexpected match")
 				}
 			}
 		})

@@ -5,16 +5,16 @@ import (
 	"encoding/hex"
 )
 
-// run is a part of a view that may be encoded: what its signs stand for, and
-// their places in it.
+// run is a possibly encoded part of a view: the decoded values of its characters
+// and their positions.
 type run struct {
 	vals []byte
 	at   []int
 }
 
-// runs cuts a text into parts of signs, of at least so many. Long lines are
-// taken together, as mail breaks them; where they are escaped a space stands
-// for the break.
+// runs splits a text into runs of at least least encoding characters. Lines are
+// joined, because mail wraps encoded data; an escaped line break appears as a
+// space.
 func runs(v view, least int, value func(byte) int) []run {
 	var out []run
 	var r run
@@ -71,8 +71,8 @@ func nibble(c byte) int {
 	return -1
 }
 
-// base64 looks into what may be base64 of either alphabet, wherever it begins.
-// What is replaced are whole groups of four, so that the rest stays what it is.
+// base64 searches possible base64 data of either alphabet, at every alignment. It
+// replaces whole groups of four characters, so that the rest stays decodable.
 func (s *Scrubber) base64(v view, depth int) []span {
 	with := base64.StdEncoding.EncodeToString([]byte(Mark + " ")) // 12 bytes: no padding
 	var out []span
@@ -94,7 +94,7 @@ func (s *Scrubber) base64(v view, depth int) []span {
 	return out
 }
 
-// bytesOf puts the bytes together of which each value has six bits.
+// bytesOf joins values of six bits to bytes.
 func bytesOf(vals, out []byte) []byte {
 	for i := 1; i < len(vals); i++ {
 		was, is := vals[i-1], vals[i]
@@ -110,7 +110,7 @@ func bytesOf(vals, out []byte) []byte {
 	return out
 }
 
-// hex looks into what may be hexadecimal.
+// hex searches possible hexadecimal data.
 func (s *Scrubber) hex(v view, depth int) []span {
 	with := hex.EncodeToString([]byte(Mark))
 	var out []span

@@ -1,8 +1,7 @@
-// Package erase is the contract of forgetting and what those who keep text need
-// for it: an Erasure says what is to go, an Eraser takes it out of the tables
-// and files of one package, and a Scrubber replaces phrases in whatever
-// encoding they stand. What goes is planned by package knowledge; the daemon
-// lists the erasers. The package decides nothing.
+// Package erase defines how data is permanently deleted: an Erasure describes
+// what to delete, an Eraser deletes it from the tables and files of one package,
+// and a Scrubber replaces phrases in any encoding. Package knowledge plans an
+// Erasure; the daemon lists the erasers. This package makes no decisions.
 package erase
 
 import (
@@ -12,38 +11,39 @@ import (
 	"hob/knowledge/store"
 )
 
-// Mark stands where something was forgotten.
+// Mark replaces deleted text.
 const Mark = "[forgotten]"
 
-// Doc names a row of the searchable documents.
+// Doc identifies a row of the searchable documents.
 type Doc struct {
 	Kind string `json:"kind"`
 	Ref  string `json:"ref"`
 }
 
-// Erasure is what is to go. It is computed once, so that finishing it after a
-// crash erases the same.
+// Erasure describes what to delete. It is computed once, so that a retry after a
+// crash deletes the same data.
 type Erasure struct {
-	// ID names it; one without is only tried, and what it changes is undone.
+	// ID identifies the erasure. Without an ID it is a dry run whose changes are
+	// rolled back.
 	ID string `json:"id"`
 	// Facts and Docs are removed as whole rows.
 	Facts []string `json:"facts,omitempty"`
 	Docs  []Doc    `json:"docs,omitempty"`
-	// Sources: everything that came from there goes ("mail:ID", "file:PATH"); with
-	// a Realm nothing but what is in the memory of this agent.
+	// Sources: delete everything from these sources ("mail:ID", "file:PATH");
+	// with a Realm, only in the memory of that agent.
 	Sources []string `json:"sources,omitempty"`
 	Realm   string   `json:"realm,omitempty"`
-	// Events are events of the inbox whose texts go, with all that was said and
-	// done in their turns; Sessions are whole conversations.
+	// Events are inbox events whose texts are deleted, with all messages and
+	// actions of their turns; Sessions are whole conversations.
 	Events   []string `json:"events,omitempty"`
 	Sessions []string `json:"sessions,omitempty"`
 	// Calls are tool calls whose arguments and results go.
 	Calls []string `json:"calls,omitempty"`
-	// Phrases are replaced by Mark wherever they stand.
+	// Phrases are replaced by Mark everywhere.
 	Phrases []string `json:"phrases,omitempty"`
 }
 
-// Empty reports whether nothing is to go.
+// Empty reports whether there is nothing to delete.
 func (e *Erasure) Empty() bool {
 	return len(e.Facts)+len(e.Docs)+len(e.Sources)+len(e.Events)+len(e.Sessions)+len(e.Calls)+len(e.Phrases) == 0
 }
@@ -72,16 +72,16 @@ func (n Erased) Add(m Erased) Erased {
 	return Erased{n.Rows + m.Rows, n.Scrubbed + m.Scrubbed, n.Files + m.Files}
 }
 
-// Eraser takes an Erasure out of what one package keeps. Both methods may be
-// called again for an Erasure that was carried out before, after a crash or
-// because a turn still had the text in its context: then they find what is
-// left. An Erasure must not be changed.
+// Eraser deletes an Erasure from the data of one package. Both methods may be
+// called again for a finished Erasure, after a crash or because a turn still had
+// the text in its context; they then delete what is left. An Erasure must not be
+// modified.
 type Eraser interface {
-	// Tables are those it looks after.
+	// Tables returns the tables that it handles.
 	Tables() []string
 	// EraseTx does so within the database.
 	EraseTx(tx *store.Tx, e *Erasure, s *Scrubber) (Erased, error)
-	// Purge does so outside of the database (files, indexes, what is held in
-	// memory), after the commit of EraseTx.
+	// Purge deletes data outside of the database (files, indexes, memory), after
+	// the commit of EraseTx.
 	Purge(ctx context.Context, e *Erasure, s *Scrubber) (Erased, error)
 }

@@ -10,13 +10,13 @@ import (
 	"path/filepath"
 )
 
-// largest is the size in bytes of a file that is looked into as a whole; larger
-// ones are looked into by parts.
+// largest is the maximum size in bytes of a file that is read as a whole; larger
+// files are read in parts.
 const largest = 4 << 20
 
-// RemoveFiles removes the files below a folder that hold one of the phrases, in
-// their name or in their content: copies that are of no use with a gap in them.
-// A folder that is not there holds none.
+// RemoveFiles deletes the files below a folder whose name or content contains one
+// of the phrases: copies that are useless with a gap. A missing folder is not an
+// error.
 func RemoveFiles(ctx context.Context, dir string, s *Scrubber) (Erased, error) {
 	return walk(ctx, dir, s, func(path string) (Erased, error) {
 		hit, err := s.FileHas(path)
@@ -27,13 +27,13 @@ func RemoveFiles(ctx context.Context, dir string, s *Scrubber) (Erased, error) {
 	})
 }
 
-// ScrubFiles replaces the phrases in the files below a folder. write must make
-// the file appear as a whole.
+// ScrubFiles replaces the phrases in the files below a folder. write must replace
+// the file atomically.
 func ScrubFiles(ctx context.Context, dir string, s *Scrubber, write func(path string, b []byte) error) (Erased, error) {
 	return walk(ctx, dir, s, func(path string) (Erased, error) { return ScrubFile(path, s, write) })
 }
 
-// ScrubFile replaces the phrases in one file; one that is not there is clean.
+// ScrubFile replaces the phrases in one file; a missing file is not an error.
 func ScrubFile(path string, s *Scrubber, write func(path string, b []byte) error) (Erased, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -74,7 +74,7 @@ func walk(ctx context.Context, dir string, s *Scrubber, each func(path string) (
 		return err
 	})
 	if err != nil {
-		return n, fmt.Errorf("erase: look through %s: %w", dir, err)
+		return n, fmt.Errorf("erase: scan %s: %w", dir, err)
 	}
 	return n, nil
 }

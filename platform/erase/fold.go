@@ -8,7 +8,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// folded is a text as it is compared, and where each of its bytes came from.
+// folded is a text prepared for comparison, with the original position of each
+// byte.
 type folded struct {
 	text []byte
 	at   []int // nil: each byte from its own place
@@ -47,8 +48,9 @@ func (f folded) inNumber(i, j int) bool {
 
 func wordy(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
 
-// fold lower-cases, drops accents and what is not seen, and makes one space of
-// any white space. at says where the bytes of b come from, nil: from b.
+// fold lower-cases, removes accents and invisible characters, and collapses white
+// space. at holds the original positions of b's bytes; nil means that they are
+// b's indexes.
 func fold(b []byte, at []int) folded {
 	if at == nil && plain(b) {
 		return folded{text: bytes.ToLower(b)}
@@ -56,7 +58,7 @@ func fold(b []byte, at []int) folded {
 	f := folded{text: make([]byte, 0, len(b)), at: make([]int, 0, len(b)+1)}
 	for i := 0; i < len(b); {
 		r, n := utf8.DecodeRune(b[i:])
-		if r == utf8.RuneError && n == 1 { // no text: compared as it is
+		if r == utf8.RuneError && n == 1 { // invalid UTF-8 is compared unchanged
 			f.add(b[i:i+1], where(at, i))
 		} else {
 			f.rune(r, where(at, i))
@@ -67,7 +69,7 @@ func fold(b []byte, at []int) folded {
 	return f
 }
 
-// plain reports whether folding is nothing but to lower-case.
+// plain reports whether folding only lower-cases.
 func plain(b []byte) bool {
 	for i, c := range b {
 		if c >= utf8.RuneSelf || c < ' ' || c == 0x7f || c == ' ' && i > 0 && b[i-1] == ' ' {
@@ -91,7 +93,7 @@ func (f *folded) add(b []byte, from int) {
 	}
 }
 
-// typed is a typographic sign as it is typed.
+// typed returns the ASCII form of a typographic character.
 func typed(r rune) rune {
 	switch r {
 	case '’', '‘', '‚', 'ʼ':

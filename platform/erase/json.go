@@ -42,7 +42,7 @@ func fit(b []byte, found []span) []span {
 	return out
 }
 
-// inString narrows a span to a string, and takes escapes as a whole.
+// inString limits a span to a string and extends it to whole escapes.
 func inString(b []byte, t token, f span) span {
 	from, _ := escape(b, t, max(t.from, f.from))
 	_, to := escape(b, t, min(t.to, f.to))
@@ -52,13 +52,14 @@ func inString(b []byte, t token, f span) span {
 	return span{from, to, f.with}
 }
 
-// escape is the escape in the midst of which a place is, or the place itself.
+// escape returns the bounds of the escape sequence around a position, or the
+// position itself.
 func escape(b []byte, t token, at int) (from, to int) {
 	for i := at - 1; i >= max(t.from, at-5); i-- {
 		if b[i] != '\\' {
 			continue
 		}
-		n := 1 // an even number of them says nothing of what follows
+		n := 1 // an even number of backslashes does not escape what follows
 		for i-n >= t.from && b[i-n] == '\\' {
 			n++
 		}
@@ -76,7 +77,7 @@ func escape(b []byte, t token, at int) (from, to int) {
 	return at, at
 }
 
-// tokens lists those of valid JSON.
+// tokens returns the tokens of valid JSON.
 func tokens(b []byte) (out []token) {
 	for i := 0; i < len(b); {
 		switch c := b[i]; {

@@ -8,12 +8,11 @@ import (
 // deepest is how many layers of encodings are looked into.
 const deepest = 3
 
-// part is the size in bytes of what is looked into at a time: what is seen in
-// it takes many times as much memory.
+// part is the number of bytes scanned at a time: scanning needs many times as
+// much memory.
 const part = 256 << 10
 
-// overlap is the length in bytes that the longest phrase may have where it is
-// encoded.
+// overlap returns the maximum length in bytes of an encoded phrase.
 func (s *Scrubber) overlap() int {
 	if len(s.wanted) == 0 {
 		return 0
@@ -21,8 +20,8 @@ func (s *Scrubber) overlap() int {
 	return len(s.wanted[0].text)*16 + 64
 }
 
-// find looks for the phrases in a text, in parts that overlap. depth counts the
-// layers of encodings around it.
+// find searches the phrases in overlapping parts of a text. depth counts the
+// nested encodings.
 func (s *Scrubber) find(b []byte, depth int) []span {
 	if len(s.wanted) == 0 || len(b) == 0 {
 		return nil
@@ -34,7 +33,7 @@ func (s *Scrubber) find(b []byte, depth int) []span {
 		start := max(0, from-over)
 		for _, f := range s.inPart(b[start:min(len(b), from+size+over)], depth, wide) {
 			f.from, f.to = f.from+start, f.to+start
-			if f.from >= from && f.from < from+size { // else it is that of a neighbour
+			if f.from >= from && f.from < from+size { // otherwise the neighbouring part reports it
 				out = append(out, f)
 			}
 		}
@@ -45,10 +44,10 @@ func (s *Scrubber) find(b []byte, depth int) []span {
 	return out
 }
 
-// inPart looks in every view of what is text in a part.
+// inPart searches every view of the text in a part.
 func (s *Scrubber) inPart(b []byte, depth int, wide bool) (out []span) {
 	parts := []span{{to: len(b)}}
-	switch { // one sign may stand for some of a phrase
+	switch { // one escaped character may represent part of a phrase
 	case depth > 0:
 		parts = s.stretches(b, max(s.least, coded)/2)
 	case bytes.ContainsFunc(b, func(r rune) bool { return r < '\t' || r > '\r' && r < ' ' }):
@@ -74,7 +73,7 @@ func (s *Scrubber) inPart(b []byte, depth int, wide bool) (out []span) {
 	return out
 }
 
-// stretches are the parts of what may be a picture or a program that are text.
+// stretches returns the text parts of data that may be binary.
 func (s *Scrubber) stretches(b []byte, least int) (out []span) {
 	if s.odd {
 		return []span{{to: len(b)}}
@@ -97,7 +96,8 @@ func (s *Scrubber) stretches(b []byte, least int) (out []span) {
 	return out
 }
 
-// textual is the length of the character of text at the beginning, 0 for none.
+// textual returns the length of the text character at the start, 0 for binary
+// data.
 func textual(b []byte) int {
 	switch c := b[0]; {
 	case c >= ' ' && c < 0x7f, c >= '\t' && c <= '\r':

@@ -20,10 +20,10 @@ type Scrubber struct {
 	pages  [256]bool
 }
 
-// wanted is a phrase as it is compared.
+// wanted is a phrase prepared for comparison.
 type wanted struct {
 	text   string // folded
-	word   bool   // short and of letters alone: only as a word of its own
+	word   bool   // short and only letters: matched as a whole word only
 	digits bool   // of digits alone: never as a part of a longer number
 }
 
@@ -31,11 +31,12 @@ type wanted struct {
 // within longer ones: forgetting "Ana" must not change "banana".
 const shortWord = 5
 
-// coded is the length in bytes from which a phrase is looked for in encoded
-// parts: a shorter one is met by chance in digests and pictures.
+// coded is the minimum length in bytes of phrases that are searched in encoded
+// data: shorter ones appear by chance in digests and images.
 const coded = 6
 
-// NewScrubber takes phrases as people write them; what is empty is left out.
+// NewScrubber returns a Scrubber for phrases as people write them; empty ones are
+// ignored.
 func NewScrubber(phrases ...string) *Scrubber {
 	s := &Scrubber{}
 	s.readUnits(wideSigns)
@@ -54,7 +55,7 @@ func NewScrubber(phrases ...string) *Scrubber {
 			s.least = n
 		}
 	}
-	// Of phrases that lie in one another the longest is replaced.
+	// Of nested phrases, the longest is replaced.
 	slices.SortStableFunc(s.wanted, func(a, b wanted) int { return cmp.Compare(len(b.text), len(a.text)) })
 	return s
 }
@@ -65,7 +66,7 @@ func (e *Erasure) Scrubber() *Scrubber { return NewScrubber(e.Phrases...) }
 // Has reports whether a text holds one of the phrases.
 func (s *Scrubber) Has(text string) bool { return len(s.find([]byte(text), 0)) > 0 }
 
-// Text replaces the phrases in a text; changed is false when there are none.
+// Text replaces the phrases in a text; changed reports whether there were any.
 func (s *Scrubber) Text(text string) (out string, changed bool) {
 	b, changed := s.Bytes([]byte(text))
 	if !changed {
@@ -74,13 +75,13 @@ func (s *Scrubber) Text(text string) (out string, changed bool) {
 	return string(b), true
 }
 
-// Bytes is Text for what may not be text. b is not changed.
+// Bytes is Text for data that may be binary. It does not modify b.
 func (s *Scrubber) Bytes(b []byte) (out []byte, changed bool) {
 	found := s.find(b, 0)
 	if len(found) == 0 {
 		return b, false
 	}
-	for range 8 { // what is left may have come together anew
+	for range 8 { // a replacement may join the text around it to a new match
 		b = replace(b, found)
 		if found = s.find(b, 0); len(found) == 0 {
 			break
@@ -109,7 +110,7 @@ func replace(b []byte, found []span) []byte {
 	return append(out, b[end:]...)
 }
 
-// in looks in one view.
+// in searches one view.
 func (s *Scrubber) in(v view, depth int) []span {
 	f := fold(v.text, v.at)
 	var out []span

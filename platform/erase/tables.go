@@ -21,22 +21,22 @@ type Table struct {
 	Names []string
 	// Key are the columns of the primary key of a table without row ids.
 	Key []string
-	// Event, Session and Call are columns that say to which event, conversation
-	// and call a row belongs. When all of that goes, Whole says what the columns
-	// become; without Whole the row is removed.
+	// Event, Session and Call are the columns with the row's event, conversation
+	// and call. If these are deleted, Whole gives the new column values; without
+	// Whole the row is deleted.
 	Event, Session, Call string
 	Whole                map[string]any
-	// Kind is that of the documents its rows are searchable as, Ref the column
-	// that names them: a row whose document goes is removed.
+	// Kind is the document kind of the rows, Ref the column with their document
+	// id: a row is deleted with its document.
 	Kind, Ref string
 }
 
-// Owned is the Eraser of a package that needs nothing but its tables cleaned.
+// Owned is the Eraser of a package whose data is in tables only.
 type Owned struct {
 	List []Table
 	// Besides are tables of the package in which no text of anybody can stand.
 	Besides []string
-	// Files and Forgot may be nil: what lies in files, and what is held in memory.
+	// Files and Forgot may be nil: they delete data in files and in memory.
 	Files  func(ctx context.Context, e *Erasure, s *Scrubber) (Erased, error)
 	Forgot func()
 }
@@ -85,7 +85,7 @@ func (t Table) EraseTx(tx *store.Tx, e *Erasure, s *Scrubber) (n Erased, err err
 	return n.Add(m), nil
 }
 
-// wholeTx clears or removes the rows of which everything goes.
+// wholeTx clears or deletes the rows whose event, session or call is deleted.
 func (t Table) wholeTx(tx *store.Tx, e *Erasure) (n Erased, err error) {
 	for _, d := range e.Docs {
 		if t.Kind == "" || d.Kind != t.Kind {
@@ -220,7 +220,7 @@ func (t Table) matching(tx *store.Tx, s *Scrubber) (out []changed, err error) {
 	return out, rows.Err()
 }
 
-// value replaces phrases in what stands in a column.
+// value replaces phrases in a column value.
 func (s *Scrubber) value(v any) (any, bool) {
 	switch v := v.(type) {
 	case string:

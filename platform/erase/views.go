@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// view is a text with one kind of escapes undone, and where each byte of it
-// stands in the text itself; at has one entry more, for the end.
+// view is a text with one kind of escapes decoded, with the original position of
+// each byte; at has one more entry, for the end.
 type view struct {
 	text []byte
 	at   []int // nil: the text itself
@@ -20,8 +20,8 @@ type view struct {
 // are JSON within JSON within JSON.
 const maxLayers = 5
 
-// views are the text itself and all that it may mean. The first of them, so many
-// as layers, differ in nothing but backslashes.
+// views returns the text and its decoded forms. The first layers views differ
+// only in backslash escapes.
 func views(b []byte) (out []view, layers int) {
 	out = []view{{text: b}}
 	for range maxLayers {
@@ -50,9 +50,9 @@ func views(b []byte) (out []view, layers int) {
 	return out, layers
 }
 
-// undo makes the view in which escapes that begin with sign are replaced. The
-// function returns what the escape at the beginning of a text means and its
-// length, 0 when there is none.
+// undo returns the view in which escapes that begin with sign are decoded. escape
+// returns the meaning and length of the escape at the start of a text; length 0
+// means that there is none.
 func (v view) undo(sign byte, escape func([]byte) ([]byte, int)) (view, bool) {
 	signs := string(rune(sign))
 	if sign == '%' { // a form has "+" for a space
@@ -134,7 +134,7 @@ func percent(b []byte) ([]byte, int) {
 	return nil, 0
 }
 
-// printable is the quoted-printable encoding (RFC 2045, 6.7).
+// printable decodes quoted-printable (RFC 2045, 6.7).
 func printable(b []byte) ([]byte, int) {
 	switch {
 	case bytes.HasPrefix(b, []byte("=\r\n")):
@@ -145,7 +145,7 @@ func printable(b []byte) ([]byte, int) {
 	return percent(b)
 }
 
-// entity is a character reference of HTML.
+// entity decodes an HTML character reference.
 func entity(b []byte) ([]byte, int) {
 	end := bytes.IndexByte(b[:min(len(b), 34)], ';')
 	if end < 0 {

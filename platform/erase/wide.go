@@ -8,9 +8,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// wideSigns stand for the pages (the first bytes in UTF-16) of what any phrase
-// may be written with: letters of full width, with accents and as symbols,
-// ligatures, spaces, dashes, and what is not seen.
+// wideSigns contains a character of each page (high byte in UTF-16) that may
+// spell a phrase: full-width letters, letters with accents, letter symbols,
+// ligatures, spaces, dashes and invisible characters.
 const wideSigns = "aāǎ\u0301\u1ebf\u1d43\u2019\u2122\u2460\u3000\ufb01\ufeff\uff21\U0001d400\U0001f130"
 
 // readUnits notes the pages on which a phrase is written in UTF-16.
@@ -24,8 +24,8 @@ func (s *Scrubber) readUnits(phrase string) {
 	}
 }
 
-// wide looks for UTF-16 of either byte order. What has none of the pages of the
-// phrases is passed over.
+// wide searches UTF-16 of either byte order. It skips data without any page of
+// the phrases.
 func (s *Scrubber) wide(b []byte) (out []span) {
 	for shift := range 2 {
 		for _, big := range []bool{false, true} {
@@ -63,7 +63,7 @@ func unit(b []byte, big bool) uint16 {
 	return uint16(b[1])<<8 | uint16(b[0])
 }
 
-// narrow is the view of UTF-16 as UTF-8.
+// narrow returns UTF-16 as a UTF-8 view.
 func narrow(b []byte, shift int, big bool) view {
 	v := view{text: make([]byte, 0, len(b)/2), at: make([]int, 0, len(b)/2+1)}
 	i := 0

@@ -38,13 +38,13 @@ func main() {
 
 func TestAnOrdinaryBuildNeverDies(t *testing.T) {
 	if failpoint.Enabled {
-		t.Skip("this is the other build")
+		t.Skip("needs a build without the failpoint tag")
 	}
 	t.Setenv("HOB_FAILPOINT", "*:1")
 	failpoint.Hit("a.before")
 	t.Setenv("HOB_FAILPOINT_AT_CHAT", "http://evil.example.com")
 	if at := failpoint.Address("chat", "https://chat.example.com"); at != "https://chat.example.com" {
-		t.Error("the environment sends it elsewhere:", at)
+		t.Error("the environment changed the address:", at)
 	}
 }
 
@@ -75,7 +75,7 @@ func TestATaggedBuildDiesWhereItIsTold(t *testing.T) {
 		{"the first", "a.before:1", true, 1},
 		{"the fifth of many", "b:5", true, 6},
 		{"any", "*:3", true, 3},
-		{"one that comes only once", "a.after:2", false, 10},
+		{"a point hit only once", "a.after:2", false, 10},
 		{"one that does not exist", "c:1", false, 10},
 		{"nonsense", "b:x", false, 10},
 	} {
@@ -85,10 +85,10 @@ func TestATaggedBuildDiesWhereItIsTold(t *testing.T) {
 			cmd.Env = append(os.Environ(), "HOB_FAILPOINT="+tc.spec, "HOB_FAILPOINT_LOG="+log)
 			out, err := cmd.Output()
 			if died := err != nil && strings.Contains(err.Error(), "killed"); died != tc.dies {
-				t.Errorf("it said %q and ended with %v", out, err)
+				t.Errorf("output %q, exit %v", out, err)
 			}
 			if !tc.dies && string(out) != "alive true\n" {
-				t.Errorf("it said %q", out)
+				t.Errorf("output %q", out)
 			}
 			names, err := os.ReadFile(log)
 			if err != nil {

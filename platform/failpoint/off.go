@@ -12,6 +12,6 @@ const Enabled = false
 // constant, such as "store.commit.before".
 func Hit(string) {}
 
-// Address is where a platform is reached: in an ordinary build at its official address,
+// Address returns the address of a platform: in normal builds the official one,
 // whatever the environment says.
 func Address(_, official string) string { return official }

@@ -38,8 +38,8 @@ func parse() *rule {
 	return r
 }
 
-// Address is where a platform is reached: where the crash test says it
-// (HOB_FAILPOINT_AT_NAME), else at its official address.
+// Address returns the address of a platform: the one the crash test sets
+// (HOB_FAILPOINT_AT_NAME), otherwise the official one.
 func Address(name, official string) string {
 	return cmp.Or(os.Getenv("HOB_FAILPOINT_AT_"+strings.ToUpper(name)), official)
 }

@@ -1,5 +1,5 @@
-// Package feed reads feeds that somebody else wrote: RSS, Atom and JSON Feed, of
-// any version, in any character set, and with whatever in them.
+// Package feed parses untrusted RSS, Atom and JSON feeds of any version and
+// character set.
 package feed
 
 import (
@@ -25,8 +25,8 @@ const (
 	maxTitle   = 300
 	maxSummary = 2000
 	maxLink    = 2048
-	// maxDepth is how deep elements may lie in each other: the parser calls
-	// itself for each.
+	// maxDepth is the maximum nesting of elements, because the parser is
+	// recursive.
 	maxDepth = 200
 )
 
@@ -38,8 +38,8 @@ type Item struct {
 	Author     string
 	Summary    string
 	Categories []string
-	// At is when it was published; zero when the feed does not say, or names the
-	// future. Date is that as it is written.
+	// At is the publication time; zero if the feed has none or it is in the
+	// future. Date is its original text.
 	At   time.Time
 	Date string
 }
@@ -47,22 +47,23 @@ type Item struct {
 // Read parses a feed; base is where it came from.
 func Read(body []byte, base *url.URL) (items []Item, title string, err error) {
 	if len(bytes.TrimSpace(body)) == 0 {
-		return nil, "", errors.New("the answer is empty")
+		return nil, "", errors.New("the response is empty")
 	}
-	// As the parser does by itself, but before shallow looks: it would stop there.
+	// The parser does this too, but the depth check runs first and would stop
+	// here.
 	body = slices.DeleteFunc(bytes.Clone(body), func(b byte) bool { return b < 0x20 && b != '\t' && b != '\n' && b != '\r' })
 	if err := shallow(body); err != nil {
 		return nil, "", err
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			items, err = nil, fmt.Errorf("it is written so that it cannot be read: %v", p)
+			items, err = nil, fmt.Errorf("cannot parse the feed: %v", p)
 		}
 	}()
 	parsed, err := gofeed.NewParser().Parse(bytes.NewReader(body))
 	if err != nil {
 		if errors.Is(err, gofeed.ErrFeedTypeNotDetected) {
-			return nil, "", errors.New("it is neither RSS nor Atom nor JSON Feed; is it the address of the feed, and not that of the page?")
+			return nil, "", errors.New("not an RSS, Atom or JSON feed; use the address of the feed, not of the page")
 		}
 		return nil, "", errors.New(readable.CutRunes(readable.Squeeze(err.Error()), 200))
 	}
@@ -112,10 +113,10 @@ func itemOf(it *gofeed.Item, base *url.URL) Item {
 	return out
 }
 
-// line is a text of others on one line.
+// line returns untrusted text on one line.
 func line(s string, n int) string { return readable.CutRunes(readable.Squeeze(readable.Words(s)), n) }
 
-// text is what can be read of a summary, which is HTML more often than not.
+// text returns the text of a summary, which is usually HTML.
 func text(s string) string {
 	if len(s) > 20*maxSummary {
 		s = strings.ToValidUTF8(s[:20*maxSummary], "")
@@ -123,8 +124,8 @@ func text(s string) string {
 	return readable.CutRunes(strings.TrimSpace(readable.Tidy(readable.Words(s))), maxSummary)
 }
 
-// shallow refuses XML whose elements lie in each other deeper than any feed's,
-// reading it as the parser will. What it cannot read the parser cannot either.
+// shallow rejects XML that is nested deeper than in any real feed. It uses the
+// same parser settings, so that both fail on the same input.
 func shallow(body []byte) error {
 	d := xml.NewDecoder(bytes.NewReader(body))
 	d.Strict = false
@@ -137,7 +138,7 @@ func shallow(body []byte) error {
 		switch t.(type) {
 		case xml.StartElement:
 			if depth++; depth > maxDepth {
-				return errors.New("its elements lie in each other too deep")
+				return errors.New("XML elements are nested too deeply")
 			}
 		case xml.EndElement:
 			depth = max(depth-1, 0)

@@ -19,7 +19,7 @@ func TestSharedFeeds(t *testing.T) {
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "feeds", "gofeed", "testdata", "*", "*", "*"))
 	if err != nil || len(files) == 0 {
-		t.Skip("the shared feeds are not there")
+		t.Skip("no shared test feeds")
 	}
 	for _, f := range files {
 		if b, err := os.ReadFile(f); err == nil {
@@ -47,12 +47,12 @@ func TestHostile(t *testing.T) {
 		"deep, and hidden": "<rss><channel>\x01<x:a>" + strings.Repeat("<a>", 500_000), "deep, in wide letters": wide("<rss><channel><x:a>" + strings.Repeat("<a>", 300_000)),
 	} {
 		if items, _, err := Read([]byte(body), base()); err == nil {
-			t.Errorf("%s is read as %d items", name, len(items))
+			t.Errorf("%s was parsed as %d items", name, len(items))
 		}
 	}
 }
 
-// wide is a text in UTF-16.
+// wide returns a text in UTF-16.
 func wide(s string) string {
 	b := []byte{0xff, 0xfe}
 	for i := range len(s) {

@@ -1,10 +1,10 @@
-// Package fence marks where text from outside begins and ends, so that a model
-// can tell it from what Hob and its owner say. Each text gets a border of its
-// own, drawn at random when the text is taken in: nobody who wrote the text
-// could know it, so nothing in it can end it. The border is kept with the text,
-// which is shown the same way with each request.
+// Package fence marks the bounds of untrusted text in a prompt, so that a model
+// can distinguish it from text of Hob and the user. Each text gets a random
+// border when it is ingested: its author cannot know the border and so cannot end
+// the fence. The border is stored with the text, which therefore looks the same
+// in every request.
 //
-// A fence helps a model that wants to keep to it. No decision rests on one.
+// A fence only helps a cooperative model. No decision depends on it.
 package fence
 
 import (
@@ -24,8 +24,8 @@ func New(text string) string {
 	}
 }
 
-// Wrap puts the border around a text. from says where it came from, and warning
-// what it looks like; both may be empty, and neither can leave its line.
+// Wrap adds the border to a text. from names its source and warning the detected
+// attack signs; both may be empty, and both are sanitized to one line.
 func Wrap(id, text, from, warning string) string {
 	var b strings.Builder
 	b.Grow(len(text) + len(from) + len(warning) + 64)

@@ -25,7 +25,7 @@ func TestEachTextHasABorderOfItsOwn(t *testing.T) {
 	for range 1000 {
 		id := fence.New("text")
 		if seen[id] || len(id) != 12 {
-			t.Fatalf("%q came again, or is short", id)
+			t.Fatalf("%q is a duplicate or too short", id)
 		}
 		seen[id] = true
 	}

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what is unwrapped of one text.
+// Limits of what is decoded per text.
 const (
 	maxPieces = 12
 	maxPiece  = 4 << 10
@@ -92,7 +92,7 @@ func inTag(tag, behind string, take func(string)) {
 	}
 }
 
-// encodedRuns are what may be base64, or hex, at most n of them.
+// encodedRuns returns at most n runs that may be base64 or hex.
 func encodedRuns(s string, n int) (out []string) {
 	from := -1
 	for i := 0; i <= len(s) && len(out) < n; i++ {
@@ -110,7 +110,7 @@ func encodedRuns(s string, n int) (out []string) {
 	return out
 }
 
-// spelledOut are single letters with something between them, eight or more.
+// spelledOut returns sequences of eight or more single letters with separators.
 func spelledOut(s string) (out []string) {
 	from, letters, gap := -1, 0, 0
 	close := func(at int) {
@@ -153,7 +153,7 @@ func unwrapped(plain, raw string) (out []string) {
 		if s, ok := decoded(run); ok {
 			p, _ := Normal(s)
 			add(p)
-			for _, inner := range encodedRuns(s, 1) { // once more, no deeper
+			for _, inner := range encodedRuns(s, 1) { // one more level, no deeper
 				if s, ok := decoded(inner); ok {
 					p, _ := Normal(s)
 					add(p)
@@ -199,7 +199,7 @@ func decoded(run string) (string, bool) {
 	return "", false
 }
 
-// readable: text of which most is letters and blanks.
+// readable reports whether most of a text is letters and blanks.
 func readable(b []byte) bool {
 	if len(b) < 8 || !utf8.Valid(b) {
 		return false

@@ -33,7 +33,7 @@ var forms = sync.OnceValue(func() []form {
 	return list
 })
 
-// frames notes the families whose frames stand in a text.
+// frames records the families whose prompt frames appear in a text.
 func frames(_, plain string, found map[string]bool) {
 	for _, f := range forms() {
 		if found[f.family] {

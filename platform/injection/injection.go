@@ -1,16 +1,15 @@
-// Package injection looks for the signs of an attack on a language model in a
-// text from outside. It reads the text as a model would: without characters
-// that cannot be seen, with look-alike letters as what they look like, also
-// where it is spelled with digits, encoded, or hidden in comments and markup.
+// Package injection detects signs of prompt injection in untrusted text. It reads
+// the text as a model would: without invisible characters, with look-alike
+// letters normalized, and also if it is spelled with digits, encoded, or hidden
+// in comments and markup.
 //
-// It only marks. Words prove nothing: many attacks look like any request, and
-// honest texts speak about attacks. So no decision may rest on what it finds or
-// does not find; a mark is shown to the owner where he is asked.
+// It only marks texts. Words prove nothing: many attacks look like ordinary
+// requests, and harmless texts discuss attacks. No decision may depend on the
+// result; a mark is shown to the user in approval requests.
 //
-// The six families, and in how many languages each is known, are those of
-// classes.txt and rules.txt: orders to drop the rules (override), somebody else
-// spoken for or a role forced on the model (impersonation), data to be carried
-// out (exfiltration), tools to be used (commands), secrecy toward the owner
+// classes.txt and rules.txt define the six families and their languages: orders
+// to ignore rules (override), impersonation or role changes (impersonation), data
+// exfiltration (exfiltration), tool use (commands), secrecy from the user
 // (secrecy), and urgency, authority or a hidden payload (pressure).
 package injection
 
@@ -32,8 +31,8 @@ const (
 // maxText is how much of a text is read: its beginning and its end.
 const maxText = 64 << 10
 
-// Scan returns the families whose signs a text shows, in alphabetical order;
-// nil when there are none. It takes time in proportion to the text.
+// Scan returns the families detected in a text in alphabetical order, nil if
+// none. It takes linear time.
 func Scan(text string) []string {
 	if len(text) > maxText {
 		text = text[:maxText/2] + "\n" + text[len(text)-maxText/2:]

@@ -82,7 +82,7 @@ func FuzzScan(f *testing.F) {
 		injection.Scan(s)
 		plain, _ := injection.Normal(s)
 		if again, _ := injection.Normal(plain); again != plain {
-			t.Fatalf("%q is %q and then %q", s, plain, again)
+			t.Fatalf("%q is not stable: %q, then %q", s, plain, again)
 		}
 	})
 }
@@ -111,7 +111,7 @@ func corpus(t *testing.T, name string) []sample {
 	}
 	f, err := os.Open(filepath.Join(dir, "injection", name))
 	if err != nil {
-		t.Skipf("the shared data is not there (HOB_TEST_DATA): %v", err)
+		t.Skipf("no shared test data (HOB_TEST_DATA): %v", err)
 	}
 	defer f.Close()
 	var out []sample

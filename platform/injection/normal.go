@@ -9,10 +9,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Normal is a text as it reads: NFKC, without characters that cannot be seen,
-// look-alikes folded to Latin letters, accents dropped, lower case. unseen is
-// what was written in characters that show nothing (the tags of Unicode).
-// Normal of a normal text is that text.
+// Normal normalizes a text: NFKC, no invisible characters, look-alikes folded to
+// Latin letters, no accents, lower case. unseen is text written in invisible
+// characters (Unicode tags). Normal is idempotent.
 func Normal(text string) (plain, unseen string) {
 	if ascii(text) {
 		return strings.ToLower(text), ""
@@ -49,8 +48,8 @@ func ascii(s string) bool {
 }
 
 // alike folds letters of other scripts that look like Latin ones, and a few
-// signs (after the confusables of Unicode's UTS 39). They are folded in words of
-// their own script, too: those texts have no word of the lists.
+// symbols (after the confusables of Unicode UTS 39). It also folds them within
+// words of their own script, which the word lists do not contain.
 func alike(r rune) rune {
 	switch {
 	case r < 0x80:
@@ -73,7 +72,7 @@ func alike(r rune) rune {
 //go:embed confusables.txt
 var confusableText string
 
-// confusables are letters by what they look like.
+// confusables maps letters to the Latin letters they look like.
 var confusables = sync.OnceValue(func() map[rune]rune {
 	m := map[rune]rune{}
 	for line := range strings.Lines(confusableText) {

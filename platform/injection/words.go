@@ -13,8 +13,7 @@ var classText string
 //go:embed rules.txt
 var ruleText string
 
-// rule says that a family shows where words of all its classes stand near each
-// other.
+// rule detects a family if words of all its classes are close together.
 type rule struct {
 	family  string
 	span    int
@@ -27,10 +26,10 @@ type stem struct {
 	classes uint64
 }
 
-// lexicon is what the lists say, read when the first text is looked at.
+// lexicon holds the parsed word lists; it is loaded at first use.
 type lexicon struct {
 	whole  map[string]uint64  // the classes of a word
-	begins map[[3]byte][]stem // of words that begin so, by their first letters
+	begins map[[3]byte][]stem // word stems by their first three letters
 	rules  [64][]rule         // by each of their classes
 }
 
@@ -75,7 +74,7 @@ var words = sync.OnceValue(func() *lexicon {
 	return l
 })
 
-// classes are those of one word.
+// classes returns the classes of one word.
 func (l *lexicon) classes(w string) uint64 {
 	m := l.whole[w]
 	if len(w) < 3 {

@@ -51,8 +51,8 @@ func (w *writer) block(n ast.Node, inQuote int) string {
 	return strings.Join(w.blocks(n, inQuote), "\n\n")
 }
 
-// fixed writes a block of code. Lists do not move its lines, where marks say that it
-// is one: they would come out of line.
+// fixed renders a code block. Its lines are not indented within lists if the
+// dialect has code block marks.
 func (w *writer) fixed(lang, s string) string {
 	s = w.d.pre(lang, s)
 	if _, ok := w.d.(plain); ok {
@@ -74,7 +74,7 @@ func (w *writer) lines(n ast.Node) string {
 	return strings.TrimRight(string(n.Lines().Value(w.src)), "\n")
 }
 
-// language keeps of what stands behind a fence the name of a language.
+// language returns the language name after a code fence.
 func language(s string) string {
 	for _, c := range s {
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("+-#._", c) {

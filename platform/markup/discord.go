@@ -55,8 +55,8 @@ func special(s string, i int, r, before, after rune) bool {
 
 func word(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// tagAt reports whether <#1>, <:name:1>, <a:name:1>, <t:1>, <id:guide> or <@1> goes on
-// here, which Discord shows as something else.
+// tagAt reports whether Discord would render the text as a tag: <#1>, <:name:1>,
+// <a:name:1>, <t:1>, <id:guide> or <@1>.
 func tagAt(s string) bool {
 	for _, p := range []string{"@", "#", ":", "a:", "t:", "id:"} {
 		if strings.HasPrefix(s, p) {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// A text that was escaped is shown as it is, whatever it holds.
+// Escaped text is displayed literally, whatever it contains.
 func TestEscape(t *testing.T) {
 	for _, text := range []string{
 		`run_command {"command":"rm *a *b; echo ` + "`id`" + ` $(x) <!-- y -->"}`,
@@ -27,7 +27,7 @@ func TestEscape(t *testing.T) {
 	}
 }
 
-// visibleText is what a reader of HTML sees.
+// visibleText returns what a reader of HTML sees.
 func visibleText(t *testing.T, s string) string {
 	t.Helper()
 	var b strings.Builder
@@ -41,7 +41,7 @@ func visibleText(t *testing.T, s string) string {
 			continue
 		case html.StartTagToken, html.SelfClosingTagToken:
 			if name, _ := z.TagName(); string(name) == "a" {
-				t.Errorf("there is a link in %q", s)
+				t.Errorf("unexpected link in %q", s)
 			}
 		}
 	}

@@ -145,8 +145,8 @@ func cell(src []byte, start, stop int) text.Segment {
 	return s.TrimRightSpace(src)
 }
 
-// row makes a row of at most n cells. Those that are missing stay so: a head of many
-// columns over many rows would be a table without end.
+// row returns a row of at most n cells. It does not pad missing cells: a header
+// with many columns over many rows would produce a huge table.
 func row(of []text.Segment, n int) *east.TableRow {
 	r := east.NewTableRow(nil)
 	for _, at := range of[:min(len(of), n)] {

@@ -8,8 +8,7 @@ import (
 	east "github.com/yuin/goldmark/extension/ast"
 )
 
-// htmlDialect is the part of HTML that lies within a paragraph; htmlBlocks does the
-// rest.
+// htmlDialect renders inline HTML; htmlBlocks renders the blocks.
 type htmlDialect struct{ plain }
 
 func (htmlDialect) escape(s string) string {

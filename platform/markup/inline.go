@@ -10,8 +10,8 @@ import (
 	east "github.com/yuin/goldmark/extension/ast"
 )
 
-// dialect is how a medium writes things down. What comes into escape and code is
-// text as it is meant.
+// dialect renders the elements of one output format. escape and code receive
+// unescaped text.
 type dialect interface {
 	escape(s string) string
 	strong() (string, string)
@@ -39,7 +39,7 @@ type writer struct {
 	// run is the text since the last mark: where a word begins and ends is seen only
 	// when it is whole.
 	run    strings.Builder
-	bold   int // how many times what is written is bold already
+	bold   int // nesting depth of bold
 	italic int
 	struck int
 	linked int
@@ -108,8 +108,8 @@ func (w *writer) literally(n ast.Node, mark string) {
 	w.run.WriteString(mark)
 }
 
-// marked puts marks around the children of n, once however often they are nested: **
-// in bold text would end it in some media.
+// marked puts marks around the children of n, but only once for nested elements:
+// ** within bold text would end it in some formats.
 func (w *writer) marked(n ast.Node, already *int, open, end string) {
 	if *already > 0 || open == "" {
 		w.children(n)
@@ -122,7 +122,7 @@ func (w *writer) marked(n ast.Node, already *int, open, end string) {
 	*already--
 }
 
-// room is what has to stand between a mark and a letter next to it.
+// room returns the separator needed between a mark and an adjacent letter.
 func (w *writer) room(n ast.Node, before bool) string {
 	if _, narrow := w.d.(slack); !narrow {
 		return ""
@@ -269,8 +269,7 @@ func address(to string) string {
 		"`", "%60", `\`, "%5C", "(", "%28", ")", "%29", "[", "%5B", "]", "%5D", "'", "%27").Replace(to)
 }
 
-// meant takes the backslashes from what they keep from being Markdown, and puts
-// characters in the place of their names in HTML.
+// meant removes Markdown backslash escapes and decodes HTML entities.
 func meant(b []byte) string {
 	s := string(b)
 	if !strings.ContainsAny(s, `\&`) {
@@ -297,8 +296,9 @@ func meant(b []byte) string {
 	return out.String()
 }
 
-// escapable reports whether the backslash before s[i] is Markdown. Before a dot it is
-// after a number alone, so that the name of a folder of Windows stays what it is.
+// escapable reports whether the backslash before s[i] is a Markdown escape.
+// Before a dot it is one only after a number, so that Windows paths stay
+// unchanged.
 func escapable(s string, i int) bool {
 	if s[i] == '.' {
 		return i >= 2 && '0' <= s[i-2] && s[i-2] <= '9'

@@ -1,12 +1,12 @@
-// Package markup turns the Markdown in which Hob writes into what a medium shows:
-// Telegram's HTML, Slack's mrkdwn, Discord's own Markdown, plain text, and a part
-// of HTML for mail. Drivers of channels call it with each text they send.
+// Package markup converts Markdown to the formats of channels: Telegram HTML,
+// Slack mrkdwn, Discord Markdown, plain text, and a subset of HTML for mail.
+// Channel drivers call it for each text they send.
 //
-// Whatever comes in, what goes out is balanced, holds no mark-up of the text's own
-// making beyond what is listed at each function, and mentions nobody: texts may
-// repeat what a stranger wrote. Unfinished texts are fine, such as a draft whose
-// code block is still open. Text that is not Markdown stays what it is. It knows
-// nothing of limits of length; those are the channels manager's.
+// For any input the output is balanced, contains only the markup listed at each
+// function, and mentions no one, because texts may quote unknown senders.
+// Unfinished texts are supported, such as a draft with an open code block. Text
+// without Markdown stays unchanged. Length limits are enforced by the channels
+// manager.
 package markup
 
 import (
@@ -19,13 +19,14 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// Telegram returns text for the parse mode HTML of the Bot API: the tags b, i, u, s,
-// code, pre, blockquote and a, as described at
-// https://core.telegram.org/bots/api#html-style. An @name in it is no mention.
+// Telegram returns text for the parse mode HTML of the Bot API: the tags b, i, u,
+// s, code, pre, blockquote and a, as described at
+// https://core.telegram.org/bots/api#html-style. @names are not rendered as
+// mentions.
 func Telegram(md string) string { return render(md, telegram{}) }
 
-// Slack returns mrkdwn: *b* _i_ ~s~, code and links, with & < and > escaped so that
-// no <!channel> can come out. See
+// Slack returns mrkdwn: *b* _i_ ~s~, code and links, with &, < and > escaped so
+// that no <!channel> is possible. See
 // https://docs.slack.dev/messaging/formatting-message-text.
 func Slack(md string) string { return render(md, slack{}) }
 
@@ -60,10 +61,9 @@ func render(md string, d dialect) string {
 	return strings.Trim(out, "\n")
 }
 
-// parse reads Markdown with tables, strikethrough and task lists. It knows neither
-// HTML, which stays text, nor definitions of links, which would vanish from a text.
-// ok is false for what is nested so deeply that nobody has written it: it is shown as
-// it is.
+// parse parses Markdown with tables, strikethrough and task lists. It does not
+// support HTML, which stays text, or link definitions, which would disappear from
+// the text. ok is false for abnormally deep nesting: show the text unchanged.
 func parse(md string) (src []byte, doc ast.Node, ok bool) {
 	src = []byte(clean(md))
 	if tangled(src) {
@@ -110,8 +110,8 @@ func clean(md string) string {
 	}, md)
 }
 
-// The most that can be nested or left open. The parser's time grows with the square of
-// these, not with that of the text.
+// Limits of nesting and open marks. Parse time is quadratic in these, but linear
+// in the text.
 const (
 	maxDepth = 40
 	maxOpen  = 2000
@@ -120,7 +120,7 @@ const (
 // tangled reports whether a text would keep the parser busy.
 func tangled(src []byte) bool {
 	depth, open := 0, 0
-	begun, blank := true, true // still at the marks that begin a line; nothing but blanks in it
+	begun, blank := true, true // at the marks that begin a line; the line is blank so far
 	var first byte
 	mixed := false // the marks are more than a line across the page
 	for i, c := range src {
@@ -158,8 +158,8 @@ func tangled(src []byte) bool {
 	return false
 }
 
-// Escape makes Markdown that shows a text literally: each mark in it stands for itself. A
-// full stop is none that changes how a text looks, and the renderers keep its backslash.
+// Escape returns Markdown that displays a text literally. It does not escape full
+// stops, which never change the rendering and whose backslash the renderers keep.
 func Escape(text string) string {
 	var b strings.Builder
 	for _, r := range text {

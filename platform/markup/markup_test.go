@@ -121,7 +121,8 @@ func TestMarkup(t *testing.T) {
 	}
 }
 
-// TestProse: what is no Markdown comes out as it came in, however often.
+// TestProse checks that text without Markdown stays unchanged, also if rendered
+// repeatedly.
 func TestProse(t *testing.T) {
 	for _, s := range []string{
 		"2 * 3 * 4", "2*3*4 = 24", "snake_case_name", "a < b && c > d", "1. foo", "2026. A year.", "3) bar\n4) baz", "~5 to ~6", "~/a and ~/b, a~b~c",
@@ -135,7 +136,7 @@ func TestProse(t *testing.T) {
 		}
 		once := markup.Plain(s)
 		if again := markup.Plain(once); again != once {
-			t.Errorf("Plain twice: %q, then %q", once, again)
+			t.Errorf("Plain is not idempotent: %q, then %q", once, again)
 		}
 		shown := html.UnescapeString(strings.ReplaceAll(strings.NewReplacer("<i>", "", "</i>", "").Replace(markup.Telegram(s)), "\u200b", ""))
 		if want := strings.ReplaceAll(once, "- ", "• "); shown != want {
@@ -144,8 +145,8 @@ func TestProse(t *testing.T) {
 	}
 }
 
-// TestHostile: what is nested beyond sense is shown as it is, and nothing turns a text
-// around.
+// TestHostile checks that absurd nesting is shown unchanged, and that no output
+// reverses the text direction.
 func TestHostile(t *testing.T) {
 	turned := "open \u202egpj.exe\u202c and \u2067x\u2069, שלום 👨\u200d👩\u200d👧"
 	for name, f := range all() {
@@ -162,7 +163,7 @@ func TestHostile(t *testing.T) {
 		}
 		fence := strings.Repeat("- ```\n  a\n", 200)
 		if n := strings.Count(f(fence), "a"); n < 200 {
-			t.Errorf("%s: %d of 200 blocks of code are left", name, n)
+			t.Errorf("%s: kept %d of 200 code blocks", name, n)
 		}
 	}
 }
@@ -216,7 +217,7 @@ func common(t *testing.T, in, out string) {
 	}
 }
 
-// tags checks that HTML is balanced and holds nothing but what is listed.
+// tags checks that HTML is balanced and contains only the allowed tags.
 func tags(t *testing.T, in, out string, allowed map[string][]string, void string) {
 	t.Helper()
 	z := html.NewTokenizer(strings.NewReader(out))
@@ -239,7 +240,7 @@ func tags(t *testing.T, in, out string, allowed map[string][]string, void string
 					t.Errorf("%q became %q: attribute %s", in, out, a.Key)
 				}
 				if a.Key == "href" && !strings.HasPrefix(strings.ToLower(a.Val), "http") && !strings.HasPrefix(strings.ToLower(a.Val), "mailto:") {
-					t.Errorf("%q became %q: leads to %s", in, out, a.Val)
+					t.Errorf("%q became %q: link to %s", in, out, a.Val)
 				}
 			}
 			if tok.Data != void && tok.Data != "hr" {

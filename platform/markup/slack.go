@@ -22,7 +22,7 @@ func (slack) rule() string              { return "———" }
 func (slack) box(done bool) string      { return box(done) }
 func (slack) paragraph(s string) string { return s }
 
-// code: there is no way to write a backtick in it.
+// code cannot contain a backtick in mrkdwn.
 func (slack) code(s string) string {
 	if strings.Contains(s, "`") || strings.TrimSpace(s) == "" {
 		return unfence(escapeSlack(s))

@@ -73,7 +73,8 @@ func ruler(widths []int) string {
 	return strings.Join(parts, "  ")
 }
 
-// columns is how wide a text is where all letters have one width, or two.
+// columns returns the display width of a text in a monospaced font; wide
+// characters count 2.
 func columns(s string) (n int) {
 	for _, r := range s {
 		switch util.EastAsianWidth(r) {

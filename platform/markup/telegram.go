@@ -11,7 +11,7 @@ func escapeHTML(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;").Replace(s)
 }
 
-// unmention keeps Telegram from calling somebody for an @name in a text.
+// unmention prevents Telegram from turning an @name into a mention.
 func unmention(s string) string {
 	if !strings.Contains(s, "@") {
 		return s

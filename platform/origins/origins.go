@@ -1,8 +1,8 @@
-// Package origins keeps from where things of Hob's own were made: a fact, a
-// task, a call, a question, each named by its kind and id. A row exists only
-// for what was made with outside text in view; whether a thing is outside is
-// not read here but from its own provenance, so that a row that is missing
-// never makes anything trusted.
+// Package origins stores the origins of items that Hob created: a fact, a task, a
+// call, an approval request, each identified by kind and id. A row exists only
+// for items created with untrusted text in the context. Trust is decided by the
+// item's own provenance and not by this table, so a missing row never makes
+// anything trusted.
 package origins
 
 import (
@@ -19,7 +19,7 @@ import (
 // Kinds of things.
 const (
 	Row      = "row"    // a fact, note, task, reminder, watcher, ..., by its id
-	Call     = "call"   // what was in view when it was made
+	Call     = "call"   // the context when it was made
 	Result   = "result" // what a call returned
 	Approval = "approval"
 	Task     = "task" // what an agent made of a task that was handed to it
@@ -32,8 +32,7 @@ CREATE TABLE origins (kind TEXT NOT NULL, ref TEXT NOT NULL, list TEXT NOT NULL,
 `}}
 }
 
-// KeepTx notes the origins of a thing in place of what was noted before. With
-// none nothing is written, and nothing noted is left.
+// KeepTx replaces the stored origins of an item. An empty list deletes them.
 func KeepTx(tx *store.Tx, kind, ref string, list []provenance.Origin) error {
 	if len(list) == 0 {
 		return DropTx(tx, kind, ref)
@@ -69,7 +68,7 @@ func DropTx(tx *store.Tx, kind, ref string) error {
 	return nil
 }
 
-// Of returns the origins of things of one kind, joined.
+// Of returns the joined origins of items of one kind.
 func Of(q store.Querier, kind string, refs ...string) ([]provenance.Origin, error) {
 	var all [][]provenance.Origin
 	for _, ref := range refs {

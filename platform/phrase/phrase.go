@@ -1,6 +1,6 @@
-// Package phrase compares what people type: case, accents and punctuation do
-// not count, and a thing can be named by some of its words. It knows no
-// grammar; dates are the business of package when.
+// Package phrase normalizes and compares typed text: it ignores case, accents and
+// punctuation, and can match by some of the words. It parses no grammar; package
+// when parses dates.
 package phrase
 
 import (
@@ -60,8 +60,8 @@ func cut(s string) []string {
 	return out
 }
 
-// Same reports whether two texts differ in nothing but case, accents, spaces
-// and punctuation.
+// Same reports whether two texts differ only in case, accents, spaces and
+// punctuation.
 func Same(a, b string) bool {
 	x, y := Split(a), Split(b)
 	if len(x) == 0 || len(y) == 0 {
@@ -70,8 +70,8 @@ func Same(a, b string) bool {
 	return strings.Join(x, " ") == strings.Join(y, " ")
 }
 
-// Cut shortens a text to at most n characters, at a rune boundary, with "…"
-// in place of what is missing; line breaks become spaces.
+// Cut truncates a text to at most n characters and appends "…" if it was longer;
+// line breaks become spaces.
 func Cut(s string, n int) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if utf8.RuneCountInString(s) <= n {
@@ -81,14 +81,14 @@ func Cut(s string, n int) string {
 	return strings.TrimRight(string(r[:max(n-1, 0)]), " ") + "…"
 }
 
-// Has reports whether all words stand in a text, as parts of it. Case and accents
-// do not count.
+// Has reports whether a text contains all words as substrings, ignoring case and
+// accents.
 func Has(text string, words []string) bool {
 	have := Fold(text)
 	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(have, Fold(w)) })
 }
 
-// First is the first n characters of a text.
+// First returns the first n characters of a text.
 func First(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -25,22 +25,22 @@ const (
 type Account struct {
 	Name    string
 	IMAP    string // see ParseServer
-	SMTP    string // likewise
+	SMTP    string // same format
 	CalDAV  string // see ParseURL
-	CardDAV string // likewise
+	CardDAV string // same format
 	Address string
 	User    string // who signs in; "" is Address
 	Auth    string // AuthPassword ("") or AuthToken
-	// CA is a PEM file with further authorities whose certificates are good for
-	// this account's servers.
+	// CA is a PEM file with additional CA certificates for this account's
+	// servers.
 	CA string
-	// Secret gives the password or token; it is asked for each sign-in.
+	// Secret returns the password or token. It is called for each sign-in.
 	Secret func(context.Context) (string, error)
-	// Via connects in place of the network; nil: it is the network.
+	// Via replaces the network dialer; nil uses the network.
 	Via func(ctx context.Context, addr string) (net.Conn, error)
 }
 
-// Login is who signs in.
+// Login returns the user name for sign-in.
 func (a Account) Login() string {
 	if a.User != "" {
 		return a.User
@@ -56,7 +56,7 @@ type Server struct {
 	Implicit bool
 }
 
-// Addr is host:port.
+// Addr returns host:port.
 func (s Server) Addr() string { return net.JoinHostPort(s.Host, s.Port) }
 
 // The protocols of mail servers, for ParseServer.
@@ -127,11 +127,11 @@ func ParseURL(s string) (*url.URL, error) {
 	case err != nil || u.Host == "" || !validHost(u.Hostname()) || u.Scheme != "https" && u.Scheme != "http":
 		return nil, fmt.Errorf(`%q must be an address such as "https://dav.example.org/"`, s)
 	case u.User != nil:
-		return nil, errors.New("the address must not hold a name or password; there are user and password for them")
+		return nil, errors.New("the address must not contain a user name or password; set user and password instead")
 	case u.RawQuery != "" || u.Fragment != "":
 		return nil, errors.New("the address must not have a query or fragment")
 	case u.Scheme == "http" && !ThisMachine(u.Hostname()):
-		return nil, fmt.Errorf("%q would send the password unencrypted; write https", s)
+		return nil, fmt.Errorf("%q would send the password unencrypted; use https", s)
 	}
 	if u.Path == "" {
 		u.Path = "/"
@@ -148,8 +148,8 @@ func ThisMachine(host string) bool {
 // maxCA bounds the file of authorities.
 const maxCA = 1 << 20
 
-// TLS is the configuration for one of the account's hosts. Certificates are
-// always verified.
+// TLS returns the TLS configuration for one of the account's hosts. Certificates
+// are always verified.
 func (a Account) TLS(host string) (*tls.Config, error) {
 	c := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
 	if a.CA == "" {
@@ -157,14 +157,14 @@ func (a Account) TLS(host string) (*tls.Config, error) {
 	}
 	fi, err := os.Stat(a.CA)
 	if err == nil && (fi.Size() > maxCA || !fi.Mode().IsRegular()) {
-		err = errors.New("it is not a file of certificates")
+		err = errors.New("not a certificate file")
 	}
 	var pem []byte
 	if err == nil {
 		pem, err = os.ReadFile(a.CA)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("account %s: the file of authorities (ca): %w", a.Name, err)
+		return nil, fmt.Errorf("account %s: read the CA file (ca): %w", a.Name, err)
 	}
 	pool, err := x509.SystemCertPool()
 	if err != nil {
@@ -196,14 +196,14 @@ func (a Account) Dial(ctx context.Context, addr string) (net.Conn, error) {
 	return c, nil
 }
 
-// Password gives the secret, or says why there is none.
+// Password returns the secret, or an error that says why it is missing.
 func (a Account) Password(ctx context.Context) (string, error) {
 	if a.Secret == nil {
-		return "", fmt.Errorf("account %s: %w: it has no password; hob config set accounts.%[1]s.password", a.Name, ErrSignIn)
+		return "", fmt.Errorf("account %s: %w: no password is set; run hob config set accounts.%[1]s.password", a.Name, ErrSignIn)
 	}
 	s, err := a.Secret(ctx)
 	if err != nil {
-		return "", fmt.Errorf("account %s: its password: %w", a.Name, err)
+		return "", fmt.Errorf("account %s: read the password: %w", a.Name, err)
 	}
 	return s, nil
 }

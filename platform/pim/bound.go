@@ -9,13 +9,13 @@ import (
 	"hob/platform/phrase"
 )
 
-// Line makes one line of at most n characters from outside text.
+// Line sanitizes untrusted text to one line of at most n characters.
 func Line(s string, n int) string {
 	return phrase.Cut(strings.Join(strings.FieldsFunc(Clean(s), unicode.IsSpace), " "), n)
 }
 
-// Clean takes out what is not text: broken UTF-8, control characters but tabs
-// and ends of lines, and those that turn the direction of writing.
+// Clean removes broken UTF-8, bidi controls and control characters except tabs
+// and line breaks.
 func Clean(s string) string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n")
 	return strings.Map(func(r rune) rune {

@@ -10,69 +10,69 @@ import (
 	"unicode/utf8"
 )
 
-// What a driver may be: the five interfaces below. A driver stands for one
-// account, or for one program on this machine; each interface is implemented only
-// by those that have such a thing. Methods may be called concurrently.
+// A driver represents one account or one local program. It implements those of
+// the five interfaces below that its account or program supports. Methods may be
+// called concurrently.
 //
-// Reading: an empty list without an error means that there is nothing. What could
-// be read in part comes with a *PartialError.
+// Reading: an empty list without an error means that nothing was found. A partial
+// result comes with a *PartialError.
 //
-// Writing: an error means that nothing was changed. A Receipt says what became of
-// it otherwise; what is Uncertain is never tried again by anybody but the owner.
+// Writing: an error means that nothing changed. Otherwise the Receipt reports the
+// outcome. Only the user may retry an Uncertain write.
 
-// Outcome is what became of a write.
+// Outcome is the result of a write.
 type Outcome string
 
 // The outcomes. Failed is never in a Receipt: that is an error.
 const (
 	Sent      Outcome = "sent"      // done, and it was seen to be done
-	Pending   Outcome = "pending"   // taken over by a program that does it later
+	Pending   Outcome = "pending"   // handed to a program that completes it later
 	Uncertain Outcome = "uncertain" // it may have happened
 	Failed    Outcome = "failed"
 )
 
-// Receipt is what a write left behind.
+// Receipt describes a completed write.
 type Receipt struct {
 	Outcome Outcome
-	// ID names what was made or changed, for the driver's other methods. "" when it
-	// cannot be named.
+	// ID identifies the created or changed item for the driver's other methods.
+	// "" if there is no identifier.
 	ID string
-	// Why says in a few words what is uncertain or pending, or what else the owner
-	// should know: "it is not in the folder of sent mails".
+	// Why explains an uncertain or pending outcome, or adds another note for the
+	// user: "not in the sent folder".
 	Why string
-	// Undo is for TakeBack, nil when there is no way back.
+	// Undo is the record for TakeBack; nil if the write cannot be undone.
 	Undo []byte
 }
 
 // LastOne is Why when what comes again was done for the last time.
-const LastOne = "it was the last one"
+const LastOne = "it was the last occurrence"
 
-// Known is the error of taking something back that left a receipt: nil unless nobody
-// knows what became of it.
+// Known returns the error of an undo that produced a receipt: nil unless the
+// outcome is unknown.
 func (r Receipt) Known() error {
 	if r.Outcome == Uncertain {
-		return fmt.Errorf("nobody knows whether it was taken back (%s); look before trying again", r.Why)
+		return fmt.Errorf("undo: outcome unknown: %s; check the item before you retry", r.Why)
 	}
 	return nil
 }
 
 // Further errors that a caller can act on.
 var (
-	// ErrNotFound: there is nothing of that name.
-	ErrNotFound = errors.New("it is not there")
-	// ErrChanged: it changed meanwhile, and nothing was written.
-	ErrChanged = errors.New("it was changed meanwhile")
+	// ErrNotFound: no item with that reference.
+	ErrNotFound = errors.New("not found")
+	// ErrChanged: the item changed in the meantime; nothing was written.
+	ErrChanged = errors.New("it changed in the meantime")
 	// ErrInvalid: it cannot be written like that.
-	ErrInvalid = errors.New("it cannot be written like that")
+	ErrInvalid = errors.New("invalid content")
 )
 
-// PartialError says that what was returned is not all.
+// PartialError reports an incomplete result.
 type PartialError struct{ Warnings []string }
 
 // Error implements error.
 func (e *PartialError) Error() string { return strings.Join(e.Warnings, "; ") }
 
-// Partial makes a PartialError, nil of no warnings.
+// Partial returns a PartialError, or nil without warnings.
 func Partial(warnings ...string) error {
 	if len(warnings) == 0 {
 		return nil
@@ -80,8 +80,8 @@ func Partial(warnings ...string) error {
 	return &PartialError{warnings}
 }
 
-// Span is what to look at: what lies in [From, To), seen from Zone, in which
-// days begin and times without a zone are meant.
+// Span is the time range [From, To) to read. Zone defines where days begin and
+// how times without a zone are read.
 type Span struct {
 	From, To time.Time
 	Zone     *time.Location
@@ -89,18 +89,19 @@ type Span struct {
 
 // Driver is common to all.
 type Driver interface {
-	// Name is what the owner calls it: the account's name, or "apple", "outlook".
+	// Name is the user's name for the driver: the account's name, "apple" or
+	// "outlook".
 	Name() string
 }
 
-// TakeBacker takes a write back.
+// TakeBacker undoes a write.
 type TakeBacker interface {
 	// TakeBack gets the Undo of a Receipt. ErrChanged: something newer would be lost,
 	// and nothing was done.
 	TakeBack(ctx context.Context, undo []byte) error
 }
 
-// MailQuery says which mails to find; the zero value is the newest of the inbox.
+// MailQuery selects mails; the zero value selects the newest mails of the inbox.
 type MailQuery struct {
 	Folder        string // "" the inbox; sent, drafts, archive, junk, trash or a name
 	Unseen        bool
@@ -122,8 +123,8 @@ type Mailer interface {
 	// ReadMail returns one mail with its text, at most 100,000 characters of it. It
 	// stays unread.
 	ReadMail(ctx context.Context, ref string) (Message, error)
-	// SendMail sends. Two calls with letters of the same ID are one mail to who can
-	// tell.
+	// SendMail sends a mail. If possible, drivers treat two calls with the same
+	// ID as one mail.
 	SendMail(ctx context.Context, l Letter) (Receipt, error)
 	// DraftMail keeps a letter among the drafts.
 	DraftMail(ctx context.Context, l Letter) (Receipt, error)
@@ -137,13 +138,13 @@ type Letter struct {
 	To, Cc, Bcc []Person
 	Subject     string
 	Text        string
-	// Answers is the mail that is answered, "" none: its Message-ID, and those that
-	// it refers to, the oldest first.
+	// Answers lists the Message-IDs of the answered mail and of its references,
+	// oldest first; empty for a new mail.
 	Answers    string
 	References []string
 	Files      []Attachment
 	Date       time.Time
-	// Invite is iCalendar data with a METHOD that goes along (RFC 6047), "" none.
+	// Invite is iCalendar data with a METHOD to attach (RFC 6047); "" for none.
 	Invite string
 }
 
@@ -160,12 +161,12 @@ type Calendars interface {
 	ListCalendars(ctx context.Context) ([]Calendar, error)
 	// FindEvents returns the occurrences in the span, in order; their Ref is set.
 	FindEvents(ctx context.Context, s Span) ([]Event, error)
-	// CreateEvent makes an event in the calendar of that name or path ("": the usual
-	// one). Guests are written into it: a
-	// server or program that invites by itself does.
+	// CreateEvent creates an event in the calendar with that name or path (""
+	// selects the default). Guests are added to the event; a server or program
+	// that invites by itself does so.
 	CreateEvent(ctx context.Context, calendar string, e NewEvent) (Receipt, error)
-	// ChangeEvent changes an event as FindEvents returned it: with whole all of its
-	// occurrences, else that one.
+	// ChangeEvent changes an event returned by FindEvents: all occurrences if
+	// whole, otherwise that one.
 	ChangeEvent(ctx context.Context, e Event, c EventChange, whole bool) (Receipt, error)
 	DeleteEvent(ctx context.Context, e Event, whole bool) (Receipt, error)
 }
@@ -181,7 +182,7 @@ type NewEvent struct {
 	Guests              []Person // see CreateEvent
 }
 
-// Alarm is how long before an event its owner is told.
+// Alarm is a reminder some time before an event.
 type Alarm struct{ Before time.Duration }
 
 // EventChange is what becomes different; nil stays.
@@ -190,7 +191,7 @@ type EventChange struct {
 	Start, End          *time.Time
 }
 
-// Answer is what a guest says to an invitation (RFC 5545, 3.2.12).
+// Answer is a guest's response to an invitation (RFC 5545, 3.2.12).
 type Answer string
 
 // The answers.
@@ -200,16 +201,16 @@ const (
 	Tentative Answer = "TENTATIVE"
 )
 
-// Scheduling are calendars that do not tell guests and organizers by themselves, or may
-// not: what is to be mailed to them is had here (iTIP, RFC 5546).
+// Scheduling is implemented by calendars that do not, or may not, notify guests
+// and organizers themselves. It returns the messages to mail (iTIP, RFC 5546).
 type Scheduling interface {
 	Calendars
-	// Schedules reports whether the server tells people itself.
+	// Schedules reports whether the server notifies guests itself.
 	Schedules(ctx context.Context) (bool, error)
 	// Message is the event as a message to its guests with that method.
 	Message(ctx context.Context, method string, e Event, whole bool) (string, error)
-	// AnswerEvent notes the owner's answer to an invitation, and returns it as a message
-	// to who invited.
+	// AnswerEvent records the user's answer to an invitation and returns it as a
+	// message to the organizer.
 	AnswerEvent(ctx context.Context, e Event, a Answer, comment string, whole bool) (r Receipt, message string, err error)
 }
 
@@ -220,38 +221,40 @@ type Reminder struct {
 	Title  string    `json:"title"`
 	Notes  string    `json:"notes,omitempty"`
 	Due    time.Time `json:"due,omitzero"`
-	AllDay bool      `json:"all_day,omitempty"` // the day of Due is meant
+	AllDay bool      `json:"all_day,omitempty"` // Due is a date without a time
 	Done   bool      `json:"done,omitempty"`
 	List   string    `json:"list,omitempty"`
 	Repeat bool      `json:"repeat,omitempty"` // it comes again when it is done
 	// Priority is 1, the highest, to 9 (RFC 5545, 3.8.1.9); 0 none.
 	Priority int `json:"priority,omitempty"`
-	// UID is what a new one is called where it is kept; "" lets the driver choose. A
-	// second one of that name is not made by who can tell.
+	// UID is the identifier of a new task in its store; "" lets the driver
+	// choose. Drivers that can detect it do not create a second task with the
+	// same UID.
 	UID string `json:"-"`
-	// ListID names the list to its driver, whatever the owner calls it; "" where it has
-	// no other name. Shared: the driver knows that others write there too.
+	// ListID identifies the list to its driver independently of its title; "" if
+	// the driver has only titles. Shared: the driver knows that other people can
+	// write to the list.
 	ListID string `json:"-"`
 	Shared bool   `json:"-"`
 }
 
-// Reminders are the owner's lists of things to do.
+// Reminders is implemented by task lists.
 type Reminders interface {
 	Driver
 	TakeBacker
-	// FindReminders returns the open ones, or with done all, at most 1,000, those
-	// that are due first.
+	// FindReminders returns the open tasks, or all if done is set: at most 1,000,
+	// earliest due first.
 	FindReminders(ctx context.Context, done bool) ([]Reminder, error)
 	// CreateReminder adds one to the list of that name ("": the usual one).
 	CreateReminder(ctx context.Context, r Reminder) (Receipt, error)
 	CompleteReminder(ctx context.Context, ref string) (Receipt, error)
 }
 
-// Lists are Reminders with lists of the owner's own making, each by its name.
+// Lists is implemented by Reminders whose lists can be selected by name.
 type Lists interface {
 	Reminders
-	// FindInList is FindReminders in the lists of that name, whatever their case.
-	// ErrNoFolder: there is none.
+	// FindInList is FindReminders for the lists with that name, ignoring case.
+	// ErrNoFolder: no such list.
 	FindInList(ctx context.Context, list string, done bool) ([]Reminder, error)
 }
 
@@ -268,26 +271,25 @@ type Note struct {
 	Shared   bool   `json:"-"`
 }
 
-// Notes are the owner's notes.
+// Notes is implemented by note stores.
 type Notes interface {
 	Driver
 	TakeBacker
-	// FindNotes returns those that have all of the words, the newest first; with no
-	// words all. At most limit.
+	// FindNotes returns at most limit notes that contain all words, newest first;
+	// without words, all notes.
 	FindNotes(ctx context.Context, words string, limit int) ([]Note, error)
 	ReadNote(ctx context.Context, ref string) (Note, error)
 	CreateNote(ctx context.Context, n Note) (Receipt, error)
 }
 
-// Folders are Notes with folders of the owner's own making, each by its name.
+// Folders is implemented by Notes whose folders can be selected by name.
 type Folders interface {
 	Notes
-	// FindInFolder is FindNotes in the folder of that name alone. ErrNoFolder: there is
-	// none.
+	// FindInFolder is FindNotes for one folder. ErrNoFolder: no such folder.
 	FindInFolder(ctx context.Context, folder, words string, limit int) ([]Note, error)
 }
 
-// Contact is somebody in an address book.
+// Contact is an entry of an address book.
 type Contact struct {
 	Ref       string   `json:"ref"`
 	Name      string   `json:"name"`
@@ -315,13 +317,13 @@ const (
 	maxHeadText   = 300      // characters of a subject
 )
 
-// Everybody is who a letter reaches.
+// Everybody returns all recipients of the mail.
 func (l Letter) Everybody() []Person {
 	return append(append(append([]Person{}, l.To...), l.Cc...), l.Bcc...)
 }
 
-// Check reports why a letter cannot be written as it stands: nothing in a header
-// may end its line, and nobody is reached whom the owner is not shown.
+// Check reports why a mail must not be written: header values must not contain
+// line breaks, and all recipients must be visible to the user.
 func (l Letter) Check() error {
 	all := l.Everybody()
 	for _, p := range all {
@@ -333,36 +335,35 @@ func (l Letter) Check() error {
 	for _, f := range l.Files {
 		size += len(f.Data)
 		if f.Name == "" || bends(f.Name) || strings.ContainsAny(f.Name, `/\`) {
-			return fmt.Errorf("%w: the name of a file holds what no name holds", ErrInvalid)
+			return fmt.Errorf("%w: a file name contains invalid characters", ErrInvalid)
 		}
 	}
 	for _, id := range append([]string{l.ID, l.Answers}, l.References...) {
 		if id != "" && !GoodID(id) {
-			return fmt.Errorf("%w: the name of a mail (Message-ID) holds what no name holds", ErrInvalid)
+			return fmt.Errorf("%w: the Message-ID contains invalid characters", ErrInvalid)
 		}
 	}
 	switch {
 	case len(all) > MaxRecipients:
-		return fmt.Errorf("%w: %d people; at most %d", ErrInvalid, len(all), MaxRecipients)
+		return fmt.Errorf("%w: %d recipients; at most %d are allowed", ErrInvalid, len(all), MaxRecipients)
 	case bends(l.Subject):
-		return fmt.Errorf("%w: the subject has more than one line, or a character that cannot be seen", ErrInvalid)
+		return fmt.Errorf("%w: the subject contains a line break or an invisible character", ErrInvalid)
 	case len([]rune(l.Subject)) > maxHeadText:
-		return fmt.Errorf("%w: the subject has more than %d characters", ErrInvalid, maxHeadText)
+		return fmt.Errorf("%w: the subject is longer than %d characters", ErrInvalid, maxHeadText)
 	case len([]rune(l.Text)) > MaxLetter:
-		return fmt.Errorf("%w: the text has more than %d characters", ErrInvalid, MaxLetter)
+		return fmt.Errorf("%w: the text is longer than %d characters", ErrInvalid, MaxLetter)
 	case len(l.Files) > MaxFiles || size > MaxFileBytes:
-		return fmt.Errorf("%w: at most %d files of together %d MB can be attached", ErrInvalid, MaxFiles, MaxFileBytes>>20)
+		return fmt.Errorf("%w: too many or too large attachments; at most %d files with a total of %d MB", ErrInvalid, MaxFiles, MaxFileBytes>>20)
 	}
 	return nil
 }
 
-// GoodID reports whether the name of a mail (its Message-ID without brackets) can
-// stand in a header.
+// GoodID reports whether a Message-ID without brackets is safe in a header.
 func GoodID(id string) bool {
 	return id != "" && !strings.ContainsAny(id, "<> ") && !bends(id) && len(id) <= 900
 }
 
-// Seen is a text without what cannot be seen or bends it, for a header.
+// Seen removes invisible and bidi characters from a header text.
 func Seen(s string) string {
 	return strings.Map(func(r rune) rune {
 		if bends(string(r)) {
@@ -377,10 +378,10 @@ func CheckPerson(p Person) error {
 	local, host, ok := strings.Cut(p.Address, "@")
 	odd := func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),:;<>@[\]`, r) }
 	if !ok || local == "" || len(p.Address) > 254 || strings.ContainsFunc(local, odd) || !validHost(host) || !strings.Contains(host, ".") && !ThisMachine(host) {
-		return fmt.Errorf("%w: %q is no mail address", ErrInvalid, Line(p.Address, 100))
+		return fmt.Errorf("%w: %q is not an email address", ErrInvalid, Line(p.Address, 100))
 	}
 	if bends(p.Name) || len([]rune(p.Name)) > 120 {
-		return fmt.Errorf("%w: the name of %s holds what no name holds", ErrInvalid, p.Address)
+		return fmt.Errorf("%w: the name of %s contains invalid characters", ErrInvalid, p.Address)
 	}
 	return nil
 }

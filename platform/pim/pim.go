@@ -1,12 +1,12 @@
-// Package pim has what mail and calendars are to Hob, wherever they live: an
-// Account and how its servers are reached, Message, Event and Calendar. The
-// packages below it speak with the servers of an account: mailbox (IMAP), outgoing
-// (SMTP), caldav.
+// Package pim defines the types of mail, calendars, tasks, notes and contacts for
+// all drivers: Account and how to connect to its servers, Message, Event and
+// Calendar. Subpackages implement the protocols of an account: mailbox (IMAP),
+// outgoing (SMTP), caldav.
 //
-// Nothing here is trusted that a server or a sender says: texts are bounded and
-// freed of what controls a terminal, and a connection goes only to the hosts that
-// the owner wrote down, always over TLS with a verified certificate (a CalDAV
-// server on this machine may do without).
+// Data from servers and senders is untrusted: texts are bounded and stripped of
+// terminal control characters. Connections go only to the configured hosts,
+// always over TLS with a verified certificate; a CalDAV server on this machine
+// may be unencrypted.
 package pim
 
 import (
@@ -25,11 +25,11 @@ var (
 	// ErrNoServer: the account has no server of this kind.
 	ErrNoServer = errors.New("the account has no such server")
 	// ErrNoFolder: there is no such folder or calendar.
-	ErrNoFolder = errors.New("there is no such folder")
+	ErrNoFolder = errors.New("no such folder")
 	// ErrRefused: the server answers, and says no to this one thing.
-	ErrRefused = errors.New("the server says no")
+	ErrRefused = errors.New("the server refused the request")
 	// ErrTooLarge: the server sent more than anybody asked for.
-	ErrTooLarge = errors.New("the server sends more than was asked for")
+	ErrTooLarge = errors.New("the server sent more data than requested")
 )
 
 // Person is a name and an address as a mail or an event gives them.
@@ -44,12 +44,12 @@ const (
 	shownAddress = 100
 )
 
-// String is "Ada Lovelace <ada@example.org>". A name is what somebody gives
-// himself: it can neither pass for an address nor push the real one out of sight.
+// String returns "Ada Lovelace <ada@example.org>". Senders choose their names, so
+// a name can neither look like an address nor hide the real one.
 func (p Person) String() string {
 	name := phrase.Cut(strings.NewReplacer("<", "", ">", "", "@", " at ").Replace(p.Name), shownName)
 	address := p.Address
-	if n := []rune(address); len(n) > shownAddress { // who it is of stands at its end
+	if n := []rune(address); len(n) > shownAddress { // the domain is at the end
 		address = string(n[:shownAddress/3]) + "…" + string(n[len(n)-shownAddress/2:])
 	}
 	switch {
@@ -61,14 +61,14 @@ func (p Person) String() string {
 	return name + " <" + address + ">"
 }
 
-// Message is one mail. All texts are outside text.
+// Message is one mail. All its texts are untrusted.
 type Message struct {
 	Ref      string    // names it to the Mailer that returned it, "" elsewhere
 	UID      uint32    // in its folder, for one UIDVALIDITY
-	ID       string    // Message-ID without its brackets, "" when there is none
+	ID       string    // Message-ID without brackets, "" if missing
 	From     []Person  //
 	To       []Person  // To and Cc
-	ReplyTo  []Person  // to whom answers go in place of From, when the sender says so
+	ReplyTo  []Person  // reply addresses set by the sender, used instead of From
 	Refers   []string  // the Message-IDs that it refers to, the oldest first
 	Subject  string    // one line
 	Date     time.Time // as the sender says, zero when unreadable
@@ -76,7 +76,7 @@ type Message struct {
 	Size     int64     // in bytes
 	Seen     bool
 	Flagged  bool
-	Text     string // what was read of its text
+	Text     string // the part of its text that was read
 	Cut      bool   // whether there is more of it
 	Files    []string
 	Refused  string // why it could not be read, or its text; "" when it was
@@ -85,7 +85,8 @@ type Message struct {
 // Folder is one folder of a mailbox.
 type Folder struct {
 	Name string
-	// Use is what it is for, "" or one of archive, drafts, junk, sent, trash, all.
+	// Use is the folder's purpose: "" or one of archive, drafts, junk, sent,
+	// trash, all.
 	Use string
 }
 
@@ -98,13 +99,13 @@ type Calendar struct {
 	Shared bool `json:"-"`
 }
 
-// Event is one occurrence of a calendar's event. All texts are outside text.
+// Event is one occurrence of a calendar event. All its texts are untrusted.
 type Event struct {
-	// Ref names it to the Calendars that returned it, "" elsewhere.
+	// Ref identifies the event to the Calendars that returned it, "" elsewhere.
 	Ref string `json:"ref,omitempty"`
-	// UID names the event and Occurrence which of its occurrences it is: its
-	// start as the rule has it, which a move does not change ("" for an event
-	// that does not recur).
+	// UID identifies the event and Occurrence the occurrence: its original start
+	// by the rule, which does not change when the occurrence moves ("" for an
+	// event that does not recur).
 	UID        string    `json:"uid"`
 	Occurrence string    `json:"occurrence,omitempty"`
 	Title      string    `json:"title"`
@@ -113,16 +114,16 @@ type Event struct {
 	Start      time.Time `json:"start"` // in its own zone
 	End        time.Time `json:"end"`
 	AllDay     bool      `json:"all_day,omitempty"`
-	Floating   bool      `json:"floating,omitempty"` // it goes where the owner goes: a whole day, or a time without a zone
+	Floating   bool      `json:"floating,omitempty"` // all day, or a time without a zone: it follows the user's time zone
 	Cancelled  bool      `json:"cancelled,omitempty"`
 	Open       bool      `json:"open,omitempty"` // it leaves the time free (TRANSP:TRANSPARENT)
 	Organizer  Person    `json:"organizer,omitzero"`
 	Guests     []Person  `json:"guests,omitempty"`
 	Calendar   string    `json:"calendar,omitempty"`
-	Version    string    `json:"version,omitempty"` // changes with what the server holds
+	Version    string    `json:"version,omitempty"` // changes with the server's copy
 }
 
-// BusyError is a server's wish to be left alone until a time.
+// BusyError carries the time before which a server asked not to be called again.
 type BusyError struct {
 	Until time.Time
 	Err   error

@@ -27,7 +27,7 @@ func TestParseServer(t *testing.T) {
 	}
 	for _, bad := range []string{"", "http://x", "smtp://x", "a b", "x:0", "x:99999", "x:y", "ada@x", "x/y", "imaps://", "x:1:2", "u:p@h:993"} {
 		if got, err := ParseServer(IMAP, bad); err == nil {
-			t.Errorf("%q is accepted: %+v", bad, got)
+			t.Errorf("%q was accepted: %+v", bad, got)
 		}
 	}
 }
@@ -45,7 +45,7 @@ func TestParseURL(t *testing.T) {
 	}
 	for _, bad := range []string{"", "http://dav.example.org/", "ftp://x/", "https://u:p@x/", "https://x/?a=b", "https://x/#a", "https:///x", "https://a b/"} {
 		if got, err := ParseURL(bad); err == nil {
-			t.Errorf("%q is accepted: %v", bad, got)
+			t.Errorf("%q was accepted: %v", bad, got)
 		}
 	}
 }

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// ByDue sorts reminders: those that are due first come first, those that are due at no
-// time last. A day counts from its beginning.
+// ByDue sorts reminders by due time; those without a due time come last. A date
+// without a time counts from its start.
 func ByDue(list []Reminder) { slices.SortStableFunc(list, CompareDue) }
 
-// CompareDue is the order of ByDue.
+// CompareDue returns the comparison function of ByDue.
 func CompareDue(a, b Reminder) int {
 	if a.Due.IsZero() != b.Due.IsZero() {
 		return cmp.Compare(b.Due.Unix(), a.Due.Unix()) // the zero time is the least

@@ -25,7 +25,7 @@ func (x *xoauth2) Start() (string, []byte, error) {
 // answer lets the server say no.
 func (x *xoauth2) Next([]byte) ([]byte, error) {
 	if x.told {
-		return nil, errors.New("xoauth2: the server goes on asking")
+		return nil, errors.New("xoauth2: unexpected second challenge from the server")
 	}
 	x.told = true
 	return []byte{}, nil

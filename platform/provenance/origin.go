@@ -7,19 +7,20 @@ import (
 	"unicode"
 )
 
-// Origin is one place outside that a text came from: a page, a file, a sender.
-// A Source says that a text is not to be trusted, its origins say why. They are
-// for people and records; no decision rests on them, since an attacker chooses
-// the names of his files and addresses.
+// Origin is a source of untrusted text: a page, a file, a sender. Source states
+// that a text is untrusted; its origins explain why. They are for display and
+// records only: no decision may depend on them, because attackers choose file
+// names and addresses.
 type Origin struct {
-	// Kind is what it is: "web", "search", "file", "mail", "message", "watcher",
+	// Kind is one of "web", "search", "file", "mail", "message", "watcher",
 	// "webhook", "schedule", "mcp", "agent", "client", "pipe" (standard input),
 	// "paste", "tool", "memory", "conversation", "more".
 	Kind string `json:"kind"`
-	// Label names it: an address, a path, a sender. It is outside text itself;
-	// String makes it harmless.
+	// Label is an address, a path or a sender. It is untrusted text; String
+	// sanitizes it.
 	Label string `json:"label,omitempty"`
-	// Via is the tool or the watcher that brought it, Call and Event where.
+	// Via is the tool or watcher that read it, Call and Event identify the call
+	// and event.
 	Via   string `json:"via,omitempty"`
 	Call  string `json:"call,omitempty"`
 	Event string `json:"event,omitempty"`
@@ -27,14 +28,14 @@ type Origin struct {
 	Marks []string `json:"marks,omitempty"`
 }
 
-// Bounds of what is kept of origins.
+// Limits of stored origins.
 const (
 	MaxOrigins = 12  // in one list
 	MaxLabel   = 160 // characters of a label
 )
 
-// Join makes one list of several, each origin once, the first ones first. What
-// is too much for a list is counted in its last entry.
+// Join merges lists without duplicates, in order. The last entry counts origins
+// beyond the limit.
 func Join(lists ...[]Origin) []Origin {
 	var out []Origin
 	more := 0
@@ -63,7 +64,7 @@ func Join(lists ...[]Origin) []Origin {
 	return out
 }
 
-// Marks are all marks of a list, each once.
+// Marks returns the distinct marks of a list.
 func Marks(list []Origin) (out []string) {
 	for _, o := range list {
 		out = union(out, o.Marks)
@@ -104,7 +105,7 @@ func label(s string) string {
 	return b.String()
 }
 
-// short reports whether a label is harmless as it stands.
+// short reports whether a label needs no sanitizing.
 func short(s string) bool {
 	if len(s) > MaxLabel {
 		return false
@@ -117,7 +118,7 @@ func short(s string) bool {
 	return true
 }
 
-// String says it to the owner on one line; what the attacker chose is quoted.
+// String describes the origin on one line; text chosen by an attacker is quoted.
 func (o Origin) String() string {
 	if o.Kind == "more" {
 		return o.Label + " more"
@@ -149,8 +150,8 @@ func (o Origin) String() string {
 	return name
 }
 
-// Told lists origins in words: `the page "https://x" (browse_url) and the file
-// "a.txt"`, at most n of them; "" when there are none.
+// Told describes at most n origins: `the page "https://x" (browse_url) and the
+// file "a.txt"`; "" if there are none.
 func Told(list []Origin, n int) string {
 	var words []string
 	more := 0

@@ -3,8 +3,8 @@
 // derives from it whether a model call is tainted. The package holds no policy.
 package provenance
 
-// Source says who wrote a text. The zero value is Unknown, which counts as
-// Outside, so that forgetting to set it fails closed.
+// Source is the author class of a text. The zero value is Unknown, which counts
+// as Outside, so that forgetting to set it fails closed.
 type Source string
 
 // The sources.
@@ -16,8 +16,8 @@ const (
 	Outside Source = "outside" // mail, web, feeds, other people, files Hob did not write
 )
 
-// Tainted reports whether text of this source may carry somebody else's
-// instructions.
+// Tainted reports whether text of this source may contain instructions of other
+// people.
 func (s Source) Tainted() bool {
 	switch s {
 	case Owner, Hob, Tool:
@@ -26,8 +26,8 @@ func (s Source) Tainted() bool {
 	return true
 }
 
-// Worst returns Outside if any of the sources is tainted, else the first of
-// them, else Hob when there are none.
+// Worst returns Outside if any source is tainted, otherwise the first source, or
+// Hob if there are none.
 func Worst(sources ...Source) Source {
 	for _, s := range sources {
 		if s.Tainted() {

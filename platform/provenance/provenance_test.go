@@ -28,7 +28,7 @@ func TestWorst(t *testing.T) {
 		{"the first of the clean", []provenance.Source{provenance.Tool, provenance.Owner}, provenance.Tool},
 		{"one outside", []provenance.Source{provenance.Owner, provenance.Outside, provenance.Hob}, provenance.Outside},
 		{"one not set", []provenance.Source{provenance.Owner, provenance.Unknown}, provenance.Outside},
-		{"one nobody knows", []provenance.Source{"x"}, provenance.Outside},
+		{"an unknown source", []provenance.Source{"x"}, provenance.Outside},
 	} {
 		if got := provenance.Worst(tc.sources...); got != tc.want {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)

@@ -1,6 +1,6 @@
-// Package readable finds the text of a web page that is meant for its readers:
-// without menus and footers, and without what they would not see, which is
-// where instructions for a model are put. It fetches nothing.
+// Package readable extracts the main text of a web page: without menus and
+// footers, and without invisible content, which is a common place for prompt
+// injection. It does no network access.
 package readable
 
 import (
@@ -21,9 +21,8 @@ import (
 // maxLinks bounds the addresses of one page.
 const maxLinks = 300
 
-// ErrTooDeep says that a page's elements lie in each other so deep that it
-// cannot be read.
-var ErrTooDeep = errors.New("the page is built so that it cannot be read")
+// ErrTooDeep reports that the elements of a page are nested too deeply to parse.
+var ErrTooDeep = errors.New("cannot parse the page")
 
 // Page is what can be read of a page.
 type Page struct {
@@ -35,9 +34,9 @@ type Page struct {
 	Date     string // as the page says
 }
 
-// HTML reads a page. What its readers would not see (scripts, hidden elements,
-// comments) is left out. With a base, links are made absolute, numbered in the
-// text and listed at its end; without one there are none.
+// HTML parses a page. It omits content that readers do not see (scripts, hidden
+// elements, comments). With a base, links are made absolute, numbered in the text
+// and listed at its end; without a base, links are omitted.
 func HTML(text string, base *url.URL) (*Page, error) {
 	doc, err := html.Parse(strings.NewReader(text))
 	if err != nil { // deeper than 512 elements
@@ -65,7 +64,7 @@ func HTML(text string, base *url.URL) (*Page, error) {
 	return p, nil
 }
 
-// Words is the text of a piece of HTML.
+// Words returns the text of an HTML fragment.
 func Words(s string) string {
 	if !strings.ContainsAny(s, "<&") {
 		return s
@@ -79,7 +78,8 @@ func Words(s string) string {
 	return w.b.String()
 }
 
-// metas reads what a page says of itself (https://html.spec.whatwg.org/#the-meta-element).
+// metas reads the page's meta elements
+// (https://html.spec.whatwg.org/#the-meta-element).
 func (p *Page) metas(doc *html.Node) {
 	for d := range doc.Descendants() {
 		if d.Type != html.ElementNode || d.DataAtom != atom.Meta {
@@ -95,8 +95,7 @@ func (p *Page) metas(doc *html.Node) {
 	}
 }
 
-// Link makes an address of a page absolute and canonical, "" when it is none
-// that could be opened.
+// Link returns the absolute canonical form of a link, "" if it cannot be opened.
 func Link(base *url.URL, ref string) string {
 	ref = strings.TrimSpace(ref)
 	if base == nil || ref == "" || ref[0] == '#' || strings.Contains(ref, `\`) {
@@ -137,7 +136,7 @@ func title(doc *html.Node) string {
 	return ""
 }
 
-// Squeeze makes one line.
+// Squeeze returns a text on one line.
 func Squeeze(s string) string { return strings.Join(strings.Fields(Tidy(s)), " ") }
 
 // CutRunes shortens a text to n characters, and shows it.
@@ -157,7 +156,7 @@ func find(n *html.Node, a atom.Atom) *html.Node {
 	return nil
 }
 
-// Attr is an attribute of an element, "" when it has none of that name.
+// Attr returns an attribute of an element, "" if it is missing.
 func Attr(n *html.Node, name string) string {
 	if n == nil {
 		return ""
@@ -170,11 +169,11 @@ func Attr(n *html.Node, name string) string {
 	return ""
 }
 
-// maxPlain bounds how much text of an element is looked at, in bytes: elements
-// lie in each other, and each is looked at.
+// maxPlain limits the bytes of text read per element: nested elements are each
+// read again.
 const maxPlain = 4000
 
-// Plain is the text in an element, or its beginning.
+// Plain returns the text in an element, cut at a limit.
 func Plain(n *html.Node) string {
 	var b strings.Builder
 	for d := range n.Descendants() {
@@ -188,7 +187,7 @@ func Plain(n *html.Node) string {
 	return b.String()
 }
 
-// unseen are elements whose content no reader sees, or that are no text.
+// unseen reports elements whose content is invisible or not text.
 func unseen(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Script, atom.Style, atom.Template, atom.Svg, atom.Iframe, atom.Object, atom.Canvas, atom.Head, atom.Noscript, atom.Video, atom.Audio,
@@ -232,7 +231,7 @@ func hides(style string) bool {
 	return false
 }
 
-// chrome are the parts around a page's own text.
+// chrome reports navigation and other parts around a page's main text.
 func chrome(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Nav, atom.Aside, atom.Footer:
@@ -241,8 +240,8 @@ func chrome(n *html.Node) bool {
 	return slices.Contains([]string{"navigation", "banner", "contentinfo", "search", "complementary"}, Attr(n, "role"))
 }
 
-// mainOf finds the element that holds the page's own text: what the page says
-// it is, else the innermost one with nearly all of what reads like text.
+// mainOf returns the element with the main text: the one that the page marks,
+// otherwise the innermost one with nearly all of the readable text.
 func mainOf(doc *html.Node) *html.Node {
 	body := find(doc, atom.Body)
 	if body == nil {
@@ -268,7 +267,7 @@ func mainOf(doc *html.Node) *html.Node {
 	}
 }
 
-// only is the one element that fits, nil when there are none or several.
+// only returns the single matching element, nil if there are none or several.
 func only(root *html.Node, fits func(*html.Node) bool) (found *html.Node) {
 	for n := range root.Descendants() {
 		if n.Type != html.ElementNode || !fits(n) {
@@ -314,7 +313,7 @@ func heaviest(n *html.Node, mass map[*html.Node]int) (best *html.Node) {
 	return best
 }
 
-// inline are elements that are part of a sentence, and never a page's text.
+// inline reports inline elements, which are never a page's main text.
 func inline(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.P, atom.Span, atom.B, atom.I, atom.Em, atom.Strong, atom.Pre, atom.Code, atom.Li, atom.Font, atom.Q, atom.Blockquote:

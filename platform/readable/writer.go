@@ -146,7 +146,7 @@ func (w *writer) words(s string) {
 	w.space = strings.TrimRight(s, " \t\n\r\f\u00a0") != s
 }
 
-// address is link, once for each way in which one is written.
+// address is Link with a cache for each spelling.
 func (w *writer) address(href string) string {
 	if w.base == nil {
 		return ""

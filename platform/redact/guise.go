@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// guises are the readings of a text in which a secret is looked for before it
-// leaves.
+// guises returns the decoded forms of a text that are searched for secrets before
+// it is sent.
 func guises(text string) []string {
 	out := []string{text}
 	plain := text

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// minPattern is the shortest form of a secret that is looked for.
+// minPattern is the minimum length of a searched form of a secret.
 const minPattern = 6
 
 // matcher finds any of many patterns in one pass: two bytes that begin none of
@@ -58,8 +58,8 @@ func (m *matcher) fold(p string) {
 	}
 }
 
-// minBare is the shortest secret that is looked for by its letters and digits
-// alone.
+// minBare is the minimum length of a secret that is searched by its letters and
+// digits only.
 const minBare = 10
 
 // bare leaves letters and digits, in lower case.
@@ -76,7 +76,7 @@ func bare(s string) string {
 	return string(b)
 }
 
-// forms are the ways in which a secret is written in texts.
+// forms returns the encodings in which a secret may appear in texts.
 func forms(v string) []string {
 	out := []string{v, hex.EncodeToString([]byte(v)), strings.ToUpper(hex.EncodeToString([]byte(v))), url.QueryEscape(v), url.PathEscape(v)}
 	if q := strconv.Quote(v); len(q) > 2 {
@@ -84,15 +84,15 @@ func forms(v string) []string {
 	}
 	out = append(out, escapeHTML(v), percent(v, "%%%02X"), percent(v, "%%%02x"))
 	for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
-		for shift := range 3 { // how many bytes stand before it in its group of three
+		for shift := range 3 { // shift is the number of bytes before it in its group of three
 			out = append(out, inner(enc, v, shift))
 		}
 	}
 	return slices.DeleteFunc(out, func(s string) bool { return len(s) < minPattern })
 }
 
-// inner is the part of a base64 text that depends on v alone, when shift bytes
-// stand before it.
+// inner returns the part of a base64 text that depends only on v, if shift bytes
+// precede it.
 func inner(enc *base64.Encoding, v string, shift int) string {
 	all := enc.WithPadding(base64.NoPadding).EncodeToString(append(make([]byte, shift), v...))
 	from := []int{0, 2, 3}[shift]
@@ -129,7 +129,7 @@ func (m *matcher) at(s string, i int) string {
 	return ""
 }
 
-// replace puts Mark in the place of each pattern.
+// replace replaces each pattern by Mark.
 func (m *matcher) replace(s string) string {
 	if len(m.patterns) == 0 || len(s) < minPattern {
 		return s
@@ -152,8 +152,7 @@ func (m *matcher) replace(s string) string {
 	return b.String() + s[done:]
 }
 
-// found reports whether any pattern stands in a text, whatever the case of its
-// letters.
+// found reports whether the text contains any pattern, ignoring case.
 func (m *matcher) found(s string) bool {
 	s = strings.ToLower(s)
 	for i := 0; i+4 <= len(s); i++ {
@@ -166,8 +165,7 @@ func (m *matcher) found(s string) bool {
 	return false
 }
 
-// open is how many bytes at the end of a text may be the beginning of a
-// pattern that goes on.
+// open returns how many bytes at the end of a text may be the start of a pattern.
 func (m *matcher) open(s string) int {
 	for n := min(len(s), m.longest-1); n > 0; n-- {
 		tail := s[len(s)-n:]

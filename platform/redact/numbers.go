@@ -2,8 +2,8 @@ package redact
 
 import "strings"
 
-// cards takes out payment card numbers: 13 to 19 digits, alone or in groups,
-// that an issuer gives out and whose check digit is right (ISO/IEC 7812).
+// cards redacts payment card numbers: 13 to 19 digits, alone or in groups, with a
+// known issuer prefix and a valid check digit (ISO/IEC 7812).
 func cards(s string) string {
 	for i := 0; i < len(s); {
 		if s[i] < '2' || s[i] > '6' || i > 0 && (joined(s[i-1]) || s[i-1] == '+') {
@@ -23,13 +23,14 @@ func cards(s string) string {
 
 func digit(c byte) bool { return '0' <= c && c <= '9' }
 
-// joined says that a number goes on here, or is part of something else.
+// joined reports whether a character continues a number or makes it part of
+// another token.
 func joined(c byte) bool {
 	return digit(c) || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' || c == '-' || c == '.' || c == '%' || c == '#'
 }
 
-// number reads digits from i on, which may stand in groups with one kind of
-// separator, and where they end.
+// number reads digits from i on, optionally grouped by one kind of separator, and
+// returns their end.
 func number(s string, i int) (digits string, end int) {
 	var b strings.Builder
 	sep := byte(0)
@@ -49,8 +50,8 @@ func number(s string, i int) (digits string, end int) {
 	return b.String(), end
 }
 
-// issued reports whether cards with such a number are given out: the beginnings
-// and lengths of the big networks.
+// issued reports whether a number has a prefix and length of a major card
+// network.
 func issued(d string) bool {
 	n := len(d)
 	if n < 13 || n > 19 {

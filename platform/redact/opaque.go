@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what an address may hold before it is looked upon as a vessel.
+// Limits for parts of an address before it counts as a possible carrier of data.
 const (
 	longPiece = 28  // of one piece that no person would write
 	longHex   = 41  // longer than the name of a commit
@@ -17,10 +17,10 @@ const (
 	longLabel = 25  // of one label of a host
 )
 
-// Opaque returns the part of an address in which data could leave unseen: a
-// long string that nobody would write by hand, a query that is very long, a
-// host with such a label. "" means that there is none, or that it is no address.
-// It is no proof of harm: who finds one asks.
+// Opaque returns the part of an address that could carry hidden data: a long
+// random-looking string, a very long query, or a host with such a label. It
+// returns "" if there is none or the text is not an address. A result is not
+// proof of an attack: the caller should ask the user.
 func Opaque(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -123,7 +123,7 @@ func spelled(w string) bool {
 	return read*10 >= len(w)*6
 }
 
-// bits is how much each character of a word tells, on average (Shannon).
+// bits returns the Shannon entropy of a word in bits per character.
 func bits(w string) float64 {
 	var count [256]int
 	for i := range len(w) {

@@ -1,12 +1,12 @@
-// Package redact takes credentials out of texts: those that this process knows
-// by their value (Set), also as hex, base64 or URL-escaped, and those that show
-// by their shape what they are (Shapes): keys of the usual providers, private
-// key blocks, tokens, card numbers. What leaves Hob or is written down passes
-// it: logs, prompts, transcripts, the ledger, what is said on channels.
+// Package redact removes credentials from texts: known secrets (Set), also in
+// hex, base64 or URL encoding, and credentials with a recognizable format
+// (Shapes): API keys of common providers, private key blocks, tokens and card
+// numbers. Everything that leaves Hob or is stored passes through it: logs,
+// prompts, transcripts, the ledger and channel messages.
 //
-// It finds credentials that stand in a text. Somebody who may compute can write
-// a secret in a form that no list knows, which is why a secret that matters is
-// never put before a model in the first place.
+// It only finds credentials in known encodings. An attacker who can compute can
+// encode a secret in a way that no list covers, which is why important secrets
+// are never shown to a model.
 package redact
 
 import (
@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 )
 
-// Mark stands in the place of what was taken out.
+// Mark replaces redacted text.
 const Mark = "[redacted]"
 
 // Options of New; the zero value is useful.
@@ -26,8 +26,8 @@ type Options struct {
 	IBAN bool
 }
 
-// Set knows the secrets of this process. It may be used concurrently; a nil one
-// knows none and finds shapes alone.
+// Set holds the secrets of this process. It may be used concurrently. A nil Set
+// has no secrets and only detects formats.
 type Set struct {
 	opt Options
 
@@ -36,11 +36,11 @@ type Set struct {
 	m     atomic.Pointer[matcher] // nil: to be made of known
 }
 
-// New makes an empty set.
+// New returns an empty set.
 func New(opt Options) *Set { return &Set{opt: opt} }
 
-// Add makes values known. What is too short or too plain to be told from an
-// ordinary word is left out: see worth.
+// Add adds secrets. Values that are too short or look like ordinary words are
+// ignored.
 func (s *Set) Add(values ...string) {
 	if s == nil {
 		return
@@ -58,9 +58,9 @@ func (s *Set) Add(values ...string) {
 	}
 }
 
-// worth reports whether a value can be looked for: eight characters, or six
-// that are no mere word, and twelve when it is letters of one case. Anything
-// less would take words out of every text.
+// worth reports whether a value is specific enough to search for: at least eight
+// characters, six if it is not just letters, twelve if it is letters of one case.
+// Shorter values would redact ordinary words.
 func worth(v string) bool {
 	lower, upper, other := 0, 0, 0
 	for i := range len(v) {
@@ -107,9 +107,9 @@ func (s *Set) Text(text string) string {
 	return shaped(s.matcher().replace(text), s != nil && s.opt.IBAN)
 }
 
-// Holds reports whether a known secret stands in a text that is to leave,
-// also when it is spread out by blanks or separators, escaped again and again,
-// in other letter cases, or written backwards.
+// Holds reports whether an outgoing text contains a known secret, also if it is
+// spread by blanks or separators, repeatedly escaped, in other letter case or
+// reversed.
 func (s *Set) Holds(text string) bool {
 	m := s.matcher()
 	if len(m.patterns) == 0 {

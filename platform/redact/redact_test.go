@@ -60,7 +60,7 @@ func TestNilKnowsShapes(t *testing.T) {
 		t.Error(got)
 	}
 	if s.Holds("something secret") {
-		t.Error("a nil set knows something")
+		t.Error("a nil Set found a secret")
 	}
 }
 
@@ -75,12 +75,12 @@ func TestHolds(t *testing.T) {
 		"hex spread": strings.Join(strings.Split(hex.EncodeToString([]byte(secret)), ""), ":"), "zero width": strings.Join(strings.Split(secret, ""), "\u200b"),
 	} {
 		if !s.Holds(text) {
-			t.Errorf("%s: %q passes", name, text)
+			t.Errorf("%s: %q was not redacted", name, text)
 		}
 	}
 	for _, text := range []string{"", "hello", `{"to":"ann@example.org","body":"see you at 9"}`, secret[:9]} {
 		if s.Holds(text) {
-			t.Errorf("%q is held back", text)
+			t.Errorf("%q was redacted", text)
 		}
 	}
 }
@@ -119,7 +119,7 @@ func TestShapes(t *testing.T) {
 				t.Errorf("%q, want %q", got, tc.want)
 			}
 			if again := redact.Shapes(got); again != got {
-				t.Errorf("a second time: %q", again)
+				t.Errorf("second redaction: %q", again)
 			}
 		})
 	}
@@ -161,7 +161,7 @@ func TestOpaque(t *testing.T) {
 		"long query": "https://e.example/?q=" + strings.Repeat("word+", 70), "no address": "https://e.example/%zz",
 	} {
 		if redact.Opaque(u) == "" {
-			t.Errorf("%s: %s passes", name, u)
+			t.Errorf("%s: %s was not redacted", name, u)
 		}
 	}
 	for _, u := range []string{

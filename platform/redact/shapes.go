@@ -14,17 +14,18 @@ type shape struct {
 	pattern string
 	// within: letters and digits may stand right before it.
 	within bool
-	// back tells the characters before the anchor that belong to it.
+	// back reports the characters before the anchor that belong to the
+	// credential.
 	back func(c byte) bool
-	// keep says which part of a match goes; nil takes it out whole.
+	// keep selects the part of a match to redact; nil redacts all of it.
 	keep func(match string) (from, to int)
 
 	once sync.Once
 	re   *regexp.Regexp
 }
 
-// shapes lists them once; formats are those which the issuers document or which
-// their scanners look for (docs.github.com "secret scanning patterns").
+// shapes is the list of formats that issuers document or that secret scanners
+// detect (docs.github.com "secret scanning patterns").
 var shapes = sync.OnceValue(func() []*shape {
 	return []*shape{
 		{anchors: []string{"-----BEGIN "}, within: true, pattern: `-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\z)`},
@@ -60,7 +61,7 @@ var shapes = sync.OnceValue(func() []*shape {
 	}
 })
 
-// value is what stands behind the last = or : of a match.
+// value returns the text after the last = or : of a match.
 func value(m string) (from, to int) {
 	i := strings.IndexAny(m, "=:")
 	if i < 0 {
@@ -146,8 +147,8 @@ func passwords(s string) string {
 	}
 }
 
-// dotted takes out Discord's tokens, which have no word of their own: an id in
-// base64, six characters, and 27 or more, joined by dots.
+// dotted redacts Discord tokens, which have no fixed prefix: a base64 id, six
+// characters, and 27 or more, joined by dots.
 func dotted(s string) string {
 	for i := 0; ; {
 		d := strings.IndexByte(s[i:], '.')
@@ -172,7 +173,7 @@ func dotted(s string) string {
 	}
 }
 
-// run is how many characters of a text could be of a token.
+// run returns the number of leading characters that may belong to a token.
 func run(s string) int {
 	n := 0
 	for n < len(s) && opaque(s[n]) {

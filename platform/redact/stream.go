@@ -1,7 +1,7 @@
 package redact
 
-// Stream takes known secrets out of a text that comes in pieces, also where one
-// stands across the border of two. It is used by one goroutine.
+// Stream redacts known secrets in a text that arrives in chunks, also across
+// chunk borders. It is not safe for concurrent use.
 type Stream struct {
 	set  *Set
 	held string
@@ -23,7 +23,7 @@ func (x *Stream) Push(piece string) string {
 	return text[:len(text)-n]
 }
 
-// End returns what was held back.
+// End returns the remaining buffered text.
 func (x *Stream) End() string {
 	out := x.set.Known(x.held)
 	x.held = ""

@@ -28,7 +28,7 @@ type Options struct {
 	Now     time.Time
 }
 
-// Result is what was found.
+// Result is the result of an update check.
 type Result struct {
 	Current string `json:"current"`
 	Latest  string `json:"latest"`
@@ -47,7 +47,7 @@ type Result struct {
 // Check asks.
 func Check(ctx context.Context, o Options) (Result, error) {
 	if !isHTTPS(o.URL) {
-		return Result{}, fmt.Errorf("%q is no https address", o.URL)
+		return Result{}, fmt.Errorf("%q is not an https address", o.URL)
 	}
 	signature, err := get(ctx, o.Network, o.URL+".minisig", maxSignature)
 	if err != nil {
@@ -59,11 +59,11 @@ func Check(ctx context.Context, o Options) (Result, error) {
 	}
 	m, err := Open(o.Keys, manifest, signature, o.Now)
 	if err != nil {
-		return Result{}, fmt.Errorf("the manifest at %s is refused: %w", o.URL, err)
+		return Result{}, fmt.Errorf("manifest %s rejected: %w", o.URL, err)
 	}
 	r, err := o.compare(m)
 	if err != nil {
-		return Result{}, fmt.Errorf("the manifest at %s is refused: %w", o.URL, err)
+		return Result{}, fmt.Errorf("manifest %s rejected: %w", o.URL, err)
 	}
 	return r, nil
 }
@@ -74,10 +74,10 @@ func get(ctx context.Context, n Fetcher, url string, most int64) ([]byte, error)
 		return nil, fmt.Errorf("fetch %s: %w", url, err)
 	}
 	if res.URL != nil && res.URL.Scheme != "https" {
-		return nil, fmt.Errorf("fetch %s: it was sent on to an address that is not encrypted", url)
+		return nil, fmt.Errorf("fetch %s: redirected to an unencrypted address", url)
 	}
 	if res.Status != http.StatusOK {
-		return nil, fmt.Errorf("fetch %s: the server answered %d %s", url, res.Status, http.StatusText(res.Status))
+		return nil, fmt.Errorf("fetch %s: the server returned %d %s", url, res.Status, http.StatusText(res.Status))
 	}
 	return res.Body, nil
 }

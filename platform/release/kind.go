@@ -21,7 +21,8 @@ const (
 	Winget  Kind = "winget"
 )
 
-// KindOf tells from where the program lies. exists reports whether a file is there.
+// KindOf returns how the program was installed, by its path. exists reports
+// whether a file exists.
 func KindOf(system, exe string, exists func(string) bool) Kind {
 	p := strings.ToLower(strings.ReplaceAll(exe, `\`, "/"))
 	has := func(s string) bool { return strings.Contains(p, s) }
@@ -51,7 +52,7 @@ func Exists(path string) bool {
 	return err == nil
 }
 
-// steps are what the owner does; Hob replaces itself nowhere.
+// steps returns the update instructions for the user; Hob never replaces itself.
 func steps(k Kind, system string, f File) []string {
 	switch k {
 	case Brew:
@@ -62,7 +63,7 @@ func steps(k Kind, system string, f File) []string {
 		return []string{"hob stop", "winget upgrade --id Hob.Hob"}
 	case Archive, Deb, RPM, App:
 	}
-	// What is shown to be typed holds nothing but a plain name, whatever is signed.
+	// Commands may only contain a plain file name, whatever the manifest says.
 	name := regexp.MustCompile(`[^A-Za-z0-9._-]`).ReplaceAllString(path.Base(f.URL), "_")
 	check := "sha256sum " + name
 	switch system {
@@ -71,12 +72,12 @@ func steps(k Kind, system string, f File) []string {
 	case "windows":
 		check = "certutil -hashfile " + name + " SHA256"
 	}
-	out := []string{"download " + f.URL, check + "   (it has to be " + f.SHA256 + ")"}
+	out := []string{"download " + f.URL, check + "   (must be " + f.SHA256 + ")"}
 	switch f.Kind {
 	case string(Deb):
 		return append(out, "sudo apt install ./"+name, "hob stop && hob start")
 	case string(RPM):
 		return append(out, "sudo dnf install ./"+name, "hob stop && hob start")
 	}
-	return append(out, "hob stop", "unpack it in the place of this program", "hob start")
+	return append(out, "hob stop", "unpack it over this program", "hob start")
 }

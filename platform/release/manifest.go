@@ -1,7 +1,7 @@
-// Package release finds out whether there is a newer Hob. It asks one address of
-// the project's for a manifest and believes what is signed with the project's key
-// (minisign's format: Ed25519 over BLAKE2b), is of today, is for this machine and
-// is not older than what runs. It installs nothing.
+// Package release checks for a newer version of Hob. It downloads a manifest from
+// the project's address and accepts it only if it is signed with the project's
+// key (minisign format: Ed25519 over BLAKE2b), currently valid, has a build for
+// this machine and is not older than the running version. It installs nothing.
 package release
 
 import (
@@ -29,25 +29,26 @@ const (
 	maxText      = 1000
 )
 
-// program is what a manifest has to be about: a key may sign other things.
+// program is the required program name of a manifest: the key may sign other
+// files.
 const program = "hob"
 
-// soon is how far ahead of this machine's clock a release may have been made.
+// soon is the tolerated clock difference for a release date in the future.
 const soon = 24 * time.Hour
 
 // The reasons for which a manifest is refused.
 var (
-	ErrSignature = errors.New("it is not signed with the project's key")
-	ErrFormat    = errors.New("it is no manifest of Hob's releases")
-	ErrExpired   = errors.New("it has expired")
-	ErrClock     = errors.New("it is of the future")
-	ErrRollback  = errors.New("it names an older version than the one that runs")
-	ErrSeen      = errors.New("it names an older version than one that was seen before")
-	ErrPlatform  = errors.New("it has nothing for this machine")
-	ErrKey       = errors.New("the key is none of minisign's public keys")
+	ErrSignature = errors.New("not signed with the project's key")
+	ErrFormat    = errors.New("not a Hob release manifest")
+	ErrExpired   = errors.New("the manifest has expired")
+	ErrClock     = errors.New("the manifest is dated in the future")
+	ErrRollback  = errors.New("the manifest names an older version than the running one")
+	ErrSeen      = errors.New("the manifest names an older version than an earlier manifest")
+	ErrPlatform  = errors.New("no build for this machine")
+	ErrKey       = errors.New("not a minisign public key")
 )
 
-// Manifest is what the project says about its newest version.
+// Manifest describes the newest version.
 type Manifest struct {
 	Program  string    `json:"program"`
 	Version  string    `json:"version"` // "v1.2.3"
@@ -58,7 +59,7 @@ type Manifest struct {
 	Files    []File    `json:"files"`
 }
 
-// File is one that can be downloaded.
+// File is a downloadable build.
 type File struct {
 	OS     string `json:"os"`
 	Arch   string `json:"arch"`
@@ -68,8 +69,8 @@ type File struct {
 	Size   int64  `json:"size"`
 }
 
-// Keys are public keys as minisign writes them ("RW…"), separated by commas:
-// during a change of keys there are two.
+// Keys are public keys in minisign format ("RW…"), separated by commas: during a
+// key rotation there are two.
 func parseKeys(text string) ([]minisign.PublicKey, error) {
 	var out []minisign.PublicKey
 	for word := range strings.SplitSeq(text, ",") {
@@ -95,7 +96,7 @@ func Open(keys string, manifest, signature []byte, now time.Time) (Manifest, err
 		return Manifest{}, err
 	}
 	if len(manifest) > maxManifest || len(signature) > maxSignature {
-		return Manifest{}, fmt.Errorf("%w: it is too long", ErrFormat)
+		return Manifest{}, fmt.Errorf("%w: too long", ErrFormat)
 	}
 	signed := false
 	for _, k := range list {
@@ -124,7 +125,7 @@ func parse(b []byte) (Manifest, error) {
 		return m, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	if d.More() {
-		return m, fmt.Errorf("%w: something follows it", ErrFormat)
+		return m, fmt.Errorf("%w: unexpected data after the manifest", ErrFormat)
 	}
 	if err := m.check(); err != nil {
 		return m, fmt.Errorf("%w: %w", ErrFormat, err)
@@ -136,15 +137,15 @@ func parse(b []byte) (Manifest, error) {
 func (m *Manifest) check() error {
 	switch {
 	case m.Program != program:
-		return fmt.Errorf("it is about %q", plain(m.Program, 50))
+		return fmt.Errorf("the program is %q", plain(m.Program, 50))
 	case !semver.IsValid(m.Version) || semver.Canonical(m.Version) != strings.SplitN(m.Version, "+", 2)[0] || len(m.Version) > 50:
-		return fmt.Errorf("%q is no version", plain(m.Version, 50))
+		return fmt.Errorf("%q is not a version", plain(m.Version, 50))
 	case m.Released.IsZero() || m.Expires.IsZero() || !m.Expires.After(m.Released):
-		return errors.New("it does not say from when to when it holds")
+		return errors.New("the release or expiry time is missing")
 	case m.Page != "" && !isHTTPS(m.Page):
-		return errors.New("its page has no https address")
+		return errors.New("the page is not an https address")
 	case len(m.Files) > maxFiles:
-		return fmt.Errorf("it has more than %d files", maxFiles)
+		return fmt.Errorf("more than %d files", maxFiles)
 	}
 	for _, f := range m.Files {
 		sum, err := hex.DecodeString(f.SHA256)
@@ -160,7 +161,7 @@ func isHTTPS(s string) bool {
 	return err == nil && len(s) <= maxText && u.Scheme == "https" && u.Hostname() != "" && u.User == nil && plain(s, maxText) == s
 }
 
-// plain is a text without what a terminal would act on.
+// plain removes terminal control characters.
 func plain(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
 		if r != '\n' && !unicode.IsPrint(r) { // controls, and signs that turn the direction of writing
@@ -174,17 +175,17 @@ func plain(s string, most int) string {
 	return strings.TrimSpace(s)
 }
 
-// described is what `git describe` adds to the last version's tag.
+// described removes the suffix that `git describe` adds to the last tag.
 func described(v string) string {
 	return regexp.MustCompile(`(-[0-9]+-g[0-9a-f]+)?(-dirty)?$`).ReplaceAllString(v, "")
 }
 
-// Older reports whether a is an older version than b; what is no version is none.
+// Older reports whether a is an older version than b; false for invalid versions.
 func Older(a, b string) bool { return Comparable(a) && Comparable(b) && compare(a, b) < 0 }
 
-// Comparable reports whether a program's version has a place among the releases;
-// one that somebody built from no release has none.
+// Comparable reports whether a version can be compared with releases; false for
+// builds without a release tag.
 func Comparable(version string) bool { return semver.IsValid(described(version)) }
 
-// compare is negative when a is older than b.
+// compare returns a negative number if a is older than b.
 func compare(a, b string) int { return semver.Compare(described(a), described(b)) }

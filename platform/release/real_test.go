@@ -1,6 +1,6 @@
 package release
 
-// These were made by minisign 0.11; the secret key was thrown away.
+// Created by minisign 0.11; the secret key was deleted.
 const (
 	realKey       = "RWTxhosjYXGzfN35tpDibqfVBgX2nbCdA7Kblh0HTSI0eORdRm3RoW+Q"
 	realManifest  = `{"program":"hob","version":"v1.4.0","released":"2026-06-20T10:00:00Z","expires":"2026-12-20T10:00:00Z","files":[]}`

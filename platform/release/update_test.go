@@ -13,7 +13,7 @@ import (
 	"hob/platform/safehttp/safehttptest"
 )
 
-// at is when the tests happen.
+// at returns when the tests happen.
 func at() time.Time { return time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC) }
 
 func sound() map[string]any {
@@ -92,7 +92,7 @@ func TestCheck(t *testing.T) {
 		{"expired", signed(text(t, with("expires", "2026-07-01T11:59:59Z"))), "v1.3.9", "linux", ErrExpired, false},
 		{"never expires", signed(text(t, with("expires", "0001-01-01T00:00:00Z"))), "v1.3.9", "linux", ErrFormat, false},
 		{"of next week", signed(text(t, with("released", "2026-07-09T00:00:00Z"))), "v1.3.9", "linux", ErrClock, false},
-		{"nothing for this machine", signed(good), "v1.3.9", "plan9", ErrPlatform, false},
+		{"no build for this machine", signed(good), "v1.3.9", "plan9", ErrPlatform, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// What was seen is a floor, also while an older program runs.
+// The newest version seen is a minimum, also for an older program.
 func TestSeen(t *testing.T) {
 	m := Manifest{Version: "v1.4.0", Files: []File{{OS: "linux", Arch: "amd64"}}}
 	for seen, want := range map[string]error{"": nil, "v1.3.0": nil, "v1.4.0": nil, "v1.4.1": ErrSeen, "nonsense": nil} {
@@ -130,7 +130,8 @@ func TestSeen(t *testing.T) {
 	}
 }
 
-// TestUnreachable: what is no answer is told apart from one that is refused.
+// TestUnreachable checks that network errors are distinguished from rejected
+// manifests.
 func TestUnreachable(t *testing.T) {
 	p := newProject(t)
 	good := text(t, sound())
@@ -143,8 +144,8 @@ func TestUnreachable(t *testing.T) {
 		{"huge", "https://example.com/latest.json", func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write(make([]byte, 2*maxManifest))
 		}, "fetch"},
-		{"not encrypted", "http://example.com/latest.json", http.NotFound, "no https address"},
-		{"sent on to what is not encrypted", "https://example.com/latest.json", func(w http.ResponseWriter, r *http.Request) {
+		{"unencrypted", "http://example.com/latest.json", http.NotFound, "not an https address"},
+		{"redirected to an unencrypted address", "https://example.com/latest.json", func(w http.ResponseWriter, r *http.Request) {
 			if r.TLS != nil {
 				http.Redirect(w, r, "http://example.com"+r.URL.Path, http.StatusFound)
 				return
@@ -156,7 +157,7 @@ func TestUnreachable(t *testing.T) {
 			}
 			_, _ = w.Write(good)
 		}, "https to http"},
-		{"inside the owner's network", "https://192.168.1.1/latest.json", http.NotFound, "fetch"},
+		{"inside the local network", "https://192.168.1.1/latest.json", http.NotFound, "fetch"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -179,7 +180,7 @@ func TestTwoKeys(t *testing.T) {
 		}
 	}
 	if err := CheckKeys("RWnonsense"); !errors.Is(err, ErrKey) {
-		t.Errorf("a key of nonsense: %v", err)
+		t.Errorf("an invalid key: %v", err)
 	}
 }
 
@@ -216,8 +217,8 @@ func TestKindOf(t *testing.T) {
 	}
 }
 
-// FuzzOpen: whoever has the key is believed, but nothing that he signs by mistake
-// ends the program or reaches a terminal.
+// FuzzOpen checks that no signed content crashes the program or reaches a
+// terminal.
 func FuzzOpen(f *testing.F) {
 	f.Add(text(f, sound()))
 	f.Add([]byte(`{"program":"hob","files":[{}]}`))
@@ -237,7 +238,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// FuzzSignature: what is no signature of the project's is none.
+// FuzzSignature checks that only the project's signatures are accepted.
 func FuzzSignature(f *testing.F) {
 	p := newProject(f)
 	b := text(f, sound())
@@ -245,7 +246,7 @@ func FuzzSignature(f *testing.F) {
 	f.Add([]byte("untrusted comment: x\nRUQ=\ntrusted comment: y\nAA=="))
 	f.Fuzz(func(t *testing.T, sig []byte) {
 		if _, err := Open(p.pub, b, sig, at()); !errors.Is(err, ErrSignature) && !errors.Is(err, ErrFormat) {
-			t.Errorf("believed: %v", err)
+			t.Errorf("accepted an invalid signature: %v", err)
 		}
 	})
 }

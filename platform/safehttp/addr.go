@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// class says what kind of address it is. The zero value is public.
+// class is the classification of an IP address. The zero value is public.
 type class struct {
-	is string // "" for a public one; else what to call it
-	// never: not even the owner's word makes it reachable.
+	is string // "" if public; otherwise its name in errors
+	// never: cannot be allowed, not even by configuration.
 	never bool
 }
 
@@ -34,14 +34,14 @@ var specials = sync.OnceValue(func() []special {
 		never bool
 		in    []string
 	}{
-		{"a cloud's metadata service", true, []string{
+		{"a cloud metadata service", true, []string{
 			"169.254.169.254/32", "169.254.170.2/32", "169.254.170.23/32", "169.254.169.253/32", "169.254.0.23/32", "100.100.100.200/32",
 			"168.63.129.16/32", "192.0.0.192/32", "fd00:ec2::/32", "fd20:ce::254/128", "fe80::a9fe:a9fe/128",
 		}},
 		{thisMachine, false, []string{"127.0.0.0/8", "::1/128"}},
 		{"an unspecified address", true, []string{"0.0.0.0/8", "::/128"}},
 		{"a private network", false, []string{"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "fec0::/10"}},
-		{"a carrier's or overlay network", false, []string{"100.64.0.0/10"}},
+		{"a carrier-grade NAT or overlay network", false, []string{"100.64.0.0/10"}},
 		{"a link-local address", true, []string{"169.254.0.0/16", "fe80::/10"}},
 		{"a multicast address", true, []string{"224.0.0.0/4", "ff00::/8"}},
 		{"the broadcast address", true, []string{"255.255.255.255/32"}},
@@ -49,7 +49,7 @@ var specials = sync.OnceValue(func() []special {
 			"192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
 			"2001::/23", "2001:db8::/32", "3fff::/20",
 		}},
-		{"an IPv4 address in disguise", true, []string{"::ffff:0:0/96", "::/96", "::ffff:0:0:0/96", "2002::/16", "64:ff9b:1::/48"}},
+		{"an IPv4 address embedded in IPv6", true, []string{"::ffff:0:0/96", "::/96", "::ffff:0:0:0/96", "2002::/16", "64:ff9b:1::/48"}},
 	} {
 		for _, p := range x.in {
 			out = append(out, special{netip.MustParsePrefix(p), class{x.name, x.never}})
@@ -58,9 +58,9 @@ var specials = sync.OnceValue(func() []special {
 	return out
 })
 
-// classify says what kind of address it is. What is not known to be public is
-// special: of IPv6 only 2000::/3 is given out (RFC 4291), and the well-known
-// prefix of NAT64 (RFC 6052) stands for the IPv4 address inside it.
+// classify classifies an IP address. Addresses that are not known to be public
+// count as special: for IPv6 only 2000::/3 is allocated (RFC 4291), and the
+// well-known NAT64 prefix (RFC 6052) is classified by its embedded IPv4 address.
 func classify(a netip.Addr) class {
 	if !a.IsValid() || a.Zone() != "" {
 		return class{"an address with a zone", true}
@@ -77,7 +77,7 @@ func classify(a netip.Addr) class {
 		}
 	}
 	if a.Is6() && !globalUnicast().Contains(a) {
-		return class{"an address that is not given out", true}
+		return class{"an unassigned address", true}
 	}
 	return class{}
 }
@@ -104,7 +104,7 @@ func (c *Client) classOf(a netip.Addr) (class, error) {
 	mine, err := c.own(a)
 	switch {
 	case err != nil: // it might be one of them
-		return class{"an address that cannot be told from this machine's own", true}, err
+		return class{"an address that may belong to this machine", true}, err
 	case mine:
 		return class{thisMachine, false}, nil
 	}
@@ -123,9 +123,8 @@ func (c *Client) own(a netip.Addr) (bool, error) {
 	}), nil
 }
 
-// Online reports whether this machine has an address in some network. Without
-// one, some systems answer that no name exists, instead of that none can be
-// looked up.
+// Online reports whether this machine has a non-loopback address. Without one,
+// some systems report unknown hosts instead of failed lookups.
 func (c *Client) Online() bool {
 	own, err := c.opt.Interfaces()
 	if err != nil {

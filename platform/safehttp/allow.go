@@ -15,9 +15,9 @@ type allowed struct {
 	port uint16
 }
 
-// ParseAllow checks one entry of Options.Allow: a host and a port. What answers
-// everybody (multicast, broadcast) or hands out credentials (metadata services)
-// cannot be allowed.
+// ParseAllow validates one entry of Options.Allow: a host and a port. Multicast
+// and broadcast addresses and metadata services, which return credentials, cannot
+// be allowed.
 func ParseAllow(s string) error {
 	_, err := parseAllow(s)
 	return err
@@ -25,7 +25,7 @@ func ParseAllow(s string) error {
 
 func parseAllow(s string) (allowed, error) {
 	bad := func() (allowed, error) {
-		return allowed{}, &Error{Kind: BadOption, Host: s, Message: strconv.Quote(s) + " is not a host and a port", Remedy: `write "192.168.1.10:8080" or "nas.local:443"`}
+		return allowed{}, &Error{Kind: BadOption, Host: s, Message: strconv.Quote(s) + " is not HOST:PORT", Remedy: `write "192.168.1.10:8080" or "nas.local:443"`}
 	}
 	host, port, err := net.SplitHostPort(s)
 	n, perr := strconv.ParseUint(port, 10, 16)
@@ -40,7 +40,7 @@ func parseAllow(s string) (allowed, error) {
 		return bad()
 	}
 	if h.addr.IsValid() && classify(h.addr).never {
-		return allowed{}, &Error{Kind: BadOption, Host: s, Message: s + " is " + classify(h.addr).is + ", which nobody can allow"}
+		return allowed{}, &Error{Kind: BadOption, Host: s, Message: s + " is " + classify(h.addr).is + ", which cannot be allowed"}
 	}
 	return allowed{h.name, h.addr, uint16(n)}, nil
 }
@@ -55,9 +55,9 @@ func (c *Client) permits(h host, port uint16) bool {
 	return false
 }
 
-// permitsAddr reports whether a connection to an address that is not public is
-// what the owner named: that address itself, or where a name leads that he
-// wrote. "localhost" leads to this machine and nowhere else.
+// permitsAddr reports whether the configuration allows a connection to a
+// non-public address: the address itself is listed, or a listed name resolves to
+// it. "localhost" may only resolve to this machine.
 func (c *Client) permitsAddr(t *target, k class, a netip.Addr) bool {
 	switch {
 	case k.never || !c.permits(t.host, t.port):
@@ -70,10 +70,10 @@ func (c *Client) permitsAddr(t *target, k class, a netip.Addr) bool {
 	return true
 }
 
-// Named returns a client for an address that the owner wrote himself, such as
-// the url of a webhook: it also reaches the owner's own network, if the address
-// names a place in it by number, or this machine. Names of places in it have to
-// stand in Allow, since what a name means is for others to say.
+// Named returns a client for an address that the user configured, such as a
+// webhook url. It may also reach the local network if the address names an IP
+// address there, or this machine. Internal host names must still be in Allow,
+// because the DNS server controls where they resolve.
 func (c *Client) Named(address string) (*Client, error) {
 	t, err := parse(address)
 	if err != nil {
@@ -87,15 +87,14 @@ func (c *Client) Named(address string) (*Client, error) {
 	return &own, err
 }
 
-// Inside reports whether an address lies in the owner's own network by what is
-// written in it, and Loopback whether on this machine. The address must have
-// passed Check.
+// Inside reports whether the host of an address is internal by its text, and
+// Loopback whether it is this machine. The address must have passed Check.
 func Inside(u *url.URL) bool {
 	t, err := parse(u.String())
 	return err == nil && (t.host.internal() || t.host.addr.IsValid() && !classify(t.host.addr).public())
 }
 
-// Loopback is described at Inside.
+// Loopback is documented at Inside.
 func Loopback(u *url.URL) bool {
 	t, err := parse(u.String())
 	return err == nil && (t.host.loopback() || t.host.addr.IsLoopback())

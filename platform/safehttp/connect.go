@@ -5,11 +5,11 @@ import (
 	"net"
 )
 
-// Connect makes a connection for a program that speaks for itself, such as a
-// browser: to a "host:port" of the web (scheme is "http" or "https"), looked at
-// like every other. It never leads to this machine, whatever is allowed: what a
-// page's scripts send there would come from the owner. Errors are an *Error or
-// the context's.
+// Connect opens a connection for a program with its own protocol, such as a
+// browser, to a web "host:port" (scheme is "http" or "https"). It applies the
+// same checks as a request. It never connects to this machine, whatever the
+// configuration allows, because a page's scripts could then act as the user.
+// Errors are an *Error or the context's.
 func (c *Client) Connect(ctx context.Context, scheme, hostport string) (net.Conn, error) {
 	address := scheme + "://" + hostport
 	if t, err := parse(address); err == nil && (t.host.loopback() || t.host.addr.IsLoopback()) {
@@ -20,7 +20,7 @@ func (c *Client) Connect(ctx context.Context, scheme, hostport string) (net.Conn
 		return nil, err
 	}
 	if t.url.Path != "/" || t.url.RawQuery != "" {
-		return nil, refuse(BadURL, t.url.Host, "this is no host and port", "")
+		return nil, refuse(BadURL, t.url.Host, "not a HOST:PORT address", "")
 	}
 	d := &dialer{c: c, t: t, abroad: true}
 	conn, err := d.dial(ctx, "", "")

@@ -18,22 +18,22 @@ import (
 	"time"
 )
 
-// dialer makes the connection of one request to one target.
+// dialer opens the connection of one request to one target.
 type dialer struct {
 	c         *Client
 	t         *target
 	connected atomic.Bool
-	abroad    bool // not this machine, whatever is allowed
+	abroad    bool // never this machine, whatever is allowed
 }
 
 // place is where a connection may go.
 type place struct {
 	to     netip.AddrPort
-	inside bool // the owner's network, where no proxy is asked
+	inside bool // an internal address, which is dialed without the proxy
 }
 
-// dial ignores the address that the transport names: it goes to what the target
-// leads to, after a look at it.
+// dial ignores the address from the transport: it connects to an address of the
+// target that passed the checks.
 func (d *dialer) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	addrs, err := d.resolve(ctx)
 	if e, ok := errors.AsType[*Error](err); ok && d.c.proxy != nil && d.c.opt.ProxyResolves && (e.Kind == NotFound || e.Kind == Resolve) {
@@ -58,8 +58,8 @@ func (d *dialer) done(conn net.Conn, err error) (net.Conn, error) {
 	return conn, err
 }
 
-// resolve returns where the target leads, every answer looked at. One that is
-// not public refuses all of them: an honest name has none such.
+// resolve returns the checked addresses of the target. One non-public address
+// rejects all: no legitimate name mixes both.
 func (d *dialer) resolve(ctx context.Context) ([]place, error) {
 	addrs := []netip.Addr{d.t.host.addr}
 	if !d.t.host.addr.IsValid() {
@@ -72,7 +72,7 @@ func (d *dialer) resolve(ctx context.Context) ([]place, error) {
 	var out []place
 	for _, a := range addrs {
 		if a.Is4In6() && !d.t.host.addr.IsValid() {
-			a = a.Unmap() // how some resolvers hand out an IPv4 address
+			a = a.Unmap() // some resolvers return IPv4 addresses in this form
 		}
 		k, err := d.c.classOf(a)
 		if d.abroad && !k.public() && err == nil { // a private one may be this machine's own
@@ -87,7 +87,7 @@ func (d *dialer) resolve(ctx context.Context) ([]place, error) {
 		}
 		e := inside(d.t.host.name, k)
 		if !d.t.host.addr.IsValid() {
-			e.Message = fmt.Sprintf("refused: %s leads to %s, which is %s, and what a text asks for may not reach that", d.t.host.name, a, k.is)
+			e.Message = fmt.Sprintf("refused: %s resolves to %s, which is %s; requests to internal addresses are blocked", d.t.host.name, a, k.is)
 		}
 		e.Err = err
 		return nil, e
@@ -102,18 +102,19 @@ func (d *dialer) unresolved(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	e := &Error{Kind: Resolve, Host: d.t.host.name, Err: err, Message: "the name " + d.t.host.name + " cannot be looked up", Remedy: "is this machine online? Then try again later"}
+	e := &Error{Kind: Resolve, Host: d.t.host.name, Err: err, Message: "cannot resolve host " + d.t.host.name, Remedy: "check the internet connection and retry"}
 	if n, ok := errors.AsType[*net.DNSError](err); ok && n.IsNotFound {
-		e.Kind, e.Message, e.Remedy = NotFound, "there is no host "+d.t.host.name, "check how it is written, and whether this machine is online"
+		e.Kind, e.Message, e.Remedy = NotFound, "there is no host "+d.t.host.name, "check the spelling and the internet connection"
 	}
 	if d.c.proxy != nil {
-		e.Message += ", so that it cannot be checked where it leads"
-		e.Remedy = "if only your proxy can resolve names, and you trust it to keep requests out of your network: hob config set network.proxy_resolves true"
+		e.Message += ", so its address cannot be checked"
+		e.Remedy = "if only your proxy can resolve names and you trust it to block requests into your network, run hob config set network.proxy_resolves true"
 	}
 	return e
 }
 
-// connect goes to one address. With others behind it, it does not wait for long.
+// connect connects to one address, with a short timeout if other addresses
+// remain.
 func (d *dialer) connect(ctx context.Context, p place, left int) (net.Conn, error) {
 	to := p.to
 	if d.c.proxy != nil && !p.inside {
@@ -128,10 +129,10 @@ func (d *dialer) connect(ctx context.Context, p place, left int) (net.Conn, erro
 	if d.c.opt.Dial != nil {
 		return d.c.opt.Dial(ctx, to)
 	}
-	// Once more at the last moment: the socket goes where it was decided.
+	// Check again at the last moment: the socket must use the checked address.
 	nd := &net.Dialer{Control: func(_, address string, _ syscall.RawConn) error {
 		if a, err := netip.ParseAddrPort(address); err != nil || a != to {
-			return refuse(Internal, d.t.host.name, address+" is not the address that was looked at", "")
+			return refuse(Internal, d.t.host.name, address+" is not the address that was checked", "")
 		}
 		return nil
 	}}
@@ -145,7 +146,7 @@ func ParseProxy(s string) (*url.URL, error) {
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
-		return nil, &Error{Kind: BadOption, Message: "the proxy is not an address such as http://proxy.example.org:3128"}
+		return nil, &Error{Kind: BadOption, Message: "invalid proxy address; use one such as http://proxy.example.org:3128"}
 	}
 	if u.Port() == "" {
 		u.Host = net.JoinHostPort(u.Hostname(), fmt.Sprint(defaultPort(u.Scheme)))
@@ -153,12 +154,12 @@ func ParseProxy(s string) (*url.URL, error) {
 	return u, nil
 }
 
-// throughProxy has the owner's proxy connect (RFC 9110, section 9.3.6), for http
-// as well as for https, so that the address stays the one that was looked at.
+// throughProxy sends CONNECT to the configured proxy (RFC 9110, section 9.3.6),
+// for http as well as https, so that the proxy uses the checked address.
 func (d *dialer) throughProxy(ctx context.Context, to string) (net.Conn, error) {
 	p := d.c.proxy
 	broken := func(err error) error {
-		return &Error{Kind: Proxy, Host: p.Hostname(), Message: "the proxy " + p.Host + " does not connect: " + brief(err), Remedy: "check [network] proxy", Err: err}
+		return &Error{Kind: Proxy, Host: p.Hostname(), Message: "the proxy " + p.Host + " failed to connect: " + brief(err), Remedy: "check [network] proxy", Err: err}
 	}
 	conn, err := d.toProxy(ctx, p)
 	if err != nil {
@@ -201,7 +202,7 @@ func ask(conn net.Conn, p *url.URL, to string) error {
 	}
 	_ = resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return errors.New("it answered " + resp.Status)
+		return errors.New("unexpected status " + resp.Status)
 	}
 	return nil
 }
@@ -215,7 +216,7 @@ type oneByte struct {
 
 func (o oneByte) Read(b []byte) (int, error) {
 	if *o.n++; *o.n > 16<<10 {
-		return 0, errors.New("its answer is too long")
+		return 0, errors.New("response is too long")
 	}
 	return o.Conn.Read(b[:1])
 }

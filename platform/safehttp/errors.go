@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// Kind says what a caller can do about a failed request.
+// Kind tells the caller how to handle a failed request.
 type Kind uint8
 
 // The kinds of errors. Those up to Refused are refusals: nothing was sent, and
@@ -22,8 +22,8 @@ const (
 
 	BadOption   // an entry of Options
 	NotFound    // the name does not exist
-	Resolve     // the name could not be looked up
-	Unreachable // nobody answered there
+	Resolve     // the DNS lookup failed
+	Unreachable // the connection failed
 	Proxy       // the owner's proxy did not connect
 	TLS         // the certificate or the handshake was no good
 	Redirect    // too many, or somewhere it cannot go
@@ -73,16 +73,16 @@ func (d *dialer) failed(ctx context.Context, err error) error {
 		e.Kind, e.Message = TimedOut, d.t.url.Host+" did not answer in time"
 	case isTLS(err):
 		e.Kind, e.Sent = TLS, false
-		e.Message, e.Remedy = "the connection to "+d.t.url.Host+" is not safe: "+brief(err), "nothing was sent"
+		e.Message, e.Remedy = "the connection to "+d.t.url.Host+" is not secure: "+brief(err), "nothing was sent"
 	case !e.Sent:
 		e.Kind, e.Message = Unreachable, d.t.url.Host+" cannot be reached: "+brief(err)
 	default:
-		e.Message = "the answer of " + d.t.url.Host + " broke off: " + brief(err)
+		e.Message = "the response from " + d.t.url.Host + " was interrupted: " + brief(err)
 	}
 	return e
 }
 
-// brief is an error that may quote what the other side sent.
+// brief returns the text of an error that may quote data from the peer.
 func brief(err error) string {
 	s := strings.ToValidUTF8(err.Error(), "?")
 	s = strings.Map(func(r rune) rune {

@@ -14,12 +14,12 @@ import (
 	"strings"
 )
 
-// userAgent is the same for everybody: it says who asks, and nothing about the
-// owner or the machine.
+// userAgent is identical for all users and reveals nothing about the user or the
+// machine.
 const userAgent = "Mozilla/5.0 (compatible; Hob)"
 
-// Validators are what a server gave with a body, to be asked later whether the
-// body is still the same (RFC 9110, section 13).
+// Validators are the HTTP validators of a response, for a conditional request
+// later (RFC 9110, section 13).
 type Validators struct {
 	ETag         string
 	LastModified string
@@ -30,7 +30,7 @@ func (r *Response) Validators() Validators {
 	return Validators{r.Header.Get("ETag"), r.Header.Get("Last-Modified")}
 }
 
-// NotModified reports that the body is still the one that Request.If stands for.
+// NotModified reports that the body of Request.If is still current.
 func (r *Response) NotModified() bool { return r.Status == http.StatusNotModified }
 
 // check refuses what is never sent.
@@ -46,16 +46,16 @@ func (r *Request) check() error {
 		return refuse(Refused, "", "the method "+strconv.Quote(r.Method)+" is not allowed", "use GET, HEAD or POST")
 	}
 	if len(r.Body) > 0 && !r.writes() {
-		return refuse(Refused, "", "a "+r.Method+" has no body", "")
+		return refuse(Refused, "", "a "+r.Method+" must not have a body", "")
 	}
 	for name, values := range r.Header {
 		key := textproto.CanonicalMIMEHeaderKey(name)
 		if slices.Contains(ownHeaders(), key) && !(r.API && key == "User-Agent") || strings.HasPrefix(strings.ToLower(name), "proxy-") {
-			return refuse(Refused, "", "the header "+name+" cannot be set", "")
+			return refuse(Refused, "", "header "+name+" cannot be set", "")
 		}
 		for _, v := range values {
 			if strings.ContainsAny(name+v, "\r\n\x00") {
-				return refuse(Refused, "", "a header holds a line break", "")
+				return refuse(Refused, "", "a header contains a line break", "")
 			}
 		}
 	}
@@ -65,7 +65,7 @@ func (r *Request) check() error {
 // writes reports whether the request has a body.
 func (r *Request) writes() bool { return r.Method != http.MethodGet && r.Method != http.MethodHead }
 
-// ownHeaders steer the connection, or tell about the owner.
+// ownHeaders lists headers that control the connection or reveal the user.
 func ownHeaders() []string {
 	return []string{
 		"Accept-Encoding", "Connection", "Content-Length", "Cookie", "Expect", "Host", "Keep-Alive", "Referer", "Te", "Trailer",
@@ -73,7 +73,7 @@ func ownHeaders() []string {
 	}
 }
 
-// header is what is sent with the first request.
+// header returns the headers of the first request.
 func (r *Request) header() http.Header {
 	h := http.Header{}
 	for name, values := range r.Header {
@@ -95,7 +95,7 @@ func (r *Request) header() http.Header {
 	return h
 }
 
-// strangers keeps of the headers what another host may read, too.
+// strangers returns the headers that may be sent to another host.
 func strangers(h http.Header) http.Header {
 	out := http.Header{}
 	for _, name := range []string{"Accept", "Accept-Language", "Accept-Encoding", "User-Agent"} {
@@ -106,7 +106,7 @@ func strangers(h http.Header) http.Header {
 	return out
 }
 
-// redirect says where an answer sends the request, nil when nowhere.
+// redirect returns the target of a redirect, nil if the response is none.
 func (c *Client) redirect(from *target, r *Request, resp *http.Response) (*target, error) {
 	switch resp.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
@@ -118,11 +118,11 @@ func (c *Client) redirect(from *target, r *Request, resp *http.Response) (*targe
 		return nil, nil //nolint:nilnil // the caller sees the status; a body goes to nobody else
 	}
 	if strings.Contains(where, `\`) || strings.ContainsFunc(where, func(c rune) bool { return c < ' ' || c == 0x7f }) {
-		return nil, refuse(Redirect, from.url.Host, from.url.Host+" redirects to an address that can be misread", "")
+		return nil, refuse(Redirect, from.url.Host, from.url.Host+" redirects to an ambiguous address", "")
 	}
 	ref, err := url.Parse(where)
 	if err != nil {
-		return nil, refuse(Redirect, from.url.Host, from.url.Host+" redirects to something that is no address", "")
+		return nil, refuse(Redirect, from.url.Host, from.url.Host+" redirects to an invalid address", "")
 	}
 	next, err := c.target(from.url.ResolveReference(ref).String())
 	if err != nil {
@@ -132,19 +132,19 @@ func (c *Client) redirect(from *target, r *Request, resp *http.Response) (*targe
 		return nil, err
 	}
 	if from.url.Scheme == "https" && next.url.Scheme == "http" {
-		return nil, refuse(Refused, next.url.Host, from.url.Host+" redirects from https to http, where anybody on the way can change the page", "")
+		return nil, refuse(Refused, next.url.Host, from.url.Host+" redirects from https to http, which is not encrypted", "")
 	}
 	return next, nil
 }
 
 func tooMany(t *target, n int) *Error {
-	return &Error{Kind: Redirect, Host: t.url.Host, Sent: true, Message: "gave up after " + strconv.Itoa(n) + " redirects, the last one by " + t.url.Host}
+	return &Error{Kind: Redirect, Host: t.url.Host, Sent: true, Message: "gave up after " + strconv.Itoa(n) + " redirects; the last one was by " + t.url.Host}
 }
 
 // newBody keeps the transport from sending it twice.
 func newBody(b []byte) io.Reader { return io.NopCloser(bytes.NewReader(b)) }
 
-// read takes the body in, bounded as it comes and as it is unpacked.
+// read reads the body, with limits on its compressed and decompressed size.
 func (c *Client) read(ctx context.Context, d *dialer, resp *http.Response, r *Request) (*Response, error) {
 	defer discard(resp)
 	out := &Response{Status: resp.StatusCode, Header: resp.Header, URL: d.t.url}
@@ -158,7 +158,7 @@ func (c *Client) read(ctx context.Context, d *dialer, resp *http.Response, r *Re
 	case "gzip", "x-gzip":
 		body = &bounded{from: &lateGzip{from: wire}, left: r.MaxBody}
 	default:
-		return nil, &Error{Kind: Encoding, Host: d.t.url.Host, Sent: true, Message: d.t.url.Host + " answers packed as " + strconv.Quote(enc) + ", which nobody asked for"}
+		return nil, &Error{Kind: Encoding, Host: d.t.url.Host, Sent: true, Message: d.t.url.Host + " sent a response with Content-Encoding " + strconv.Quote(enc) + ", which the request did not accept"}
 	}
 	b, err := io.ReadAll(body)
 	switch {
@@ -173,7 +173,7 @@ func (c *Client) read(ctx context.Context, d *dialer, resp *http.Response, r *Re
 	return out, nil
 }
 
-var errBound = errors.New("the body is longer than its bound")
+var errBound = errors.New("the body exceeds the limit")
 
 // bounded is a reader that fails when there is more than it may give.
 type bounded struct {

@@ -13,22 +13,22 @@ import (
 // parseHost reads the host of a URL, without its port. It returns why it is none.
 func parseHost(s string) (h host, why string) {
 	if s == "" {
-		return h, "the address names no host"
+		return h, "the address has no host"
 	}
 	if inner, ok := strings.CutPrefix(s, "["); ok {
 		return parseIPv6(inner)
 	}
 	if strings.ContainsAny(s, "%") {
-		return h, "the host holds a percent sign"
+		return h, "the host contains a percent sign"
 	}
 	if !ascii(s) {
 		var err error
 		// Before upper case becomes lower case, which has look-alikes, too.
 		if !norm.NFKC.IsNormalString(s) || strings.ContainsRune(s, '。') || strings.ContainsFunc(s, invisible) { // full-width digits and dots, letters in circles
-			return h, "the host is written with look-alikes of plain letters, digits or dots"
+			return h, "the host contains characters that look like ASCII letters, digits or dots"
 		}
 		if s, err = punycode().ToASCII(s); err != nil {
-			return h, "the host is not a valid international name"
+			return h, "the host is not a valid internationalized name"
 		}
 	}
 	s = strings.ToLower(s)
@@ -50,7 +50,7 @@ func parseHost(s string) (h host, why string) {
 		}
 	}
 	if len(s) > 253 {
-		return h, "the host is longer than a name can be"
+		return h, "the host name is too long"
 	}
 	return host{name: s}, ""
 }
@@ -60,9 +60,9 @@ func parseIPv6(s string) (h host, why string) {
 	a, err := netip.ParseAddr(s)
 	switch {
 	case !closed || err != nil || !a.Is6():
-		return h, "what stands in brackets is not an IPv6 address"
+		return h, "the text in brackets is not an IPv6 address"
 	case a.Zone() != "":
-		return h, "an address with a zone is a place on this machine's own network"
+		return h, "an address with a zone is on the local network"
 	}
 	return host{a.String(), a}, ""
 }
@@ -81,14 +81,14 @@ func badLabel(l string) string {
 	case l == "":
 		return "the host has two dots in a row or begins with one"
 	case len(l) > 63:
-		return "a part of the host is longer than a name can be"
+		return "a label of the host is too long"
 	case strings.Trim(l, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "":
-		return "the host holds characters that no name has"
+		return "the host contains invalid characters"
 	case strings.HasPrefix(l, "-"), strings.HasSuffix(l, "-"):
-		return "a part of the host begins or ends with a hyphen"
+		return "a label of the host begins or ends with a hyphen"
 	case strings.HasPrefix(l, "xn--"):
 		if back, err := punycode().ToUnicode(l); err != nil || ascii(back) || !norm.NFKC.IsNormalString(back) {
-			return "the host is not a valid international name"
+			return "the host is not a valid internationalized name"
 		}
 	}
 	return ""
@@ -108,8 +108,8 @@ var punycode = sync.OnceValue(func() *idna.Profile {
 	return idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(true), idna.BidiRule(), idna.CheckJoiners(true), idna.VerifyDNSLength(true))
 })
 
-// internal are names that mean something else in every network, or a machine of
-// this one: RFC 6761, 6762, 7686, 8375, 9476, and what networks use in practice.
+// internal reports names with a local meaning: RFC 6761, 6762, 7686, 8375, 9476,
+// and common private suffixes.
 func (h host) internal() bool {
 	if h.addr.IsValid() {
 		return false
@@ -134,19 +134,19 @@ func internalTops() []string {
 	}
 }
 
-// internalNames are public names that lead to what answers one's own machine
-// only, whatever they resolve to.
+// internalNames lists public names of services that only this machine can reach,
+// whatever they resolve to.
 func internalNames() []string {
 	return []string{"metadata.packet.net", "metadata.platformequinix.com", "metadata.tencentyun.com"}
 }
 
-// loopback names mean this machine (RFC 6761, section 6.3).
+// loopback reports names of this machine (RFC 6761, section 6.3).
 func (h host) loopback() bool {
 	return h.name == "localhost" || strings.HasSuffix(h.name, ".localhost")
 }
 
-// badPort are the ports that browsers refuse (fetch standard, section 2.9), and
-// those of databases and daemons whose protocols take a line of HTTP for theirs.
+// badPort reports ports that browsers block (fetch standard, section 2.9), and
+// those of databases and daemons that could interpret HTTP as commands.
 func badPort(p uint16) bool {
 	_, bad := slices.BinarySearch(badPorts(), p)
 	return bad

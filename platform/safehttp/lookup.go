@@ -14,10 +14,10 @@ const (
 	maxRecordsLen = 16 << 10 // bytes of all of them
 )
 
-// LookupTXT asks the name servers of this machine what is published under a public name
-// (TXT records), within 5 seconds. What comes back is as true as those name servers are:
-// nothing of it is signed. Its errors are the context's or an *Error: NotFound means
-// that there is nothing, Resolve that nobody could tell.
+// LookupTXT returns the TXT records of a public name, within 5 seconds. The
+// result is as trustworthy as the configured name servers: DNSSEC is not checked.
+// Errors are the context's or an *Error: NotFound if there are no records,
+// Resolve if the lookup failed.
 func (c *Client) LookupTXT(ctx context.Context, name string) ([]string, error) {
 	h, why := parseHost(name)
 	switch {
@@ -32,7 +32,7 @@ func (c *Client) LookupTXT(ctx context.Context, name string) ([]string, error) {
 		LookupTXT(ctx context.Context, name string) ([]string, error)
 	})
 	if !ok {
-		return nil, &Error{Kind: NotFound, Host: h.name, Message: "nobody here can say what is published under " + h.name}
+		return nil, &Error{Kind: NotFound, Host: h.name, Message: "TXT lookups are not available for " + h.name}
 	}
 	within, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
@@ -41,9 +41,9 @@ func (c *Client) LookupTXT(ctx context.Context, name string) ([]string, error) {
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		e := &Error{Kind: Resolve, Host: h.name, Err: err, Message: "what is published under " + h.name + " cannot be looked up", Remedy: "is this machine online? Then try again later"}
+		e := &Error{Kind: Resolve, Host: h.name, Err: err, Message: "cannot look up the TXT records of " + h.name, Remedy: "check the internet connection and retry"}
 		if n, ok := errors.AsType[*net.DNSError](err); ok && n.IsNotFound {
-			e.Kind, e.Message, e.Remedy = NotFound, "nothing is published under "+h.name, ""
+			e.Kind, e.Message, e.Remedy = NotFound, "no TXT records for "+h.name, ""
 		}
 		return nil, e
 	}
@@ -52,7 +52,7 @@ func (c *Client) LookupTXT(ctx context.Context, name string) ([]string, error) {
 		size += len(s)
 	}
 	if len(list) > maxRecords || size > maxRecordsLen {
-		return nil, &Error{Kind: TooLarge, Host: h.name, Message: "too much is published under " + h.name}
+		return nil, &Error{Kind: TooLarge, Host: h.name, Message: "too many TXT records for " + h.name}
 	}
 	return list, nil
 }

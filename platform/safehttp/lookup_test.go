@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// publishes is a resolver that knows what is published, and nothing else.
+// publishes is a resolver with TXT records only.
 type publishes struct {
 	internet
 
@@ -60,11 +60,11 @@ func TestLookupTXT(t *testing.T) {
 		p.asked = nil
 		for _, name := range []string{"", "x", "k.home.lan", "k.localhost", "127.0.0.1", "[::1]", "a..example.org", "a.example.org.", "a b.example.org", "a/b.example.org"} {
 			if _, err := c.LookupTXT(t.Context(), name); err == nil {
-				t.Errorf("%q is looked up", name)
+				t.Errorf("%q was looked up", name)
 			}
 		}
 		if len(p.asked) > 0 {
-			t.Errorf("asked for %q", p.asked)
+			t.Errorf("looked up %q", p.asked)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()

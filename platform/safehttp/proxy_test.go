@@ -82,11 +82,11 @@ func TestProxy(t *testing.T) {
 		kind     Kind
 		seen     []string
 	}{
-		{"the address that was looked at", []string{public}, false, false, 0, []string{"CONNECT " + public + ":80 Basic bWU6cHc="}},
+		{"the address that was checked", []string{public}, false, false, 0, []string{"CONNECT " + public + ":80 Basic bWU6cHc="}},
 		{"a private one", []string{"10.0.0.1"}, false, false, Internal, nil},
 		{"a private one, though the proxy may resolve", []string{"10.0.0.1"}, true, false, Internal, nil},
 		{"a name that only the proxy knows", nil, false, false, NotFound, nil},
-		{"which the owner allowed", nil, true, false, 0, []string{"CONNECT example.com:80 Basic bWU6cHc="}},
+		{"which the configuration allows", nil, true, false, 0, []string{"CONNECT example.com:80 Basic bWU6cHc="}},
 		{"that says no", []string{public}, false, true, Proxy, []string{"CONNECT " + public + ":80 Basic bWU6cHc="}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

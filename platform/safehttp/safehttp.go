@@ -1,14 +1,12 @@
-// Package safehttp is the only way out to addresses that a model, a page, a
-// mail or any other text from outside chose. It fetches from public hosts and
-// from nothing else: a name is resolved once, every answer is looked at, and the
-// connection goes to the very address that was looked at, so that a second
-// answer of the name's owner (DNS rebinding) has nobody to hear it. The same
-// happens again for each redirect. No connection is kept for a later request,
-// none of the environment's proxies is used, and nothing of Hob's goes along: no
-// cookie, no Referer, no token.
+// Package safehttp is the only HTTP client for addresses that come from a model,
+// a page, a mail or other untrusted text. It connects to public hosts only. It
+// resolves a name once, checks every returned address and connects to a checked
+// address, so that DNS rebinding has no effect; each redirect is checked in the
+// same way. It does not reuse connections, ignores proxy environment variables
+// and sends no cookies, Referer or tokens.
 //
-// It knows nothing of policy beyond that: whether a request may be made at all
-// is the guard's to say. It does not render, and it does not retry.
+// It enforces no other policy: the guard decides whether a request is allowed. It
+// does not render pages and does not retry.
 package safehttp
 
 import (
@@ -24,8 +22,8 @@ import (
 	"time"
 )
 
-// Resolver looks names up; *net.Resolver is one. LookupTXT asks it for its method of that
-// name, if it has one.
+// Resolver resolves names; *net.Resolver implements it. LookupTXT uses the method
+// of that name if it exists.
 type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
@@ -35,22 +33,22 @@ type Options struct {
 	// Allow are addresses inside the owner's network that the owner wrote down
 	// himself: "192.168.1.10:8080", "nas.local:443". See ParseAllow.
 	Allow []string
-	// Proxy is an HTTP proxy of the owner's, such as "http://proxy:3128". It is
-	// asked to connect to the address that was looked at, not to the name.
+	// Proxy is the user's HTTP proxy, such as "http://proxy:3128". It receives
+	// the checked address, not the name.
 	Proxy string
-	// ProxyResolves lets the proxy resolve names that this machine cannot. Where
-	// such a name leads cannot be looked at then.
+	// ProxyResolves lets the proxy resolve names that this machine cannot
+	// resolve. Their addresses cannot be checked.
 	ProxyResolves bool
 	// Timeout bounds one request with all its redirects (default 30 s).
 	Timeout time.Duration
-	// MaxBody bounds a body as it comes and as it is unpacked (default 10 MB).
+	// MaxBody limits the compressed and the decompressed body in bytes (default
+	// 10 MB).
 	MaxBody int64
 	// MaxRedirects bounds how often a request is sent elsewhere (default 10).
 	MaxRedirects int
 
-	// The rest is for tests, which have no network: who resolves, who connects
-	// (after the address was looked at), whose certificates are good and which
-	// addresses this machine has.
+	// The rest replaces the network in tests: resolver, dialer (called after the
+	// address check), trusted certificates and this machine's addresses.
 	Resolver   Resolver
 	Dial       func(ctx context.Context, to netip.AddrPort) (net.Conn, error)
 	RootCAs    *x509.CertPool
@@ -92,7 +90,7 @@ func New(opt Options) (*Client, error) {
 type Request struct {
 	Method string // GET (default), HEAD or POST; with API also PUT, PATCH or DELETE
 	URL    string
-	Header http.Header // further headers; they stay with the host they were meant for
+	Header http.Header // additional headers; they are not sent to other hosts after a redirect
 	Body   []byte      // of all but GET and HEAD
 	// If asks for the body only when it changed since.
 	If Validators
@@ -104,12 +102,12 @@ type Request struct {
 	// any moment of it: a service may hold a request until it has news, and a large
 	// file takes its time.
 	Timeout time.Duration
-	// API: the request goes to a service that the owner has signed Hob in to. It may
-	// change things there, and name itself by a User-Agent of its own.
+	// API: the request goes to a service that Hob is signed in to. It may write
+	// and may set its own User-Agent.
 	API bool
 }
 
-// Response is what came back. A status that is no success is no error.
+// Response is an HTTP response. A status other than 2xx is not an error.
 type Response struct {
 	Status    int
 	Header    http.Header
@@ -157,7 +155,7 @@ func (c *Client) Fetch(ctx context.Context, r Request) (*Response, error) {
 	}
 }
 
-// roundTrip makes one connection, for this request alone.
+// roundTrip opens a connection for this request only.
 func (d *dialer) roundTrip(ctx context.Context, r *Request, header http.Header) (*http.Response, error) {
 	var body io.Reader = http.NoBody
 	if r.writes() {
@@ -178,8 +176,8 @@ func (d *dialer) roundTrip(ctx context.Context, r *Request, header http.Header) 
 	return resp, nil
 }
 
-// transport is good for one request: what was looked at for one is never used
-// for another. wait is Request.Timeout.
+// transport returns a transport for one request: address checks are not reused.
+// wait is Request.Timeout.
 func (c *Client) transport(d *dialer, wait time.Duration) *http.Transport {
 	return &http.Transport{
 		Proxy:                  nil, // never from the environment
@@ -189,8 +187,8 @@ func (c *Client) transport(d *dialer, wait time.Duration) *http.Transport {
 		ResponseHeaderTimeout:  cmp.Or(wait, 20*time.Second),
 		MaxResponseHeaderBytes: 64 << 10,
 		DisableKeepAlives:      true,
-		// A request that is given up while its connection is made leaves one of
-		// HTTP/2 behind, which nobody else would close.
+		// A request cancelled during connect leaves an idle HTTP/2 connection,
+		// which must be closed here.
 		IdleConnTimeout:    200 * time.Millisecond,
 		DisableCompression: true, // it is unpacked here, with a bound
 		ForceAttemptHTTP2:  true,

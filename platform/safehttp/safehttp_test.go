@@ -42,7 +42,7 @@ const public = "93.184.216.34"
 func newInternet(t *testing.T, names map[string][]string, h http.HandlerFunc) *internet {
 	n := &internet{t: t, names: names, handle: h}
 	n.plain, n.safe = httptest.NewServer(n), httptest.NewUnstartedServer(n)
-	n.safe.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that turn away are meant to
+	n.safe.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that reject the server are expected
 	n.safe.EnableHTTP2 = true                           // as nearly everybody has it
 	n.safe.StartTLS()
 	t.Cleanup(n.plain.Close)
@@ -114,8 +114,8 @@ func kindOf(err error) Kind {
 	return 0
 }
 
-// TestIncidentI7WhereNamesLead: an honest looking name leads into the owner's
-// network: at once, at the second lookup, by one of several answers.
+// TestIncidentI7WhereNamesLead checks names that resolve to internal addresses:
+// at once, at the second lookup, or in one of several answers.
 func TestIncidentI7WhereNamesLead(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -153,8 +153,8 @@ func TestIncidentI7WhereNamesLead(t *testing.T) {
 	}
 }
 
-// A name that changes its mind is caught at the next request and at the next
-// redirect: there is no old connection to go on with, and no old answer.
+// A name that changes its address is caught at the next request and the next
+// redirect: neither connections nor answers are reused.
 func TestIncidentI7Rebinding(t *testing.T) {
 	n := newInternet(t, map[string][]string{"example.com": {public, "10.0.0.7"}}, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/a" {
@@ -207,8 +207,8 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// TestAPI: a service that the owner signed in to can be told to change things, and who
-// asks; everybody else cannot. What has a body is not sent elsewhere.
+// TestAPI checks that requests with API set may write and set a User-Agent, and
+// that others may not. Requests with a body do not follow redirects.
 func TestAPI(t *testing.T) {
 	var got []string
 	n := newInternet(t, map[string][]string{"api.example.com": {public}}, func(w http.ResponseWriter, r *http.Request) {
@@ -240,8 +240,8 @@ func TestAPI(t *testing.T) {
 	}
 }
 
-// TestIncidentI6NothingGoesAlong: what belongs to one server does not reach
-// another, and nothing of Hob's own goes anywhere.
+// TestIncidentI6NothingGoesAlong checks that headers of one server are not sent
+// to another, and that nothing of Hob is sent.
 func TestIncidentI6NothingGoesAlong(t *testing.T) {
 	n := newInternet(t, map[string][]string{"a.example.com": {public}, "b.example.com": {public}}, func(w http.ResponseWriter, r *http.Request) {
 		http.SetCookie(w, &http.Cookie{Name: "track", Value: "1", Domain: "example.com"})
@@ -322,7 +322,7 @@ func TestBodies(t *testing.T) {
 		{"a bomb", "gzip", zipped(50 << 20), false, TooLarge, 0, false},
 		{"a bomb's beginning", "gzip", zipped(5 << 20), true, 0, 1000, true},
 		{"packed and empty", "gzip", nil, false, 0, 0, false},
-		{"not what it says", "gzip", []byte("plain"), false, Broken, 0, false},
+		{"wrong content encoding", "gzip", []byte("plain"), false, Broken, 0, false},
 		{"unasked packing", "br", []byte("x"), false, Encoding, 0, false},
 		{"packed twice", "gzip, gzip", zipped(10), false, Encoding, 0, false},
 	} {
@@ -373,7 +373,7 @@ func TestConditional(t *testing.T) {
 	}
 }
 
-// What the owner wrote himself is reached, and nothing beside it.
+// Configured addresses are reachable, and no others.
 func TestAllow(t *testing.T) {
 	names := map[string][]string{"nas.local": {"192.168.1.10"}, "localhost": {"127.0.0.1"}, "hole.local": {"169.254.169.254"}, "evil.example.com": {"192.168.1.10"}}
 	allow := []string{"192.168.1.10:8080", "nas.local:8080", "localhost:8080", "hole.local:80", "[fd00::1]:8080", "127.0.0.2:6379"}
@@ -407,7 +407,8 @@ func TestAllow(t *testing.T) {
 	}
 }
 
-// TestConnectNeverLeadsHome: not to this machine, whatever is allowed.
+// TestConnectNeverLeadsHome checks that Connect never connects to this machine,
+// whatever is allowed.
 func TestConnectNeverLeadsHome(t *testing.T) {
 	allow := []string{"192.168.1.5:8080", "nas.local:8080", "home.local:8080", "localhost:8080", "127.0.0.1:8080"}
 	names := map[string][]string{"nas.local": {"192.168.1.10"}, "home.local": {"192.168.1.5"}, "localhost": {"127.0.0.1"}}
@@ -463,7 +464,7 @@ func TestNamed(t *testing.T) {
 
 func TestEnvironmentIsIgnored(t *testing.T) {
 	n := newInternet(t, map[string][]string{"example.com": {public}}, say("direct"))
-	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the environment's proxy was asked") }))
+	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the environment's proxy was used") }))
 	defer proxy.Close()
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"} {
 		t.Setenv(name, proxy.URL)

@@ -19,17 +19,15 @@ type target struct {
 	url  *url.URL
 	host host
 	port uint16
-	// written is the host as somebody wrote it, when that differs: what is shown
-	// as "xn--" was meant to be read as this.
+	// written is the host as given, if it differs: the Unicode form of an "xn--"
+	// name.
 	written string
 }
 
 func (t *target) origin() string { return t.url.Scheme + "://" + t.url.Host }
 
-// Check reads an address and says whether a request could go there as far as
-// that can be told without asking anybody: no name is looked up, since the
-// lookup alone would tell the name's owner something. The URL that comes back is
-// in its canonical form.
+// Check validates an address without a DNS lookup, which would already reveal the
+// request to the name's owner. It returns the URL in canonical form.
 func (c *Client) Check(address string) (*url.URL, error) {
 	t, err := c.target(address)
 	if err != nil {
@@ -38,8 +36,8 @@ func (c *Client) Check(address string) (*url.URL, error) {
 	return t.url, nil
 }
 
-// Canonical is Check without a client: the one form of a public address. Two
-// texts mean the same request if their canonical forms are equal.
+// Canonical is Check without a client: it returns the canonical form of a public
+// address. Two texts mean the same request if their canonical forms are equal.
 func Canonical(address string) (*url.URL, error) { return (&Client{}).Check(address) }
 
 // target reads an address and refuses those inside the owner's network which
@@ -53,7 +51,7 @@ func (c *Client) target(address string) (*target, error) {
 		return t, nil
 	}
 	if badPort(t.port) {
-		return nil, refuse(Port, t.url.Host, "port "+strconv.Itoa(int(t.port))+" belongs to a service that is not the web", "")
+		return nil, refuse(Port, t.url.Host, "port "+strconv.Itoa(int(t.port))+" belongs to a service other than the web", "")
 	}
 	switch {
 	case t.host.addr.IsValid():
@@ -66,40 +64,41 @@ func (c *Client) target(address string) (*target, error) {
 	return t, nil
 }
 
-// inside refuses an address and tells the owner how to allow it.
+// inside returns the error for an internal address, with the setting that allows
+// it.
 func inside(host string, k class) *Error {
-	e := refuse(Internal, host, host+" is "+k.is+", and what a text asks for may not reach that", "")
+	e := refuse(Internal, host, host+" is "+k.is+"; requests to internal addresses are blocked", "")
 	if !k.never {
-		e.Remedy = "if you want Hob to reach it, name its host and port in [network] allow"
+		e.Remedy = "to allow it, add its host and port to [network] allow"
 	}
 	return e
 }
 
-// parse reads an address in the strict way: whatever programs read in different
-// ways (RFC 3986 against the URL standard of browsers) is no address here.
+// parse parses an address strictly: it rejects everything that parsers interpret
+// differently (RFC 3986 against the URL standard of browsers).
 func parse(raw string) (*target, error) {
 	raw = strings.Trim(raw, " ")
 	switch {
 	case raw == "":
-		return nil, refuse(BadURL, "", "there is no address", "write https://host/path")
+		return nil, refuse(BadURL, "", "the address is empty", "write https://host/path")
 	case len(raw) > maxURL:
 		return nil, refuse(BadURL, "", "the address is longer than 8192 bytes", "")
 	case !utf8.ValidString(raw) || strings.ContainsFunc(raw, blank):
-		return nil, refuse(BadURL, "", "the address holds white space or control characters", "write it without them")
+		return nil, refuse(BadURL, "", "the address contains white space or control characters", "remove them")
 	case strings.Contains(raw, `\`):
-		return nil, refuse(BadURL, "", `the address holds a backslash, which some programs read as "/"`, "write it without")
+		return nil, refuse(BadURL, "", `the address contains a backslash, which some programs read as "/"`, "remove it")
 	}
 	scheme, rest, ok := strings.Cut(raw, ":")
 	scheme = strings.ToLower(scheme)
 	if scheme != "http" && scheme != "https" {
 		if ok && validScheme(scheme) {
-			return nil, refuse(Scheme, "", "only http and https addresses are fetched, not "+scheme+":", "write https://host/path")
+			return nil, refuse(Scheme, "", "only http and https addresses are allowed, not "+scheme+":", "write https://host/path")
 		}
 		return nil, refuse(BadURL, "", "this is not a web address", "write https://host/path")
 	}
 	rest, ok = strings.CutPrefix(rest, "//")
 	if !ok || strings.HasPrefix(rest, "/") {
-		return nil, refuse(BadURL, "", "behind "+scheme+": two slashes and a host are wanted", "write https://host/path")
+		return nil, refuse(BadURL, "", "behind "+scheme+": two slashes and a host must follow", "write https://host/path")
 	}
 	authority, tail := rest, ""
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
@@ -108,11 +107,11 @@ func parse(raw string) (*target, error) {
 	return assemble(scheme, authority, tail)
 }
 
-// assemble puts the canonical form together and has the standard library read
-// it once more: both must mean the same host.
+// assemble builds the canonical form and parses it with net/url: both parsers
+// must agree on the host.
 func assemble(scheme, authority, tail string) (*target, error) {
 	if strings.Contains(authority, "@") {
-		return nil, refuse(BadURL, "", "the address holds a user name or an @ before its path, which hides the host", "write it without")
+		return nil, refuse(BadURL, "", "the address has a user name or an @ before the path, which hides the host", "remove it")
 	}
 	name, port, err := splitPort(scheme, authority)
 	if err != nil {
@@ -120,7 +119,7 @@ func assemble(scheme, authority, tail string) (*target, error) {
 	}
 	h, why := parseHost(name)
 	if why != "" {
-		return nil, refuse(BadURL, name, why, "write the host plainly, such as example.org")
+		return nil, refuse(BadURL, name, why, "use a plain host name such as example.org")
 	}
 	t := &target{host: h, port: port}
 	if !strings.EqualFold(name, h.bracketed()) {
@@ -132,7 +131,7 @@ func assemble(scheme, authority, tail string) (*target, error) {
 	}
 	u, perr := url.Parse(scheme + "://" + at + escape(tail))
 	if perr != nil || u.Host != at || u.Scheme != scheme || u.User != nil || u.Opaque != "" {
-		return nil, refuse(BadURL, name, "the address can be read in more than one way", "write https://host/path")
+		return nil, refuse(BadURL, name, "the address is ambiguous", "write https://host/path")
 	}
 	u.Fragment, u.RawFragment, u.ForceQuery = "", "", false
 	if u.Path == "" {
@@ -156,7 +155,7 @@ func splitPort(scheme, authority string) (name string, port uint16, err error) {
 	if end := strings.LastIndexByte(authority, ']'); end >= 0 {
 		name, digits = authority[:end+1], authority[end+1:]
 		if digits, there = strings.CutPrefix(digits, ":"); !there && digits != "" {
-			return "", 0, refuse(BadURL, authority, "something stands behind the ] of the address", "")
+			return "", 0, refuse(BadURL, authority, "unexpected text after ] in the address", "")
 		}
 	} else {
 		name, digits, there = strings.Cut(authority, ":")
@@ -171,8 +170,8 @@ func splitPort(scheme, authority string) (name string, port uint16, err error) {
 	return name, uint16(n), nil
 }
 
-// escape writes what may not stand in a URL as it is: characters beyond ASCII,
-// those that end a URL in a text, and a percent sign that escapes nothing.
+// escape percent-encodes what a URL must not contain: non-ASCII characters,
+// characters that end a URL in a text, and stray percent signs.
 func escape(tail string) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder
@@ -194,12 +193,12 @@ func isHex(c byte) bool {
 	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f'
 }
 
-// blank are runes that end an address in a text, or steer a terminal.
+// blank reports runes that end a URL in a text or control a terminal.
 func blank(r rune) bool {
 	return r <= ' ' || unicode.IsControl(r) || unicode.IsSpace(r) || r == utf8.RuneError
 }
 
-// invisible are runes that do not show, or that make others show elsewhere.
+// invisible reports runes that are invisible or reorder the display.
 func invisible(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }

@@ -39,15 +39,14 @@ func TestCanonical(t *testing.T) {
 				t.Fatalf("%v, %v; want %s", u, err, c.want)
 			}
 			if again, err := Canonical(u.String()); err != nil || again.String() != c.want {
-				t.Errorf("once more: %v, %v", again, err)
+				t.Errorf("second check: %v, %v", again, err)
 			}
 		})
 	}
 }
 
-// TestIncidentI7NotationsOfSpecialAddresses: CVE-2026-26322 and its like: an
-// address that a text supplies leads into the owner's own network, however it is
-// written.
+// TestIncidentI7NotationsOfSpecialAddresses covers CVE-2026-26322 and similar:
+// unusual notations of internal addresses.
 func TestIncidentI7NotationsOfSpecialAddresses(t *testing.T) {
 	for _, c := range []struct {
 		name, in string
@@ -126,7 +125,7 @@ func TestIncidentI7NotationsOfSpecialAddresses(t *testing.T) {
 		{"zone", "http://[fe80::1%25eth0]/", BadURL},
 		{"zone of loopback", "http://[::1%lo]/", BadURL},
 		{"IPv6 multicast", "http://[ff02::1]/", Internal},
-		{"not given out", "http://[4000::1]/", Internal},
+		{"unassigned address", "http://[4000::1]/", Internal},
 		{"brackets around IPv4", "http://[127.0.0.1]/", BadURL},
 		{"behind the bracket", "http://[::1]x/", BadURL},
 		{"localhost", "http://localhost:8080/", Internal},
@@ -156,8 +155,8 @@ func TestIncidentI7NotationsOfSpecialAddresses(t *testing.T) {
 	}
 }
 
-// TestCorpus plays the shared collection of tricks. What must be refused is; of
-// the rest the refusals are told.
+// TestCorpus uses the shared collection of hostile addresses. It checks those
+// that must be rejected and logs other rejections.
 func TestCorpus(t *testing.T) {
 	type line struct{ URL, Verdict, Host string }
 	total, refused := map[string]int{}, map[string]int{}
@@ -170,15 +169,15 @@ func TestCorpus(t *testing.T) {
 		switch l.Verdict {
 		case "internal", "name-internal", "scheme":
 			if err == nil {
-				t.Errorf("%q (%s, %s) is not refused", l.URL, l.Verdict, l.Host)
+				t.Errorf("%q (%s, %s) was accepted", l.URL, l.Verdict, l.Host)
 			}
 		case "name", "public-ip":
 			if err != nil {
-				t.Logf("refused beyond need: %q: %v", l.URL, err)
+				t.Logf("rejected unnecessarily: %q: %v", l.URL, err)
 			}
 		}
 	}
-	t.Logf("refused %v of %v", refused, total)
+	t.Logf("rejected %v of %v", refused, total)
 }
 
 // corpus reads a file of the shared data line by line.
@@ -190,7 +189,7 @@ func corpus[T any](t testing.TB, name string) func(func(T) bool) {
 	}
 	f, err := os.Open(filepath.Join(dir, name))
 	if err != nil {
-		t.Skipf("the shared data is not here (HOB_TEST_DATA): %v", err)
+		t.Skipf("no shared test data (HOB_TEST_DATA): %v", err)
 	}
 	return func(yield func(T) bool) {
 		defer f.Close()
@@ -206,9 +205,9 @@ func corpus[T any](t testing.TB, name string) func(func(T) bool) {
 	}
 }
 
-// FuzzURL: whatever is accepted names a host that is neither special nor inside
-// the owner's network, the standard library reads the same one, and the
-// canonical form is its own.
+// FuzzURL checks that an accepted address has a host that is neither special nor
+// internal, that net/url parses the same host, and that canonicalization is
+// idempotent.
 func FuzzURL(f *testing.F) {
 	for _, s := range []string{
 		"https://example.org/a?b#c", "http://127.1/", "http://[::1]/", `http://a\@b/`, "http://a@b/", "http://ⓔ.com", "http://xn--bcher-kva.example",
@@ -225,20 +224,20 @@ func FuzzURL(f *testing.F) {
 		if a, err := netip.ParseAddr(h); err == nil {
 			mustBePublic(t, a)
 		} else if !strings.Contains(h, ".") || strings.HasSuffix(h, ".") || h != strings.ToLower(h) || !ascii(h) {
-			t.Fatalf("%q gives the host %q", raw, h)
+			t.Fatalf("%q has the host %q", raw, h)
 		}
 		if strings.Trim(h[strings.LastIndexByte(h, '.')+1:], "0123456789") == "" && !netipOK(h) {
-			t.Fatalf("%q gives the host %q, which is a number", raw, h)
+			t.Fatalf("%q has the numeric host %q", raw, h)
 		}
 		std, err := url.Parse(u.String())
 		if err != nil || std.Host != u.Host || std.User != nil || std.Scheme != u.Scheme {
-			t.Fatalf("%q: %q is read as %v, %v", raw, u, std, err)
+			t.Fatalf("%q: %q was parsed as %v, %v", raw, u, std, err)
 		}
 		if plain, err := url.Parse(strings.Trim(raw, " ")); err == nil && ascii(raw) && !strings.EqualFold(plain.Hostname(), h) && !netipOK(h) {
-			t.Fatalf("%q: the host is %q, and %q to the standard library", raw, h, plain.Hostname())
+			t.Fatalf("%q: host %q, but net/url has %q", raw, h, plain.Hostname())
 		}
 		if again, err := Canonical(u.String()); err != nil || again.String() != u.String() {
-			t.Fatalf("%q: %q becomes %v, %v", raw, u, again, err)
+			t.Fatalf("%q: canonical form %q is not stable: %v, %v", raw, u, again, err)
 		}
 	})
 }
@@ -272,7 +271,7 @@ func FuzzAddr(f *testing.F) {
 			mustBePublic(t, a)
 			u, err := Canonical("http://" + host{a.String(), a}.bracketed() + "/")
 			if err != nil || !strings.Contains(u.Host, a.String()) {
-				t.Fatalf("%v is public and refused: %v", a, err)
+				t.Fatalf("public address %v was rejected: %v", a, err)
 			}
 		}
 	})

@@ -14,7 +14,7 @@ func TestNew(t *testing.T) {
 			t.Fatalf("New(t) = %q", id)
 		}
 		if seen[id] {
-			t.Fatalf("New(t) gave %q twice", id)
+			t.Fatalf("New(t) returned %q twice", id)
 		}
 		seen[id] = true
 	}

@@ -1,6 +1,5 @@
-// Package signature verifies the signatures of HTTP requests that programs post to
-// Hob, and signs the ones that Hob posts. Triggers and the webhook channel use it. It
-// does not know what a request is for.
+// Package signature verifies signatures of HTTP requests to Hob and signs the requests
+// that Hob posts. Triggers and the webhook channel use it.
 //
 // There are two schemes:
 //
@@ -9,13 +8,11 @@
 //     or nothing. A key has no dot, so the text can be split in one way only. A request
 //     older than Window is stale; within Window a second copy has the same ID.
 //   - BodyOnly: X-Hob-Signature is "sha256=" and the hex HMAC-SHA256 of the body. It
-//     proves the body and nothing else, so the same body counts once, whatever key
-//     stands beside it.
+//     authenticates only the body, so the same body counts once, whatever its key.
 //
-// Both schemes use one secret, so the texts that they sign must never be equal:
-// otherwise a recorded signature of one scheme is a valid signature of the other. A
-// body-only request whose body could be a timed text is therefore refused. A Secret
-// may also be bound to one scheme.
+// Both schemes use one secret, so their signed texts must never be equal: otherwise a
+// recorded signature of one scheme is valid in the other. A body-only request whose
+// body could be a timed text is therefore rejected. A Secret may be bound to one scheme.
 package signature
 
 import (
@@ -30,8 +27,8 @@ import (
 	"time"
 )
 
-// Window is how far the clock of who signs may be off: an older request may be
-// somebody's recording.
+// Window is the tolerated clock difference of the signer: an older request may be
+// a replay.
 const Window = 5 * time.Minute
 
 // The headers.
@@ -47,7 +44,7 @@ const (
 	maxDigits = 13      // of maxStamp
 )
 
-// Scheme says how the requests of a secret are signed.
+// Scheme is the signature scheme of a secret's requests.
 type Scheme string
 
 // The schemes.
@@ -65,15 +62,15 @@ type Secret struct {
 
 // Errors of requests that cannot have a valid signature.
 var (
-	ErrTime   = errors.New("X-Hob-Timestamp is no time")
+	ErrTime   = errors.New("X-Hob-Timestamp is not a time")
 	ErrKey    = errors.New("the Idempotency-Key cannot be signed")
-	ErrScheme = errors.New("the request is not signed in the scheme that is accepted here")
+	ErrScheme = errors.New("the request is not signed with the accepted scheme")
 	// ErrAmbiguous: the body of a body-only request could be the signed text of a
 	// timed one.
 	ErrAmbiguous = errors.New("the body begins like a signed timestamp")
 )
 
-// Proof is what a signature shows.
+// Proof is the result of a verification.
 type Proof struct {
 	Fits bool
 	// Stale: the timestamp is further than Window from now.
@@ -132,13 +129,13 @@ func isTimedText(body []byte) bool {
 	return 0 <= key && key <= maxKey
 }
 
-// Digest is a name for a text that does not tell it.
+// Digest returns a name for a text that does not reveal it.
 func Digest(kind string, text []byte) string {
 	sum := sha256.Sum256(text)
 	return kind + hex.EncodeToString(sum[:])
 }
 
-// OfBody is the header of a body in the form without a time.
+// OfBody returns the header value of a body-only signature.
 func OfBody(secret, body []byte) string { return "sha256=" + hex.EncodeToString(mac(secret, body)) }
 
 func mac(secret, text []byte) []byte {

@@ -30,7 +30,7 @@ func TestRead(t *testing.T) {
 		err                   error
 	}{
 		{"the body", "sha256=" + mac("b"), "", "", true, false, "body:", nil},
-		{"the body, whatever the key", "SHA256=" + mac("b"), "", "k", true, false, "body:", nil},
+		{"the body only, with any key", "SHA256=" + mac("b"), "", "k", true, false, "body:", nil},
 		{"another body", "sha256=" + mac("c"), "", "", false, false, "body:", nil},
 		{"nothing", "", "", "", false, false, "body:", nil},
 		{"no hex", "sha256=xyz", "", "", false, false, "body:", nil},

@@ -4,14 +4,14 @@ import (
 	"slices"
 )
 
-// opening is a clause without what may stand before it.
+// opening is a clause without its introduction.
 type opening struct {
 	toks            []tok
 	sure, now, more bool
 	skip            bool // it is not the speaker's own word
 }
 
-// lead takes off what stands before a statement and says how sure it is.
+// lead removes introductory words of a statement and returns its certainty.
 func lead(toks []tok) opening {
 	o := opening{toks: toks}
 	for len(o.toks) > 0 {
@@ -196,17 +196,17 @@ func verbAt(toks []tok, i int) (found, bool) {
 
 var froms = []string{"from", "von", "de", "da"}
 
-// named reports whether a name comes next, perhaps behind "my".
+// named reports whether a name follows, possibly after "my".
 func named(toks []tok) bool { return toks[0].capital || is("mine", toks[0].w) || is("now", toks[0].w) }
 
 func onlyBetween(toks []tok) bool {
 	return !slices.ContainsFunc(toks, func(t tok) bool { return !is("between", t.w) })
 }
 
-// manner is what the small words before a verb say.
+// manner holds what the modifiers before a verb express.
 type manner struct{ ended, more, now, sure, past, has bool }
 
-// between takes the small words off the end of what stands before a verb.
+// between removes the modifiers at the end of the words before a verb.
 func between(toks []tok) (manner, []tok) {
 	m := manner{}
 	for len(toks) > 0 {

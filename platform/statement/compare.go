@@ -36,8 +36,8 @@ func Corrects(n, o Statement, now time.Time) bool {
 	return replaces(n, o, now)
 }
 
-// replaces: of what there may be several, only a word that says so replaces the
-// same kind of value.
+// replaces reports whether n replaces o. For multi-valued attributes it needs an
+// explicit replacement word.
 func replaces(n, o Statement, now time.Time) bool {
 	if !n.Sure && !n.Now || !slices.Contains([]string{When, Where, Is, Called}, n.Attr) {
 		return false
@@ -66,8 +66,8 @@ func SameValue(a, b string) bool {
 	return digits(a) && slices.Equal(x, y) && slices.ContainsFunc(x, month)
 }
 
-// Refines reports whether a says what b says, or more of it: "Vilnius,
-// Lithuania" and "Vilnius".
+// Refines reports whether a repeats b or adds detail: "Vilnius, Lithuania" and
+// "Vilnius".
 func Refines(a, b string) bool {
 	if SameValue(a, b) {
 		return true
@@ -83,8 +83,8 @@ func month(w string) bool {
 	return len(w) >= 3 && slices.ContainsFunc([]string{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}, func(m string) bool { return strings.HasPrefix(w, m) })
 }
 
-// plainWords are the words of a value, without what only surrounds them;
-// "3rd" is 3.
+// plainWords returns the words of a value without articles and similar words;
+// "3rd" becomes 3.
 func plainWords(s string) []string {
 	w := Words(s)
 	out := w[:0:0]

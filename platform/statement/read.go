@@ -83,7 +83,7 @@ func (r *reader) fits(st *Statement, flags map[string]bool, v value, left []tok)
 		return !st.Subject.Owner
 	}
 	if len(v.toks) == 0 || len(v.toks) > maxValue {
-		// "I no longer work", "I no longer have a car": the whole of it ended
+		// "I no longer work", "I no longer have a car": the whole statement ended
 		return len(v.toks) == 0 && st.Ended && st.Sure
 	}
 	first := v.toks[0].w
@@ -116,8 +116,8 @@ func (r *reader) fits(st *Statement, flags map[string]bool, v value, left []tok)
 	return true
 }
 
-// singular reports whether the one who is called so is the only one: not "my
-// daughter", but "my wife" and "the boat".
+// singular reports whether the named person or item is unique: not "my daughter",
+// but "my wife" and "the boat".
 func (r *reader) singular(left []tok) bool {
 	n := nounOf(left)
 	switch {
@@ -129,8 +129,8 @@ func (r *reader) singular(left []tok) bool {
 	return !slices.ContainsFunc(n.words, func(w string) bool { return is("role", w) })
 }
 
-// prefers makes one thing of what is preferred to another: "prefer tea to
-// coffee".
+// prefers combines a preference over something else into one value: "prefer tea
+// to coffee".
 func (r *reader) prefers(st *Statement, v value) {
 	for j := 1; j < len(v.toks)-1; j++ {
 		if w := v.toks[j].w; w == "to" || w == "over" || w == "rather" || w == "than" {
@@ -159,7 +159,8 @@ func (r *reader) withName(st Statement, ok bool) []Statement {
 	})
 }
 
-// subject reads what stands before a verb; nothing is what was talked about.
+// subject parses the words before a verb; without words it returns the current
+// subject.
 func (r *reader) subject(left []tok, elided Subject) (Subject, bool) {
 	if len(left) == 0 {
 		return elided, elided.Key != ""
@@ -175,7 +176,7 @@ func (r *reader) subject(left []tok, elided Subject) (Subject, bool) {
 	return s, ok
 }
 
-// told is a clause with its subject, as a sentence of its own.
+// told returns a clause with its subject as a separate sentence.
 func (r *reader) told(c clause, left []tok, s Subject) string {
 	text := r.span(c.toks)
 	pronoun := len(left) == 1 && is("he", left[0].w)
@@ -219,7 +220,7 @@ func (r *reader) being(c clause, m manner, left, right []tok, elided Subject) ([
 	return r.copula(st, v, left, s)
 }
 
-// attributed makes a statement of a noun of which there is one.
+// attributed returns the triple of a single-valued noun.
 func (r *reader) attributed(st Statement, attr string, n noun, toks []tok) ([]Statement, Subject, bool) {
 	if n.his {
 		if r.last.Key == "" {
@@ -260,7 +261,7 @@ func (r *reader) attributed(st Statement, attr string, n noun, toks []tok) ([]St
 	return r.withName(st, true), s, true
 }
 
-// copula makes a statement of "X is Y" where X is no such noun.
+// copula returns the triple of "X is Y" if X is not a single-valued noun.
 func (r *reader) copula(st Statement, v value, left []tok, s Subject) ([]Statement, Subject, bool) {
 	toks := v.toks
 	last := toks[len(toks)-1].w
@@ -287,7 +288,7 @@ func (r *reader) copula(st Statement, v value, left []tok, s Subject) ([]Stateme
 	return r.withName(st, true), s, true
 }
 
-// placed tells when, where and what else.
+// placed reads time, location and other context.
 func (r *reader) placed(st *Statement, toks, left []tok) {
 	switch r.classOf(toks) {
 	case Time:
@@ -302,7 +303,7 @@ func (r *reader) placed(st *Statement, toks, left []tok) {
 	}
 }
 
-// named says that whoever fills a role is called so.
+// named returns the triple that names the holder of a role.
 func (r *reader) named(st Statement, role string, one bool, name string) Statement {
 	st.Subject = Subject{Text: role, Role: role, Key: role, Person: true}
 	st.Attr, st.Value, st.One = Called, name, one

@@ -1,12 +1,12 @@
-// Package statement reads what a sentence says of somebody or something:
-// "my sister Ana lives in Kaunas since May" is Ana, lives_in, Kaunas, from May.
-// By that a newer statement is known to correct an older one, and who and what
-// is talked about is known to the graph.
+// Package statement extracts subject-relation-object triples from sentences: "my
+// sister Ana lives in Kaunas since May" gives Ana, lives_in, Kaunas, from May.
+// Callers use them to detect that a newer statement corrects an older one, and to
+// fill the graph.
 //
-// It errs on the side of not understanding: what is hedged, asked, reported of
-// somebody else or put off gives no statement, or one that corrects nothing. It
-// keeps nothing and calls no model. The words it knows lie in words.txt. Package
-// knowledge, its graph and the extraction after a turn call it.
+// It prefers missing a statement to misreading one: hedged, reported or postponed
+// statements and questions give no triple, or one that corrects nothing. It
+// stores nothing and calls no model. Its vocabulary is in words.txt. Package
+// knowledge, its graph and the extraction after a turn use it.
 package statement
 
 import (
@@ -16,14 +16,14 @@ import (
 	"time"
 )
 
-// Statement is one thing that a text says.
+// Statement is one triple of a text.
 type Statement struct {
 	Subject Subject
-	// Attr is what is said of the subject: a verb of words.txt ("lives_in"), a
-	// noun ("password"), or one of When, Where, Is, Called and Any. It is empty,
-	// and so is the subject, where only a value is set right: Value, not Old.
+	// Attr is the relation: a verb of words.txt ("lives_in"), a noun
+	// ("password"), or one of When, Where, Is, Called and Any. It is empty, as is
+	// the subject, if the text only corrects a value: Value, not Old.
 	Attr  string
-	Value string // as it was written, without its time
+	Value string // as written, without its time
 	Old   string // what it says no longer holds: "not OLD but VALUE", "from OLD to VALUE"
 	// Ended: the value no longer holds, or never did; with Any the whole subject.
 	Ended bool
@@ -32,51 +32,52 @@ type Statement struct {
 	// More: it says that something else holds as well, or is not sure; it
 	// corrects nothing.
 	More bool
-	// Now says that it is new ("now", "new", "moved"), Sure that something else
-	// was wrong ("actually", "I meant", "no longer", "not X but Y").
+	// Now: the text says that it is new ("now", "new", "moved"). Sure: it
+	// contradicts an earlier statement ("actually", "I meant", "no longer", "not
+	// X but Y").
 	Now, Sure bool
 	// Past: it held once. It corrects nothing and is not corrected.
 	Past        bool
-	From, Until time.Time // when it holds, as far as it says
+	From, Until time.Time // validity as stated
 	// Text is the part of the sentence that says it, with its subject.
 	Text string
 }
 
-// Attributes beside the verbs and nouns of words.txt.
+// Relations other than the verbs and nouns of words.txt.
 const (
 	When   = "when"   // a thing is at a time
 	Where  = "where"  // a thing is at a place
 	Is     = "is"     // anything else it can be
 	Called = "called" // the subject's name is the value
-	Any    = "*"      // everything that was said of the subject
+	Any    = "*"      // all relations of the subject
 )
 
-// Subject is somebody or something.
+// Subject is a person or thing that a statement is about.
 type Subject struct {
-	Text  string // as it was written
+	Text  string // as written
 	Owner bool   // the owner: "I", "we"
-	// Role and Name: "my sister Ana" is "sister" and "Ana", both folded. A role is
-	// one that is somebody's, the owner's.
+	// Role and Name: "my sister Ana" is "sister" and "Ana", both folded. A role
+	// is a relation to someone, usually the user.
 	Role, Name string
 	// Key is its words, folded and sorted; "owner" for the owner. A name goes
 	// before a role.
 	Key string
-	// Person: it is one, as far as the words tell.
+	// Person: the words identify a person.
 	Person bool
 }
 
 // Owner is the key of the owner.
 const Owner = "owner"
 
-// Bounds of what is read.
+// Limits of what is read.
 const (
 	maxText       = 4000 // bytes
 	maxStatements = 16
 	maxValue      = 14 // words
 )
 
-// Read returns what a text says. now is the owner's time in the owner's zone:
-// "until June" is counted from it.
+// Read returns the statements of a text. now is the current time in the user's
+// zone: "until June" is relative to it.
 func Read(text string, now time.Time) []Statement {
 	return read(text, now).out
 }
@@ -150,8 +151,8 @@ func (r *reader) sentence(toks []tok) {
 	}
 }
 
-// says notes which part of the text says something: not what comes after a
-// comma and "and" and is no clause that is understood.
+// says records which part of the text is covered by statements: not the part
+// after a comma and "and" that is not a parsed clause.
 func (r *reader) says(from int, toks []tok) {
 	end := len(toks)
 	for i := 1; i+3 < len(toks); i++ {
@@ -163,7 +164,7 @@ func (r *reader) says(from int, toks []tok) {
 	r.said = append(r.said, said{from, toks[end-1].to, len(r.out)})
 }
 
-// Unread are the parts of a text of which Read makes no statement.
+// Unread returns the parts of a text from which Read extracts no statement.
 func Unread(text string, now time.Time) (out []string) {
 	text = strings.ToValidUTF8(text, " ")
 	r := read(text, now)
@@ -191,7 +192,7 @@ func Unread(text string, now time.Time) (out []string) {
 	return out
 }
 
-// ClassOf tells what kind of value one is.
+// ClassOf returns the class of a value.
 func ClassOf(value string, now time.Time) Class {
 	r := reader{now: now, text: clip(value)}
 	for _, toks := range sentences(r.text) {
@@ -200,8 +201,8 @@ func ClassOf(value string, now time.Time) Class {
 	return Other
 }
 
-// unquoted blanks what stands in quotation marks and is longer than a name: it
-// is somebody else's word. Lengths stay, so that places do.
+// unquoted blanks quotations longer than a name, because they are other people's
+// words. It preserves the text's length, so that positions stay valid.
 func unquoted(s string) string {
 	return quotes.ReplaceAllStringFunc(s, func(q string) string {
 		if len(strings.Fields(q)) <= 3 {

@@ -12,7 +12,7 @@ import (
 // sunday is when the texts are said.
 var sunday = time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 
-// short words a statement for comparing: "ana lives_in Kaunas".
+// short formats a statement for comparison: "ana lives_in Kaunas".
 func short(s Statement) string {
 	var b strings.Builder
 	b.WriteString(s.Subject.Key + " " + s.Attr + " " + s.Value)
@@ -95,8 +95,8 @@ func TestSameValue(t *testing.T) {
 	}
 }
 
-// Whatever is read, a statement is made of words of the text, and reading is
-// the same each time.
+// Statements must only contain words of the text, and reading must be
+// deterministic.
 func FuzzRead(f *testing.F) {
 	for _, s := range []string{"my sister's birthday is on 3 May", "I moved from A to B", "not X but Y", "'s 's is is", "I", "is", "+", "a@b.c is my email", "\xff is \xfe", "I meant A, not B", "«x» is my y", "от is 3", "Ana, my sister, lives in X until June and she works at Y;"} {
 		f.Add(s)
@@ -108,12 +108,12 @@ func FuzzRead(f *testing.F) {
 				t.Fatalf("%q: not valid UTF-8: %+v", text, s)
 			}
 			if s.Attr != Called && s.Value != "" && !strings.Contains(strings.ToValidUTF8(text, " "), s.Value) && !strings.ContainsAny(text, "\"“«„`") {
-				t.Fatalf("%q: the value %q does not stand in it", text, s.Value)
+				t.Fatalf("%q does not contain the value %q", text, s.Value)
 			}
 			Corrects(s, list[0], sunday)
 		}
 		if again := Read(text, sunday); !cmp.Equal(list, again) {
-			t.Fatalf("%q is read in two ways", text)
+			t.Fatalf("%q was read in two ways", text)
 		}
 	})
 }

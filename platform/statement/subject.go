@@ -16,7 +16,7 @@ func subjectOf(toks []tok) (Subject, bool) {
 		return Subject{Owner: true, Key: Owner, Person: true}, true
 	}
 	if len(toks) == 1 && is("he", toks[0].w) {
-		return Subject{}, true // whoever was talked about
+		return Subject{}, true // the current subject
 	}
 	if len(toks) == 2 && toks[0].w == "the" && toks[1].w == "owner" {
 		return Subject{Owner: true, Key: Owner, Person: true}, true
@@ -30,9 +30,9 @@ func subjectOf(toks []tok) (Subject, bool) {
 
 // noun is a noun phrase: "my sister Ana", "the wifi of the cabin", "Dr Weiss".
 type noun struct {
-	words []string // that tell, folded, in their order
+	words []string // that distinguish, folded, in order
 	mine  bool
-	his   bool // of whoever was talked about
+	his   bool // of the current subject
 	old   bool // "my old ..."
 	fresh bool // "my new ..."
 	bad   bool // no noun phrase
@@ -42,7 +42,7 @@ type noun struct {
 	one   bool // of the role there is one
 }
 
-// small words that hold a noun phrase together.
+// small words that join a noun phrase.
 var holding = []string{"of", "for", "at", "de", "du", "del", "della", "von", "vom", "fur", "pour", "para", "per", "d", "in", "to", "from", "on", "s"}
 
 func nounOf(toks []tok) noun {
@@ -111,7 +111,8 @@ func allCapital(toks []tok) bool {
 	return len(toks) > 0 && len(toks) <= 4 && !slices.ContainsFunc(toks, func(t tok) bool { return !t.capital || is("determiners", t.w) || is("mine", t.w) })
 }
 
-// subject is the phrase as a subject. A role with a name goes by the name.
+// subject returns the phrase as a subject. A role with a name is identified by
+// the name.
 func (n noun) subject() Subject {
 	s := Subject{Role: n.role, Name: n.name, Person: n.role != "" || n.name != "" || slices.ContainsFunc(n.words, anyRole)}
 	words := slices.Clone(n.words)
@@ -133,8 +134,8 @@ func keyOf(words []string) string {
 	return strings.Join(slices.Compact(w), " ")
 }
 
-// attribute reads "my sister's birthday", "the wifi password of the cabin": a
-// noun of which there is one, and whose it is.
+// attribute parses "my sister's birthday", "the wifi password of the cabin": a
+// single-valued noun and its owner.
 func attribute(toks []tok) (attr string, n noun, ok bool) {
 	n = nounOf(toks)
 	if n.bad || len(n.words) == 0 || len(n.words) > 7 {
@@ -211,7 +212,7 @@ func (n noun) without(w string) noun {
 // Mine reports whether a folded word says that something is the speaker's.
 func Mine(w string) bool { return is("mine", w) }
 
-// Tells reports, quickly, whether a text may say something that Read finds.
+// Tells reports quickly whether a text may contain something that Read extracts.
 func Tells(text string) bool {
 	w := phrase.Split(clip(text))
 	for i, x := range w[:min(len(w), 200)] {
@@ -222,8 +223,8 @@ func Tells(text string) bool {
 	return false
 }
 
-// Reported reports whether a sentence is somebody else's word, a question, or
-// about what is not so.
+// Reported reports whether a sentence is reported speech, a question or a negated
+// claim.
 func Reported(text string) bool {
 	for _, toks := range sentences(unquoted(clip(text))) {
 		if !lead(toks).skip {

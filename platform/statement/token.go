@@ -26,8 +26,8 @@ func clip(s string) string {
 	return strings.ToValidUTF8(s[:maxText], "")
 }
 
-// sentences cuts a text into sentences of words. Questions are left out, and so
-// is what stands in quotation marks of some length: it is somebody else's.
+// sentences splits a text into tokenized sentences. It omits questions and longer
+// quotations, which are other people's words.
 func sentences(text string) [][]tok {
 	var out [][]tok
 	var cur []tok
@@ -67,7 +67,7 @@ func isWord(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || strings.ContainsRune("€$£%#&=", r)
 }
 
-// wordEnd is where a word ends. Within it signs may stand that join: 1.80,
+// wordEnd returns the end of a word. Words may contain joining characters: 1.80,
 // 12:30, a@b.c, wi-fi, sister's.
 func wordEnd(text string, i int) int {
 	if text[i] == '+' {
@@ -88,8 +88,8 @@ func wordEnd(text string, i int) int {
 	return i
 }
 
-// stops reports whether the full stop at i ends a sentence: not that of "Dr.",
-// "3. Mai" or an initial.
+// stops reports whether the full stop at i ends a sentence: not after "Dr.", "3.
+// Mai" or an initial.
 func stops(text string, i int, cur []tok) bool {
 	rest := strings.TrimLeft(text[i+1:], " \t\"'”’)»")
 	if rest == "" || rest[0] == '\n' || len(cur) == 0 {
@@ -166,7 +166,7 @@ func words(text string, from, to int) []tok {
 
 func (t tok) as(w string) tok { t.w = w; return t }
 
-// joined are the words of tokens.
+// joined returns the words of tokens.
 func joined(toks []tok) []string {
 	out := make([]string, len(toks))
 	for i, t := range toks {

@@ -9,7 +9,7 @@ import (
 	"hob/platform/when"
 )
 
-// value is what stands behind a verb.
+// value is the object of a verb.
 type value struct {
 	toks            []tok
 	old             []tok
@@ -18,8 +18,8 @@ type value struct {
 	from, until     time.Time
 }
 
-// valueOf reads the words behind a verb: what is said, what it replaces, and
-// when it holds.
+// valueOf parses the words after a verb: the value, what it replaces, and its
+// validity.
 func (r *reader) valueOf(toks []tok) value {
 	v := value{toks: toks}
 	v.negated()
@@ -187,14 +187,14 @@ func (v *value) cut() {
 	}
 }
 
-// repeated are times that come again.
+// repeated reports words for recurring times.
 func repeated(w string) bool {
 	return slices.Contains([]string{
 		"mondays", "tuesdays", "wednesdays", "thursdays", "fridays", "saturdays", "sundays", "weekends", "weekdays", "summer", "winter", "spring", "autumn", "summers", "winters", "holidays", "mornings", "evenings", "nights", "sommer",
 	}, w)
 }
 
-// tails drops the words at the end that say how new or sure it is.
+// tails drops trailing words that express how new or certain the value is.
 func (v *value) tails() {
 	for again := true; again; {
 		again = false
@@ -227,7 +227,7 @@ const (
 	Colour Class = "colour"
 )
 
-// classOf tells what kind of value some words are.
+// classOf returns the class of some words.
 func (r *reader) classOf(toks []tok) Class {
 	if len(toks) == 0 {
 		return Other
@@ -266,7 +266,7 @@ func (r *reader) time(toks []tok) bool {
 	return found*10 >= len(text)*7
 }
 
-// timely knows what when does not: times in other languages.
+// timely reports times that package when does not parse, in other languages.
 func timely(toks []tok) bool {
 	for _, t := range toks {
 		if slices.Contains([]string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag", "sonntag", "lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi", "dimanche", "lunes", "martes", "jueves", "viernes", "lunedi", "martedi", "giovedi", "venerdi"}, t.w) {

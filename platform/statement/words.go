@@ -1,7 +1,7 @@
 package statement
 
 import (
-	_ "embed" // the words
+	_ "embed" // for the word list
 	"slices"
 	"strings"
 	"sync"

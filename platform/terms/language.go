@@ -9,7 +9,7 @@ import (
 //go:embed languages.txt
 var languagesText string
 
-// functionWords says in which languages a folded word is one of the commonest.
+// functionWords maps folded function words to their languages.
 var functionWords = sync.OnceValue(func() map[string][]string {
 	m := map[string][]string{}
 	for line := range strings.Lines(languagesText) {
@@ -54,7 +54,7 @@ func letterOf(r rune) string {
 // looked is how many words of a row decide about its language.
 const looked = 300
 
-// profile counts what tells a language.
+// profile counts language indicators.
 type profile struct {
 	words   int
 	scripts [inOther + 1]int
@@ -91,7 +91,8 @@ func (p *profile) add(list []token) {
 	}
 }
 
-// language is that of the Latin words; unknown when nothing tells it.
+// language returns the language of words in Latin script; unknown without
+// indicators.
 func (p *profile) language() string {
 	best, second, lang := 0.0, 0.0, unknown
 	for l, s := range p.score {
@@ -107,7 +108,7 @@ func (p *profile) language() string {
 	return lang
 }
 
-// name says what a row is counted as.
+// name returns the language under which a document is counted.
 func (p *profile) name(ofLatin string) string {
 	most := inLatin
 	for s, n := range p.scripts {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// token is a stretch of a text in lower case, with its accents.
+// token is a lower-case part of a text, with its accents.
 type token struct {
 	text   string
 	script script
@@ -89,8 +89,8 @@ func split(text string) []token {
 	return p.out
 }
 
-// plain is the text in lower case with compatible forms made one (full width,
-// ligatures), as NFKC does.
+// plain returns the text in lower case with compatibility forms normalized (full
+// width, ligatures), as NFKC does.
 func plain(s string) string {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
@@ -175,7 +175,7 @@ func (p *splitter) endWhole(i int) {
 	p.whole, p.joined = -1, 0
 }
 
-// pairs gives overlapping pairs of characters, and each character by itself.
+// pairs emits bigrams and single characters.
 func (p *splitter) pairs(w string) {
 	r := []rune(w)
 	for i := range r {
@@ -222,8 +222,7 @@ func fold(w string) string {
 	return clip(letters.Replace(norm.NFC.String(b.String())))
 }
 
-// digit gives the ASCII form of the digits of other scripts, which lie in
-// order.
+// digit returns the ASCII form of a decimal digit of another script.
 func digit(r rune) rune {
 	for _, zero := range [...]rune{0x660, 0x6f0, 0x966, 0x9e6, 0xe50} {
 		if r >= zero && r < zero+10 {

@@ -1,10 +1,10 @@
-// Package terms turns texts into the terms by which they are found: words in
-// the form in which they stand and in their stem, without case, accents and
-// possessives; pairs of characters for scripts that do not part words; and
-// names with punctuation in them ("invoice-4711.pdf") whole as well as in parts.
+// Package terms tokenizes text for search. It folds case, accents and possessives
+// and emits each word as written and as its stem, bigrams for scripts without
+// word separators, and names with punctuation ("invoice-4711.pdf") as a whole and
+// in parts.
 //
-// It keeps no index and ranks nothing. What is indexed and what is asked must
-// go through the same version of it: see Version.
+// It stores no index and ranks nothing. Documents and queries must be analyzed
+// with the same version: see Version.
 package terms
 
 import (
@@ -18,7 +18,7 @@ const Version = 1
 // Bounds on the work for one text.
 const (
 	maxTerm = 64      // bytes of a term; what is longer is cut
-	maxText = 1 << 20 // bytes of a text that are looked at
+	maxText = 1 << 20 // maximum bytes of a text to analyze
 )
 
 // Part is a text of a row and how much each of its words counts.
@@ -57,7 +57,7 @@ func Of(parts ...Part) Doc {
 func (d *Doc) add(t token, latin string, w int) {
 	exact := fold(t.text)
 	d.Freq[exact] += w
-	if t.whole { // its parts are words of their own
+	if t.whole { // its parts are separate tokens
 		return
 	}
 	if t.second { // one character of a pair that counts already
@@ -69,14 +69,13 @@ func (d *Doc) add(t token, latin string, w int) {
 	}
 }
 
-// Variant is a term by which a word of a query is found, and what a match by it
-// is worth.
+// Variant is a term that matches a query word, with the weight of such a match.
 type Variant struct {
 	Term   string
 	Weight float64
 }
 
-// What a match is worth that is not by the form in which the word was asked.
+// Weights of matches other than the word as written.
 const (
 	byStem   = 0.8
 	byPrefix = 0.5
@@ -86,8 +85,8 @@ const (
 
 // Word is one word of a query. The first of its variants is its exact form.
 type Word struct {
-	Text     string // as it was asked, folded
-	Extra    bool   // a name with punctuation whose parts are words as well: rows need not have it
+	Text     string // as written, folded
+	Extra    bool   // a name with punctuation whose parts are words as well: documents need not contain it
 	Variants []Variant
 }
 
@@ -131,8 +130,8 @@ func (w *Word) stems(t token, langs []string) {
 	}
 }
 
-// Freq is how often a row has the word, by the best of its variants; loose adds
-// terms that begin with it or look like it.
+// Freq returns how often a document contains the word, by its best variant; loose
+// also counts terms that begin with the word or are similar to it.
 func (w *Word) Freq(d Doc, loose bool) float64 {
 	best := 0.0
 	for _, v := range w.Variants {
@@ -147,9 +146,8 @@ func (w *Word) Freq(d Doc, loose bool) float64 {
 	return best
 }
 
-// Like says what a match by another term is worth: one that begins with the
-// word or its root, or that is one slip of the pen away (two in long words);
-// 0 is no match.
+// Like returns the weight of a similar term: one that begins with the word or its
+// stem, or that differs by one typo (two in long words); 0 is no match.
 func (w *Word) Like(term string) float64 {
 	whole, root := w.Text, Root(w.Text)
 	switch {
@@ -163,7 +161,7 @@ func (w *Word) Like(term string) float64 {
 	return 0
 }
 
-// Shortest beginnings that are looked for, in bytes.
+// Minimum prefix lengths in bytes.
 const (
 	minPrefix = 3
 	minRoot   = 5
@@ -179,8 +177,7 @@ func Root(w string) string {
 	return string(r[:max(5, len(r)-3)])
 }
 
-// Slips is how many slips of the pen a word may have: none in short ones and in
-// numbers.
+// Slips returns how many typos are tolerated: none in short words and numbers.
 func Slips(w string) int {
 	switch n := len([]rune(w)); {
 	case strings.ContainsAny(w, "0123456789") || n < 4:

@@ -101,7 +101,7 @@ func FuzzOf(f *testing.F) {
 		}
 		for _, w := range Query(s, []string{"en", "de", "ru"}, 64) {
 			if w.Freq(d, false) <= 0 {
-				t.Fatalf("%q is not found by its own word %q: %v", s, w.Text, d.Freq)
+				t.Fatalf("%q does not match its own word %q: %v", s, w.Text, d.Freq)
 			}
 			w.Freq(d, true)
 		}

@@ -1,12 +1,12 @@
-// Package virtual runs code in a time of its own: a bubble (testing/synctest) in
-// which the clock moves on by itself as soon as everything in it waits, so that a
-// week takes as long as what happens in it. Whatever a bubble starts belongs to
-// it: it must have ended when Run's function returns, and nothing in it may wait
-// for what is outside (a channel made there, a connection, a notice of the
-// system): the clock stands still as long.
+// Package virtual runs code in simulated time: a bubble (testing/synctest) whose
+// clock advances as soon as all its goroutines are blocked, so that a week takes
+// only as long as its work. All goroutines started in a bubble belong to it: they
+// must end before Run's function returns, and must not wait for anything outside
+// (a channel created there, a connection, a system notification), because the
+// clock would stop.
 //
-// A program may have no other time than this for its timers, tickers and
-// deadlines: that is why this is used, and not a clock that is handed about.
+// Use it only if simulated time replaces all timers, tickers and deadlines of the
+// program, which a clock passed as a parameter cannot do.
 package virtual
 
 import (
@@ -16,13 +16,12 @@ import (
 	"time"
 )
 
-// Run calls f in a bubble whose clock begins at start, and returns when f and all
-// that it started have ended. A bubble in which everything waits for ever is an
-// error.
+// Run calls f in a bubble whose clock begins at start, and returns when f and
+// everything it started have ended. A deadlocked bubble is an error.
 func Run(start time.Time, f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("virtual time cannot go on: %v", p)
+			err = fmt.Errorf("cannot advance simulated time: %v", p)
 		}
 	}()
 	synctest.Test(new(testing.T), func(*testing.T) {

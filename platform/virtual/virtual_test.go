@@ -14,7 +14,7 @@ func TestAYearTakesNoTime(t *testing.T) {
 	days := 0
 	err := virtual.Run(start, func() error {
 		if now := time.Now(); !now.Equal(start) {
-			t.Errorf("it begins at %s", now)
+			t.Errorf("start time is %s", now)
 		}
 		done := make(chan struct{})
 		go func() {
@@ -28,7 +28,7 @@ func TestAYearTakesNoTime(t *testing.T) {
 		virtual.Settle()
 		<-done
 		if now := time.Now(); !now.Equal(start.AddDate(1, 0, 0)) {
-			t.Errorf("it ends at %s", now)
+			t.Errorf("end time is %s", now)
 		}
 		return errors.New("as it should")
 	})
@@ -42,7 +42,7 @@ func TestADeadlockIsAnError(t *testing.T) {
 		<-make(chan struct{})
 		return nil
 	})
-	if err == nil || !strings.Contains(err.Error(), "virtual time cannot go on") {
+	if err == nil || !strings.Contains(err.Error(), "cannot advance simulated time") {
 		t.Errorf("%v", err)
 	}
 }

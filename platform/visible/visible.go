@@ -90,9 +90,9 @@ func joins(prev rune) bool {
 			unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer, unicode.Myanmar, unicode.Mongolian)
 }
 
-// Writer passes a text on without hidden characters. It keeps the bytes of a character
-// that a write cut in two until the next one; Flush passes on what is left. It is not
-// for concurrent use.
+// Writer forwards text without hidden characters. It buffers a character that a
+// write splits until the next write; Flush writes the rest. It is not safe for
+// concurrent use.
 type Writer struct {
 	W    io.Writer
 	rest []byte

@@ -2,7 +2,7 @@ package when
 
 import "time"
 
-// half says which half of the day an hour belongs to.
+// half is the half of the day of an hour.
 type half uint8
 
 const (
@@ -76,7 +76,8 @@ func partName(w string) (dayPart, bool) {
 	return partNone, false
 }
 
-// hours is when a part begins and ends and the hour that stands for it.
+// hours returns the start and end of a part of the day and its representative
+// hour.
 func (d dayPart) hours() (from, to, at int) {
 	switch d {
 	case partEarlyMorning:
@@ -182,8 +183,9 @@ func (p *parser) resolveClock(s spec) (Moment, bool) {
 	return found, ok
 }
 
-// underWay: an afternoon, evening or night that has begun means its next full
-// hour, or now in its last one. "This morning" is rather looked back at.
+// underWay handles an afternoon, evening or night that has begun: it means its
+// next full hour, or now in its last one. "This morning" usually refers to the
+// past.
 func (p *parser) underWay(d day, s spec) (Moment, bool) {
 	_, to, _ := s.part.hours()
 	if d != p.today || s.set&fClock != 0 || s.part < partNoon || !local(d, to, 0, 0, p.now.Location()).After(p.now) {
@@ -195,7 +197,7 @@ func (p *parser) underWay(d day, s spec) (Moment, bool) {
 	return Moment{Time: p.now, Grain: Hour, HasClock: true}, true
 }
 
-// latestClock is the last time that the clock showed s.
+// latestClock returns the last time at which the clock showed s.
 func (p *parser) latestClock(s spec) (Moment, bool) {
 	for d := p.today; d > p.today-2; d-- {
 		hours := s.hoursSaid()
@@ -226,7 +228,7 @@ func (p *parser) smallHours(s spec) (Moment, bool) {
 	return m, m.Time.After(p.now)
 }
 
-// future is the first reading of s on day d that is not over yet.
+// future returns the first reading of s on day d that is not over yet.
 func (p *parser) future(d day, s spec) (Moment, bool) {
 	for _, h := range s.hoursSaid() {
 		if h >= 24 && d > p.today && s.clock.half == halfUnknown && s.set&fPart == 0 {
@@ -239,7 +241,7 @@ func (p *parser) future(d day, s spec) (Moment, bool) {
 	return Moment{}, false
 }
 
-// onDay is hour h of day d with the minutes and zone of s.
+// onDay returns hour h of day d with the minutes and zone of s.
 func (p *parser) onDay(d day, h int, s spec) Moment {
 	loc := p.now.Location()
 	if s.set&fZone != 0 {
@@ -253,7 +255,7 @@ func (p *parser) onDay(d day, h int, s spec) Moment {
 	return Moment{Time: t, Grain: g, HasClock: true}
 }
 
-// partSpan is the part of the day that s names, on the day of m.
+// partSpan returns the part of the day that s names, on the day of m.
 func partSpan(s spec, m time.Time) (time.Time, time.Time) {
 	from, to, _ := s.part.hours()
 	d := dayOf(m)

@@ -25,8 +25,8 @@ func cronError(line string, err error) error {
 		clip(line, 80), ErrNotUnderstood, err)
 }
 
-// looksLikeCron reports whether s is meant as a cron line, good or bad: five
-// words of which the first two hold no letters.
+// looksLikeCron reports whether s is intended as a cron line, valid or not: five
+// words of which the first two have no letters.
 func looksLikeCron(s string) bool {
 	if strings.HasPrefix(s, "@") {
 		return true
@@ -68,7 +68,7 @@ func checkCron(line string) (string, error) {
 	}
 	words := strings.Fields(line)
 	if len(words) != 5 {
-		return "", fmt.Errorf("it has %d fields, not 5", len(words))
+		return "", fmt.Errorf("it has %d fields instead of 5", len(words))
 	}
 	var sets [5][]int
 	if err := fitSpecials(words); err != nil {
@@ -86,7 +86,7 @@ func checkCron(line string) (string, error) {
 		words[i], sets[i] = out, set
 	}
 	if words[2] != "*" && words[4] == "*" && !everFires(sets[2], sets[3]) {
-		return "", errors.New("no month of it has such a day")
+		return "", errors.New("none of its months has such a day")
 	}
 	return strings.Join(words, " "), nil
 }
@@ -125,7 +125,7 @@ func (f cronField) part(s string) (lo, hi, step int, err error) {
 	step = 1
 	if stepped {
 		if step, err = strconv.Atoi(stepText); err != nil || step < 1 || step > f.max {
-			return 0, 0, 0, fmt.Errorf("the step %q is not between 1 and %d", stepText, f.max)
+			return 0, 0, 0, fmt.Errorf("step %q is not between 1 and %d", stepText, f.max)
 		}
 	}
 	top := f.max
@@ -163,7 +163,7 @@ func (f cronField) value(s string) (int, error) {
 		if d, ok := weekdayName(w); ok && f.max == 7 && len(w) == 3 {
 			return int(d), nil
 		}
-		return 0, fmt.Errorf("%q is no number", clip(s, 20))
+		return 0, fmt.Errorf("%q is not a number", clip(s, 20))
 	}
 	if n < f.min || n > f.max || s[0] == '+' || s[0] == '-' {
 		return 0, fmt.Errorf("%s is not between %d and %d", s, f.min, f.max)
@@ -171,7 +171,7 @@ func (f cronField) value(s string) (int, error) {
 	return n, nil
 }
 
-// write is a part in the plainest form; 7 is Sunday, which is 0.
+// write returns a part in its simplest form; 7 (Sunday) becomes 0.
 func (f cronField) write(s string, lo, hi, step int) string {
 	suffix := ""
 	if step > 1 {

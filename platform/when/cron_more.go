@@ -10,7 +10,7 @@ import (
 // maxLines bounds the lines of one schedule.
 const maxLines = 24
 
-// checkLines is checkCron of several lines.
+// checkLines validates several cron lines.
 func checkLines(text string) (string, error) {
 	parts := strings.Split(text, ";")
 	if len(parts) > maxLines {
@@ -39,13 +39,13 @@ func special(field int, s string) (string, bool) {
 	return "", false
 }
 
-// fitSpecials refuses a day of month beside the nth weekday, which would mean
-// either of them.
+// fitSpecials rejects a day of month combined with the nth weekday, which cron
+// would treat as "either".
 func fitSpecials(words []string) error {
 	_, last := special(2, words[2])
 	_, nth := special(4, words[4])
 	if last && words[4] != "*" && words[4] != "?" || nth && words[2] != "*" && words[2] != "?" {
-		return errors.New("the last day or the nth weekday of the month goes with no other day")
+		return errors.New("the last day or the nth weekday of the month cannot be combined with other days")
 	}
 	return nil
 }

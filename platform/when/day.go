@@ -27,12 +27,12 @@ func (d day) weekday() time.Weekday {
 	return time.Weekday(((int(d)+4)%7 + 7) % 7)
 }
 
-// monday is the first day of d's week; weeks begin on Monday.
+// monday returns the first day of d's week; weeks begin on Monday.
 func (d day) monday() day {
 	return d - day((int(d.weekday())+6)%7)
 }
 
-// start is the first instant of the day in loc.
+// start returns the first instant of the day in loc.
 func (d day) start(loc *time.Location) time.Time { return local(d, 0, 0, 0, loc) }
 
 // addMonths moves by whole months and stays inside the month reached: one
@@ -51,7 +51,7 @@ func validDate(y int, m time.Month, d int) bool {
 	return y >= 1 && y <= 9999 && m >= 1 && m <= 12 && d >= 1 && d <= daysIn(y, m)
 }
 
-// local is the wall-clock time of a day in loc. A time that the zone skips
+// local returns the wall-clock time of a day in loc. A time that the zone skips
 // moves forward to the first instant after the gap; a time that occurs twice
 // is the first of the two. time.Date promises neither.
 func local(d day, hour, minute, second int, loc *time.Location) time.Time {
@@ -75,7 +75,7 @@ func local(d day, hour, minute, second int, loc *time.Location) time.Time {
 	return t
 }
 
-// wallClock is what a clock on the wall shows at t, as if it were UTC.
+// wallClock returns the wall-clock reading at t as a UTC time.
 func wallClock(t time.Time) time.Time {
 	_, off := t.Zone()
 	return t.UTC().Add(time.Duration(off) * time.Second)
@@ -86,7 +86,7 @@ type daySpan struct{ lo, hi day }
 
 func (s daySpan) contains(o daySpan) bool { return s.lo <= o.lo && o.hi <= s.hi }
 
-// unitSpan is the calendar unit around d, moved by n such units.
+// unitSpan returns the calendar unit around d, moved by n such units.
 func unitSpan(d day, g Grain, n int) daySpan {
 	y, m, _ := d.civil()
 	switch g {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// DescribeEvery words a recurrence for people: "every weekday at 08:30", "on
-// day 1 of each month at 09:00", "every 90 minutes". ParseEvery reads the
-// words back. A cron line that it cannot word is quoted: cron "5 4 * * 1-3/2".
+// DescribeEvery describes a recurrence: "every weekday at 08:30", "on day 1 of
+// each month at 09:00", "every 90 minutes". ParseEvery parses the result. Cron
+// lines without a description are quoted: cron "5 4 * * 1-3/2".
 func DescribeEvery(e Every) string { return describeRule(e) + describeExcept(e.Except) }
 
 func describeRule(e Every) string {
@@ -53,7 +53,7 @@ func describeInterval(e Every) string {
 	return "every " + count(int(n/time.Second), "second")
 }
 
-// count is "2 weeks", or "week" for one.
+// count returns "2 weeks", or "week" for 1.
 func count(n int, unit string) string {
 	if n == 1 {
 		return unit
@@ -61,7 +61,7 @@ func count(n int, unit string) string {
 	return strconv.Itoa(n) + " " + unit + "s"
 }
 
-// describeCron words the cron lines that people use.
+// describeCron describes common cron lines.
 func describeCron(f []string) (string, bool) {
 	if s, ok := describeShort(f); ok {
 		return s, true
@@ -73,7 +73,7 @@ func describeCron(f []string) (string, bool) {
 	return describeDays(f, clock)
 }
 
-// describeDays words the days of a cron line at times that have their words.
+// describeDays describes the days of a cron line; clock is the described time.
 func describeDays(f []string, clock string) (string, bool) {
 	if s, ok := describeNth(f, clock); ok {
 		return s, true
@@ -100,7 +100,7 @@ func describeDays(f []string, clock string) (string, bool) {
 	return "on " + domWords(doms) + " of each month in " + monthList(months) + " at " + clock, true
 }
 
-// describeShort words what recurs within a day.
+// describeShort describes a recurrence within a day.
 func describeShort(f []string) (string, bool) {
 	if f[2] != "*" || f[3] != "*" {
 		return "", false
@@ -142,7 +142,8 @@ func stepOf(s string) (string, int) {
 	return body, n
 }
 
-// hourWindow words a run of hours; minutes run to the end of the last hour.
+// hourWindow describes a range of hours; minutes extend it to the end of the last
+// hour.
 func hourWindow(s string, minutes bool) (string, bool) {
 	if s == "*" {
 		return "", true

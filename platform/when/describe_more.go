@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// describeLines words a schedule of several cron lines.
+// describeLines describes a schedule of several cron lines.
 func describeLines(cron string) string {
 	var lines [][]string
 	for _, line := range strings.Split(cron, ";") {
@@ -24,7 +24,7 @@ func describeLines(cron string) string {
 	return strings.Join(words, "; ")
 }
 
-// describeTimes words lines that differ in their times of the day only.
+// describeTimes describes lines that differ only in their times of day.
 func describeTimes(lines [][]string) (string, bool) {
 	var times []int
 	for _, f := range lines {
@@ -59,8 +59,8 @@ func describeTimes(lines [][]string) (string, bool) {
 	return describeDays(f, and(words))
 }
 
-// describeSteps words times of the day that are equally far apart: "every 90
-// minutes between 09:00 and 17:00".
+// describeSteps describes evenly spaced times of day: "every 90 minutes between
+// 09:00 and 17:00".
 func describeSteps(times []int) (string, bool) {
 	if len(times) < 4 || times[0]%60 != 0 {
 		return "", false
@@ -78,7 +78,7 @@ func describeSteps(times []int) (string, bool) {
 	return fmt.Sprintf("every %s between %02d:00 and %02d:00", count(step, "minute"), times[0]/60, end), true
 }
 
-// describeNth words the nth weekdays and the last day of months.
+// describeNth describes the nth weekdays and the last day of months.
 func describeNth(f []string, clock string) (string, bool) {
 	months, ok := plainList(f[3])
 	if !ok {

@@ -172,7 +172,7 @@ func (p *parser) amount(i int) (unit, float64, int, bool) {
 	return 0, 0, 0, false
 }
 
-// dotUnit skips the stop of "5 min." but not that of a sentence's end.
+// dotUnit skips the full stop of "5 min." but not one that ends a sentence.
 func (p *parser) dotUnit(i int) int {
 	if len(p.text(i-1)) <= 3 && p.text(i) == "." && i+1 < len(p.toks) {
 		return p.dot(i)

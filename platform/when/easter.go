@@ -1,6 +1,6 @@
 package when
 
-// easter is Easter Sunday of the western churches: the anonymous Gregorian
+// easter returns Easter Sunday of the western churches: the anonymous Gregorian
 // computus (Nature, 20 April 1876; also Meeus, Astronomical Algorithms, ch. 8).
 func easter(y int) day {
 	a, b, c := y%19, y/100, y%100
@@ -15,7 +15,7 @@ func easter(y int) day {
 	return date(y, 3, 1) + day(n/31-3)*31 + day(n%31)
 }
 
-// orthodoxEaster is Easter Sunday of the eastern churches: the Julian computus
+// orthodoxEaster returns Easter Sunday of the eastern churches: the Julian computus
 // (Meeus, ch. 8), moved to the Gregorian calendar.
 func orthodoxEaster(y int) day {
 	a, b, c := y%4, y%7, y%19
@@ -29,7 +29,7 @@ func orthodoxEaster(y int) day {
 // hebrewEpoch is the day before 1 Tishri of year 1.
 const hebrewEpoch = -2092590
 
-// hebrewNewYear is 1 Tishri of a Hebrew year (Reingold and Dershowitz,
+// hebrewNewYear returns 1 Tishri of a Hebrew year (Reingold and Dershowitz,
 // Calendrical Calculations, "Hebrew calendar").
 func hebrewNewYear(y int) day {
 	d := hebrewElapsed(y)
@@ -55,7 +55,7 @@ func hebrewElapsed(y int) int {
 
 func hebrewLeap(y int) bool { return (7*y+1)%19 < 7 }
 
-// hebrewMonth is the place of a month in the civil year that begins with
+// hebrewMonth returns the place of a month in the civil year that begins with
 // Tishri. Adar is the second Adar of a leap year.
 func hebrewMonth(name string, y int) int {
 	leap := 0

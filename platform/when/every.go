@@ -12,9 +12,9 @@ type Every struct {
 	// 0-6 from Sunday) and is read in the owner's zone; "" when the recurrence
 	// is an Interval.
 	Cron string
-	// Interval is the distance between occurrences. One of whole days is meant
-	// on the calendar, so that "every other day at 9" stays at 9 when the
-	// clocks change: use Next.
+	// Interval is the distance between occurrences. Whole days follow the
+	// calendar, so that "every other day at 9" stays at 9 when the clocks change:
+	// use Next.
 	Interval time.Duration
 	Anchor   time.Time // first occurrence of an Interval
 	// Except are the days on which it does not come, separated by commas:
@@ -22,7 +22,7 @@ type Every struct {
 	Except string
 }
 
-// Next is the first occurrence of an Interval after t, the zero time when e is
+// Next returns the first occurrence of an Interval after t, the zero time if e is
 // a cron line.
 func (e Every) Next(t time.Time) time.Time {
 	if e.Interval <= 0 || e.Anchor.IsZero() {
@@ -45,12 +45,11 @@ func (e Every) Next(t time.Time) time.Time {
 	}
 }
 
-// ParseEvery reads a phrase that is, as a whole, a recurrence: "every weekday
-// at 8:30", "daily at 7", "each Monday and Thursday 9am", "every 90 minutes",
-// "on the 1st of every month at 9", or a cron line of five fields. Without a
-// time of day it is 09:00, in the morning 08:00. The error wraps
-// ErrNotUnderstood; the phrase may also be something that neither a cron line
-// nor an interval can express, and the error says so.
+// ParseEvery parses a complete recurrence phrase: "every weekday at 8:30", "daily
+// at 7", "each Monday and Thursday 9am", "every 90 minutes", "on the 1st of every
+// month at 9", or a cron line of five fields. The default time is 09:00, or 08:00
+// with "morning". The error wraps ErrNotUnderstood; it explains phrases that
+// neither a cron line nor an interval can express.
 func ParseEvery(phrase string, now time.Time) (Every, error) {
 	if len(phrase) > maxPhrase {
 		return Every{}, notUnderstood(phrase, everyForms)
@@ -81,23 +80,23 @@ func ParseEvery(phrase string, now time.Time) (Every, error) {
 		return Every{}, err
 	}
 	if more, ok := p.beyond(0, read); p.skipEnd(read) == len(p.toks) || ok && p.skipEnd(more) == len(p.toks) {
-		return Every{}, fmt.Errorf("%q: %w that one schedule can repeat: neither a cron line nor an interval expresses it; split it, or use a form such as %s",
+		return Every{}, fmt.Errorf("%q: %w that one schedule can repeat: neither a cron line nor an interval can express it; split it or use a form such as %s",
 			clip(text, 80), ErrNotUnderstood, everyForms)
 	}
 	return Every{}, notUnderstood(text, everyForms)
 }
 
-// everyAlt is one reading of a stretch of tokens as a recurrence.
+// everyAlt is one reading of a token range as a recurrence.
 type everyAlt struct {
 	end   int
 	every Every
-	timed bool // a time of day was said, or how many times a day
+	timed bool // it names a time of day, or how many times a day
 }
 
-// rule is what was said about a recurrence so far.
+// rule is the recurrence parsed so far.
 type rule struct {
-	marked  bool // a word that repeats was said
-	unit    unit // 0 when only days were said
+	marked  bool // it contains a repeating word
+	unit    unit // 0 if it names only days
 	n       int  // every n units
 	days    uint8
 	doms    uint32
@@ -115,7 +114,8 @@ type rule struct {
 	except  []string // days that were, see Every.Except
 }
 
-// timed reports whether a rule says when on a day, so that it needs no usual time.
+// timed reports whether a rule includes the time of day, so that it needs no
+// default time.
 func (r rule) timed() bool {
 	return len(r.clocks) > 0 || r.part != partNone || r.windows || r.unit >= unitSecond && r.unit <= unitHour
 }
@@ -126,8 +126,8 @@ const (
 	weekends = 0x41
 )
 
-// everys reads the recurrences that start at i, longest first, and tells how
-// far it understood what was said.
+// everys parses the recurrences that start at i, longest first, and returns how
+// far it understood the text.
 func (p *parser) everys(i int) ([]everyAlt, int) {
 	var out []everyAlt
 	read := i

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// build turns a rule into a cron line or an interval; it fails for what
-// neither expresses.
+// build converts a rule to a cron line or an interval; it fails if neither can
+// express it.
 func (p *parser) build(r rule) (Every, bool) {
 	e, ok := p.buildAll(r)
 	e.Except = strings.Join(r.except, ", ")
@@ -46,7 +46,7 @@ func (p *parser) buildAll(r rule) (Every, bool) {
 	if !ok {
 		return Every{}, false
 	}
-	if shift { // midnight ends the day it is said of
+	if shift { // midnight ends the named day
 		if r.doms != 0 || r.months != 0 || r.start != nil || r.nth() {
 			return Every{}, false
 		}
@@ -174,7 +174,7 @@ func (r rule) buildWindow(step int) (Every, bool) {
 	return joinLines(slots, "*", "*", dayField(r.days))
 }
 
-// joinLines are the cron lines of times of the day on certain days.
+// joinLines returns the cron lines of times of day on certain days.
 func joinLines(slots []slot, dom, month, dow string) (Every, bool) {
 	var lines []string
 	for _, s := range slots {
@@ -214,7 +214,7 @@ func (p *parser) buildDays(r rule, mins int, hours []int) (Every, bool) {
 	return Every{}, false
 }
 
-// buildCron builds the cron line of what recurs by days, months or years.
+// buildCron returns the cron line of a recurrence by days, months or years.
 func (p *parser) buildCron(r rule, slots []slot) (Every, bool) {
 	_, month, dom := p.today.civil()
 	dom = min(dom, 28) // a day that every month has

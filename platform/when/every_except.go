@@ -77,7 +77,7 @@ func (r rule) without(entry string) rule {
 	return r
 }
 
-// dated is a day of a month as an exception, with its year when that was said.
+// dated returns a date as an exception, with its year if one was given.
 func (s spec) dated() (string, bool) {
 	switch {
 	case s.either != nil || s.dom < 1 || s.dom > 31 || s.months != 1:
@@ -116,7 +116,7 @@ func (r rule) spare() (rule, bool) {
 	return r, r.days != 0
 }
 
-// describeExcept words exceptions so that they can be read again.
+// describeExcept describes exceptions in a form that can be parsed again.
 func describeExcept(list string) string {
 	var out []string
 	for e := range strings.SplitSeq(list, ",") {

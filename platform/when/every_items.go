@@ -104,7 +104,7 @@ func (p *parser) dayList(i int, r rule) (int, rule, bool) {
 	return p.dayNames(j, r)
 }
 
-// dayNames reads a list or run of weekdays. Their plural repeats by itself.
+// dayNames parses a list or range of weekdays. A plural implies repetition.
 func (p *parser) dayNames(j int, r rule) (int, rule, bool) {
 	switch {
 	case p.is(j, "m") && p.is(j+1, "-") && p.is(j+2, "f") && r.n <= 1:

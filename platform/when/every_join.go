@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// together reads several recurrences as one: "Mondays at 9; Thursdays at 10".
+// together parses several recurrences as one: "Mondays at 9; Thursdays at 10".
 func together(parts []string, phrase string, now time.Time) (Every, error) {
 	var lines []string
 	except := ""
@@ -19,11 +19,11 @@ func together(parts []string, phrase string, now time.Time) (Every, error) {
 			return Every{}, err
 		}
 		if e.Cron == "" {
-			return Every{}, fmt.Errorf("%q: %w that goes together with others in one schedule: it counts from a first time; make a schedule of its own for %q",
+			return Every{}, fmt.Errorf("%q: %w that can be combined in one schedule: it counts from a first time; create a separate schedule for %q",
 				clip(phrase, 80), ErrNotUnderstood, clip(part, 80))
 		}
 		if except = e.Except; except != "" && i < len(parts)-1 {
-			return Every{}, fmt.Errorf("%q: %w that goes together with others in one schedule: say what is excepted once, at the end, for all of it", clip(phrase, 80), ErrNotUnderstood)
+			return Every{}, fmt.Errorf("%q: %w that can be combined in one schedule: name the exceptions once, at the end", clip(phrase, 80), ErrNotUnderstood)
 		}
 		lines = append(lines, e.Cron)
 	}
@@ -59,8 +59,8 @@ func (p *parser) joined(text string, now time.Time) (Every, bool) {
 	return Every{}, false
 }
 
-// readsAs reports whether a text is one recurrence as a whole, and whether that says
-// when on a day.
+// readsAs reports whether a text is one complete recurrence, and whether it names
+// the time of day.
 func readsAs(text string, now time.Time) (whole, timed bool) {
 	p := newParser(text, now)
 	p.whole = true
@@ -73,17 +73,18 @@ func readsAs(text string, now time.Time) (whole, timed bool) {
 	return false, false
 }
 
-// cannotBe names what no schedule can say, and what to do instead.
+// cannotBe returns an error for what a schedule cannot express, with an
+// alternative.
 func cannotBe(text string) error {
 	words := " " + strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r == ' ' || r == ',' || r == '.' }), " ") + " "
 	for _, c := range []struct {
 		words []string
 		why   string
 	}{
-		{[]string{" except ", " excluding ", " but not ", " unless ", " other than ", " holidays "}, "what a schedule leaves out are days: \"except on 24 December and 1 January\", \"except Sundays\", \"except holidays\""},
-		{[]string{" until ", " till "}, "a schedule has no last day; leave that out, and cancel it then"},
-		{[]string{" randomly ", " random ", " sometimes ", " now and then ", " occasionally "}, "a schedule needs certain times"},
-		{[]string{" sunrise ", " sunset ", " dusk ", " dawn "}, "a schedule does not follow the sun; name a time of day"},
+		{[]string{" except ", " excluding ", " but not ", " unless ", " other than ", " holidays "}, "exceptions must be days: \"except on 24 December and 1 January\", \"except Sundays\", \"except holidays\""},
+		{[]string{" until ", " till "}, "a schedule has no end date; leave it out and cancel the schedule later"},
+		{[]string{" randomly ", " random ", " sometimes ", " now and then ", " occasionally "}, "a schedule needs fixed times"},
+		{[]string{" sunrise ", " sunset ", " dusk ", " dawn "}, "a schedule cannot follow sunrise or sunset; name a time of day"},
 	} {
 		for _, w := range c.words {
 			if strings.Contains(words, w) {

@@ -100,7 +100,7 @@ func TestParseEvery(t *testing.T) {
 		}
 		again, err := ParseEvery(c.words, monday())
 		if err != nil || everyString(again) != everyString(e) && e.Cron != "" {
-			t.Errorf("%q: its words %q are read as %s, %v", c.phrase, c.words, everyString(again), err)
+			t.Errorf("%q: description %q was parsed as %s, %v", c.phrase, c.words, everyString(again), err)
 		}
 	}
 }
@@ -151,20 +151,20 @@ func TestEveryNext(t *testing.T) {
 // What cannot be is refused with the reason and what to do instead.
 func TestParseEverySaysWhyNot(t *testing.T) {
 	for _, c := range []struct{ phrase, want string }{
-		{"weekdays at 8:30 except when it rains", "are days"},
-		{"every other day at 9 except Sunday", "are days"},
-		{"every day at 9 except 30 February", "are days"},
+		{"weekdays at 8:30 except when it rains", "must be days"},
+		{"every other day at 9 except Sunday", "must be days"},
+		{"every day at 9 except 30 February", "must be days"},
 		{"Mondays at 9 except on 1 May; Thursdays at 10", "once, at the end"},
-		{"every Monday until June", "cancel it then"},
+		{"every Monday until June", "cancel the schedule later"},
 		{"every day at sunrise", "name a time of day"},
 		{"every other Tuesday and Mondays at 9", "one schedule"},
-		{"now and then", "certain times"},
-		{"0 9 1 * 1#1", "goes with no other day"},
-		{"0 9 L * 5", "goes with no other day"},
+		{"now and then", "fixed times"},
+		{"0 9 1 * 1#1", "cannot be combined with other days"},
+		{"0 9 L * 5", "cannot be combined with other days"},
 		{"0 9 * * 1#6", "day of week"},
 		{"every day at 9; tomorrow", "not understood"},
 		{"weekdays and Saturdays at 7 and Sundays at 9", "not understood"}, // rather than weekdays at the usual time
-		{"every 2 days at 9; daily at 7", "a schedule of its own"},
+		{"every 2 days at 9; daily at 7", "a separate schedule"},
 	} {
 		e, err := ParseEvery(c.phrase, monday())
 		if !errors.Is(err, ErrNotUnderstood) || !strings.Contains(err.Error(), c.want) {
@@ -173,7 +173,7 @@ func TestParseEverySaysWhyNot(t *testing.T) {
 	}
 	for _, phrase := range []string{"tomorrow in two hours", "yesterday in 20 minutes", "first Monday of the month of the month"} {
 		if m, err := Parse(phrase, monday()); err == nil {
-			t.Errorf("%q is read as %v", phrase, m)
+			t.Errorf("%q was parsed as %v", phrase, m)
 		}
 	}
 }
@@ -197,13 +197,12 @@ func TestExcept(t *testing.T) {
 		}
 		again, err := ParseEvery(c.words, monday())
 		if err != nil || again.Cron != e.Cron || again.Except != e.Except {
-			t.Errorf("%q: its words are read as %q except %q, %v", c.phrase, again.Cron, again.Except, err)
+			t.Errorf("%q: description was parsed as %q except %q, %v", c.phrase, again.Cron, again.Except, err)
 		}
 	}
 }
 
-// What is understood is worded so that it is understood the same, whatever the
-// phrase.
+// The description of any recurrence is parsed to the same recurrence.
 func FuzzEveryWords(f *testing.F) {
 	for _, s := range []string{
 		"every 90 minutes between 9 and 17", "first and last Friday of the month at 8", "0 9 L 2 *", "*/7 3-5 * * 1-3/2", "0 9 * * 1#5; 5 4 * * *",
@@ -222,10 +221,10 @@ func FuzzEveryWords(f *testing.F) {
 		}
 		again, err := ParseEvery(words, monday())
 		if err != nil {
-			t.Fatalf("%q: its words %q: %v", phrase, words, err)
+			t.Fatalf("%q: cannot parse the description %q: %v", phrase, words, err)
 		}
 		if got := DescribeEvery(again); got != words {
-			t.Fatalf("%q: its words %q are read as %q", phrase, words, got)
+			t.Fatalf("%q: description %q was parsed as %q", phrase, words, got)
 		}
 	})
 }

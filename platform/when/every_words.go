@@ -116,7 +116,7 @@ func (p *parser) everyDate(k int, r rule) (int, rule, bool) {
 	return 0, r, false
 }
 
-// sameDate is the day of the year of a feast that never moves.
+// sameDate returns the date of a holiday with a fixed date.
 func (f *feast) sameDate() (time.Month, int, bool) {
 	var m time.Month
 	var d int

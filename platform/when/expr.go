@@ -1,6 +1,6 @@
 package when
 
-// alt is one way to read a stretch of tokens that ends before end.
+// alt is one way to read a token range that ends before end.
 type alt struct {
 	end int
 	s   spec
@@ -94,7 +94,7 @@ func (w *walk) extend(i int, s spec, first bool) {
 func (w *walk) join(s spec, a alt, j joint, first bool) {
 	b := a.s
 	if j.at && b.set == fYear {
-		return // "at 1030" is no year
+		return // "at 1030" is not a year
 	}
 	if b.loose && j.at {
 		b.loose = false

@@ -13,12 +13,12 @@ import (
 //go:embed holidays.txt
 var holidaysText string
 
-// feast is a day with a name and the rule that says when it is.
+// feast is a named day and the rule that computes its date.
 type feast struct {
 	rule   string               // as in holidays.txt
 	find   func(year int) []day // the base of the rule in a year
 	moves  [7]day               // by how much it moves off each weekday
-	before int                  // the weekday before it that is meant, or -1
+	before int                  // the weekday before it, or -1
 	offset day
 	eve    *feast // the day before it
 }
@@ -114,7 +114,7 @@ func readRule(words []string) (*feast, error) {
 			n, err := strconv.Atoi(w[at:])
 			wd, ok := weekdayName(w[:at])
 			if err != nil || !ok && at > 0 {
-				return nil, fmt.Errorf("rule %q: %q is no move", f.rule, w)
+				return nil, fmt.Errorf("rule %q: unknown move %q", f.rule, w)
 			}
 			if ok {
 				f.moves[wd] = day(n)
@@ -171,12 +171,12 @@ func readBase(words []string) (func(int) []day, error) {
 			return []day{s.lo}
 		}, nil
 	}
-	return nil, fmt.Errorf("rule %q is none of the known forms", strings.Join(words, " "))
+	return nil, fmt.Errorf("rule %q has an unknown form", strings.Join(words, " "))
 }
 
 // readForeign reads a day of another calendar.
 func readForeign(words []string) (func(int) []day, error) {
-	bad := fmt.Errorf("rule %q is none of the known forms", strings.Join(words, " "))
+	bad := fmt.Errorf("rule %q has an unknown form", strings.Join(words, " "))
 	var n [2]int
 	for i, w := range words[1:min(3, len(words))] {
 		v, err := strconv.Atoi(w)
@@ -265,7 +265,7 @@ func (p *parser) sameDayName(i int, w string) bool {
 	return ok && same && a == b
 }
 
-// parsiIn is the Shahenshahi new year, which comes every 365 days.
+// parsiIn returns the Shahenshahi new year, which recurs every 365 days.
 func parsiIn(y int) []day {
 	const known = day(17760) // 17 August 2018
 	lo := date(y, 1, 1)
@@ -280,7 +280,7 @@ func parsiIn(y int) []day {
 	return out
 }
 
-// nowruz is the first day of spring in Iran: the day of the equinox, the next
+// nowruz returns the first day of spring in Iran: the day of the equinox, the next
 // when that falls after noon in Tehran.
 func nowruz(y int) day {
 	tehran := place{zone: 3*time.Hour + 30*time.Minute}

@@ -20,7 +20,7 @@ func TestHolidaysTable(t *testing.T) {
 			}
 			seen[name] = n.feast.rule
 			if _, err := Parse(name, monday()); err != nil {
-				t.Errorf("%q of the table is not understood: %v", name, err)
+				t.Errorf("cannot parse %q of the table: %v", name, err)
 			}
 		}
 	}
@@ -59,7 +59,7 @@ func TestMovingFeasts(t *testing.T) {
 	}
 }
 
-// The instants are those of published almanacs, in universal time.
+// The instants are from published almanacs, in universal time.
 func TestSky(t *testing.T) {
 	universal := place{}
 	for _, c := range []struct {
@@ -89,8 +89,8 @@ func TestSky(t *testing.T) {
 	}
 }
 
-// Every holiday of the table has a day in every year around now, save those
-// that wander through the year or lie about New Year.
+// Every holiday of the table has a day in every nearby year, except those that
+// move through the year or fall near New Year.
 func TestHolidaysEveryYear(t *testing.T) {
 	for _, names := range feasts() {
 		for _, n := range names {

@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// Match is a time said inside a sentence. At most one of Moment and Every is
-// set. Period is set for a stretch of time; Moment is set beside it when the
-// stretch is one unit ("next week", "tomorrow morning"). All three are nil for
-// a time that cannot be settled: one with two readings, about which Parse(Text)
-// returns the question to ask, or a recurrence that cannot be expressed, for
-// which ParseEvery(Text) returns the reason.
+// Match is a time mentioned in a sentence. At most one of Moment and Every is
+// set. Period is set for a range of time; Moment is also set if the range is one
+// unit ("next week", "tomorrow morning"). All three are nil for a time that
+// cannot be resolved: one with two readings, for which Parse(Text) returns the
+// question to ask, or a recurrence that cannot be expressed, for which
+// ParseEvery(Text) returns the reason.
 type Match struct {
 	Start, End int // bytes in the sentence, on rune boundaries
 	Text       string
@@ -23,10 +23,10 @@ type Match struct {
 // maxSentence bounds what Find reads, in bytes; a longer text is cut.
 const maxSentence = 16 << 10
 
-// Find lists the times said in a sentence, the longest first; they do not
-// overlap. A match includes the words that lead to it ("at 5", "on Friday").
-// Words that are times only by chance ("may", "second", "sat") count when
-// something beside them says so.
+// Find returns the times mentioned in a sentence, longest first, without
+// overlaps. A match includes leading words ("at 5", "on Friday"). Words that are
+// only sometimes times ("may", "second", "sat") count only with supporting
+// context.
 func Find(sentence string, now time.Time) []Match {
 	if len(sentence) > maxSentence {
 		cut := maxSentence
@@ -70,7 +70,7 @@ type found struct {
 	m                Match
 }
 
-// bytes is the length of a match in the sentence.
+// bytes returns the length of a match in bytes.
 func (p *parser) bytes(f found) int { return p.toks[f.end-1].end - p.toks[f.start].start }
 
 // begins reports whether a match may start at token i: not inside a word,
@@ -121,7 +121,7 @@ func (p *parser) at(i int) []found {
 	for _, r := range p.ranges(i) {
 		if p.stops(r.end) {
 			rank := 2
-			if p.is(i, "for") { // "for 2 hours from 2pm" is no single time
+			if p.is(i, "for") { // "for 2 hours from 2pm" is not a single time
 				rank = 0
 			}
 			out = append(out, found{i, r.end, rank, Match{Period: r.period}})
@@ -146,8 +146,8 @@ func (p *parser) at(i int) []found {
 	return out
 }
 
-// contradicted reports whether a date follows at once that does not go with
-// what was read up to i: "tomorrow 25 December" on another day.
+// contradicted reports whether a conflicting date follows what was read up to i:
+// "tomorrow 25 December" on another day.
 func (p *parser) contradicted(i int) (int, bool) {
 	for _, a := range p.pieces(i) {
 		if a.s.set&(fDom|fWeekday|fFeast) != 0 && !a.s.weak && !a.s.loose && p.stops(a.end) && p.valid(a.s) {
@@ -157,7 +157,7 @@ func (p *parser) contradicted(i int) (int, bool) {
 	return 0, false
 }
 
-// beyond finds where a recurrence really ends of which only a part, up to end,
+// beyond returns the real end of a recurrence of which only a part, up to end,
 // can be expressed: "every first Monday at 9", "every day until June".
 func (p *parser) beyond(i, end int) (int, bool) {
 	next := end

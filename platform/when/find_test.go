@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// show words a match for comparison: its text and what it means.
+// show formats a match for comparison: its text and its meaning.
 func show(m Match) string {
 	switch {
 	case m.Every != nil:
@@ -58,7 +58,7 @@ func TestFind(t *testing.T) {
 			var got []string
 			for _, m := range Find(c.sentence, monday()) {
 				if c.sentence[m.Start:m.End] != m.Text {
-					t.Errorf("offsets %d..%d do not hold %q", m.Start, m.End, m.Text)
+					t.Errorf("offsets %d..%d do not contain %q", m.Start, m.End, m.Text)
 				}
 				got = append(got, show(m))
 			}
@@ -109,7 +109,7 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%q: zero time without an error", phrase)
 		}
 		if _, err := ParsePeriod(phrase, now); err != nil && err.Error() == "" {
-			t.Error("an error without words")
+			t.Error("an empty error message")
 		}
 	})
 }

@@ -2,7 +2,7 @@ package when
 
 import "time"
 
-// Format words an instant for people, seen from now and in now's zone: "today
+// Format formats an instant for people, relative to now and in now's zone: "today
 // at 17:00", "tomorrow at 09:00", "Tue 24 Nov at 17:00", "Tue 24 Nov 2026 at
 // 17:00" in another year.
 func Format(t, now time.Time) string {
@@ -10,7 +10,7 @@ func Format(t, now time.Time) string {
 	return FormatDay(t, now) + t.Format(" at 15:04")
 }
 
-// FormatDay words the day of an instant: "today", "yesterday", "Tue 24 Nov".
+// FormatDay formats the day of an instant: "today", "yesterday", "Tue 24 Nov".
 func FormatDay(t, now time.Time) string {
 	t = t.In(now.Location())
 	switch dayOf(t) - dayOf(now) {

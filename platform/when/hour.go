@@ -1,6 +1,6 @@
 package when
 
-// hm is one reading of an hour, perhaps with minutes and seconds.
+// hm is one reading of an hour, optionally with minutes and seconds.
 type hm struct {
 	c      clock
 	end    int

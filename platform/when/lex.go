@@ -58,7 +58,7 @@ func digits(s string) int {
 	return n
 }
 
-// letters is the length of the word at the start of s, including apostrophes
+// letters returns the length of the word at the start of s, including apostrophes
 // that have a letter on both sides.
 func letters(s string) int {
 	n := 0

@@ -2,10 +2,10 @@ package when
 
 import "time"
 
-// chineseIn is day d of a month of the Chinese calendar in the Chinese year that
-// begins in year y: months begin with the new moon in Beijing, the winter
-// solstice is in the eleventh, and of thirteen months between two solstices the
-// first without a principal term is a leap month (GB/T 33661-2017).
+// chineseIn returns day d of a month in the Chinese year that begins in year y:
+// months begin with the new moon in Beijing, the winter solstice is in the
+// eleventh month, and of thirteen months between two solstices the first without
+// a principal term is the leap month (GB/T 33661-2017).
 func chineseIn(y, month, d int) []day {
 	beijing := place{zone: 8 * time.Hour}
 	solstice := func(y int) day {
@@ -38,13 +38,13 @@ func chineseIn(y, month, d int) []day {
 	return nil
 }
 
-// monthStart is the day of the last new moon on or before day d.
+// monthStart returns the day of the last new moon on or before day d.
 func (p place) monthStart(d day) day {
 	s, _ := p.dayAt(newMoonBefore(p.at(d, 24)))
 	return s
 }
 
-// term is the number of the sign of the zodiac that the Sun is in when day d
+// term returns the number of the sign of the zodiac that the Sun is in when day d
 // begins.
 func (p place) term(d day) int { return int(sunLongitude(p.at(d, 0)) / 30) }
 
@@ -65,7 +65,7 @@ func islamicIn(y, month, d int) []day {
 	return out
 }
 
-// islamicMonth is the first day of the month with that number, counted from
+// islamicMonth returns the first day of the month with that number, counted from
 // Muharram of year 1.
 func islamicMonth(n int) day {
 	mecca := place{lat: 21.4225, lon: 39.8262, zone: 3 * time.Hour}
@@ -83,14 +83,14 @@ func islamicMonth(n int) day {
 	}
 }
 
-// lahiri is the ayanamsa of the Indian national calendar: how far its zodiac
+// lahiri returns the ayanamsa of the Indian national calendar: how far its zodiac
 // lags behind the tropical one, in degrees.
 func lahiri(t instant) float64 { return 23.85306 + 1.39697*float64(t)/36525 }
 
 func siderealSun(t instant) float64 { return turn(sunLongitude(t) - lahiri(t)) }
 
-// sankranti is the day of year y on which the Sun reaches a sidereal longitude;
-// some feasts are kept on the next day when it does so after sunset.
+// sankranti returns the day of year y on which the Sun reaches a sidereal
+// longitude; with bySunset, the next day if it does so after sunset.
 func sankranti(y int, longitude float64, bySunset bool) day {
 	ujjain := india()
 	t := ujjain.at(date(y, 1, 14), 12)
@@ -107,10 +107,10 @@ func sankranti(y int, longitude float64, bySunset bool) day {
 	return d
 }
 
-// india is Ujjain, the meridian of Indian calendars, by Indian time.
+// india returns Ujjain, the meridian of Indian calendars, by Indian time.
 func india() place { return place{lat: 23.18, lon: 75.77, zone: 5*time.Hour + 30*time.Minute} }
 
-// hinduWhen names the time of the day at which the tithi decides.
+// hinduWhen is the time of day at which the tithi decides.
 type hinduWhen uint8
 
 const (
@@ -146,9 +146,9 @@ func hinduHour(w string) (hinduWhen, bool) {
 	return 0, false
 }
 
-// hinduIn is the day in year y on which a tithi (1 to 15 waxing, 16 to 30
-// waning) of a lunar month prevails at the time that decides. Months end with
-// the new moon, Chaitra is 1; leap months are passed over.
+// hinduIn returns the day in year y on which a tithi (1 to 15 waxing, 16 to 30
+// waning) of a lunar month prevails at the deciding time. Months end with the new
+// moon, Chaitra is 1; leap months are skipped.
 func hinduIn(y, month, tithi int, when hinduWhen) []day {
 	ujjain := india()
 	for n := newMoonBefore(ujjain.at(date(y-1, 12, 1), 0)); ; {
@@ -166,8 +166,8 @@ func hinduIn(y, month, tithi int, when hinduWhen) []day {
 	}
 }
 
-// tithiDay finds the day after the new moon n on which the tithi prevails; one
-// that never does belongs to the day on which it begins.
+// tithiDay returns the day after the new moon n on which the tithi prevails; a
+// tithi that never prevails belongs to the day on which it begins.
 func (p place) tithiDay(n instant, tithi int, when hinduWhen) day {
 	first, _ := p.dayAt(n + instant(float64(tithi-1)/30*synodicMonth) - 2)
 	for d := first; d < first+5; d++ {

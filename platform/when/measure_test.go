@@ -87,7 +87,7 @@ func readRows(t *testing.T) []row {
 	t.Helper()
 	f, err := os.Open(filepath.Join(dataFolder(t), "dates", "dates.jsonl"))
 	if err != nil {
-		t.Skipf("the yardstick is not here (set HOB_TEST_DATA to its folder): %v", err)
+		t.Skipf("no benchmark data (set HOB_TEST_DATA to its folder): %v", err)
 	}
 	defer f.Close()
 	var rows []row
@@ -165,7 +165,7 @@ func judge(r row) (int, string) {
 	return 1, kind + " " + got
 }
 
-// same compares at the precision of what is wanted.
+// same compares at the precision of want.
 func same(got, want, grain string) bool {
 	want = strings.Replace(want, " ", "T", 1)
 	switch {
@@ -181,7 +181,7 @@ func same(got, want, grain string) bool {
 	return got == want
 }
 
-// read is what the package makes of a row: a whole phrase for Duckling, a time
+// read returns what the package makes of a row: a whole phrase for Duckling, a time
 // inside a sentence otherwise.
 func read(r row, now time.Time) (string, string) {
 	const form = "2006-01-02T15:04:05"

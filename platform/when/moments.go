@@ -1,6 +1,6 @@
 package when
 
-// candidate is a resolved reading of a stretch of tokens.
+// candidate is a resolved reading of a token range.
 type candidate struct {
 	end       int
 	moment    Moment
@@ -65,7 +65,8 @@ func (p *parser) readings(s spec) []spec {
 	return out
 }
 
-// choices words the readings of an ambiguous s so that Parse understands them.
+// choices describes the readings of an ambiguous s in a form that Parse
+// understands.
 func (p *parser) choices(s spec) []string {
 	var out []string
 	for _, r := range p.readings(s) {
@@ -82,8 +83,8 @@ func (p *parser) choices(s spec) []string {
 	return out
 }
 
-// contradiction makes a question of a weekday that does not go with its date:
-// the date is meant, or the nearest such weekday.
+// contradiction makes a weekday that conflicts with its date ambiguous: the date,
+// or the nearest such weekday.
 func (p *parser) contradiction(s spec) (spec, bool) {
 	const both = fWeekday | fDom | fMonth
 	if s.set&both != both || s.either != nil || s.set&(fNth|fFeast) != 0 {

@@ -60,8 +60,8 @@ func weekdayPlural(w string) (time.Weekday, bool) {
 	return weekdayName(w[:len(w)-1])
 }
 
-// isEverydayWord reports whether a name of a month or weekday is also an
-// ordinary word, so that alone in a sentence it proves nothing.
+// isEverydayWord reports whether a name of a month or weekday is also an ordinary
+// word, so that it does not identify a date by itself.
 func isEverydayWord(w string) bool {
 	switch w {
 	case "may", "march", "mar", "sun", "sat", "wed", "mon", "fri", "tue", "thu", "jan", "dec", "sep", "jun", "jul",
@@ -156,7 +156,7 @@ func (p *parser) unit(i int) (unit, int, bool) {
 	return u, i + 1, ok
 }
 
-// grain is the calendar unit of u, Day for all that is counted in days.
+// grain returns the calendar unit of u; Day for units counted in days.
 func (u unit) grain() Grain {
 	switch u {
 	case unitSecond:
@@ -177,8 +177,8 @@ func (u unit) grain() Grain {
 	return Day
 }
 
-// zoneName knows the abbreviations in daily use. PST and the like are taken at
-// their fixed offset, as written.
+// zoneName returns the zone of a common abbreviation. PST and the like have a
+// fixed offset, as written.
 func zoneName(w string) (*time.Location, bool) {
 	hours := 0.0
 	switch w {

@@ -7,12 +7,13 @@ import (
 	"time"
 )
 
-// monday is the now of most tests: Monday 23 November 2026, 10:20:30.
+// monday returns the now of most tests: Monday 23 November 2026, 10:20:30.
 func monday() time.Time { return time.Date(2026, 11, 23, 10, 20, 30, 0, time.UTC) }
 
 const minuteForm = "Mon 2006-01-02 15:04"
 
-// phrases are moments as seen from monday, with their grain.
+// phrases returns phrases with their moments as seen from monday, and their
+// grain.
 func phrases() map[string][]string {
 	return map[string][]string{
 		"ISO": {
@@ -181,7 +182,7 @@ func TestParseRefuses(t *testing.T) {
 			continue
 		}
 		if !strings.Contains(err.Error(), "tomorrow at 9") {
-			t.Errorf("%q: the error names no form that works: %v", clip(phrase, 40), err)
+			t.Errorf("%q: the error names no valid form: %v", clip(phrase, 40), err)
 		}
 	}
 }
@@ -205,7 +206,7 @@ func TestParseAsks(t *testing.T) {
 		}
 		for _, c := range ask.Choices {
 			if _, err := Parse(c, monday()); err != nil {
-				t.Errorf("%q: its choice %q is not understood: %v", phrase, c, err)
+				t.Errorf("%q: cannot parse the choice %q: %v", phrase, c, err)
 			}
 		}
 	}
@@ -247,7 +248,7 @@ func TestClockChanges(t *testing.T) {
 		{"hours are exact", "Europe/Vilnius", "2026-03-28 12:00", "in 24 hours", "2026-03-29T13:00:00+03:00"},
 		{"days keep the clock", "Europe/Vilnius", "2026-03-28 12:00", "in 1 day", "2026-03-29T12:00:00+03:00"},
 		{"a skipped day in Samoa", "Pacific/Apia", "2011-12-29 12:00", "tomorrow at 5pm", "2011-12-31T00:00:00+14:00"},
-		{"a zone said", "America/New_York", "2026-07-01 09:00", "tomorrow 18:00 UTC", "2026-07-02T14:00:00-04:00"},
+		{"an explicit zone", "America/New_York", "2026-07-01 09:00", "tomorrow 18:00 UTC", "2026-07-02T14:00:00-04:00"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			loc := load(t, c.zone)
@@ -269,8 +270,8 @@ func TestClockChanges(t *testing.T) {
 	}
 }
 
-// Every hour of every day of a year must come back as it was asked for, or
-// later where the zone skips it.
+// Every hour of every day of a year must be returned unchanged, or later if the
+// zone skips it.
 func TestLocalNeverGoesBack(t *testing.T) {
 	for _, zone := range []string{"Europe/Vilnius", "America/New_York", "America/Santiago", "Australia/Lord_Howe", "Africa/Cairo", "Asia/Kathmandu"} {
 		loc := load(t, zone)
@@ -280,10 +281,10 @@ func TestLocalNeverGoesBack(t *testing.T) {
 				got := local(d, h, 15, 0, loc)
 				want := time.Unix(int64(d)*86400+int64(h*3600+15*60), 0).UTC()
 				if wallClock(got).Before(want) {
-					t.Fatalf("%s: %v became the earlier %v", zone, want, got)
+					t.Fatalf("%s: %v was moved back to %v", zone, want, got)
 				}
 				if got.Before(prev) {
-					t.Fatalf("%s: %v comes before %v", zone, got, prev)
+					t.Fatalf("%s: %v is before %v", zone, got, prev)
 				}
 				prev = got
 			}

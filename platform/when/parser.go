@@ -2,13 +2,14 @@ package when
 
 import "time"
 
-// parser reads one sentence. It is used by one goroutine and thrown away.
+// parser parses one sentence. It is not safe for concurrent use and is not
+// reused.
 type parser struct {
 	src   string
 	toks  []token
 	now   time.Time
 	today day
-	whole bool          // the sentence is nothing but a time: weak words count
+	whole bool          // the input must be a single time: weak words count
 	past  bool          // what has no year means the latest such time, not the next
 	back  bool          // a bare time of day means the latest such time
 	exprs map[int][]alt // what expr read, by start
@@ -47,7 +48,7 @@ func newParser(src string, now time.Time) *parser {
 	}
 }
 
-// daysOf is f.in with a memory.
+// daysOf returns the cached days of a holiday.
 func (p *parser) daysOf(f *feast, year int) []day {
 	key := feastYear{f, year}
 	days, ok := p.work.feasts[key]
@@ -58,7 +59,7 @@ func (p *parser) daysOf(f *feast, year int) []day {
 	return days
 }
 
-// text is the folded text of token i, "" outside the sentence.
+// text returns the folded text of token i, "" outside the sentence.
 func (p *parser) text(i int) string {
 	if i < 0 || i >= len(p.toks) {
 		return ""
@@ -66,7 +67,7 @@ func (p *parser) text(i int) string {
 	return p.toks[i].text
 }
 
-// num is the value of token i when it is a run of digits, else -1.
+// num returns the value of token i when it is a run of digits, else -1.
 func (p *parser) num(i int) int {
 	if i < 0 || i >= len(p.toks) {
 		return -1
@@ -90,7 +91,7 @@ func (p *parser) is(i int, words ...string) bool {
 	return false
 }
 
-// phrase reports where the words given end when they stand at i.
+// phrase returns the position after the given words if they are at i.
 func (p *parser) phrase(i int, words ...string) (int, bool) {
 	for _, w := range words {
 		if p.text(i) != w {
@@ -101,7 +102,7 @@ func (p *parser) phrase(i int, words ...string) (int, bool) {
 	return i, true
 }
 
-// skip is i+1 when token i is one of words, else i.
+// skip returns i+1 when token i is one of words, else i.
 func (p *parser) skip(i int, words ...string) int {
 	if p.is(i, words...) {
 		return i + 1
@@ -117,7 +118,7 @@ func (p *parser) dot(i int) int {
 	return i
 }
 
-// abbreviated is the position after the short name at i and its stop.
+// abbreviated returns the position after the short name at i and its stop.
 func (p *parser) abbreviated(i int) int {
 	if n := len(p.text(i)); n <= 5 && !p.is(i, "march", "april", "may", "june", "july") && i+2 < len(p.toks) {
 		return p.dot(i + 1)

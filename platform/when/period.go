@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Period is a stretch of time [From, To). An open end is the zero time: "after
-// Friday" has no To, "before Friday" no From.
+// Period is a time range [From, To). An open end is the zero time: "after Friday"
+// has no To, "before Friday" no From.
 type Period struct {
 	From, To time.Time
 	Text     string
@@ -18,7 +18,7 @@ type Period struct {
 // from a year to a day.
 var noMonth = regexp.MustCompile(`^\s*\d{4}-(0?0|1[3-9]|[2-9]\d)\s*$`)
 
-// periodOf is the period that a moment stands for, nil for an instant or a day.
+// periodOf returns the period of a moment, nil for an instant or a day.
 func (p *parser) periodOf(s spec, m Moment) *Period {
 	loc := p.now.Location()
 	switch {
@@ -37,11 +37,11 @@ func (p *parser) periodOf(s spec, m Moment) *Period {
 	return &Period{From: span.lo.start(loc), To: span.hi.start(loc)}
 }
 
-// ParsePeriod reads a phrase that is, as a whole, a stretch of time: "today",
-// "last week", "in March", "since Monday", "between 3 May and 9 May". A month
-// or weekday without a year is the latest one that has begun. Both ends of a
-// range of days count; see docs/dates.md. The error is an *AmbiguousError or
-// wraps ErrNotUnderstood.
+// ParsePeriod parses a complete phrase for a time range: "today", "last week",
+// "in March", "since Monday", "between 3 May and 9 May". A month or weekday
+// without a year is the latest one that has begun. Both ends of a range of days
+// are included; see docs/dates.md. The error is an *AmbiguousError or wraps
+// ErrNotUnderstood.
 func ParsePeriod(phrase string, now time.Time) (Period, error) {
 	if len(phrase) > maxPhrase || noMonth.MatchString(phrase) {
 		return Period{}, notUnderstood(phrase, periodForms)
@@ -50,7 +50,7 @@ func ParsePeriod(phrase string, now time.Time) (Period, error) {
 	p.whole, p.past = true, true
 	text := strings.TrimSpace(phrase)
 	look := []func() (*Period, []string){p.wholeUnit, p.wholeRange}
-	if p.is(0, "for") { // "for 3 days from Monday" is no single day
+	if p.is(0, "for") { // "for 3 days from Monday" is not a single day
 		slices.Reverse(look)
 	}
 	for _, read := range look {
@@ -66,7 +66,7 @@ func ParsePeriod(phrase string, now time.Time) (Period, error) {
 	return Period{}, notUnderstood(phrase, periodForms)
 }
 
-// wholeUnit reads the whole phrase as one unit of time.
+// wholeUnit parses the whole phrase as one unit of time.
 func (p *parser) wholeUnit() (*Period, []string) {
 	for _, c := range p.moments(0) {
 		if p.skipEnd(c.end) != len(p.toks) {
@@ -92,7 +92,7 @@ func (p *parser) wholeRange() (*Period, []string) {
 	return nil, nil
 }
 
-// asPeriod is the period of a moment, the whole day for a day.
+// asPeriod returns the period of a moment, the whole day for a day.
 func (p *parser) asPeriod(c candidate) (Period, bool) {
 	if c.period != nil {
 		return *c.period, true

@@ -90,9 +90,9 @@ func TestFormat(t *testing.T) {
 		if got := Format(c.t, now); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
-		// What is shown is understood again.
+		// The displayed form must parse to the same period.
 		if m, err := Parse(Format(c.t, now), now); err != nil || !m.Time.Equal(c.t.Truncate(time.Minute)) {
-			t.Errorf("%s: read back as %v, %v", c.name, m.Time, err)
+			t.Errorf("%s: parsed as %v, %v", c.name, m.Time, err)
 		}
 	}
 	if got := FormatDay(now.AddDate(0, 0, 7), now); got != "Mon 30 Nov" {

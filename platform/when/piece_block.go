@@ -2,9 +2,9 @@ package when
 
 import "time"
 
-// blockPiece reads quarters, halves and seasons: "Q3 2019", "2018Q4", "third
-// quarter", "2019 H2", "summer". Seasons are those of meteorology, north of the
-// equator.
+// blockPiece parses quarters, halves and seasons: "Q3 2019", "2018Q4", "third
+// quarter", "2019 H2", "summer". Seasons are meteorological ones of the northern
+// hemisphere.
 func (p *parser) blockPiece(i int) []alt {
 	var year []reading
 	j := i

@@ -5,8 +5,8 @@ func clockSpec(c clock) (spec, bool) {
 	return spec{set: fClock, clock: c}, ok
 }
 
-// clockPiece reads a time of day that is marked as one: "5pm", "17:30",
-// "half past three", "noon", "15h20".
+// clockPiece parses a marked time of day: "5pm", "17:30", "half past three",
+// "noon", "15h20".
 func (p *parser) clockPiece(i int) []alt {
 	var out []alt
 	add := func(c clock, end int) {
@@ -70,8 +70,8 @@ func (p *parser) bareHour(i int) []alt {
 	return out
 }
 
-// meantHour tells "around 5" from "around 5 apples", "at three" from "at one
-// with nature": what follows a vaguely announced number must not be a noun.
+// meantHour distinguishes "around 5" from "around 5 apples", "at three" from "at
+// one with nature": no noun may follow the number.
 func (p *parser) meantHour(i int, r hm) bool {
 	if !p.is(i-1, "about", "around", "by", "approximately", "roughly", "circa", "~") && r.digits || r.c.grain != Hour {
 		return true

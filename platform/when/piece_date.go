@@ -131,15 +131,15 @@ func (p *parser) monthDate(i int) []alt {
 	return append(out, alt{end, alone})
 }
 
-// meantName tells "One may ask" from "one May": inside a sentence the months
-// that are also verbs need their capital letter where nothing else helps.
+// meantName distinguishes "One may ask" from "one May": within a sentence, months
+// that are also verbs must be capitalized without other evidence.
 func (p *parser) meantName(i int) bool {
 	return p.whole || !p.is(i, "may", "march") || p.toks[i].capital
 }
 
 func (p *parser) validMonthDay(m time.Month, d int) bool { return d <= daysIn(2024, m) }
 
-// ides is the Roman middle of a month.
+// ides returns the Roman middle of a month.
 func ides(m time.Month) int {
 	switch m {
 	case time.March, time.May, time.July, time.October:
@@ -195,7 +195,7 @@ func century(y int) int {
 	return 2000 + y
 }
 
-// withYear is a day and month with the year that may follow, and without.
+// withYear returns a day and month with the year that may follow, and without.
 func (p *parser) withYear(s spec, end int) []alt {
 	if !p.validMonthDay(s.month, s.dom) {
 		return nil

@@ -30,7 +30,7 @@ func (p *parser) dayOfMonth(i int) []alt {
 	return []alt{{end, s}}
 }
 
-// meantDay tells "on the 15th" from "on the 15th floor" and "at first".
+// meantDay distinguishes "on the 15th" from "on the 15th floor" and "at first".
 func (p *parser) meantDay(i, end int, digits bool) bool {
 	if _, isUnit := unitName(p.text(end)); isUnit || p.is(end, "time", "times", "century", "floor", "place", "street", "avenue",
 		"row", "page", "chapter", "item", "season", "inning", "grade", "person", "birthday", "anniversary", "edition", "version",
@@ -47,7 +47,7 @@ func (p *parser) meantDay(i, end int, digits bool) bool {
 		p.is(end, "at", "and", "of", "between", "from", "in", "to"))
 }
 
-// ofMonth reports whether "this month" or the like stands at i.
+// ofMonth reports whether "this month" or a similar phrase is at i.
 func (p *parser) ofMonth(i int) bool {
 	_, j, ok := p.qualifier(i)
 	if !ok {

@@ -70,8 +70,8 @@ func (p *parser) edgeWord(j int) (edgeKind, int, bool) {
 	return e, p.skip(k, "of"), true
 }
 
-// edgeOf is an edge of the days that s names: a period and the one day that
-// stands for it. The end of a single day is its last second.
+// edgeOf returns an edge of the days that s names: a period and its
+// representative day. The end of a single day is its last second.
 func (p *parser) edgeOf(e edgeKind, end int, s spec) []alt {
 	span, g, ok := p.days(s)
 	if !ok || !p.inRange(span.lo) {
@@ -111,8 +111,8 @@ func (p *parser) edgeOf(e edgeKind, end int, s spec) []alt {
 	return []alt{{end, out}}
 }
 
-// edgeRun is the part of span that an edge covers: thirds of a year or month,
-// halves where people speak of early and late.
+// edgeRun returns the part of span that an edge covers: thirds of a year or
+// month, halves for "early" and "late".
 func edgeRun(e edgeKind, span daySpan, g Grain) daySpan {
 	lo, hi := span.lo, span.hi
 	switch g {

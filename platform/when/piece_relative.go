@@ -72,8 +72,8 @@ func (p *parser) counted(_, j int, dir direction) []alt {
 	return out
 }
 
-// run is n units before or after now: a period that ends or begins now. As a
-// moment, "the next two weeks" is the start of the second week to come.
+// run returns n units before or after now: a period that ends or begins now. As a
+// moment, "the next two weeks" is the start of the second week ahead.
 func (p *parser) run(dir direction, n int, u unit, end int) []alt {
 	if n < 1 || n > maxLength {
 		return nil
@@ -95,7 +95,7 @@ func (p *parser) run(dir direction, n int, u unit, end int) []alt {
 	}
 	s := spanSpec(unitSpan(p.today, g, dir.n*k), g)
 	s.run = out[0].s.run
-	if u == unitQuarter { // quarters are those of the calendar
+	if u == unitQuarter { // calendar quarters
 		first, last := unitSpan(p.today, g, min(dir.n, dir.n*n)), unitSpan(p.today, g, max(dir.n, dir.n*n))
 		s.run = &Period{From: first.lo.start(p.now.Location()), To: last.hi.start(p.now.Location())}
 	}
@@ -216,7 +216,7 @@ func (p *parser) oneWeekday(dir direction, wd time.Weekday, end int) []alt {
 	return out
 }
 
-// nthWeekday is the nth wd after (n > 0) or before (n < 0) today.
+// nthWeekday returns the nth wd after (n > 0) or before (n < 0) today.
 func (p *parser) nthWeekday(wd time.Weekday, n int) day {
 	if n > 0 {
 		ahead := (int(wd)-int(p.today.weekday())+6)%7 + 1
@@ -226,7 +226,7 @@ func (p *parser) nthWeekday(wd time.Weekday, n int) day {
 	return p.today - day(back+7*(-n-1))
 }
 
-// neighbour is the next, current or last occurrence of something that recurs.
+// neighbour returns the next, current or last occurrence of something that recurs.
 func (p *parser) neighbour(s spec, dir direction) (daySpan, Grain, bool) {
 	y, _, _ := p.today.civil()
 	step := 1

@@ -63,7 +63,7 @@ func (p *parser) moved(l lengthAlt, end, sign int) []alt {
 	return p.shifted(lengthAlt{l.l, end}, sign)
 }
 
-// shifted is now moved by l.
+// shifted returns now moved by l.
 func (p *parser) shifted(l lengthAlt, sign int) []alt {
 	t := l.l.from(p.now, sign)
 	if y := t.Year(); y < 1 || y > 9999 {

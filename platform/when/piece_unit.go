@@ -98,8 +98,8 @@ func (p *parser) weekOf(i int) []alt {
 	return out
 }
 
-// weekendNear is the weekend that people join to a day: a Monday's is the one
-// before, any other day's the one of its week.
+// weekendNear returns the weekend next to a day: for a Monday the previous one,
+// otherwise the one of its week.
 func weekendNear(d day) daySpan {
 	sat := d.monday() + 5
 	if d.weekday() == time.Monday {
@@ -207,7 +207,7 @@ func (p *parser) closest(i int) []alt {
 	return out
 }
 
-// nearest is the nth closest day to d that matches.
+// nearest returns the nth closest day to d that matches.
 func nearest(d day, n int, match func(day) bool) (day, bool) {
 	for off := day(0); off < 366*4; off++ {
 		for _, c := range []day{d + off, d - off} {

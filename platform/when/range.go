@@ -1,7 +1,7 @@
 package when
 
-// rangeAlt is one reading of a stretch of tokens as a period with two ends, or
-// with one and an open side.
+// rangeAlt is one reading of a token range as a period with two ends, or with one
+// open end.
 type rangeAlt struct {
 	end       int
 	period    *Period
@@ -25,8 +25,8 @@ func (p *parser) ranges(i int) []rangeAlt {
 	return out
 }
 
-// twoEnded reads ranges with both ends said. A day may stand before the range
-// ("Tuesday from 2 to 3pm") or after it ("2 to 3pm on Tuesday").
+// twoEnded parses ranges with both ends. A day may precede the range ("Tuesday
+// from 2 to 3pm") or follow it ("2 to 3pm on Tuesday").
 func (p *parser) twoEnded(i int) []rangeAlt {
 	var out []rangeAlt
 	heads := []alt{{i, spec{}}}
@@ -146,7 +146,7 @@ func (p *parser) pairUp(head, from, to alt, opened bool) []rangeAlt {
 	return out
 }
 
-// fits reports whether a day said beside a range can hold it: hours need a day,
+// fits reports whether a day next to a range can contain it: hours need a day,
 // bare days a month.
 func (p *parser) fits(ctx, from spec) bool {
 	if from.set&(fClock|fPart) != 0 {
@@ -184,7 +184,7 @@ func (p *parser) span(ctx, from, to spec, opened bool) (rangeAlt, bool) {
 	}
 	look := p
 	if p.past && !p.back && a.set&fClock != 0 {
-		look = p.looking(false) // hours are asked for ahead, days and months back
+		look = p.looking(false) // search hours forward, days and months backward
 	}
 	if b.set&fInstant != 0 && !b.at.After(p.now) {
 		look = p.looking(true)

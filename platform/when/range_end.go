@@ -57,8 +57,8 @@ func (p *parser) rangeEnd(a, b spec, lo Moment) (time.Time, bool) {
 	return span.hi.start(p.now.Location()), ok
 }
 
-// laterClock is the first time after now that the clock of s can mean, so that
-// in "from 9 to 5" the 5 is the afternoon's.
+// laterClock returns the first time after now that the clock of s can mean, so
+// that in "from 9 to 5" the 5 is in the afternoon.
 func (p *parser) laterClock(s spec) (time.Time, bool) {
 	hours := s.clock.hours()
 	if s.clock.half == halfUnknown {
@@ -74,8 +74,8 @@ func (p *parser) laterClock(s spec) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// looking is a parser of the same sentence that takes what recurs from the past
-// or from the future.
+// looking returns a parser of the same sentence that resolves recurring dates in
+// the past or in the future.
 func (p *parser) looking(back bool) *parser {
 	other := *p
 	other.past, other.back = back, back
@@ -83,8 +83,8 @@ func (p *parser) looking(back bool) *parser {
 	return &other
 }
 
-// around is a range of months or dates that now lies in: "from August to
-// October" said in September has begun.
+// around returns a range of months or dates that includes now: "from August to
+// October" in September has begun.
 func (p *parser) around(a, b spec) (*Period, bool) {
 	if p.past || a.set&fMonth == 0 || b.set&fMonth == 0 || (a.set|b.set)&(fClock|fPart|fInstant|fYear|fSpan) != 0 {
 		return nil, false
@@ -103,8 +103,8 @@ func (p *parser) around(a, b spec) (*Period, bool) {
 	return &Period{From: lo.lo.start(loc), To: hi.hi.start(loc)}, true
 }
 
-// disambiguate asks about the ends of a range that are ambiguous; one that is
-// clear decides the order of day and month for the other.
+// disambiguate reports ambiguous ends of a range; an unambiguous end decides the
+// order of day and month for the other.
 func (p *parser) disambiguate(from, to spec) (spec, spec, []string) {
 	if len(from.either) == 2 && to.order != orderUnknown {
 		from = p.ordered(from, to.order)

@@ -179,8 +179,8 @@ func (p *parser) dayThenClock(i int) []rangeAlt {
 	return out
 }
 
-// restOf reads what is left or gone of a unit: "the rest of the week", "later
-// this month", "earlier this year", "year to date".
+// restOf parses the remaining or elapsed part of a unit: "the rest of the week",
+// "later this month", "earlier this year", "year to date".
 func (p *parser) restOf(i int) []rangeAlt {
 	j := p.skip(p.skip(i, "for", "in", "over"), "the")
 	var k int

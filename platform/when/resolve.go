@@ -2,8 +2,8 @@ package when
 
 import "time"
 
-// horizon is how far ahead a date without a year is looked for; a weekday on
-// 29 February needs up to 40 years.
+// horizon is the number of years searched for a date without a year; a weekday on
+// 29 February needs up to 40.
 const horizon = 40
 
 // valid reports whether s, as said so far, can be resolved.
@@ -62,7 +62,7 @@ func (p *parser) days(s spec) (daySpan, Grain, bool) {
 	return found, g, ok
 }
 
-// dayGrain is the precision of the date constraints of s.
+// dayGrain returns the precision of the date constraints of s.
 func (s spec) dayGrain() Grain {
 	switch {
 	case s.set&fNth != 0:
@@ -111,7 +111,7 @@ func (p *parser) occurrences(s spec, yield func(daySpan) bool) {
 	going := true
 	ahead := horizon
 	if full := fWeekday | fDom | fMonth; s.set&full == full && !(s.month == time.February && s.dom == 29) {
-		ahead = 2 // whoever says a weekday with a date looks no further
+		ahead = 2 // a weekday with a date limits the search
 	}
 	for n := 0; n < ahead && going; n++ {
 		p.within(s, daySpan{date(y+n, 1, 1), date(y+n+1, 1, 1)}, func(d daySpan) bool {
@@ -184,8 +184,8 @@ func (p *parser) within(s spec, w daySpan, yield func(daySpan) bool) {
 	}
 }
 
-// withinNth yields the nth unit of each container; a weekday beside a longer
-// unit is looked for inside it: "Friday of the first week of May".
+// withinNth yields the nth unit of each container; a weekday next to a longer
+// unit is searched within it: "Friday of the first week of May".
 func (p *parser) withinNth(s spec, w daySpan, yield func(daySpan) bool) {
 	n, inner := s.nth, spec{}
 	s.set &^= fNth

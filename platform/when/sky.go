@@ -21,20 +21,21 @@ type place struct {
 
 const j2000 = day(10957) // 1 January 2000
 
-// at is hour h of day d by the clock of the place.
+// at returns hour h of day d by the clock of the place.
 func (p place) at(d day, h float64) instant {
 	return instant(float64(d-j2000) - 0.5 + h/24 - p.zone.Hours()/24)
 }
 
-// dayAt is the day on which t falls at the place, and the hour there.
+// dayAt returns the day on which t falls at the place, and the hour there.
 func (p place) dayAt(t instant) (day, float64) {
 	x := float64(t) + 0.5 + p.zone.Hours()/24
 	whole := math.Floor(x)
 	return j2000 + day(whole), (x - whole) * 24
 }
 
-// centuries is dynamical time in Julian centuries. The difference to universal
-// time is the polynomial of Espenak and Meeus (NASA/TP-2006-214141), simplified.
+// centuries returns dynamical time in Julian centuries. The difference to
+// universal time is the polynomial of Espenak and Meeus (NASA/TP-2006-214141),
+// simplified.
 func (t instant) centuries() float64 {
 	y := float64(t) / 365.25
 	seconds := 63.86 + 0.3345*y - 0.060374*y*y/10
@@ -59,7 +60,7 @@ func turn(x float64) float64 {
 	return x
 }
 
-// sunLongitude is the apparent longitude of the Sun in degrees.
+// sunLongitude returns the apparent longitude of the Sun in degrees.
 func sunLongitude(t instant) float64 {
 	c := t.centuries()
 	m := 357.52911 + 35999.05029*c - 0.0001537*c*c
@@ -128,7 +129,7 @@ func lunarTerms() []lunarTerm {
 	}
 }
 
-// moon is the apparent longitude and the latitude of the Moon in degrees.
+// moon returns the apparent longitude and the latitude of the Moon in degrees.
 func moon(t instant) (float64, float64) {
 	c := t.centuries()
 	l := 218.3164477 + 481267.88123421*c - 0.0015786*c*c
@@ -147,7 +148,7 @@ func moon(t instant) (float64, float64) {
 	return turn(l + sum/1e6 - 0.00478*sinDeg(125.04-1934.136*c)), lat
 }
 
-// elongation is how far the Moon is ahead of the Sun, in [0, 360).
+// elongation returns how far the Moon is ahead of the Sun, in [0, 360).
 func elongation(t instant) float64 {
 	l, _ := moon(t)
 	return turn(l - sunLongitude(t))
@@ -155,7 +156,7 @@ func elongation(t instant) float64 {
 
 const synodicMonth = 29.530588861
 
-// newMoonBefore is the last new moon at or before t.
+// newMoonBefore returns the last new moon at or before t.
 func newMoonBefore(t instant) instant {
 	n := t - instant(elongation(t)/360*synodicMonth)
 	for range 5 {
@@ -185,7 +186,7 @@ func sunAt(longitude float64, near instant) instant {
 
 const obliquity = 23.4367
 
-// sunHours is the clock time of sunrise and sunset on a day at the place.
+// sunHours returns the clock time of sunrise and sunset on a day at the place.
 func (p place) sunHours(d day) (float64, float64) {
 	noon := p.at(d, 12)
 	l := sunLongitude(noon)
@@ -199,7 +200,7 @@ func (p place) sunHours(d day) (float64, float64) {
 	return transit - half, transit + half
 }
 
-// moonAltitude is the height of the Moon above the horizon of the place, seen
+// moonAltitude returns the height of the Moon above the horizon of the place, seen
 // from its surface, in degrees.
 func (p place) moonAltitude(t instant) float64 {
 	l, b := moon(t)

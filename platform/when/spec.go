@@ -2,7 +2,7 @@ package when
 
 import "time"
 
-// field names one constraint of a spec.
+// field identifies one constraint of a spec.
 type field uint16
 
 const (
@@ -17,13 +17,13 @@ const (
 	fPart                      // in the morning
 	fZone                      // GMT
 	fInstant                   // in 20 minutes
-	fPick                      // one day stands for the span: "end of March"
+	fPick                      // one day represents the span: "end of March"
 )
 
 const fDate = fSpan | fYear | fMonth | fDom | fWeekday | fFeast | fNth
 
-// spec is what was said about a time so far: constraints that are joined piece
-// by piece and then resolved against now.
+// spec holds the constraints of a time: pieces add constraints, which are then
+// resolved relative to now.
 type spec struct {
 	set    field
 	span   daySpan
@@ -42,7 +42,7 @@ type spec struct {
 	pick   day
 	inYear int       // the year of "in 2 years", for "March in 2 years"
 	keep   bool      // counted from now: keeps now's time of day
-	loose  bool      // a bare hour, believed only beside a day or after "at"
+	loose  bool      // a bare hour, accepted only next to a day or after "at"
 	weak   bool      // ordinary words, believed only with other evidence
 	run    *Period   // the period itself, when it is not a calendar unit
 	either []spec    // the dates that an ambiguous one can be
@@ -84,8 +84,7 @@ func merge(a, b spec) (spec, bool) {
 	return overlay(a, b), true
 }
 
-// yearOnly makes "in 2 years" mean that year as a whole beside a month or a
-// holiday.
+// yearOnly makes "in 2 years" mean that whole year next to a month or a holiday.
 func yearOnly(a, b spec) spec {
 	if a.inYear != 0 && a.set == fSpan && b.set&(fMonth|fFeast) != 0 && b.set&(fYear|fSpan) == 0 {
 		return yearSpec(a.inYear)
@@ -93,7 +92,7 @@ func yearOnly(a, b spec) spec {
 	return a
 }
 
-// overlay is a with all that b says.
+// overlay returns a with all constraints of b.
 func overlay(a, b spec) spec {
 	if b.set&fSpan != 0 {
 		a.span, a.keep = b.span, b.keep

@@ -1,19 +1,17 @@
-// Package when reads dates, times, periods and recurrences said in plain
-// English ("next Tuesday at 5", "in 20 minutes", "every weekday at 8:30",
-// "the last 7 days") and words them again for people.
+// Package when parses dates, times, periods and recurrences in plain English
+// ("next Tuesday at 5", "in 20 minutes", "every weekday at 8:30", "the last 7
+// days") and formats them for people.
 //
-// It is deterministic and uses nothing but the standard library. It does not
-// schedule anything, does not know the owner's time zone (every answer is in
-// the zone of the "now" it is given) and never guesses: what it does not
-// understand is ErrNotUnderstood, what has two readings is an AmbiguousError.
-// The rules it follows are in docs/dates.md. Tools, the offline brain, channels
-// and the command line call it.
+// It is deterministic and uses only the standard library. It schedules nothing,
+// does not know the user's time zone (results are in the zone of the given "now")
+// and never guesses: unknown phrases return ErrNotUnderstood, phrases with two
+// readings an AmbiguousError. docs/dates.md describes the rules. Tools, the
+// offline model, channels and the command line use it.
 //
-// The package is one grammar, split over many small files: lex.go cuts a
-// sentence into tokens, the piece_*.go files read single pieces ("tuesday",
-// "5pm", "of next month") as constraints, expr.go joins pieces, resolve.go
-// finds the instant that satisfies them, range.go and every*.go read periods
-// and recurrences.
+// The package is one grammar in many small files: lex.go tokenizes, the
+// piece_*.go files parse single pieces ("tuesday", "5pm", "of next month") into
+// constraints, expr.go joins pieces, resolve.go finds the instant that satisfies
+// them, range.go and every*.go parse periods and recurrences.
 package when
 
 import (
@@ -23,7 +21,7 @@ import (
 	"time"
 )
 
-// Grain says how precise a Moment is: "tomorrow" is a Day, "5:30" a Minute.
+// Grain is the precision of a Moment: "tomorrow" is a Day, "5:30" a Minute.
 type Grain uint8
 
 // The grains, finest first.
@@ -38,7 +36,7 @@ const (
 	Year
 )
 
-// String names the grain in lower case.
+// String returns the name of the grain in lower case.
 func (g Grain) String() string {
 	switch g {
 	case Second:
@@ -68,8 +66,8 @@ type Moment struct {
 	// phrase counts from now ("in 2 days"), which keeps now's time of day.
 	Time  time.Time
 	Grain Grain
-	// HasClock says that a time of day was said ("at 5", "noon", "in the
-	// morning", "in 20 minutes"); without it the caller chooses the hour.
+	// HasClock: the phrase names a time of day ("at 5", "noon", "in the morning",
+	// "in 20 minutes"); otherwise the caller chooses the hour.
 	HasClock bool
 }
 
@@ -77,11 +75,11 @@ type Moment struct {
 // ParsePeriod for a phrase they cannot read with certainty.
 var ErrNotUnderstood = errors.New("not understood as a time")
 
-// AmbiguousError is returned for a phrase with two equally good readings,
-// such as 03/04/2026, which is a date both day first and month first. It must
-// be asked about, not guessed.
+// AmbiguousError reports a phrase with two equally good readings, such as
+// 03/04/2026, which is a date both day first and month first. Ask the user
+// instead of guessing.
 type AmbiguousError struct {
-	Phrase  string   // what was said
+	Phrase  string   // the input
 	Choices []string // the readings, worded so that Parse understands each
 }
 
@@ -110,16 +108,17 @@ func clip(s string, n int) string {
 	return string(r[:n]) + "..."
 }
 
-// maxPhrase bounds what Parse, ParseEvery and ParsePeriod look at, in bytes.
+// maxPhrase is the maximum number of bytes that Parse, ParseEvery and ParsePeriod
+// read.
 const maxPhrase = 400
 
-// Parse reads a phrase that is, as a whole, one moment: RFC 3339 and other ISO
-// 8601 forms, or plain English. The result is in now's location. The error is
-// an *AmbiguousError when the phrase has two readings and wraps
-// ErrNotUnderstood otherwise.
+// Parse parses a complete phrase for one moment: RFC 3339 and other ISO 8601
+// forms, or plain English. The result is in now's location. The error is an
+// *AmbiguousError if the phrase has two readings and wraps ErrNotUnderstood
+// otherwise.
 //
-// A phrase without a year, day or half of the day means the next such moment:
-// see docs/dates.md for the rules.
+// A phrase without a year, day or half of the day means the next such moment: see
+// docs/dates.md for the rules.
 func Parse(phrase string, now time.Time) (Moment, error) {
 	if m, ok := parseISO(strings.TrimSpace(phrase), now.Location()); ok {
 		return m, nil

@@ -2,7 +2,7 @@ package when
 
 import "time"
 
-// zoned is s, with and without the zone that follows.
+// zoned returns s without and with the zone that follows.
 func (p *parser) zoned(s spec, end int) []alt {
 	z, e, ok := p.zone(end, s.clock.grain)
 	if !ok {

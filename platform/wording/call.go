@@ -5,7 +5,7 @@ import (
 	"reflect"
 )
 
-// call is the value of a function by its name.
+// call returns the result of the function with that name.
 func (f *filling) call(name string, args []reflect.Value) reflect.Value {
 	if fn, own := f.t.funcs[name]; own {
 		return invoke(name, reflect.ValueOf(fn), args)
@@ -38,12 +38,12 @@ func (f *filling) call(name string, args []reflect.Value) reflect.Value {
 		}
 		return reflect.ValueOf(fmt.Sprintf(fmt.Sprint(args[0].Interface()), rest...))
 	}
-	fail("there is no function %s", name)
+	fail("no function %s", name)
 	return reflect.Value{}
 }
 
-// equal compares what is written the same way: texts of different types are equal
-// when their letters are.
+// equal compares printed values: texts of different types are equal if their
+// letters are.
 func equal(a, b reflect.Value) bool {
 	a, b = plain(a), plain(b)
 	switch {
@@ -75,7 +75,7 @@ func invoke(name string, fn reflect.Value, args []reflect.Value) reflect.Value {
 		case a.Type().AssignableTo(want):
 			args[i] = a
 		default:
-			fail("%s wants a %s as argument %d, not a %s", name, want, i+1, a.Type())
+			fail("%s: argument %[3]d must be a %[2]s, not a %[4]s", name, want, i+1, a.Type())
 		}
 	}
 	out := fn.Call(args)

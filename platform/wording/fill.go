@@ -26,10 +26,10 @@ type variable struct {
 func (f *filling) define(name string, dot reflect.Value) {
 	tree := f.t.trees[name]
 	if tree == nil {
-		fail("there is no text %q", name)
+		fail("no template %q", name)
 	}
 	if f.depth++; f.depth > maxDepth {
-		fail("the texts hold each other")
+		fail("templates include each other recursively")
 	}
 	outer := f.vars
 	f.vars = []variable{{"$", dot}}
@@ -65,7 +65,7 @@ func (f *filling) node(n parse.Node, dot reflect.Value) {
 		f.define(n.Name, v)
 	case *parse.CommentNode:
 	default:
-		fail("%s is not known here", n)
+		fail("%s is not supported", n)
 	}
 }
 
@@ -116,11 +116,11 @@ func (f *filling) each(n *parse.RangeNode, dot reflect.Value) {
 			one(reflect.ValueOf(i), v.Index(i))
 		}
 	default:
-		fail("%s cannot be gone through: it is a %s", n.Pipe, v.Type())
+		fail("cannot range over %s: it is a %s", n.Pipe, v.Type())
 	}
 }
 
-// pipe is the value of a pipe, which becomes that of the variables it declares.
+// pipe evaluates a pipeline and assigns its value to the declared variables.
 func (f *filling) pipe(p *parse.PipeNode, dot reflect.Value) reflect.Value {
 	v := f.values(p, dot)
 	for _, d := range p.Decl {
@@ -145,7 +145,8 @@ func (f *filling) values(p *parse.PipeNode, dot reflect.Value) (v reflect.Value)
 	return v
 }
 
-// command is the value of one command; last is that of the one before it in a pipe.
+// command evaluates one command; last is the value of the previous command of the
+// pipeline.
 func (f *filling) command(c *parse.CommandNode, dot, last reflect.Value, piped bool) reflect.Value {
 	rest := c.Args[1:]
 	args := func() []reflect.Value {
@@ -161,7 +162,7 @@ func (f *filling) command(c *parse.CommandNode, dot, last reflect.Value, piped b
 	name, builtin := c.Args[0].(*parse.IdentifierNode)
 	if builtin {
 		switch name.Ident {
-		case "and", "or": // the first one that decides
+		case "and", "or": // the first operand that decides
 			var v reflect.Value
 			for _, a := range rest {
 				if v = f.operand(a, dot); truth(v) == (name.Ident == "or") {
@@ -196,7 +197,7 @@ func (f *filling) operand(n parse.Node, dot reflect.Value) reflect.Value {
 				return fields(f.vars[i].value, n.Ident[1:])
 			}
 		}
-		fail("there is no variable %s", n.Ident[0])
+		fail("no variable %s", n.Ident[0])
 	case *parse.StringNode:
 		return reflect.ValueOf(n.Text)
 	case *parse.BoolNode:
@@ -211,17 +212,17 @@ func (f *filling) operand(n parse.Node, dot reflect.Value) reflect.Value {
 	case *parse.IdentifierNode:
 		return f.call(n.Ident, nil)
 	}
-	fail("%s is not known here", n)
+	fail("%s is not supported", n)
 	return reflect.Value{}
 }
 
-// fields goes down from a value by names of fields and keys.
+// fields follows a chain of field names and map keys from a value.
 func fields(v reflect.Value, names []string) reflect.Value {
 	for _, name := range names {
 		at := plain(v)
 		switch {
 		case !at.IsValid():
-			fail("there is nothing to take .%s of", name)
+			fail("cannot read field .%s of nil", name)
 		case at.Kind() == reflect.Map:
 			v = at.MapIndex(reflect.ValueOf(name))
 		case at.Kind() == reflect.Struct:
@@ -237,7 +238,7 @@ func fields(v reflect.Value, names []string) reflect.Value {
 	return v
 }
 
-// plain is a value without the interfaces and pointers around it; invalid for nil.
+// plain returns a value without its interfaces and pointers; invalid for nil.
 func plain(v reflect.Value) reflect.Value {
 	for v.IsValid() && (v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer) {
 		v = v.Elem()
@@ -245,7 +246,8 @@ func plain(v reflect.Value) reflect.Value {
 	return v
 }
 
-// truth is false for the zero value and what is empty. A struct is always true.
+// truth reports whether a value is neither zero nor empty. A struct is always
+// true.
 func truth(v reflect.Value) bool {
 	for v.IsValid() && v.Kind() == reflect.Interface {
 		v = v.Elem()

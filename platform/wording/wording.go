@@ -1,12 +1,13 @@
-// Package wording fills in the texts that stand in files: text/template without
-// calling methods. Where methods can be called by names that only the data knows, the
-// linker keeps each exported method of each type, and the program is 8 MB larger for
-// it (cmd/link/internal/ld/deadcode.go, "reflectSeen").
+// Package wording executes template files: text/template without method calls. If
+// methods can be called by names that are only known at run time, the linker must
+// keep every exported method of every type, which makes the program 8 MB larger
+// (cmd/link/internal/ld/deadcode.go, "reflectSeen").
 //
-// The language is that of text/template, which parses it: {{.Field}}, chains of fields,
-// keys of maps, variables, {{if}}, {{with}}, {{range}}, {{template}}, {{define}}, and,
-// or, not, eq, ne, len, printf, and functions of one's own. A field may hold a function.
-// There are no methods, no break, no continue and no comparison of order.
+// text/template/parse parses the templates. Supported are {{.Field}}, chains of
+// fields, map keys, variables, {{if}}, {{with}}, {{range}}, {{template}},
+// {{define}}, and, or, not, eq, ne, len, printf, and custom functions. A field
+// may hold a function. Not supported are methods, break, continue and ordered
+// comparison.
 package wording
 
 import (
@@ -30,7 +31,8 @@ type Template struct {
 	funcs Funcs
 }
 
-// names are what the parser may find; the values are looked up when it is filled in.
+// names are the builtin functions for the parser; execution looks up their
+// implementations.
 var names = map[string]any{"and": true, "or": true, "not": true, "eq": true, "ne": true, "len": true, "printf": true}
 
 // Parse reads a text.
@@ -48,7 +50,7 @@ func Parse(text string, own ...Funcs) (*Template, error) {
 func ParseFS(files fs.FS, pattern string) (*Template, error) {
 	found, err := fs.Glob(files, pattern)
 	if err != nil || len(found) == 0 {
-		return nil, errors.Join(err, fmt.Errorf("wording: no file is like %s", pattern))
+		return nil, errors.Join(err, fmt.Errorf("wording: no file matches %s", pattern))
 	}
 	t := &Template{trees: map[string]*parse.Tree{}}
 	for _, f := range found {
@@ -63,7 +65,7 @@ func ParseFS(files fs.FS, pattern string) (*Template, error) {
 	return t, nil
 }
 
-// Must is for texts that are part of the program.
+// Must panics on an error. Use it for embedded templates.
 func Must(t *Template, err error) *Template {
 	if err != nil {
 		panic(err)

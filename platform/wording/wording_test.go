@@ -92,12 +92,12 @@ func TestMistakesAreErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"{{.Nope}}":           "has no field Nope",
 		"{{.Kind.String}}":    "has no fields",
-		"{{.None.Name}}":      "nothing to take .Name of",
-		"{{range .N}}{{end}}": "cannot be gone through",
-		"{{template \"z\"}}":  "no text \"z\"",
-		"{{define \"r\"}}{{template \"r\"}}{{end}}{{template \"r\"}}": "hold each other",
+		"{{.None.Name}}":      "cannot read field .Name",
+		"{{range .N}}{{end}}": "cannot range over",
+		"{{template \"z\"}}":  "no template \"z\"",
+		"{{define \"r\"}}{{template \"r\"}}{{end}}{{template \"r\"}}": "include each other",
 		"{{join .Title}}":       "called with 1 arguments",
-		"{{join .Title \"x\"}}": "wants a []string",
+		"{{join .Title \"x\"}}": "must be a []string",
 		"{{.Title .N}}":         "takes no arguments",
 		"{{eq .Title .N}}":      "cannot be compared",
 	} {
@@ -112,7 +112,7 @@ func TestMistakesAreErrors(t *testing.T) {
 	}
 	for _, text := range []string{"{{", "{{if}}", "{{nope .}}", "{{end}}"} {
 		if _, err := wording.Parse(text); err == nil {
-			t.Errorf("%s is taken", text)
+			t.Errorf("%s was accepted", text)
 		}
 	}
 }

@@ -66,8 +66,8 @@ func TestPrograms(t *testing.T) {
 			t.Errorf("%s: %q %v", tc.args, r.Text, err)
 		}
 	}
-	p.err = pim.Partial("Mail: only the newest 3 of 9 mails were looked through")
-	if r, err := call(1, `{"query":"zebra"}`); err != nil || !strings.Contains(r.Text, "Not everything could be read: Mail: only the newest 3 of 9") {
+	p.err = pim.Partial("Mail: searched only the newest 3 of 9 mails")
+	if r, err := call(1, `{"query":"zebra"}`); err != nil || !strings.Contains(r.Text, "Not everything could be read: Mail: searched only the newest 3 of 9") {
 		t.Error(r.Text, err)
 	}
 	p.mails, p.err = nil, pim.ErrRefused

@@ -144,7 +144,7 @@ func TestBrowseFails(t *testing.T) {
 		{"loopback", "http://127.0.0.1/", nil, tools.PolicyDenied, "refused: 127.0.0.1 is this machine"},
 		{"decimal", "http://2130706433/", nil, tools.InvalidArguments, "refused"},
 		{"file", "file:///etc/passwd", nil, tools.PolicyDenied, "refused"},
-		{"words", "the news", nil, tools.InvalidArguments, "refused: the address holds white space"},
+		{"words", "the news", nil, tools.InvalidArguments, "refused: the address contains white space"},
 		{"leads inside", "http://inside.example/", nil, tools.PolicyDenied, "leads to 10.0.0.1, which is a private network"},
 		{"no such host", "http://nowhere.example/", nil, tools.NotFound, "there is no host nowhere.example"},
 		{"pdf", "paper.example/a.pdf", answer("application/pdf", "%PDF-1.7"), tools.Unsupported, "look for the same text as a web page"},
@@ -287,7 +287,7 @@ func TestChosen(t *testing.T) {
 		{"an instance", Search{BaseURL: "http://127.0.0.1:8888", Key: key("x")}, "searxng"},
 		{"named", Search{Provider: "brave", Env: env("BRAVE_API_KEY", "x"), BaseURL: "http://x"}, "brave"},
 		{"named without a key", Search{Provider: "brave"}, "there is none; set key in [search]"},
-		{"a key with a line break", Search{Provider: "tavily", Key: key("a\nb")}, "holds a line break"},
+		{"a key with a line break", Search{Provider: "tavily", Key: key("a\nb")}, "contains a line break"},
 		{"a key that cannot be read", Search{Key: key("locked")}, "the keychain is locked; check [search] key"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -262,7 +262,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 		head http.Header
 		want string
 	}{
-		"a page":            {body: "<html><body>hello</body></html>", want: "neither RSS nor Atom nor JSON Feed"},
+		"a page":            {body: "<html><body>hello</body></html>", want: "not an RSS, Atom or JSON feed"},
 		"nothing":           {body: " ", want: "empty"},
 		"garbage":           {body: "\x00\xff\xfe not a feed", want: "did not answer with a feed"},
 		"deep":              {body: "<rss><channel><item>" + deep, want: "too deep"},

@@ -1,9 +1,10 @@
-// Package bplist reads small binary property lists ("bplist00"), such as the column
-// message_summary_info of Messages' database. What it returns is bounded however the
-// bytes were made.
+// Package bplist parses small binary property lists ("bplist00"), such as the
+// column message_summary_info of the Messages database. The result is bounded for
+// any input.
 //
-// The format is that of CFBinaryPList.c (opensource.apple.com, CF): a header, objects,
-// a table of their offsets, and a trailer of 32 bytes which says where the table is.
+// The format is that of CFBinaryPList.c (opensource.apple.com, CF): a header,
+// objects, a table of their offsets, and a trailer of 32 bytes with the position
+// of the table.
 package bplist
 
 import (
@@ -13,13 +14,13 @@ import (
 	"unicode/utf16"
 )
 
-// ErrFormat says that the bytes are no such list, or none of a size that is read.
-var ErrFormat = errors.New("this is no binary property list, or too large a one")
+// ErrFormat reports data that is not a binary property list or exceeds a limit.
+var ErrFormat = errors.New("not a binary property list, or too large")
 
 // UID is a reference of NSKeyedArchiver.
 type UID uint64
 
-// The bounds of what is read.
+// Limits of what is parsed.
 const (
 	maxSize    = 4 << 20
 	maxObjects = 100_000 // looked at, each time that one is referred to
@@ -115,7 +116,7 @@ func scalar(mark byte, low int, b []byte) (any, error) {
 		return nil, ErrFormat
 	}
 	switch {
-	case mark == 1 && low == 4: // 128 bits, of which the upper half is a sign
+	case mark == 1 && low == 4: // a 128-bit integer; the upper half holds the sign only
 		return int64(number(b[8:16])), nil //nolint:gosec // its bits
 	case mark == 1:
 		return int64(number(b[:size])), nil //nolint:gosec // eight bytes are signed, fewer are not

@@ -56,7 +56,7 @@ func TestForeignList(t *testing.T) {
 	}
 }
 
-// TestBounded: a list of lists that refer to one another is no work without end.
+// TestBounded checks that lists that contain each other take bounded time.
 func TestBounded(t *testing.T) {
 	self := []byte("bplist00\xa1\x00\x08")
 	self = append(self, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 10)

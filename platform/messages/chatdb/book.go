@@ -115,8 +115,8 @@ func (d *DB) chats(ctx context.Context) (map[int64]*Chat, error) {
 	return out, d.explain(rows.Err())
 }
 
-// files are the attachments of the rows after the given one, in the order in which they
-// were added. The data of previews and of apps is no file of anybody's.
+// files returns the attachments of the rows after the given one, in insertion
+// order. It omits the data files of link previews and apps.
 func (d *DB) files(ctx context.Context, after int64, rows []row) (map[int64][]Attachment, error) {
 	out := map[int64][]Attachment{}
 	if len(rows) == 0 || !d.columns["message_attachment_join"]["attachment_id"] || len(d.columns["attachment"]) == 0 {
@@ -152,10 +152,12 @@ func (d *DB) files(ctx context.Context, after int64, rows []row) (map[int64][]At
 	return out, d.explain(list.Err())
 }
 
-// recent is how far back the owner's own addresses are looked for.
+// recent is the number of newest rows that are searched for the user's own
+// addresses.
 const recent = 2000
 
-// Own are the owner's addresses at Messages, as far as his chats tell.
+// Own returns the user's own addresses in Messages, as far as recent chats
+// contain them.
 func (d *DB) Own(ctx context.Context) (map[string]bool, error) {
 	chats, err := d.chats(ctx)
 	if err != nil {
@@ -186,8 +188,8 @@ func (d *DB) Own(ctx context.Context) (map[string]bool, error) {
 	return out, nil
 }
 
-// Find returns the chats of that key, guid or identifier, the one in which something
-// was said last first.
+// Find returns the chats with that key, guid or identifier, most recently used
+// first.
 func (d *DB) Find(ctx context.Context, chat string) ([]Chat, error) {
 	all, err := d.chats(ctx)
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package chatdb reads the database of Messages on a Mac (~/Library/Messages/chat.db):
-// who wrote what, when, in which chat. It never changes the file, knows the columns of
-// every version since macOS 10.12 by looking which of them are there, and works on any
-// system, since such a file can be looked at anywhere. The channel imessage and
-// `hob channel test imessage --db` use it.
+// Package chatdb reads the database of Messages on a Mac
+// (~/Library/Messages/chat.db): senders, texts, times and chats. It never changes
+// the file. It supports every schema since macOS 10.12 by checking which columns
+// exist, and runs on any system. The channel imessage and `hob channel test
+// imessage --db` use it.
 package chatdb
 
 import (
@@ -23,33 +23,33 @@ import (
 // Errors a caller can act on. fs.ErrNotExist says that there is no such file.
 var (
 	// ErrNoAccess: macOS does not let this process read it.
-	ErrNoAccess = errors.New("no permission to read Messages' database")
-	// ErrNotMessages: the file is no database of Messages.
-	ErrNotMessages = errors.New("the file is no database of Messages")
+	ErrNoAccess = errors.New("no permission to read the Messages database")
+	// ErrNotMessages: the file is not a Messages database.
+	ErrNotMessages = errors.New("the file is not a Messages database")
 )
 
 // logEnd is what SQLite appends to the name of a database for its log.
 const logEnd = "-wal"
 
-// DB is an open database. Its methods may be called concurrently, but for Changed.
+// DB is an open database. Its methods may be called concurrently, except Changed.
 type DB struct {
 	sql     *sql.DB
 	file    string
 	private string // the folder of a copy, "" when the file itself is open
 	from    stamp  // what the copy was made of
-	seen    stamp  // when Changed was asked
+	seen    stamp  // state at the last call of Changed
 	main    os.FileInfo
-	log     os.FileInfo // nil: there was none
+	log     os.FileInfo // nil if there was none
 	columns map[string]map[string]bool
 }
 
-// Open opens the file for reading. When SQLite cannot open it in its place, as in a
-// folder in which nothing may be written, a copy in a private folder within temp
-// ("": the system's) is read instead.
+// Open opens the file read-only. If SQLite cannot open it in place, for example
+// in a read-only folder, Open reads a copy in a private folder within temp ("" is
+// the system's).
 //
-// Nothing but SQLite opens the file while SQLite has it open: whoever closes a file
-// takes away all locks that his process has on it, also those of another DB
-// (sqlite.org/howtocorrupt.html, 2.2), and Messages then takes its log away.
+// Only SQLite may open the file while a DB is open: closing any file descriptor
+// drops all locks of this process on the file, also those of another DB
+// (sqlite.org/howtocorrupt.html, 2.2), and Messages would then remove its log.
 func Open(ctx context.Context, file, temp string) (*DB, error) {
 	info, err := os.Stat(file)
 	switch {
@@ -58,9 +58,9 @@ func Open(ctx context.Context, file, temp string) (*DB, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%w: %s is no file", ErrNotMessages, file)
+		return nil, fmt.Errorf("%w: %s is not a regular file", ErrNotMessages, file)
 	}
-	log, _ := os.Stat(file + logEnd) // none is as good as any
+	log, _ := os.Stat(file + logEnd) // nil if there is no log
 	d, err := open(ctx, file)
 	if err == nil {
 		if log == nil { // SQLite has made one
@@ -78,7 +78,7 @@ func Open(ctx context.Context, file, temp string) (*DB, error) {
 	return openCopy(ctx, file, temp)
 }
 
-// readable tells a missing permission from other reasons.
+// readable distinguishes a missing permission from other errors.
 func readable(file string) error {
 	f, err := os.Open(file) //nolint:gosec // the owner names the file
 	if errors.Is(err, fs.ErrPermission) {
@@ -93,8 +93,8 @@ func readable(file string) error {
 // lockWait is how long a database is waited for that another program has locked.
 const lockWait = 5 * time.Second
 
-// open opens a file where it is. It is never opened as immutable: the newest messages
-// stand in the log beside it, which would be left out (sqlite.org/uri.html).
+// open opens a file in place. It never uses immutable=1, which would ignore the
+// newest messages in the log (sqlite.org/uri.html).
 func open(ctx context.Context, file string) (_ *DB, err error) {
 	at, err := filepath.Abs(file)
 	if err != nil {
@@ -120,14 +120,13 @@ func open(ctx context.Context, file string) (_ *DB, err error) {
 	}
 	for _, c := range []string{"guid", "text", "handle_id", "date", "is_from_me"} {
 		if !d.columns["message"][c] {
-			return nil, fmt.Errorf("%w: %s has no table of messages with a column %s", ErrNotMessages, file, c)
+			return nil, fmt.Errorf("%w: %s has no message table with a column %s", ErrNotMessages, file, c)
 		}
 	}
 	return d, nil
 }
 
-// columns are the columns of each table of Messages; a table that is not there has
-// none.
+// columns returns the columns of each Messages table; a missing table has none.
 func columns(ctx context.Context, pool *sql.DB) (map[string]map[string]bool, error) {
 	rows, err := pool.QueryContext(ctx, "SELECT s.name, c.name FROM sqlite_schema s, pragma_table_info(s.name) c WHERE s.type = 'table' AND s.name IN ('message', 'handle', 'chat', 'attachment', 'chat_message_join', 'chat_handle_join', 'message_attachment_join', 'chat_recoverable_message_join', 'sqlite_sequence')")
 	if err != nil {
@@ -175,7 +174,7 @@ func unopened(err error) bool {
 func explain(file string, err error) error {
 	switch code(err) {
 	case codeBusy:
-		return fmt.Errorf("another program has kept %s locked for %s, it is tried again: %w", file, lockWait, err)
+		return fmt.Errorf("another program has locked %s for %s; Hob retries: %w", file, lockWait, err)
 	case codeAuth:
 		return fmt.Errorf("%w: %w", ErrNoAccess, err)
 	case codeNoDB, codeCorrupt:
@@ -193,9 +192,8 @@ func (d *DB) Close() error {
 	return err
 }
 
-// Stale reports whether other files stand in the place of the open ones, or the copy
-// is not what the file holds any more: it has to be opened again. An open log that was
-// taken away shows nothing new for ever.
+// Stale reports whether the open files were replaced, or the copy is out of date:
+// the DB must be reopened. A removed log would never show new rows.
 func (d *DB) Stale() bool {
 	if d.private != "" {
 		now, err := stampOf(d.file)

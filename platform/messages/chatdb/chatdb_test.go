@@ -43,7 +43,7 @@ func readBy(t *testing.T, file string, atOnce int) []chatdb.Message {
 	}
 }
 
-// line is a message in a line.
+// line returns a message in a line.
 func line(m chatdb.Message) string {
 	chat := "-"
 	if m.Chat != nil {
@@ -68,8 +68,8 @@ func line(m chatdb.Message) string {
 	return s + m.At.Format(" 15:04:05")
 }
 
-// TestVersions reads the same messages with the schema of each version, with what is new
-// still in the log.
+// TestVersions reads the same messages with each schema, while the newest are in
+// the log.
 func TestVersions(t *testing.T) {
 	for _, v := range chatdbtest.Versions() {
 		t.Run(v.Name, func(t *testing.T) {
@@ -123,7 +123,7 @@ func lines(list []chatdb.Message) []string {
 	return out
 }
 
-// TestKinds: what is no plain message is told apart, in the newest schema.
+// TestKinds checks all kinds of rows in the newest schema.
 func TestKinds(t *testing.T) {
 	w := chatdbtest.New(t, filepath.Join(t.TempDir(), "chat.db"), chatdbtest.Newest())
 	ada := w.Chat("ada@example.org", "iMessage", false)
@@ -189,8 +189,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestTheLogIsRead: rows that stand in the log alone are there, also where SQLite
-// cannot open the database in its place, and the copy is not left behind.
+// TestTheLogIsRead checks that rows that are only in the log are found, also if
+// SQLite cannot open the database in place, and that the copy is removed.
 func TestTheLogIsRead(t *testing.T) {
 	dir, temp := t.TempDir(), t.TempDir()
 	w := chatdbtest.New(t, filepath.Join(dir, "chat.db"), chatdbtest.Newest())
@@ -205,9 +205,9 @@ func TestTheLogIsRead(t *testing.T) {
 	if err := os.Mkdir(other, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// A link stands where SQLite wants to make its index, which follows none there.
+	// A symlink at the path of SQLite's index, which SQLite does not follow.
 	if err := os.Symlink("nowhere", filepath.Join(other, "chat.db-shm")); err != nil {
-		t.Skip("no links here: ", err)
+		t.Skip("symlinks are not supported: ", err)
 	}
 	for _, f := range []string{"chat.db", "chat.db-wal"} {
 		b, err := os.ReadFile(filepath.Join(dir, f))
@@ -230,7 +230,7 @@ func TestTheLogIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !d.Stale() {
-		t.Error("a copy of what was is taken for what is")
+		t.Error("an outdated copy does not count as stale")
 	}
 	if err := d.Close(); err != nil {
 		t.Error(err)
@@ -252,10 +252,10 @@ func TestWhatIsNoDatabase(t *testing.T) {
 		}
 	}
 	if _, err := chatdb.Open(t.Context(), filepath.Join(dir, "none.db"), dir); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("none: %v", err)
+		t.Errorf("a missing file: %v", err)
 	}
 	if _, err := chatdb.Open(t.Context(), dir, dir); err == nil {
-		t.Error("a folder is opened")
+		t.Error("Open accepted a folder")
 	}
 }
 
@@ -274,7 +274,7 @@ func TestHandle(t *testing.T) {
 		{"+37060000000(smsfp)", "", "+37060000000"},
 		{"\u202a+370 600 00000\u202c", "", "+37060000000"},
 		{"urn:biz:0000", "", "urn:biz:0000"},
-		{"ada\u212a@example.org", "", "ada\u212a@example.org"}, // the sign for kelvin is no k
+		{"ada\u212a@example.org", "", "ada\u212a@example.org"}, // the kelvin sign is not the letter k
 		{"\u0130da@example.org", "", "\u0130da@example.org"},
 		{"АDA@example.org", "", "Аda@example.org"}, // Cyrillic
 		{"+1555\u200b0100", "", "+1555\u200b0100"},
@@ -301,7 +301,7 @@ func TestPersons(t *testing.T) {
 	}
 }
 
-// FuzzHandle: an address stays what it is when it is looked at again.
+// FuzzHandle checks that Handle is idempotent.
 func FuzzHandle(f *testing.F) {
 	f.Add("+1 (555) 010-0123", "us")
 	f.Add("tel:Ada@b", "")

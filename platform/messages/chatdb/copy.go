@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// stamp tells one state of a database from another: the file and its log.
+// stamp identifies one state of the database file and its log.
 type stamp struct {
 	main, log     int64
 	mainAt, logAt time.Time
@@ -33,8 +33,8 @@ func stampOf(file string) (stamp, error) {
 // copyName is the pattern of the folders with copies.
 const copyName = "messages-*"
 
-// Tidy removes the copies within temp that a process which was killed has left behind.
-// Nobody reads the same copy for as long as that.
+// Tidy removes copies within temp that a killed process left behind. It spares
+// recent ones, which may be in use.
 func Tidy(temp string) {
 	old, err := filepath.Glob(filepath.Join(temp, copyName))
 	if err != nil {
@@ -47,20 +47,21 @@ func Tidy(temp string) {
 	}
 }
 
-// copies is how often a file is copied that changes meanwhile.
+// copies is the maximum number of attempts to copy a changing file.
 const copies = 5
 
-// openCopy copies the database with its log. The index of the log (-shm) stays behind:
-// it holds the state of other processes, and is made anew of the log.
+// openCopy copies the database with its log. It does not copy the log index
+// (-shm), which holds the state of other processes; SQLite rebuilds it from the
+// log.
 func openCopy(ctx context.Context, file, temp string) (_ *DB, err error) {
 	if temp != "" {
 		if err := os.MkdirAll(temp, 0o700); err != nil {
-			return nil, fmt.Errorf("copy Messages' database: %w", err)
+			return nil, fmt.Errorf("copy the Messages database: %w", err)
 		}
 	}
 	dir, err := os.MkdirTemp(temp, copyName)
 	if err != nil {
-		return nil, fmt.Errorf("copy Messages' database: %w", err)
+		return nil, fmt.Errorf("copy the Messages database: %w", err)
 	}
 	defer func() {
 		if err != nil {
@@ -74,7 +75,7 @@ func openCopy(ctx context.Context, file, temp string) (_ *DB, err error) {
 			return nil, err
 		}
 		if err := errors.Join(copyFile(file, to), copyFile(file+logEnd, to+logEnd)); err != nil {
-			return nil, fmt.Errorf("copy Messages' database: %w", err)
+			return nil, fmt.Errorf("copy the Messages database: %w", err)
 		}
 		if after, err := stampOf(file); err != nil || after != before || ctx.Err() != nil {
 			if err = errors.Join(err, ctx.Err()); err != nil {
@@ -89,10 +90,10 @@ func openCopy(ctx context.Context, file, temp string) (_ *DB, err error) {
 		d.file, d.private, d.from = file, dir, before
 		return d, nil
 	}
-	return nil, fmt.Errorf("copy Messages' database: it changed each of %d times; try again later", copies)
+	return nil, fmt.Errorf("copy the Messages database: it changed during each of %d attempts; try again later", copies)
 }
 
-// copyFile copies a file; one that is not there, or is none, leaves none.
+// copyFile copies a regular file; it does nothing if there is none.
 func copyFile(from, to string) error {
 	info, err := os.Stat(from)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {

@@ -9,10 +9,10 @@ import (
 // What macOS puts behind a number that wrote by SMS.
 var smsMark = regexp.MustCompile(`\((?:sms\w*|filtered)\)$`)
 
-// Handle is the one form of an address: a telephone number as E.164 where that can be
-// told, an e-mail address with its ASCII letters in lower case, everything else (short
-// codes, names of senders) as it is. country is the two letters that Messages keeps
-// beside a number written without its country's prefix, "" when it keeps none.
+// Handle normalizes an address: a telephone number to E.164 if possible, an email
+// address to lower-case ASCII letters; everything else (short codes, sender
+// names) is unchanged. country is the two-letter code that Messages stores for
+// numbers without a country prefix, "" if none.
 func Handle(id, country string) string {
 	id = strings.TrimSpace(id)
 	for _, scheme := range []string{"tel:", "mailto:", "sms:"} {
@@ -53,8 +53,8 @@ func Handle(id, country string) string {
 	return digits
 }
 
-// account is an address of the owner's own as accounts are written: "E:me@example.org",
-// "P:+15550100".
+// account parses one of the user's own addresses, which accounts store as
+// "E:me@example.org" or "P:+15550100".
 func account(s string) string {
 	if len(s) > 2 && s[1] == ':' && unicode.IsLetter(rune(s[0])) {
 		s = s[2:]

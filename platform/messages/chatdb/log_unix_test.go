@@ -15,9 +15,9 @@ import (
 	"hob/platform/messages/chatdbtest"
 )
 
-// TestTheLogStays: while it is being read, whoever else writes to the database cannot
-// take the log away, even when it was opened a second time and closed. When the log was
-// replaced all the same, that is noticed.
+// TestTheLogStays checks that another writer cannot remove the log while it is
+// being read, even if the file was opened a second time and closed, and that a
+// replaced log is detected.
 func TestTheLogStays(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "chat.db")
 	write := func(text string) {
@@ -47,19 +47,19 @@ func TestTheLogStays(t *testing.T) {
 	if err := open().Close(); err != nil {
 		t.Fatal(err)
 	}
-	write("two") // and sees whether it could take the log away
+	write("two") // checks whether it could remove the log
 	if _, err := os.Stat(file + "-wal"); err != nil || long.Stale() {
-		t.Errorf("the log was taken away under a reader: %v, stale %v", err, long.Stale())
+		t.Errorf("the log was removed during a read: %v, stale %v", err, long.Stale())
 	}
 	if list, _, err := long.Messages(t.Context(), 0, 9); err != nil || len(list) != 2 {
 		t.Errorf("%v, %v", lines(list), err)
 	}
 	if err := errors.Join(os.Remove(file+"-wal"), os.Remove(file+"-shm")); err != nil {
-		t.Skip("an open file cannot be removed here: ", err)
+		t.Skip("open files cannot be removed on this system: ", err)
 	}
 	write("three")
 	if !long.Stale() {
-		t.Error("the open log is gone, and nobody notices")
+		t.Error("the removed log was not detected")
 	}
 	if err := long.Close(); err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func TestTheLogStays(t *testing.T) {
 	}
 }
 
-// TestOtherWriter is the other program of TestTheLogStays.
+// TestOtherWriter is the second program of TestTheLogStays.
 func TestOtherWriter(t *testing.T) {
 	file := os.Getenv("WRITE_INTO")
 	if file == "" {
@@ -95,6 +95,6 @@ func TestOtherWriter(t *testing.T) {
 	defer f.Close()
 	lock := syscall.Flock_t{Type: syscall.F_WRLCK, Start: 0x40000002, Len: 510} // SQLite's shared lock (sqlite.org/src, os_unix.c)
 	if err := syscall.FcntlFlock(f.Fd(), syscall.F_GETLK, &lock); err != nil || lock.Type == syscall.F_UNLCK {
-		t.Fatalf("nobody holds the database: %v", err)
+		t.Fatalf("the database is not locked: %v", err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"hob/platform/messages/typedstream"
 )
 
-// Kind says what a row is.
+// Kind is the type of a row.
 type Kind string
 
 // The kinds of rows.
@@ -17,7 +17,7 @@ const (
 	Plain   Kind = "message"
 	Tapback Kind = "tapback" // a reaction to another message, or a sticker on it
 	Edit    Kind = "edit"    // a message that was changed since it was written
-	Unsent  Kind = "unsent"  // a message that was taken back
+	Unsent  Kind = "unsent"  // an unsent (retracted) message
 	Event   Kind = "event"   // something happened in a chat: a name, who is in it
 	App     Kind = "app"     // the balloon of an app, such as a game or a payment
 )
@@ -29,8 +29,8 @@ type Message struct {
 	Chat  *Chat // nil: it belongs to none (yet)
 	// Sender is the writer's address (see Handle), "" for the owner of the database.
 	Sender string
-	// Person is one address of the writer, the same whichever of his he wrote from:
-	// Messages puts those together that stand on one card of the contacts.
+	// Person identifies a sender across addresses: Messages groups the addresses
+	// on one contact card.
 	Person string
 	// Handle is the address that the row names, of the other one also where the owner
 	// wrote.
@@ -38,17 +38,18 @@ type Message struct {
 	FromMe bool
 	At     time.Time // UTC
 	Text   string
-	// Approximate: the text is what could be made out of a damaged row, or what Messages
-	// shows of one whose columns contradict each other. Undecodable: there is one, and
-	// nothing could be made out.
+	// Approximate: the text was recovered from a damaged row or from
+	// contradicting columns. Undecodable: there is a text, but it could not be
+	// decoded.
 	Approximate, Undecodable bool
 	Kind                     Kind
 	// ReplyTo is the guid of the message that is answered, or reacted to.
 	ReplyTo  string
 	Reaction string // of a tapback: "love" ..., an emoji, "sticker"
-	Removed  bool   // the reaction was taken away
+	Removed  bool   // the reaction was removed
 	Files    []Attachment
-	// Missing is how many files have a place in the text and are not there (yet).
+	// Missing is the number of files that the text refers to but that do not
+	// exist (yet).
 	Missing int
 	Service string // iMessage, SMS, RCS
 	Caller  string // which of the owner's addresses it came to, or went out from
@@ -80,8 +81,8 @@ type Chat struct {
 	Addressed  string // which of his addresses he wrote from last
 }
 
-// Key is the name of a chat that stays the same when macOS writes its guids anew, and
-// whichever service carries it: the other's address, or the group's identifier.
+// Key returns a stable name of a chat, independent of its service and of guids
+// that macOS rewrites: the other person's address or the group's identifier.
 func (c *Chat) Key() string {
 	if c.Group {
 		return c.Identifier
@@ -95,7 +96,7 @@ const (
 	styleDirect = 45
 )
 
-// group tells a group from a chat of two.
+// group reports whether a chat is a group chat.
 func group(style int64, guid string) bool {
 	switch style {
 	case styleGroup:
@@ -109,8 +110,8 @@ func group(style int64, guid string) bool {
 // epoch is 2001-01-01T00:00:00Z in seconds since 1970.
 const epoch = 978_307_200
 
-// at is the time of a date column: nanoseconds since 2001, or seconds in rows from
-// before macOS 10.13. No message is 30,000 years old.
+// at converts a date column: nanoseconds since 2001, or seconds in rows from
+// before macOS 10.13, which are far smaller numbers.
 func at(v int64) time.Time {
 	if v < 1e12 && v > -1e12 {
 		return time.Unix(epoch+v, 0).UTC()
@@ -128,8 +129,8 @@ const (
 
 var reactions = []string{"love", "like", "dislike", "laugh", "emphasis", "question", "", "sticker"}
 
-// reaction names a reaction; ok: it is one. Those that are not known yet are taken for
-// some, so that their words are nobody's message.
+// reaction returns the name of a reaction; ok reports whether the row is one.
+// Unknown types count as reactions, so that their texts are not read as messages.
 func reaction(kind int64, emoji string) (name string, removed, ok bool) {
 	if kind == sticker {
 		return "sticker", false, true
@@ -144,7 +145,7 @@ func reaction(kind int64, emoji string) (name string, removed, ok bool) {
 	return cmp.Or(name, emoji, "reaction"), removed, true
 }
 
-// target is the guid in "p:0/GUID" and "bp:GUID".
+// target returns the guid of "p:0/GUID" and "bp:GUID".
 func target(s string) string {
 	if i := strings.LastIndexByte(s, '/'); i >= 0 {
 		return s[i+1:]
@@ -152,9 +153,9 @@ func target(s string) string {
 	return strings.TrimPrefix(s, "bp:")
 }
 
-// summary is what message_summary_info tells of edits (imessage-exporter,
-// message_types/edited.rs): the parts, those that were taken back, and the versions of
-// those that were changed.
+// summary holds the edits in message_summary_info (imessage-exporter,
+// message_types/edited.rs): the parts, which of them were retracted, and the
+// versions of edited parts.
 type summary struct {
 	parts, retracted int
 	edited           bool
@@ -192,12 +193,12 @@ func summarise(b []byte) summary {
 	return s
 }
 
-// gone reports whether all of a message was taken back.
+// gone reports whether all parts of a message were retracted.
 func (s summary) gone(text string) bool {
 	return s.retracted > 0 && text == "" && s.retracted >= s.parts
 }
 
-// place stands in a text where a file belongs.
+// place marks the position of a file in a text.
 const place = "\ufffc"
 
 // clean takes the places of attachments and app balloons out of a text.

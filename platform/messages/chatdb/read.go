@@ -32,8 +32,8 @@ type Mark struct {
 	GUID  string `json:"guid"`
 }
 
-// Last is the newest row, and the highest number that was ever given out, which stays
-// when that row is deleted.
+// Last returns the newest row and the highest row number ever assigned, which
+// survives the deletion of that row.
 func (d *DB) Last(ctx context.Context) (last Mark, highest int64, err error) {
 	err = d.sql.QueryRowContext(ctx, "SELECT ROWID, CAST(guid AS TEXT) FROM message ORDER BY ROWID DESC LIMIT 1").Scan(&last.RowID, &last.GUID)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -50,7 +50,7 @@ func (d *DB) Last(ctx context.Context) (last Mark, highest int64, err error) {
 	return last, highest, nil
 }
 
-// GUID is that of a row, "" when there is no such row.
+// GUID returns the guid of a row, "" if there is no such row.
 func (d *DB) GUID(ctx context.Context, rowID int64) (guid string, err error) {
 	err = d.sql.QueryRowContext(ctx, "SELECT CAST(guid AS TEXT) FROM message WHERE ROWID = ?", rowID).Scan(&guid)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -66,7 +66,8 @@ func (d *DB) explain(err error) error {
 	return explain(d.file, err)
 }
 
-// column is an expression for a column, or for nothing where the version has none.
+// column returns the SQL expression of a column, or a constant if the schema
+// lacks it.
 func (d *DB) column(table, as, name, kind string) string {
 	if !d.columns[table][name] {
 		return "NULL"
@@ -80,7 +81,7 @@ func (d *DB) column(table, as, name, kind string) string {
 // maxBlob bounds a text: a longer one cannot be sent.
 const maxBlob = 4 << 20
 
-// page is the query for rows, built of the columns that are there.
+// page returns the query for rows, with the existing columns.
 func (d *DB) page() string {
 	var cols []string
 	add := func(table, as, kind string, names ...string) {
@@ -100,8 +101,9 @@ func (d *DB) page() string {
 	return "SELECT m.ROWID, " + strings.Join(cols, ", ") + " FROM message m WHERE m.ROWID > ? ORDER BY m.ROWID LIMIT ?"
 }
 
-// joined are what the rows of a range belong to, the highest where there are several.
-// It is one query for all of them, as not every version has an index over the rows.
+// joined returns the related id of each row in a range, the highest if there are
+// several. It runs one query for all rows because not every schema has an index
+// on them.
 func (d *DB) joined(ctx context.Context, table, column string, after int64, rows []row) (map[int64]int64, error) {
 	out := map[int64]int64{}
 	if len(rows) == 0 || !d.columns[table]["message_id"] || !d.columns[table][column] {
@@ -137,18 +139,18 @@ func (r *row) fields() []any {
 	}
 }
 
-// before is how many rows before a page are looked at for the message that a preview
-// repeats.
+// before is the number of rows before a page that are searched for the message
+// that a preview repeats.
 const before = 50
 
-// Messages reads up to limit rows after the given one, in order of their numbers. next
-// is the last row that was looked at: it is as before when there are no more. What was
-// deleted, and previews that repeat a message, are left out.
+// Messages returns up to limit rows after the given one, in row order. next is
+// the last row that was read; it equals after if there are no more rows. Deleted
+// rows and previews that repeat a message are omitted.
 func (d *DB) Messages(ctx context.Context, after int64, limit int) (out []Message, next int64, err error) {
 	return d.read(ctx, after, limit, before)
 }
 
-// All is Messages with the previews that repeat a message of an earlier page.
+// All is Messages including previews that repeat a message of an earlier page.
 func (d *DB) All(ctx context.Context, after int64, limit int) ([]Message, int64, error) {
 	return d.read(ctx, after, limit, 0)
 }
@@ -217,7 +219,7 @@ func (d *DB) rows(ctx context.Context, after int64, limit int) ([]row, error) {
 	return out, d.explain(list.Err())
 }
 
-// message makes a message of a row.
+// message converts a row to a Message.
 func (r *row) message(b *book, chat int64) Message {
 	m := Message{
 		RowID: r.id, GUID: r.guid.String, FromMe: r.fromMe.Int64 != 0, At: at(r.date.Int64), Kind: Plain, Chat: b.chats[chat],
@@ -284,7 +286,7 @@ func (p previews) double(m Message) bool {
 	return false
 }
 
-// sortChats puts the chat first in which something was said last.
+// sortChats sorts chats by their last message, newest first.
 func sortChats(list []Chat, last map[int64]int64) {
 	slices.SortFunc(list, func(a, b Chat) int {
 		return cmp.Or(cmp.Compare(last[b.ID], last[a.ID]), cmp.Compare(b.ID, a.ID))

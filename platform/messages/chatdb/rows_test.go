@@ -17,9 +17,9 @@ import (
 	"hob/platform/messages/chatdbtest"
 )
 
-// TestAYear: 365 days in one database, which begins on the oldest macOS and is updated
-// to each later one, with old rows as they were written then. Whatever happened on a
-// day is read with its writer, chat, kind and time, after each update anew.
+// TestAYear writes 365 days into one database, which starts on the oldest macOS
+// and is updated to each later one, with old rows in their old form. After each
+// update, every row is read with its sender, chat, kind and time.
 func TestAYear(t *testing.T) {
 	versions := chatdbtest.Versions()
 	w := chatdbtest.New(t, filepath.Join(t.TempDir(), "chat.db"), versions[0])
@@ -127,7 +127,8 @@ func TestOddRows(t *testing.T) {
 	}
 }
 
-// FuzzRow: whatever stands in the columns of a row, it is read, and what comes after it.
+// FuzzRow checks that a row with any column values is read, as are the rows after
+// it.
 func FuzzRow(f *testing.F) {
 	w := chatdbtest.New(f, filepath.Join(f.TempDir(), "chat.db"), chatdbtest.Newest())
 	ada := w.Chat("ada@example.org", "iMessage", false)
@@ -180,7 +181,7 @@ func FuzzRow(f *testing.F) {
 	})
 }
 
-// Whoever writes for the first time while it is read is known by his first message.
+// A sender who first writes during the read is known with that message.
 func TestFirstMessagesAreKnown(t *testing.T) {
 	w := chatdbtest.New(t, filepath.Join(t.TempDir(), "chat.db"), chatdbtest.Newest())
 	d, err := chatdb.Open(t.Context(), w.File, t.TempDir())
@@ -205,7 +206,7 @@ func TestFirstMessagesAreKnown(t *testing.T) {
 		}
 		for _, m := range list {
 			if n++; m.Sender == "" || m.Chat == nil {
-				t.Fatalf("message %d is of %q in %v", n, m.Sender, m.Chat)
+				t.Fatalf("message %d has sender %q in %v", n, m.Sender, m.Chat)
 			}
 		}
 		cursor = next

@@ -19,11 +19,11 @@ import (
 	_ "modernc.org/sqlite" // the driver, registered as "sqlite"
 )
 
-// Version is a version of macOS, by what its schema has.
+// Version is a macOS version, described by its schema.
 type Version struct {
 	Name    string
 	Seconds bool // dates are seconds, not nanoseconds
-	// Blob: texts stand in attributedBody alone.
+	// Blob: texts are stored in attributedBody only.
 	Blob   bool
 	Prefix string // of new chats' guids; "" is the service's name
 	gone   []string
@@ -39,7 +39,7 @@ var (
 	sinceBlob = []string{"message.message_summary_info", "message.balloon_bundle_id", "message.associated_message_guid", "message.associated_message_type"}
 )
 
-// Versions are the schemas from macOS 10.12 on.
+// Versions returns the schemas from macOS 10.12 on.
 func Versions() []Version {
 	return []Version{
 		{Name: "10.11", Seconds: true, gone: slices.Concat(since26, sinceEmo, sinceEdit, sinceRply, sinceJoin, sinceBlob)},
@@ -55,7 +55,7 @@ func Versions() []Version {
 	}
 }
 
-// Newest is the newest of them.
+// Newest returns the newest schema.
 func Newest() Version { v := Versions(); return v[len(v)-1] }
 
 var tables = map[string]string{
@@ -69,8 +69,8 @@ var tables = map[string]string{
 	"chat_recoverable_message_join": "chat_id INTEGER, message_id INTEGER, delete_date INTEGER, PRIMARY KEY (chat_id, message_id)",
 }
 
-// DB is a database that is being written, as by Messages: in WAL mode, with what is new
-// in the log. Its methods may be called concurrently.
+// DB is a database that the test writes as Messages does: in WAL mode, with new
+// rows in the log. Its methods may be called concurrently.
 type DB struct {
 	File    string
 	Version Version
@@ -84,8 +84,8 @@ type DB struct {
 	n   int
 }
 
-// New makes an empty database in a folder as it is on a Mac, within dir. It stays open
-// until the test ends.
+// New creates an empty database within dir, in the folder structure of a Mac. It
+// stays open until the test ends.
 func New(t testing.TB, file string, v Version) *DB {
 	t.Helper()
 	d := Reopen(t, file, v)
@@ -113,7 +113,7 @@ func Reopen(t testing.TB, file string, v Version) *DB {
 	return d
 }
 
-// columns are those that the version has of a table.
+// columns returns the columns of a table in this version.
 func (d *DB) columns(name string) (cols []string) {
 	if slices.Contains(d.Version.gone, name) {
 		return nil
@@ -128,8 +128,8 @@ func (d *DB) columns(name string) (cols []string) {
 	return cols
 }
 
-// Update is what an update of macOS does: columns and tables are added, and chats get
-// the guids of the new version.
+// Update simulates a macOS update: it adds columns and tables and rewrites the
+// chats' guids.
 func (d *DB) Update(v Version) {
 	d.t.Helper()
 	d.Version = v
@@ -179,7 +179,7 @@ func (d *DB) Exec(q string, args ...any) int64 {
 	return id
 }
 
-// Put inserts a row with those of the values for which the version has a column.
+// Put inserts a row, with the values for which the version has a column.
 func (d *DB) Put(table string, values map[string]any) int64 {
 	d.t.Helper()
 	var cols, marks []string
@@ -195,7 +195,7 @@ func (d *DB) Put(table string, values map[string]any) int64 {
 // Has reports whether the version has a column ("message.date_edited").
 func (d *DB) Has(column string) bool { return d.has[column] }
 
-// Date is the form of a time in this version.
+// Date returns a time in this version's date format.
 func (d *DB) Date(at time.Time) int64 {
 	if d.Version.Seconds {
 		return at.Unix() - 978_307_200
@@ -243,7 +243,7 @@ func (d *DB) Chat(ident, service string, group bool, members ...string) int64 {
 	return id
 }
 
-// Message is a row to be written. The zero value of what is left out is the usual.
+// Message is a row to insert. Zero fields get usual values.
 type Message struct {
 	GUID, Text string
 	Chat       int64  // 0: it belongs to none
@@ -297,7 +297,7 @@ func (d *DB) Say(m Message) (int64, string) {
 	return id, m.GUID
 }
 
-// Edited is the summary of a message whose parts had these versions.
+// Edited returns the summary of a message whose parts had these versions.
 func Edited(parts ...[]string) []byte {
 	ranges, versions := map[string]any{}, map[string]any{}
 	for i, texts := range parts {
@@ -312,8 +312,8 @@ func Edited(parts ...[]string) []byte {
 	return Plist(map[string]any{"otr": ranges, "ec": versions, "ust": true})
 }
 
-// Retracted is the summary of a message of so many parts, of which those were taken
-// back.
+// Retracted returns the summary of a message with that many parts, of which those
+// in gone were retracted.
 func Retracted(parts int, gone ...int) []byte {
 	ranges := map[string]any{}
 	for i := range parts {

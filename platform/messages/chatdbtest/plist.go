@@ -13,8 +13,8 @@ type writer struct {
 	objects [][]byte
 }
 
-// Plist makes a binary property list of bool, int, float64, []byte, string, []any and
-// map[string]any. Anything else is written as null.
+// Plist encodes a binary property list of bool, int, float64, []byte, string,
+// []any and map[string]any. Other types are encoded as null.
 func Plist(v any) []byte {
 	w := &writer{}
 	top := w.add(v)

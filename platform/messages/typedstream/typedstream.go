@@ -1,13 +1,14 @@
-// Package typedstream reads the text out of what NSArchiver wrote of an attributed
-// string: the column attributedBody of Messages' database, and the earlier versions
-// of an edited message. It reads nothing but the text.
+// Package typedstream extracts the text of an attributed string that NSArchiver
+// wrote: the column attributedBody of the Messages database, and earlier versions
+// of an edited message. It reads only the text.
 //
-// The format is that of NeXTSTEP's typed streams, version 4 ("streamtyped"): an
-// integer is one byte, or a tag and the bytes of a longer one; a type string stands
-// before a value, whole where it is met first. The text is the first value of the
-// first string object: the class name NSString, then 84 01 2B (a new type string of
-// one character, "+"), its length and its bytes, and 86, the object's end. This was
-// worked out by the authors of python-typedstream and imessage-exporter.
+// The format is NeXTSTEP's typed stream, version 4 ("streamtyped"): an integer is
+// one byte, or a tag and the bytes of a longer one; a type string precedes a
+// value and is written in full at its first use. The text is the first value of
+// the first string object: the class name NSString, then 84 01 2B (a new type
+// string of one character, "+"), its length and its bytes, and 86, the end of the
+// object. The authors of python-typedstream and imessage-exporter documented
+// this.
 package typedstream
 
 import (
@@ -18,10 +19,10 @@ import (
 	"unicode/utf8"
 )
 
-// ErrUndecodable says that no text was found.
-var ErrUndecodable = errors.New("the text of the message is in a form that is not known")
+// ErrUndecodable reports that no text was found.
+var ErrUndecodable = errors.New("unknown message text encoding")
 
-// Text is what was found.
+// Text is an extracted text.
 type Text struct {
 	Text string
 	// Approximate: the archive is cut off or odd, and Text is what could be made out.
@@ -68,7 +69,7 @@ func Decode(b []byte) (Text, error) {
 	return around(rest)
 }
 
-// exact is the value when it is text as a whole.
+// exact returns the value if it is a complete text.
 func exact(b []byte) (Text, bool) {
 	if bytes.HasPrefix(b, []byte(bomLE)) && len(b)%2 == 0 {
 		t, err := wide(b[len(bomLE):])
@@ -93,7 +94,7 @@ func length(b []byte) (n int, rest []byte, ok bool) {
 	return int(b[0]), b[1:], true
 }
 
-// around takes what stands before the next mark of an archive whose length does not
+// around recovers the text up to the next marker if the stated length does not
 // fit.
 func around(b []byte) (Text, error) {
 	if _, body, _ := length(b); body != nil {
@@ -102,7 +103,7 @@ func around(b []byte) (Text, error) {
 	if at := bytes.Index(b, []byte(cut)); at >= 0 {
 		b = b[:at]
 	}
-	for len(b) > 0 && !utf8.Valid(b) { // cut within a character, or bytes that are none
+	for len(b) > 0 && !utf8.Valid(b) { // a truncated character or invalid bytes
 		r, size := utf8.DecodeLastRune(b)
 		if r != utf8.RuneError || size > 1 || len(b) <= utf8.UTFMax && !utf8.RuneStart(b[0]) {
 			return Text{}, ErrUndecodable

@@ -13,7 +13,7 @@ import (
 	"hob/platform/messages/typedstream"
 )
 
-// wide is a text in UTF-16 with its mark.
+// wide returns a text in UTF-16 with its mark.
 func wide(s string) []byte {
 	b := []byte{0xff, 0xfe}
 	for _, u := range utf16.Encode([]rune(s)) {
@@ -35,7 +35,8 @@ func TestTextsOfEveryLength(t *testing.T) {
 	}
 }
 
-// TestTextsThatLookLikeTheFormat: what a text holds changes nothing of where it ends.
+// TestTextsThatLookLikeTheFormat checks that the content of a text does not
+// change where it ends.
 func TestTextsThatLookLikeTheFormat(t *testing.T) {
 	for _, want := range []string{"NSString", "\x01+\x03abc", "NSString\x01+", "streamtyped", "it's \u201cquoted\u201d", "a\x00b", "iI", "__kIMMessagePartAttributeName", "†ƒ", "\u0086\u0084"} {
 		if got, err := typedstream.Decode(chatdbtest.Archive(want, true)); err != nil || got.Text != want {
@@ -72,7 +73,7 @@ func TestOddArchives(t *testing.T) {
 		"a length that is too long":   {[]byte("NSString\x01\x94\x84\x01+\x82\xff\xff\xff\x7fhey\x86\x84"), "hey", true, nil},
 		"a length below zero":         {[]byte("NSString\x01\x94\x84\x01+\x82\xff\xff\xff\xffhey\x86\x84"), "hey", true, nil},
 		"no length":                   {[]byte("NSString\x01\x94\x84\x01+"), "", false, typedstream.ErrUndecodable},
-		"bytes that are no text":      {in([]byte{'a', 0xff, 0xfe, 'b'}), "", false, typedstream.ErrUndecodable},
+		"bytes that are not text":     {in([]byte{'a', 0xff, 0xfe, 'b'}), "", false, typedstream.ErrUndecodable},
 	} {
 		got, err := typedstream.Decode(c.blob)
 		if !errors.Is(err, c.err) || got.Text != c.want || got.Approximate != c.approximate {
@@ -91,7 +92,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		got, err := typedstream.Decode(b)
 		if err == nil && !utf8.ValidString(got.Text) {
-			t.Errorf("%q is no text", got.Text)
+			t.Errorf("%q is not valid text", got.Text)
 		}
 		if len(got.Text) > 2*len(b) {
 			t.Errorf("%d bytes of %d", len(got.Text), len(b))
@@ -99,7 +100,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzRoundTrip: each text comes back exactly.
+// FuzzRoundTrip checks that each text is decoded exactly.
 func FuzzRoundTrip(f *testing.F) {
 	f.Add("hello", true)
 	f.Fuzz(func(t *testing.T, s string, mutable bool) {

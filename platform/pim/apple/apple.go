@@ -1,10 +1,10 @@
-// Package apple are the drivers of platform/pim for the programs of macOS: Calendar
-// and Reminders through EventKit, Notes, Contacts and Mail through Apple events. They run
-// the constant scripts of the folder scripts through a Runner, and compile
-// everywhere: on another system the Runner says that it has no osascript.
+// Package apple implements platform/pim for macOS apps: Calendar and Reminders
+// through EventKit; Notes, Contacts and Mail through Apple events. It runs the
+// fixed scripts in the folder scripts through a Runner. It compiles on every
+// system; elsewhere the Runner reports that osascript is missing.
 //
-// No program is started for a read; permission that is missing is told with the
-// place where it is given. The daemon makes them on macOS.
+// A read never starts an app. If a permission is missing, the error names the
+// system setting. The daemon creates the drivers on macOS.
 package apple
 
 import (
@@ -44,7 +44,7 @@ const (
 	patience = 30
 )
 
-// script joins a script of the folder with what it shares with others.
+// script joins a script of the folder with the shared scripts it needs.
 func script(file string, shared ...string) osrun.Script {
 	var parts []string
 	for _, f := range append(shared, file) {
@@ -63,7 +63,7 @@ func remindScript(file string) osrun.Script { return script(file, "eventkit.js",
 
 func noteScript(file string) osrun.Script { return script(file, "notes.js") }
 
-// Scripts are all scripts, for tests.
+// Scripts returns all scripts, for tests.
 func Scripts() []osrun.Script {
 	var out []osrun.Script
 	for _, f := range []string{"calendars.js", "find_events.js", "create_event.js", "change_event.js", "delete_event.js"} {

@@ -23,7 +23,7 @@ func TestABrokenScriptIsFound(t *testing.T) {
 			s.Text = strings.Replace(s.Text, "end tell", "", 1)
 		}
 		if len(osruntest.Lint(s)) == 0 {
-			t.Errorf("%s is broken, and nobody says so", s.Name)
+			t.Errorf("%s: no error for broken output", s.Name)
 		}
 	}
 }
@@ -46,9 +46,9 @@ func at(s string) time.Time {
 
 type obj = map[string]any
 
-// kit is EventKit with three calendars. That an occurrence is addressed by id and
-// start, that enumerations come as strings, that without full access the store is
-// empty and that a span of over four years matches nothing: memcal connector;
+// kit simulates EventKit with three calendars. Its behaviour (occurrences
+// addressed by id and start, enumerations as strings, an empty store without full
+// access, no matches in ranges over four years) follows the memcal connector and
 // developer.apple.com/documentation/eventkit/ekeventstore.
 func kit(status int) obj {
 	standup := at("2026-11-23 09:00").UnixMilli()
@@ -101,7 +101,7 @@ func TestCalendarReads(t *testing.T) {
 	}
 	long, err := c.FindEvents(t.Context(), pim.Span{From: at("2020-01-01 00:00"), To: at("2031-01-01 00:00"), Zone: vilnius})
 	if err != nil || len(long) != 5 {
-		t.Errorf("eleven years: %s, %v", titles(long), err)
+		t.Errorf("an eleven-year range: %s, %v", titles(long), err)
 	}
 	list, err := c.ListCalendars(t.Context())
 	if err != nil || len(list) != 3 || list[1].Name != "Šeima" || list[1].Path != "c2" {
@@ -127,7 +127,7 @@ func TestNothingIsNotRefused(t *testing.T) {
 	world := kit(0)
 	world["eventkit"].(obj)["grants"] = true
 	if got, err := apple.NewCalendar(osruntest.NewMac(t, world)).FindEvents(t.Context(), week()); err != nil || len(got) != 3 {
-		t.Errorf("the owner says yes: %v, %v", got, err)
+		t.Errorf("after permission was granted: %v, %v", got, err)
 	}
 }
 
@@ -142,7 +142,7 @@ func TestCalendarWrites(t *testing.T) {
 		t.Errorf("made\n%s\nwant\n%s", got, want)
 	}
 	if err := c.TakeBack(t.Context(), r.Undo); err != nil || m.See("world.eventkit.events.length") != "3" {
-		t.Errorf("taken back: %v, %s events", err, m.See("world.eventkit.events.length"))
+		t.Errorf("undo: %v, %s events", err, m.See("world.eventkit.events.length"))
 	}
 	for name, ask := range map[string]struct {
 		calendar string
@@ -173,7 +173,7 @@ func TestCalendarChanges(t *testing.T) {
 		t.Fatalf("%v: %s", err, m.See("world.eventkit.events[1]"))
 	}
 	if err := c.TakeBack(t.Context(), r.Undo); err != nil || m.See("world.eventkit.events[1].start") != fmt.Sprint(at("2026-11-24 15:00").UnixMilli()) {
-		t.Errorf("taken back: %v, %s", err, m.See("world.eventkit.events[1]"))
+		t.Errorf("undo: %v, %s", err, m.See("world.eventkit.events[1]"))
 	}
 	m.See("world.eventkit.events[1].notes = new Array(6001).join('n')")
 	for name, ch := range map[string]pim.EventChange{"its title": {Title: &title}, "its notes": {Notes: &title}} {
@@ -186,7 +186,7 @@ func TestCalendarChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := c.TakeBack(t.Context(), r.Undo); err != nil || m.See("world.eventkit.events[1].notes.length") != "6000" {
-			t.Errorf("%s taken back: %v, %s", name, err, m.See("world.eventkit.events[1].notes.length"))
+			t.Errorf("undo of %s: %v, %s", name, err, m.See("world.eventkit.events[1].notes.length"))
 		}
 	}
 	if list, err = c.FindEvents(t.Context(), week()); err != nil {
@@ -200,12 +200,12 @@ func TestCalendarChanges(t *testing.T) {
 		t.Errorf("one occurrence: %s, %s", e, m.See("world.eventkit.events[0]"))
 	}
 	if _, err := c.DeleteEvent(t.Context(), list[0], false); !errors.Is(err, pim.ErrNotFound) {
-		t.Errorf("an occurrence that has moved: %v", err)
+		t.Errorf("a moved occurrence: %v", err)
 	}
 	old := list[1]
 	old.Version = "1"
 	if _, err := c.DeleteEvent(t.Context(), old, false); !errors.Is(err, pim.ErrChanged) || m.See("world.eventkit.events[1].id") != `"e2"` {
-		t.Errorf("an event that was changed: %v", err)
+		t.Errorf("a changed event: %v", err)
 	}
 	if _, err := c.DeleteEvent(t.Context(), list[1], false); err != nil || m.See("world.eventkit.events[1].id") == `"e2"` {
 		t.Errorf("deleted: %v", err)
@@ -224,7 +224,7 @@ func TestReminders(t *testing.T) {
 		t.Errorf("%+v, %v", made, err)
 	}
 	if err := r.TakeBack(t.Context(), made.Undo); err != nil || m.See("world.eventkit.reminders.length") != "4" {
-		t.Errorf("taken back: %v", err)
+		t.Errorf("undo: %v", err)
 	}
 	done, err := r.CompleteReminder(t.Context(), "r1")
 	if err != nil || m.See("world.eventkit.reminders[0].done") != "true" {
@@ -234,11 +234,11 @@ func TestReminders(t *testing.T) {
 		t.Errorf("reopened: %v", err)
 	}
 	if _, err := r.CompleteReminder(t.Context(), "nobody"); !errors.Is(err, pim.ErrNotFound) {
-		t.Errorf("what is not there: %v", err)
+		t.Errorf("a missing reminder: %v", err)
 	}
 }
 
-// office is Notes and Contacts, after their dictionaries.
+// office simulates Notes and Contacts, after their scripting dictionaries.
 func office(notes, people int) obj {
 	day := func(n int) obj { return obj{"$date": at("2026-11-01 12:00").AddDate(0, 0, n).UnixMilli()} }
 	var ns, ps []obj
@@ -326,7 +326,7 @@ func TestFailures(t *testing.T) {
 			t.Errorf("%d: %v, %v", number, got, err)
 		}
 	}
-	t.Run("a part", func(t *testing.T) {
+	t.Run("partial result", func(t *testing.T) {
 		m := osruntest.NewMac(t, office(3, 3))
 		m.Fail("people.phones", -1728)
 		got, err := apple.NewContacts(m).FindContacts(t.Context(), "žmogus", 5)
@@ -342,7 +342,7 @@ func TestFailures(t *testing.T) {
 			t.Errorf("%+v, %v", r, err)
 		}
 	})
-	t.Run("nothing but null", func(t *testing.T) {
+	t.Run("null result", func(t *testing.T) {
 		m := osruntest.NewMac(t, office(3, 3))
 		m.See("world.apps['com.apple.Notes'].root.notes.forEach(function (n) { n.name = n.plaintext = n.modificationDate = n.passwordProtected = null; })")
 		if got, err := apple.NewNotes(m).FindNotes(t.Context(), "", 5); err != nil || len(got) != 3 {

@@ -15,11 +15,11 @@ import (
 	"hob/platform/pim/scripted"
 )
 
-// Calendar is the owner's calendars as macOS has them: of iCloud, of accounts in
-// the system's settings, and on this Mac.
+// Calendar reads and writes all calendars of macOS: iCloud, accounts in the
+// system settings and local ones.
 type Calendar struct{ run osrun.Runner }
 
-// NewCalendar makes one.
+// NewCalendar returns a Calendar that runs its scripts with r.
 func NewCalendar(r osrun.Runner) *Calendar { return &Calendar{r} }
 
 // Name implements pim.Driver.
@@ -51,7 +51,7 @@ func (c *Calendar) ListCalendars(ctx context.Context) ([]pim.Calendar, error) {
 	return out, nil
 }
 
-// event is an event as the scripts tell it.
+// event is the scripts' JSON form of an event.
 type event struct {
 	ID        string       `json:"id"`
 	UID       string       `json:"uid"`
@@ -143,7 +143,7 @@ func person(p pim.Person) pim.Person {
 	return pim.Person{Name: pim.Line(p.Name, 120), Address: strings.ToLower(pim.Line(p.Address, 254))}
 }
 
-// made is what became of an event.
+// made is the scripts' result of a write.
 type made struct {
 	ID       string `json:"id"`
 	Start    int64  `json:"start"`
@@ -157,7 +157,7 @@ func (m made) ref() string { return m.ID + "@" + strconv.FormatInt(m.Start, 10) 
 // CreateEvent implements pim.Calendars. EventKit cannot invite anybody.
 func (c *Calendar) CreateEvent(ctx context.Context, calendar string, e pim.NewEvent) (pim.Receipt, error) {
 	if len(e.Guests) > 0 {
-		return pim.Receipt{}, fmt.Errorf("Calendar: %w: macOS lets no program invite guests; use a calendar of an account (CalDAV), or send the invitation by mail", errors.ErrUnsupported)
+		return pim.Receipt{}, fmt.Errorf("Calendar: %w: macOS does not let programs invite guests; use a CalDAV account or send the invitation by mail", errors.ErrUnsupported)
 	}
 	in := struct {
 		asked
@@ -196,7 +196,7 @@ func (c *Calendar) CreateEvent(ctx context.Context, calendar string, e pim.NewEv
 	return scripted.Write(r, err)
 }
 
-// which names an occurrence to the scripts.
+// which identifies an occurrence to the scripts.
 type which struct {
 	asked
 	ID      string `json:"id"`
@@ -212,7 +212,7 @@ func parseRef(ref, version string, whole bool) (which, error) {
 			return which{asked{patience}, ref[:i], start, version, whole}, nil
 		}
 	}
-	return which{}, fmt.Errorf("Calendar: %w: there is no event %q", pim.ErrNotFound, pim.Line(ref, 100))
+	return which{}, fmt.Errorf("Calendar: %w: no event %q", pim.ErrNotFound, pim.Line(ref, 100))
 }
 
 // change is what becomes different, as the scripts take it.
@@ -231,7 +231,7 @@ func (c *Calendar) ChangeEvent(ctx context.Context, e pim.Event, ch pim.EventCha
 		return pim.Receipt{}, err
 	}
 	if e.AllDay && (ch.Start != nil || ch.End != nil) {
-		return pim.Receipt{}, fmt.Errorf("Calendar: %w: the days of a whole-day event cannot be moved; delete it and make it anew", pim.ErrInvalid)
+		return pim.Receipt{}, fmt.Errorf("Calendar: %w: an all-day event cannot be moved; delete it and create a new one", pim.ErrInvalid)
 	}
 	set := change{Title: ch.Title, Place: ch.Place, Notes: ch.Notes}
 	set.Start, set.End = milli(ch.Start), milli(ch.End)
@@ -251,7 +251,8 @@ func (c *Calendar) change(ctx context.Context, w which, set change, back bool) (
 	return scripted.Write(r, err)
 }
 
-// before is the way back from a change: what it changed, and no more.
+// before returns the inverse of a change: the previous values of the changed
+// fields only.
 func (c change) before(was event) (out change) {
 	if c.Title != nil {
 		out.Title = &was.Title
@@ -276,8 +277,8 @@ func milli(t *time.Time) *int64 {
 	return &n
 }
 
-// DeleteEvent implements pim.Calendars. There is no way back: guests and answers
-// cannot be made again.
+// DeleteEvent implements pim.Calendars. It cannot be undone: guests and answers
+// cannot be restored.
 func (c *Calendar) DeleteEvent(ctx context.Context, e pim.Event, whole bool) (pim.Receipt, error) {
 	w, err := parseRef(e.Ref, e.Version, whole)
 	if err != nil {
@@ -310,7 +311,7 @@ func undoing(u undo) []byte {
 func readUndo(b []byte) (undo, error) {
 	var u undo
 	if err := json.Unmarshal(b, &u); err != nil {
-		return u, fmt.Errorf("%w: what was written down for taking it back cannot be read: %w", pim.ErrInvalid, err)
+		return u, fmt.Errorf("%w: invalid undo record: %w", pim.ErrInvalid, err)
 	}
 	return u, nil
 }

@@ -13,7 +13,7 @@ import (
 // Contacts is the address book of the Contacts app.
 type Contacts struct{ run osrun.Runner }
 
-// NewContacts makes one.
+// NewContacts returns Contacts that run their scripts with r.
 func NewContacts(r osrun.Runner) *Contacts { return &Contacts{r} }
 
 // Name implements pim.Driver.

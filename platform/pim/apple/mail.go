@@ -13,12 +13,12 @@ import (
 	"hob/platform/pim/scripted"
 )
 
-// Mail is the Mail app: what there is for owners who have not given Hob an account.
-// What it sends is shown as a quotation by others since macOS 15, and answers are
-// not linked with what they answer; an account (IMAP, SMTP) does better.
+// Mail is the Mail app, for users without an account in Hob. Since macOS 15 other
+// programs display its mails as quotations, and replies are not linked to the
+// mail they answer. An account (IMAP, SMTP) works better.
 type Mail struct{ run osrun.Runner }
 
-// NewMail makes one.
+// NewMail returns a Mail that runs its scripts with r.
 func NewMail(r osrun.Runner) *Mail { return &Mail{r} }
 
 // Name implements pim.Driver.
@@ -33,7 +33,7 @@ func (m *Mail) call(ctx context.Context, file string, in, out any, write bool) e
 	return m.run.Run(ctx, osrun.Call{Script: mailScript(file), App: mailApp(), In: in, Write: write, Wait: bulk}, out)
 }
 
-// The bounds of a search: so many of the newest are looked through.
+// Limits of a search: how many of the newest mails are searched.
 const (
 	scanFew     = 25
 	scanMany    = 200
@@ -62,8 +62,8 @@ func (h head) pim(folder string) pim.Message {
 	}
 }
 
-// FindMail implements pim.Mailer. The newest of a folder are looked through, since
-// a search by Mail itself would hold it up; what was not reached is told.
+// FindMail implements pim.Mailer. It reads the newest mails of a folder because a
+// search by Mail itself blocks the app. A warning names what was not searched.
 func (m *Mail) FindMail(ctx context.Context, q pim.MailQuery) ([]pim.Message, error) {
 	limit := q.Limit
 	if limit <= 0 {
@@ -94,15 +94,15 @@ func (m *Mail) FindMail(ctx context.Context, q pim.MailQuery) ([]pim.Message, er
 	}
 	var warnings []string
 	if len(out) < limit && len(got.Rows) < got.Total && in.Scan == scanMany && !older(got.Rows, q.Since) {
-		warnings = append(warnings, fmt.Sprintf("Mail: only the newest %d of %d mails were looked through", len(got.Rows), got.Total))
+		warnings = append(warnings, fmt.Sprintf("Mail: searched only the newest %d of %d mails", len(got.Rows), got.Total))
 	}
 	if q.Text != "" {
-		warnings = append(warnings, "Mail: subjects and senders were looked through, the texts were not")
+		warnings = append(warnings, "Mail: searched subjects and senders only, not the texts")
 	}
 	return out, pim.Partial(warnings...)
 }
 
-// older reports that the search went back to before the time that was asked for.
+// older reports whether the search reached back beyond since.
 func older(rows []head, since time.Time) bool {
 	return !since.IsZero() && len(rows) > 0 && time.UnixMilli(int64(rows[len(rows)-1].Received)).Before(since)
 }
@@ -111,7 +111,7 @@ func parseMailRef(ref string) (int64, string, error) {
 	id, folder, ok := strings.Cut(strings.TrimPrefix(ref, mailRef), "/")
 	n, err := strconv.ParseInt(id, 10, 32)
 	if !ok || err != nil || n <= 0 || !strings.HasPrefix(ref, mailRef) {
-		return 0, "", fmt.Errorf("Mail: %w: there is no mail %q", pim.ErrNotFound, pim.Line(ref, 100))
+		return 0, "", fmt.Errorf("Mail: %w: no mail %q", pim.ErrNotFound, pim.Line(ref, 100))
 	}
 	return n, folder, nil
 }
@@ -149,7 +149,7 @@ func (m *Mail) ReadMail(ctx context.Context, ref string) (pim.Message, error) {
 
 // SendMail implements pim.Mailer.
 func (m *Mail) SendMail(ctx context.Context, l pim.Letter) (pim.Receipt, error) {
-	return m.write(ctx, l, "send", pim.Receipt{Outcome: pim.Pending, Why: "the Mail app has taken it, and sends it"})
+	return m.write(ctx, l, "send", pim.Receipt{Outcome: pim.Pending, Why: "the Mail app accepted the mail and sends it"})
 }
 
 // DraftMail implements pim.Mailer.
@@ -162,7 +162,7 @@ func (m *Mail) write(ctx context.Context, l pim.Letter, how string, r pim.Receip
 		return pim.Receipt{}, err
 	}
 	if len(l.Files) > 0 || l.Invite != "" {
-		return pim.Receipt{}, fmt.Errorf("Mail: %w: files and invitations go out through an account only; add one (hob config, accounts)", errors.ErrUnsupported)
+		return pim.Receipt{}, fmt.Errorf("Mail: %w: attachments and invitations need an account; add one with hob account add", errors.ErrUnsupported)
 	}
 	in := struct {
 		How   string   `json:"how"`
@@ -175,13 +175,13 @@ func (m *Mail) write(ctx context.Context, l pim.Letter, how string, r pim.Receip
 	var got struct{ Taken bool }
 	err := m.call(ctx, "write_mail.applescript", in, &got, true)
 	if err == nil && !got.Taken {
-		return pim.Receipt{Outcome: pim.Uncertain, Why: "the Mail app did not say that it took it"}, nil
+		return pim.Receipt{Outcome: pim.Uncertain, Why: "the Mail app did not confirm that it accepted the mail"}, nil
 	}
 	return scripted.Write(r, err)
 }
 
-// MoveMail implements pim.Mailer. There is no way back, since a mail gets another
-// id in another folder.
+// MoveMail implements pim.Mailer. It cannot be undone because the mail gets a new
+// id in the other folder.
 func (m *Mail) MoveMail(ctx context.Context, ref, folder string) (pim.Receipt, error) {
 	n, from, err := parseMailRef(ref)
 	if err != nil {
@@ -197,5 +197,5 @@ func (m *Mail) MoveMail(ctx context.Context, ref, folder string) (pim.Receipt, e
 
 // TakeBack implements pim.TakeBacker: what went through Mail stays.
 func (*Mail) TakeBack(context.Context, []byte) error {
-	return fmt.Errorf("Mail: %w: it cannot be taken back", errors.ErrUnsupported)
+	return fmt.Errorf("Mail: %w: cannot be undone", errors.ErrUnsupported)
 }

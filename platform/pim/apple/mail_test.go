@@ -13,9 +13,9 @@ import (
 	"hob/platform/pim/apple"
 )
 
-// mailMac answers every AppleScript with one text, and keeps what it was given.
-// Nothing but a Mac can run AppleScript: the shape of the answers is that of
-// NSJSONSerialization over the records of the scripts.
+// mailMac answers every AppleScript with one text and records its input. Only a
+// Mac can run AppleScript: the answers have the form that NSJSONSerialization
+// gives the scripts' records.
 func mailMac(said string, given *[]string) *apple.Mail {
 	return apple.NewMail(osrun.NewScripts(osrun.Options{Output: func(_ context.Context, cmd *exec.Cmd, in []byte) ([]byte, error) {
 		if len(cmd.Args) != 3 || cmd.Args[1] != "-e" || !strings.Contains(cmd.Args[2], "on main(request)") {
@@ -28,26 +28,26 @@ func mailMac(said string, given *[]string) *apple.Mail {
 
 const heads = `{"ok":true,"data":{"total":900,"cutShort":false,"rows":[
 {"ident":71,"mailKey":"a@x","topic":"S\u0105skaita\u202e 42","fromWhom":"Ada L <Ada@Example.org>","receivedMs":1795680000000,"seenAlready":false,"flagSet":true},
-{"ident":70,"mailKey":"b@x","topic":"Lunch","fromWhom":"nobody at all","receivedMs":1795590000000.5,"seenAlready":true,"flagSet":false}]}}`
+{"ident":70,"mailKey":"b@x","topic":"Lunch","fromWhom":"no sender","receivedMs":1795590000000.5,"seenAlready":true,"flagSet":false}]}}`
 
 func TestFindMail(t *testing.T) {
 	var given []string
 	m := mailMac(heads, &given)
 	list, err := m.FindMail(t.Context(), pim.MailQuery{Limit: 2})
-	if err != nil || len(list) != 2 || list[0].Ref != "apple/mail/71/" || list[0].Subject != "Sąskaita 42" || list[0].From[0] != (pim.Person{Name: "Ada L", Address: "ada@example.org"}) || list[0].Seen || !list[0].Flagged || list[1].From[0].Name != "nobody at all" {
+	if err != nil || len(list) != 2 || list[0].Ref != "apple/mail/71/" || list[0].Subject != "Sąskaita 42" || list[0].From[0] != (pim.Person{Name: "Ada L", Address: "ada@example.org"}) || list[0].Seen || !list[0].Flagged || list[1].From[0].Name != "no sender" {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	list, err = m.FindMail(t.Context(), pim.MailQuery{Folder: "sent", From: "ADA", Unseen: true})
 	if p, ok := errors.AsType[*pim.PartialError](err); !ok || len(list) != 1 || !strings.Contains(p.Error(), "newest 2 of 900") {
-		t.Errorf("what was not reached is not told: %+v, %v", list, err)
+		t.Errorf("no warning about unsearched mails: %+v, %v", list, err)
 	}
 	if _, err = m.FindMail(t.Context(), pim.MailQuery{Since: time.UnixMilli(1795600000000)}); err != nil {
-		t.Errorf("it went back far enough: %v", err)
+		t.Errorf("unexpected warning: %v", err)
 	}
 	want := []string{`{"folder":"","scan":25,"seconds":35}`, `{"folder":"sent","scan":200,"seconds":35}`}
 	for i, w := range want {
 		if given[i] != w {
-			t.Errorf("asked %s, want %s", given[i], w)
+			t.Errorf("script input %s, want %s", given[i], w)
 		}
 	}
 }

@@ -11,10 +11,10 @@ import (
 	"hob/platform/pim/scripted"
 )
 
-// Notes are those of the Notes app.
+// Notes reads and writes notes of the Notes app.
 type Notes struct{ run osrun.Runner }
 
-// NewNotes makes one.
+// NewNotes returns Notes that run their scripts with r.
 func NewNotes(r osrun.Runner) *Notes { return &Notes{r} }
 
 // Name implements pim.Driver.
@@ -40,7 +40,7 @@ func (x note) pim() pim.Note {
 	return pim.Note{Ref: x.ID, Title: pim.Line(x.Title, 300), Text: pim.Clean(x.Text), Cut: x.Cut, Changed: time.UnixMilli(x.Changed).UTC(), Folder: pim.Line(x.Folder, 120), FolderID: x.FolderID, Shared: x.Shared}
 }
 
-// words are what is looked for, each in lower case.
+// words returns the search words in lower case.
 func words(s string) []string { return append([]string{}, strings.Fields(strings.ToLower(s))...) }
 
 // FindNotes implements pim.Notes. Of a locked note only the title is known.
@@ -78,7 +78,7 @@ func (n *Notes) find(ctx context.Context, folder, text string, limit int) ([]pim
 	}
 	var warnings []string
 	if len(got.Notes) >= mostNotes {
-		warnings = append(warnings, fmt.Sprintf("Notes: only the newest %d that fit were looked at", mostNotes))
+		warnings = append(warnings, fmt.Sprintf("Notes: checked only the newest %d matches", mostNotes))
 	}
 	for _, w := range got.Partial {
 		warnings = append(warnings, "Notes: "+w)
@@ -89,7 +89,7 @@ func (n *Notes) find(ctx context.Context, folder, text string, limit int) ([]pim
 // ReadNote implements pim.Notes.
 func (n *Notes) ReadNote(ctx context.Context, ref string) (pim.Note, error) {
 	if !strings.HasPrefix(ref, noteID) {
-		return pim.Note{}, fmt.Errorf("Notes: %w: there is no note %q", pim.ErrNotFound, pim.Line(ref, 100))
+		return pim.Note{}, fmt.Errorf("Notes: %w: no note %q", pim.ErrNotFound, pim.Line(ref, 100))
 	}
 	var got note
 	err := n.call(ctx, "read_note.js", struct {

@@ -17,7 +17,8 @@ type Reminders struct {
 	zone *time.Location
 }
 
-// NewReminders makes one; in zone days begin.
+// NewReminders returns Reminders that run their scripts with r; zone defines
+// where days begin.
 func NewReminders(r osrun.Runner, zone *time.Location) *Reminders {
 	if zone == nil {
 		zone = time.UTC
@@ -44,7 +45,7 @@ type todo struct {
 	List    string `json:"list"`
 	ListID  string `json:"listID"`
 	Repeats bool   `json:"repeats"`
-	// Priority is that of iCalendar: 1 to 4 high, 5 medium, 6 to 9 low
+	// Priority uses the iCalendar values: 1 to 4 high, 5 medium, 6 to 9 low
 	// (developer.apple.com/documentation/eventkit/ekreminderpriority).
 	Priority int `json:"priority"`
 }
@@ -56,13 +57,14 @@ func (r *Reminders) FindReminders(ctx context.Context, done bool) ([]pim.Reminde
 	return r.find(ctx, "", done)
 }
 
-// FindInList implements pim.Lists. Whether a list is shared EventKit does not tell.
+// FindInList implements pim.Lists. EventKit does not report whether a list is
+// shared.
 func (r *Reminders) FindInList(ctx context.Context, list string, done bool) ([]pim.Reminder, error) {
 	out, err := r.find(ctx, list, done)
 	return out, noFolder(err)
 }
 
-// noFolder is what a script says of a list or folder that is not there.
+// noFolder converts a script's error about a missing list or folder.
 func noFolder(err error) error {
 	if errors.Is(err, pim.ErrNotFound) {
 		return fmt.Errorf("%w: %w", pim.ErrNoFolder, err)
@@ -86,7 +88,7 @@ func (r *Reminders) find(ctx context.Context, list string, done bool) ([]pim.Rem
 	}
 	var warnings []string
 	if got.More {
-		warnings = append(warnings, fmt.Sprintf("Reminders: only %d were read", mostReminders))
+		warnings = append(warnings, fmt.Sprintf("Reminders: read only the first %d", mostReminders))
 	}
 	out := make([]pim.Reminder, 0, len(got.Reminders))
 	for _, t := range got.Reminders {
@@ -95,7 +97,7 @@ func (r *Reminders) find(ctx context.Context, list string, done bool) ([]pim.Rem
 		case t.Due.Day != "":
 			day, err := time.ParseInLocation("2006-01-02", t.Due.Day, r.zone)
 			if err != nil {
-				warnings = append(warnings, "Reminders: the day of one cannot be read")
+				warnings = append(warnings, "Reminders: the date of a reminder cannot be read")
 			}
 			x.Due, x.AllDay = day, err == nil
 		case t.Due.At != 0:
@@ -143,7 +145,7 @@ func (r *Reminders) CompleteReminder(ctx context.Context, ref string) (pim.Recei
 	var got struct{ Was todo }
 	err := r.call(ctx, "mark_reminder.js", marking{asked{patience}, ref, true, false}, &got, true)
 	out := pim.Receipt{Outcome: pim.Sent, ID: ref}
-	if !got.Was.Repeats && !got.Was.Done { // of one that repeats the next is there by now
+	if !got.Was.Repeats && !got.Was.Done { // a recurring reminder already shows its next occurrence
 		out.Undo = undoing(undo{Reopen: ref})
 	}
 	return scripted.Write(out, err)

@@ -26,14 +26,14 @@ type weekday struct {
 	Week int `json:"week"`
 }
 
-// parseRule reads an RRULE (RFC 5545, 3.3.10) as far as EventKit has it.
+// parseRule parses the subset of RRULE (RFC 5545, 3.3.10) that EventKit supports.
 func parseRule(s string) (*rule, error) {
 	o, err := rrule.StrToROption(s)
 	if err != nil {
 		return nil, fmt.Errorf("Calendar: %w: the rule %q: %w", pim.ErrInvalid, pim.Line(s, 100), err)
 	}
 	if o.Freq > rrule.DAILY || len(o.Byyearday)+len(o.Byweekno)+len(o.Byhour)+len(o.Byminute)+len(o.Bysecond)+len(o.Byeaster) > 0 {
-		return nil, fmt.Errorf("Calendar: %w: macOS has no rule like %q", pim.ErrInvalid, pim.Line(s, 100))
+		return nil, fmt.Errorf("Calendar: %w: macOS does not support the rule %q", pim.ErrInvalid, pim.Line(s, 100))
 	}
 	r := &rule{Frequency: int(rrule.DAILY - o.Freq), Interval: max(o.Interval, 1), MonthDays: o.Bymonthday, Months: o.Bymonth, Positions: o.Bysetpos, Count: o.Count}
 	for _, d := range o.Byweekday {

@@ -1,12 +1,12 @@
-// Package caldav reads calendars from a CalDAV server (RFC 4791): it finds the
-// owner's calendars, says whether one has changed, and returns what happens in a
-// span of time, with rules worked out (package ics). Objects are written one by one,
-// and only in the place of the version that was read.
+// Package caldav reads and writes calendars on a CalDAV server (RFC 4791): it
+// discovers the user's calendars, detects changes and returns the occurrences in
+// a time range, with rules expanded (package ics). Writes replace one object at a
+// time and only the version that was read.
 //
-// The requests are our own: go-webdav takes one broken event for a broken
-// calendar, drops the host of an address, and does not hand on the tokens of
-// changes. Only hosts of the configured one's own domain are asked, over TLS, and
-// redirects are followed by hand, since the password goes with them.
+// It does not use go-webdav, which fails a whole calendar for one broken event,
+// drops the host of an address and does not expose sync tokens. Requests go only
+// to hosts of the configured domain, over TLS. Redirects are followed here
+// because the password is sent with each request.
 package caldav
 
 import (
@@ -47,14 +47,14 @@ func Open(ctx context.Context, a pim.Account) (*Client, error) {
 	return open(ctx, a, "caldav", a.CalDAV)
 }
 
-// OpenCards is Open for the account's address books.
+// OpenCards opens the account's address books, with the checks of Open.
 func OpenCards(ctx context.Context, a pim.Account) (*Client, error) {
 	return open(ctx, a, "carddav", a.CardDAV)
 }
 
 func open(ctx context.Context, a pim.Account, what, address string) (*Client, error) {
 	if address == "" {
-		return nil, fmt.Errorf("account %s: %w: it has no %s", a.Name, pim.ErrNoServer, what)
+		return nil, fmt.Errorf("account %s: %w: %s is not set", a.Name, pim.ErrNoServer, what)
 	}
 	u, err := pim.ParseURL(address)
 	if err != nil {
@@ -84,14 +84,14 @@ func open(ctx context.Context, a pim.Account, what, address string) (*Client, er
 // Close ends what is open.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// statusError is an answer that is none.
+// statusError is an unexpected HTTP status.
 type statusError struct {
 	code int
 	what string
 }
 
 func (e *statusError) Error() string {
-	return fmt.Sprintf("%s: the server answers %d %s", e.what, e.code, http.StatusText(e.code))
+	return fmt.Sprintf("%s: the server returned %d %s", e.what, e.code, http.StatusText(e.code))
 }
 
 // ask sends a request whose body is XML and reads the answers for each address.
@@ -106,7 +106,7 @@ func (c *Client) ask(ctx context.Context, method string, at *url.URL, depth, bod
 		}
 		at = next
 	}
-	return nil, nil, fmt.Errorf("account %s: calendars: the server sends us in circles", c.account.Name)
+	return nil, nil, fmt.Errorf("account %s: calendars: redirect loop", c.account.Name)
 }
 
 func (c *Client) once(ctx context.Context, method string, at *url.URL, depth, body string) (next *url.URL, ms *multistatus, err error) {
@@ -135,7 +135,7 @@ func (c *Client) once(ctx context.Context, method string, at *url.URL, depth, bo
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		to, err := at.Parse(res.Header.Get("Location"))
 		if err != nil || res.Header.Get("Location") == "" {
-			return nil, nil, errors.New("the server sends us on to an address that is none")
+			return nil, nil, errors.New("the server redirects to an invalid address")
 		}
 		to.User = nil // some repeat the name and password (radicale)
 		return to, nil, nil
@@ -157,8 +157,8 @@ func retryAfter(s string) time.Time {
 	return time.Now().Add(5 * time.Minute)
 }
 
-// ours refuses addresses at which the password has no business: those of other
-// domains than the configured one, and unencrypted ones.
+// ours rejects addresses that must not receive the password: other domains than
+// the configured one, and unencrypted addresses.
 func (c *Client) ours(at *url.URL) error {
 	if at.Scheme == c.base.Scheme && strings.EqualFold(at.Host, c.base.Host) {
 		return nil
@@ -169,7 +169,7 @@ func (c *Client) ours(at *url.URL) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the server sends us to %s, which is not the one that you configured; if that is right, set it as caldav", pim.Line(at.Scheme+"://"+at.Host, 200))
+	return fmt.Errorf("the server redirects to %s, which is not the configured host; if you trust it, set it as caldav", pim.Line(at.Scheme+"://"+at.Host, 200))
 }
 
 func read(r io.Reader) (*multistatus, error) {
@@ -182,7 +182,7 @@ func read(r io.Reader) (*multistatus, error) {
 	}
 	var ms multistatus
 	if err := xml.NewDecoder(bytes.NewReader(b)).Decode(&ms); err != nil {
-		return nil, fmt.Errorf("the answer is no XML: %w", err)
+		return nil, fmt.Errorf("the response is not valid XML: %w", err)
 	}
 	return &ms, nil
 }

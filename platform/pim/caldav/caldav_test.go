@@ -111,11 +111,11 @@ func TestHostileServers(t *testing.T) {
 		answer http.HandlerFunc
 		want   string
 	}{
-		{"sends us elsewhere", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) }, "not the one that you configured"},
-		{"sends us in circles", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) }, "in circles"},
-		{"has its calendars elsewhere", multi(`<multistatus xmlns="DAV:"><response><href>/</href><propstat><status>HTTP/1.1 200 OK</status><prop><current-user-principal><href>` + elsewhere.URL + `/me</href></current-user-principal></prop></propstat></response></multistatus>`), "not the one that you configured"},
-		{"is no server for calendars", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }, "200"},
-		{"has no XML", multi("\x00"), "no XML"},
+		{"redirects to another host", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) }, "not the configured host"},
+		{"redirects in a loop", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) }, "redirect loop"},
+		{"has its calendars on another host", multi(`<multistatus xmlns="DAV:"><response><href>/</href><propstat><status>HTTP/1.1 200 OK</status><prop><current-user-principal><href>` + elsewhere.URL + `/me</href></current-user-principal></prop></propstat></response></multistatus>`), "not the configured host"},
+		{"is not a CalDAV server", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }, "200"},
+		{"has no XML", multi("\x00"), "not valid XML"},
 		{"has no end", func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusMultiStatus)
 			for range 20 << 10 {
@@ -123,8 +123,8 @@ func TestHostileServers(t *testing.T) {
 					return
 				}
 			}
-		}, "more than was asked for"},
-		{"nests deeply", multi(strings.Repeat("<a>", 1<<20)), "no XML"},
+		}, "more data than requested"},
+		{"nests deeply", multi(strings.Repeat("<a>", 1<<20)), "not valid XML"},
 		{"has nothing", multi(`<multistatus xmlns="DAV:"/>`), "no calendars"},
 		{"is busy", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "600")
@@ -141,16 +141,16 @@ func TestHostileServers(t *testing.T) {
 				t.Error(err)
 			}
 			if b, is := errors.AsType[*pim.BusyError](err); tt.name == "is busy" && (!is || time.Until(b.Until) < 9*time.Minute) {
-				t.Error("it does not say until when")
+				t.Error("the error has no retry time")
 			}
 		})
 	}
 	if asked != 0 {
-		t.Errorf("another host was asked %d times", asked)
+		t.Errorf("another host received %d requests", asked)
 	}
 }
 
-// Whether the server invites guests is what its calendars say, wherever they are.
+// The calendars report whether the server invites guests, wherever they are.
 func TestSchedules(t *testing.T) {
 	const head, tail = `<multistatus xmlns="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav"><response><href>%s</href><propstat><status>HTTP/1.1 200 OK</status><prop>`, `</prop></propstat></response></multistatus>`
 	tests := []struct {
@@ -160,7 +160,7 @@ func TestSchedules(t *testing.T) {
 	}{
 		{"it does", "1, calendar-access, calendar-auto-schedule", http.StatusOK, true, true},
 		{"it does not", "1, calendar-access", http.StatusNoContent, false, true},
-		{"somebody in between answers", "", http.StatusOK, false, false},
+		{"a proxy answers", "", http.StatusOK, false, false},
 		{"it refuses", "1, calendar-access", http.StatusForbidden, false, false},
 	}
 	for _, tt := range tests {

@@ -14,25 +14,24 @@ import (
 	"hob/platform/pim/ics"
 )
 
-// The bounds of what an account has.
+// Limits of what is read from an account.
 const (
 	maxHomes     = 5
 	maxCalendars = 200
 	maxMissing   = 1000 // events that cannot be read, by name
 )
 
-// Calendars finds the owner's calendars for events (RFC 4791, 6.2; RFC 6764).
-// The address of the account may be that of the server, of the owner's folder
-// there or of one calendar.
+// Calendars discovers the user's event calendars (RFC 4791, 6.2; RFC 6764). The
+// configured address may be the server, the calendar home or a single calendar.
 func (c *Client) Calendars(ctx context.Context) ([]pim.Calendar, error) {
 	out, err := c.holding(ctx, "VEVENT")
 	if err == nil && len(out) == 0 {
-		return nil, fmt.Errorf("account %s: no calendar is found there; set caldav to the address of your calendars", c.account.Name)
+		return nil, fmt.Errorf("account %s: no calendar found; set caldav to the address of your calendars", c.account.Name)
 	}
 	return out, err
 }
 
-// holding are those that take components of a kind.
+// holding returns the calendars that support a component kind.
 func (c *Client) holding(ctx context.Context, kind string) ([]pim.Calendar, error) {
 	at, p, err := c.begin(ctx)
 	if err != nil {
@@ -45,7 +44,7 @@ func (c *Client) holding(ctx context.Context, kind string) ([]pim.Calendar, erro
 	if len(homes) == 0 && len(p.Principal.Href) > 0 {
 		to, err := at.Parse(p.Principal.Href[0])
 		if err != nil {
-			return nil, fmt.Errorf("account %s: the server names no folder of yours", c.account.Name)
+			return nil, fmt.Errorf("account %s: the server returned no calendar home", c.account.Name)
 		}
 		ms, where, err := c.ask(ctx, "PROPFIND", to, "0", askHome)
 		if err != nil {
@@ -80,7 +79,7 @@ func (c *Client) begin(ctx context.Context) (*url.URL, prop, error) {
 					return at, p, nil
 				}
 			}
-			err = fmt.Errorf("account %s: there are no calendars at %s", c.account.Name, c.base.Host)
+			err = fmt.Errorf("account %s: no calendars at %s", c.account.Name, c.base.Host)
 		}
 		if first = errors.Join(first, err); errors.Is(err, pim.ErrSignIn) {
 			return nil, prop{}, err
@@ -95,7 +94,7 @@ func (c *Client) begin(ctx context.Context) (*url.URL, prop, error) {
 func (c *Client) in(ctx context.Context, at *url.URL, home, kind string) (out []pim.Calendar, err error) {
 	to, err := at.Parse(home)
 	if err != nil {
-		return nil, fmt.Errorf("account %s: the server names a folder that is none", c.account.Name)
+		return nil, fmt.Errorf("account %s: the server returned an invalid calendar home", c.account.Name)
 	}
 	ms, where, err := c.ask(ctx, "PROPFIND", to, "1", askCalendars)
 	if err != nil {
@@ -128,8 +127,8 @@ func calendar(at *url.URL, p prop) pim.Calendar {
 	return pim.Calendar{Path: at.String(), Name: name, Token: token, Shared: p.shared(at)}
 }
 
-// PartialError says that not all of a calendar could be read: what is missing may
-// be there all the same.
+// PartialError reports that part of a calendar could not be read; missing events
+// may still exist.
 type PartialError struct {
 	// UIDs are the events that could not be read. All: there may be others.
 	UIDs []string
@@ -155,8 +154,9 @@ func (e *PartialError) add(data string, err error) {
 	e.All = e.All || len(e.UIDs) == before || len(e.UIDs) > maxMissing
 }
 
-// Events returns what touches the span in one calendar, in order. What the server
-// does not give, or cannot be read, is left out and makes a PartialError.
+// Events returns the events of one calendar that overlap the range, in order.
+// Events that the server omits or that cannot be parsed are skipped and reported
+// in a PartialError.
 func (c *Client) Events(ctx context.Context, cal pim.Calendar, s ics.Span) ([]pim.Event, error) {
 	at, err := url.Parse(cal.Path)
 	if err != nil {
@@ -175,7 +175,7 @@ func (c *Client) Events(ctx context.Context, cal pim.Calendar, s ics.Span) ([]pi
 		p := r.found()
 		if p.Data == "" {
 			if to, err := at.Parse(r.Href); err != nil || strings.Trim(to.Path, "/") != strings.Trim(at.Path, "/") || r.cut() {
-				bad.add("", fmt.Errorf("the server does not give %s", pim.Line(r.Href, 100)))
+				bad.add("", fmt.Errorf("the server did not return %s", pim.Line(r.Href, 100)))
 			}
 			continue // the calendar itself, which some send along
 		}

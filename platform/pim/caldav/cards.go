@@ -16,7 +16,7 @@ import (
 	"hob/platform/pim"
 )
 
-// The bounds of what is read of people.
+// Limits of what is read from address books.
 const (
 	maxBooks  = 20
 	maxCard   = 1 << 20 // bytes of one, its picture included
@@ -37,7 +37,7 @@ type book struct {
 	name string
 }
 
-// Books are the names of the owner's address books (RFC 6352, 7.1).
+// Books returns the names of the user's address books (RFC 6352, 7.1).
 func (c *Client) Books(ctx context.Context) (names []string, err error) {
 	list, err := c.books(ctx)
 	for _, b := range list {
@@ -63,13 +63,13 @@ func (c *Client) books(ctx context.Context) ([]book, error) {
 		}
 	}
 	if first == nil {
-		first = fmt.Errorf("account %s: no address book is found there; set carddav to the address of yours", c.account.Name)
+		first = fmt.Errorf("account %s: no address book found; set carddav to the address of your address book", c.account.Name)
 	}
 	return nil, first
 }
 
-// booksFrom looks at an address for a book, for the folder of books, or for who the
-// owner is there, whose folder is looked at then.
+// booksFrom checks whether an address is an address book, an address book home or
+// the user's principal; it then reads the home.
 func (c *Client) booksFrom(ctx context.Context, u *url.URL, more int) (out []book, err error) {
 	ms, at, err := c.ask(ctx, "PROPFIND", u, "0", askBooks)
 	if err != nil {
@@ -106,12 +106,12 @@ func (c *Client) booksFrom(ctx context.Context, u *url.URL, more int) (out []boo
 	return out, nil
 }
 
-// Cards finds people: all of the words must stand in names, company, addresses or
-// numbers. An error beside people says what could not be looked at.
+// Cards finds contacts whose names, company, addresses or numbers contain all
+// words. An error together with contacts names what could not be read.
 func (c *Client) Cards(ctx context.Context, words string, limit int) ([]pim.Contact, error) {
 	want := phrase.Split(words)
 	if len(want) == 0 {
-		return nil, fmt.Errorf("%w: no words to look for", pim.ErrInvalid)
+		return nil, fmt.Errorf("%w: search text is empty", pim.ErrInvalid)
 	}
 	list, err := c.books(ctx)
 	if err != nil {

@@ -36,15 +36,15 @@ type prop struct {
 	Owner     hrefs    `xml:"DAV: owner"`
 	Type      resource `xml:"DAV: resourcetype"`
 	Takes     takes    `xml:"urn:ietf:params:xml:ns:caldav supported-calendar-component-set"`
-	// To whom it is given: CalendarServer (caldav-sharing.txt, 5.2), Nextcloud, and
-	// draft-pot-webdav-resource-sharing-04, 5.2.
+	// The properties that list sharees: CalendarServer (caldav-sharing.txt, 5.2),
+	// Nextcloud, and draft-pot-webdav-resource-sharing-04, 5.2.
 	Invited invited  `xml:"http://calendarserver.org/ns/ invite"`
 	Given   invited  `xml:"http://owncloud.org/ns invite"`
 	Sharing *sharing `xml:"DAV: share-access"`
 }
 
-// shared reports whether others than who asks write there, or may, as far as the
-// server tells: it is somebody else's, or given to somebody.
+// shared reports whether, as far as the server tells, other people can write to
+// the collection: it belongs to another user or is shared.
 func (p prop) shared(at *url.URL) bool {
 	switch {
 	case p.Type.Shared != nil, p.Type.SharedOwner != nil, len(p.Invited.Users)+len(p.Given.Users) > 0:
@@ -74,8 +74,8 @@ type hrefs struct {
 type resource struct {
 	Calendar *struct{} `xml:"urn:ietf:params:xml:ns:caldav calendar"`
 	Book     *struct{} `xml:"urn:ietf:params:xml:ns:carddav addressbook"`
-	// The marks of a calendar that its owner has given to others, and of one that was
-	// given to who asks (caldav-sharing.txt, 5.2.1).
+	// The resource types of a calendar that its owner shares and of one that was
+	// shared with the user (caldav-sharing.txt, 5.2.1).
 	SharedOwner *struct{} `xml:"http://calendarserver.org/ns/ shared-owner"`
 	Shared      *struct{} `xml:"http://calendarserver.org/ns/ shared"`
 }
@@ -86,8 +86,8 @@ type takes struct {
 	} `xml:"urn:ietf:params:xml:ns:caldav comp"`
 }
 
-// has reports whether components of a kind may be in a calendar; one that does not
-// say takes all.
+// has reports whether the calendar accepts components of a kind; without a
+// declared set it accepts all.
 func (t takes) has(kind string) bool {
 	for _, c := range t.Comp {
 		if strings.EqualFold(c.Name, kind) {

@@ -12,7 +12,7 @@ import (
 	"hob/platform/pim"
 )
 
-// TestSharedLists: what servers say of a list that others write to as well.
+// TestSharedLists uses the responses of real servers for shared lists.
 func TestSharedLists(t *testing.T) {
 	const me = `<d:current-user-principal><d:href>/p/me/</d:href></d:current-user-principal>`
 	for name, x := range map[string]struct {

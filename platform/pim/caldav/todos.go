@@ -15,8 +15,9 @@ import (
 // Lists finds the owner's calendars for things to do. There may be none.
 func (c *Client) Lists(ctx context.Context) ([]pim.Calendar, error) { return c.holding(ctx, "VTODO") }
 
-// Todos returns the things to do of one list, the open ones or with done all. What the
-// server does not give, or cannot be read, is left out and makes a PartialError.
+// Todos returns the tasks of one list: the open ones, or all if done is set.
+// Tasks that the server omits or that cannot be parsed are skipped and reported
+// in a PartialError.
 func (c *Client) Todos(ctx context.Context, list pim.Calendar, done bool, zone *time.Location) ([]pim.Reminder, error) {
 	at, err := url.Parse(list.Path)
 	if err != nil {
@@ -37,7 +38,7 @@ func (c *Client) Todos(ctx context.Context, list pim.Calendar, done bool, zone *
 		to, uerr := at.Parse(r.Href)
 		if p.Data == "" {
 			if uerr != nil || strings.Trim(to.Path, "/") != strings.Trim(at.Path, "/") || r.cut() {
-				bad.add("", fmt.Errorf("the server does not give %s", pim.Line(r.Href, 100)))
+				bad.add("", fmt.Errorf("the server did not return %s", pim.Line(r.Href, 100)))
 			}
 			continue // the list itself, which some send along
 		}

@@ -13,10 +13,10 @@ import (
 	"hob/platform/pim"
 )
 
-// ErrUnsure says that the request was made, and nobody knows what became of it.
-var ErrUnsure = errors.New("whether it happened is not known")
+// ErrUnsure reports that a request was sent but its outcome is unknown.
+var ErrUnsure = errors.New("outcome unknown")
 
-// authorise names the owner in a request.
+// authorise adds the account's credentials to a request.
 func (c *Client) authorise(req *http.Request) {
 	req.Header.Set("User-Agent", "hob")
 	if c.account.Auth == pim.AuthToken {
@@ -26,8 +26,8 @@ func (c *Client) authorise(req *http.Request) {
 	}
 }
 
-// one makes a request about one object. Redirects are not followed: what is written
-// goes where the server said that its calendar is.
+// one sends a request about one object. It does not follow redirects: writes go
+// to the address that the server gave for the calendar.
 func (c *Client) one(ctx context.Context, method, path string, header map[string]string, body []byte) (status int, etag string, data []byte, err error) {
 	at, err := url.Parse(path)
 	if err != nil {
@@ -59,7 +59,7 @@ func (c *Client) one(ctx context.Context, method, path string, header map[string
 	return res.StatusCode, res.Header.Get("ETag"), data, nil
 }
 
-// said is the error that a status is, nil for success.
+// said converts an HTTP status to an error, nil for success.
 func said(what string, status int) error {
 	no := &statusError{status, what}
 	switch {
@@ -87,9 +87,10 @@ func (c *Client) Read(ctx context.Context, path string) (data []byte, etag strin
 	return data, etag, nil
 }
 
-// Write stores an object: a new one with etag "", else in the place of that version.
-// It returns the version that is there then. An error that does not wrap ErrUnsure
-// means that nothing was changed; pim.ErrChanged that another version is there.
+// Write stores an object: a new one if etag is "", otherwise it replaces that
+// version. It returns the new version. An error that does not wrap ErrUnsure
+// means that nothing changed; pim.ErrChanged means that the server has another
+// version.
 func (c *Client) Write(ctx context.Context, path string, data []byte, etag, kind string) (string, error) {
 	header := map[string]string{"Content-Type": kind + "; charset=utf-8"}
 	if etag == "" {
@@ -110,7 +111,7 @@ func (c *Client) Write(ctx context.Context, path string, data []byte, etag, kind
 	if err == nil {
 		err = &statusError{status, http.MethodPut}
 	}
-	// It may have happened all the same: what is there now tells.
+	// The write may have succeeded; read the object to find out.
 	there, now, rerr := c.Read(context.WithoutCancel(ctx), path)
 	switch {
 	case rerr == nil && bytes.Equal(squeezed(there), squeezed(data)):
@@ -152,8 +153,8 @@ func (c *Client) Remove(ctx context.Context, path, etag string) error {
 	return c.failed(fmt.Errorf("%w: %w", ErrUnsure, err))
 }
 
-// Schedules reports whether the server itself sends invitations to guests. A
-// calendar says so; the front page of its server need not (RFC 6638, 2).
+// Schedules reports whether the server sends invitations itself. The calendar
+// resource reports it; the server root need not (RFC 6638, 2).
 func (c *Client) Schedules(ctx context.Context) (bool, error) {
 	list, err := c.Calendars(ctx)
 	if err != nil {
@@ -180,8 +181,8 @@ func (c *Client) Schedules(ctx context.Context) (bool, error) {
 		return false, c.failed(err)
 	}
 	can := strings.Join(res.Header.Values("DAV"), ",")
-	if !strings.Contains(can, "calendar-access") { // somebody in between has answered
-		return false, c.failed(errors.New("the server does not say what it does"))
+	if !strings.Contains(can, "calendar-access") { // a proxy answered
+		return false, c.failed(errors.New("the server does not report its capabilities"))
 	}
 	return strings.Contains(can, "calendar-auto-schedule"), nil
 }

@@ -1,8 +1,8 @@
-// Package compose writes mails (RFC 5322, MIME) from pim.Letter: plain text,
-// files, an invitation. The drivers of platform/pim that send call it.
+// Package compose builds mails (RFC 5322, MIME) from pim.Letter: plain text,
+// files, an invitation. The sending drivers of platform/pim use it.
 //
-// It refuses what would end the line of a header; everything else is encoded, so
-// that what the owner was shown is what is written.
+// It rejects line breaks in headers and encodes everything else, so that the mail
+// contains exactly what the user was shown.
 package compose
 
 import (
@@ -21,7 +21,7 @@ import (
 	"hob/platform/pim"
 )
 
-// NewID makes a Message-ID for mails of an address.
+// NewID returns a Message-ID in the domain of the sender address.
 func NewID(from string) string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // it does not fail
@@ -41,7 +41,7 @@ func Letter(l pim.Letter, from pim.Person, blind bool) ([]byte, error) {
 		return nil, err
 	}
 	if err := pim.CheckPerson(from); err != nil {
-		return nil, fmt.Errorf("the sender: %w", err)
+		return nil, fmt.Errorf("sender: %w", err)
 	}
 	var h gomail.Header
 	if l.Date.IsZero() {
@@ -69,7 +69,7 @@ func Letter(l pim.Letter, from pim.Person, blind bool) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	if err := body(&b, h, l); err != nil {
-		return nil, fmt.Errorf("write the mail: %w", err)
+		return nil, fmt.Errorf("compose the mail: %w", err)
 	}
 	return b.Bytes(), nil
 }
@@ -169,7 +169,7 @@ func written(w io.WriteCloser, data []byte) error {
 	return w.Close()
 }
 
-// lines has the ends of lines that mail has, and nothing that cannot be seen.
+// lines converts line breaks to CRLF and removes invisible characters.
 func lines(s string) []byte {
 	s = strings.TrimRight(pim.Clean(s), "\n") + "\n"
 	return []byte(strings.ReplaceAll(s, "\n", "\r\n"))

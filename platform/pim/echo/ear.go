@@ -13,19 +13,20 @@ import (
 	"hob/platform/pim"
 )
 
-// Entry is what lies in a list or a folder and may be a message.
+// Entry is an item of a list or folder that may be a message.
 type Entry struct {
 	Ref  string // names it to its place
-	List string // names the list to its place, whatever the owner calls it
+	List string // identifies the list independently of its title
 	// Key names the message: of all entries of one key one is taken, once.
 	Key string
-	// State changes while somebody writes.
+	// State changes while someone edits the entry.
 	State string
-	// Texts are its words, as far as the place tells them without reading it.
+	// Texts are the entry's texts that the source returns without reading the
+	// entry.
 	Texts []string
 	// Text is the message, when it is known already.
 	Text string
-	// At is when it was changed, as far as the place says.
+	// At is the change time according to the source.
 	At time.Time
 	// Shared: the place says that others write there too.
 	Shared bool
@@ -34,22 +35,22 @@ type Entry struct {
 // Place is one account, or one program, that has the list or the folder.
 type Place interface {
 	Name() string
-	// Entries are those that may be messages. pim.ErrNoFolder: there is no such list.
+	// Entries returns the possible messages. pim.ErrNoFolder: no such list.
 	Entries(ctx context.Context) ([]Entry, error)
 }
 
-// Ticker is a place in which an entry is ticked off once it was taken. In any other it
-// stays as it is.
+// Ticker is a Place whose entries can be marked as done after receipt. Entries of
+// other places stay unchanged.
 type Ticker interface {
 	Tick(ctx context.Context, ref string) error
 }
 
-// Taken is what became of an entry.
+// Taken is the result of processing an entry.
 type Taken uint8
 
 // What can become of an entry.
 const (
-	NotYet Taken = iota // it is looked at again
+	NotYet Taken = iota // check it again later
 	Heard               // it is a message that was taken
 	Never               // it is none
 )
@@ -61,19 +62,19 @@ type Options struct {
 	Keep   Keeper
 	Log    *slog.Logger
 	Every  time.Duration // between two looks
-	Settle time.Duration // for which an entry stays as it is before it is taken
+	Settle time.Duration // how long an entry must be unchanged before it is received
 	Places func() ([]Place, error)
 }
 
-// Ear hears the entries of a list or a folder, each once. What was there before it
-// listened for the first time was not said to it. What is shared with others is nobody's
-// word. Its methods may be called concurrently, Run once.
+// Ear polls the entries of a list or folder and reports each once. Entries that
+// existed before the first poll are ignored. Entries of shared lists are ignored.
+// Its methods may be called concurrently, Run only once.
 type Ear struct {
 	o    Options
-	seen *Set // what was dealt with, as far as it cannot be ticked off
+	seen *Set // processed entries that cannot be marked as done
 	own  *Set
-	// taken is what was taken and is still open, with how often it could not be ticked
-	// off. It belongs to Run.
+	// taken holds received entries that are still open, with the number of failed
+	// attempts to complete them. Only Run uses it.
 	taken map[string]int
 
 	mu      sync.Mutex
@@ -88,12 +89,12 @@ type sighting struct {
 	since time.Time
 }
 
-// NewEar makes one; it reads nothing.
+// NewEar returns an Ear; it reads nothing yet.
 func NewEar(o Options) *Ear {
 	return &Ear{o: o, seen: NewSet(o.Keep, "seen", 7000), own: NewSet(o.Keep, Own, MostOwn), taken: map[string]int{}, sighted: map[string]sighting{}}
 }
 
-// Key opens the key of Hob's own entries.
+// Key loads the key that marks Hob's own entries.
 func (e *Ear) Key(ctx context.Context) (Key, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -101,7 +102,7 @@ func (e *Ear) Key(ctx context.Context) (Key, error) {
 		return *e.key, nil
 	}
 	if e.o.Keep == nil {
-		return Key{}, fmt.Errorf("%s: nothing can be kept here", e.o.What)
+		return Key{}, fmt.Errorf("%s: the channel cannot save state", e.o.What)
 	}
 	k, err := OpenKey(ctx, e.o.Keep)
 	if err != nil {
@@ -118,19 +119,19 @@ func (e *Ear) Made(ctx context.Context, ref string) {
 		return
 	}
 	if err := e.own.Add(context.WithoutCancel(ctx), Digest(ref)); err != nil {
-		e.o.Log.Warn("an entry of Hob's own is known by its mark alone", "channel", e.o.What, "error", err)
+		e.o.Log.Warn("the digest of an own entry was not saved; only its mark identifies it", "channel", e.o.What, "error", err)
 	}
 }
 
-// Last says how the last look went, "" before the first.
+// Last describes the last poll, "" before the first.
 func (e *Ear) Last() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.last
 }
 
-// Run looks once in a while until ctx ends, and hands each entry that has settled to
-// take, with the time by which it was written.
+// Run polls until ctx ends and passes each settled entry to take, with the time
+// by which it was written.
 func (e *Ear) Run(ctx context.Context, take func(ctx context.Context, p Place, x Entry) (Taken, error)) error {
 	if _, err := e.Key(ctx); err != nil {
 		return ended(ctx, err)
@@ -157,9 +158,9 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// Sight notes what is there now, in the place of a name or in all: an entry that is not
-// among it was written later. It is called before a question is put there, which no
-// older entry answers.
+// Sight records the current entries of one place or of all. Later entries count
+// as newer. Call it before asking a question there, so that no older entry is
+// read as the answer.
 func (e *Ear) Sight(ctx context.Context, place string) error {
 	places, err := e.o.Places()
 	if err != nil {
@@ -206,7 +207,7 @@ func (e *Ear) Own(ctx context.Context, x Entry) (bool, error) {
 	return ours(x, own), err
 }
 
-// look looks at every place once, and says in what time to look again.
+// look polls every place once and returns the delay until the next poll.
 func (e *Ear) look(ctx context.Context, take func(context.Context, Place, Entry) (Taken, error)) (next time.Duration, err error) {
 	began := time.Now()
 	places, err := e.o.Places()
@@ -244,7 +245,7 @@ func (e *Ear) look(ctx context.Context, take func(context.Context, Place, Entry)
 		return 0, errors.Join(errs...)
 	}
 	for _, err := range errs {
-		e.o.Log.Warn("a place cannot be read", "channel", e.o.What, "error", err)
+		e.o.Log.Warn("cannot read a list or folder", "channel", e.o.What, "error", err)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -256,24 +257,24 @@ func (e *Ear) look(ctx context.Context, take func(context.Context, Place, Entry)
 	return next, nil
 }
 
-// status is what a look has found.
+// status is the result of one poll.
 type status struct {
 	places, open int
 	shared       bool
 }
 
 func (s status) text(o Options) string {
-	at := "looked at " + time.Now().UTC().Format("15:04 MST")
+	at := "checked at " + time.Now().UTC().Format("15:04 MST")
 	switch {
 	case s.places == 0:
-		return fmt.Sprintf("%s: there is nothing named %q; make it, or set its name in [channels.%s]", at, o.Name, o.What)
+		return fmt.Sprintf("%s: %q does not exist; create it or set its name in [channels.%s]", at, o.Name, o.What)
 	case s.shared:
-		return fmt.Sprintf("%s: %q is shared with others, so nothing in it is taken for yours; stop sharing it, or use another one", at, o.Name)
+		return fmt.Sprintf("%s: %q is shared with others, so its entries are not treated as yours; stop sharing it or use another one", at, o.Name)
 	}
 	return fmt.Sprintf("%s: %d in %q", at, s.open, o.Name)
 }
 
-// hear takes what has settled, and says in what time to look again.
+// hear processes settled entries and returns the delay until the next poll.
 func (e *Ear) hear(ctx context.Context, p Place, found []Entry, take func(context.Context, Place, Entry) (Taken, error), s *status) (time.Duration, error) {
 	next := e.o.Every
 	seen, err := e.seen.All(ctx)
@@ -295,7 +296,7 @@ func (e *Ear) hear(ctx context.Context, p Place, found []Entry, take func(contex
 		switch {
 		case seen[Digest(x.Key)]:
 			continue
-		case taken: // and it is as it was when it was taken
+		case taken: // unchanged since it was received
 			err = e.tick(ctx, p, x)
 		case x.Shared:
 			err = e.seen.Add(ctx, Digest(x.Key))
@@ -315,13 +316,13 @@ func (e *Ear) hear(ctx context.Context, p Place, found []Entry, take func(contex
 	return next, nil
 }
 
-// skew is what is taken off the time at which an entry was seen: the engine takes what
-// is up to so much older than a question for an answer to it, as most platforms cut
-// times to the second.
+// skew is subtracted from the time at which an entry was first seen. The engine
+// accepts answers up to this much older than the question, because most platforms
+// truncate times to seconds.
 const skew = 2 * time.Second
 
-// settled reports whether an entry has stayed as it is for long enough, and by when it
-// was written.
+// settled reports whether an entry has been unchanged for long enough, and by
+// when it was written.
 func (e *Ear) settled(x Entry) (written time.Time, ok bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -333,8 +334,8 @@ func (e *Ear) settled(x Entry) (written time.Time, ok bool) {
 	return written, known && time.Since(s.since) >= e.o.Settle
 }
 
-// take hands an entry on. It is ticked off at the next look, which comes at once, when
-// it is still as it was: what was edited meanwhile is another message.
+// take forwards an entry. The next poll, which follows at once, marks it as done
+// if it is unchanged; an entry edited in between is a new message.
 func (e *Ear) take(ctx context.Context, p Place, x Entry, take func(context.Context, Place, Entry) (Taken, error)) (tick bool, err error) {
 	what, err := take(ctx, p, x)
 	_, ticks := p.(Ticker)
@@ -356,16 +357,16 @@ func (e *Ear) tick(ctx context.Context, p Place, x Entry) error {
 	if err == nil || ctx.Err() != nil {
 		return nil
 	}
-	e.o.Log.Warn("a message was taken and cannot be ticked off", "channel", e.o.What, "place", p.Name(), "error", err)
+	e.o.Log.Warn("cannot mark a received message as done", "channel", e.o.What, "place", p.Name(), "error", err)
 	if e.taken[x.Key]++; e.taken[x.Key] < mostTries {
 		return nil
 	}
 	return e.seen.Add(ctx, Digest(x.Key))
 }
 
-// Whose names whoever may write into a list, as a sender. A list that the place can name
-// keeps its name when the owner calls it something else, and another one that is called
-// the same does not get it.
+// Whose returns the sender name for writers of a list. If the place has list IDs,
+// the name survives a renamed list and a new list with the old title does not get
+// it.
 func Whose(kind string, p Place, x Entry, name string) string {
 	if x.List == "" {
 		return kind + " " + strings.ToLower(p.Name()+"/"+name)
@@ -376,7 +377,7 @@ func Whose(kind string, p Place, x Entry, name string) string {
 // maxText is how many characters a message has here.
 const maxText = 4000
 
-// Short is a text that is short enough for a message.
+// Short truncates a text to the length of a message.
 func Short(text string) string {
 	if r := []rune(text); len(r) > maxText {
 		return string(r[:maxText]) + "\n[cut]"

@@ -1,12 +1,11 @@
-// Package echo tells entries that Hob has made itself from those of its owner, in
-// lists and folders in which both write: what Hob says there must never come back to
-// it as something that was said to it.
+// Package echo distinguishes entries that Hob wrote from entries of the user in
+// shared lists and folders, so that Hob never receives its own output as input.
 //
-// An entry is known by two things. Its text ends with a mark (Key.Mark): it holds also
-// when Hob was cut off right after the entry was made, and nobody can make the one of a
-// text that is still to come. And what Hob's tools make carries no mark, so a digest of
-// it is kept (Own). Everything else is heard, once (Ear). The channels in which entries
-// are messages use it, and the composition root for what tools make.
+// Two checks identify own entries. Their text ends with a mark (Key.Mark), which
+// works even if Hob stops right after writing and cannot be forged for a future
+// text. Entries written by tools have no mark; Hob keeps a digest of each (Own).
+// All other entries are received once (Ear). The list and note channels use it,
+// and the composition root for entries of tools.
 package echo
 
 import (
@@ -22,7 +21,7 @@ import (
 	"sync"
 )
 
-// Keeper keeps values between starts. It is that of a channel.
+// Keeper stores values between restarts. The channel provides it.
 type Keeper interface {
 	Get(ctx context.Context, key string) ([]byte, error)
 	Set(ctx context.Context, key string, value []byte) error
@@ -47,13 +46,14 @@ func OpenKey(ctx context.Context, k Keeper) (Key, error) {
 	return Key{secret}, k.Set(ctx, "mark", secret)
 }
 
-// mark is "(hob 1a2b...)": 8 digits that name what was said, and 24 that prove it.
+// mark matches "(hob 1a2b...)": 8 digits identify the entry and 24 authenticate
+// it.
 var mark = regexp.MustCompile(`\(hob [0-9a-f]{32}\)`)
 
-// Mark is the last line of an entry that says what id names.
+// Mark returns the last line of the entry with that id.
 func (k Key) Mark(id string) string { return "(hob " + k.Name(id) + ")" }
 
-// Name is what a mark says: it is found by this word.
+// Name returns the first part of a mark, which can be searched for.
 func (k Key) Name(id string) string {
 	name := sha256.Sum256([]byte(id))
 	short := hex.EncodeToString(name[:4])
@@ -62,11 +62,12 @@ func (k Key) Name(id string) string {
 	return short + hex.EncodeToString(m.Sum(nil)[:12])
 }
 
-// Marked reports whether a text carries a mark, whoever has made it: two that listen to
-// one list would answer each other for ever.
+// Marked reports whether a text contains any mark, including another
+// installation's: two assistants on one list would otherwise answer each other
+// endlessly.
 func Marked(texts ...string) bool { return slices.ContainsFunc(texts, mark.MatchString) }
 
-// With is a text and its mark.
+// With returns text followed by its mark.
 func (k Key) With(text, id string) string {
 	return strings.TrimRight(text, "\n ") + "\n\n" + k.Mark(id)
 }
@@ -74,7 +75,7 @@ func (k Key) With(text, id string) string {
 // Size is the length of a digest.
 const Size = 8
 
-// Digest names an entry, or a text, in a Set.
+// Digest returns the key of an entry or a text in a Set.
 func Digest(parts ...string) (d [Size]byte) {
 	h := sha256.New()
 	for _, p := range parts {
@@ -84,13 +85,15 @@ func Digest(parts ...string) (d [Size]byte) {
 	return d
 }
 
-// Words are the words of an entry, however a program has wrapped and spaced them since.
+// Words returns the digest of an entry's words. It ignores white space, which
+// programs change.
 func Words(parts ...string) [Size]byte {
 	return Digest(strings.Fields(strings.ToLower(strings.Join(parts, " ")))...)
 }
 
-// Set is a kept set of digests. Its methods may be called concurrently, and by several
-// sets of one name: each adds what it has to what is kept.
+// Set is a persistent set of digests. Its methods may be called concurrently,
+// also by several sets with the same name: each adds its entries to the stored
+// set.
 type Set struct {
 	keep Keeper
 	name string
@@ -101,8 +104,8 @@ type Set struct {
 // lock is one for all sets: they are changed a few times a day.
 var lock sync.Mutex //nolint:gochecknoglobals // two sets of one name are one value
 
-// NewSet makes one that is kept under name; the oldest of more than most are forgotten.
-// most is at most 8,000, so that it fits into what a Keeper takes.
+// NewSet returns a set stored under name. It drops the oldest entries beyond
+// most, which must be at most 8,000 so that the set fits into a Keeper value.
 func NewSet(k Keeper, name string, most int) *Set { return &Set{k, name, min(most, 8000), &lock} }
 
 // All returns what is in it; nil, when it was never written.
@@ -147,7 +150,7 @@ func (s *Set) Add(ctx context.Context, add ...[Size]byte) error {
 	return s.keep.Set(ctx, s.name, out)
 }
 
-// Own is the name of the set of what tools have made.
+// Own is the name of the set of entries written by tools.
 const Own = "own"
 
 // MostOwn is how much of that is remembered.

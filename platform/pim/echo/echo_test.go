@@ -34,12 +34,12 @@ func TestMark(t *testing.T) {
 	}
 	other := open(t, keeper{})
 	if other.Mark("d1") == key.Mark("d1") || !echo.Marked(other.Mark("d1")) {
-		t.Error("another's mark is one as well, and not the same")
+		t.Error("marks of another key must be detected and differ")
 	}
 	mark := key.Mark("d1")
 	for _, s := range []string{"", "an answer", "(hob )", mark[:len(mark)-2], strings.ToUpper(mark)} {
 		if echo.Marked(s) {
-			t.Errorf("%q passes for Hob's own", s)
+			t.Errorf("%q counts as Hob's own", s)
 		}
 	}
 }
@@ -72,7 +72,7 @@ func FuzzMarked(f *testing.F) {
 	f.Add("(hob 0123456789abcdef0123456789abcdef)")
 	f.Fuzz(func(t *testing.T, s string) {
 		if !echo.Marked(key.With(s, "d")) {
-			t.Errorf("%q with its mark does not pass for Hob's own", s)
+			t.Errorf("%q with its mark does not count as Hob's own", s)
 		}
 	})
 }

@@ -23,7 +23,8 @@ type Spot[P pim.Driver] struct {
 	Ear     *Ear
 }
 
-// Listen makes the ear. as is a place as it is heard; o needs no names and no places.
+// Listen creates the Ear. as converts a place for it; o needs no names and
+// places.
 func (s *Spot[P]) Listen(o Options, as func(P) Place) {
 	o.What, o.Name = s.Channel, s.Name
 	o.Places = func() (out []Place, err error) {
@@ -36,7 +37,7 @@ func (s *Spot[P]) Listen(o Options, as func(P) Place) {
 	s.Ear = NewEar(o)
 }
 
-// Only are those that can do more than all of them can; list may be nil.
+// Only returns the drivers of list that implement P; list may be nil.
 func Only[P, D pim.Driver](list func() []D) (out []P) {
 	if list == nil {
 		return nil
@@ -50,15 +51,16 @@ func Only[P, D pim.Driver](list func() []D) (out []P) {
 }
 
 // ErrUncertain is of Say.
-var ErrUncertain = errors.New("nobody knows whether it was written")
+var ErrUncertain = errors.New("write outcome unknown")
 
-// nowhere says that no place can have the list or folder. It is errors.ErrUnsupported.
+// nowhere reports that no driver supports the list or folder. It is
+// errors.ErrUnsupported.
 type nowhere struct{ error }
 
 func (nowhere) Is(target error) bool { return target == errors.ErrUnsupported }
 
-// places are those where the list or folder may be: the one of a name, or all where
-// there is none of it.
+// places returns the candidate drivers: the one with that name, or all if at is
+// "".
 func (s *Spot[P]) places(at string) ([]P, error) {
 	var out []P
 	var names []string
@@ -72,20 +74,20 @@ func (s *Spot[P]) places(at string) ([]P, error) {
 	case len(out) > 0:
 		return of(out, at), nil
 	case len(names) > 0:
-		return nil, nowhere{fmt.Errorf("%s: there is no place %q; set account in [channels.%s] to one of %s", s.Channel, s.Account, s.Channel, strings.Join(names, ", "))}
+		return nil, nowhere{fmt.Errorf("%s: no account %q; set account in [channels.%s] to one of %s", s.Channel, s.Account, s.Channel, strings.Join(names, ", "))}
 	}
-	return nil, nowhere{fmt.Errorf("%s: nowhere can there be a %s for Hob; %s", s.Channel, s.Kind, s.Remedy)}
+	return nil, nowhere{fmt.Errorf("%s: no account supports a %s for Hob; %s", s.Channel, s.Kind, s.Remedy)}
 }
 
-// Tell says what is in each of the places, in the words of look, which reports as well
-// whether some of it is shared.
+// Tell describes the entries of each place. look describes one place and reports
+// whether it is shared.
 func (s *Spot[P]) Tell(look func(P) (said string, shared bool, err error)) (string, error) {
 	places, err := s.places("")
 	var out []string
 	for _, p := range places {
 		said, shared, err := look(p)
 		if errors.Is(err, pim.ErrNoFolder) {
-			out = append(out, fmt.Sprintf("%s: there is no %s %q; make one", p.Name(), s.Kind, s.Name))
+			out = append(out, fmt.Sprintf("%s: no %s %q; create one", p.Name(), s.Kind, s.Name))
 			continue
 		}
 		if _, partly := errors.AsType[*pim.PartialError](err); err != nil && !partly {
@@ -93,15 +95,15 @@ func (s *Spot[P]) Tell(look func(P) (said string, shared bool, err error)) (stri
 		}
 		out = append(out, fmt.Sprintf("%s: %s in the %s %q", p.Name(), said, s.Kind, s.Name))
 		if shared {
-			out = append(out, "what is shared with others there is not taken for yours")
+			out = append(out, "entries of shared lists and folders are not treated as yours")
 		}
 	}
 	return strings.Join(out, "; "), err
 }
 
-// Say makes an entry of Hob's own, in the place of a name or in the first that has the
-// list or folder, and returns how it is called there. What is asked is answered by
-// nothing that was there before.
+// Say writes an entry of Hob in the named place, or in the first that has the
+// list or folder, and returns its reference. If asks is set, older entries are
+// not accepted as answers.
 func (s *Spot[P]) Say(ctx context.Context, at string, asks bool, put func(P, Key) (pim.Receipt, error)) (ref string, err error) {
 	if asks {
 		if err := s.Ear.Sight(ctx, at); err != nil {
@@ -124,7 +126,7 @@ func (s *Spot[P]) Say(ctx context.Context, at string, asks bool, put func(P, Key
 	}
 	switch {
 	case elsewhere(err):
-		return "", fmt.Errorf("%s: %w; make a %s named %q, or set %s in [channels.%s]", s.Channel, err, s.Kind, s.Name, s.Kind, s.Channel)
+		return "", fmt.Errorf("%s: %w; create a %s named %q or set %s in [channels.%s]", s.Channel, err, s.Kind, s.Name, s.Kind, s.Channel)
 	case err != nil:
 		return "", fmt.Errorf("%s: %w", s.Channel, err)
 	case got.Outcome == pim.Uncertain:
@@ -134,7 +136,8 @@ func (s *Spot[P]) Say(ctx context.Context, at string, asks bool, put func(P, Key
 	return got.ID, nil
 }
 
-// Find looks for an entry where Say would make it. look returns "" for what is not there.
+// Find searches for an entry where Say would create it. look returns "" for a
+// missing entry.
 func (s *Spot[P]) Find(ctx context.Context, at string, look func(P, Key) (ref string, err error)) (string, error) {
 	key, err := s.Ear.Key(ctx)
 	if err != nil {
@@ -150,7 +153,7 @@ func (s *Spot[P]) Find(ctx context.Context, at string, look func(P, Key) (ref st
 	return "", err
 }
 
-// Lasting reports whether an error stays as it is, however often it is tried.
+// Lasting reports whether an error is permanent.
 func Lasting(err error) bool {
 	return elsewhere(err) || errors.Is(err, pim.ErrInvalid) || errors.Is(err, pim.ErrRefused)
 }
@@ -160,7 +163,7 @@ func elsewhere(err error) bool {
 	return errors.Is(err, pim.ErrNoFolder) || errors.Is(err, pim.ErrNotFound) || errors.Is(err, errors.ErrUnsupported)
 }
 
-// of is the place of a name, or all where there is none of it.
+// of returns the place with that name, or all if name is "".
 func of[P pim.Driver](places []P, name string) []P {
 	i := slices.IndexFunc(places, func(p P) bool { return p.Name() == name })
 	if i < 0 {
@@ -169,7 +172,7 @@ func of[P pim.Driver](places []P, name string) []P {
 	return places[i : i+1]
 }
 
-// Title is the first line of a text, of at most so many characters.
+// Title returns the first line of a text, at most that many characters.
 func Title(text string, most int) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return cmp.Or(pim.Line(line, most), "…")

@@ -11,9 +11,9 @@ const (
 	maxDepth  = 8
 )
 
-// clean unfolds the lines and leaves out those that are none, and components
-// that lie too deep. What is left is balanced. It is whole if nothing that was
-// written had to be left out, cut or added.
+// clean unfolds lines, drops invalid lines and components that are nested too
+// deeply, and balances BEGIN and END. whole reports that nothing was dropped, cut
+// or added.
 func clean(data []byte) (text string, whole bool) {
 	text = strings.NewReplacer("\r\n ", "", "\r\n\t", "", "\n ", "", "\n\t", "", "\x00", "").Replace(strings.TrimPrefix(string(data), "\ufeff"))
 	var b strings.Builder
@@ -68,7 +68,7 @@ func clean(data []byte) (text string, whole bool) {
 	return b.String(), whole
 }
 
-// valueAt is where the colon before a line's value stands, -1 without one.
+// valueAt returns the index of the colon before a line's value, -1 without one.
 func valueAt(line string) int {
 	quoted := false
 	for i := range len(line) {

@@ -25,18 +25,18 @@ type component struct {
 	sequence int
 }
 
-// moment is a date or a time as it is written: what the clock on the wall says,
-// as if it hung in UTC, and which clock that is.
+// moment is a date or time as written: the wall-clock reading, stored as UTC, and
+// its zone.
 type moment struct {
 	wall time.Time
 	date bool
 	zone zone
 }
 
-// at is the instant.
+// at returns the instant.
 func (m moment) at() time.Time { return m.zone.at(m.wall) }
 
-// name tells occurrences of a series apart.
+// name returns a key that distinguishes the occurrences of a series.
 func (m moment) name() string {
 	if m.date {
 		return m.wall.Format("20060102")
@@ -114,7 +114,7 @@ func (x *expander) lasts(c *ical.Component, e *component) {
 	}
 }
 
-// span is when an occurrence begins and ends.
+// span returns the start and end of an occurrence.
 func (e *component) span(at moment) (start, end time.Time) {
 	start = at.at()
 	if e.start.date {
@@ -125,7 +125,7 @@ func (e *component) span(at moment) (start, end time.Time) {
 
 func (x *expander) all(c *ical.Component, name string) (out []moment) {
 	for _, p := range c.Props.Values(name) {
-		list, _ := x.moments(&p) // one that cannot be read excepts nothing
+		list, _ := x.moments(&p) // an unreadable value excludes nothing
 		out = append(out, list...)
 	}
 	return out[:min(len(out), maxEvents)]
@@ -177,7 +177,7 @@ func value(c *ical.Component, name string) string {
 	return ""
 }
 
-// text is a value without its escapes; as it stands when they are wrong.
+// text returns a value without its escapes; invalid escapes are kept.
 func text(c *ical.Component, name string) string {
 	p := c.Props.Get(name)
 	if p == nil {

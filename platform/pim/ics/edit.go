@@ -28,7 +28,7 @@ func edit(data []byte, uid string, zone *time.Location) (*object, error) {
 func editing(data []byte, kind, uid string, zone *time.Location) (o *object, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			o, err = nil, fmt.Errorf("ics: the calendar data cannot be read: %v", p)
+			o, err = nil, fmt.Errorf("ics: read calendar data: %v", p)
 		}
 	}()
 	root, err := tree(data)
@@ -51,7 +51,7 @@ func editing(data []byte, kind, uid string, zone *time.Location) (o *object, err
 		}
 	}
 	if o.master == nil && len(o.others) == 0 {
-		return nil, fmt.Errorf("ics: %w: it is not there", pim.ErrNotFound)
+		return nil, fmt.Errorf("ics: %w: no such item in the calendar data", pim.ErrNotFound)
 	}
 	return o, nil
 }
@@ -92,7 +92,7 @@ func same(m moment, at time.Time) string {
 	return m.zone.wall(at).Format(wallForm)
 }
 
-// headOf is a property's name with the parameters of another's.
+// headOf returns a property name with the parameters of another property.
 func headOf(name, like string) string {
 	_, params, has := strings.Cut(like, ";")
 	if !has {
@@ -101,8 +101,8 @@ func headOf(name, like string) string {
 	return name + ";" + params
 }
 
-// Changed is the data of an event with a change: of all occurrences with whole, else
-// of the one that e is.
+// Changed applies a change to the data of an event: to all occurrences if whole,
+// otherwise to the occurrence e.
 func Changed(data []byte, e pim.Event, c pim.EventChange, whole bool, zone *time.Location, now time.Time) ([]byte, error) {
 	o, err := edit(data, e.UID, zone)
 	if err != nil {
@@ -115,7 +115,7 @@ func Changed(data []byte, e pim.Event, c pim.EventChange, whole bool, zone *time
 		}
 	}
 	if n == nil {
-		return nil, fmt.Errorf("ics: %w: only single occurrences of it are known here; change one of them", pim.ErrInvalid)
+		return nil, fmt.Errorf("ics: %w: the data contains single occurrences only; change one occurrence", pim.ErrInvalid)
 	}
 	for name, text := range map[string]*string{"SUMMARY": c.Title, "LOCATION": c.Place, "DESCRIPTION": c.Notes} {
 		if text != nil {
@@ -131,7 +131,7 @@ func Changed(data []byte, e pim.Event, c pim.EventChange, whole bool, zone *time
 	return o.root.bytes(), nil
 }
 
-// bump makes a component a newer version of itself (RFC 5545, 3.8.7.4).
+// bump marks a component as a newer version (RFC 5545, 3.8.7.4).
 func bump(n *node, now time.Time) {
 	_, seq, _ := n.prop("SEQUENCE")
 	v, _ := strconv.Atoi(strings.TrimSpace(seq))
@@ -139,8 +139,8 @@ func bump(n *node, now time.Time) {
 	stamp(n, now)
 }
 
-// occurrence finds the component of one occurrence, and makes it of the series when
-// there is none yet.
+// occurrence returns the component of one occurrence; it derives a new one from
+// the series if there is none.
 func (o *object) occurrence(e pim.Event) (*node, error) {
 	for _, k := range o.others {
 		if m, _, ok := o.moment(k, "RECURRENCE-ID"); ok && m.name() == e.Occurrence {
@@ -148,12 +148,12 @@ func (o *object) occurrence(e pim.Event) (*node, error) {
 		}
 	}
 	if o.master == nil {
-		return nil, fmt.Errorf("ics: %w: there is no such occurrence", pim.ErrNotFound)
+		return nil, fmt.Errorf("ics: %w: no such occurrence", pim.ErrNotFound)
 	}
 	start, head, ok := o.moment(o.master, "DTSTART")
 	at, err := o.instant(start, e.Occurrence)
 	if !ok || err != nil {
-		return nil, fmt.Errorf("ics: %w: there is no such occurrence", pim.ErrNotFound)
+		return nil, fmt.Errorf("ics: %w: no such occurrence", pim.ErrNotFound)
 	}
 	n := o.master.clone()
 	n.del("RRULE", "RDATE", "EXDATE", "EXRULE")
@@ -163,12 +163,12 @@ func (o *object) occurrence(e pim.Event) (*node, error) {
 		n.set(endHead, same(end, o.after(start, end, at)))
 	}
 	n.set(headOf("RECURRENCE-ID", head), same(start, at))
-	// It stands after the series, where readers expect it.
+	// Insert it after the series, where readers expect it.
 	o.root.kids = slices.Insert(o.root.kids, slices.Index(o.root.kids, o.master)+1, n)
 	return n, nil
 }
 
-// instant is when an occurrence is, by its name.
+// instant returns the time of an occurrence with that name.
 func (o *object) instant(start moment, name string) (time.Time, error) {
 	if start.date {
 		return time.Parse(dayForm, name)
@@ -176,7 +176,7 @@ func (o *object) instant(start moment, name string) (time.Time, error) {
 	return time.Parse(utcForm, name)
 }
 
-// after is the end of an occurrence that begins at another time.
+// after returns the end of an occurrence that is moved to another start.
 func (o *object) after(start, end moment, at time.Time) time.Time {
 	if start.date {
 		return at.Add(end.wall.Sub(start.wall))
@@ -199,14 +199,14 @@ func (o *object) move(n *node, e pim.Event, c pim.EventChange, series bool) erro
 	if c.End != nil {
 		to = *c.End
 	}
-	if start.date { // days, of which only the date counts
+	if start.date { // only the date of a day counts
 		from, to = day(from), day(to)
 		if c.End == nil {
 			to = from.AddDate(0, 0, max(1, int((length+12*time.Hour)/(24*time.Hour))))
 		}
 	}
 	if !to.After(from) {
-		return fmt.Errorf("ics: %w: it must end after it starts", pim.ErrInvalid)
+		return fmt.Errorf("ics: %w: the end must be after the start", pim.ErrInvalid)
 	}
 	lasts := to.Sub(from)
 	if series {
@@ -220,7 +220,7 @@ func (o *object) move(n *node, e pim.Event, c pim.EventChange, series bool) erro
 		}
 		if shift != 0 {
 			if day(start.zone.wall(from)) != day(start.zone.wall(was)) || start.date {
-				return fmt.Errorf("ics: %w: a whole series can be moved within its days only; move one occurrence, or make a new series", pim.ErrInvalid)
+				return fmt.Errorf("ics: %w: a whole series can only be moved within its days; move one occurrence or create a new series", pim.ErrInvalid)
 			}
 			o.shift(shift)
 		}
@@ -282,19 +282,19 @@ func (o *object) shift(by time.Duration) {
 	}
 }
 
-// Without is the data of a series without one occurrence.
+// Without removes one occurrence from the data of a series.
 func Without(data []byte, e pim.Event, zone *time.Location, now time.Time) ([]byte, error) {
 	o, err := edit(data, e.UID, zone)
 	if err != nil {
 		return nil, err
 	}
 	if e.Occurrence == "" || o.master == nil {
-		return nil, fmt.Errorf("ics: %w: it is no occurrence of a series", pim.ErrInvalid)
+		return nil, fmt.Errorf("ics: %w: not an occurrence of a series", pim.ErrInvalid)
 	}
 	start, head, ok := o.moment(o.master, "DTSTART")
 	at, err := o.instant(start, e.Occurrence)
 	if !ok || err != nil {
-		return nil, fmt.Errorf("ics: %w: there is no such occurrence", pim.ErrNotFound)
+		return nil, fmt.Errorf("ics: %w: no such occurrence", pim.ErrNotFound)
 	}
 	o.root.kids = slices.DeleteFunc(o.root.kids, func(k *node) bool {
 		if !slices.Contains(o.others, k) {

@@ -120,11 +120,11 @@ func TestChanged(t *testing.T) {
 		t.Errorf("%s\n%s", got, data)
 	}
 	if _, err := Changed([]byte("no calendar"), all[0], pim.EventChange{}, true, loc, now); err == nil {
-		t.Error("junk is changed")
+		t.Error("invalid data was changed")
 	}
 }
 
-// What a change would lose is not changed: a guest left out would be uninvited.
+// Data that a change would lose is not changed: a lost guest would be uninvited.
 func TestChangeLosesNothing(t *testing.T) {
 	const head, tail = "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:u\r\nSUMMARY:Review\r\nDTSTART:20261110T120000Z\r\nDTEND:20261110T130000Z\r\n", "END:VEVENT\r\nEND:VCALENDAR\r\n"
 	place := "Room 5"

@@ -55,14 +55,14 @@ func (x *expander) expand(s *series) (out []pim.Event, err error) {
 	return out, err
 }
 
-// starts are the times at which a series may have an occurrence in the span,
-// without those that were taken out.
+// starts returns the possible start times of a series in the range, without
+// excluded dates.
 func (x *expander) starts(m *component) (out []moment, err error) {
 	gone := map[string]bool{}
 	for _, r := range m.removed {
 		r.date = r.date || m.start.date
 		gone[r.name()] = true
-		if r.date && !m.start.date { // a day, of which all times are meant
+		if r.date && !m.start.date { // a date excludes all times of that day
 			gone[r.wall.Format("20060102")] = true
 		}
 	}
@@ -142,35 +142,35 @@ func utcUntil(text string) bool {
 	return strings.HasSuffix(value, "Z")
 }
 
-// tame refuses rules that nobody writes and that take long: the expansion tries
-// one step after the other until the year 9999.
+// tame rejects unusual rules that are slow to expand: the library steps through
+// them until the year 9999.
 func tame(o *rrule.ROption) error {
 	switch {
 	case o.Freq == rrule.SECONDLY || o.Freq == rrule.MINUTELY:
-		return fmt.Errorf("%w: it recurs each minute or more often", pim.ErrTooLarge)
+		return fmt.Errorf("%w: it recurs every minute or more often", pim.ErrTooLarge)
 	case o.Interval < 0 || o.Interval > 10_000:
 		return fmt.Errorf("the interval %d is out of range", o.Interval)
 	case len(o.Byeaster) > 0:
-		return fmt.Errorf("BYEASTER is not part of the standard")
+		return fmt.Errorf("BYEASTER is not in RFC 5545")
 	case o.Freq == rrule.DAILY && o.Interval <= 1 && len(o.Bymonthday) > 0:
 		o.Freq = rrule.MONTHLY // the same days, in months' steps
 	}
 	o.Bysecond = nil
 	if max(1, len(o.Byhour))*max(1, len(o.Byminute)) > 96 {
-		return fmt.Errorf("%w: too many times a day", pim.ErrTooLarge)
+		return fmt.Errorf("%w: too many occurrences per day", pim.ErrTooLarge)
 	}
 	if o.Freq == rrule.HOURLY || o.Freq == rrule.DAILY || o.Freq == rrule.WEEKLY {
 		if len(o.Bymonthday)+len(o.Byyearday)+len(o.Byweekno) > 0 || o.Freq != rrule.WEEKLY && len(o.Bysetpos) > 0 {
-			return fmt.Errorf("%w: days that are no steps of its frequency", pim.ErrTooLarge)
+			return fmt.Errorf("%w: BYMONTHDAY or BYYEARDAY does not fit its frequency", pim.ErrTooLarge)
 		}
 	}
 	for _, pos := range o.Bysetpos { // in a week there are so many
 		if o.Freq == rrule.WEEKLY && max(pos, -pos) > max(1, len(o.Byweekday))*max(1, len(o.Byhour))*max(1, len(o.Byminute)) {
-			return fmt.Errorf("%w: a place in the week that there is not", pim.ErrTooLarge)
+			return fmt.Errorf("%w: invalid weekday position", pim.ErrTooLarge)
 		}
 	}
 	if o.Freq == rrule.HOURLY && len(o.Byhour) > 0 && o.Interval > 1 {
-		return fmt.Errorf("%w: hours that its steps may never meet", pim.ErrTooLarge)
+		return fmt.Errorf("%w: the interval may never reach its hours", pim.ErrTooLarge)
 	}
 	slices.Sort(o.Bymonth)
 	o.Bymonth = slices.Compact(o.Bymonth)

@@ -1,10 +1,10 @@
-// Package ics turns iCalendar data (RFC 5545) into the occurrences of its events
-// within a span of time: rules, exceptions and moved occurrences, in the zones
-// that the data names.
+// Package ics expands iCalendar data (RFC 5545) into the occurrences of its
+// events in a time range, with rules, exceptions and moved occurrences, in the
+// zones that the data defines.
 //
-// The data is somebody else's: an invitation can be written by anybody. It is
-// cleaned before it is read, so that one bad line does not hide an event, and
-// rules are bounded, so that none can keep the program busy.
+// The data is untrusted: anyone can write an invitation. It is cleaned before
+// parsing, so that one bad line does not hide an event, and rules are limited, so
+// that none can exhaust the CPU.
 package ics
 
 import (
@@ -29,16 +29,16 @@ const (
 	maxFound  = 1000 // occurrences
 )
 
-// Span is what to look at.
+// Span is the time range to read.
 type Span = pim.Span
 
-// Events returns the occurrences of the events in data that touch the span, in
-// order, at most 1,000. An event that cannot be read is left out and makes the
-// error, which says how many there are; the others are there all the same.
+// Events returns the occurrences in data that overlap the range, in order, at
+// most 1,000. Events that cannot be parsed are skipped; the error counts them and
+// does not invalidate the result.
 func Events(data []byte, s Span) (out []pim.Event, err error) {
 	defer func() {
 		if p := recover(); p != nil { // the reader has its limits
-			out, err = nil, fmt.Errorf("ics: the calendar data cannot be read: %v", p)
+			out, err = nil, fmt.Errorf("ics: read calendar data: %v", p)
 		}
 	}()
 	if len(data) > maxData {
@@ -67,7 +67,7 @@ func Events(data []byte, s Span) (out []pim.Event, err error) {
 	slices.SortStableFunc(out, func(a, b pim.Event) int { return a.Start.Compare(b.Start) })
 	out = out[:min(len(out), maxFound)]
 	if len(bad) > 0 {
-		return out, fmt.Errorf("ics: %d events cannot be read, the first because: %w", len(bad), bad[0])
+		return out, fmt.Errorf("ics: cannot read %d events; first error: %w", len(bad), bad[0])
 	}
 	return out, nil
 }
@@ -112,7 +112,7 @@ func (x *expander) group(cal *ical.Calendar, bad *[]error) (out []*series) {
 	return out
 }
 
-// touches reports whether an event lies in the span, at least in part.
+// touches reports whether an event overlaps the range.
 func (x *expander) touches(start, end time.Time) bool {
 	return start.Before(x.To) && (end.After(x.From) || start.Equal(end) && !start.Before(x.From))
 }

@@ -16,8 +16,8 @@ const (
 	reply   = "REPLY"
 )
 
-// Message is an event as a message to its guests: as it is (Request), or called off
-// (Cancel); all of it with whole, else the occurrence that e is.
+// Message returns an event as a message to its guests: an invitation (Request) or
+// a cancellation (Cancel), of the whole series or of the occurrence e.
 func Message(method string, data []byte, e pim.Event, whole bool, zone *time.Location, now time.Time) (string, error) {
 	o, err := edit(data, e.UID, zone)
 	if err != nil {
@@ -42,7 +42,7 @@ func Message(method string, data []byte, e pim.Event, whole bool, zone *time.Loc
 	return string(calendarOf(method, kids...).bytes()), nil
 }
 
-// meant are the components of an event: all, or the one of an occurrence.
+// meant selects the components of an event: all, or those of one occurrence.
 func (o *object) meant(e pim.Event, whole bool) ([]*node, error) {
 	if e.Occurrence != "" && !whole {
 		n, err := o.occurrence(e)
@@ -63,8 +63,8 @@ func (o *object) zones() (out []*node) {
 	return out
 }
 
-// Answered is the data of an event to which a guest has given an answer, and that answer
-// as a message to who invited (RFC 5546, 3.2.3).
+// Answered returns the data of an event with a guest's answer, and that answer as
+// a message to the organizer (RFC 5546, 3.2.3).
 func Answered(data []byte, e pim.Event, guest pim.Person, a pim.Answer, comment string, whole bool, zone *time.Location, now time.Time) (after []byte, message string, err error) {
 	o, err := edit(data, e.UID, zone)
 	if err != nil {
@@ -78,7 +78,7 @@ func Answered(data []byte, e pim.Event, guest pim.Person, a pim.Answer, comment 
 	for _, n := range list {
 		head, ok := n.answer(guest.Address, a)
 		if !ok {
-			return nil, "", fmt.Errorf("ics: %w: %s is not among those who are invited", pim.ErrInvalid, guest.Address)
+			return nil, "", fmt.Errorf("ics: %w: %s is not invited", pim.ErrInvalid, guest.Address)
 		}
 		n.set("LAST-MODIFIED", now.UTC().Format(utcForm)) // the version is the organizer's
 		r := &node{name: "VEVENT"}
@@ -88,7 +88,7 @@ func Answered(data []byte, e pim.Event, guest pim.Person, a pim.Answer, comment 
 			}
 		}
 		if _, _, has := r.prop("ORGANIZER"); !has {
-			return nil, "", fmt.Errorf("ics: %w: the event does not say who invites", pim.ErrInvalid)
+			return nil, "", fmt.Errorf("ics: %w: the event has no organizer", pim.ErrInvalid)
 		}
 		r.set("DTSTAMP", now.UTC().Format(utcForm))
 		r.lines = append(r.lines, head+":mailto:"+guest.Address)
@@ -124,7 +124,7 @@ func (n *node) answer(address string, a pim.Answer) (head string, ok bool) {
 	return "", false
 }
 
-// cutFirst is what follows the name of a line.
+// cutFirst returns the rest of a line after its name.
 func cutFirst(s string) (rest string, more bool) {
 	_, rest, more = cutOutside(s, ';')
 	return rest, more

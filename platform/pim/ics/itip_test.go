@@ -32,7 +32,7 @@ func TestAnswered(t *testing.T) {
 		}
 	}
 	if strings.Contains(reply, "bob@") || strings.Contains(reply, "X-OF-ADA") {
-		t.Errorf("it says too much:\n%s", reply)
+		t.Errorf("unexpected content:\n%s", reply)
 	}
 	series := calendar(event(invited + "DTSTART;TZID=Europe/Berlin:20261102T090000\nDTEND;TZID=Europe/Berlin:20261102T100000\nRRULE:FREQ=WEEKLY;COUNT=4"))
 	after, reply, err = Answered(series, pim.Event{UID: "e1", Occurrence: "20261109T080000Z"}, me, pim.Accepted, "", false, time.UTC, now)
@@ -47,7 +47,8 @@ func TestAnswered(t *testing.T) {
 	}
 }
 
-// TestMessage: what guests are told of a change, and of an end (RFC 5546, 3.2.2, 3.2.5).
+// TestMessage checks the messages to guests for a change and a cancellation (RFC
+// 5546, 3.2.2, 3.2.5).
 func TestMessage(t *testing.T) {
 	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	series := calendar(event(invited + "DTSTART:20261102T090000Z\nDTEND:20261102T100000Z\nRRULE:FREQ=WEEKLY;COUNT=4\nBEGIN:VALARM\nTRIGGER:-PT5M\nEND:VALARM"))

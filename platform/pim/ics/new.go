@@ -8,7 +8,7 @@ import (
 	"hob/platform/pim"
 )
 
-// product names the program in what it writes.
+// product is the PRODID of generated data.
 const product = "-//Hob//Hob//EN"
 
 const (
@@ -31,11 +31,11 @@ func CheckEvent(e pim.NewEvent) error {
 	case strings.TrimSpace(e.Title) == "":
 		return fmt.Errorf("%w: an event needs a title", pim.ErrInvalid)
 	case len([]rune(e.Title)) > maxTitle || len([]rune(e.Place)) > maxTitle || len([]rune(e.Notes)) > 20_000:
-		return fmt.Errorf("%w: its text is too long", pim.ErrInvalid)
+		return fmt.Errorf("%w: the text is too long", pim.ErrInvalid)
 	case e.Start.IsZero() || !e.End.After(e.Start):
-		return fmt.Errorf("%w: it must end after it starts", pim.ErrInvalid)
+		return fmt.Errorf("%w: the end must be after the start", pim.ErrInvalid)
 	case e.End.Sub(e.Start) > 400*24*time.Hour:
-		return fmt.Errorf("%w: it lasts longer than a year", pim.ErrInvalid)
+		return fmt.Errorf("%w: the event is longer than a year", pim.ErrInvalid)
 	case len(e.Guests) > pim.MaxRecipients:
 		return fmt.Errorf("%w: at most %d guests", pim.ErrInvalid, pim.MaxRecipients)
 	}
@@ -54,7 +54,7 @@ func CheckEvent(e pim.NewEvent) error {
 	return nil
 }
 
-// New is the data of a new event; organizer is who invites, when there are guests.
+// New returns the data of a new event. organizer is set if there are guests.
 func New(e pim.NewEvent, organizer pim.Person, now time.Time) ([]byte, error) {
 	if err := CheckEvent(e); err != nil {
 		return nil, err
@@ -62,7 +62,8 @@ func New(e pim.NewEvent, organizer pim.Person, now time.Time) ([]byte, error) {
 	return calendarOf("", vevent(e, organizer, now)...).bytes(), nil
 }
 
-// Invitation is the same as a message to the guests (RFC 5546): REQUEST or CANCEL.
+// Invitation returns the event as a message to its guests (RFC 5546): REQUEST or
+// CANCEL.
 func Invitation(method string, e pim.NewEvent, organizer pim.Person, now time.Time) (string, error) {
 	if err := CheckEvent(e); err != nil {
 		return "", err
@@ -106,7 +107,8 @@ func vevent(e pim.NewEvent, organizer pim.Person, now time.Time) []*node {
 	return []*node{zone, n}
 }
 
-// named is a person's name as a parameter, which cannot hold quotation marks.
+// named returns a person's name as a CN parameter, without quotation marks, which
+// parameters cannot contain.
 func named(p pim.Person) string {
 	if p.Name == "" {
 		return ""
@@ -134,8 +136,8 @@ func onClock(zone *node, t time.Time) string {
 	return t.Format(wallForm)
 }
 
-// timezone is the zone of a time as data has it, nil for UTC and zones without a name
-// that others know.
+// timezone returns the VTIMEZONE of a time; nil for UTC and for zones without a
+// common name.
 func timezone(t time.Time) *node {
 	id := t.Location().String()
 	if !strings.Contains(id, "/") || strings.ContainsAny(id, ";:,\"\r\n ") {
@@ -150,7 +152,7 @@ func timezone(t time.Time) *node {
 			changes = append(changes, at)
 		}
 	}
-	if len(changes) != 2 { // no summer time, or no simple one: as it is at that time
+	if len(changes) != 2 { // no daylight saving time, or an irregular one: use the current offset
 		name, offset := t.Zone()
 		z.kids = append(z.kids, observance("STANDARD", "19700101T000000", "", offset, offset, name))
 		return z

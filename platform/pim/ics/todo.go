@@ -11,13 +11,12 @@ import (
 	"hob/platform/pim"
 )
 
-// Todos returns the things to do (VTODO) in data, at most 1,000. One that cannot be
-// read is left out and makes the error, which says how many there are. A day, and a
-// time without a zone, are those of zone.
+// Todos returns at most 1,000 tasks (VTODO) of data. Tasks that cannot be parsed
+// are skipped; the error counts them. Dates and times without a zone are in zone.
 func Todos(data []byte, zone *time.Location) (out []pim.Reminder, err error) {
 	defer func() {
 		if p := recover(); p != nil { // the reader has its limits
-			out, err = nil, fmt.Errorf("ics: the calendar data cannot be read: %v", p)
+			out, err = nil, fmt.Errorf("ics: read calendar data: %v", p)
 		}
 	}()
 	if len(data) > maxData {
@@ -48,7 +47,7 @@ func Todos(data []byte, zone *time.Location) (out []pim.Reminder, err error) {
 		out = append(out, r)
 	}
 	if bad > 0 {
-		return out, fmt.Errorf("ics: %d things to do cannot be read, the first because: %w", bad, first)
+		return out, fmt.Errorf("ics: cannot read %d tasks; first error: %w", bad, first)
 	}
 	return out, nil
 }
@@ -72,7 +71,7 @@ func (x *expander) todo(c *ical.Component) (pim.Reminder, error) {
 	}
 	due, err := x.due(c)
 	if err != nil {
-		return r, fmt.Errorf("when %q is due: %w", pim.Line(r.Title, 60), err)
+		return r, fmt.Errorf("due time of %q: %w", pim.Line(r.Title, 60), err)
 	}
 	if due != nil {
 		r.Due, r.AllDay = due.at(), due.date
@@ -80,12 +79,12 @@ func (x *expander) todo(c *ical.Component) (pim.Reminder, error) {
 	return r, nil
 }
 
-// due is when something is to be done: DUE, or DTSTART with a DURATION; nil never.
+// due returns the due time: DUE, or DTSTART plus DURATION; nil if there is none.
 func (x *expander) due(c *ical.Component) (*moment, error) {
 	if p := c.Props.Get(ical.PropDue); p != nil {
 		list, err := x.moments(p)
 		if err != nil || len(list) != 1 {
-			return nil, fmt.Errorf("%q is no time", pim.Line(p.Value, 60))
+			return nil, fmt.Errorf("%q is not a time", pim.Line(p.Value, 60))
 		}
 		return &list[0], nil
 	}
@@ -96,7 +95,7 @@ func (x *expander) due(c *ical.Component) (*moment, error) {
 	list, err := x.moments(start)
 	d, derr := long.Duration()
 	if err != nil || derr != nil || len(list) != 1 || d < 0 {
-		return nil, fmt.Errorf("%q is no time", pim.Line(start.Value, 60))
+		return nil, fmt.Errorf("%q is not a time", pim.Line(start.Value, 60))
 	}
 	m := list[0]
 	m.wall = m.wall.Add(d)
@@ -107,16 +106,16 @@ func (x *expander) due(c *ical.Component) (*moment, error) {
 func CheckTodo(r pim.Reminder) error {
 	switch {
 	case strings.TrimSpace(r.Title) == "":
-		return fmt.Errorf("%w: it does not say what is to be done", pim.ErrInvalid)
+		return fmt.Errorf("%w: the title is empty", pim.ErrInvalid)
 	case len([]rune(r.Title)) > maxTitle || len([]rune(r.Notes)) > 20_000:
-		return fmt.Errorf("%w: its text is too long", pim.ErrInvalid)
+		return fmt.Errorf("%w: the text is too long", pim.ErrInvalid)
 	case r.Priority < 0 || r.Priority > 9:
-		return fmt.Errorf("%w: a priority is 1, the highest, to 9", pim.ErrInvalid)
+		return fmt.Errorf("%w: priority must be 1 (highest) to 9", pim.ErrInvalid)
 	}
 	return nil
 }
 
-// NewTodo is the data of a new thing to do. At the time when it is due devices ring.
+// NewTodo returns the data of a new task with an alarm at its due time.
 func NewTodo(r pim.Reminder, now time.Time) ([]byte, error) {
 	if err := CheckTodo(r); err != nil {
 		return nil, err
@@ -148,12 +147,12 @@ func NewTodo(r pim.Reminder, now time.Time) ([]byte, error) {
 	return calendarOf("", kids...).bytes(), nil
 }
 
-// Done is the data of a thing to do that is done. One that comes again is due the next
-// time by then; repeats says so.
+// Done returns the data with a task completed. A recurring task moves to its next
+// due time instead; repeats reports that.
 func Done(data []byte, uid string, zone *time.Location, now time.Time) (out []byte, repeats bool, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			out, err = nil, fmt.Errorf("ics: the calendar data cannot be read: %v", p)
+			out, err = nil, fmt.Errorf("ics: read calendar data: %v", p)
 		}
 	}()
 	o, err := editing(data, ical.CompToDo, uid, zone)
@@ -162,7 +161,7 @@ func Done(data []byte, uid string, zone *time.Location, now time.Time) (out []by
 	}
 	n := o.master
 	if n == nil || len(o.others) > 0 {
-		return nil, false, fmt.Errorf("ics: %w: single ones of a series are written there; do it where it was made", pim.ErrInvalid)
+		return nil, false, fmt.Errorf("ics: %w: the series has changed occurrences; complete the task in the app that created it", pim.ErrInvalid)
 	}
 	if repeats, err = o.again(n, now); err != nil {
 		return nil, false, err
@@ -176,7 +175,7 @@ func Done(data []byte, uid string, zone *time.Location, now time.Time) (out []by
 	return o.root.bytes(), repeats, nil
 }
 
-// again moves a thing that comes again on to its next time; false: there is none.
+// again moves a recurring task to its next time; false if there is none.
 func (o *object) again(n *node, now time.Time) (bool, error) {
 	_, rule, recurs := n.prop("RRULE")
 	if !recurs {
@@ -188,7 +187,7 @@ func (o *object) again(n *node, now time.Time) (bool, error) {
 	}
 	from, _, ok := o.moment(n, base)
 	if !ok {
-		return false, fmt.Errorf("ics: %w: it comes again, and does not say when", pim.ErrInvalid)
+		return false, fmt.Errorf("ics: %w: the task recurs but has no start or due time", pim.ErrInvalid)
 	}
 	walls, err := o.x.rule(rule, from, from.wall.Add(time.Second), from.wall.AddDate(5, 0, 0))
 	if err != nil && len(walls) == 0 {

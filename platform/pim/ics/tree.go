@@ -9,8 +9,7 @@ import (
 	"hob/platform/pim"
 )
 
-// node is a component as it is written, for changing it: what nobody touches stays
-// as it is, in its order.
+// node is a component for editing: untouched lines keep their text and order.
 type node struct {
 	name  string
 	lines []string // unfolded
@@ -24,13 +23,13 @@ func tree(data []byte) (*node, error) {
 	}
 	text, whole := clean(data)
 	if !whole {
-		return nil, fmt.Errorf("ics: %w: it holds lines that cannot be read, which a change would lose; change it where it was made", pim.ErrInvalid)
+		return nil, fmt.Errorf("ics: %w: it contains unreadable lines that a change would lose; change it in the app that created it", pim.ErrInvalid)
 	}
 	var open []*node
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
 		if len(line) >= maxValue {
-			return nil, fmt.Errorf("ics: %w: it holds something large", pim.ErrTooLarge)
+			return nil, fmt.Errorf("ics: %w: it contains large data", pim.ErrTooLarge)
 		}
 		name, value, _ := strings.Cut(line, ":")
 		switch {
@@ -51,7 +50,7 @@ func tree(data []byte) (*node, error) {
 			top.lines = append(top.lines, line)
 		}
 	}
-	return nil, fmt.Errorf("ics: %w: it is no calendar data", pim.ErrInvalid)
+	return nil, fmt.Errorf("ics: %w: not calendar data", pim.ErrInvalid)
 }
 
 // bytes writes it, with lines of at most 75 bytes (RFC 5545, 3.1).
@@ -84,7 +83,7 @@ func fold(b *strings.Builder, line string) {
 	b.WriteString(line + "\r\n")
 }
 
-// nameOf is what a line is called.
+// nameOf returns the property name of a line.
 func nameOf(line string) string {
 	i := strings.IndexAny(line, ";:")
 	if i < 0 {
@@ -93,7 +92,7 @@ func nameOf(line string) string {
 	return strings.ToUpper(line[:i])
 }
 
-// prop is a line in two: what stands before its value, and that.
+// prop returns a line's name with parameters, and its value.
 func (n *node) prop(name string) (head, value string, ok bool) {
 	for _, l := range n.lines {
 		if nameOf(l) == name {
@@ -119,7 +118,7 @@ func (n *node) del(names ...string) {
 	n.lines = keep
 }
 
-// set puts a line in the place of those of its name; value "" takes them out.
+// set replaces all lines with that name; value "" removes them.
 func (n *node) set(head, value string) {
 	n.del(nameOf(head + ":"))
 	if value != "" {
@@ -127,15 +126,15 @@ func (n *node) set(head, value string) {
 	}
 }
 
-// setText is set with a text of the owner's.
+// setText sets a property to an escaped text.
 func (n *node) setText(name, text string) { n.set(name, escaped(text)) }
 
-// escaped is a text as a value (RFC 5545, 3.3.11).
+// escaped returns a text as a property value (RFC 5545, 3.3.11).
 func escaped(s string) string {
 	return strings.NewReplacer(`\`, `\\`, ";", `\;`, ",", `\,`, "\n", `\n`).Replace(strings.TrimSpace(pim.Clean(s)))
 }
 
-// clone is a copy that can be changed by itself.
+// clone returns a deep copy.
 func (n *node) clone() *node {
 	c := &node{name: n.name, lines: append([]string{}, n.lines...)}
 	for _, k := range n.kids {

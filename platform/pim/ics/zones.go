@@ -16,16 +16,16 @@ import (
 type zone struct {
 	loc      *time.Location // nil: by changes
 	changes  []change
-	floating bool // the owner's, wherever that is
+	floating bool // follows the user's zone
 }
 
-// change is a moment on the old clock from which another offset holds.
+// change is a wall-clock time from which another offset applies.
 type change struct {
 	wall   time.Time
 	offset time.Duration // from UTC
 }
 
-// at is the instant at which the clock shows wall.
+// at returns the instant at which the clock shows wall.
 func (z zone) at(wall time.Time) time.Time {
 	if z.loc != nil {
 		y, m, d := wall.Date()
@@ -34,7 +34,7 @@ func (z zone) at(wall time.Time) time.Time {
 	return wall.Add(-z.offset(wall))
 }
 
-// wall is what the clock shows at t.
+// wall returns the clock reading at t.
 func (z zone) wall(t time.Time) time.Time {
 	if z.loc != nil {
 		t = t.In(z.loc)
@@ -54,7 +54,7 @@ func (z zone) offset(wall time.Time) time.Duration {
 	return z.changes[max(i-1, 0)].offset
 }
 
-// zones knows the clocks that data names.
+// zones resolves the time zones that data refers to.
 type zones struct {
 	home    *time.Location
 	defined map[string]zone
@@ -62,9 +62,9 @@ type zones struct {
 
 func (z zones) own() zone { return zone{loc: z.home, floating: true} }
 
-// named finds a zone: by its IANA name, which some put behind a path of theirs;
-// by what Windows calls it; or as the data defines it. An unknown one is the
-// owner's.
+// named finds a zone by its IANA name, also behind a vendor prefix; by its
+// Windows name; or by its definition in the data. Unknown names fall back to the
+// user's zone.
 func (z zones) named(id string) zone {
 	if id = strings.Trim(id, `"`); id == "" {
 		return z.own()

@@ -20,7 +20,7 @@ import (
 // Calendars are the calendars of an account.
 type Calendars struct{ account pim.Account }
 
-// NewCalendars makes them of an account that has CalDAV.
+// NewCalendars returns the calendars of an account with CalDAV.
 func NewCalendars(a pim.Account) *Calendars { return &Calendars{a} }
 
 // Name implements pim.Driver.
@@ -55,7 +55,7 @@ func (c *Calendars) FindEvents(ctx context.Context, s pim.Span) (out []pim.Event
 		for _, cal := range list {
 			some, err := d.Events(ctx, cal, s)
 			if _, partial := errors.AsType[*caldav.PartialError](err); partial {
-				warnings = append(warnings, fmt.Sprintf("account %s: some events of %s cannot be read", c.account.Name, pim.Line(cal.Name, 60)))
+				warnings = append(warnings, fmt.Sprintf("account %s: cannot read some events of %s", c.account.Name, pim.Line(cal.Name, 60)))
 			} else if err != nil {
 				return err
 			}
@@ -70,8 +70,8 @@ func (c *Calendars) FindEvents(ctx context.Context, s pim.Span) (out []pim.Event
 	return out, err
 }
 
-// put is the undo of a write: what lay at Path is Before (nil: nothing), and what lies
-// there now is the version ETag ("": nothing).
+// put is the undo record of a write: Before was stored at Path (nil: nothing),
+// and the stored version is now ETag ("": nothing).
 type put struct {
 	Path   string
 	Before []byte
@@ -88,7 +88,7 @@ func (p put) undo() []byte {
 
 const calendarData = "text/calendar"
 
-// unsure makes a receipt of an error of which nobody knows what it means.
+// unsure converts an error with unknown outcome to a receipt.
 func unsure(out pim.Receipt, err error, lost error) (pim.Receipt, error) {
 	if errors.Is(err, lost) {
 		return pim.Receipt{Outcome: pim.Uncertain, Why: err.Error()}, nil
@@ -108,8 +108,8 @@ func (c *Calendars) CreateEvent(ctx context.Context, calendar string, e pim.NewE
 	return c.make(ctx, (*caldav.Client).Calendars, calendar, e.UID, data)
 }
 
-// make puts a new object into the first calendar of those that takes it, or into the one
-// of a name or path. An object that lies there already by its name is that one.
+// make stores a new object in the first calendar that accepts it, or in the named
+// one. An existing object with the same name counts as stored.
 func (c *Calendars) make(ctx context.Context, those func(*caldav.Client, context.Context) ([]pim.Calendar, error), calendar, uid string, data []byte) (out pim.Receipt, err error) {
 	err = c.in(ctx, func(d *caldav.Client) error {
 		list, err := those(d, ctx)
@@ -124,11 +124,11 @@ func (c *Calendars) make(ctx context.Context, those func(*caldav.Client, context
 				fit = append(fit, cal)
 			}
 		}
-		slices.SortStableFunc(fit, func(a, b pim.Calendar) int { // what is the owner's alone comes first
+		slices.SortStableFunc(fit, func(a, b pim.Calendar) int { // unshared calendars first
 			return cmp.Compare(sharing(a), sharing(b))
 		})
 		if len(fit) == 0 {
-			return fmt.Errorf("account %s: %w: no calendar %q; there are %s", c.account.Name, pim.ErrNoFolder, pim.Line(calendar, 60), pim.Line(cmp.Or(strings.Join(names, ", "), "none"), 300))
+			return fmt.Errorf("account %s: %w: no calendar %q; available: %s", c.account.Name, pim.ErrNoFolder, pim.Line(calendar, 60), pim.Line(cmp.Or(strings.Join(names, ", "), "none"), 300))
 		}
 		for i, cal := range fit {
 			path, err := inFolder(cal.Path, uid)
@@ -136,7 +136,7 @@ func (c *Calendars) make(ctx context.Context, those func(*caldav.Client, context
 				return err
 			}
 			etag, err := d.Write(ctx, path, data, "", calendarData)
-			if errors.Is(err, pim.ErrRefused) && i+1 < len(fit) { // it is somebody else's, or of birthdays
+			if errors.Is(err, pim.ErrRefused) && i+1 < len(fit) { // read-only, for example shared or of birthdays
 				continue
 			}
 			if errors.Is(err, pim.ErrChanged) { // it is there, by an earlier attempt whose end was not seen
@@ -164,7 +164,7 @@ func sharing(c pim.Calendar) int {
 
 func (c *Calendars) organizer() pim.Person { return pim.Person{Address: c.account.Address} }
 
-// inFolder is the address of an object of a folder.
+// inFolder returns the path of an object in a folder.
 func inFolder(folder, uid string) (string, error) {
 	at, err := url.Parse(strings.TrimRight(folder, "/") + "/")
 	if err != nil {
@@ -179,8 +179,8 @@ func inFolder(folder, uid string) (string, error) {
 	return at.JoinPath(name + ".ics").String(), nil
 }
 
-// rewrite puts what change makes of an object in its place. One that changed since it
-// was found is read once more.
+// rewrite replaces an object with the result of change. It retries once if the
+// object changed since it was found.
 func (c *Calendars) rewrite(ctx context.Context, path string, change func([]byte) ([]byte, error)) (out pim.Receipt, err error) {
 	err = c.in(ctx, func(d *caldav.Client) error {
 		for again := true; ; again = false {
@@ -230,7 +230,7 @@ func (c *Calendars) DeleteEvent(ctx context.Context, e pim.Event, whole bool) (o
 func (c *Calendars) TakeBack(ctx context.Context, data []byte) error {
 	var u put
 	if err := json.Unmarshal(data, &u); err != nil {
-		return fmt.Errorf("the undo record cannot be read: %w", err)
+		return fmt.Errorf("invalid undo record: %w", err)
 	}
 	return c.in(ctx, func(d *caldav.Client) error {
 		var err error
@@ -240,13 +240,13 @@ func (c *Calendars) TakeBack(ctx context.Context, data []byte) error {
 			_, err = d.Write(ctx, u.Path, u.Before, u.ETag, calendarData)
 		}
 		if errors.Is(err, pim.ErrNotFound) {
-			return fmt.Errorf("%w: it is not there any more", pim.ErrChanged)
+			return fmt.Errorf("%w: it no longer exists", pim.ErrChanged)
 		}
 		return err
 	})
 }
 
-// Schedules reports whether the server sends invitations by itself.
+// Schedules reports whether the server sends invitations itself.
 func (c *Calendars) Schedules(ctx context.Context) (is bool, err error) {
 	err = c.in(ctx, func(d *caldav.Client) error {
 		is, err = d.Schedules(ctx)

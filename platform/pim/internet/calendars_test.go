@@ -56,7 +56,7 @@ func TestCalendars(t *testing.T) {
 		t.Errorf("%s %v", words, err)
 	}
 	if err := c.TakeBack(t.Context(), one.Undo); !errors.Is(err, pim.ErrChanged) {
-		t.Error("undoing it would lose what came after:", err)
+		t.Error("undo would lose a later change:", err)
 	}
 	if err := c.TakeBack(t.Context(), gone.Undo); err != nil {
 		t.Error(err)

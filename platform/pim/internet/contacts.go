@@ -10,7 +10,7 @@ import (
 // Contacts are the address books of an account.
 type Contacts struct{ account pim.Account }
 
-// NewContacts makes them of an account that has CardDAV.
+// NewContacts returns the contacts of an account with CardDAV.
 func NewContacts(a pim.Account) *Contacts { return &Contacts{a} }
 
 // Name implements pim.Driver.

@@ -28,7 +28,7 @@ func (c *Calendars) Message(ctx context.Context, method string, e pim.Event, who
 func (c *Calendars) AnswerEvent(ctx context.Context, e pim.Event, a pim.Answer, comment string, whole bool) (r pim.Receipt, message string, err error) {
 	me := pim.Person{Address: strings.ToLower(c.account.Address)}
 	if me.Address == "" {
-		return r, "", fmt.Errorf("account %s: %w: it has no address, so that nobody knows whom of the guests you are; set address", c.account.Name, pim.ErrInvalid)
+		return r, "", fmt.Errorf("account %s: %w: the account has no address, so your entry in the guest list is unknown; set address", c.account.Name, pim.ErrInvalid)
 	}
 	r, err = c.rewrite(ctx, e.Ref, func(b []byte) (after []byte, err error) {
 		after, message, err = ics.Answered(b, e, me, a, comment, whole, e.Start.Location(), time.Now())

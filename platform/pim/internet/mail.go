@@ -1,8 +1,8 @@
-// Package internet are the drivers of platform/pim for an account at a provider:
-// mail over IMAP and SMTP, calendars and to-dos over CalDAV, people over CardDAV.
+// Package internet implements platform/pim for a provider account: mail over IMAP
+// and SMTP, calendars and tasks over CalDAV, contacts over CardDAV.
 //
-// Each call has a connection of its own, so that nothing is kept open for tools
-// that are used now and then. The tools call it through the interfaces of pim.
+// Each call opens its own connection, because tools run rarely. Tools use the
+// drivers through the interfaces of pim.
 package internet
 
 import (
@@ -24,7 +24,7 @@ import (
 // Mail is the mail of an account.
 type Mail struct{ account pim.Account }
 
-// NewMail makes one of an account that has IMAP, SMTP or both.
+// NewMail returns the mail of an account with IMAP, SMTP or both.
 func NewMail(a pim.Account) *Mail { return &Mail{a} }
 
 // Name implements pim.Driver.
@@ -44,7 +44,7 @@ func (m *Mail) place(ref string) (mailbox.Place, error) {
 			return mailbox.Place{Folder: parts[3], Validity: uint32(validity), UID: uint32(uid)}, nil
 		}
 	}
-	return mailbox.Place{}, fmt.Errorf("account %s: %w: there is no mail %q", m.account.Name, pim.ErrNotFound, pim.Line(ref, 100))
+	return mailbox.Place{}, fmt.Errorf("account %s: %w: no mail %q", m.account.Name, pim.ErrNotFound, pim.Line(ref, 100))
 }
 
 // in does something with a signed-in connection.
@@ -90,7 +90,7 @@ func (m *Mail) at(ctx context.Context, c *mailbox.Conn, p mailbox.Place, change 
 	if err != nil {
 		return pim.Message{}, err
 	}
-	gone := fmt.Errorf("account %s: %w: the mail was moved or removed meanwhile", m.account.Name, pim.ErrNotFound)
+	gone := fmt.Errorf("account %s: %w: the mail was moved or removed in the meantime", m.account.Name, pim.ErrNotFound)
 	if s.Validity != p.Validity {
 		return pim.Message{}, gone
 	}
@@ -131,7 +131,7 @@ func (m *Mail) SendMail(ctx context.Context, l pim.Letter) (pim.Receipt, error) 
 		}
 	}
 	if len(to) == 0 {
-		return pim.Receipt{}, fmt.Errorf("%w: nobody is named to whom it goes", pim.ErrInvalid)
+		return pim.Receipt{}, fmt.Errorf("%w: no recipients", pim.ErrInvalid)
 	}
 	mail, err := compose.Letter(l, m.From(), false)
 	if err != nil {
@@ -148,13 +148,13 @@ func (m *Mail) SendMail(ctx context.Context, l pim.Letter) (pim.Receipt, error) 
 	}
 	if m.account.IMAP != "" {
 		if err := m.keep(ctx, l); err != nil {
-			out.Why = "it was sent, and no copy lies among the sent mails: " + err.Error()
+			out.Why = "the mail was sent, but no copy was saved in the sent folder: " + err.Error()
 		}
 	}
 	return out, nil
 }
 
-// keepsItself reports a provider that puts what is sent among the sent mails.
+// keepsItself reports whether the provider saves sent mails itself.
 func keepsItself(server string) bool {
 	s, err := pim.ParseServer(pim.SMTP, server)
 	host := strings.ToLower(s.Host)
@@ -163,7 +163,7 @@ func keepsItself(server string) bool {
 	})
 }
 
-// keep puts a copy among the sent mails, if none is there.
+// keep saves a copy in the sent folder if there is none.
 func (m *Mail) keep(ctx context.Context, l pim.Letter) error {
 	if keepsItself(m.account.SMTP) {
 		return nil
@@ -188,8 +188,8 @@ func (m *Mail) keep(ctx context.Context, l pim.Letter) error {
 	})
 }
 
-// moved is the undo of a write: the mail lies at Place under that name, and came
-// from From ("": it was not there before).
+// moved is the undo record of a move: the mail is at Place with that Message-ID
+// and came from the folder From ("": it is new).
 type moved struct {
 	mailbox.Place
 	ID   string
@@ -251,7 +251,7 @@ func (m *Mail) MoveMail(ctx context.Context, ref, folder string) (out pim.Receip
 			return err
 		}
 		if to == p.Folder {
-			return fmt.Errorf("%w: it is in %s already", pim.ErrInvalid, to)
+			return fmt.Errorf("%w: the mail is already in %s", pim.ErrInvalid, to)
 		}
 		x, err := m.at(ctx, c, p, true)
 		if err != nil {
@@ -261,7 +261,7 @@ func (m *Mail) MoveMail(ctx context.Context, ref, folder string) (out pim.Receip
 		if err != nil {
 			return err
 		}
-		out = pim.Receipt{Outcome: pim.Sent, ID: m.ref(now), Why: "it is in " + to, Undo: undo(moved{now, x.ID, p.Folder})}
+		out = pim.Receipt{Outcome: pim.Sent, ID: m.ref(now), Why: "moved to " + to, Undo: undo(moved{now, x.ID, p.Folder})}
 		return nil
 	})
 	if errors.Is(err, mailbox.ErrUnsure) {
@@ -274,14 +274,14 @@ func (m *Mail) MoveMail(ctx context.Context, ref, folder string) (out pim.Receip
 func (m *Mail) TakeBack(ctx context.Context, data []byte) error {
 	var u moved
 	if err := json.Unmarshal(data, &u); err != nil {
-		return fmt.Errorf("the undo record cannot be read: %w", err)
+		return fmt.Errorf("invalid undo record: %w", err)
 	}
 	return m.in(ctx, func(c *mailbox.Conn) error {
 		s, err := c.Enter(ctx, u.Folder)
 		if err != nil {
 			return err
 		}
-		changed := fmt.Errorf("%w: the mail is not where it was put (%s)", pim.ErrChanged, u.Folder)
+		changed := fmt.Errorf("%w: the mail is no longer in %s", pim.ErrChanged, u.Folder)
 		if u.UID == 0 || s.Validity != u.Validity {
 			list, err := c.Named(ctx, u.ID)
 			if err != nil {

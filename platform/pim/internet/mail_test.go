@@ -15,7 +15,7 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// box is an account at a real dovecot and a server that takes mail.
+// box returns an account at a real dovecot and a server that takes mail.
 func box(t *testing.T) (*internet.Mail, *pimtest.Dovecot, *pimtest.SMTP) {
 	t.Helper()
 	d, s := pimtest.StartDovecot(t, ""), pimtest.StartSMTP(t)
@@ -73,20 +73,20 @@ func TestSendMail(t *testing.T) {
 	}
 	for line := range strings.SplitSeq(got[0].Mail, "\r\n") {
 		if len(line) > 998 {
-			t.Error("a line is longer than RFC 5322 allows")
+			t.Error("a line exceeds the limit of RFC 5322")
 		}
 	}
 	sent := find(t, m, "sent")
 	if len(sent) != 1 || sent[0].ID != r.ID || !sent[0].Seen || fmt.Sprint(sent[0].Refers) != "[q1@example.org q2@example.org]" {
 		t.Fatalf("%+v", sent)
 	}
-	t.Run("nothing goes to anybody when one is refused", func(t *testing.T) {
+	t.Run("sends to no one if one recipient is rejected", func(t *testing.T) {
 		_, err := m.SendMail(t.Context(), pim.Letter{To: []pim.Person{{Address: "ada@example.org"}, {Address: "refuse@example.org"}}, Text: "x"})
 		if !errors.Is(err, pim.ErrRefused) || !strings.Contains(err.Error(), "refuse@example.org") || len(s.Mails()) != 1 {
 			t.Error(err, len(s.Mails()))
 		}
 	})
-	t.Run("a server that hangs up leaves it uncertain", func(t *testing.T) {
+	t.Run("reports Uncertain if the server hangs up", func(t *testing.T) {
 		r, err := m.SendMail(t.Context(), pim.Letter{To: []pim.Person{{Address: "mute@example.org"}}, Text: "x"})
 		if err != nil || r.Outcome != pim.Uncertain || len(s.Mails()) != 2 || len(find(t, m, "sent")) != 1 {
 			t.Errorf("%+v, %v", r, err)
@@ -97,7 +97,7 @@ func TestSendMail(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("what was sent is not lost with the mailbox", func(t *testing.T) {
+	t.Run("reports a sent mail if the mailbox fails", func(t *testing.T) {
 		d.Stop()
 		defer d.Start()
 		r, err := m.SendMail(t.Context(), pim.Letter{To: []pim.Person{{Address: "ada@example.org"}}, Text: "x"})
@@ -132,7 +132,7 @@ func TestDraftMail(t *testing.T) {
 		t.Error(err)
 	}
 	d.Deliver("tester", "Drafts", "From: a@b.org\nMessage-ID: <x@y>\nSubject: Mine\n\nx\n", time.Time{})
-	if r, err = m.DraftMail(t.Context(), pim.Letter{Text: "to nobody yet"}); err != nil {
+	if r, err = m.DraftMail(t.Context(), pim.Letter{Text: "no recipient yet"}); err != nil {
 		t.Fatal(err)
 	}
 	d.Renumber("tester") // other numbers now, and it is found by its name

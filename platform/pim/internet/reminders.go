@@ -21,7 +21,8 @@ type Reminders struct {
 	zone      *time.Location
 }
 
-// NewReminders makes them of an account that has CalDAV; in zone days begin.
+// NewReminders returns the tasks of an account with CalDAV; zone defines where
+// days begin.
 func NewReminders(a pim.Account, zone *time.Location) *Reminders {
 	return &Reminders{NewCalendars(a), cmp.Or(zone, time.UTC)}
 }
@@ -64,7 +65,7 @@ func (r *Reminders) find(ctx context.Context, done bool, wanted func(pim.Calenda
 			}
 			some, err := d.Todos(ctx, l, done, r.zone)
 			if _, partial := errors.AsType[*caldav.PartialError](err); partial {
-				warnings = append(warnings, fmt.Sprintf("account %s: some of the list %s cannot be read", r.Name(), pim.Line(l.Name, 60)))
+				warnings = append(warnings, fmt.Sprintf("account %s: cannot read some tasks of the list %s", r.Name(), pim.Line(l.Name, 60)))
 			} else if err != nil {
 				return err
 			}
@@ -78,7 +79,7 @@ func (r *Reminders) find(ctx context.Context, done bool, wanted func(pim.Calenda
 	pim.ByDue(out)
 	if len(out) > mostReminders {
 		out = out[:mostReminders]
-		warnings = append(warnings, fmt.Sprintf("account %s: only %d were read", r.Name(), mostReminders))
+		warnings = append(warnings, fmt.Sprintf("account %s: read only the first %d tasks", r.Name(), mostReminders))
 	}
 	return out, pim.Partial(warnings...)
 }
@@ -107,7 +108,7 @@ func (r *Reminders) CompleteReminder(ctx context.Context, ref string) (pim.Recei
 		case err != nil:
 			return nil, err
 		case !slices.ContainsFunc(list, func(x pim.Reminder) bool { return !x.Done }):
-			return nil, fmt.Errorf("account %s: %w: it is done already", r.Name(), pim.ErrChanged)
+			return nil, fmt.Errorf("account %s: %w: already completed", r.Name(), pim.ErrChanged)
 		}
 		after, again, err := ics.Done(b, list[0].UID, r.zone, time.Now())
 		last = list[0].Repeat && !again

@@ -36,7 +36,7 @@ func TestReminders(t *testing.T) {
 	if err != nil || made.Outcome != pim.Sent {
 		t.Fatalf("%+v, %v", made, err)
 	}
-	// Once more, as after a crash: it is the same one.
+	// Repeated, as after a crash: it must not create a second one.
 	if again, err := r.CreateReminder(t.Context(), pim.Reminder{UID: "one@hob", Title: "Call Žana", Due: due, Priority: 1}); err != nil || again.ID != made.ID {
 		t.Fatalf("%+v, %v", again, err)
 	}
@@ -53,7 +53,7 @@ func TestReminders(t *testing.T) {
 		t.Fatalf("%+v, %v", done, err)
 	}
 	if _, err := r.CompleteReminder(t.Context(), list[1].Ref); !errors.Is(err, pim.ErrChanged) {
-		t.Errorf("done twice: %v", err)
+		t.Errorf("completed twice: %v", err)
 	}
 	if open, err := r.FindReminders(t.Context(), false); err != nil || len(open) != 1 {
 		t.Errorf("%+v, %v", open, err)
@@ -62,7 +62,7 @@ func TestReminders(t *testing.T) {
 		t.Errorf("%+v, %v", all, err)
 	}
 	if err := r.TakeBack(t.Context(), made.Undo); !errors.Is(err, pim.ErrChanged) {
-		t.Errorf("one that was changed since: %v", err)
+		t.Errorf("undo of a changed task: %v", err)
 	}
 	if err := r.TakeBack(t.Context(), done.Undo); err != nil {
 		t.Error(err)
@@ -78,11 +78,12 @@ func TestReminders(t *testing.T) {
 	}
 	s.Stop()
 	if list, err := r.FindReminders(t.Context(), false); err == nil || list != nil {
-		t.Errorf("a server that is away: %+v, %v", list, err)
+		t.Errorf("an unreachable server: %+v, %v", list, err)
 	}
 }
 
-// TestAnUncertainReminder: whose end was not seen, and nobody can look, is not made again.
+// TestAnUncertainReminder checks that a reminder with unknown outcome is not
+// created again.
 func TestAnUncertainReminder(t *testing.T) {
 	puts := 0
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -69,13 +69,13 @@ func TestDovecot(t *testing.T) {
 				t.Errorf("%+v, %v", x, err)
 			}
 			if again, err := c.Headers(t.Context(), uids); err != nil || again[0].Seen {
-				t.Errorf("reading a mail marks it as read: %+v, %v", again, err)
+				t.Errorf("a read mail was marked as seen: %+v, %v", again, err)
 			}
 			if none, err := c.After(t.Context(), uids[0]+1); err != nil || len(none) != 0 {
-				t.Errorf("after the newest: %v, %v", none, err)
+				t.Errorf("UIDs after the newest: %v, %v", none, err)
 			}
 			if found, err := c.Since(t.Context(), came); err != nil || len(found) == 0 {
-				t.Errorf("since: %v, %v", found, err)
+				t.Errorf("UIDs since a date: %v, %v", found, err)
 			}
 		})
 	}
@@ -126,16 +126,16 @@ func TestRefusals(t *testing.T) {
 		is   error
 	}{
 		"wrong password":         {wrong, "refused the sign-in", pim.ErrSignIn},
-		"certificate of nobody":  {stranger, "certificate", nil},
+		"untrusted certificate":  {stranger, "certificate", nil},
 		"certificate of another": {other, "certificate", nil},
-		"no server":              {none, "it has no imap", pim.ErrNoServer},
+		"no server":              {none, "imap is not set", pim.ErrNoServer},
 		"nobody there":           {gone, "refused", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := mailbox.Open(t.Context(), x.a)
 			if err == nil {
 				_ = c.Close()
-				t.Fatal("it opened")
+				t.Fatal("Open succeeded")
 			}
 			if !strings.Contains(err.Error(), x.want) || x.is != nil && !errors.Is(err, x.is) || strings.Contains(err.Error(), "hunter2") {
 				t.Error(err)

@@ -12,9 +12,9 @@ import (
 // maxGreeting is how much of a greeting is kept, in bytes.
 const maxGreeting = 500
 
-// greeted keeps the first line that a server says. A server that ends the
-// conversation with it closes the connection too, and whoever notices that first
-// forgets the line.
+// greeted stores the first line from the server. A server that refuses the
+// connection sends it and closes at once, and go-imap may report only the closed
+// connection.
 type greeted struct {
 	net.Conn
 
@@ -36,7 +36,7 @@ func (g *greeted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// goodbye is what the server said when that was the end, without its code.
+// goodbye returns the text of a refusing greeting, without its code.
 func (g *greeted) goodbye() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -44,20 +44,20 @@ func TestHostileServers(t *testing.T) {
 		want        string // of the error; "" for none
 	}{
 		{"an ordinary one", hello, plain, ""},
-		{"a line without end", "* OK " + strings.Repeat("x", 3<<20), plain, "more than was asked for"},
+		{"a line without end", "* OK " + strings.Repeat("x", 3<<20), plain, "more data than requested"},
 		{"no IMAP at all", "HTTP/1.1 400 Bad Request\r\n\r\n", plain, "connect"},
 		{"goodbye at once", "* BYE we are full\r\n", plain, "we are full"},
-		{"goodbye, and asks to call again", "* BYE [UNAVAILABLE] back \x1b[31mat nine\r\n", plain, "back [31mat nine"},
-		{"its folder is locked", hello, locked, "open the folder INBOX: the server says no: it is locked"},
-		{"an answer to nobody", hello, on("LOGIN", "a99 OK x\r\n"), "sign in"},
+		{"BYE with a request to retry", "* BYE [UNAVAILABLE] back \x1b[31mat nine\r\n", plain, "back [31mat nine"},
+		{"its folder is locked", hello, locked, "open the folder INBOX: the server refused the request: it is locked"},
+		{"an untagged response", hello, on("LOGIN", "a99 OK x\r\n"), "sign in"},
 		{"hangs up", hello, on("LOGIN", ""), "sign in"},
-		{"busy", hello, on("LOGIN", "TAG NO [UNAVAILABLE] later\r\n"), "cannot sign anybody in now"},
+		{"busy", hello, on("LOGIN", "TAG NO [UNAVAILABLE] later\r\n"), "sign-in is temporarily unavailable"},
 		{"colours the terminal", hello, on("LOGIN", "TAG NO \x1b[31mred\r\n"), "refused the sign-in: [31mred"},
-		{"numbers nothing", hello, on("EXAMINE", "TAG OK done\r\n"), "does not number"},
+		{"numbers nothing", hello, on("EXAMINE", "TAG OK done\r\n"), "does not support mail UIDs"},
 		{"lists nest deeply", hello, on("EXAMINE", "* FLAGS "+strings.Repeat("(", 4000)+"\r\n"), "open the folder"},
-		{"endless UIDs", hello, on("UID SEARCH", "* SEARCH"+strings.Repeat(" 4294967295", 1<<20)+"\r\nTAG OK done\r\n"), "more than was asked for"},
-		{"a huge mail", hello, on("UID FETCH", "* 1 FETCH (UID 5 BODY[] {99999999}\r\n"+strings.Repeat("x", 4<<20)), "more than was asked for"},
-		{"a mail that nobody asked for", hello, on("UID FETCH", "* 1 FETCH (UID 99 BODY[] {1}\r\nx)\r\nTAG OK done\r\n"), ""},
+		{"endless UIDs", hello, on("UID SEARCH", "* SEARCH"+strings.Repeat(" 4294967295", 1<<20)+"\r\nTAG OK done\r\n"), "more data than requested"},
+		{"a huge mail", hello, on("UID FETCH", "* 1 FETCH (UID 5 BODY[] {99999999}\r\n"+strings.Repeat("x", 4<<20)), "more data than requested"},
+		{"an unrequested mail", hello, on("UID FETCH", "* 1 FETCH (UID 99 BODY[] {1}\r\nx)\r\nTAG OK done\r\n"), ""},
 		{"numbers out of range", hello, on("UID FETCH", "* 99999999999999 FETCH (UID 5)\r\n"), "read mails"},
 	}
 	for _, tt := range tests {
@@ -73,11 +73,11 @@ func TestHostileServers(t *testing.T) {
 			}
 		})
 	}
-	t.Run("one that says nothing", func(t *testing.T) {
+	t.Run("a silent server", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
 		if err := visit(ctx, pimtest.Speak(t, hello, on("LOGIN", "* OK still thinking\r\n"))); err == nil {
-			t.Error("it answered")
+			t.Error("Open succeeded")
 		}
 	})
 }
@@ -97,7 +97,7 @@ func visit(ctx context.Context, a pim.Account) (err error) {
 	}
 	list, err := c.Headers(ctx, []uint32{5})
 	if err == nil && len(list) > 0 && list[0].UID != 5 {
-		return fmt.Errorf("a mail that nobody asked for: %+v", list)
+		return fmt.Errorf("an unrequested mail was returned: %+v", list)
 	}
 	return err
 }

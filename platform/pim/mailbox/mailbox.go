@@ -1,11 +1,10 @@
-// Package mailbox is a mailbox over IMAP (RFC 3501, 9051): it signs in, looks at a
-// folder without changing anything in it, waits until something changes there, and
-// reads mails in part. What changes something (Put, Move, Remove) stands apart.
+// Package mailbox is an IMAP client (RFC 3501, 9051): it signs in, reads a folder
+// without changing it, waits for changes and reads mails in part. The methods
+// that write (Put, Move, Remove) are in write.go.
 //
-// The IMAP is go-imap's. A server is not trusted: everything it sends to one
-// question is bounded, every question has a deadline, and mails are asked for as
-// opaque bytes, which are taken apart here, so that no mail can be written that
-// breaks the conversation with the server.
+// It uses go-imap. The server is untrusted: each response has a size limit and
+// each command a deadline. Mails are fetched as opaque bytes and parsed here, so
+// that no mail can break the IMAP session.
 package mailbox
 
 import (
@@ -48,7 +47,7 @@ type Conn struct {
 // Open connects and signs in. Its errors wrap pim.ErrSignIn and pim.ErrNoServer.
 func Open(ctx context.Context, a pim.Account) (*Conn, error) {
 	if a.IMAP == "" {
-		return nil, fmt.Errorf("account %s: %w: it has no imap", a.Name, pim.ErrNoServer)
+		return nil, fmt.Errorf("account %s: %w: imap is not set", a.Name, pim.ErrNoServer)
 	}
 	s, err := pim.ParseServer(pim.IMAP, a.IMAP)
 	if err != nil {
@@ -73,8 +72,8 @@ func Open(ctx context.Context, a pim.Account) (*Conn, error) {
 	defer stop()
 	if said, err := m.greet(ctx, s, conf); err != nil {
 		_ = raw.Close()
-		if said != "" { // the reason is there, whatever became of the connection meanwhile
-			err = fmt.Errorf("the server says goodbye: %s", said)
+		if said != "" { // the server gave a reason before it closed the connection
+			err = fmt.Errorf("the server closed the connection: %s", said)
 		}
 		return nil, m.fail("connect to "+s.Addr(), err)
 	}
@@ -86,7 +85,7 @@ func Open(ctx context.Context, a pim.Account) (*Conn, error) {
 	return m, nil
 }
 
-// greet begins the conversation; said is with what the server ended it at once.
+// greet starts the session; said is the text of a refusing greeting.
 func (m *Conn) greet(ctx context.Context, s pim.Server, conf *tls.Config) (said string, err error) {
 	o := &imapclient.Options{
 		TLSConfig:             conf,
@@ -121,13 +120,13 @@ func (m *Conn) signIn(a pim.Account, secret string) error {
 	case caps.Has(imap.AuthCap("PLAIN")):
 		err = m.c.Authenticate(sasl.NewPlainClient("", a.Login(), secret))
 	case caps.Has(imap.CapLoginDisabled):
-		return fmt.Errorf("account %s: %w: it takes no password; set auth to \"token\"", a.Name, pim.ErrSignIn)
+		return fmt.Errorf("account %s: %w: the server accepts no passwords; set auth to \"token\"", a.Name, pim.ErrSignIn)
 	default:
 		err = m.c.Login(a.Login(), secret).Wait()
 	}
 	if no, is := errors.AsType[*imap.Error](err); is {
 		if passing(no) {
-			return fmt.Errorf("account %s: the server cannot sign anybody in now: %s", a.Name, pim.Line(no.Text, 200))
+			return fmt.Errorf("account %s: sign-in is temporarily unavailable: %s", a.Name, pim.Line(no.Text, 200))
 		}
 		return fmt.Errorf("account %s: %w: %s", a.Name, pim.ErrSignIn, pim.Line(no.Text, 200))
 	}
@@ -137,12 +136,12 @@ func (m *Conn) signIn(a pim.Account, secret string) error {
 	return nil
 }
 
-// passing reports an answer that says of itself that it does not last (RFC 5530).
+// passing reports whether the server marks an error as temporary (RFC 5530).
 func passing(no *imap.Error) bool {
 	return no.Code == imap.ResponseCodeUnavailable || no.Code == "INUSE" || no.Code == "LIMIT"
 }
 
-// fail words an error, of whose text a server may have written a part.
+// fail wraps an error whose text may come from the server.
 func (m *Conn) fail(what string, err error) error {
 	if no, is := errors.AsType[*imap.Error](err); is {
 		kind := pim.ErrRefused
@@ -150,14 +149,14 @@ func (m *Conn) fail(what string, err error) error {
 		case no.Code == imap.ResponseCodeNonExistent || no.Code == imap.ResponseCodeTryCreate:
 			kind = pim.ErrNoFolder
 		case passing(no):
-			kind = errors.New("the server cannot do that now")
+			kind = errors.New("the server is temporarily unavailable")
 		}
 		return fmt.Errorf("account %s: %s: %w: %s", m.account, what, kind, pim.Line(no.Text, 200))
 	}
 	return fmt.Errorf("account %s: %s: %w", m.account, what, err)
 }
 
-// Pushes reports whether the server tells of new mail by itself.
+// Pushes reports whether the server announces new mail (IDLE).
 func (m *Conn) Pushes() bool { return m.idle }
 
 // ask bounds what do sends for in time and bytes.
@@ -211,15 +210,15 @@ func use(a imap.MailboxAttr) string {
 	return ""
 }
 
-// State is a folder as it was when it was opened.
+// State describes a folder when it was opened.
 type State struct {
 	Validity uint32 // while it stays, UIDs mean the same mails
 	Next     uint32 // the UID after the newest; 0 when the server does not say
 	Messages uint32
 }
 
-// Select opens a folder to look at it. A name that no folder has, but a use
-// ("sent", "archive"), opens the folder for that.
+// Select opens a folder read-only. If no folder has that name, a use ("sent",
+// "archive") selects the folder for it.
 func (m *Conn) Select(ctx context.Context, folder string) (State, error) {
 	s, err := m.examine(ctx, folder)
 	if err == nil || !errors.Is(err, pim.ErrNoFolder) && !errors.Is(err, pim.ErrRefused) {
@@ -239,10 +238,10 @@ func (m *Conn) Select(ctx context.Context, folder string) (State, error) {
 		}
 		names = append(names, f.Name)
 	}
-	return State{}, fmt.Errorf("account %s: %w: %q; there are %s", m.account, pim.ErrNoFolder, folder, pim.Line(strings.Join(names, ", "), 300))
+	return State{}, fmt.Errorf("account %s: %w: %q; available: %s", m.account, pim.ErrNoFolder, folder, pim.Line(strings.Join(names, ", "), 300))
 }
 
-// Folder is the open folder.
+// Folder returns the open folder.
 func (m *Conn) Folder() string { return m.folder }
 
 func (m *Conn) examine(ctx context.Context, folder string) (State, error) {
@@ -256,7 +255,7 @@ func (m *Conn) opened(ctx context.Context, folder string, look bool) (out State,
 			return err
 		}
 		if d.UIDValidity == 0 {
-			return errors.New("the server does not number its mails (no UIDVALIDITY)")
+			return errors.New("the server does not support mail UIDs (no UIDVALIDITY)")
 		}
 		m.folder = folder
 		m.mu.Lock()

@@ -52,7 +52,8 @@ func readHeader(raw []byte, x *pim.Message) {
 	}
 }
 
-// refers are the mails that one refers to, of too many the last ones.
+// refers returns the Message-IDs in a References header; of too many, the last
+// ones.
 func refers(value string) (out []string) {
 	for part := range strings.SplitSeq(value, "<") {
 		if name, _, closed := strings.Cut(part, ">"); closed {
@@ -78,7 +79,7 @@ func id(value string) string {
 		return r
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 	if len(s) > maxID {
-		return "" // nobody writes such a name; the mail is named by what it holds
+		return "" // not a real Message-ID; the content identifies the mail
 	}
 	return s
 }
@@ -103,8 +104,8 @@ func readText(raw []byte) (text string, files []string, cut bool) {
 	return readTextOf(raw, maxChars)
 }
 
-// readTextOf reads at most so many characters. cut: there is more, also where the mail
-// exceeds a limit of the parser.
+// readTextOf reads at most chars characters of the text. cut reports that there
+// is more, or that the mail exceeds a parser limit.
 func readTextOf(raw []byte, chars int) (text string, files []string, cut bool) {
 	m := mime.Parse(raw, mime.Limits{Parts: maxParts})
 	left := int64(max(2*maxText, 6*chars)) // bytes of text that may still be read

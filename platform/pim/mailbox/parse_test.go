@@ -64,7 +64,7 @@ func TestReadText(t *testing.T) {
 	}
 }
 
-// FuzzMail: whatever a mail is made of, what is read of it is bounded text.
+// FuzzMail checks that any mail gives bounded text.
 func FuzzMail(f *testing.F) {
 	f.Add([]byte("From: Ada <ada@x.org>\r\nSubject: =?utf-8?q?a?=\r\n\r\nhello"))
 	f.Add([]byte("Content-Type: multipart/mixed; boundary=b\n\n--b\n\nx\n--b--"))
@@ -88,7 +88,7 @@ func FuzzMail(f *testing.F) {
 	})
 }
 
-// shared are the awkward mails of the shared data, where they are.
+// shared returns the awkward mails of the shared data, where they are.
 func shared() []string {
 	root := os.Getenv("HOB_TEST_DATA")
 	if root == "" {

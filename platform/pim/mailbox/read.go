@@ -14,15 +14,15 @@ import (
 	"hob/platform/pim"
 )
 
-// The bounds of what is read of mails.
+// Limits of what is read from mails.
 const (
 	maxHeader = 32 << 10 // bytes of a mail's header fields
 	maxText   = 64 << 10 // bytes of a mail, from its beginning
-	// Page is how many mails are read at once, at most.
+	// Page is the maximum number of mails per read.
 	Page = 50
 )
 
-// headerFields are those that are asked for.
+// headerFields returns the header fields to fetch.
 func headerFields() []string {
 	return []string{"From", "Reply-To", "To", "Cc", "Subject", "Date", "Message-ID", "References"}
 }
@@ -40,7 +40,7 @@ func (m *Conn) Since(ctx context.Context, t time.Time) ([]uint32, error) {
 	return m.search(ctx, imap.SearchCriteria{Since: t.UTC().AddDate(0, 0, -1)})
 }
 
-// Query says which mails of a folder to find; the zero value is all of them.
+// Query selects mails of a folder; the zero value selects all.
 type Query struct {
 	Unseen        bool
 	Flagged       bool
@@ -70,7 +70,7 @@ func (m *Conn) Find(ctx context.Context, q Query) ([]uint32, error) {
 }
 
 func (m *Conn) search(ctx context.Context, c imap.SearchCriteria) (out []uint32, err error) {
-	err = m.ask(ctx, 2<<20, "look for mails", func() error {
+	err = m.ask(ctx, 2<<20, "search mails", func() error {
 		d, err := m.c.UIDSearch(&c, nil).Wait()
 		if err != nil {
 			return err
@@ -84,9 +84,8 @@ func (m *Conn) search(ctx context.Context, c imap.SearchCriteria) (out []uint32,
 	return slices.Compact(out), err
 }
 
-// Headers reads what is in the heads of mails, at most Page of them, in the order
-// of their UIDs. A mail that is gone is left out. pim.ErrRefused: one of them
-// cannot be read.
+// Headers reads the headers of at most Page mails, in UID order. Deleted mails
+// are skipped. pim.ErrRefused: one of them cannot be parsed.
 func (m *Conn) Headers(ctx context.Context, uids []uint32) ([]pim.Message, error) {
 	section := &imap.FetchItemBodySection{
 		Specifier: imap.PartSpecifierHeader, HeaderFields: headerFields(), Peek: true, Partial: &imap.SectionPartial{Size: maxHeader},
@@ -108,8 +107,9 @@ func (m *Conn) Text(ctx context.Context, x *pim.Message) error {
 	})
 }
 
-// collect is Collect of go-imap for what fetch asks. That one reads on when a
-// connection was lost within a literal, beside the goroutine that reads it too.
+// collect replaces FetchCommand.Collect of go-imap, which continues to read after
+// the connection failed within a literal, while the reader goroutine reads as
+// well.
 func collect(cmd *imapclient.FetchCommand) (out []*imapclient.FetchMessageBuffer, err error) {
 	for msg := cmd.Next(); msg != nil; msg = cmd.Next() {
 		buf := &imapclient.FetchMessageBuffer{SeqNum: msg.SeqNum}
@@ -140,7 +140,7 @@ func collect(cmd *imapclient.FetchCommand) (out []*imapclient.FetchMessageBuffer
 
 func (m *Conn) fetch(ctx context.Context, uids []uint32, each int, section *imap.FetchItemBodySection, take func(pim.Message, []byte)) error {
 	if len(uids) == 0 || len(uids) > Page {
-		return fmt.Errorf("account %s: %d mails at once; there may be 1 to %d", m.account, len(uids), Page)
+		return fmt.Errorf("account %s: %d mails requested at once; must be 1 to %d", m.account, len(uids), Page)
 	}
 	var set imap.UIDSet
 	for _, u := range uids {
@@ -157,7 +157,7 @@ func (m *Conn) fetch(ctx context.Context, uids []uint32, each int, section *imap
 		}))
 		for _, f := range list {
 			if !slices.Contains(uids, uint32(f.UID)) || len(f.BodySection) == 0 {
-				continue // what nobody asked for, such as a change of flags
+				continue // unrequested data, such as a flag change
 			}
 			all = append(all, found{pim.Message{
 				UID: uint32(f.UID), Received: f.InternalDate.UTC(), Size: f.RFC822Size, Seen: slices.Contains(f.Flags, imap.FlagSeen),
@@ -180,11 +180,11 @@ func (m *Conn) fetch(ctx context.Context, uids []uint32, each int, section *imap
 	return nil
 }
 
-// taken takes a mail apart. One that breaks the reader is one that cannot be read.
+// taken parses a mail and converts a panic to an error.
 func (m *Conn) taken(take func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("account %s: read mails: %w: a mail breaks the reader: %v", m.account, pim.ErrRefused, p)
+			err = fmt.Errorf("account %s: read mails: %w: parser panic: %v", m.account, pim.ErrRefused, p)
 		}
 	}()
 	take()

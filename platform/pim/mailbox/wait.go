@@ -10,18 +10,18 @@ import (
 
 // The pace of waiting.
 const (
-	// idleFor is how long a server is trusted to speak up by itself. Some forget,
-	// and so do routers on the way (RFC 2177 says 29 minutes at most).
+	// idleFor limits one IDLE. Some servers and routers stop sending updates
+	// without notice (RFC 2177 says 29 minutes at most).
 	idleFor = 9 * time.Minute
-	// tickEach is how often to look whether this machine was asleep.
+	// tickEach is the interval of the check for a system suspend.
 	tickEach = 20 * time.Second
-	// pollEach is how often a server is asked that cannot speak up.
+	// pollEach is the poll interval for servers without IDLE.
 	pollEach = time.Minute
-	// leaveWait is how long the end of waiting may take when nobody waits any more.
+	// leaveWait limits the end of an IDLE after the wait was cancelled.
 	leaveWait = 3 * time.Second
 )
 
-// heard is called by the connection's reader.
+// heard handles mailbox updates on the connection's reader goroutine.
 func (m *Conn) heard(d *imapclient.UnilateralDataMailbox) {
 	if d.NumMessages == nil {
 		return
@@ -35,8 +35,8 @@ func (m *Conn) heard(d *imapclient.UnilateralDataMailbox) {
 	}
 }
 
-// expunged is likewise called: there is one mail less, so that the number that the
-// next one makes is news.
+// expunged handles a removed mail on the reader goroutine: the count drops, so
+// that the next new mail is recognized as a change.
 func (m *Conn) expunged(uint32) {
 	m.mu.Lock()
 	m.exists -= min(m.exists, 1)
@@ -51,9 +51,9 @@ func (m *Conn) changed() {
 	}
 }
 
-// Wait returns when the folder has changed, when the server has been trusted
-// long enough, or when wake says so. It does not return an error for the end of
-// ctx. A server without IDLE is asked now and then.
+// Wait returns when the folder changed, when the maximum IDLE time is over or
+// when wake fires. It returns no error if ctx ends. Servers without IDLE are
+// polled.
 func (m *Conn) Wait(ctx context.Context, wake <-chan struct{}) error {
 	if !m.idle {
 		return m.poll(ctx, wake)
@@ -85,7 +85,7 @@ func (m *Conn) Wait(ctx context.Context, wake <-chan struct{}) error {
 		}
 	}
 	end := context.WithoutCancel(ctx)
-	if ctx.Err() != nil { // whoever leaves does not wait long for a server that may be gone
+	if ctx.Err() != nil { // after a cancel, do not wait long for a server that may be gone
 		var cancel context.CancelFunc
 		end, cancel = context.WithTimeout(end, leaveWait)
 		defer cancel()
@@ -95,8 +95,9 @@ func (m *Conn) Wait(ctx context.Context, wake <-chan struct{}) error {
 	})
 }
 
-// slept reports whether this machine was suspended between two ticks: its clock
-// went on, while its timers stood still. A server has forgotten us by then.
+// slept reports whether this machine was suspended between two ticks: the wall
+// clock advanced while timers stood still. The server has dropped the connection
+// by then.
 func slept(before, now time.Time) bool {
 	return now.Round(0).Sub(before.Round(0)) > 3*tickEach
 }
@@ -112,5 +113,5 @@ func (m *Conn) poll(ctx context.Context, wake <-chan struct{}) error {
 	case <-rest.C:
 	case <-m.c.Closed():
 	}
-	return m.ask(ctx, askBytes, "ask for mail", func() error { return m.c.Noop().Wait() })
+	return m.ask(ctx, askBytes, "check for mail", func() error { return m.c.Noop().Wait() })
 }

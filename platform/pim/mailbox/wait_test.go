@@ -11,8 +11,8 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// TestAMailAfterADeletion: a mail that comes after one was deleted makes the
-// number of mails that it was before, and is noticed all the same.
+// TestAMailAfterADeletion checks that a mail is noticed although the count equals
+// the one before a deletion.
 func TestAMailAfterADeletion(t *testing.T) {
 	idle, idles := "", 0
 	a := pimtest.Speak(t, "* OK [CAPABILITY IMAP4rev1 IDLE] hi\r\n", func(tag, command string) string {

@@ -16,8 +16,8 @@ import (
 // putWait is how long storing a mail may take.
 const putWait = 3 * time.Minute
 
-// folderNames are what folders for a use are called where the server does not
-// say which one is for that (RFC 6154), the one that is made first.
+// folderNames returns common folder names for a use, for servers that do not mark
+// special folders (RFC 6154). The first one is the name for a new folder.
 func folderNames(use string) []string {
 	return map[string][]string{
 		"archive": {"Archive", "Archives", "Archiv", "All Mail"},
@@ -28,8 +28,8 @@ func folderNames(use string) []string {
 	}[use]
 }
 
-// For finds the folder for a use (archive, drafts, junk, sent, trash), and makes
-// it when there is none. Any other name must be that of a folder.
+// For returns the folder for a use (archive, drafts, junk, sent, trash) and
+// creates it if necessary. Any other name must be an existing folder.
 func (m *Conn) For(ctx context.Context, use string) (string, error) {
 	if strings.EqualFold(use, "inbox") {
 		return "INBOX", nil
@@ -70,9 +70,9 @@ func (m *Conn) For(ctx context.Context, use string) (string, error) {
 		for _, f := range all {
 			names = append(names, f.Name)
 		}
-		return "", fmt.Errorf("account %s: %w: %q; there are %s", m.account, pim.ErrNoFolder, pim.Line(use, 80), pim.Line(strings.Join(names, ", "), 300))
+		return "", fmt.Errorf("account %s: %w: %q; available: %s", m.account, pim.ErrNoFolder, pim.Line(use, 80), pim.Line(strings.Join(names, ", "), 300))
 	}
-	return known[0], m.ask(ctx, askBytes, "make the folder "+known[0], func() error { return m.c.Create(known[0], nil).Wait() })
+	return known[0], m.ask(ctx, askBytes, "create the folder "+known[0], func() error { return m.c.Create(known[0], nil).Wait() })
 }
 
 // Place is where a mail lies.
@@ -82,8 +82,8 @@ type Place struct {
 	UID      uint32
 }
 
-// Ref names a mail of an account: account/validity/uid/folder. "" when its UID is
-// not known.
+// Ref returns the reference of a mail: account/validity/uid/folder; "" if its UID
+// is unknown.
 func (p Place) Ref(account string) string {
 	if p.UID == 0 {
 		return ""
@@ -91,11 +91,12 @@ func (p Place) Ref(account string) string {
 	return fmt.Sprintf("%s/%d/%d/%s", account, p.Validity, p.UID, p.Folder)
 }
 
-// ErrUnsure says that the server did not say what it did.
-var ErrUnsure = errors.New("whether it happened is not known")
+// ErrUnsure reports that the connection failed before the server confirmed a
+// write.
+var ErrUnsure = errors.New("outcome unknown")
 
-// Put stores a mail in a folder; with draft it is one, otherwise one that was
-// read. The UID is 0 when the server does not tell it.
+// Put stores a mail in a folder, as a draft or as read. The UID is 0 if the
+// server does not return it.
 func (m *Conn) Put(ctx context.Context, folder string, mail []byte, draft bool) (Place, error) {
 	flags := []imap.Flag{imap.FlagSeen}
 	if draft {
@@ -134,9 +135,9 @@ func (m *Conn) Named(ctx context.Context, id string) ([]uint32, error) {
 	return m.search(ctx, imap.SearchCriteria{Header: []imap.SearchCriteriaHeaderField{{Key: "Message-ID", Value: "<" + id + ">"}}})
 }
 
-// Move moves a mail of the open folder. The new place has no UID when the server
-// does not tell it. Nothing else is ever removed: a server that cannot remove one
-// mail alone is refused.
+// Move moves a mail of the open folder. The new place has no UID if the server
+// does not return it. It fails on servers that cannot remove a single mail,
+// because other mails could be removed.
 func (m *Conn) Move(ctx context.Context, uid uint32, folder string) (Place, error) {
 	caps := m.c.Caps()
 	if !caps.Has(imap.CapMove) && !caps.Has(imap.CapIMAP4rev2) && !caps.Has(imap.CapUIDPlus) {
@@ -158,10 +159,10 @@ func (m *Conn) Move(ctx context.Context, uid uint32, folder string) (Place, erro
 	return out, m.unsure(err)
 }
 
-// Remove takes one mail of the open folder away for good.
+// Remove permanently deletes one mail of the open folder.
 func (m *Conn) Remove(ctx context.Context, uid uint32) error {
 	if !m.c.Caps().Has(imap.CapUIDPlus) && !m.c.Caps().Has(imap.CapIMAP4rev2) {
-		return fmt.Errorf("account %s: %w: the server cannot remove one mail alone (no UIDPLUS)", m.account, errors.ErrUnsupported)
+		return fmt.Errorf("account %s: %w: the server cannot remove a single mail (no UIDPLUS)", m.account, errors.ErrUnsupported)
 	}
 	return m.unsure(m.ask(ctx, askBytes, "remove a mail", func() error {
 		set := imap.UIDSetNum(imap.UID(uid))
@@ -189,7 +190,7 @@ const (
 	wholeChars = 100_000
 )
 
-// Whole reads the text of a mail into x, as far as it lies in its first megabyte.
+// Whole reads the text of a mail into x, as far as it is in its first megabyte.
 func (m *Conn) Whole(ctx context.Context, x *pim.Message) error {
 	section := &imap.FetchItemBodySection{Peek: true, Partial: &imap.SectionPartial{Size: wholeBytes}}
 	return m.fetch(ctx, []uint32{x.UID}, wholeBytes, section, func(_ pim.Message, b []byte) {
@@ -198,8 +199,8 @@ func (m *Conn) Whole(ctx context.Context, x *pim.Message) error {
 	})
 }
 
-// Raw reads up to n bytes of a mail as it lies there, from the byte at on, into the
-// rest of what is known of it. ok is false when the mail is gone.
+// Raw reads up to n bytes of a mail, from byte at on, in addition to its header
+// fields. ok is false if the mail no longer exists.
 func (m *Conn) Raw(ctx context.Context, uid uint32, at int64, n int) (x pim.Message, raw []byte, ok bool, err error) {
 	section := &imap.FetchItemBodySection{Peek: true, Partial: &imap.SectionPartial{Offset: at, Size: int64(n)}}
 	err = m.fetch(ctx, []uint32{uid}, n, section, func(found pim.Message, b []byte) { x, raw, ok = found, b, true })

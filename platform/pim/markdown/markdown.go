@@ -1,10 +1,9 @@
-// Package markdown are the owner's notes in a folder of Markdown files, such as the
-// vault of Obsidian, and the driver of platform/pim for them. Nothing outside of the
-// folder is read or written, whatever links lie in it; hidden folders and files, in
-// which programs keep their own, are left alone.
+// Package markdown implements pim.Notes on a folder of Markdown files, for
+// example an Obsidian vault. It never follows links out of the folder and ignores
+// hidden files and folders, which hold data of other programs.
 //
-// A new note is a new file. It is there whole or not at all, and never takes the place
-// of another one.
+// A new note is a new file. It is written atomically and never replaces another
+// file.
 package markdown
 
 import (
@@ -30,7 +29,7 @@ const Name = "folder"
 const (
 	maxFiles = 20_000
 	maxFile  = 4 << 20   // bytes of one note
-	maxRead  = 256 << 20 // bytes of all that are looked through
+	maxRead  = 256 << 20 // maximum bytes to search
 	maxDepth = 20
 	maxText  = 100_000 // characters of a note that is read
 	begins   = 300     // characters of one in a list
@@ -39,7 +38,7 @@ const (
 // Notes are the notes of a folder.
 type Notes struct{ dir string }
 
-// New makes them; dir is a whole path.
+// New returns the notes of dir, an absolute path.
 func New(dir string) *Notes { return &Notes{dir} }
 
 // Name implements pim.Driver.
@@ -48,7 +47,7 @@ func (*Notes) Name() string { return Name }
 func (n *Notes) open() (*os.Root, error) {
 	r, err := os.OpenRoot(n.dir)
 	if err != nil {
-		return nil, fmt.Errorf("the folder of notes %s: %w; set pim.notes_folder", n.dir, reason(err))
+		return nil, fmt.Errorf("notes folder %s: %w; set pim.notes_folder", n.dir, reason(err))
 	}
 	return r, nil
 }
@@ -60,7 +59,7 @@ func reason(err error) error {
 	return err
 }
 
-// isNote reports whether a name is that of a note.
+// isNote reports whether a file name is that of a note.
 func isNote(name string) bool {
 	ext := strings.ToLower(path.Ext(name))
 	return !strings.HasPrefix(path.Base(name), ".") && (ext == ".md" || ext == ".markdown")
@@ -72,7 +71,7 @@ type file struct {
 	info fs.FileInfo
 }
 
-// list finds all notes, the newest first. What cannot be looked at is told.
+// list returns all notes, newest first. Warnings name what could not be read.
 func list(ctx context.Context, r *os.Root, deep bool) (out []file, warnings []string, err error) {
 	missed := 0
 	err = fs.WalkDir(r.FS(), ".", func(p string, d fs.DirEntry, err error) error {
@@ -111,10 +110,10 @@ func list(ctx context.Context, r *os.Root, deep bool) (out []file, warnings []st
 		return nil, nil, err
 	}
 	if missed > 0 {
-		warnings = append(warnings, fmt.Sprintf("the folder of notes: %d could not be looked at", missed))
+		warnings = append(warnings, fmt.Sprintf("notes folder: %d entries could not be read", missed))
 	}
 	if len(out) >= maxFiles {
-		warnings = append(warnings, fmt.Sprintf("the folder of notes: only %d were looked at", maxFiles))
+		warnings = append(warnings, fmt.Sprintf("notes folder: only the first %d entries were read", maxFiles))
 	}
 	slices.SortStableFunc(out, func(a, b file) int {
 		return cmp.Or(b.info.ModTime().Compare(a.info.ModTime()), strings.Compare(a.path, b.path))
@@ -132,7 +131,8 @@ func (n *Notes) FindNotes(ctx context.Context, words string, limit int) ([]pim.N
 	return find(ctx, r, "", words, limit)
 }
 
-// FindInFolder implements pim.Folders: what lies in the folder itself.
+// FindInFolder implements pim.Folders: it reads notes directly in the folder, not
+// in its subfolders.
 func (n *Notes) FindInFolder(ctx context.Context, folder, words string, limit int) ([]pim.Note, error) {
 	dir, err := folderPath(folder)
 	if err != nil {
@@ -145,17 +145,17 @@ func (n *Notes) FindInFolder(ctx context.Context, folder, words string, limit in
 	defer func() { _ = r.Close() }()
 	sub, err := r.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("%w: there is no folder %q among the notes", pim.ErrNoFolder, pim.Line(folder, 100))
+		return nil, fmt.Errorf("%w: %q in the notes folder", pim.ErrNoFolder, pim.Line(folder, 100))
 	}
 	defer func() { _ = sub.Close() }()
 	return find(ctx, sub, dir, words, limit)
 }
 
-// find looks into a folder of the notes, and with in "" into all of them.
+// find searches one folder of the notes, or all if in is "".
 func find(ctx context.Context, r *os.Root, in, words string, limit int) ([]pim.Note, error) {
 	files, warnings, err := list(ctx, r, in == "")
 	if err != nil {
-		return nil, fmt.Errorf("the folder of notes: %w", err)
+		return nil, fmt.Errorf("notes folder: %w", err)
 	}
 	want := strings.Fields(strings.ToLower(words))
 	out := []pim.Note{}
@@ -168,7 +168,7 @@ func find(ctx context.Context, r *os.Root, in, words string, limit int) ([]pim.N
 			return nil, ctx.Err()
 		}
 		if read > maxRead {
-			warnings = append(warnings, fmt.Sprintf("the folder of notes: only the newest %d MB were looked through", maxRead>>20))
+			warnings = append(warnings, fmt.Sprintf("notes folder: searched only the newest %d MB", maxRead>>20))
 			break
 		}
 		text, err := content(r, f.path)
@@ -184,7 +184,7 @@ func find(ctx context.Context, r *os.Root, in, words string, limit int) ([]pim.N
 		}
 	}
 	if missed > 0 {
-		warnings = append(warnings, fmt.Sprintf("the folder of notes: %d could not be read", missed))
+		warnings = append(warnings, fmt.Sprintf("notes folder: %d notes could not be read", missed))
 	}
 	return out, pim.Partial(warnings...)
 }
@@ -194,8 +194,8 @@ func has(text string, want []string) bool {
 	return !slices.ContainsFunc(want, func(w string) bool { return !strings.Contains(text, w) })
 }
 
-// content reads a file as text, without the marks of its head. One that is too large,
-// or no text, is an error.
+// content reads a file as text, without its front matter. Too large files and
+// binary files are errors.
 func content(r *os.Root, p string) (string, error) {
 	f, err := r.Open(p)
 	if err != nil {
@@ -203,7 +203,7 @@ func content(r *os.Root, p string) (string, error) {
 	}
 	defer func() { _ = f.Close() }()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return "", errors.New("it is no file")
+		return "", errors.New("not a regular file")
 	}
 	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	switch {
@@ -212,12 +212,12 @@ func content(r *os.Root, p string) (string, error) {
 	case len(b) > maxFile:
 		return "", pim.ErrTooLarge
 	case strings.ContainsRune(string(b), 0) || !utf8.Valid(b):
-		return "", errors.New("it is no text")
+		return "", errors.New("not a text file")
 	}
 	return string(b), nil
 }
 
-// note is a file with its text. Its title is its name, as Obsidian has it.
+// note returns a file with its text. The file name is the title, as in Obsidian.
 func (f file) note(text string) pim.Note {
 	x := pim.Note{Ref: f.path, Title: pim.Line(strings.TrimSuffix(path.Base(f.path), path.Ext(f.path)), 300), Text: body(pim.Clean(text)), Changed: f.info.ModTime().UTC()}
 	if dir := path.Dir(f.path); dir != "." {
@@ -226,7 +226,7 @@ func (f file) note(text string) pim.Note {
 	return x
 }
 
-// body is a text without the properties at its head.
+// body returns a text without its front matter.
 func body(text string) string {
 	if rest, ok := strings.CutPrefix(text, "---\n"); ok {
 		if _, after, ended := strings.Cut(rest, "\n---\n"); ended {
@@ -246,7 +246,7 @@ func cut(s string, n int) (string, bool) {
 // ReadNote implements pim.Notes.
 func (n *Notes) ReadNote(_ context.Context, ref string) (pim.Note, error) {
 	if !fs.ValidPath(ref) || !isNote(ref) || hidden(ref) {
-		return pim.Note{}, fmt.Errorf("%w: there is no note %q", pim.ErrNotFound, pim.Line(ref, 100))
+		return pim.Note{}, fmt.Errorf("%w: no note %q", pim.ErrNotFound, pim.Line(ref, 100))
 	}
 	r, err := n.open()
 	if err != nil {
@@ -255,14 +255,14 @@ func (n *Notes) ReadNote(_ context.Context, ref string) (pim.Note, error) {
 	defer func() { _ = r.Close() }()
 	info, err := r.Stat(ref)
 	if errors.Is(err, fs.ErrNotExist) {
-		return pim.Note{}, fmt.Errorf("%w: there is no note %q", pim.ErrNotFound, pim.Line(ref, 100))
+		return pim.Note{}, fmt.Errorf("%w: no note %q", pim.ErrNotFound, pim.Line(ref, 100))
 	}
 	if err != nil {
-		return pim.Note{}, fmt.Errorf("the note %q: %w", pim.Line(ref, 100), reason(err))
+		return pim.Note{}, fmt.Errorf("note %q: %w", pim.Line(ref, 100), reason(err))
 	}
 	text, err := content(r, ref)
 	if err != nil {
-		return pim.Note{}, fmt.Errorf("the note %q: %w", pim.Line(ref, 100), err)
+		return pim.Note{}, fmt.Errorf("note %q: %w", pim.Line(ref, 100), err)
 	}
 	x := file{ref, info}.note(text)
 	x.Text, x.Cut = cut(x.Text, maxText)

@@ -54,7 +54,7 @@ func TestFind(t *testing.T) {
 	}
 	list, err := n.FindNotes(t.Context(), "BOILER", 10)
 	partial, ok := errors.AsType[*pim.PartialError](err)
-	if titles(list) != "Boiler, Plan Ąžuolas" || !ok || !strings.Contains(partial.Error(), "2 could not be read") || !strings.Contains(partial.Error(), "1 could not be looked at") {
+	if titles(list) != "Boiler, Plan Ąžuolas" || !ok || !strings.Contains(partial.Error(), "2 notes could not be read") || !strings.Contains(partial.Error(), "1 entries could not be read") {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	one, err := n.FindNotes(t.Context(), "žana ąžuolas", 10)
@@ -70,7 +70,7 @@ func TestFind(t *testing.T) {
 		}
 	}
 	if x, err := n.ReadNote(t.Context(), "link.md"); err == nil {
-		t.Errorf("a link that leads outside: %+v", x)
+		t.Errorf("a link out of the folder was followed: %+v", x)
 	}
 }
 
@@ -95,15 +95,15 @@ func TestCreate(t *testing.T) {
 		note pim.Note
 		want string // the path, or the error
 	}{
-		{"a name that is taken", pim.Note{Title: "Plan", Text: "new"}, "Plan 2.md"},
+		{"an existing title", pim.Note{Title: "Plan", Text: "new"}, "Plan 2.md"},
 		{"in a folder", pim.Note{Title: "Žąsis", Text: "new", Folder: "/Work/"}, "Work/Žąsis.md"},
-		{"what a name cannot hold", pim.Note{Title: "../../etc: a|b?\n#x", Text: "new"}, "etc a b x.md"},
+		{"invalid file name characters", pim.Note{Title: "../../etc: a|b?\n#x", Text: "new"}, "etc a b x.md"},
 		{"a device of Windows", pim.Note{Title: "con.txt", Text: "new"}, "Note con.txt.md"},
 		{"a long one", pim.Note{Title: strings.Repeat("ž", 150), Text: "new"}, strings.Repeat("ž", 60) + ".md"},
 		{"no name", pim.Note{Title: " ... ", Text: "new"}, "error title"},
-		{"outside", pim.Note{Title: "x", Folder: "../"}, "error no folder"},
-		{"hidden", pim.Note{Title: "x", Folder: ".obsidian"}, "error no folder"},
-		{"no such folder", pim.Note{Title: "x", Folder: "Nowhere"}, "error no folder \"Nowhere\""},
+		{"outside", pim.Note{Title: "x", Folder: "../"}, "error not a notes folder"},
+		{"hidden", pim.Note{Title: "x", Folder: ".obsidian"}, "error not a notes folder"},
+		{"no such folder", pim.Note{Title: "x", Folder: "Nowhere"}, "error no such folder: \"Nowhere\""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r, err := n.CreateNote(t.Context(), tt.note)
@@ -123,10 +123,10 @@ func TestCreate(t *testing.T) {
 				t.Error(err)
 			}
 			if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(r.ID))); !os.IsNotExist(err) {
-				t.Error("it is still there")
+				t.Error("the note still exists")
 			}
 			if err := n.TakeBack(t.Context(), r.Undo); !errors.Is(err, pim.ErrChanged) {
-				t.Errorf("once more: %v", err)
+				t.Errorf("second undo: %v", err)
 			}
 		})
 	}
@@ -138,14 +138,14 @@ func TestCreate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := n.TakeBack(t.Context(), r.Undo); !errors.Is(err, pim.ErrChanged) {
-		t.Errorf("a note that was written on: %v", err)
+		t.Errorf("undo of an edited note: %v", err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {
-		t.Errorf("left behind: %q", left)
+		t.Errorf("temporary files left: %q", left)
 	}
 }
 
-// TestNoFolder: a folder that is not there is no folder without notes.
+// TestNoFolder checks that a missing folder is an error and not an empty folder.
 func TestNoFolder(t *testing.T) {
 	n := markdown.New(filepath.Join(t.TempDir(), "none"))
 	if list, err := n.FindNotes(t.Context(), "", 5); err == nil || list != nil {
@@ -156,7 +156,7 @@ func TestNoFolder(t *testing.T) {
 	}
 }
 
-// TestMany: 10,000 notes are looked through.
+// TestMany searches 10,000 notes.
 func TestMany(t *testing.T) {
 	files := map[string]string{}
 	for i := range 10_000 {

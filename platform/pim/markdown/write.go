@@ -46,21 +46,21 @@ func (n *Notes) CreateNote(ctx context.Context, x pim.Note) (pim.Receipt, error)
 	}
 	data := []byte(strings.TrimRight(pim.Clean(x.Text), "\n ") + "\n")
 	if len(data) > maxFile {
-		return pim.Receipt{}, fmt.Errorf("%w: a note has at most %d MB", pim.ErrInvalid, maxFile>>20)
+		return pim.Receipt{}, fmt.Errorf("%w: a note must not exceed %d MB", pim.ErrInvalid, maxFile>>20)
 	}
 	r, err := n.open()
 	if err != nil {
 		return pim.Receipt{}, err
 	}
 	defer func() { _ = r.Close() }()
-	sub, err := r.OpenRoot(dir) // a handle of its own: nobody swaps it for a link
+	sub, err := r.OpenRoot(dir) // a separate handle, so that the folder cannot be replaced by a link
 	if err != nil {
-		return pim.Receipt{}, fmt.Errorf("%w: there is no folder %q among the notes", pim.ErrNoFolder, pim.Line(x.Folder, 100))
+		return pim.Receipt{}, fmt.Errorf("%w: %q in the notes folder", pim.ErrNoFolder, pim.Line(x.Folder, 100))
 	}
 	defer func() { _ = sub.Close() }()
 	at, err := put(sub, name, data)
 	if err != nil {
-		return pim.Receipt{}, fmt.Errorf("the folder of notes: %w", reason(err))
+		return pim.Receipt{}, fmt.Errorf("notes folder: %w", reason(err))
 	}
 	at = path.Join(dir, at)
 	undo, err := json.Marshal(made{at, sumOf(data)})
@@ -70,11 +70,11 @@ func (n *Notes) CreateNote(ctx context.Context, x pim.Note) (pim.Receipt, error)
 	return pim.Receipt{Outcome: pim.Sent, ID: at, Undo: undo}, nil
 }
 
-// folderPath is where a folder of a name lies.
+// folderPath returns the path of a notes folder.
 func folderPath(folder string) (string, error) {
 	dir := path.Clean(strings.Trim(strings.ReplaceAll(folder, `\`, "/"), "/ "))
 	if !fs.ValidPath(dir) || dir != "." && hidden(dir) {
-		return "", fmt.Errorf("%w: %q is no folder of the notes", pim.ErrInvalid, pim.Line(folder, 100))
+		return "", fmt.Errorf("%w: %q is not a notes folder", pim.ErrInvalid, pim.Line(folder, 100))
 	}
 	return dir, nil
 }
@@ -109,8 +109,8 @@ func put(r *os.Root, name string, data []byte) (at string, err error) {
 // maxName bounds the name of a file, in bytes.
 const maxName = 120
 
-// fileName is the name of the file of a note: its title without what a name cannot hold
-// on one of the systems on which the folder may be.
+// fileName returns a file name for a title: it removes characters that a file
+// system of any supported OS rejects.
 func fileName(title string) (string, error) {
 	s := strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`/\:*?"<>|#^[]`, r) || unicode.IsControl(r) {
@@ -144,7 +144,7 @@ func lastRune(s string) (r rune, size int) {
 func (n *Notes) TakeBack(_ context.Context, undo []byte) error {
 	var u made
 	if err := json.Unmarshal(undo, &u); err != nil || !fs.ValidPath(u.Path) {
-		return fmt.Errorf("%w: the undo record cannot be read", pim.ErrInvalid)
+		return fmt.Errorf("%w: invalid undo record", pim.ErrInvalid)
 	}
 	r, err := n.open()
 	if err != nil {
@@ -154,14 +154,14 @@ func (n *Notes) TakeBack(_ context.Context, undo []byte) error {
 	b, err := r.ReadFile(u.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w: the note is not there any more", pim.ErrChanged)
+		return fmt.Errorf("%w: the note no longer exists", pim.ErrChanged)
 	case err != nil:
-		return fmt.Errorf("the note %q: %w", pim.Line(u.Path, 100), reason(err))
+		return fmt.Errorf("note %q: %w", pim.Line(u.Path, 100), reason(err))
 	case sumOf(b) != u.Sum:
-		return fmt.Errorf("%w: the note %q", pim.ErrChanged, pim.Line(u.Path, 100))
+		return fmt.Errorf("%w: note %q", pim.ErrChanged, pim.Line(u.Path, 100))
 	}
 	if err := r.Remove(u.Path); err != nil {
-		return fmt.Errorf("the note %q: %w", pim.Line(u.Path, 100), reason(err))
+		return fmt.Errorf("note %q: %w", pim.Line(u.Path, 100), reason(err))
 	}
 	return nil
 }

@@ -1,6 +1,5 @@
-// Package outgoing speaks with an account's server for outgoing mail (SMTP, RFC
-// 5321 and 6409). It signs in; nothing is sent before that, and nothing without
-// TLS.
+// Package outgoing is an SMTP client (RFC 5321, 6409) for an account's server. It
+// always signs in and always uses TLS.
 package outgoing
 
 import (
@@ -22,8 +21,8 @@ const (
 	askBytes = 256 << 10
 )
 
-// SignIn looks whether the server takes mail from the owner. It sends none. Its
-// errors wrap pim.ErrSignIn and pim.ErrNoServer.
+// SignIn checks that the server accepts the account's credentials. It sends no
+// mail. Its errors wrap pim.ErrSignIn and pim.ErrNoServer.
 func SignIn(ctx context.Context, a pim.Account) error {
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
@@ -39,7 +38,7 @@ func SignIn(ctx context.Context, a pim.Account) error {
 
 func open(ctx context.Context, a pim.Account) (*smtp.Client, *pim.Bounded, error) {
 	if a.SMTP == "" {
-		return nil, nil, fmt.Errorf("account %s: %w: it has no smtp", a.Name, pim.ErrNoServer)
+		return nil, nil, fmt.Errorf("account %s: %w: smtp is not set", a.Name, pim.ErrNoServer)
 	}
 	s, err := pim.ParseServer(pim.SMTP, a.SMTP)
 	if err != nil {
@@ -77,7 +76,7 @@ func open(ctx context.Context, a pim.Account) (*smtp.Client, *pim.Bounded, error
 
 func signIn(c *smtp.Client, a pim.Account, secret string) error {
 	if err := c.Hello("localhost"); err != nil {
-		return fmt.Errorf("account %s: greet the server for outgoing mail: %w", a.Name, err)
+		return fmt.Errorf("account %s: smtp greeting: %w", a.Name, err)
 	}
 	var way sasl.Client
 	switch {
@@ -91,12 +90,12 @@ func signIn(c *smtp.Client, a pim.Account, secret string) error {
 	err := c.Auth(way)
 	if no, is := errors.AsType[*smtp.SMTPError](err); is {
 		if no.Code >= 500 {
-			return fmt.Errorf("account %s: %w for outgoing mail: %s", a.Name, pim.ErrSignIn, pim.Line(no.Message, 200))
+			return fmt.Errorf("account %s: smtp: %w: %s", a.Name, pim.ErrSignIn, pim.Line(no.Message, 200))
 		}
-		return fmt.Errorf("account %s: the server for outgoing mail cannot sign anybody in now: %s", a.Name, pim.Line(no.Message, 200))
+		return fmt.Errorf("account %s: smtp: sign-in is temporarily unavailable: %s", a.Name, pim.Line(no.Message, 200))
 	}
 	if err != nil {
-		return fmt.Errorf("account %s: sign in for outgoing mail: %w", a.Name, err)
+		return fmt.Errorf("account %s: smtp: sign in: %w", a.Name, err)
 	}
 	return nil
 }

@@ -82,8 +82,8 @@ func TestSignIn(t *testing.T) {
 		{"TLS from the start", account("smtps://"+implicit, pimtest.Secret, ca), "", nil},
 		{"wrong password", account("smtp://"+start, "hunter2", ca), "refused the sign-in", pim.ErrSignIn},
 		{"without TLS", account("smtp://"+naked, pimtest.Secret, ca), "STARTTLS", nil},
-		{"certificate of nobody", account("smtps://"+implicit, pimtest.Secret, ""), "certificate", nil},
-		{"no server", account("", pimtest.Secret, ""), "has no smtp", pim.ErrNoServer},
+		{"untrusted certificate", account("smtps://"+implicit, pimtest.Secret, ""), "certificate", nil},
+		{"no server", account("", pimtest.Secret, ""), "smtp is not set", pim.ErrNoServer},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

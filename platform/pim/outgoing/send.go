@@ -14,16 +14,16 @@ import (
 // sendWait is how long one mail may take.
 const sendWait = 3 * time.Minute
 
-// ErrUnsure says that the server had the whole mail, and did not say what it did with it.
-// It must not be sent again.
-var ErrUnsure = errors.New("whether the mail went out is not known")
+// ErrUnsure reports that the server received the whole mail but did not confirm
+// it. The mail must not be sent again.
+var ErrUnsure = errors.New("unknown whether the mail was sent")
 
-// ErrLater says that the server does not take the mail now, and may take it later (RFC
-// 5321, 4.2.1: codes that begin with 4).
-var ErrLater = fmt.Errorf("%w for now", pim.ErrRefused)
+// ErrLater reports that the server temporarily rejects the mail (RFC 5321, 4.2.1:
+// codes that begin with 4).
+var ErrLater = fmt.Errorf("%w temporarily", pim.ErrRefused)
 
-// Send hands a mail to the server. It goes to all who are named or to none: an
-// error that does not wrap ErrUnsure means that it went to nobody.
+// Send sends a mail to all recipients or to none. An error that does not wrap
+// ErrUnsure means that nothing was sent.
 func Send(ctx context.Context, a pim.Account, from string, to []string, mail []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, sendWait)
 	defer cancel()
@@ -52,17 +52,17 @@ func Open(ctx context.Context, a pim.Account) (*Session, error) {
 	return &Session{a.Name, c, conn}, nil
 }
 
-// Close says goodbye, if that is quick, and closes the connection.
+// Close sends QUIT, with a short timeout, and closes the connection.
 func (s *Session) Close() {
 	s.conn.Allow(askBytes)
 	stop := time.AfterFunc(2*time.Second, func() { _ = s.c.Close() })
 	defer stop.Stop()
-	_ = s.c.Quit() // it has what it was given, whatever it says now
+	_ = s.c.Quit() // the mail is already accepted, so the reply does not matter
 	_ = s.c.Close()
 }
 
-// Send is likewise, on this connection. After an error the connection is good for
-// nothing but Close.
+// Send returns the function Send on this connection. After an error only Close may be
+// called.
 func (s *Session) Send(ctx context.Context, from string, to []string, mail []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, sendWait)
 	defer cancel()
@@ -84,7 +84,7 @@ func (s *Session) Send(ctx context.Context, from string, to []string, mail []byt
 		return fmt.Errorf("account %s: %s: %w", s.account, what, err)
 	}
 	if n, ok := c.MaxMessageSize(); ok && n > 0 && len(mail) > n {
-		return fmt.Errorf("account %s: %w: the mail has %d KB, the server takes %d KB", s.account, pim.ErrRefused, len(mail)>>10, n>>10)
+		return fmt.Errorf("account %s: %w: the mail has %d KB, the server accepts at most %d KB", s.account, pim.ErrRefused, len(mail)>>10, n>>10)
 	}
 	if err := c.Mail(from, nil); err != nil {
 		return no("send as "+from, err)

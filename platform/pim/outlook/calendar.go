@@ -16,10 +16,11 @@ import (
 	"hob/platform/pim/scripted"
 )
 
-// Calendar is the usual calendar of Outlook. It tells guests of changes by itself.
+// Calendar is the default calendar of Outlook. Outlook notifies guests of changes
+// itself.
 type Calendar struct{ runner }
 
-// NewCalendar makes it.
+// NewCalendar returns a Calendar that runs its scripts with r.
 func NewCalendar(r osrun.Runner) *Calendar { return &Calendar{runner{r}} }
 
 // Name implements pim.Driver.
@@ -32,7 +33,7 @@ func (*Calendar) ListCalendars(context.Context) ([]pim.Calendar, error) {
 
 func eventScript(file string) osrun.Script { return script(file, "events.ps1") }
 
-// event is an event as the scripts tell it.
+// event is the scripts' JSON form of an event.
 type event struct {
 	ID, Store, UID, Title, Place, Notes      string
 	Start, End                               int64
@@ -50,7 +51,7 @@ const (
 
 func (e event) thing() thing { return thing{e.ID, e.Store, e.Version} }
 
-// ref names an occurrence: by the item and when it begins.
+// ref returns the reference of an occurrence: the item and its start.
 func (e event) ref() string { return e.thing().ref(appointment) + "@" + strconv.FormatInt(e.Start, 10) }
 
 func (e event) pim(zone *time.Location) (pim.Event, error) {
@@ -131,7 +132,7 @@ type rule struct {
 	Until    string `json:"until,omitempty"`
 }
 
-// parseRule reads an RRULE as far as Outlook takes it from a program.
+// parseRule parses the subset of RRULE that Outlook accepts from programs.
 func parseRule(s string) (*rule, error) {
 	o, err := rrule.StrToROption(s)
 	if err != nil {
@@ -141,7 +142,7 @@ func parseRule(s string) (*rule, error) {
 	kind, ok := kinds[o.Freq]
 	further := len(o.Bymonthday) + len(o.Bymonth) + len(o.Bysetpos) + len(o.Byyearday) + len(o.Byweekno) + len(o.Byhour) + len(o.Byminute) + len(o.Bysecond) + len(o.Byeaster)
 	if !ok || further > 0 || len(o.Byweekday) > 0 && o.Freq != rrule.WEEKLY {
-		return nil, fmt.Errorf("in Outlook: %w: it has no rule like %q here; say daily, weekly (on days), monthly or yearly", pim.ErrInvalid, pim.Line(s, 100))
+		return nil, fmt.Errorf("in Outlook: %w: the rule %q is not supported; use daily, weekly (on days), monthly or yearly", pim.ErrInvalid, pim.Line(s, 100))
 	}
 	r := &rule{Type: kind, Interval: max(o.Interval, 1), Count: o.Count}
 	if o.Freq == rrule.YEARLY {
@@ -159,7 +160,7 @@ func parseRule(s string) (*rule, error) {
 // CreateEvent implements pim.Calendars.
 func (c *Calendar) CreateEvent(ctx context.Context, calendar string, e pim.NewEvent) (pim.Receipt, error) {
 	if calendar != "" && !strings.EqualFold(calendar, name) {
-		return pim.Receipt{}, fmt.Errorf("in Outlook: %w: there is no calendar %q; new events go into its usual one", pim.ErrNoFolder, pim.Line(calendar, 60))
+		return pim.Receipt{}, fmt.Errorf("in Outlook: %w: no calendar %q; new events go into the default calendar", pim.ErrNoFolder, pim.Line(calendar, 60))
 	}
 	in := struct {
 		How    string   `json:"how"`
@@ -192,7 +193,7 @@ func (c *Calendar) CreateEvent(ctx context.Context, calendar string, e pim.NewEv
 	var got struct{ Event event }
 	err := c.call(ctx, eventScript("write_event.ps1"), in, &got, true)
 	r := pim.Receipt{Outcome: pim.Sent, ID: got.Event.ref()}
-	if len(e.Guests) == 0 { // nobody was told of it
+	if len(e.Guests) == 0 { // no guest was notified
 		r.Undo = back{How: "delete", thing: got.Event.thing()}.undo()
 	}
 	return scripted.Write(r, err)
@@ -207,7 +208,8 @@ type change struct {
 	End   *int64  `json:"end,omitempty"`
 }
 
-// before is the way back from a change: what it changed, and no more.
+// before returns the inverse of a change: the previous values of the changed
+// fields only.
 func (c change) before(was event) *change {
 	out := &change{}
 	if c.Title != nil {
@@ -225,7 +227,7 @@ func (c change) before(was event) *change {
 	return out
 }
 
-// which names an occurrence to the scripts.
+// which identifies an occurrence to the scripts.
 type which struct {
 	How string `json:"how"`
 	thing
@@ -237,14 +239,14 @@ type which struct {
 func whichOf(how string, e pim.Event, whole bool) (which, error) {
 	at := strings.LastIndexByte(e.Ref, '@')
 	if at < 0 {
-		return which{}, fmt.Errorf("in Outlook: %w: there is no event %q", pim.ErrNotFound, pim.Line(e.Ref, 100))
+		return which{}, fmt.Errorf("in Outlook: %w: no event %q", pim.ErrNotFound, pim.Line(e.Ref, 100))
 	}
 	t, err := thingOf(appointment, e.Ref[:at])
 	start, err2 := strconv.ParseInt(e.Ref[at+1:], 10, 64)
 	if err != nil || err2 != nil {
-		return which{}, fmt.Errorf("in Outlook: %w: there is no event %q", pim.ErrNotFound, pim.Line(e.Ref, 100))
+		return which{}, fmt.Errorf("in Outlook: %w: no event %q", pim.ErrNotFound, pim.Line(e.Ref, 100))
 	}
-	if e.Occurrence == "" { // of an occurrence another version is told than of its series
+	if e.Occurrence == "" { // an occurrence has a different version than its series
 		t.Version = e.Version
 	}
 	return which{How: how, thing: t, Start: start, Whole: whole}, nil
@@ -253,7 +255,7 @@ func whichOf(how string, e pim.Event, whole bool) (which, error) {
 // ChangeEvent implements pim.Calendars.
 func (c *Calendar) ChangeEvent(ctx context.Context, e pim.Event, ch pim.EventChange, whole bool) (pim.Receipt, error) {
 	if (e.AllDay || whole && e.Occurrence != "") && (ch.Start != nil || ch.End != nil) {
-		return pim.Receipt{}, fmt.Errorf("in Outlook: %w: whole days, and whole series, cannot be moved here; move one occurrence, or make it anew", pim.ErrInvalid)
+		return pim.Receipt{}, fmt.Errorf("in Outlook: %w: all-day events and whole series cannot be moved; move one occurrence or create a new event", pim.ErrInvalid)
 	}
 	w, err := whichOf("change", e, whole)
 	if err != nil {
@@ -263,7 +265,7 @@ func (c *Calendar) ChangeEvent(ctx context.Context, e pim.Event, ch pim.EventCha
 	var got struct{ Was, Event event }
 	err = c.call(ctx, eventScript("write_event.ps1"), w, &got, true)
 	r := pim.Receipt{Outcome: pim.Sent, ID: got.Event.ref()}
-	if err == nil && e.Occurrence == "" && !got.Was.Meeting { // guests would be told of it once more
+	if err == nil && e.Occurrence == "" && !got.Was.Meeting { // an undo would notify the guests again
 		r.Undo = back{How: "change", thing: got.Event.thing(), Set: w.Set.before(got.Was)}.undo()
 	}
 	return scripted.Write(r, err)
@@ -277,8 +279,8 @@ func milli(t *time.Time) *int64 {
 	return &n
 }
 
-// DeleteEvent implements pim.Calendars. Outlook keeps it among what was deleted; from
-// here there is no way back.
+// DeleteEvent implements pim.Calendars. Outlook moves the event to its deleted
+// items; Hob cannot undo it.
 func (c *Calendar) DeleteEvent(ctx context.Context, e pim.Event, whole bool) (pim.Receipt, error) {
 	w, err := whichOf("delete", e, whole)
 	if err != nil {

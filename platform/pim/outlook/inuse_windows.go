@@ -4,8 +4,8 @@ import "golang.org/x/sys/windows/registry"
 
 const office = `Software\Microsoft\Office\16.0\Outlook`
 
-// InUse reports whether the owner has classic Outlook, and it an account: of all others
-// the scripts say so only after PowerShell has started, and as a failure.
+// InUse reports whether classic Outlook is installed and has an account. Without
+// this check the scripts fail only after PowerShell has started.
 func InUse() bool {
 	classic, err := registry.OpenKey(registry.CLASSES_ROOT, `Outlook.Application\CLSID`, registry.QUERY_VALUE)
 	if err != nil {

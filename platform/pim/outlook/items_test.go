@@ -22,8 +22,9 @@ func vilnius(t *testing.T) *time.Location {
 	return z
 }
 
-// answering is a Windows whose scripts answer with these texts, one after the other, and
-// which keeps what it was given. The shapes are those of ConvertTo-Json in PowerShell 5.1.
+// answering returns a Windows whose scripts return these texts one after the
+// other, and which records its input. The format is that of ConvertTo-Json in
+// PowerShell 5.1.
 func answering(given *[]string, said ...string) osrun.Runner {
 	return osrun.NewScripts(osrun.Options{Output: func(_ context.Context, _ *exec.Cmd, in []byte) ([]byte, error) {
 		*given = append(*given, string(in))
@@ -34,8 +35,9 @@ func answering(given *[]string, said ...string) osrun.Runner {
 
 func last(list []string) string { return list[len(list)-1] }
 
-// Learn "TaskItem object (Outlook)": DueDate is a day, ReminderTime a time, Importance
-// OlImportance; "PidLidTaskDeadOccurrence": of one that repeats a copy is done; a day that is none is 1/1/4501.
+// Learn "TaskItem object (Outlook)": DueDate is a date, ReminderTime a time,
+// Importance OlImportance; "PidLidTaskDeadOccurrence": completing a recurring
+// task completes a copy; 1/1/4501 means no date.
 func TestTasks(t *testing.T) {
 	var given []string
 	zone := vilnius(t)
@@ -65,7 +67,7 @@ func TestTasks(t *testing.T) {
 		t.Errorf("%v, %s", err, last(given))
 	}
 	if again, err := r.CompleteReminder(t.Context(), list[1].Ref); err != nil || again.Undo != nil {
-		t.Errorf("one that repeats: %+v, %v", again, err)
+		t.Errorf("a recurring task: %+v, %v", again, err)
 	}
 	for _, ref := range []string{"", "outlook/task/x'/1", "outlook/note/00AA/00FF", "outlook/task//00"} {
 		if _, err := r.CompleteReminder(t.Context(), ref); !errors.Is(err, pim.ErrNotFound) {
@@ -149,7 +151,7 @@ func TestCalendar(t *testing.T) {
 		t.Errorf("%+v, %v, %s", r, err, last(given))
 	}
 	if r, err := c.CreateEvent(t.Context(), "", e); err != nil || r.Outcome != pim.Uncertain || r.Undo != nil {
-		t.Errorf("gone meanwhile: %+v, %v", r, err)
+		t.Errorf("deleted in the meantime: %+v, %v", r, err)
 	}
 	for _, rule := range []string{"FREQ=HOURLY", "FREQ=MONTHLY;BYDAY=-1FR", "nonsense"} {
 		if _, err := c.CreateEvent(t.Context(), "", pim.NewEvent{Rule: rule}); !errors.Is(err, pim.ErrInvalid) {

@@ -12,10 +12,10 @@ import (
 	"hob/platform/pim/scripted"
 )
 
-// Notes are those of Outlook.
+// Notes reads and writes Outlook's notes.
 type Notes struct{ runner }
 
-// NewNotes makes them.
+// NewNotes returns Notes that run their scripts with r.
 func NewNotes(r osrun.Runner) *Notes { return &Notes{runner{r}} }
 
 // Name implements pim.Driver.
@@ -64,10 +64,10 @@ func (n *Notes) FindNotes(ctx context.Context, words string, limit int) ([]pim.N
 		return nil, scripted.Read(err)
 	}
 	if got.More {
-		return got.notes(), pim.Partial(fmt.Sprintf("Outlook: only the newest %d notes were looked through", scanNotes))
+		return got.notes(), pim.Partial(fmt.Sprintf("Outlook: searched only the newest %d notes", scanNotes))
 	}
 	if len(got.Rows) >= mostNotes {
-		return got.notes(), pim.Partial(fmt.Sprintf("Outlook: only the newest %d notes that fit were looked at", mostNotes))
+		return got.notes(), pim.Partial(fmt.Sprintf("Outlook: checked only the newest %d matching notes", mostNotes))
 	}
 	return got.notes(), nil
 }
@@ -83,7 +83,7 @@ func (n *Notes) ReadNote(ctx context.Context, ref string) (pim.Note, error) {
 		return pim.Note{}, scripted.Read(err)
 	}
 	if len(got.Rows) != 1 {
-		return pim.Note{}, fmt.Errorf("in Outlook: %w: the note is not there any more", pim.ErrNotFound)
+		return pim.Note{}, fmt.Errorf("in Outlook: %w: the note no longer exists", pim.ErrNotFound)
 	}
 	return got.notes()[0], nil
 }
@@ -91,7 +91,7 @@ func (n *Notes) ReadNote(ctx context.Context, ref string) (pim.Note, error) {
 // CreateNote implements pim.Notes.
 func (n *Notes) CreateNote(ctx context.Context, x pim.Note) (pim.Receipt, error) {
 	if x.Folder != "" {
-		return pim.Receipt{}, fmt.Errorf("in Outlook: %w: new notes go into its usual folder only", errors.ErrUnsupported)
+		return pim.Receipt{}, fmt.Errorf("in Outlook: %w: new notes can only be created in the default folder", errors.ErrUnsupported)
 	}
 	var got thing
 	err := n.call(ctx, script("write_note.ps1"), struct {
@@ -114,7 +114,7 @@ func (n *Notes) TakeBack(ctx context.Context, undo []byte) error {
 // Contacts is the address book of Outlook.
 type Contacts struct{ runner }
 
-// NewContacts makes it.
+// NewContacts returns Contacts that run their scripts with r.
 func NewContacts(r osrun.Runner) *Contacts { return &Contacts{runner{r}} }
 
 // Name implements pim.Driver.

@@ -41,7 +41,7 @@ func script(file string, shared ...string) osrun.Script {
 	return osrun.NewScript("outlook/"+file, parts...)
 }
 
-// Scripts are all scripts, for tests.
+// Scripts returns all scripts, for tests.
 func Scripts() []osrun.Script {
 	var out []osrun.Script
 	for _, f := range []string{"find_mail.ps1", "read_mail.ps1", "write_mail.ps1", "move_mail.ps1", "find_tasks.ps1", "write_task.ps1", "find_notes.ps1", "write_note.ps1", "find_contacts.ps1"} {
@@ -56,7 +56,7 @@ func Scripts() []osrun.Script {
 // Mail is the mailbox of Outlook's usual profile.
 type Mail struct{ run osrun.Runner }
 
-// NewMail makes one.
+// NewMail returns a Mail that runs its scripts with r.
 func NewMail(r osrun.Runner) *Mail { return &Mail{r} }
 
 // Name implements pim.Driver.
@@ -69,7 +69,7 @@ func (m *Mail) call(ctx context.Context, file string, in, out any, write bool) e
 	return m.run.Run(ctx, osrun.Call{Script: script(file), App: app(), In: in, Write: write, Wait: bulk}, out)
 }
 
-// The bounds of a search: so many of the newest are looked through.
+// Limits of a search: how many of the newest mails are searched.
 const (
 	scanFew  = 50
 	scanMany = 1000
@@ -97,8 +97,8 @@ func (h head) pim(store string) pim.Message {
 	}
 }
 
-// FindMail implements pim.Mailer. The newest of a folder are looked through; what
-// was not reached is told.
+// FindMail implements pim.Mailer. It searches the newest mails of a folder; a
+// warning names what was not searched.
 func (m *Mail) FindMail(ctx context.Context, q pim.MailQuery) ([]pim.Message, error) {
 	limit := q.Limit
 	if limit <= 0 {
@@ -129,15 +129,15 @@ func (m *Mail) FindMail(ctx context.Context, q pim.MailQuery) ([]pim.Message, er
 	var warnings []string
 	older := !q.Since.IsZero() && len(got.Rows) > 0 && time.UnixMilli(got.Rows[len(got.Rows)-1].Received).Before(q.Since)
 	if len(out) < limit && got.Seen < got.Total && in.Scan == scanMany && !older {
-		warnings = append(warnings, fmt.Sprintf("Outlook: only the newest %d of %d mails were looked through", got.Seen, got.Total))
+		warnings = append(warnings, fmt.Sprintf("Outlook: searched only the newest %d of %d mails", got.Seen, got.Total))
 	}
 	if q.Text != "" {
-		warnings = append(warnings, "Outlook: subjects and senders were looked through, the texts were not")
+		warnings = append(warnings, "Outlook: searched subjects and senders only, not the texts")
 	}
 	return out, pim.Partial(warnings...)
 }
 
-// entry names a mail to the scripts.
+// entry identifies a mail to the scripts.
 type entry struct {
 	ID    string `json:"id"`
 	Store string `json:"store"`
@@ -147,7 +147,7 @@ func parseRef(ref string) (entry, error) {
 	id, store, ok := strings.Cut(strings.TrimPrefix(ref, mailRef), "/")
 	odd := func(r rune) bool { return !strings.ContainsRune("0123456789ABCDEFabcdef", r) }
 	if !ok || !strings.HasPrefix(ref, mailRef) || id == "" || strings.ContainsFunc(id+store, odd) {
-		return entry{}, fmt.Errorf("in Outlook: %w: there is no mail %q", pim.ErrNotFound, pim.Line(ref, 100))
+		return entry{}, fmt.Errorf("in Outlook: %w: no mail %q", pim.ErrNotFound, pim.Line(ref, 100))
 	}
 	return entry{id, store}, nil
 }
@@ -201,7 +201,7 @@ func (m *Mail) write(ctx context.Context, l pim.Letter, how string) (pim.Receipt
 		return pim.Receipt{}, err
 	}
 	if len(l.Files) > 0 || l.Invite != "" {
-		return pim.Receipt{}, fmt.Errorf("with Outlook: %w: files and invitations go out through an account only; add one with: hob account add", errors.ErrUnsupported)
+		return pim.Receipt{}, fmt.Errorf("with Outlook: %w: attachments and invitations need an account; add one with: hob account add", errors.ErrUnsupported)
 	}
 	in := struct {
 		How     string   `json:"how"`
@@ -215,10 +215,10 @@ func (m *Mail) write(ctx context.Context, l pim.Letter, how string) (pim.Receipt
 	err := m.call(ctx, "write_mail.ps1", in, &got, true)
 	r := pim.Receipt{Outcome: pim.Sent}
 	if how == "send" {
-		r = pim.Receipt{Outcome: pim.Pending, Why: "Outlook has taken it, and sends it"}
+		r = pim.Receipt{Outcome: pim.Pending, Why: "Outlook accepted the mail and sends it"}
 	}
 	if got.Waiting {
-		r.Why = "it waits in Outlook's outbox; open Outlook, so that it is sent"
+		r.Why = "the mail is in Outlook's outbox; open Outlook to send it"
 	}
 	return scripted.Write(r, err)
 }
@@ -251,7 +251,7 @@ func (m *Mail) MoveMail(ctx context.Context, ref, folder string) (pim.Receipt, e
 func (m *Mail) TakeBack(ctx context.Context, undo []byte) error {
 	var u moved
 	if err := json.Unmarshal(undo, &u); err != nil {
-		return fmt.Errorf("%w: what was written down for taking it back cannot be read: %w", pim.ErrInvalid, err)
+		return fmt.Errorf("%w: invalid undo record: %w", pim.ErrInvalid, err)
 	}
 	r, err := m.MoveMail(ctx, u.Ref, u.From)
 	return errors.Join(err, r.Known())

@@ -20,7 +20,7 @@ func (r runner) call(ctx context.Context, s osrun.Script, in, out any, write boo
 	return r.run.Run(ctx, osrun.Call{Script: s, App: app(), In: in, Write: write, Wait: bulk}, out)
 }
 
-// thing names an item to the scripts, in a version of it.
+// thing identifies one version of an item to the scripts.
 type thing struct {
 	ID      string `json:"id,omitempty"`
 	Store   string `json:"store,omitempty"`
@@ -35,12 +35,12 @@ func thingOf(kind, ref string) (thing, error) {
 	id, store, ok := strings.Cut(rest, "/")
 	odd := func(r rune) bool { return !strings.ContainsRune("0123456789ABCDEFabcdef", r) }
 	if !is || !ok || id == "" || strings.ContainsFunc(id+store, odd) {
-		return thing{}, fmt.Errorf("in Outlook: %w: there is no %s %q", pim.ErrNotFound, kind, pim.Line(ref, 100))
+		return thing{}, fmt.Errorf("in Outlook: %w: no %s %q", pim.ErrNotFound, kind, pim.Line(ref, 100))
 	}
 	return thing{ID: id, Store: store}, nil
 }
 
-// back is the way back of a write: How the thing is to be changed.
+// back is the undo record of a write; How names the operation.
 type back struct {
 	How string `json:"how"`
 	thing
@@ -58,7 +58,7 @@ func (b back) undo() []byte {
 func backOf(undo []byte) (back, error) {
 	var b back
 	if err := json.Unmarshal(undo, &b); err != nil {
-		return b, fmt.Errorf("%w: what was written down for taking it back cannot be read: %w", pim.ErrInvalid, err)
+		return b, fmt.Errorf("%w: invalid undo record: %w", pim.ErrInvalid, err)
 	}
 	return b, nil
 }
@@ -69,7 +69,8 @@ type Reminders struct {
 	zone *time.Location
 }
 
-// NewReminders makes them; in zone days begin.
+// NewReminders returns Reminders that run their scripts with r; zone defines
+// where days begin.
 func NewReminders(r osrun.Runner, zone *time.Location) *Reminders {
 	if zone == nil {
 		zone = time.UTC
@@ -85,7 +86,7 @@ const (
 	mostReminders = 1000
 )
 
-// The importance of a task (OlImportance), by what iCalendar calls its priority.
+// The importance of a task (OlImportance) by its iCalendar priority.
 const (
 	low = iota
 	usual
@@ -114,7 +115,7 @@ func (r *Reminders) FindReminders(ctx context.Context, done bool) ([]pim.Reminde
 	}
 	var warnings []string
 	if got.More {
-		warnings = append(warnings, fmt.Sprintf("Outlook: only %d tasks were read", mostReminders))
+		warnings = append(warnings, fmt.Sprintf("Outlook: read only the first %d tasks", mostReminders))
 	}
 	out := make([]pim.Reminder, 0, len(got.Rows))
 	for _, x := range got.Rows {
@@ -128,7 +129,7 @@ func (r *Reminders) FindReminders(ctx context.Context, done bool) ([]pim.Reminde
 		if x.Day != "" {
 			day, err := time.ParseInLocation(time.DateOnly, x.Day, r.zone)
 			if err != nil {
-				warnings = append(warnings, "Outlook: the day of a task cannot be read")
+				warnings = append(warnings, "Outlook: the date of a task cannot be read")
 			} else {
 				p.Due, p.AllDay = day, true
 			}
@@ -145,7 +146,7 @@ func (r *Reminders) FindReminders(ctx context.Context, done bool) ([]pim.Reminde
 // CreateReminder implements pim.Reminders.
 func (r *Reminders) CreateReminder(ctx context.Context, x pim.Reminder) (pim.Receipt, error) {
 	if x.List != "" {
-		return pim.Receipt{}, fmt.Errorf("in Outlook: %w: new tasks go into its usual list only", errors.ErrUnsupported)
+		return pim.Receipt{}, fmt.Errorf("in Outlook: %w: new tasks can only be created in the default list", errors.ErrUnsupported)
 	}
 	in := struct {
 		How        string `json:"how"`
@@ -183,7 +184,7 @@ func (r *Reminders) CompleteReminder(ctx context.Context, ref string) (pim.Recei
 	}
 	err = r.call(ctx, script("write_task.ps1"), back{How: "done", thing: t}, &got, true)
 	out := pim.Receipt{Outcome: pim.Sent, ID: ref}
-	if err == nil && !got.Repeats && got.ID == t.ID { // one that repeats is the next one by now, and what is done is a copy
+	if err == nil && !got.Repeats && got.ID == t.ID { // a recurring task already shows its next occurrence; the completed one is a copy
 		out.Undo = back{How: "open", thing: got.thing}.undo()
 	}
 	return scripted.Write(out, err)

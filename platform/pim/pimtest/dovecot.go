@@ -47,8 +47,8 @@ type Dovecot struct {
 	cmd  *exec.Cmd
 }
 
-// StartDovecot starts one. caps replaces what it says it can do, "" leaves that
-// alone.
+// StartDovecot starts a server. caps replaces its advertised capabilities; ""
+// keeps them.
 func StartDovecot(t testing.TB, caps string) *Dovecot {
 	t.Helper()
 	d := &Dovecot{t: t, bin: program(t, "dovecot"), caps: caps}
@@ -61,7 +61,7 @@ func StartDovecot(t testing.TB, caps string) *Dovecot {
 	return d
 }
 
-// Account is the account of a user.
+// Account returns the account of a user.
 func (d *Dovecot) Account(name string) pim.Account {
 	return pim.Account{
 		Name: "work", IMAP: d.IMAPS, Address: name + "@test.local", User: name, CA: d.CA,
@@ -94,7 +94,7 @@ func (d *Dovecot) await(port string) {
 	d.t.Helper()
 	if !reachable(port) {
 		log, _ := os.ReadFile(filepath.Join(d.dir, "dovecot.log"))
-		d.t.Fatalf("dovecot does not answer: %s", log)
+		d.t.Fatalf("dovecot is not reachable: %s", log)
 	}
 }
 
@@ -135,7 +135,7 @@ func (d *Dovecot) Deliver(name, folder, mail string, came time.Time) {
 	d.put(c, folder, mail, came)
 }
 
-// Appender is Deliver for many mails that come now.
+// Appender returns a Deliver function for many mails that arrive now.
 func (d *Dovecot) Appender(name, folder string) func(mail string) {
 	c := d.client(name)
 	d.t.Cleanup(func() { _ = c.Close() })
@@ -161,7 +161,7 @@ func (d *Dovecot) put(c *imapclient.Client, folder, mail string, came time.Time)
 	}
 }
 
-// Create makes a folder.
+// Create creates a folder.
 func (d *Dovecot) Create(name, folder string) {
 	d.t.Helper()
 	c := d.client(name)
@@ -187,7 +187,7 @@ func (d *Dovecot) client(name string) *imapclient.Client {
 	return c
 }
 
-// Connections is how many connections dovecot has for the user.
+// Connections returns the number of open connections of the user.
 func (d *Dovecot) Connections(name string) int {
 	d.t.Helper()
 	doveadm, err := exec.LookPath("doveadm")
@@ -198,7 +198,7 @@ func (d *Dovecot) Connections(name string) int {
 	unprivileged(cmd)
 	out, err := cmd.Output()
 	if err != nil {
-		return 0 // it says so when there is none
+		return 0 // doveadm prints this if there are none
 	}
 	return strings.Count(string(out), "imap")
 }
@@ -254,7 +254,7 @@ service imap-login {
 }
 `
 
-// certificate makes a certificate for the loopback.
+// certificate creates a certificate for the loopback address.
 func certificate(t testing.TB, cert, key string) {
 	t.Helper()
 	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -278,7 +278,7 @@ func certificate(t testing.TB, cert, key string) {
 	write(t, key, string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: kder})))
 }
 
-// Certificate makes one for a server of a test's own.
+// Certificate creates a certificate for a server of the test.
 func Certificate(t testing.TB) (ca string, conf *tls.Config) {
 	t.Helper()
 	dir := t.TempDir()
@@ -311,7 +311,8 @@ func program(t testing.TB, name string) string {
 	return ""
 }
 
-// place is a folder whose path is short enough for the sockets in it (104 bytes).
+// place returns a temporary folder whose path is short enough for Unix sockets
+// (104 bytes).
 func place(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "hobpim") //nolint:usetesting // t.TempDir is too long
@@ -326,8 +327,8 @@ func place(t testing.TB) string {
 	return dir
 }
 
-// names are those of the user as whom servers run: dovecot serves no mail of
-// root's.
+// names returns user and group of the servers: dovecot refuses to serve mail of
+// root.
 func names(t testing.TB) (string, string) {
 	t.Helper()
 	u, err := user.LookupId(fmt.Sprint(uid()))

@@ -49,7 +49,7 @@ filesystem_folder = %[2]s/collections
 	return r
 }
 
-// Account is the account of a user.
+// Account returns the account of a user.
 func (r *Radicale) Account(name string) pim.Account {
 	return pim.Account{
 		Name: "home", CalDAV: r.URL, CardDAV: r.URL, User: name,
@@ -74,7 +74,7 @@ func (r *Radicale) Start() {
 		r.t.Fatal(err)
 	}
 	if !reachable(r.port) {
-		r.t.Fatal("radicale does not answer")
+		r.t.Fatal("radicale is not reachable")
 	}
 }
 
@@ -88,19 +88,19 @@ func (r *Radicale) Stop() {
 	r.cmd = nil
 }
 
-// Make makes a calendar of the user tester.
+// Make creates a calendar of the user tester.
 func (r *Radicale) Make(calendar string) {
 	r.t.Helper()
 	r.do("MKCALENDAR", calendar+"/", fmt.Sprintf(`<?xml version="1.0"?><C:mkcalendar xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav"><D:set><D:prop><D:displayname>%s</D:displayname></D:prop></D:set></C:mkcalendar>`, calendar))
 }
 
-// MakeBook makes an address book of the user tester.
+// MakeBook creates an address book of the user tester.
 func (r *Radicale) MakeBook(name string) {
 	r.t.Helper()
 	r.do("MKCOL", name+"/", fmt.Sprintf(`<?xml version="1.0"?><D:mkcol xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:carddav"><D:set><D:prop><D:resourcetype><D:collection/><C:addressbook/></D:resourcetype><D:displayname>%s</D:displayname></D:prop></D:set></D:mkcol>`, name))
 }
 
-// PutCard stores somebody.
+// PutCard stores a contact.
 func (r *Radicale) PutCard(book, name, lines string) {
 	r.t.Helper()
 	r.do(http.MethodPut, book+"/"+name+".vcf", strings.ReplaceAll("BEGIN:VCARD\nVERSION:3.0\nUID:"+name+"\nN:;;;;\n"+lines+"\nEND:VCARD\n", "\n", "\r\n"))
@@ -127,7 +127,7 @@ func (r *Radicale) put(kind, calendar, name string, all ...string) {
 	r.do(http.MethodPut, calendar+"/"+name+".ics", strings.ReplaceAll(text+"END:VCALENDAR\n", "\n", "\r\n"))
 }
 
-// Requests is how many requests were answered, roughly.
+// Requests returns the approximate number of handled requests.
 func (r *Radicale) Requests() int {
 	b, err := os.ReadFile(filepath.Join(r.dir, "log"))
 	if err != nil {

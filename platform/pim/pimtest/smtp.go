@@ -25,9 +25,9 @@ type Posted struct {
 	Mail string
 }
 
-// SMTP is a running server for outgoing mail. It takes what anybody with the
-// Secret sends, but for mails to refuse@..., and it hangs up on those to
-// mute@... when it has all of them, without a word.
+// SMTP is a running mail server. It accepts mail from clients that know the
+// Secret. It rejects mails to refuse@..., and closes the connection without a
+// reply after it received a mail to mute@....
 type SMTP struct {
 	URL string // "smtp://127.0.0.1:port", with STARTTLS
 	CA  string
@@ -56,13 +56,13 @@ func StartSMTP(t testing.TB) *SMTP {
 	}()
 	t.Cleanup(func() {
 		_ = s.Close()
-		_ = l.Close() // Close does not know of it before Serve has begun
+		_ = l.Close() // Close does not stop the listener before Serve has begun
 		<-done
 	})
 	return out
 }
 
-// Account is an account of the server's alone.
+// Account returns an account that has this server only.
 func (s *SMTP) Account(address string) pim.Account {
 	return pim.Account{
 		Name: "work", SMTP: s.URL, Address: address, CA: s.CA,
@@ -70,7 +70,7 @@ func (s *SMTP) Account(address string) pim.Account {
 	}
 }
 
-// Mails are those it took.
+// Mails returns the accepted mails.
 func (s *SMTP) Mails() []Posted {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,7 +130,7 @@ func (p *posting) Data(r io.Reader) error {
 func (p *posting) Reset()        { p.now = Posted{} }
 func (p *posting) Logout() error { return nil }
 
-// Both is a file with the certificates of several servers.
+// Both returns a file with the certificates of several servers.
 func Both(t testing.TB, files ...string) string {
 	t.Helper()
 	var all []byte

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// nobody is who runs the servers when the tests run as root.
+// nobody is the user ID of the servers when tests run as root.
 const nobody = 65534
 
 func uid() int {

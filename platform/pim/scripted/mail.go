@@ -33,13 +33,13 @@ func Header(x *pim.Message, head string) {
 	}
 }
 
-// Narrow reports whether a query wants less than the newest.
+// Narrow reports whether a query filters mails.
 func Narrow(q pim.MailQuery) bool {
 	return q.Unseen || q.Flagged || q.From != "" || q.Subject != "" || q.Text != "" || !q.Since.IsZero() || !q.Before.IsZero()
 }
 
-// Fits reports whether the head of a mail is what a query wants; of its Text the
-// subject and the sender are looked at.
+// Fits reports whether a mail's header matches a query; the query's Text is
+// compared with subject and sender.
 func Fits(x pim.Message, q pim.MailQuery) bool {
 	var from strings.Builder
 	for _, p := range x.From {
@@ -59,7 +59,7 @@ func has(text, wanted string) bool {
 	return true
 }
 
-// Addresses are those of people, for a program that writes to them.
+// Addresses returns the addresses of people, for a program that writes to them.
 func Addresses(list []pim.Person) []string {
 	out := make([]string, 0, len(list))
 	for _, p := range list {

@@ -1,5 +1,5 @@
-// Package scripted says in the words of pim what became of a script. The drivers
-// that speak to programs of this machine, apple and outlook, use it.
+// Package scripted maps errors of scripts to errors of pim, for the drivers that
+// automate local programs: apple and outlook.
 package scripted
 
 import (
@@ -10,7 +10,7 @@ import (
 	"hob/platform/pim"
 )
 
-// Read is the error of a script that reads.
+// Read converts the error of a reading script.
 func Read(err error) error {
 	switch osrun.KindOf(err) {
 	case osrun.NotFound:
@@ -23,8 +23,8 @@ func Read(err error) error {
 	return err
 }
 
-// Write is what became of a script that writes: a receipt that says Uncertain
-// where nobody knows.
+// Write converts the result of a writing script: the receipt is Uncertain if the
+// outcome is unknown.
 func Write(r pim.Receipt, err error) (pim.Receipt, error) {
 	switch {
 	case err == nil:

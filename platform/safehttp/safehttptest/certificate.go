@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// certificate makes one for the names that this internet serves with TLS.
+// certificate creates a certificate for the test internet's names.
 func certificate(t testing.TB) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -1,7 +1,6 @@
-// Package safehttptest is an internet in one process for tests: names that
-// resolve to public addresses, and one handler behind all of them. What a
-// client does to decide where it may go stays as it is; only the last step, the
-// connection, ends at a server on loopback.
+// Package safehttptest simulates the internet in one process for tests: names
+// resolve to public addresses, and one handler serves all of them. The client's
+// checks run unchanged; only the final connection goes to a server on loopback.
 package safehttptest
 
 import (
@@ -35,7 +34,7 @@ type Internet struct {
 	names map[string][]string
 	heard []*http.Request
 	down  bool
-	fails int // connections that do not come about
+	fails int // number of next connections that fail
 	conns []net.Conn
 }
 
@@ -50,7 +49,7 @@ func New(t testing.TB, h http.Handler) *Internet {
 		h.ServeHTTP(w, r)
 	})
 	n.plain, n.safe = httptest.NewServer(serve), httptest.NewUnstartedServer(serve)
-	n.safe.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that turn away are meant to
+	n.safe.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that reject the server are expected
 	n.safe.EnableHTTP2 = true                           // as nearly everybody has it
 	n.safe.TLS = &tls.Config{Certificates: []tls.Certificate{certificate(t)}, MinVersion: tls.VersionTLS12}
 	n.safe.StartTLS()
@@ -59,15 +58,15 @@ func New(t testing.TB, h http.Handler) *Internet {
 	return n
 }
 
-// Name makes a name lead somewhere: each answer is a list of addresses with
-// blanks between them, and the last one stays. No address: there is no such name.
+// Name sets the addresses of a name. Each answer is a list of addresses separated
+// by blanks; the last answer repeats. Without an address the name does not exist.
 func (n *Internet) Name(name string, answers ...string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.names[name] = append([]string{}, answers...)
 }
 
-// Heard are the requests that have arrived.
+// Heard returns the received requests.
 func (n *Internet) Heard() []*http.Request {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -99,7 +98,7 @@ func (n *Internet) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr,
 	return out, nil
 }
 
-// Options are those of a client in this internet.
+// Options returns the client options for this internet.
 func (n *Internet) Options() safehttp.Options {
 	roots := x509.NewCertPool()
 	roots.AddCert(n.safe.Certificate())
@@ -139,8 +138,7 @@ func (n *Internet) reachable(conn net.Conn) error {
 	return &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("network is unreachable")}
 }
 
-// Down takes everything out of reach: no connection comes about until Up, and open ones
-// are cut.
+// Down makes all hosts unreachable until Up and closes open connections.
 func (n *Internet) Down() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -158,14 +156,14 @@ func (n *Internet) Up() {
 	n.down = false
 }
 
-// Fail keeps the next connections from coming about.
+// Fail makes the next connections fail.
 func (n *Internet) Fail(connections int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.fails += connections
 }
 
-// Client is one with these options.
+// Client returns a client with these options.
 func (n *Internet) Client(t testing.TB) *safehttp.Client {
 	t.Helper()
 	c, err := safehttp.New(n.Options())
@@ -175,7 +173,8 @@ func (n *Internet) Client(t testing.TB) *safehttp.Client {
 	return c
 }
 
-// Impatient is a client that gives a request no time, unless that says how long it takes.
+// Impatient returns a client whose requests time out at once unless they set a
+// timeout.
 func (n *Internet) Impatient(t testing.TB) *safehttp.Client {
 	t.Helper()
 	o := n.Options()

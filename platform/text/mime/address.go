@@ -8,8 +8,8 @@ import (
 	"github.com/emersion/go-message/charset"
 )
 
-// Address is somebody in a header field. One of both can be "": a list that breaks the
-// rules shows at least who it claims to name.
+// Address is a mailbox in a header field. Either field may be "": from a
+// malformed list, at least the claimed name is kept.
 type Address struct{ Name, Address string }
 
 // maxAddresses is how long a list of addresses is at most, in bytes.

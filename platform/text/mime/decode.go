@@ -68,7 +68,7 @@ func (p Part) Text(n int64) string {
 	return string(b)
 }
 
-// cutRune reports text that is whole but for its last character.
+// cutRune reports whether text is valid except for a truncated last character.
 func cutRune(b []byte) bool {
 	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
 		if !utf8.FullRune(b[len(b)-i:]) && utf8.Valid(b[:len(b)-i]) {
@@ -98,7 +98,7 @@ func (l *letters) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// forgiving ends where an encoding is broken, in place of failing.
+// forgiving converts a decoding error to the end of the input.
 type forgiving struct{ r io.Reader }
 
 func (f *forgiving) Read(p []byte) (int, error) {
@@ -109,8 +109,8 @@ func (f *forgiving) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// quotedPrintable decodes RFC 2045, 6.7, line by line. Lines may be of any length, and
-// what is no valid code stands for itself.
+// quotedPrintable decodes RFC 2045, 6.7, line by line. Lines may have any length;
+// invalid escapes are kept as text.
 type quotedPrintable struct{ rest, line []byte }
 
 func (q *quotedPrintable) Read(p []byte) (n int, err error) {
@@ -154,7 +154,7 @@ func (q *quotedPrintable) next() {
 	q.line = append(out, end...)
 }
 
-// hexValue is the value of a hexadecimal digit, -1 if it is none.
+// hexValue returns the value of a hexadecimal digit, -1 for other bytes.
 func hexValue(c byte) int {
 	switch {
 	case c >= '0' && c <= '9':

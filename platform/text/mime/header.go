@@ -13,10 +13,10 @@ type Field struct{ Name, Value string }
 // Fields are the header fields of a mail, the topmost first.
 type Fields []Field
 
-// ReadFields reads a mail's header fields (RFC 5322, 2.2). Lines that are none are passed
-// over. sound is false when another reader may see other fields: when there are more than
-// are read here, lines that are none, or lines that do not end all in one way. Then nobody
-// can say which From was checked.
+// ReadFields parses a mail's header fields (RFC 5322, 2.2) and skips invalid
+// lines. sound is false if another parser may see different fields: too many
+// fields, invalid lines or mixed line endings. It is then unknown which From the
+// receiving server verified.
 func ReadFields(raw []byte) (out Fields, sound bool) {
 	crlf := bytes.Contains(raw, []byte("\r\n"))
 	whole := len(raw) <= MaxHeader
@@ -63,7 +63,8 @@ func ReadFields(raw []byte) (out Fields, sound bool) {
 	return out, sound && whole
 }
 
-// First returns the value of the topmost field of a name, "" if there is none.
+// First returns the value of the topmost field with that name, "" if there is
+// none.
 func (f Fields) First(name string) string {
 	for _, x := range f {
 		if x.Name == name {
@@ -86,7 +87,7 @@ func (f Fields) Count(name string) (n int) {
 	return n
 }
 
-// Date returns the time of the Date field; zero if there is none that can be read.
+// Date returns the time of the Date field; zero if it is missing or invalid.
 func (f Fields) Date() time.Time {
 	for _, x := range f {
 		if x.Name == "date" && len(x.Value) <= 200 {

@@ -1,13 +1,13 @@
-// Package mime parses mail (RFC 5322, RFC 2045 to 2049). It is the only mail parser of the
-// program: channels, document ingestion and mailboxes read mail with it.
+// Package mime parses mail (RFC 5322, RFC 2045 to 2049). It is the program's only
+// mail parser: channels, document ingestion and mailboxes use it.
 //
-// A mail is taken for hostile. Whatever it contains, parsing takes time linear in its
-// size: structure is read up to a number of parts and a depth, headers up to a size, and
-// decoding never gives more than was read. Mail is often written wrong; what can be
-// understood is returned. What lies beyond a limit is not returned at all, and Message.Cut
-// names the limit, so that no caller mistakes the beginning of a mail for all of it.
+// Mail is treated as hostile. Parsing takes time linear in the input: parts,
+// depth and header size are limited, and decoding never returns more bytes than
+// it read. Malformed mail is common; the parser returns what it can interpret.
+// Content beyond a limit is omitted and Message.Cut names the limit, so that
+// callers can detect a partial mail.
 //
-// The package writes no mail, opens no file and reaches no network.
+// The package writes no mail, opens no file and uses no network.
 package mime
 
 import (
@@ -20,7 +20,7 @@ import (
 )
 
 // ErrLimit is what Message.Cut wraps.
-var ErrLimit = errors.New("the mail is larger than what is read of one")
+var ErrLimit = errors.New("the mail exceeds a parser limit")
 
 // Limits bound the structure of a mail; a zero field has its default.
 type Limits struct {
@@ -48,14 +48,14 @@ type Message struct {
 	Header Fields
 	// Sound: another reader sees the same header fields; see ReadFields.
 	Sound bool
-	// Parts are those that have no parts themselves, in their order.
+	// Parts are the leaf parts, in order.
 	Parts []Part
 	// Cut wraps ErrLimit and names the limit that the mail exceeds; nil if all of it was
 	// read.
 	Cut error
 
 	limits Limits
-	work   int // bytes that may still be looked at
+	work   int // bytes that may still be processed
 	spent  int
 }
 
@@ -86,11 +86,11 @@ func Parse(raw []byte, limits Limits) *Message {
 	return m
 }
 
-// spend accounts for n bytes that are looked at; false: there were too many.
+// spend charges n processed bytes to the budget; false if it is exhausted.
 func (m *Message) spend(n int) bool {
 	m.spent += n
 	if m.spent > m.work {
-		m.exceed("more than %d bytes of work on a mail", m.work)
+		m.exceed("more than %d bytes to process", m.work)
 		return false
 	}
 	return true
@@ -121,8 +121,8 @@ func (m *Message) parse(raw []byte, in Part, depth int) {
 		}
 		m.Parts = append(m.Parts, p)
 		return
-	case depth >= m.limits.Depth: // what lies within is not read
-		m.exceed("parts lie in each other deeper than %d", m.limits.Depth)
+	case depth >= m.limits.Depth: // nested content is not parsed
+		m.exceed("parts are nested deeper than %d", m.limits.Depth)
 		return
 	}
 	pieces := m.divideParts(p.body, boundary)
@@ -174,7 +174,7 @@ func (m *Message) readPart(raw []byte, digest bool) (p Part, boundary string, ok
 	return p, boundary, true
 }
 
-// Attached reports a part that is a file and not text to read at once.
+// Attached reports whether a part is a file rather than inline text.
 func (p Part) Attached() bool {
 	return p.Disposition != "" && p.Disposition != "inline" || p.Name != ""
 }
@@ -227,8 +227,8 @@ func (m *Message) divideParts(body []byte, boundary string) (out [][]byte) {
 // maxMediaType is how long the value of a Content-Type is at most, in bytes.
 const maxMediaType = 8 << 10
 
-// loose finds the parameters of a value that breaks the rules: without quotes where
-// they are needed, or with those of only one side.
+// loose matches parameters of malformed values: with missing or unbalanced
+// quotes.
 var loose = regexp.MustCompile(`(?i)(?:^|[;\s])(boundary|charset|name|filename|method|format|delsp|report-type)\s*=\s*("[^"]*"|'[^']*'|[^;\s]+)`)
 
 // MediaType reads a Content-Type or Content-Disposition; kind is in lower case, "" if the

@@ -15,8 +15,8 @@ import (
 	"hob/platform/text/mime/mimetest"
 )
 
-// TestReview9_WorkOnAMailGrowsWithItsSizeAlone counts the bytes that the parser looks at:
-// for hostile mail of any size at most as many for each byte.
+// TestReview9_WorkOnAMailGrowsWithItsSizeAlone checks that the number of
+// processed bytes per input byte is bounded for hostile mail of any size.
 func TestReview9_WorkOnAMailGrowsWithItsSizeAlone(t *testing.T) {
 	for _, size := range []int{50_000, 600_000, 1_200_000} {
 		for _, b := range mimetest.Bombs(size) {
@@ -29,7 +29,7 @@ func TestReview9_WorkOnAMailGrowsWithItsSizeAlone(t *testing.T) {
 			}
 			for _, p := range m.Parts {
 				if n := len(p.Bytes(1 << 30)); n > len(p.body) {
-					t.Errorf("%s: a part of %d bytes becomes %d", b.Name, len(p.body), n)
+					t.Errorf("%s: a part of %d bytes was decoded to %d", b.Name, len(p.body), n)
 				}
 			}
 			if size < MaxHeader && b.Limit == "header" {
@@ -67,7 +67,7 @@ func TestParse(t *testing.T) {
 		{"no boundary named", "Content-Type: multipart/mixed\n\nwhat is it", []string{"text/plain: what is it"}},
 		{"no boundary there", mixed + "what is it", []string{"text/plain: what is it"}},
 		{"a digest", "Content-Type: multipart/digest; boundary=b\n\n--b\n\nSubject: x\n--b--", []string{"message/rfc822: Subject: x"}},
-		{"a set that nobody knows", "Content-Type: text/plain; charset=nonsense\n\nabc", []string{"text/plain: abc"}},
+		{"an unknown charset", "Content-Type: text/plain; charset=nonsense\n\nabc", []string{"text/plain: abc"}},
 		{"bytes of no set", "\nM\xe4rz", []string{"text/plain: März"}},
 	} {
 		m := Parse([]byte(c.mail), Limits{})
@@ -106,8 +106,8 @@ const (
 	atLeast = 2 * time.Second
 )
 
-// FuzzParse: whatever a mail is made of, the work on it and its time are bounded by its
-// size, no part is longer than what it was decoded from, and nothing panics.
+// FuzzParse checks that work and time are bounded by the size of a mail, that no
+// part is longer than its encoded form, and that nothing panics.
 func FuzzParse(f *testing.F) {
 	for _, b := range mimetest.Bombs(2000) {
 		f.Add(b.Mail)
@@ -125,7 +125,7 @@ func FuzzParse(f *testing.F) {
 		for _, p := range m.Parts {
 			n, err := io.Copy(io.Discard, p.Open())
 			if err != nil || int(n) > len(p.body) {
-				t.Errorf("a part of %d bytes becomes %d (%v)", len(p.body), n, err)
+				t.Errorf("a part of %d bytes was decoded to %d (%v)", len(p.body), n, err)
 			}
 			total += len(p.body)
 			if text := p.Text(1 << 20); len(text) > 3<<20 {
@@ -133,7 +133,7 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		if total > len(raw) || len(m.Parts) > 100 || len(m.Header) > MaxFields {
-			t.Errorf("%d bytes become %d in %d parts with %d fields", len(raw), total, len(m.Parts), len(m.Header))
+			t.Errorf("%d bytes were decoded to %d in %d parts with %d fields", len(raw), total, len(m.Parts), len(m.Header))
 		}
 		for _, x := range m.Header {
 			_, _ = DecodeWords(x.Value), ReadAddresses(x.Value, 100)
@@ -142,7 +142,7 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%d bytes took %s", len(raw), took)
 		}
 		if head, body := Divide(raw); !bytes.HasPrefix(raw, head) || !bytes.HasSuffix(raw, body) {
-			t.Error("a header that is not the mail's")
+			t.Error("a header that is not in the mail")
 		}
 	})
 }
@@ -166,7 +166,7 @@ func TestReview9_OneMailParser(t *testing.T) {
 		// Scripts of the simulator are the user's own files, and contacts are no mail.
 		name := filepath.ToSlash(path)
 		if found := other.Find(b); found != nil && !strings.Contains(name, "cmd/hob/internal/simulate/") && !strings.HasSuffix(name, "knowledge/port/vcard.go") {
-			t.Errorf("%s parses mail with %s", name, found)
+			t.Errorf("%s imports the mail parser %s", name, found)
 		}
 		return nil
 	})

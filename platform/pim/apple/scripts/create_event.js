@@ -1,7 +1,7 @@
 // Makes an event.
 function main(request) {
   var store = kit(0, request.patience), to = place(store, 0, request.calendar);
-  if (!Number(to.allowsContentModifications)) fail('unsupported', 'that calendar cannot be written to');
+  if (!Number(to.allowsContentModifications)) fail('unsupported', 'the calendar is read-only');
   var ev = $.EKEvent.eventWithEventStore(store);
   ev.title = $(request.title);
   ev.calendar = to;

@@ -5,7 +5,7 @@ function main(request) {
   var a = app('com.apple.Notes');
   if (request.remove) {
     var old = a.notes.byId(request.remove);
-    if (old.modificationDate().getTime() !== request.changed) fail('changed', 'the note was changed meanwhile');
+    if (old.modificationDate().getTime() !== request.changed) fail('changed', 'the note changed in the meantime');
     begin();
     a.delete(old);
     return {};
@@ -13,7 +13,7 @@ function main(request) {
   var folder = null;
   if (request.folder) {
     folder = named(request.folder);
-    if (!folder) fail('not_found', 'there is no folder of that name');
+    if (!folder) fail('not_found', 'no folder of that name');
   }
   var lines = [request.title].concat(request.text.split('\n'));
   var note = a.Note({ body: lines.map(function (l) { return '<div>' + (html(l) || '<br>') + '</div>'; }).join('') });

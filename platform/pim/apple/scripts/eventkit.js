@@ -59,14 +59,14 @@ function midnight(text, later) {
 function place(store, entity, wanted) {
   if (!wanted) {
     var usual = entity === 0 ? store.defaultCalendarForNewEvents : store.defaultCalendarForNewReminders;
-    if (usual.isNil()) fail('setup_required', 'there is no calendar yet');
+    if (usual.isNil()) fail('setup_required', 'no calendar exists; create one first');
     return usual;
   }
   var all = list(store.calendarsForEntityType(entity));
   for (var i = 0; i < all.length; i++) {
     if (str(all[i].calendarIdentifier) === wanted || str(all[i].title).toLowerCase() === wanted.toLowerCase()) return all[i];
   }
-  fail('not_found', 'there is no calendar or list of that name');
+  fail('not_found', 'no calendar or list of that name');
 }
 
 // saved turns the refusal of a store into an error: nothing was done then.

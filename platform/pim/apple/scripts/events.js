@@ -47,8 +47,8 @@ function occurrence(store, want) {
   between(store, want.start - 86400000, want.start + 86400000, function (ev) {
     if (str(ev.calendarItemIdentifier) === want.id && Math.abs(ms(ev.startDate) - want.start) < 1000) found = ev;
   });
-  if (!found) fail('not_found', 'the event is not there any more');
-  if (want.version && String(ms(found.lastModifiedDate) || '') !== want.version) fail('changed', 'the event was changed meanwhile');
+  if (!found) fail('not_found', 'the event no longer exists');
+  if (want.version && String(ms(found.lastModifiedDate) || '') !== want.version) fail('changed', 'the event changed in the meantime');
   return found;
 }
 

@@ -4,7 +4,7 @@ function main(request) {
   var notes = app('com.apple.Notes').notes, words = request.words, partial = [], folder = null;
   if (request.folder) {
     folder = named(request.folder);
-    if (!folder) fail('not_found', 'there is no folder of that name');
+    if (!folder) fail('not_found', 'no folder of that name');
     notes = folder.notes;
   }
   var id = folder ? folder.id() : '', open = folder ? get(function () { return folder.shared(); }, false) : false;

@@ -1,7 +1,7 @@
 // Marks a reminder as done or open, or removes it.
 function main(request) {
   var store = kit(1, request.patience), r = store.calendarItemWithIdentifier($(request.id));
-  if (r.isNil()) fail('not_found', 'the reminder is not there any more');
+  if (r.isNil()) fail('not_found', 'the reminder no longer exists');
   var was = todo(r), err = Ref();
   begin();
   if (request.remove) {

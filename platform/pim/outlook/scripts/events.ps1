@@ -32,13 +32,13 @@ function Told($item, $most) {
 function One($space, $in) {
   $item = Same $space $in
   if ($item.Class -ne 26) {
-    Refuse 'not_found' 'that is no event'
+    Refuse 'not_found' 'not an event'
   }
   if ($item.IsRecurring -and -not $in.whole) {
     try {
       return $item.GetRecurrencePattern().GetOccurrence((Local $in.start))
     } catch {
-      Refuse 'not_found' 'there is no such occurrence'
+      Refuse 'not_found' 'no such occurrence'
     }
   }
   return $item

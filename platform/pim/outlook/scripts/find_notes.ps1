@@ -7,7 +7,7 @@ function Main($in) {
   if ($in.id) {
     $note = Same $space $in
     if ($note.Class -ne 44) {
-      Refuse 'not_found' 'that is no note'
+      Refuse 'not_found' 'not a note'
     }
     $text = [string]$note.Body
     $null = $rows.Add(@{ id = [string]$note.EntryID; title = [string]$note.Subject; text = (Piece $text $in.most); cut = ($text.Length -gt $in.most); changed = (Millis $note.LastModificationTime) })

@@ -4,14 +4,14 @@ $office = 'HKCU:\Software\Microsoft\Office\16.0\Outlook'
 function Attach($start) {
   $me = New-Object Security.Principal.WindowsPrincipal ([Security.Principal.WindowsIdentity]::GetCurrent())
   if ($me.IsInRole([Security.Principal.WindowsBuiltInRole]::Administrator)) {
-    Refuse 'setup_required' 'Hob runs as administrator, and Outlook does not; start Hob as yourself'
+    Refuse 'setup_required' 'Hob runs as administrator but Outlook does not; start Hob as a normal user'
   }
   if (-not (Test-Path -LiteralPath 'Registry::HKEY_CLASSES_ROOT\Outlook.Application\CLSID')) {
     Refuse 'not_installed' 'classic Outlook'
   }
   $new = Get-ItemProperty -LiteralPath ($office + '\Preferences') -Name 'UseNewOutlook' -ErrorAction SilentlyContinue
   if ($new.UseNewOutlook -eq 1) {
-    Refuse 'setup_required' 'the new Outlook cannot be used by programs; add the account to Hob, or go back to classic Outlook'
+    Refuse 'setup_required' 'the new Outlook does not support automation; add the account to Hob or switch to classic Outlook'
   }
   $usualProfile = Get-ItemProperty -LiteralPath $office -Name 'DefaultProfile' -ErrorAction SilentlyContinue
   if (-not $usualProfile.DefaultProfile) {
@@ -50,7 +50,7 @@ function Folder($space, $name) {
       }
     }
   }
-  Refuse 'not_found' 'there is no such folder'
+  Refuse 'not_found' 'no such folder'
 }
 function Millis($date) {
   if (-not $date) {
@@ -102,10 +102,10 @@ function Same($space, $in) {
   try {
     $item = $space.GetItemFromID($in.id, $in.store)
   } catch {
-    Refuse 'not_found' 'it is not there any more'
+    Refuse 'not_found' 'the item no longer exists'
   }
   if ($in.version -and (Stamp $item) -ne $in.version) {
-    Refuse 'changed' 'it was changed meanwhile'
+    Refuse 'changed' 'the item changed in the meantime'
   }
   return $item
 }

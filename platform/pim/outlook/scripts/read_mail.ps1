@@ -10,7 +10,7 @@ function Main($in) {
   $space = Attach $false
   $item = $space.GetItemFromID($in.id, $in.store)
   if ($item.Class -ne 43) {
-    Refuse 'not_found' 'that is no mail'
+    Refuse 'not_found' 'not a mail'
   }
   $to = New-Object System.Collections.ArrayList
   foreach ($who in $item.Recipients) {

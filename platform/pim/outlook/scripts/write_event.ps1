@@ -39,7 +39,7 @@ function Main($in) {
         $item.Recipients.Add($who).Type = 1
       }
       if (-not $item.Recipients.ResolveAll()) {
-        Refuse 'invalid_input' 'Outlook does not take one of the addresses'
+        Refuse 'invalid_input' 'Outlook rejected one of the addresses'
       }
     }
     Commence

@@ -13,7 +13,7 @@ function Main($in) {
     $mail.Recipients.Add($who).Type = 3
   }
   if ($mail.Recipients.Count -gt 0 -and -not $mail.Recipients.ResolveAll()) {
-    Refuse 'invalid_input' 'Outlook does not take one of the addresses'
+    Refuse 'invalid_input' 'Outlook rejected one of the addresses'
   }
   $mail.Subject = $in.subject
   $mail.BodyFormat = 1

@@ -19,11 +19,11 @@ function Main($in) {
   } else {
     $task = Same $space $in
     if ($task.Class -ne 48) {
-      Refuse 'not_found' 'that is no task'
+      Refuse 'not_found' 'not a task'
     }
     $repeats = [bool]$task.IsRecurring
     if ($in.how -eq 'done' -and $task.Complete) {
-      Refuse 'changed' 'it is done already'
+      Refuse 'changed' 'the task is already completed'
     }
     Commence
     if ($in.how -eq 'done') {
