@@ -97,7 +97,7 @@ func (a *Asked) Watch(ctx context.Context, pause time.Duration, bare func(contex
 func (a *Asked) watch(ctx context.Context, pause time.Duration, s Standing, bare func(context.Context, Standing) error) {
 	if err := a.buttons.Ended(ctx, s.Question); err != nil {
 		if ctx.Err() == nil {
-			a.log.Warn("whether a question was answered is not known; its buttons stay", "error", err)
+			a.log.Warn("cannot check whether a question was answered; its buttons stay", "error", err)
 		}
 		return
 	}
@@ -109,7 +109,7 @@ func (a *Asked) watch(ctx context.Context, pause time.Duration, s Standing, bare
 		return
 	}
 	if err != nil {
-		a.log.Warn("a question that was answered may keep its buttons", "error", err)
+		a.log.Warn("removing the buttons of an answered question failed", "error", err)
 	}
 	if !passes(err) { // otherwise it is tried at the next start
 		a.change(ctx, func(open []Standing) []Standing {
@@ -136,7 +136,7 @@ func (a *Asked) change(ctx context.Context, f func([]Standing) []Standing) {
 		err = a.keep.Set(ctx, askedKey, raw)
 	}
 	if err != nil && ctx.Err() == nil {
-		a.log.Warn("which questions have buttons cannot be kept", "error", err)
+		a.log.Warn("storing the questions with buttons failed", "error", err)
 	}
 }
 
@@ -147,7 +147,7 @@ func (a *Asked) all(ctx context.Context) []Standing {
 	a.mu.Unlock()
 	if !read {
 		if err := a.load(ctx); err != nil && ctx.Err() == nil {
-			a.log.Warn("which questions have buttons is not known", "error", err)
+			a.log.Warn("loading the questions with buttons failed", "error", err)
 		}
 	}
 	a.mu.Lock()
@@ -163,7 +163,7 @@ func (a *Asked) load(ctx context.Context) error {
 	var had []Standing
 	if raw != nil {
 		if e := json.Unmarshal(raw, &had); e != nil {
-			err, had = fmt.Errorf("what was kept cannot be read: %w", e), nil
+			err, had = fmt.Errorf("decode the stored state: %w", e), nil
 		}
 	}
 	a.mu.Lock()

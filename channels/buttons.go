@@ -7,13 +7,13 @@ import (
 )
 
 // ErrQuick says that a question was answered before anybody could have read it.
-var ErrQuick = errors.New("that was too quick to be meant: read the question, and press again")
+var ErrQuick = errors.New("that press came too soon after the question; read it and press again")
 
 // ErrNotShown says that a spoken yes or no is none to the question that was spoken last.
-var ErrNotShown = errors.New("that is not the last thing I asked here; answer it with its button or its id, in a chat, on my page or with hob approve")
+var ErrNotShown = errors.New("that is not my latest question here; answer it with its button or its id in a chat, on my page, or with hob approve")
 
 // ErrNotOwner says that somebody pressed who is not the owner.
-var ErrNotOwner = errors.New("this question is the owner's to answer")
+var ErrNotOwner = errors.New("only my owner can answer this question")
 
 // Press is one press on a button, as the platform reports it.
 type Press struct {

@@ -411,7 +411,7 @@ type Outbox interface {
 // ErrUnfit means that a message can never be taken, whoever wrote it: it has no words,
 // say. A Receiver that stands behind the Manager may answer it; a channel never sees
 // it without ErrStranger.
-var ErrUnfit = errors.New("nothing of the message can be taken")
+var ErrUnfit = errors.New("the message has no content that can be accepted")
 
 // ErrStranger means that the message came from somebody the owner does not let in.
 var ErrStranger = errors.New("the sender is neither the owner nor on the channel's allow list")

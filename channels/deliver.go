@@ -117,13 +117,13 @@ func (d *deliverer) run(ctx context.Context) error {
 func (d *deliverer) settle(ctx context.Context) error {
 	rows, err := d.out.Unsettled(ctx, d.name)
 	if err != nil {
-		return fmt.Errorf("look for cut-off deliveries: %w", err)
+		return fmt.Errorf("find interrupted deliveries: %w", err)
 	}
 	for _, row := range rows {
 		t := d.tries[row.ID] // known when only this goroutine was started again
 		unsure := !d.dedupes && (t == nil || t.unsure || t.sent > 0)
-		if err := d.out.Retry(ctx, row.ID, time.Now(), "cut off while it was being sent", unsure); err != nil {
-			return fmt.Errorf("settle a cut-off delivery: %w", err)
+		if err := d.out.Retry(ctx, row.ID, time.Now(), "interrupted while it was being sent", unsure); err != nil {
+			return fmt.Errorf("requeue an interrupted delivery: %w", err)
 		}
 	}
 	return nil
@@ -143,7 +143,7 @@ func (d *deliverer) ready(ctx context.Context) bool {
 func (d *deliverer) idle(ctx context.Context, wake <-chan struct{}) bool {
 	at, ok, err := d.out.NextDelivery(ctx, d.name)
 	if err != nil {
-		d.log.Warn("cannot look for the next delivery", "error", err)
+		d.log.Warn("finding the next delivery failed", "error", err)
 		at, ok = time.Now().Add(backoff(4)), true
 	}
 	var due <-chan time.Time
@@ -183,7 +183,7 @@ func (d *deliverer) deliver(ctx context.Context, row Delivery) (err error) {
 	}
 	for t.sent < len(t.parts) {
 		if now := time.Now(); row.Guest && d.guests.full(now) > 0 {
-			return d.putBack(ctx, row, t, now.Add(d.guests.full(now)), "it waits: half of what may be sent in a minute is kept for the owner")
+			return d.putBack(ctx, row, t, now.Add(d.guests.full(now)), "deferred: half of the messages per minute are reserved for your own chats")
 		}
 		if !d.ready(ctx) {
 			return d.putBack(ctx, row, t, time.Now(), "the daemon was stopped")
@@ -231,11 +231,11 @@ func (d *deliverer) drafted(ctx context.Context, row, first Delivery) (id string
 	case err != nil && (c == Permanent || c == Unsupported):
 		return "", nil // then the answer comes as a message of its own
 	case err != nil:
-		return "", fmt.Errorf("look up the draft of an answer: %w", err)
+		return "", fmt.Errorf("find the draft of an answer: %w", err)
 	}
 	if d.drafts != nil {
 		if err := d.drafts.KeepDraft(ctx, row.Event, row.Channel, row.Chat, r.ID); err != nil {
-			d.log.Warn("a draft of an answer cannot be noted", "error", err)
+			d.log.Warn("storing the draft of an answer failed", "error", err)
 		}
 	}
 	return r.ID, nil
@@ -259,7 +259,7 @@ func (d *deliverer) carried(files []Attachment) (along []Attachment, left string
 func lost(files []Attachment) string {
 	var out []string
 	for _, f := range files {
-		out = append(out, fmt.Sprintf("(the file %s, %s, could not go along)", f.Name, size(f.Size)))
+		out = append(out, fmt.Sprintf("(The file %s, %s, could not be sent.)", f.Name, size(f.Size)))
 	}
 	return strings.Join(out, "\n")
 }
@@ -301,7 +301,7 @@ func (d *deliverer) part(ctx context.Context, row Delivery, t *try) (Receipt, er
 		if t.unsure && d.find != nil && p.Draft == "" {
 			switch r, found, err := d.find.Find(ctx, p); {
 			case err != nil:
-				return r, fmt.Errorf("look up whether it arrived: %w", err)
+				return r, fmt.Errorf("check whether it arrived: %w", err)
 			case found:
 				return r, nil
 			}
@@ -321,12 +321,12 @@ func (d *deliverer) part(ctx context.Context, row Delivery, t *try) (Receipt, er
 	})
 	if c := ClassOf(err); err != nil && p.Draft != "" && (c == Permanent || c == Unsupported) {
 		// The message in which it grew is gone, or cannot be changed any more.
-		d.log.Info("an answer is sent as a message of its own", "delivery", row.ID, "error", err)
+		d.log.Info("answer sent as a separate message", "delivery", row.ID, "error", err)
 		t.undrafted = true
 		return d.part(ctx, row, t)
 	}
 	if c := ClassOf(err); err != nil && len(p.Files) > 0 && (c == Permanent || c == Unsupported) {
-		d.log.Warn("a text goes out without its files, which are refused", "delivery", row.ID, "error", err)
+		d.log.Warn("files rejected; text sent without them", "delivery", row.ID, "error", err)
 		t.bare, t.parts = true, append(t.parts, lost(p.Files))
 		return d.part(ctx, row, t)
 	}

@@ -183,7 +183,7 @@ func (d *draft) take() (text string, broken []string) {
 func (d *draft) run(ctx context.Context) {
 	kept, err := d.m.opt.Drafts.Draft(ctx, d.event, d.channel, d.chat)
 	if err != nil {
-		d.m.opt.Log.Debug("no draft of an answer", "channel", d.channel, "error", err)
+		d.m.opt.Log.Debug("draft of an answer failed", "channel", d.channel, "error", err)
 		return
 	}
 	m := message{id: kept}
@@ -248,7 +248,7 @@ type message struct {
 }
 
 // errUnknown means that nobody knows any more where the answer grows.
-var errUnknown = errors.New("where the draft of an answer stands is not known")
+var errUnknown = errors.New("finding the draft of an answer failed")
 
 // put shows a text in a message. That a new one is posted is noted before.
 func (d *draft) put(ctx context.Context, m message, text string) (message, error) {
@@ -320,7 +320,7 @@ func (d *draft) find(ctx context.Context, first Delivery) (message, bool) {
 		return err
 	})
 	if err != nil {
-		d.m.opt.Log.Debug("no draft of an answer", "channel", d.channel, "error", err)
+		d.m.opt.Log.Debug("draft of an answer failed", "channel", d.channel, "error", err)
 		return m, false
 	}
 	return m, m.id == "" || d.keep(ctx, m.id) == nil
@@ -344,7 +344,7 @@ func (d *draft) keep(ctx context.Context, id string) error {
 	defer cancel()
 	err := d.m.opt.Drafts.KeepDraft(ctx, d.event, d.channel, d.chat, id)
 	if err != nil {
-		d.m.opt.Log.Warn("a draft of an answer cannot be noted", "channel", d.channel, "error", err)
+		d.m.opt.Log.Warn("storing the draft of an answer failed", "channel", d.channel, "error", err)
 	}
 	return err
 }
@@ -363,7 +363,7 @@ func (d *draft) show(ctx context.Context, m message, text string) (got string, e
 	})
 	failpoint.Hit("channel.draft.after")
 	if err != nil && ctx.Err() == nil {
-		d.m.opt.Log.Debug("no draft of an answer", "channel", d.channel, "error", err)
+		d.m.opt.Log.Debug("draft of an answer failed", "channel", d.channel, "error", err)
 	}
 	return got, err
 }

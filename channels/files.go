@@ -51,7 +51,7 @@ func (g *gate) known(ctx context.Context, in Inbound) (Accepted, bool, error) {
 	}
 	acc, yes, err := k.Known(ctx, in)
 	if err != nil {
-		return acc, false, fmt.Errorf("channels: %s: take a message: %w", g.name, err)
+		return acc, false, fmt.Errorf("channels: %s: accept a message: %w", g.name, err)
 	}
 	acc.Repeated = yes
 	return acc, yes, nil
@@ -128,7 +128,7 @@ func (f *fetching) file(ctx context.Context, file File) {
 		f.note("[file %s was not fetched: larger than %s]", name, size(maxFile))
 		return
 	case err != nil:
-		f.log.Warn("a file of a message could not be fetched", "channel", f.name, "error", err)
+		f.log.Warn("fetching a file of a message failed", "channel", f.name, "error", err)
 		f.note("[file %s could not be fetched]", name)
 		return
 	case f.total+len(data) > maxFilesTotal:
@@ -188,7 +188,7 @@ var errLarge = errors.New("the file is too large")
 // bytes fetches a file, up to the limit.
 func (f *fetching) bytes(ctx context.Context, file File) (data []byte, err error) {
 	if file.Open == nil {
-		return nil, errors.New("there is no way to it")
+		return nil, errors.New("the channel cannot fetch it")
 	}
 	err = guarded(func() error {
 		r, err := file.Open(ctx)
@@ -214,7 +214,7 @@ func (f *fetching) keep(ctx context.Context, name string, data []byte) {
 	}
 	at, err := f.files.Keep(ctx, name, data)
 	if err != nil {
-		f.log.Warn("a file of a message could not be kept", "channel", f.name, "error", err)
+		f.log.Warn("storing a file of a message failed", "channel", f.name, "error", err)
 		f.note("[file %s, %s, could not be kept]", name, size(int64(len(data))))
 		return
 	}

@@ -74,7 +74,7 @@ func (g *gate) Admits(ctx context.Context, in Inbound) (bool, error) {
 		yes, err = p.Pairs(ctx, in)
 	}
 	if err != nil {
-		return false, fmt.Errorf("channels: %s: whether a sender matters: %w", g.name, err)
+		return false, fmt.Errorf("channels: %s: check the sender: %w", g.name, err)
 	}
 	return yes, nil
 }
@@ -85,19 +85,19 @@ func (g *gate) Admits(ctx context.Context, in Inbound) (bool, error) {
 func (g *gate) Receive(ctx context.Context, in Inbound) (Accepted, error) {
 	in.Channel, in.Sender, in.Settle = g.name, SenderID(in.Sender), 0
 	if err := g.identify(ctx, &in); err != nil {
-		return Accepted{}, fmt.Errorf("channels: %s: who wrote a message: %w", g.name, err)
+		return Accepted{}, fmt.Errorf("channels: %s: identify the sender: %w", g.name, err)
 	}
 	own := in.Conversation(g.shared)
 	switch {
 	case in.Group && in.Sender == "": // whose conversation it is nobody knows
-		return Accepted{}, fmt.Errorf("channels: %s: a message of a group does not say who wrote it: %w", g.name, ErrStranger)
+		return Accepted{}, fmt.Errorf("channels: %s: a group message has no sender: %w", g.name, ErrStranger)
 	case in.FromOwner:
 		if in.Session == "" {
 			in.Session = own
 		}
 	case !g.lets(in.Sender):
 		if n := g.refused.Add(1); n&(n-1) == 0 { // a flood fills no disk
-			g.log.Info("messages from strangers were not taken", "channel", g.name, "sender", in.Sender, "refused", n)
+			g.log.Info("Messages from unknown senders rejected", "channel", g.name, "sender", in.Sender, "refused", n)
 		}
 		return Accepted{}, g.overhear(ctx, in, own)
 	default:
@@ -123,11 +123,11 @@ func (g *gate) Receive(ctx context.Context, in Inbound) (Accepted, error) {
 	failpoint.Hit("message.fetched")
 	acc, err := g.to.Receive(ctx, in)
 	if errors.Is(err, ErrUnfit) && !g.pull { // the platform would offer it again for ever
-		g.log.Warn("a message was dropped", "channel", g.name, "sender", in.Sender, "error", err)
+		g.log.Warn("message dropped", "channel", g.name, "sender", in.Sender, "error", err)
 		err = fmt.Errorf("%w: %w", ErrStranger, err)
 	}
 	if err != nil {
-		return acc, fmt.Errorf("channels: %s: take a message: %w", g.name, err)
+		return acc, fmt.Errorf("channels: %s: accept a message: %w", g.name, err)
 	}
 	if !acc.Repeated {
 		g.heard()
@@ -168,7 +168,7 @@ func (g *gate) overhear(ctx context.Context, in Inbound, session string) error {
 	}
 	in.Session, in.Files, in.Text = session, nil, strings.ToValidUTF8(in.Text, "\uFFFD")
 	if err := to.Overhear(ctx, in); err != nil {
-		return fmt.Errorf("channels: %s: a stranger's message: %w", g.name, err)
+		return fmt.Errorf("channels: %s: report a rejected message: %w", g.name, err)
 	}
 	return ErrStranger
 }

@@ -82,7 +82,7 @@ func (m *Manager) look(h *Health) {
 	}
 	n, next, err := c.Queue(h.Name)
 	if err != nil {
-		m.opt.Log.Warn("cannot look how many texts wait", "channel", h.Name, "error", err)
+		m.opt.Log.Warn("counting waiting deliveries failed", "channel", h.Name, "error", err)
 		return
 	}
 	h.Queued = n

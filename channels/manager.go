@@ -158,7 +158,7 @@ func (m *Manager) supervise(ctx context.Context, name, part string, run func(con
 			continue
 		}
 		if err == nil {
-			err = errors.New("it ended by itself")
+			err = errors.New("the channel stopped unexpectedly")
 		}
 		err = fmt.Errorf("channels: %s: %s: %w", name, part, err)
 		if c := ClassOf(err); c == Unauthorised || c == Permanent || c == Unsupported {
@@ -172,7 +172,7 @@ func (m *Manager) supervise(ctx context.Context, name, part string, run func(con
 		if time.Since(began) > longWait {
 			failures = 0
 		}
-		m.opt.Log.Warn("channel failed and will be started again", "channel", name, "part", part, "error", err)
+		m.opt.Log.Warn("channel failed; restarting it", "channel", name, "part", part, "error", err)
 		m.note(name, "waiting", err)
 		if !sleepOr(ctx, pause(failures, err), woke) {
 			return

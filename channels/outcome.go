@@ -90,7 +90,7 @@ func (d *deliverer) record(ctx context.Context, what string, f func(context.Cont
 			return nil
 		}
 		err = fmt.Errorf("record a delivery as %s: %w", what, err)
-		d.log.Warn("cannot record what became of a delivery", "error", err)
+		d.log.Warn("recording a delivery's outcome failed", "error", err)
 		if ctx.Err() != nil || !Sleep(ctx, backoff(min(n, 4))) {
 			return err
 		}

@@ -24,24 +24,24 @@ func Received(dir func() string, sub string) func(ctx context.Context, name stri
 	return func(ctx context.Context, name string, data []byte) (string, error) {
 		in := dir()
 		if err := os.MkdirAll(in, 0o700); err != nil {
-			return "", fmt.Errorf("keep a file: %w", err)
+			return "", fmt.Errorf("store a file: %w", err)
 		}
 		outer, err := os.OpenRoot(in)
 		if err != nil {
-			return "", fmt.Errorf("keep a file: %w", err)
+			return "", fmt.Errorf("store a file: %w", err)
 		}
 		defer func() { _ = outer.Close() }()
 		if err := outer.Mkdir(sub, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return "", fmt.Errorf("keep a file: %w", err)
+			return "", fmt.Errorf("store a file: %w", err)
 		}
 		root, err := outer.OpenRoot(sub) // never through a link out of the folder
 		if err != nil {
-			return "", fmt.Errorf("keep a file: %w", err)
+			return "", fmt.Errorf("store a file: %w", err)
 		}
 		defer func() { _ = root.Close() }()
 		got, err := place(ctx, root, FileName(name), data)
 		if err != nil {
-			return "", fmt.Errorf("keep a file: %w", err)
+			return "", fmt.Errorf("store a file: %w", err)
 		}
 		return filepath.Join(in, sub, got), nil
 	}
@@ -68,7 +68,7 @@ func place(ctx context.Context, root *os.Root, name string, data []byte) (string
 			return try, nil
 		}
 	}
-	return "", errors.Join(ctx.Err(), fmt.Errorf("there are too many files called %q", name))
+	return "", errors.Join(ctx.Err(), fmt.Errorf("too many files are named %q", name))
 }
 
 // halfName begins the names of files that are being written.

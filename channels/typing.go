@@ -99,7 +99,7 @@ func (m *Manager) sign(ctx context.Context, t Typer, channel, chat string) {
 		if err == nil || ctx.Err() != nil {
 			continue
 		}
-		m.opt.Log.Debug("no typing sign", "channel", channel, "error", err)
+		m.opt.Log.Debug("showing the typing sign failed", "channel", channel, "error", err)
 		if c := ClassOf(err); c == Unsupported || c == Unauthorised || c == Permanent {
 			return
 		}

@@ -8,7 +8,7 @@ import (
 
 // errWoke ends what hears on a channel that holds a connection, after the machine
 // has slept: it begins anew, and that is no failure.
-var errWoke = errors.New("the machine has slept")
+var errWoke = errors.New("machine woke from sleep")
 
 // hearing is what hears on a channel at the moment.
 type hearing struct {
@@ -63,7 +63,7 @@ func (m *Manager) hear(ctx context.Context, name string, ch Channel, g *gate) er
 	}()
 	err := ch.Run(c, g)
 	if ctx.Err() == nil && errors.Is(context.Cause(c), errWoke) {
-		m.opt.Log.Info("the machine has slept: the channel connects anew", "channel", name)
+		m.opt.Log.Info("machine woke from sleep; reconnecting the channel", "channel", name)
 		return errWoke
 	}
 	return err

@@ -92,7 +92,7 @@ type Channel struct {
 // New checks the configuration; it connects to nothing.
 func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	if !strings.HasPrefix(c.Skill, "amzn1.ask.skill.") {
-		return nil, errors.New(`no skill; set skill = "amzn1.ask.skill..." in [channels.alexa], the id of your skill from developer.amazon.com/alexa/console/ask`)
+		return nil, errors.New(`skill is missing; set skill = "amzn1.ask.skill..." in [channels.alexa]: the id of your skill from developer.amazon.com/alexa/console/ask`)
 	}
 	network := deps.Network
 	if network == nil {
@@ -130,9 +130,9 @@ func (c *Channel) Describe() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.heard.IsZero() {
-		return "nobody has spoken yet"
+		return "no request received yet"
 	}
-	out := "last spoken to at " + c.heard.UTC().Format("2006-01-02 15:04 MST")
+	out := "last request at " + c.heard.UTC().Format("2006-01-02 15:04 MST")
 	if c.voice != "" {
 		out += ", by the voice " + c.voice
 	}
@@ -142,7 +142,7 @@ func (c *Channel) Describe() string {
 // Run implements channels.Channel: while it runs, requests are answered.
 func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 	if err := c.box.load(c.now()); err != nil {
-		return fmt.Errorf("alexa: the answers that were kept: %w", err)
+		return fmt.Errorf("alexa: read stored answers: %w", err)
 	}
 	c.listen(r)
 	defer c.listen(nil)
@@ -164,10 +164,10 @@ func (c *Channel) Send(_ context.Context, d channels.Delivery) (channels.Receipt
 		return channels.Receipt{}, nil
 	case channels.Reply, channels.Question:
 	case channels.Notice, channels.Send:
-		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "alexa: she speaks only when she is spoken to; choose another channel in [notify]")
+		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "alexa: cannot send without a request from you; choose another channel in [notify]")
 	}
 	if err := c.box.put(d, markup.Plain(d.Markdown()), c.now()); err != nil {
-		return channels.Receipt{}, channels.Errorf(channels.Temporary, "alexa: keep the answer: %w", err)
+		return channels.Receipt{}, channels.Errorf(channels.Temporary, "alexa: store the answer: %w", err)
 	}
 	return channels.Receipt{}, nil
 }
@@ -178,7 +178,7 @@ func (c *Channel) Hook(ctx context.Context, p channels.Post) channels.Posted {
 	defer cancel()
 	now := c.now()
 	if err := c.proof.verify(ctx, p.Header, p.Body, now); err != nil {
-		c.log.Warn("a request that is not Amazon's was refused", "error", err)
+		c.log.Warn("request rejected: not signed by Amazon", "error", err)
 		return channels.Posted{Status: http.StatusUnauthorized}
 	}
 	q, err := parse(p.Body)
@@ -186,7 +186,7 @@ func (c *Channel) Hook(ctx context.Context, p channels.Post) channels.Posted {
 		err = q.check(c.conf.Skill, now)
 	}
 	if err != nil {
-		c.log.Warn("a request of Amazon's was refused", "error", err)
+		c.log.Warn("request from Amazon rejected", "error", err)
 		return channels.Posted{Status: http.StatusUnauthorized}
 	}
 	c.mu.Lock()
@@ -201,7 +201,7 @@ func (c *Channel) Hook(ctx context.Context, p channels.Post) channels.Posted {
 	case to == nil:
 		return channels.Posted{Status: http.StatusServiceUnavailable}
 	case c.repeated(q.Request.ID, now) && what != speaks: // a message is taken once by its id
-		c.log.Warn("a request of Amazon's came twice and was refused")
+		c.log.Warn("repeated request from Amazon rejected")
 		return channels.Posted{Status: http.StatusUnauthorized}
 	}
 	ctx, answered := context.WithTimeout(ctx, c.wait)
@@ -223,23 +223,23 @@ func (c *Channel) repeated(id string, now time.Time) bool {
 const (
 	hello    = "This is Hob. What can I do for you?"
 	more     = "What else?"
-	help     = "Ask me something, such as: what is on today. Or tell me something to remember. When I need longer, ask: what is the answer. To go, say stop."
-	unheard  = "I did not understand that. Begin with ask, and then say what you want."
+	help     = "Ask me a question, such as: what is on today. Or tell me something to remember. If I need more time, ask later: what is the answer. To end, say stop."
+	unheard  = "I did not understand that. Start with ask, then say what you want."
 	bye      = "Goodbye."
-	busy     = "I am still at it. Ask me for the answer in a moment."
-	nothing  = "There is no answer that you have not heard."
-	stranger = "I do not know this account yet. Pair it first: make a code with hob channel pair alexa, and then say: the code is, and its letters and digits one by one."
-	notTaken = "I could not take that just now. Please say it again."
+	busy     = "I am still working on it. Ask me for the answer in a moment."
+	nothing  = "There are no new answers."
+	stranger = "This account is not paired yet. Create a code with hob channel pair alexa. Then say: the code is, followed by its letters and digits one by one."
+	notTaken = "I could not receive that. Please say it again."
 	moreWait = "There is more: ask me for the answer."
 	moment   = "One moment."
 	yesOrNo  = "Say yes or no."
 	// elsewhere is said after a question that this voice cannot answer.
-	elsewhere  = "Answer that in a chat or on my page: here I cannot tell that it is you."
-	byItsID    = "Answer that in a chat or on my page. I asked it for something that runs by itself, so a spoken yes does not count."
-	askAgain   = "Something else was said since. Ask me for the answer to hear the question again."
-	voiceless  = "I cannot tell by the voice that it is you, so that question stays open."
+	elsewhere  = "Answer that in a chat or on my page: I cannot verify your voice here."
+	byItsID    = "Answer that in a chat or on my page. The question comes from a background task, so I cannot accept a spoken yes."
+	askAgain   = "Another request came in since then. Ask me for the answer to hear the question again."
+	voiceless  = "I did not recognize your voice, so that question stays open."
 	again      = "Please say that again: yes, or no?"
-	unanswered = "I could not take that answer. Perhaps the question was answered already."
+	unanswered = "I could not accept that answer. The question may already be answered."
 )
 
 // answer does what was asked.
@@ -277,7 +277,7 @@ func (c *Channel) kept(ctx context.Context, q *request, event string) (response,
 	for {
 		said, asks, err := c.box.take(q.user(), event, c.now())
 		if err != nil {
-			c.log.Error("answers cannot be kept", "error", err)
+			c.log.Error("storing answers failed", "error", err)
 		}
 		if said == "" {
 			return response{}, false
@@ -288,7 +288,7 @@ func (c *Channel) kept(ctx context.Context, q *request, event string) (response,
 		question, err := c.buttons.Open(ctx, channels.Delivery{ID: asks.ID, Event: asks.Event, Kind: channels.Question, Channel: Name, Chat: asks.Chat, Text: asks.Text})
 		switch {
 		case err != nil:
-			c.log.Warn("which question was spoken is not known", "error", err)
+			c.log.Warn("finding the spoken question failed", "error", err)
 			return say(said, more), true
 		case question == "":
 			c.drop(asks.ID)
@@ -300,7 +300,7 @@ func (c *Channel) kept(ctx context.Context, q *request, event string) (response,
 		how := elsewhere
 		bare, err := c.buttons.Spoken(ctx, voiceClient(q), channels.Delivery{ID: asks.ID, Event: asks.Event, Kind: channels.Question, Channel: Name, Chat: asks.Chat, Text: asks.Text})
 		if err != nil {
-			c.log.Warn("whether a spoken yes may answer a question is not known", "error", err)
+			c.log.Warn("checking whether a spoken yes may answer a question failed", "error", err)
 		}
 		if bare != question { // of a task in the background, say, or of before
 			return say(said+"\n\n"+byItsID, more), true
@@ -315,7 +315,7 @@ func (c *Channel) kept(ctx context.Context, q *request, event string) (response,
 
 func (c *Channel) drop(id string) {
 	if err := c.box.drop(id); err != nil {
-		c.log.Error("answers cannot be kept", "error", err)
+		c.log.Error("storing answers failed", "error", err)
 	}
 }
 
@@ -349,7 +349,7 @@ func (c *Channel) ask(ctx context.Context, to channels.Receiver, q *request, tex
 	case errors.Is(err, channels.ErrStranger):
 		return last(stranger)
 	case err != nil:
-		c.log.Warn("a message was not taken", "error", err)
+		c.log.Warn("message not accepted", "error", err)
 		return say(notTaken, help)
 	}
 	c.box.expect(user, acc.Event)

@@ -78,7 +78,7 @@ func (c *Channel) decide(ctx context.Context, q *request, a asked, yes bool) res
 	case errors.Is(err, channels.ErrNotOwner):
 		return last(stranger)
 	case err != nil:
-		c.log.Warn("a question was not answered", "error", err)
+		c.log.Warn("answering a question failed", "error", err)
 		words = unanswered
 	}
 	c.spoke.set(q.Session.ID, asked{})

@@ -52,8 +52,8 @@ func (c *Channel) progress(ctx context.Context, q *request) {
 	})
 	switch {
 	case err != nil:
-		c.log.Debug("a progressive response was not taken", "error", err)
+		c.log.Debug("progressive response failed", "error", err)
 	case resp.Status >= http.StatusMultipleChoices:
-		c.log.Debug("a progressive response was not taken", "status", resp.Status)
+		c.log.Debug("progressive response failed", "status", resp.Status)
 	}
 }

@@ -60,7 +60,7 @@ type user struct {
 func parse(b []byte) (*request, error) {
 	q := &request{}
 	if err := json.Unmarshal(b, q); err != nil {
-		return nil, errors.New("it is not the JSON it should be")
+		return nil, errors.New("the body is not valid JSON")
 	}
 	return q, nil
 }
@@ -69,15 +69,15 @@ func parse(b []byte) (*request, error) {
 func (q *request) check(skill string, now time.Time) error {
 	apps := []string{q.Session.Application.ID, q.Context.System.Application.ID}
 	if slices.ContainsFunc(apps, func(id string) bool { return id != "" && id != skill }) || apps[0] == "" && apps[1] == "" {
-		return errors.New("it is for another skill; skill in [channels.alexa] is the id of yours")
+		return errors.New("the request is for another skill; set skill in [channels.alexa] to the id of your skill")
 	}
 	at, err := time.Parse(time.RFC3339, q.Request.Timestamp)
 	if err != nil || now.Sub(at).Abs() > tolerance {
-		return fmt.Errorf("its time is more than %v off; is the clock of this machine right?", tolerance)
+		return fmt.Errorf("the request time differs by more than %v; check the clock of this machine", tolerance)
 	}
 	a, b := q.Session.User.ID, q.Context.System.User.ID
 	if a != "" && b != "" && a != b || a == "" && b == "" || len(q.user()) > 400 || q.Request.ID == "" || len(q.Request.ID) > 400 {
-		return errors.New("it does not say whose it is")
+		return errors.New("the request names no user")
 	}
 	q.at = at
 	return nil

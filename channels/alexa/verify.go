@@ -63,7 +63,7 @@ func (v *verifier) verify(ctx context.Context, h http.Header, body []byte, now t
 	}
 	sig, err := base64.StdEncoding.DecodeString(h.Get("Signature-256"))
 	if err != nil || len(sig) == 0 || len(sig) > 1024 {
-		return errors.New("there is no signature (Signature-256)")
+		return errors.New("the header Signature-256 is missing")
 	}
 	c, err := v.chain(ctx, at, now)
 	if err != nil {
@@ -74,11 +74,11 @@ func (v *verifier) verify(ctx context.Context, h http.Header, body []byte, now t
 	}
 	key, ok := c.certs[0].PublicKey.(*rsa.PublicKey)
 	if !ok || key.N.BitLen() < minRSA {
-		return errors.New("the key of the certificate is none of Amazon's kind")
+		return errors.New("the certificate's key is not an RSA key")
 	}
 	sum := sha256.Sum256(body)
 	if err := rsa.VerifyPKCS1v15(key, crypto.SHA256, sum[:], sig); err != nil {
-		return fmt.Errorf("the signature does not fit: %w", err)
+		return fmt.Errorf("the signature is not valid: %w", err)
 	}
 	return nil
 }
@@ -87,14 +87,14 @@ func (v *verifier) verify(ctx context.Context, h http.Header, body []byte, now t
 func chainURL(s string) (string, error) {
 	u, err := url.Parse(s)
 	if err != nil || s == "" || len(s) > 300 {
-		return "", errors.New("there is no address of a certificate (SignatureCertChainUrl)")
+		return "", errors.New("the header SignatureCertChainUrl is missing")
 	}
 	clean := path.Clean(u.Path)
 	switch {
 	case !strings.EqualFold(u.Scheme, "https"), !strings.EqualFold(u.Hostname(), chainHost), u.Port() != "" && u.Port() != "443",
 		strings.HasSuffix(u.Host, ":"), u.User != nil, u.RawQuery != "", u.ForceQuery, u.Fragment != "", u.Opaque != "",
 		!strings.HasPrefix(clean, chainPath), strings.ContainsAny(s, "%\\#"):
-		return "", errors.New("the address of the certificate is not Amazon's")
+		return "", errors.New("the certificate URL is not on Amazon's host")
 	}
 	return "https://" + chainHost + clean, nil
 }
@@ -113,14 +113,14 @@ func (v *verifier) chain(ctx context.Context, at string, now time.Time) (chain, 
 		if c, ok := v.old(at); ok { // whoever asks for many keeps nobody from being heard
 			return c, nil
 		}
-		return chain{}, errors.New("too many certificates were asked for")
+		return chain{}, errors.New("too many certificate downloads")
 	}
 	resp, err := v.network.Fetch(ctx, safehttp.Request{Method: http.MethodGet, URL: at, MaxBody: maxChain})
 	switch {
 	case err != nil:
 		return chain{}, fmt.Errorf("fetch the certificate: %w", err)
 	case resp.Status != http.StatusOK:
-		return chain{}, fmt.Errorf("fetch the certificate: the answer was %d", resp.Status)
+		return chain{}, fmt.Errorf("fetch the certificate: unexpected status %d", resp.Status)
 	}
 	c, err := parseChain(resp.Body, now)
 	if err != nil {
@@ -175,16 +175,16 @@ func parseChain(b []byte, now time.Time) (chain, error) {
 			break
 		}
 		if block.Type != "CERTIFICATE" || len(c.certs) >= maxCerts {
-			return chain{}, errors.New("the certificate's file holds what it should not")
+			return chain{}, errors.New("the certificate file contains an unexpected PEM block")
 		}
 		x, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {
-			return chain{}, fmt.Errorf("the certificate cannot be read: %w", err)
+			return chain{}, fmt.Errorf("parse the certificate: %w", err)
 		}
 		c.certs = append(c.certs, x)
 	}
 	if len(c.certs) == 0 {
-		return chain{}, errors.New("the certificate's file holds none")
+		return chain{}, errors.New("the certificate file contains no certificate")
 	}
 	return c, nil
 }
@@ -198,7 +198,7 @@ func (c chain) trusted(roots *x509.CertPool, now time.Time) error {
 	}
 	_, err := c.certs[0].Verify(x509.VerifyOptions{DNSName: signer, Roots: roots, Intermediates: between, CurrentTime: now})
 	if err != nil {
-		return fmt.Errorf("the certificate is not Amazon's: %w", err)
+		return fmt.Errorf("the certificate is not valid for Amazon: %w", err)
 	}
 	return nil
 }

@@ -93,7 +93,7 @@ const maxShown = 200
 // New checks the configuration; it connects to nothing.
 func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	if c.Burst < 0 || c.Burst > maxBurst {
-		return nil, fmt.Errorf("burst = %d; it is a number of notes a minute from 1 to %d", c.Burst, maxBurst)
+		return nil, fmt.Errorf("burst = %d is out of range; set 1 to %d notifications per minute", c.Burst, maxBurst)
 	}
 	ch := &Channel{log: deps.Log, buttons: deps.Buttons, shown: map[string]shown{}, asked: make(chan asked, 16)}
 	if ch.log == nil {
@@ -144,11 +144,11 @@ func (c *Channel) Run(ctx context.Context, _ channels.Receiver) error {
 // Send implements channels.Channel.
 func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
 	if d.Kind == channels.Send {
-		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "desktop: notes reach nobody but you")
+		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "desktop: notifications can only be sent to you")
 	}
 	n, what, err := c.noteOf(ctx, d)
 	if err != nil {
-		return channels.Receipt{}, channels.Errorf(channels.Temporary, "desktop: which question this is: %w", err)
+		return channels.Receipt{}, channels.Errorf(channels.Temporary, "desktop: find the question: %w", err)
 	}
 	n, what = c.folded(n, what, d, time.Now())
 	if err := c.show(ctx, n, what); err != nil {

@@ -25,7 +25,7 @@ func (c *Channel) withdraw(ctx context.Context, waits *sync.WaitGroup) {
 					err = c.note.Withdraw(ctx, a.note)
 				}
 				if err != nil && ctx.Err() == nil {
-					c.log.Warn("a question that was answered may be shown still", "note", a.note, "err", err)
+					c.log.Warn("removing an answered question from the screen failed", "note", a.note, "err", err)
 				}
 			})
 		}
@@ -50,9 +50,9 @@ func (c *Channel) disarm(ctx context.Context) {
 	}
 	c.mu.Unlock()
 	for id, text := range open {
-		n := desktop.Note{ID: id, Title: "Hob asks (and has stopped)", Body: text + "\n(Answer once Hob runs again: in the chat, on its page or with hob approve.)", Urgency: desktop.Normal}
+		n := desktop.Note{ID: id, Title: "Hob asks (and has stopped)", Body: text + "\n(Answer when Hob runs again: in the chat, on its page or with hob approve.)", Urgency: desktop.Normal}
 		if err := c.note.Notify(ctx, n); err != nil {
-			c.log.Warn("a question keeps its buttons on the screen, which do nothing any more", "note", id, "err", err)
+			c.log.Warn("removing the buttons of a question failed; they no longer work", "note", id, "err", err)
 		}
 	}
 }

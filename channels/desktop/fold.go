@@ -56,9 +56,9 @@ func (c *Channel) folded(n desktop.Note, what shown, d channels.Delivery, now ti
 	if len(f.lines) > foldLines {
 		f.lines = f.lines[1:]
 	}
-	out := desktop.Note{ID: f.id(), Title: fmt.Sprintf("Hob: %d more notices", f.count), Urgency: n.Urgency, Body: strings.Join(f.lines, "\n")}
+	out := desktop.Note{ID: f.id(), Title: fmt.Sprintf("Hob: %d more notifications", f.count), Urgency: n.Urgency, Body: strings.Join(f.lines, "\n")}
 	if f.questions {
-		out.Title = fmt.Sprintf("Hob: %d more questions wait for you", f.count)
+		out.Title = fmt.Sprintf("Hob: %d more questions for you", f.count)
 	}
 	if more := f.count - len(f.lines); more > 0 {
 		out.Body = fmt.Sprintf("%s\nand %d before", out.Body, more)

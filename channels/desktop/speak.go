@@ -37,7 +37,7 @@ func (c *Channel) read(ctx context.Context) {
 			return
 		case text := <-c.speak:
 			if err := c.voice.Say(ctx, text, ""); err != nil && ctx.Err() == nil {
-				c.log.Warn("a notice was not read aloud", "err", err)
+				c.log.Warn("reading a notification aloud failed", "err", err)
 			}
 		}
 	}

@@ -13,5 +13,5 @@ func (c *Channel) bare(ctx context.Context, s channels.Standing) error {
 	if err != nil {
 		return err
 	}
-	return c.send(ctx, "take buttons away", http.MethodPatch, path+"/messages/"+s.Message, map[string]any{"components": []row{}}, nil)
+	return c.send(ctx, "remove buttons", http.MethodPatch, path+"/messages/"+s.Message, map[string]any{"components": []row{}}, nil)
 }

@@ -33,7 +33,7 @@ func (c *Channel) begunIn(ctx context.Context, r channels.Receiver, guild, from 
 			return ctx.Err()
 		}
 		if err != nil {
-			c.log.Info("who spoke to Hob for the first time while it was off is not known", "server", guild, "error", err)
+			c.log.Info("finding new direct messages sent while Hob was off failed", "server", guild, "error", err)
 		}
 		all = append(all, found...)
 	}
@@ -69,7 +69,7 @@ func (c *Channel) search(ctx context.Context, guild, query string) ([]message, e
 			Retry    float64     `json:"retry_after"`
 		}
 		path := "/guilds/" + guild + "/messages/search?sort_by=timestamp&sort_order=desc&limit=" + strconv.Itoa(searchSize) + "&offset=" + strconv.Itoa(page*searchSize) + "&" + query
-		if err := c.get(ctx, "look for who spoke first", path, &out); err != nil {
+		if err := c.get(ctx, "search for new direct messages", path, &out); err != nil {
 			return all, err
 		}
 		if out.Code != 0 {
@@ -106,7 +106,7 @@ func (c *Channel) begunDirect(ctx context.Context, r channels.Receiver, _, from 
 			return ctx.Err()
 		}
 		if err != nil {
-			c.log.Info("whether somebody wrote for the first time while Hob was off is not known", "sender", who, "error", err)
+			c.log.Info("finding new direct messages sent while Hob was off failed", "sender", who, "error", err)
 			continue
 		}
 		chat := strings.TrimPrefix(path, "/channels/")

@@ -20,19 +20,19 @@ type slash struct{ name, about, arg string }
 
 func slashes() []slash {
 	return []slash{
-		{"ask", "Ask me, or give me something to do", "text"},
-		{"status", "What I am doing", ""},
-		{"stop", "Stop what I am doing here", ""},
-		{"new", "Begin a fresh conversation", ""},
-		{"approve", "Say yes to my question", "what"},
-		{"deny", "Say no to my question", "what"},
-		{"undo", "Take back my last action", "what"},
-		{"why", "Why I did or said something", "what"},
-		{"quiet", "Hold what is not critical for a while", "how_long"},
-		{"pause", "Begin nothing by myself for a while", "how_long"},
+		{"ask", "Ask me a question or give me a task", "text"},
+		{"status", "Show what I am doing", ""},
+		{"stop", "Stop the current task here", ""},
+		{"new", "Start a new conversation", ""},
+		{"approve", "Approve my question", "what"},
+		{"deny", "Deny my question", "what"},
+		{"undo", "Undo my last action", "what"},
+		{"why", "Explain why I did or said something", "what"},
+		{"quiet", "Defer notifications that are not critical", "how_long"},
+		{"pause", "Pause background work", "how_long"},
 		{"resume", "End the pause", ""},
-		{"model", "Which model answers here, or choose one", "name"},
-		{"help", "All my commands", ""},
+		{"model", "Show or choose the model used here", "name"},
+		{"help", "Show all commands", ""},
 	}
 }
 
@@ -83,11 +83,11 @@ func (c *Channel) register(ctx context.Context) error {
 	var app struct {
 		ID string `json:"id"`
 	}
-	if err := c.get(ctx, "look for the application", "/applications/@me", &app); err != nil {
+	if err := c.get(ctx, "get the application", "/applications/@me", &app); err != nil {
 		return err
 	}
 	err := c.do(ctx, call{
-		what: "make the commands known", method: http.MethodPut, path: "/applications/" + url.PathEscape(app.ID) + "/commands",
+		what: "register the commands", method: http.MethodPut, path: "/applications/" + url.PathEscape(app.ID) + "/commands",
 		mime: "application/json", body: body,
 	}, nil)
 	if err != nil {

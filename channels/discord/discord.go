@@ -105,13 +105,13 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	token = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(token), "Bot "))
 	switch {
 	case token == "":
-		return nil, errors.New(`no token; make a bot at ` + portal + ` and put its token: hob channel add discord`)
+		return nil, errors.New(`token is missing; create a bot at ` + portal + ` and set its token: hob channel add discord`)
 	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return nil, errors.New("the token holds characters that no token has; copy it again from " + portal + " (Bot, Reset Token): hob channel add discord")
+		return nil, errors.New("the token contains invalid characters; copy it again from " + portal + " (Bot, Reset Token): hob channel add discord")
 	}
 	for _, id := range c.Allow {
 		if !snowflake(id) {
-			return nil, fmt.Errorf(`allow: %q is no user id; switch on Developer Mode in Discord (Settings, Advanced), and copy the id from the person's menu`, id)
+			return nil, fmt.Errorf(`allow: %q is not a user id; switch on Developer Mode in Discord (Settings, Advanced) and copy the id from the person's menu`, id)
 		}
 	}
 	o.API = cmp.Or(o.API, failpoint.Address(Name, "https://discord.com/api/v10"))
@@ -191,20 +191,20 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 			Remaining int `json:"remaining"`
 		} `json:"session_start_limit"`
 	}
-	if err := c.get(ctx, "look for the gateway", "/gateway/bot", &at); err != nil {
+	if err := c.get(ctx, "get the gateway", "/gateway/bot", &at); err != nil {
 		return "", err
 	}
 	// "Application Flags": GATEWAY_MESSAGE_CONTENT and its _LIMITED, one of which says
 	// that the intent is switched on.
 	if app.Flags&(1<<18|1<<19) == 0 {
-		return "", channels.Errorf(channels.Unauthorised, "discord: @%s may not read messages; %s", app.Bot.Username, intentRemedy)
+		return "", channels.Errorf(channels.Unauthorised, "discord: @%s has no permission to read messages; %s", app.Bot.Username, intentRemedy)
 	}
 	return fmt.Sprintf("signed in as @%s, %d connections left today", cmp.Or(app.Bot.Username, app.Name), at.Limit.Remaining), nil
 }
 
 const (
-	intentRemedy = "switch on Message Content Intent at " + portal + " (Bot, Privileged Gateway Intents), and restart Hob"
-	tokenRemedy  = "make a new token at " + portal + " (Bot, Reset Token), and put it: hob channel add discord"
+	intentRemedy = "switch on Message Content Intent at " + portal + " (Bot, Privileged Gateway Intents) and restart Hob"
+	tokenRemedy  = "create a new token at " + portal + " (Bot, Reset Token) and set it: hob channel add discord"
 )
 
 // within reports whether a host is one of the domains or lies below one.
@@ -224,7 +224,7 @@ func (c *Channel) gatewayURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	plain := strings.HasPrefix(c.opt.API, "http://")
 	if err != nil || u.User != nil || !within(u.Hostname(), c.opt.Gateway) || u.Scheme != "wss" && (u.Scheme != "ws" || !plain) {
-		return nil, channels.Errorf(channels.Temporary, "discord: the address of the gateway is none of Discord's; it is tried again")
+		return nil, channels.Errorf(channels.Temporary, "discord: the gateway address is not a Discord host; Hob retries")
 	}
 	u.RawQuery = "v=10&encoding=json"
 	u.Path = cmp.Or(u.Path, "/")

@@ -23,7 +23,7 @@ func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Recei
 	var what cause
 	if d.Cause != nil && json.Unmarshal(d.Cause, &what) == nil && what.Interaction != "" && what.Token != "" {
 		var m message
-		err := c.do(ctx, call{what: "look for an answer", method: http.MethodGet, path: hook(what) + "/messages/@original", public: true}, &m)
+		err := c.do(ctx, call{what: "find an answer", method: http.MethodGet, path: hook(what) + "/messages/@original", public: true}, &m)
 		if err == nil && m.ID != "" && m.Flags&flagLoading == 0 && m.Content == rendered(d.Text) {
 			return channels.Receipt{ID: m.ID}, true, nil
 		}
@@ -33,7 +33,7 @@ func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Recei
 		return channels.Receipt{}, false, err
 	}
 	var page []message
-	if err := c.get(ctx, "look for a text", path+"/messages?limit="+strconv.Itoa(pageSize), &page); err != nil {
+	if err := c.get(ctx, "find a text", path+"/messages?limit="+strconv.Itoa(pageSize), &page); err != nil {
 		if gone(err) || barred(err) { // then Send says so
 			return channels.Receipt{}, false, nil
 		}

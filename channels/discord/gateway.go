@@ -58,7 +58,7 @@ type frame struct {
 }
 
 // errAgain means that the gateway wants, or allows, a new connection at once.
-var errAgain = errors.New("discord: the gateway wants a new connection")
+var errAgain = errors.New("discord: the gateway requested a new connection")
 
 // Run implements channels.Channel.
 func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
@@ -85,7 +85,7 @@ func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 		if !errors.Is(err, errAgain) {
 			return err
 		}
-		c.log.Info("the gateway is connected to anew", "reason", err, "after", time.Since(began))
+		c.log.Info("reconnecting to the gateway", "reason", err, "after", time.Since(began))
 		if time.Since(began) < time.Second && !channels.Sleep(ctx, c.opt.Pause(time.Second)) {
 			return nil
 		}
@@ -153,11 +153,11 @@ func (c *Channel) dial(ctx context.Context, s session) (*websocket.Conn, error) 
 				ResetAfter       int64 `json:"reset_after"`
 			} `json:"session_start_limit"`
 		}
-		if err := c.get(ctx, "look for the gateway", "/gateway/bot", &g); err != nil {
+		if err := c.get(ctx, "get the gateway", "/gateway/bot", &g); err != nil {
 			return nil, err
 		}
 		if s.id == "" && g.Limit.Total > 0 && g.Limit.Remaining <= 0 { // to resume counts as none
-			return nil, channels.Errorf(channels.Temporary, "discord: the bot has signed in too often today; Discord lets it in again in %s", time.Duration(g.Limit.ResetAfter)*time.Millisecond)
+			return nil, channels.Errorf(channels.Temporary, "discord: daily limit of sign-ins reached; it resets in %s", time.Duration(g.Limit.ResetAfter)*time.Millisecond)
 		}
 		at = g.URL
 	}
@@ -208,18 +208,18 @@ func (c *Channel) closed(err error, ready bool) error {
 	switch code {
 	case 4004:
 		c.forget()
-		return channels.Errorf(channels.Unauthorised, "discord: Discord does not take the token; %s", tokenRemedy)
+		return channels.Errorf(channels.Unauthorised, "discord: Discord rejected the token; %s", tokenRemedy)
 	case 4013, 4014:
 		c.forget()
-		return channels.Errorf(channels.Unauthorised, "discord: the bot may not read messages (%d); %s", code, intentRemedy)
+		return channels.Errorf(channels.Unauthorised, "discord: the bot has no permission to read messages (%d); %s", code, intentRemedy)
 	case 4010, 4011, 4012:
 		c.forget()
-		return channels.Errorf(channels.Permanent, "discord: the gateway does not serve this bot in this way (%d); a bot in fewer servers, or a newer Hob, is needed", code)
+		return channels.Errorf(channels.Permanent, "discord: the gateway rejected this kind of connection (%d); use the bot in fewer servers or update Hob", code)
 	case 4003, 4007, 4009:
 		c.forget() // a new session
 	}
 	if ready {
-		return fmt.Errorf("%w: it was closed (%d)", errAgain, code)
+		return fmt.Errorf("%w: connection closed (%d)", errAgain, code)
 	}
-	return channels.Errorf(channels.Temporary, "discord: the gateway closed the connection (%d); it is tried again", code)
+	return channels.Errorf(channels.Temporary, "discord: the gateway closed the connection (%d); Hob reconnects", code)
 }

@@ -153,7 +153,7 @@ func (c *Channel) acknowledge(ctx context.Context, i *interaction, kind, flags i
 		return true
 	}
 	if err != nil {
-		c.log.Warn("an interaction could not be answered in time", "error", err)
+		c.log.Warn("answering an interaction in time failed", "error", err)
 	}
 	return err == nil
 }
@@ -175,20 +175,20 @@ func (p *presses) press(ctx context.Context, i *interaction) {
 	})
 	if err != nil {
 		said = err.Error()
-		p.c.log.Info("a press did nothing", "sender", i.by().ID, "error", err)
+		p.c.log.Info("button press had no effect", "sender", i.by().ID, "error", err)
 	}
 	what := cause{Interaction: i.ID, App: i.App, Token: i.Token}
 	if err == nil { // here and now, also under a message that only one person sees
 		err = p.c.do(ctx, call{
-			what: "take buttons away", method: http.MethodPatch, path: hook(what) + "/messages/@original",
+			what: "remove buttons", method: http.MethodPatch, path: hook(what) + "/messages/@original",
 			mime: "application/json", body: []byte(`{"components":[]}`), public: true,
 		}, nil)
 		if err != nil {
-			p.c.log.Info("the buttons of a question that was answered stay", "error", err)
+			p.c.log.Info("removing the buttons of an answered question failed", "error", err)
 		}
 	}
 	if _, err := p.c.followUp(ctx, what, post{Content: cut(said, maxText/2), Flags: flagEphemeral}); err != nil {
-		p.c.log.Warn("who pressed cannot be told what came of it", "error", err)
+		p.c.log.Warn("sending the result of a button press failed", "error", err)
 	}
 }
 
@@ -248,17 +248,17 @@ func (p *presses) refuse(ctx context.Context, what cause) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, pressWait)
 	defer cancel()
-	const words = "I talk with my owner, and with whom my owner lets in. If I am yours, run on your machine: hob channel pair discord"
+	const words = "I only talk with my owner and people on the allow list. If I am your Hob, run on your machine: hob channel pair discord"
 	var err error
 	if what.Private {
 		_, err = p.c.original(ctx, what, post{Content: words})
 	} else { // everybody sees the sign that an answer is coming: it goes
-		gone := call{what: "take a sign away", method: http.MethodDelete, path: hook(what) + "/messages/@original", public: true}
+		gone := call{what: "remove the typing sign", method: http.MethodDelete, path: hook(what) + "/messages/@original", public: true}
 		if err = p.c.do(ctx, gone, nil); err == nil {
 			_, err = p.c.followUp(ctx, what, post{Content: words, Flags: flagEphemeral})
 		}
 	}
 	if err != nil {
-		p.c.log.Info("a stranger cannot be told so", "error", err)
+		p.c.log.Info("replying to an unknown sender failed", "error", err)
 	}
 }

@@ -62,7 +62,7 @@ func (l *link) work(ctx context.Context) {
 		}
 		if err := l.event(ctx, f); err != nil {
 			failed = true
-			l.broken <- &taking{fmt.Errorf("discord: take an event: %w", err)}
+			l.broken <- &taking{fmt.Errorf("discord: handle an event: %w", err)}
 			continue
 		}
 		l.c.handled(*f.Seq)
@@ -92,11 +92,11 @@ func (l *link) serve(ctx context.Context, s session) error {
 			return l.c.closed(err, l.ready)
 		case <-late.C:
 			if !l.ready {
-				return l.again("it does not sign in")
+				return l.again("no sign-in in time")
 			}
 		case <-beat.C:
 			if !acked { // "Heartbeat ACK": the connection is a zombie
-				return l.again("it does not answer heartbeats")
+				return l.again("no heartbeat acknowledged")
 			}
 			acked = false
 			if err := l.heartbeat(); err != nil {
@@ -123,7 +123,7 @@ func (l *link) hello(ctx context.Context) (time.Duration, error) {
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	case <-t.C:
-		return 0, channels.Errorf(channels.Temporary, "discord: the gateway says nothing")
+		return 0, channels.Errorf(channels.Temporary, "discord: no hello from the gateway")
 	case err := <-l.broken:
 		return 0, l.c.closed(err, false)
 	case f := <-l.frames:
@@ -131,7 +131,7 @@ func (l *link) hello(ctx context.Context) (time.Duration, error) {
 			Every int64 `json:"heartbeat_interval"`
 		}
 		if f.Op != opHello || json.Unmarshal(f.Data, &h) != nil || h.Every <= 0 || h.Every > 600_000 {
-			return 0, channels.Errorf(channels.Temporary, "discord: the gateway does not begin as it should")
+			return 0, channels.Errorf(channels.Temporary, "discord: the gateway's first message is not a valid hello")
 		}
 		return time.Duration(h.Every) * time.Millisecond, nil
 	}
@@ -183,7 +183,7 @@ func (l *link) again(why string) error {
 	if l.ready {
 		return fmt.Errorf("%w: %s", errAgain, why)
 	}
-	return channels.Errorf(channels.Temporary, "discord: the gateway let nobody in: %s; it is tried again", why)
+	return channels.Errorf(channels.Temporary, "discord: sign-in to the gateway failed: %s; Hob retries", why)
 }
 
 // frame handles what is no acknowledgement.
@@ -192,7 +192,7 @@ func (l *link) frame(ctx context.Context, f frame) error {
 	case opHeartbeat: // it wants one at once
 		return l.heartbeat()
 	case opReconnect:
-		return l.again("it asked for it")
+		return l.again("reconnect requested")
 	case opInvalid:
 		var may bool
 		_ = json.Unmarshal(f.Data, &may) // anything else means no
@@ -203,7 +203,7 @@ func (l *link) frame(ctx context.Context, f frame) error {
 		if !channels.Sleep(ctx, l.c.opt.Pause(time.Second+rand.N(4*time.Second))) {
 			return ctx.Err()
 		}
-		return fmt.Errorf("%w: the session is not valid", errAgain)
+		return fmt.Errorf("%w: session not valid", errAgain)
 	case opDispatch:
 		if f.Seq == nil {
 			return nil
@@ -237,7 +237,7 @@ func (l *link) event(ctx context.Context, f frame) error {
 	switch f.Type {
 	case "READY":
 		if err := c.register(ctx); err != nil {
-			c.log.Warn("the commands cannot be made known to Discord", "error", err)
+			c.log.Warn("registering the commands failed", "error", err)
 		}
 		clear(c.caught)
 		return c.whole(c.catchUp(ctx, r, ""))
@@ -254,7 +254,7 @@ func (l *link) event(ctx context.Context, f frame) error {
 	case "MESSAGE_CREATE":
 		var m message
 		if json.Unmarshal(f.Data, &m) != nil {
-			c.log.Warn("a message of Discord's cannot be read")
+			c.log.Warn("decoding a Discord message failed")
 			return nil
 		}
 		return c.take(ctx, r, &m)

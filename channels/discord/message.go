@@ -245,14 +245,14 @@ func (c *Channel) file(a attachment) channels.File {
 	return channels.File{Name: a.Name, MIME: a.MIME, Size: max(a.Size, 0), Open: func(ctx context.Context) (io.ReadCloser, error) {
 		u, err := url.Parse(a.URL)
 		if err != nil || u.User != nil || !slices.Contains(c.opt.Files, strings.ToLower(u.Hostname())) || u.Scheme != "https" && !strings.HasPrefix(c.opt.API, "http://") {
-			return nil, channels.Errorf(channels.Permanent, "discord: the file does not lie at Discord")
+			return nil, channels.Errorf(channels.Permanent, "discord: the file is not on a Discord host")
 		}
 		resp, err := c.network.Fetch(ctx, safehttp.Request{URL: a.URL, MaxBody: a.Size + 1<<20, Timeout: channels.Passing(a.Size)})
 		if err != nil {
 			return nil, channels.Unanswered("discord: fetch a file", err)
 		}
 		if !slices.Contains(c.opt.Files, strings.ToLower(resp.URL.Hostname())) {
-			return nil, channels.Errorf(channels.Permanent, "discord: the file does not lie at Discord")
+			return nil, channels.Errorf(channels.Permanent, "discord: the file is not on a Discord host")
 		}
 		if resp.Status != 200 {
 			return nil, channels.Errorf(channels.Temporary, "discord: fetch a file: %w", &failure{status: resp.Status})

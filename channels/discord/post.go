@@ -134,7 +134,7 @@ func form(raw []byte, files []channels.Attachment) (kind string, body []byte, er
 	}
 	for n, f := range files {
 		if f.Size > maxFile {
-			return "", nil, fmt.Errorf("the file %q is larger than the 10 MB that Discord takes", f.Name)
+			return "", nil, fmt.Errorf("the file %q is larger than Discord's limit of 10 MB", f.Name)
 		}
 		data, err := os.ReadFile(f.Path)
 		if err != nil {

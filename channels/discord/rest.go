@@ -51,7 +51,7 @@ func (l *limits) wait(ctx context.Context, k call) error {
 		return nil
 	}
 	if wait > shortWait || k.spare {
-		return &channels.Error{Class: channels.Later, RetryAt: at, Err: fmt.Errorf("discord: %s: Discord's limit is reached; it goes on by itself", what)}
+		return &channels.Error{Class: channels.Later, RetryAt: at, Err: fmt.Errorf("discord: %s: rate limit reached; Hob retries", what)}
 	}
 	if !channels.Sleep(ctx, wait) {
 		return fmt.Errorf("discord: %s: %w", what, ctx.Err())
@@ -153,7 +153,7 @@ func (c *Channel) do(ctx context.Context, k call, into any) error {
 		return nil
 	}
 	if err := json.Unmarshal(resp.Body, into); err != nil {
-		e := channels.Errorf(channels.Temporary, "discord: %s: the answer cannot be read", k.what)
+		e := channels.Errorf(channels.Temporary, "discord: %s: decode the response failed", k.what)
 		e.MaybeSent = k.method != http.MethodGet
 		return e
 	}
@@ -222,7 +222,7 @@ func (c *Channel) refused(k call, resp *safehttp.Response) error {
 		}
 	case code == http.StatusUnauthorized && !k.public:
 		out.Class = channels.Unauthorised
-		out.Err = fmt.Errorf("discord: %s: Discord does not take the token any more; %s", k.what, tokenRemedy)
+		out.Err = fmt.Errorf("discord: %s: Discord no longer accepts the token; %s", k.what, tokenRemedy)
 	case code == http.StatusForbidden:
 		out.Err = fmt.Errorf("%w; %s", out.Err, forbidden(f.Code))
 	case code >= 500 || code == http.StatusRequestTimeout:
@@ -236,9 +236,9 @@ func (c *Channel) refused(k call, resp *safehttp.Response) error {
 // forbidden is what can be done about a 403 ("JSON Error Codes").
 func forbidden(code int) string {
 	if code == 50007 {
-		return "the person takes no direct messages from this bot: share a server with it, and allow direct messages there"
+		return "the person accepts no direct messages from this bot: share a server with it and allow direct messages there"
 	}
-	return "invite the bot to the server anew, and let it see the channel, read its history, send messages, attach files, and send messages in threads"
+	return "invite the bot to the server again and give it permission to view the channel, read its history, send messages, attach files and send messages in threads"
 }
 
 // quote makes a word of the other side fit to be shown: one line, no token in it.

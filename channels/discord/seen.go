@@ -52,11 +52,11 @@ func (s *seen) load(ctx context.Context) error {
 	if s.keep != nil {
 		raw, err := s.keep.Get(ctx, seenKey)
 		if err != nil {
-			return fmt.Errorf("discord: how far was read: %w", err)
+			return fmt.Errorf("discord: load the read positions: %w", err)
 		}
 		if raw != nil {
 			if err := json.Unmarshal(raw, &chats); err != nil {
-				return fmt.Errorf("discord: how far was read cannot be understood: %w", err)
+				return fmt.Errorf("discord: decode the read positions: %w", err)
 			}
 		}
 	}
@@ -114,7 +114,7 @@ func (s *seen) write(ctx context.Context, raw []byte) error {
 		return nil
 	}
 	if err := s.keep.Set(ctx, seenKey, raw); err != nil {
-		return fmt.Errorf("discord: keep how far was read: %w", err)
+		return fmt.Errorf("discord: store the read positions: %w", err)
 	}
 	return nil
 }
@@ -199,12 +199,12 @@ func (c *Channel) catchUp(ctx context.Context, r channels.Receiver, guild string
 func (c *Channel) missed(ctx context.Context, r channels.Receiver, guild, chat, last string) error {
 	for {
 		var page []message
-		err := c.patient(ctx, "look for what was missed", fmt.Sprintf("/channels/%s/messages?limit=%d&after=%s", chat, pageSize, last), &page)
+		err := c.patient(ctx, "fetch missed messages", fmt.Sprintf("/channels/%s/messages?limit=%d&after=%s", chat, pageSize, last), &page)
 		switch {
 		case gone(err):
 			return c.seen.forget(ctx, chat)
 		case barred(err):
-			c.log.Info("a chat cannot be read any more", "chat", chat, "error", err)
+			c.log.Info("chat no longer readable", "chat", chat, "error", err)
 			return nil
 		case err != nil:
 			return err

@@ -18,7 +18,7 @@ func chatPath(chat string) (string, error) {
 	if chat == "" || len(chat) > 100 || strings.ContainsFunc(chat, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '-' && r != '_'
 	}) {
-		return "", channels.Errorf(channels.Permanent, "discord: %q is no chat of Discord's; a chat is the id of a channel", cut(chat, 40))
+		return "", channels.Errorf(channels.Permanent, "discord: %q is not a chat; use the id of a channel", cut(chat, 40))
 	}
 	return "/channels/" + chat, nil
 }
@@ -37,7 +37,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	question := ""
 	if d.Kind == channels.Question && c.buttons != nil {
 		if question, err = c.buttons.Open(ctx, d); err != nil {
-			c.log.Warn("whether a question can have buttons is not known", "error", err)
+			c.log.Warn("checking whether a question can have buttons failed", "error", err)
 			question = ""
 		}
 		if len(question) > 90 { // "Component": custom_id has at most 100 characters
@@ -107,8 +107,8 @@ func (c *Channel) withdraw(ctx context.Context, path, draft string) {
 	if !snowflake(draft) {
 		return
 	}
-	if err := c.send(ctx, "take a draft away", http.MethodDelete, path+"/"+draft, nil, nil); err != nil {
-		c.log.Info("a draft stays", "error", err)
+	if err := c.send(ctx, "delete a draft", http.MethodDelete, path+"/"+draft, nil, nil); err != nil {
+		c.log.Info("deleting a draft failed", "error", err)
 	}
 }
 
@@ -163,7 +163,7 @@ func (c *Channel) waits(ctx context.Context, what cause) (bool, error) {
 		return false, nil
 	}
 	var m message
-	err := c.do(ctx, call{what: "look for an answer", method: http.MethodGet, path: hook(what) + "/messages/@original", public: true}, &m)
+	err := c.do(ctx, call{what: "find an answer", method: http.MethodGet, path: hook(what) + "/messages/@original", public: true}, &m)
 	return m.Flags&flagLoading != 0, err
 }
 

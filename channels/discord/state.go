@@ -55,7 +55,7 @@ func (c *Channel) signedIn(data json.RawMessage) error {
 		URL     string `json:"resume_gateway_url"`
 	}
 	if json.Unmarshal(data, &r) != nil || r.User.ID == "" || r.Session == "" {
-		return channels.Errorf(channels.Temporary, "discord: the gateway does not say who was signed in")
+		return channels.Errorf(channels.Temporary, "discord: the gateway did not return the bot's user")
 	}
 	if _, err := c.gatewayURL(r.URL); err != nil {
 		r.URL = ""

@@ -109,10 +109,10 @@ func (h *hearer) report(ctx context.Context, l *letter, raw []byte) {
 		return err
 	})
 	if err != nil || !sent {
-		h.c.log.InfoContext(ctx, "a report on a mail that is not among the sent ones", "uid", l.UID, "err", err)
+		h.c.log.InfoContext(ctx, "bounce for an unknown mail", "uid", l.UID, "err", err)
 		return
 	}
-	h.c.log.WarnContext(ctx, "a mail of Hob's could not be delivered", "to", pim.Line(r.to, 100), "status", r.status)
+	h.c.log.WarnContext(ctx, "mail bounced", "to", pim.Line(r.to, 100), "status", r.status)
 	back := returned{At: time.Now().Unix(), Status: r.status, N: 1, to: r.to}
 	if old := h.st.Back; old != nil && !old.over(time.Now()) {
 		back.N += old.N
@@ -126,7 +126,7 @@ func (r *returned) over(now time.Time) bool { return now.Sub(time.Unix(r.At, 0))
 
 // String is a remark for the owner.
 func (r *returned) String() string {
-	s := fmt.Sprintf("%d mails of Hob's could not be delivered, the last one on %s", r.N, time.Unix(r.At, 0).Format("2 Jan 15:04"))
+	s := fmt.Sprintf("%d sent mails bounced, the last one on %s", r.N, time.Unix(r.At, 0).Format("2 Jan 15:04"))
 	if r.to != "" {
 		s += " to " + r.to
 	}
@@ -137,12 +137,12 @@ func (r *returned) String() string {
 // about.
 func meaning(status string) string {
 	for _, m := range [][2]string{
-		{"4.", "it was tried for long"},
-		{"5.1.", "there is no such address"},
+		{"4.", "all delivery attempts failed"},
+		{"5.1.", "the address does not exist"},
 		{"5.2.2", "the mailbox is full"},
-		{"5.2.", "the mailbox takes none"},
-		{"5.3.4", "it is too large"},
-		{"5.7.", "it was refused: look at what the host of Hob's mailbox says of sending"},
+		{"5.2.", "the mailbox accepts no mail"},
+		{"5.3.4", "the mail is too large"},
+		{"5.7.", "the mail was rejected: check the sending rules of your mail host"},
 	} {
 		if status == m[0] || strings.HasSuffix(m[0], ".") && strings.HasPrefix(status, m[0]) {
 			return ": " + m[1]

@@ -50,7 +50,7 @@ func (c *Channel) signatures(l *letter, now time.Time) (out []proof, why string)
 	_, domain, _ := strings.Cut(l.from, "@")
 	others := c.others(l)
 	n := -1
-	why = "its sender's host has not signed it (DKIM)"
+	why = "the sender's domain has not signed it (DKIM)"
 	for _, f := range l.fields {
 		if f.Name != "dkim-signature" {
 			continue
@@ -62,7 +62,7 @@ func (c *Channel) signatures(l *letter, now time.Time) (out []proof, why string)
 		switch {
 		case not != "":
 		case !aligned(domain, s.domain):
-			not = "only another host has signed it (" + pim.Line(s.domain, 80) + ")"
+			not = "it is signed by another domain only (" + pim.Line(s.domain, 80) + ")"
 		default:
 			not = s.leaves(l.fields, others)
 		}
@@ -85,13 +85,13 @@ func (c *Channel) provable(l *letter, now time.Time) string {
 	date, err := mail.ParseDate(l.fields.First("date"))
 	switch {
 	case l.from == "":
-		return "it does not say in one way whom it is from"
+		return "its From header is not exactly one address"
 	case slices.ContainsFunc(l.fields, func(f mime.Field) bool { return strings.ContainsFunc(f.Name, odd) }):
-		return "its header has names that are none"
+		return "its header contains invalid field names"
 	case l.fields.Count("date") != 1 || l.fields.Count("message-id") != 1 || l.ID == "":
-		return "it has no Date and Message-ID of its own"
+		return "it does not have exactly one Date and one Message-ID"
 	case err != nil || date.After(came.Add(clock)) || date.Before(came.Add(-onTheWay)):
-		return "it came more than five days after it was written, or before"
+		return "its Date is in the future or more than five days before it arrived"
 	case !c.addressed(l):
 		return "it is not addressed to " + c.address + " itself"
 	}
@@ -131,16 +131,16 @@ func recipients(fields mime.Fields) (out []string) {
 // readSignature reads the value of a DKIM-Signature (RFC 6376, 3.5). why it counts for
 // nothing, whatever it signs.
 func readSignature(value string, now time.Time) (s proof, why string) {
-	const broken = "its signature (DKIM) breaks the rules"
+	const broken = "its DKIM signature is malformed"
 	tags, ok := readTags(value, maxProof)
 	if !ok || tags["v"] != "1" || tags["b"] == "" || tags["bh"] == "" {
 		return s, broken
 	}
 	if a := tags["a"]; a != "rsa-sha256" && a != "ed25519-sha256" { // RFC 8301: no SHA-1
-		return s, "its signature (DKIM) is of a kind that is not safe"
+		return s, "its DKIM signature uses an unsafe algorithm"
 	}
 	if _, has := tags["l"]; has { // whoever has the mail could write on
-		return s, "its signature (DKIM) covers a part of its text only"
+		return s, "its DKIM signature covers only a part of the text"
 	}
 	s.domain, s.selector, s.keys = strings.ToLower(tags["d"]), tags["s"], strings.Split(tags["h"], ":")
 	if !hostName(s.domain) || !hostName(strings.ToLower(s.selector)) || len(s.keys) > maxSigned {
@@ -148,11 +148,11 @@ func readSignature(value string, now time.Time) (s proof, why string) {
 	}
 	made, ok := seconds(tags["t"])
 	if !ok || made.After(now.Add(ahead)) {
-		return s, "its signature (DKIM) is of a time that has not come yet"
+		return s, "its DKIM signature is dated in the future"
 	}
 	end, ok := seconds(tags["x"])
 	if !ok || !end.IsZero() && !end.After(now) {
-		return s, "its signature (DKIM) has expired"
+		return s, "its DKIM signature has expired"
 	}
 	return s, ""
 }
@@ -201,7 +201,7 @@ func (s proof) leaves(fields mime.Fields, others bool) string {
 		}
 		// Each name covers one field, from the bottom up (RFC 6376, 5.4.2).
 		if n := fields.Count(name); covered < n || covered == 0 && (name == "from" || name == "content-type") {
-			return fmt.Sprintf("its signature (DKIM) does not cover its %s", name)
+			return fmt.Sprintf("its DKIM signature does not cover its %s", name)
 		}
 	}
 	return ""

@@ -112,7 +112,7 @@ func New(c Config, deps channels.Deps) (*Channel, error) {
 	}
 	c.SubjectPrefix = strings.TrimSpace(c.SubjectPrefix)
 	if strings.ContainsAny(c.Folder+c.SubjectPrefix, "\r\n\x00") || len(c.Folder) > 200 || len(c.SubjectPrefix) > 60 {
-		return nil, errors.New("folder and subject_prefix are one short line each")
+		return nil, errors.New("folder and subject_prefix must be one short line each")
 	}
 	host, err := trustedHost(c.TrustedHost)
 	if err != nil {
@@ -137,9 +137,9 @@ func New(c Config, deps channels.Deps) (*Channel, error) {
 func account(c Config, deps channels.Deps) (a pim.Account, err error) {
 	switch {
 	case c.Account != "" && c.Address+c.IMAP+c.SMTP+c.Password != "":
-		return a, errors.New("account stands in place of address, imap, smtp and password; leave the one or the others out")
+		return a, errors.New("account replaces address, imap, smtp and password; set either account or the others")
 	case c.Account != "" && deps.Account == nil:
-		return a, fmt.Errorf("there is no account %q; add [accounts.%[1]s]", c.Account)
+		return a, fmt.Errorf("account %q not found; add [accounts.%[1]s]", c.Account)
 	case c.Account != "":
 		if a, err = deps.Account(c.Account); err != nil {
 			return a, err
@@ -152,15 +152,15 @@ func account(c Config, deps channels.Deps) (a pim.Account, err error) {
 			return deps.Secret(c.Password)
 		}}
 		if c.Password == "" {
-			return a, errors.New(`no password; set password = "keychain:mail" in [channels.email], or account = "NAME" for one of [accounts.NAME]`)
+			return a, errors.New(`password is missing; set password = "keychain:mail" in [channels.email], or account = "NAME" for one of [accounts.NAME]`)
 		}
 	}
 	if err := pim.CheckPerson(pim.Person{Address: a.Address}); err != nil {
-		return a, fmt.Errorf("the address of Hob's mailbox: %w", err)
+		return a, fmt.Errorf("address of Hob's mailbox: %w", err)
 	}
 	for _, s := range []struct{ kind, server string }{{pim.IMAP, a.IMAP}, {pim.SMTP, a.SMTP}} {
 		if s.server == "" && (s.kind == pim.IMAP || !c.Drafts) {
-			return a, fmt.Errorf(`no %s; set %[1]s = "%[1]s.example.org" in [channels.email]`, s.kind)
+			return a, fmt.Errorf(`%s is missing; set %[1]s = "%[1]s.example.org" in [channels.email]`, s.kind)
 		}
 		if s.server == "" {
 			continue
@@ -227,7 +227,7 @@ func (c *Channel) Describe() string {
 		out += ": " + pim.Line(c.trouble.Error(), 200)
 	}
 	if c.left > 0 {
-		out += fmt.Sprintf("; %d mails left alone, the last one because %s", c.left, c.why)
+		out += fmt.Sprintf("; %d mails ignored, the last one because %s", c.left, c.why)
 	}
 	if c.broken > 0 {
 		out += fmt.Sprintf("; %d mails could not be read", c.broken)
@@ -236,13 +236,13 @@ func (c *Channel) Describe() string {
 		out += "; " + c.back.String()
 	}
 	if c.waiting > 0 {
-		out += fmt.Sprintf("; %d mails wait until it is known who wrote them", c.waiting)
+		out += fmt.Sprintf("; %d mails wait until their sender can be verified", c.waiting)
 	}
 	if c.unknown > 0 {
-		out += fmt.Sprintf("; %d mails whose sender nobody vouches for", c.unknown)
+		out += fmt.Sprintf("; %d mails with an unverified sender", c.unknown)
 	}
 	if c.doubt != "" {
-		out += ", the last one in the name of somebody you let in: " + c.doubt
+		out += ", the last one in the name of an allowed sender: " + c.doubt
 	}
 	return out
 }
@@ -266,7 +266,7 @@ func classified(err error) error {
 	switch {
 	case errors.Is(err, pim.ErrSignIn):
 		out.Class = channels.Unauthorised
-		out.Err = fmt.Errorf("email: %w; put a new password: hob channel add email", err)
+		out.Err = fmt.Errorf("email: %w; set a new password: hob channel add email", err)
 	case errors.Is(err, pim.ErrNoFolder), errors.Is(err, pim.ErrNoServer):
 		out.Class = channels.Unauthorised
 		out.Err = fmt.Errorf("email: %w; correct [channels.email]", err)

@@ -32,7 +32,7 @@ const (
 // Run implements channels.Channel.
 func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 	if c.keep == nil {
-		return channels.Errorf(channels.Permanent, "email: there is nothing to keep in where the mailbox was read to")
+		return channels.Errorf(channels.Permanent, "email: no store for the mailbox position")
 	}
 	c.lines.hold()
 	defer c.lines.release() //nolint:contextcheck // signing out has a time of its own
@@ -177,7 +177,7 @@ func (h *hearer) since(ctx context.Context, t time.Time, before uint32) (out []p
 // nothing any more. What was looked at is known by its name. The place where it stands
 // moves at the end.
 func (h *hearer) renumbered(ctx context.Context, s mailbox.State) error {
-	h.c.log.WarnContext(ctx, "the mail server has numbered its mails anew", "folder", h.c.conf.Folder)
+	h.c.log.WarnContext(ctx, "the mail server changed its UIDVALIDITY; resynchronizing", "folder", h.c.conf.Folder)
 	clear(h.c.refusals)
 	h.st.Later = nil // they are among those that were not heard
 	begin := time.Unix(h.st.Since, 0)
@@ -301,7 +301,7 @@ func (h *hearer) take(ctx context.Context, l *letter, in channels.Inbound) error
 		h.c.mu.Unlock()
 	}
 	if h.st.full(l.claimed, l.Received) {
-		return h.leave(ctx, l, fmt.Sprintf("more than %d mails of this address came within an hour", perHour))
+		return h.leave(ctx, l, fmt.Sprintf("more than %d mails from this address within an hour", perHour))
 	}
 	in.Key = h.key(l)
 	if in.Files = l.attachments(); l.Size > h.c.most && len(in.Files) > 0 {
@@ -324,7 +324,7 @@ func (h *hearer) receive(ctx context.Context, l *letter, in channels.Inbound) er
 	h.st.count(l.claimed, l.Received)
 	h.st.settle(l.proved)
 	if err := h.m.See(ctx, l.UID); errors.Is(err, pim.ErrRefused) {
-		h.c.log.InfoContext(ctx, "a mail cannot be marked as read", "uid", l.UID, "err", err)
+		h.c.log.InfoContext(ctx, "marking a mail as read failed", "uid", l.UID, "err", err)
 	} else if err != nil {
 		return err
 	}
@@ -360,7 +360,7 @@ func (h *hearer) leave(ctx context.Context, l *letter, why string) error {
 	h.c.left++
 	h.c.why = why
 	h.c.mu.Unlock()
-	h.c.log.InfoContext(ctx, "a mail was left alone", "uid", l.UID, "from", pim.Line(l.claimed, 100), "why", why)
+	h.c.log.InfoContext(ctx, "mail ignored", "uid", l.UID, "from", pim.Line(l.claimed, 100), "why", why)
 	return nil
 }
 
@@ -395,7 +395,7 @@ func (h *hearer) skip(ctx context.Context, uid uint32, err error) error {
 	h.c.mu.Lock()
 	h.c.broken++
 	h.c.mu.Unlock()
-	h.c.log.WarnContext(ctx, "a mail cannot be read and is passed over", "folder", h.c.conf.Folder, "uid", uid, "err", err)
+	h.c.log.WarnContext(ctx, "mail skipped: it cannot be read", "folder", h.c.conf.Folder, "uid", uid, "err", err)
 	return nil
 }
 
@@ -403,7 +403,7 @@ func (h *hearer) skip(ctx context.Context, uid uint32, err error) error {
 func safely(do func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("the mail breaks the reader: %v\n%s", p, debug.Stack())
+			err = fmt.Errorf("parsing the mail panicked: %v\n%s", p, debug.Stack())
 		}
 	}()
 	do()

@@ -17,7 +17,7 @@ const (
 )
 
 // errNewKey says that a mail was signed by a key that is not known for long enough.
-var errNewKey = fmt.Errorf("its signature (DKIM) is by a key that is new, and has to stay for half a day: %w", errLater)
+var errNewKey = fmt.Errorf("its DKIM key is new and must stay published for half a day: %w", errLater)
 
 // keyID names a key by where it is published, and a digest of what is:
 // "s1._domainkey.example.org/DIGEST".

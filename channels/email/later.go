@@ -40,7 +40,7 @@ func (h *hearer) signed(ctx context.Context, l *letter, in channels.Inbound, n t
 	case judged(l.fields, h.c.trusted, l.from) == disowned:
 		list, why = nil, h.c.trusted+" says that it is not"
 	case l.Size > h.c.most && len(list) > 0:
-		list, why = nil, "it is too large to be checked"
+		list, why = nil, "it is too large to verify"
 	}
 	if len(list) == 0 {
 		h.doubt(why)
@@ -78,7 +78,7 @@ func (h *hearer) keys(ctx context.Context, l *letter, list []proof, n try) (look
 		clear(h.mute)
 	}
 	h.mute[domain] = time.Now().Add(min(quiet, h.c.pause))
-	h.c.log.InfoContext(ctx, "who wrote a mail cannot be looked up", "uid", l.UID, "err", pim.Line(failed.Error(), 300))
+	h.c.log.InfoContext(ctx, "looking up the keys of a mail's signature failed", "uid", l.UID, "err", pim.Line(failed.Error(), 300))
 	if n == nextTry || n == firstTry && found == 0 {
 		return nil, fmt.Errorf("%w: %w", errLater, failed)
 	}

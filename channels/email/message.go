@@ -43,7 +43,7 @@ func (c *Channel) inbound(l *letter) (in channels.Inbound, why string) {
 		thread = hashOf(digest(l.Message))
 	}
 	if hops >= maxHops {
-		return in, fmt.Sprintf("its thread holds more than %d mails of Hob's; begin a new one", maxHops)
+		return in, fmt.Sprintf("its thread has more than %d mails from Hob; start a new thread", maxHops)
 	}
 	address := l.from
 	in = channels.Inbound{Channel: Name, Sender: address, ChatName: subject, At: l.Received}
@@ -92,7 +92,7 @@ func (c *Channel) inbound(l *letter) (in channels.Inbound, why string) {
 	}
 	raw, err := json.Marshal(cause{To: address, Name: in.SenderName, ID: id, Refers: refers, Subject: subject, Thread: thread, Hops: hops})
 	if err != nil {
-		return in, "it cannot be kept: " + err.Error()
+		return in, "storing it failed: " + err.Error()
 	}
 	in.Payload = raw
 	return in, ""

@@ -17,7 +17,7 @@ import (
 )
 
 // errLater says that nobody could tell now who wrote a mail.
-var errLater = errors.New("who wrote a mail cannot be looked up now")
+var errLater = errors.New("the sender cannot be verified now")
 
 // prove checks whether one of the signatures of a mail is valid, and by which key, which
 // trusts has to let pass. why none is; errLater when that may change.
@@ -79,7 +79,7 @@ func (s proof) check(ctx context.Context, network lookup, raw []byte) (by keyID,
 	at := s.at()
 	key := func(name string) ([]string, error) {
 		if !strings.EqualFold(name, at) {
-			return nil, errors.New("nobody asked for that")
+			return nil, errors.New("unexpected lookup")
 		}
 		list, err := network.LookupTXT(ctx, at)
 		if unsure(err) {
@@ -106,12 +106,12 @@ func (s proof) check(ctx context.Context, network lookup, raw []byte) (by keyID,
 		err = found[0].Err
 	}
 	if err != nil {
-		return "", "its signature (DKIM) is not valid: " + pim.Line(strings.TrimPrefix(err.Error(), "dkim: "), 120), nil
+		return "", "its DKIM signature is not valid: " + pim.Line(strings.TrimPrefix(err.Error(), "dkim: "), 120), nil
 	}
 	v := found[0]
 	_, who, _ := strings.Cut(v.Identifier, "@")
 	if !strings.EqualFold(v.Domain, s.domain) || !slices.Equal(v.HeaderKeys, s.keys) || whole && !strings.EqualFold(who, s.domain) || by == "" {
-		return "", "its signature (DKIM) is not what it seemed", nil
+		return "", "its DKIM signature does not match the header that was checked", nil
 	}
 	return by, "", nil
 }
@@ -120,15 +120,15 @@ func (s proof) check(ctx context.Context, network lookup, raw []byte) (by keyID,
 // key is for the very domain, and none below it.
 func usable(list []string) (whole bool, err error) {
 	if len(list) != 1 {
-		return false, fmt.Errorf("there are %d keys in place of one", len(list))
+		return false, fmt.Errorf("%d DKIM keys are published instead of one", len(list))
 	}
 	tags, ok := readTags(list[0], maxKey)
 	if !ok {
-		return false, errors.New("its key breaks the rules, or is too large")
+		return false, errors.New("its DKIM key is malformed or too large")
 	}
 	flags := strings.Split(tags["t"], ":")
 	if slices.Contains(flags, "y") {
-		return false, errors.New("its host is only trying signatures out")
+		return false, errors.New("its domain only tests DKIM (t=y)")
 	}
 	return slices.Contains(flags, "s"), nil
 }

@@ -68,7 +68,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	}
 	if !keepsItself(c.account.SMTP) {
 		if err := c.file(ctx, "sent", n.id, raw, d.Attempts > 0 || d.MaybeRepeated); err != nil { // it was sent; that is what counts
-			c.log.WarnContext(ctx, "a mail was sent, and no copy lies among the sent ones", "err", err)
+			c.log.WarnContext(ctx, "mail sent, but storing the copy failed", "err", err)
 		}
 	}
 	return channels.Receipt{ID: n.id}, nil
@@ -125,7 +125,7 @@ func (c *Channel) note(d channels.Delivery) (note, error) {
 	var why cause
 	if len(d.Cause) > 0 {
 		if err := json.Unmarshal(d.Cause, &why); err != nil {
-			return note{}, fmt.Errorf("what the text belongs to cannot be read: %w", err)
+			return note{}, fmt.Errorf("decode the reply context: %w", err)
 		}
 	}
 	if address == "group" || address == "" {
@@ -133,14 +133,14 @@ func (c *Channel) note(d channels.Delivery) (note, error) {
 		address = cmp.Or(why.To, memberOf(d))
 	}
 	if address == "" {
-		return note{}, fmt.Errorf("nobody is known to whom it could go; write a mail to %s first", c.address)
+		return note{}, fmt.Errorf("no recipient known; send a mail to %s first", c.address)
 	}
 	n := note{to: pim.Person{Address: address}, text: d.Markdown(), files: d.Files, date: d.CreatedAt}
 	if err := pim.CheckPerson(n.to); err != nil {
 		return note{}, err
 	}
 	if c.mine(address) {
-		return note{}, fmt.Errorf("%w: Hob writes no mails to itself (%s)", pim.ErrInvalid, address)
+		return note{}, fmt.Errorf("%w: Hob does not send mail to itself (%s)", pim.ErrInvalid, address)
 	}
 	if why.To == address {
 		n.answers, n.hops = why.ID, why.Hops
@@ -234,7 +234,7 @@ func (c *Channel) write(n note) ([]byte, error) {
 func cleanHeader(values ...string) error {
 	for _, v := range values {
 		if strings.ContainsAny(v, "\r\n\x00") {
-			return fmt.Errorf("%w: a header holds an end of a line: %q", pim.ErrInvalid, pim.Line(v, 80))
+			return fmt.Errorf("%w: header contains a line break: %q", pim.ErrInvalid, pim.Line(v, 80))
 		}
 	}
 	return nil
@@ -254,16 +254,16 @@ func load(n note) (text string, out []loaded, err error) {
 	for _, f := range n.files {
 		fi, err := os.Stat(f.Path)
 		if err != nil {
-			return "", nil, fmt.Errorf("the file %s: %w", f.Name, err)
+			return "", nil, fmt.Errorf("file %s: %w", f.Name, err)
 		}
 		if fi.Size() > maxFile || total+fi.Size() > maxAll {
-			text += fmt.Sprintf("\n\n(The file %s does not go along: it is too large for a mail.)", pim.Line(f.Name, 100))
+			text += fmt.Sprintf("\n\n(The file %s is not attached: it is too large for a mail.)", pim.Line(f.Name, 100))
 			continue
 		}
 		total += fi.Size()
 		data, err := os.ReadFile(f.Path)
 		if err != nil {
-			return "", nil, fmt.Errorf("the file %s: %w", f.Name, err)
+			return "", nil, fmt.Errorf("file %s: %w", f.Name, err)
 		}
 		out = append(out, loaded{f, data})
 	}

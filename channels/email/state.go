@@ -69,11 +69,11 @@ type rate struct {
 func (c *Channel) load(ctx context.Context) (s state, err error) {
 	raw, err := c.keep.Get(ctx, stateKey)
 	if err != nil {
-		return s, fmt.Errorf("email: where the mailbox was read to: %w", err)
+		return s, fmt.Errorf("email: load the mailbox position: %w", err)
 	}
 	if len(raw) > 0 {
 		if err := json.Unmarshal(raw, &s); err != nil {
-			return s, fmt.Errorf("email: where the mailbox was read to cannot be read: %w", err)
+			return s, fmt.Errorf("email: decode the mailbox position: %w", err)
 		}
 	}
 	if s.Rates == nil {
@@ -95,7 +95,7 @@ func (c *Channel) save(ctx context.Context, s *state) error {
 		return err
 	}
 	if err := c.keep.Set(ctx, stateKey, raw); err != nil {
-		return fmt.Errorf("email: keep where the mailbox was read to: %w", err)
+		return fmt.Errorf("email: store the mailbox position: %w", err)
 	}
 	return nil
 }

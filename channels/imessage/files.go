@@ -43,7 +43,7 @@ func (c *Channel) file(a chatdb.Attachment) channels.File {
 	return channels.File{Name: name, MIME: a.MIME, Size: a.Size, Open: func(ctx context.Context) (io.ReadCloser, error) {
 		rest, ok := within(a.Path)
 		if !ok {
-			return nil, channels.Errorf(channels.Permanent, "imessage: the file does not lie among the attachments of Messages")
+			return nil, channels.Errorf(channels.Permanent, "imessage: the file is outside the attachments folder of Messages")
 		}
 		until := time.Now().Add(fetchWait)
 		for {
@@ -62,15 +62,15 @@ func (c *Channel) file(a chatdb.Attachment) channels.File {
 func (c *Channel) openStored(rest string) (io.ReadCloser, error) {
 	root, err := os.OpenRoot(filepath.Join(filepath.Dir(c.cfg.DB), stored))
 	if err != nil {
-		return nil, fmt.Errorf("imessage: the attachments of Messages: %w", err)
+		return nil, fmt.Errorf("imessage: open the attachments folder: %w", err)
 	}
 	defer func() { _ = root.Close() }()
 	if info, err := root.Stat(rest); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(errors.New("imessage: the file has not come, or is none"), err)
+		return nil, errors.Join(errors.New("imessage: the file is not downloaded or not a regular file"), err)
 	}
 	f, err := root.Open(rest)
 	if err != nil {
-		return nil, fmt.Errorf("imessage: an attachment: %w", err)
+		return nil, fmt.Errorf("imessage: open an attachment: %w", err)
 	}
 	return f, nil
 }
@@ -102,7 +102,7 @@ func (c *Channel) stage(a channels.Attachment) (string, error) {
 		}
 		errs = append(errs, err)
 	}
-	return "", fmt.Errorf("imessage: put a file where Messages can read it: %w", errors.Join(errs...))
+	return "", fmt.Errorf("imessage: copy a file for Messages: %w", errors.Join(errs...))
 }
 
 // fileName is a name that can stand on any disk.

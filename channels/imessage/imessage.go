@@ -88,7 +88,7 @@ type Channel struct {
 func New(cfg Config, deps channels.Deps, o Options) (*Channel, error) {
 	o.GOOS = cmp.Or(o.GOOS, runtime.GOOS)
 	if o.GOOS != "darwin" {
-		return nil, channels.Errorf(channels.Unsupported, "Messages is an app of macOS, and this is %s; run Hob on a Mac, or remove [channels.imessage]", o.GOOS)
+		return nil, channels.Errorf(channels.Unsupported, "Messages needs macOS and this is %s; run Hob on a Mac or remove [channels.imessage]", o.GOOS)
 	}
 	o.Poll = cmp.Or(o.Poll, 5*time.Second)
 	o.Glance = cmp.Or(o.Glance, 500*time.Millisecond)
@@ -105,7 +105,7 @@ func New(cfg Config, deps channels.Deps, o Options) (*Channel, error) {
 	c := &Channel{cfg: cfg, deps: deps, opt: o, home: deps.Getenv("HOME"), named: naming(deps.Name)}
 	c.ledger.keep, c.ledger.now = deps.Keep, o.Now
 	if c.home == "" && (cfg.DB == "" || strings.HasPrefix(cfg.DB, "~/")) {
-		return nil, errors.New("imessage: HOME is not set; set channels.imessage.db to the whole path of chat.db")
+		return nil, errors.New("imessage: HOME is not set; set channels.imessage.db to the absolute path of chat.db")
 	}
 	switch {
 	case cfg.DB == "":
@@ -116,7 +116,7 @@ func New(cfg Config, deps channels.Deps, o Options) (*Channel, error) {
 	for _, a := range cfg.Allow {
 		id := chatdb.Handle(a, "")
 		if !strings.Contains(id, "@") && !strings.HasPrefix(id, "+") {
-			return nil, fmt.Errorf("imessage: %q in channels.imessage.allow is neither an e-mail address nor a number with its country, such as +15550100", a)
+			return nil, fmt.Errorf("imessage: %q in channels.imessage.allow is not valid; use an e-mail address or a number with its country code, such as +15550100", a)
 		}
 		c.allow = append(c.allow, id, bySMS+id)
 	}
@@ -157,9 +157,9 @@ func (c *Channel) explain(err error) error {
 	case errors.Is(err, chatdb.ErrNoAccess):
 		return channels.Errorf(channels.Unauthorised, "%w; switch on %s in System Settings, Privacy & Security, Full Disk Access (x-apple.systempreferences:com.apple.preference.security?Privacy_AllFiles), then start Hob again", err, permission.Responsible(c.deps.Getenv))
 	case errors.Is(err, fs.ErrNotExist): // also while Messages makes it anew
-		return channels.Errorf(channels.Temporary, "there is no database of Messages at %s; open Messages and sign in", c.cfg.DB)
+		return channels.Errorf(channels.Temporary, "no Messages database at %s; open Messages and sign in", c.cfg.DB)
 	case errors.Is(err, chatdb.ErrNotMessages): // likewise, between the file and its tables
-		return channels.Errorf(channels.Temporary, "%w; look at channels.imessage.db", err)
+		return channels.Errorf(channels.Temporary, "%w; check channels.imessage.db", err)
 	}
 	return fmt.Errorf("imessage: %w", err)
 }
@@ -175,18 +175,18 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", c.explain(err)
 	}
-	found := fmt.Sprintf("Messages' database can be read (%d messages so far)", last.RowID)
+	found := fmt.Sprintf("Messages database readable (%d messages)", last.RowID)
 	if c.deps.Scripts == nil {
-		return found + "; sending was not tried", nil
+		return found + "; sending was not tested", nil
 	}
 	err = c.deps.Scripts.Run(ctx, osrun.Call{Script: script(isReady), App: messages(), In: request{}, Wait: scriptWait}, nil)
 	switch {
 	case osrun.KindOf(err) == osrun.NotRunning:
-		return found + "; Messages is not open, and is opened when something is to be sent", nil
+		return found + "; Messages is not open; Hob opens it to send", nil
 	case err != nil:
 		return "", c.classify(target{}, err)
 	}
-	return found + ", and Hob may send with it", nil
+	return found + ", and Hob has permission to send", nil
 }
 
 // Describe implements channels.Describer.
@@ -198,10 +198,10 @@ func (c *Channel) Describe() string {
 	}
 	s := "listening since " + c.since.Format("15:04")
 	if !c.heard.IsZero() {
-		s += ", last heard at " + c.heard.Format("15:04")
+		s += ", last message at " + c.heard.Format("15:04")
 	}
 	if c.pending > 0 {
-		s += fmt.Sprintf("; of the last %d texts Messages has not said that they went out", c.pending)
+		s += fmt.Sprintf("; the last %d texts are not confirmed as sent", c.pending)
 	}
 	return s
 }

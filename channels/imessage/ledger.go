@@ -79,7 +79,7 @@ func (l *ledger) load(ctx context.Context) error {
 	if l.keep != nil {
 		b, err := l.keep.Get(ctx, ledgerKey)
 		if err != nil {
-			return fmt.Errorf("imessage: what was sent of late: %w", err)
+			return fmt.Errorf("imessage: load sent texts: %w", err)
 		}
 		if len(b) > 0 && json.Unmarshal(b, &l.list) != nil {
 			l.list = nil // written by a version that is not known
@@ -103,7 +103,7 @@ func (l *ledger) save(ctx context.Context) error {
 		return err
 	}
 	if err := l.keep.Set(ctx, ledgerKey, b); err != nil {
-		return fmt.Errorf("imessage: keep what was sent: %w", err)
+		return fmt.Errorf("imessage: store sent texts: %w", err)
 	}
 	return nil
 }

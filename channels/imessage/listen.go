@@ -116,7 +116,7 @@ func (l *listener) start(ctx context.Context) error {
 	var err error
 	if l.c.deps.Keep != nil {
 		if b, err = l.c.deps.Keep.Get(ctx, cursorKey); err != nil {
-			return fmt.Errorf("imessage: how far was heard: %w", err)
+			return fmt.Errorf("imessage: load the read position: %w", err)
 		}
 	}
 	if len(b) > 0 && json.Unmarshal(b, &l.cur) == nil {
@@ -140,7 +140,7 @@ func (l *listener) save(ctx context.Context) error {
 		return err
 	}
 	if err := l.c.deps.Keep.Set(ctx, cursorKey, b); err != nil {
-		return fmt.Errorf("imessage: keep how far was heard: %w", err)
+		return fmt.Errorf("imessage: store the read position: %w", err)
 	}
 	return nil
 }
@@ -286,7 +286,7 @@ func (l *listener) rebuilt(ctx context.Context, highest int64) error {
 	if highest >= l.cur.RowID && (guid == "" || l.cur.GUID == "" || guid == l.cur.GUID) {
 		return nil
 	}
-	l.c.deps.Log.WarnContext(ctx, "the database of messages was made anew, its old messages are not heard again", "channel", Name)
+	l.c.deps.Log.WarnContext(ctx, "the Messages database was recreated; skipping its old messages", "channel", Name)
 	clear(l.seen)
 	l.cur = cursor{Since: l.cur.Heard.Add(1), Heard: l.cur.Heard}
 	return l.save(ctx)
@@ -378,7 +378,7 @@ func (l *listener) inbound(ctx context.Context, m chatdb.Message) (in channels.I
 		}
 	}
 	if channels.SenderID(sender) != sender {
-		l.c.deps.Log.WarnContext(ctx, "a message is not heard: its sender's address only looks like an address", "channel", Name, "sender", sender)
+		l.c.deps.Log.WarnContext(ctx, "message ignored: the sender's address contains lookalike characters", "channel", Name, "sender", sender)
 		return in, false, nil
 	}
 	payload, err := json.Marshal(cause{Chat: m.Chat.GUID})

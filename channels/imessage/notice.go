@@ -20,7 +20,7 @@ type notice struct {
 func (n *notice) open(c *Channel) {
 	fs, err := fsnotify.NewWatcher()
 	if err != nil {
-		c.deps.Log.Info("new messages are only looked for from time to time", "channel", Name, "error", err)
+		c.deps.Log.Info("watching the database failed; polling for new messages", "channel", Name, "error", err)
 		return
 	}
 	n.log, n.fs, n.told = c.cfg.DB+"-wal", fs, make(chan struct{}, 1)

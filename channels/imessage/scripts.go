@@ -85,7 +85,7 @@ func (c *Channel) handOver(ctx context.Context, t target, in request) error {
 		if t.group || osrun.KindOf(err) != osrun.NotFound || osrun.Uncertain(err) {
 			return err
 		}
-		c.deps.Log.InfoContext(ctx, "messages does not have the chat under its id, sending to the person", "channel", Name)
+		c.deps.Log.InfoContext(ctx, "chat id unknown to Messages; sending to the person", "channel", Name)
 	}
 	in.Target = t.key
 	file := toPerson
@@ -111,9 +111,9 @@ func (c *Channel) classify(t target, err error) error {
 		e.Class = channels.Unsupported
 	case osrun.NotFound:
 		e.Class = channels.Permanent
-		e.Err = errors.Join(errors.New("Messages knows no account or chat for it; write there once in Messages, then try again"), err) //nolint:staticcheck // Messages is a name
+		e.Err = errors.Join(errors.New("Messages has no account or chat for this address; send a message there once in Messages, then try again"), err) //nolint:staticcheck // Messages is a name
 		if t.group {
-			e.Err = errors.Join(errors.New("Messages does not have this group under its id, and no other is tried; write in the group once in Messages, then try again"), err) //nolint:staticcheck // likewise
+			e.Err = errors.Join(errors.New("Messages does not know this group's id; send a message to the group once in Messages, then try again"), err) //nolint:staticcheck // likewise
 		}
 	case osrun.Invalid:
 		e.Class = channels.Permanent

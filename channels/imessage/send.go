@@ -55,7 +55,7 @@ func (c *Channel) resolve(ctx context.Context, db *chatdb.DB, d channels.Deliver
 	case len(list) > 0:
 		return target{key: list[0].Key(), guid: list[0].GUID, service: list[0].Service, group: list[0].Group}, nil
 	case strings.Contains(d.Chat, ";+;") || !isAddress(key):
-		return target{}, channels.Errorf(channels.Permanent, "Messages has no chat %q, and it is neither an e-mail address nor a number with its country, such as +15550100", d.Chat)
+		return target{}, channels.Errorf(channels.Permanent, "Messages has no chat %q; use an e-mail address or a number with its country code, such as +15550100", d.Chat)
 	}
 	t := target{key: key, service: "iMessage"}
 	if strings.HasPrefix(d.Chat, bySMS) {
@@ -91,7 +91,7 @@ func items(d channels.Delivery) []item {
 // process or an earlier one, is not sent again.
 func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
 	if c.deps.Scripts == nil {
-		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "imessage: programs of this machine are left alone")
+		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "imessage: automation of apps is switched off")
 	}
 	db, err := c.open(ctx)
 	if err != nil {
@@ -196,11 +196,11 @@ func (c *Channel) verify(ctx context.Context, db *chatdb.DB, t target, it item, 
 		case err != nil && ctx.Err() != nil:
 			return "", &channels.Error{MaybeSent: true, Err: err}
 		case err != nil:
-			c.deps.Log.WarnContext(ctx, "cannot look for what was sent", "channel", Name, "error", err)
+			c.deps.Log.WarnContext(ctx, "finding a sent message failed", "channel", Name, "error", err)
 		case found.astray:
-			return "", c.failed(ctx, e, "Messages put it into another chat than that group; write in the group once in Messages, then try again")
+			return "", c.failed(ctx, e, "Messages put it into a chat other than the group; send a message to the group once in Messages, then try again")
 		case row.Error != 0 && settled:
-			return "", c.failed(ctx, e, fmt.Sprintf("Messages could not deliver it (error %d); see whether %s can be reached by %s", row.Error, t.key, row.Service))
+			return "", c.failed(ctx, e, fmt.Sprintf("Messages could not deliver it (error %d); check whether %s can be reached by %s", row.Error, t.key, row.Service))
 		case row.Error == 0 && (settled || row.GUID != "" && (row.Sent || row.Delivered)):
 			e.State, e.GUID = done, row.GUID
 			c.note(func() { c.pending = 0 })
@@ -208,10 +208,10 @@ func (c *Channel) verify(ctx context.Context, db *chatdb.DB, t target, it item, 
 		}
 		if over {
 			if found.ghost {
-				return "", c.failed(ctx, e, "Messages made an empty row and sent nothing; open Messages, see whether it is signed in and whether "+t.key+" can be written to")
+				return "", c.failed(ctx, e, "Messages sent nothing and left an empty row; open Messages and check that it is signed in and that "+t.key+" can receive messages")
 			}
 			c.note(func() { c.pending++ })
-			c.deps.Log.WarnContext(ctx, "messages took a text and does not show it yet", "channel", Name)
+			c.deps.Log.WarnContext(ctx, "text accepted by Messages but not visible yet", "channel", Name)
 			return "", nil
 		}
 		if !channels.Sleep(ctx, min(verifyEach, c.opt.Verify/4)) {
@@ -354,10 +354,10 @@ func (c *Channel) find(ctx context.Context, db *chatdb.DB, t target, it item, si
 		return "", true, nil
 	}
 	if since := c.opt.Now().Sub(e.At).Abs(); known && e.State == begun && since < c.opt.Orphan {
-		return "", false, errors.New("imessage: an earlier process was about to send the text, and what it started may still do so; it is looked for again, and sent again after a minute")
+		return "", false, errors.New("imessage: an earlier process may still be sending this text; Hob checks again and resends it after 1 minute")
 	}
 	if known && e.State == uncertain && c.opt.Now().Sub(e.At).Abs() < settleFor {
-		return "", false, errors.New("imessage: Messages did not say whether it took the text; it is looked for again, and sent again only after 10 minutes")
+		return "", false, errors.New("imessage: Messages did not confirm the text; Hob checks again and resends it after 10 minutes")
 	}
 	return "", false, nil
 }

@@ -76,7 +76,7 @@ type Channel struct {
 func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	c.Folder, c.Account = FolderOf(c), strings.TrimSpace(c.Account)
 	if len([]rune(c.Folder)) > 100 || strings.ContainsAny(c.Folder, "\n\r") {
-		return nil, errors.New("folder is the name of one folder of notes, at most 100 characters")
+		return nil, errors.New("folder must be the name of one folder of notes, at most 100 characters")
 	}
 	ch := &Channel{conf: c, log: cmp.Or(deps.Log, slog.New(slog.DiscardHandler)), spot: echo.Spot[pim.Folders]{
 		Channel: Name, Kind: "folder", Name: c.Folder, Account: c.Account, Remedy: "set notes_folder in [pim] to a folder of Markdown files, or use a Mac",
@@ -165,7 +165,7 @@ func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 		in := p.(place) // there are no others
 		whole, err := in.ReadNote(ctx, x.Ref)
 		if err != nil { // perhaps at the next look
-			c.log.Warn("a note cannot be read", "place", p.Name(), "error", err)
+			c.log.Warn("reading a note failed", "place", p.Name(), "error", err)
 			return echo.NotYet, ctx.Err()
 		}
 		now := in.entry(whole)
@@ -196,7 +196,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	case channels.Status: // nobody looks at notes to see that something takes a while
 		return channels.Receipt{}, nil
 	case channels.Send:
-		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "notes: nobody is reached by the folder but you")
+		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "notes: the folder can only be used to write to you")
 	case channels.Question, channels.Reply, channels.Notice:
 	}
 	said := markup.Plain(d.Markdown())

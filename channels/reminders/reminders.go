@@ -70,7 +70,7 @@ type Channel struct {
 func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	c.List, c.Account = cmp.Or(strings.TrimSpace(c.List), "Hob"), strings.TrimSpace(c.Account)
 	if len([]rune(c.List)) > 100 || strings.ContainsAny(c.List, "\n\r") {
-		return nil, errors.New("list is the name of one list of reminders, at most 100 characters")
+		return nil, errors.New("list must be the name of one list of reminders, at most 100 characters")
 	}
 	ch := &Channel{conf: c, spot: echo.Spot[pim.Lists]{
 		Channel: Name, Kind: "list", Name: c.List, Account: c.Account, Remedy: "add an account with CalDAV (hob account add), or use a Mac",
@@ -171,7 +171,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	case channels.Status: // nobody looks at a list to see that something takes a while
 		return channels.Receipt{}, nil
 	case channels.Send:
-		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "reminders: nobody is reached by the list but you")
+		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "reminders: the list can only be used to write to you")
 	case channels.Question, channels.Reply, channels.Notice:
 	}
 	said := markup.Plain(d.Markdown())
@@ -197,7 +197,7 @@ func classified(err error) error {
 	case echo.Lasting(err):
 		out.Class = channels.Permanent
 	case errors.Is(err, pim.ErrSignIn):
-		out = channels.Errorf(channels.Unauthorised, "%w; set the password of the account anew", err)
+		out = channels.Errorf(channels.Unauthorised, "%w; set a new password for the account", err)
 	case waits:
 		out.Class, out.RetryAt = channels.Later, busy.Until
 	}

@@ -30,7 +30,7 @@ type refusal struct {
 func (r *refusal) Error() string {
 	s := "slack: " + r.method + " was refused: " + r.code
 	if r.needed != "" {
-		s += ", it needs the scope " + r.needed
+		s += ", missing scope " + r.needed
 	}
 	return s
 }
@@ -71,11 +71,11 @@ func (c *Channel) judge(method string, resp *safehttp.Response, out any, now tim
 	retry := retryAfter(resp.Header, now)
 	switch {
 	case resp.Status == http.StatusTooManyRequests:
-		e := channels.Errorf(channels.Later, "slack: %s: Slack asks to slow down", method)
+		e := channels.Errorf(channels.Later, "slack: %s: rate limit reached", method)
 		e.RetryAt = retry
 		return e
 	case resp.Status == http.StatusServiceUnavailable && !retry.IsZero():
-		e := channels.Errorf(channels.Later, "slack: %s: Slack is out of order for a while", method)
+		e := channels.Errorf(channels.Later, "slack: %s: Slack is temporarily unavailable", method)
 		e.RetryAt = retry
 		return e
 	case resp.Status >= 500:
@@ -85,7 +85,7 @@ func (c *Channel) judge(method string, resp *safehttp.Response, out any, now tim
 	}
 	var a answer
 	if err := json.Unmarshal(resp.Body, &a); err != nil {
-		e := channels.Errorf(channels.Temporary, "slack: %s: Slack answered %d with something that is no JSON; does a proxy or a sign-in page of this network answer in its place?", method, resp.Status)
+		e := channels.Errorf(channels.Temporary, "slack: %s: Slack answered %d without JSON; check for a proxy or a sign-in page of this network", method, resp.Status)
 		e.MaybeSent = resp.Status < 300
 		return e
 	}
@@ -94,7 +94,7 @@ func (c *Channel) judge(method string, resp *safehttp.Response, out any, now tim
 	}
 	if out != nil {
 		if err := json.Unmarshal(resp.Body, out); err != nil {
-			e := channels.Errorf(channels.Temporary, "slack: %s: the answer cannot be read", method)
+			e := channels.Errorf(channels.Temporary, "slack: %s: decode the response failed", method)
 			e.MaybeSent = true
 			return e
 		}
@@ -121,7 +121,7 @@ func word(s string) string {
 	return s[:min(len(s), 80)]
 }
 
-const newToken = "put a new token: hob channel add slack"
+const newToken = "set a new token: hob channel add slack"
 
 // classify turns Slack's codes into classes, with what to do
 // (the lists of errors in docs.slack.dev/reference/methods).
@@ -131,21 +131,21 @@ func classify(r *refusal, retry time.Time) error {
 	case "invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive", "user_removed_from_team", "team_access_not_granted", "org_login_required", "ekm_access_denied":
 		class, remedy = channels.Unauthorised, newToken
 	case "not_allowed_token_type":
-		class, remedy = channels.Unauthorised, "bot_token is the one that begins with xoxb-, app_token the one with xapp-; "+newToken
+		class, remedy = channels.Unauthorised, "bot_token must start with xoxb- and app_token with xapp-; "+newToken
 	case "missing_scope", "no_permission":
 		class, remedy = channels.Unauthorised, "add the scope to the app under OAuth & Permissions, install the app again, and "+newToken
 	case "ratelimited", "rate_limited", "message_limit_exceeded":
 		return &channels.Error{Class: channels.Later, RetryAt: retry, Err: r}
 	case "channel_not_found":
-		class, remedy = channels.Permanent, "this chat is gone, or Hob was never let in; write to Hob from the chat that should be answered"
+		class, remedy = channels.Permanent, "this chat no longer exists or Hob is not a member; write to Hob from the chat where it should answer"
 	case "not_in_channel":
 		class, remedy = channels.Permanent, "invite Hob there: /invite @hob"
 	case "is_archived":
-		class, remedy = channels.Permanent, "the channel is archived; write to Hob elsewhere"
+		class, remedy = channels.Permanent, "the channel is archived; write to Hob in another chat"
 	case "user_not_found", "user_disabled", "cannot_dm_bot", "messages_tab_disabled":
-		class, remedy = channels.Permanent, "nobody can be written to there; are messages switched on under App Home of the app?"
+		class, remedy = channels.Permanent, "Messages cannot be sent there; switch on messages under App Home of the app"
 	case "restricted_action", "restricted_action_read_only_channel", "restricted_action_thread_only_channel", "restricted_action_thread_locked", "restricted_action_non_threadable_channel", "access_denied", "as_user_not_supported":
-		class, remedy = channels.Permanent, "the workspace does not let Hob write there; ask whoever looks after it"
+		class, remedy = channels.Permanent, "the workspace does not allow Hob to write there; ask its administrator"
 	case "msg_too_long", "no_text", "invalid_blocks", "invalid_blocks_format", "invalid_arguments", "invalid_form_data", "invalid_metadata_format", "metadata_too_large", "thread_not_found", "message_not_found", "cant_update_message", "cant_delete_message", "edit_window_closed", "file_not_found", "file_uploads_disabled", "storage_limit_reached", "blocked_file_type", "method_not_supported_for_channel_type", "channel_type_not_supported", "unknown_method", "user_not_in_channel":
 		class = channels.Permanent
 	}

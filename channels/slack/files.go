@@ -50,7 +50,7 @@ func (c *Channel) fetch(ctx context.Context, f file) (io.ReadCloser, error) {
 		at = f.Page
 	}
 	if !c.ours(at) {
-		return nil, channels.Errorf(channels.Permanent, "slack: the file %q does not lie at Slack, and is not fetched from elsewhere", f.Name)
+		return nil, channels.Errorf(channels.Permanent, "slack: the file %q is not on a Slack host, so Hob does not fetch it", f.Name)
 	}
 	resp, err := c.net.Fetch(ctx, safehttp.Request{URL: at, Header: http.Header{"Authorization": {"Bearer " + c.bot}}, MaxBody: maxFile, Timeout: channels.Passing(f.Size)})
 	if err != nil {
@@ -58,12 +58,12 @@ func (c *Channel) fetch(ctx context.Context, f file) (io.ReadCloser, error) {
 	}
 	switch kind := resp.Header.Get("Content-Type"); {
 	case !c.ours(resp.URL.String()):
-		return nil, channels.Errorf(channels.Permanent, "slack: the file %q does not lie at Slack, and is not fetched from elsewhere", f.Name)
+		return nil, channels.Errorf(channels.Permanent, "slack: the file %q is not on a Slack host, so Hob does not fetch it", f.Name)
 	case resp.Status != http.StatusOK:
 		return nil, fmt.Errorf("slack: a file: Slack answered %d", resp.Status)
 	case strings.HasPrefix(kind, "text/html") && !strings.HasPrefix(f.MIME, "text/html"):
 		// Whoever may not read the file is shown the page to sign in.
-		return nil, channels.Errorf(channels.Unauthorised, "slack: Slack does not hand the file out; does the app have the scope files:read?")
+		return nil, channels.Errorf(channels.Unauthorised, "slack: Slack did not return the file; check that the app has the scope files:read")
 	}
 	return io.NopCloser(bytes.NewReader(resp.Body)), nil
 }
@@ -102,7 +102,7 @@ func (c *Channel) upload(ctx context.Context, a channels.Attachment) (string, er
 	}
 	body, err := os.ReadFile(a.Path)
 	if err != nil {
-		return "", channels.Errorf(channels.Permanent, "slack: the file %q cannot be read: %w", a.Name, err)
+		return "", channels.Errorf(channels.Permanent, "slack: read the file %q: %w", a.Name, err)
 	}
 	var to struct {
 		URL string `json:"upload_url"`
@@ -113,7 +113,7 @@ func (c *Channel) upload(ctx context.Context, a channels.Attachment) (string, er
 		return "", needsFiles(err)
 	}
 	if !c.ours(to.URL) {
-		return "", channels.Errorf(channels.Permanent, "slack: the file %q would go to a host that is not Slack's", a.Name)
+		return "", channels.Errorf(channels.Permanent, "slack: upload address of the file %q is not a Slack host", a.Name)
 	}
 	resp, err := c.net.Fetch(ctx, safehttp.Request{Method: http.MethodPost, URL: to.URL, Header: http.Header{"Content-Type": {"application/octet-stream"}}, Body: body, MaxBody: 4096, Partial: true, Timeout: channels.Passing(a.Size)})
 	if err != nil {

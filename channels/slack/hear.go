@@ -187,7 +187,7 @@ func (c *Channel) look(ctx context.Context, id string, ask func(context.Context)
 	defer cancel()
 	name, err := ask(ctx)
 	if err != nil {
-		c.log.Debug("slack does not tell a name", "error", err)
+		c.log.Debug("looking up a name failed", "error", err)
 		if channels.ClassOf(err) != channels.Permanent && code(err) != "missing_scope" {
 			return ""
 		}
@@ -265,7 +265,7 @@ func (c *Channel) direct(ctx context.Context, user string) (string, error) {
 		return "", err
 	}
 	if !isID(out.Channel.ID) {
-		return "", errors.New("slack: conversations.open does not say where to write")
+		return "", errors.New("slack: conversations.open returned no channel")
 	}
 	c.remember(key+user, out.Channel.ID)
 	return out.Channel.ID, nil

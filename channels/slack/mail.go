@@ -26,9 +26,9 @@ func (c *Channel) members(ctx context.Context, me identity) (in []string, nobody
 		id, err := c.member(ctx, me, mail)
 		switch {
 		case err != nil && channels.ClassOf(err) == channels.Permanent: // the owner is heard all the same
-			nobody += "; the address " + mail + " in allow lets nobody in: " + err.Error()
+			nobody += "; the address " + mail + " in allow matches no member: " + err.Error()
 		case err != nil:
-			return nil, "", fmt.Errorf("slack: an address in allow: %w", err)
+			return nil, "", fmt.Errorf("slack: look up an address in allow: %w", err)
 		case id == "":
 			nobody += "; no member has the address " + mail + " in allow"
 		default:

@@ -90,7 +90,7 @@ func (c *Channel) keepSeen(ctx context.Context) error {
 		err = c.keep.Set(ctx, keepSeen, raw)
 	}
 	if err != nil {
-		return fmt.Errorf("slack: keep how far was heard: %w", err)
+		return fmt.Errorf("slack: store the read positions: %w", err)
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func (c *Channel) places(ctx context.Context) ([]spot, error) {
 		return nil, err
 	}
 	if err != nil {
-		c.log.Warn("who spoke to Hob for the first time while slack was not heard is not known", "error", err)
+		c.log.Warn("finding conversations that started while Hob was off failed", "error", err)
 	}
 	var unknown []spot
 	for _, m := range in {
@@ -158,7 +158,7 @@ func (c *Channel) places(ctx context.Context) ([]spot, error) {
 		}
 	}
 	if n := len(unknown); n > maxLooked {
-		c.log.Warn("slack: Hob is in more conversations than are looked at after a while off", "conversations", n, "looked_at", maxLooked)
+		c.log.Warn("slack: Hob is in too many conversations; not all are checked for missed messages", "conversations", n, "looked_at", maxLooked)
 		unknown = unknown[:maxLooked]
 	}
 	old := ts(time.Now().Add(-stale))
@@ -195,7 +195,7 @@ func (c *Channel) missed(ctx context.Context, hear func(ctx context.Context, m m
 	c.behind = true // until all is heard: what is not known is looked at from Since on
 	list, err := c.places(ctx)
 	if err != nil {
-		return fmt.Errorf("slack: look for what was said meanwhile: %w", err)
+		return fmt.Errorf("slack: fetch missed messages: %w", err)
 	}
 	for i := 0; i < len(list); i++ {
 		at := list[i]
@@ -203,11 +203,11 @@ func (c *Channel) missed(ctx context.Context, hear func(ctx context.Context, m m
 		switch {
 		case err == nil:
 		case channels.ClassOf(err) == channels.Permanent || code(err) == "missing_scope":
-			c.log.Info("a chat can no longer be looked at", "chat", at.place, "error", err)
+			c.log.Info("chat no longer readable", "chat", at.place, "error", err)
 			delete(c.seen.At, at.place)
 			continue
 		default:
-			return fmt.Errorf("slack: look for what was said meanwhile: %w", err)
+			return fmt.Errorf("slack: fetch missed messages: %w", err)
 		}
 		for _, m := range all {
 			m.Channel = before(at.place)

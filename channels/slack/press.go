@@ -126,7 +126,7 @@ func (c *Channel) keepAsked(ctx context.Context) {
 		err = c.keep.Set(ctx, keepAsked, raw)
 	}
 	if err != nil {
-		c.log.Warn("where questions stand on slack was not kept", "error", err)
+		c.log.Warn("storing the posted questions failed", "error", err)
 	}
 }
 
@@ -198,10 +198,10 @@ func (c *Channel) takeAway(ctx context.Context, a *asked) {
 	defer cancel()
 	blocks, text, err := c.shown(ctx, a)
 	if err == nil {
-		err = c.settle(ctx, a, blocks, text, "This question waits for no answer any more.")
+		err = c.settle(ctx, a, blocks, text, "This question is no longer open.")
 	}
 	if err != nil && channels.ClassOf(err) != channels.Permanent {
-		c.log.Warn("a question that was answered may show its buttons still", "error", err)
+		c.log.Warn("removing the buttons of an answered question failed", "error", err)
 		return
 	}
 	a.done = true
@@ -227,7 +227,7 @@ func (c *Channel) shown(ctx context.Context, a *asked) ([]json.RawMessage, strin
 			return m.Blocks, m.Text, nil
 		}
 	}
-	return nil, "", channels.Errorf(channels.Permanent, "slack: the question is gone")
+	return nil, "", channels.Errorf(channels.Permanent, "slack: the question no longer exists")
 }
 
 // settle shows a question without its buttons, and what became of it.
@@ -304,7 +304,7 @@ func (s *session) press(ctx context.Context, f frame) {
 	})
 	s.acked(f, nil)
 	if err != nil {
-		s.log.Info("a press on slack decided nothing", "error", err)
+		s.log.Info("button press had no effect", "error", err)
 		s.whisper(ctx, p, err)
 		return
 	}
@@ -318,7 +318,7 @@ func (s *session) press(ctx context.Context, f frame) {
 	}
 	note := strings.TrimSpace(fmt.Sprintf("%s by %s. %s", what, by, said))
 	if err := s.settle(ctx, a, p.Message.Blocks, p.Message.Text, note); err != nil {
-		s.log.Warn("a question that was answered may show its buttons still", "error", err)
+		s.log.Warn("removing the buttons of an answered question failed", "error", err)
 		return
 	}
 	a.done = true
@@ -340,7 +340,7 @@ func (c *Channel) standing(question string, p action) *asked {
 func (c *Channel) whisper(ctx context.Context, p action, why error) {
 	words := "This did not work: " + why.Error()
 	if errors.Is(why, channels.ErrNotOwner) {
-		words = "Only my owner can answer this. Nothing was changed."
+		words = "Only my owner can answer this. Nothing changed."
 	} else if errors.Is(why, channels.ErrQuick) {
 		words = why.Error()
 	}
@@ -350,6 +350,6 @@ func (c *Channel) whisper(ctx context.Context, p action, why error) {
 		args.Set("thread_ts", p.Message.ThreadTS)
 	}
 	if _, err := c.call(ctx, c.bot, "chat.postEphemeral", args, nil); err != nil {
-		c.log.Debug("slack does not show why a press did nothing", "error", err)
+		c.log.Debug("sending the reason for a rejected button press failed", "error", err)
 	}
 }

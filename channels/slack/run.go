@@ -107,7 +107,7 @@ func (s *session) run(ctx context.Context) error {
 		return err
 	}
 	if now.open > 1 { // each of them is given a part of what is said
-		s.log.Warn("slack: another connection of this app is open and hears what this one does not; does another Hob use the same tokens?", "connections", now.open)
+		s.log.Warn("slack: another connection of this app receives part of the messages; check whether another Hob uses the same tokens", "connections", now.open)
 	}
 	s.wg.Go(func() { work(ctx, s.presses, s.press) })
 	s.wg.Go(func() { work(ctx, s.commands, s.command) })
@@ -197,7 +197,7 @@ func (s *session) event(ctx context.Context, f frame) error {
 // envelope again, and its key tells that it was taken.
 func (s *session) acked(f frame, payload any) {
 	if err := f.from.ack(f.env.ID, payload); err != nil {
-		s.log.Debug("an envelope of slack's could not be acknowledged", "error", err)
+		s.log.Debug("acknowledging a Slack envelope failed", "error", err)
 	}
 }
 
@@ -250,7 +250,7 @@ func (s *session) command(ctx context.Context, f frame) {
 	}
 	chat, err := s.direct(ctx, cmd.User)
 	if err != nil {
-		s.log.Warn("a command on slack cannot be answered", "error", err)
+		s.log.Warn("answering a Slack command failed", "error", err)
 		s.acked(f, ephemeral("I cannot write to you: "+err.Error()))
 		return
 	}
@@ -261,14 +261,14 @@ func (s *session) command(ctx context.Context, f frame) {
 	_, err = s.to.Receive(ctx, in)
 	switch {
 	case errors.Is(err, channels.ErrStranger):
-		s.acked(f, ephemeral("I talk with my owner, and with whom my owner lets in. If I am yours, run on your machine: hob channel pair slack"))
+		s.acked(f, ephemeral("I only talk with my owner and people on the allow list. If I am your Hob, run on your machine: hob channel pair slack"))
 	case err != nil:
-		s.log.Warn("a command on slack was not taken", "error", err)
-		s.acked(f, ephemeral("That did not reach me. Say it again in a moment."))
+		s.log.Warn("Slack command not accepted", "error", err)
+		s.acked(f, ephemeral("I could not receive that. Send it again in a moment."))
 	case cmd.Channel == chat:
 		s.acked(f, nil)
 	default:
-		s.acked(f, ephemeral("I answer you in our direct messages."))
+		s.acked(f, ephemeral("I will answer in our direct messages."))
 	}
 }
 

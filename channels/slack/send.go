@@ -52,7 +52,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	text := markup.Slack(d.Markdown())
 	if strings.TrimSpace(text) == "" {
 		if len(d.Files) == 0 {
-			return channels.Receipt{}, channels.Errorf(channels.Permanent, "slack: there is nothing to say in this text")
+			return channels.Receipt{}, channels.Errorf(channels.Permanent, "slack: the text is empty")
 		}
 		return channels.Receipt{}, nil
 	}
@@ -94,7 +94,7 @@ func (c *Channel) question(ctx context.Context, d channels.Delivery) string {
 	}
 	q, err := c.buttons.Open(ctx, d)
 	if err != nil {
-		c.log.Warn("a question goes out without buttons", "delivery", d.ID, "error", err)
+		c.log.Warn("question sent without buttons", "delivery", d.ID, "error", err)
 		return ""
 	}
 	return q
@@ -127,8 +127,8 @@ func (c *Channel) put(ctx context.Context, d channels.Delivery, args url.Values,
 		}
 		_, err := c.call(ctx, c.bot, "chat.delete", url.Values{"channel": {args.Get("channel")}, "ts": {d.Draft}}, nil)
 		if err != nil && code(err) != "message_not_found" { // then at least it is not taken for the answer
-			if err = c.update(ctx, d.Draft, body(d.Chat, "(the whole answer is below)"), nil); err != nil {
-				c.log.Debug("a draft stays", "delivery", d.ID, "error", err)
+			if err = c.update(ctx, d.Draft, body(d.Chat, "(full answer below)"), nil); err != nil {
+				c.log.Debug("deleting a draft failed", "delivery", d.ID, "error", err)
 			}
 		}
 	}
@@ -198,7 +198,7 @@ func (c *Channel) mayDraft() error {
 		until = c.drafts[0].Add(time.Minute)
 	}
 	if now.Before(until) {
-		e := channels.Errorf(channels.Later, "slack: drafts wait for Slack's limit")
+		e := channels.Errorf(channels.Later, "slack: drafts deferred by the rate limit")
 		e.RetryAt = until
 		return e
 	}

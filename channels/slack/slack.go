@@ -135,7 +135,7 @@ func New(cfg Config, deps channels.Deps, o Options) (*Channel, error) {
 			continue
 		}
 		if team, user, other := strings.Cut(id, "/"); other && (!isID(team) || !isID(user)) || !other && !isUser(id) {
-			return nil, fmt.Errorf("%q in allow is no member; write the id that stands in the menu of the person's profile (Copy member ID), such as \"U0123456789\", and for a member of another workspace \"T0123456789/U0123456789\"", id)
+			return nil, fmt.Errorf("%q in allow is not a member id; copy it from the menu of the person's profile (Copy member ID), such as \"U0123456789\", and for a member of another workspace \"T0123456789/U0123456789\"", id)
 		}
 		c.allow = append(c.allow, id)
 	}
@@ -150,7 +150,7 @@ func New(cfg Config, deps channels.Deps, o Options) (*Channel, error) {
 // token resolves one of the tokens. What stands in it is never told.
 func token(deps channels.Deps, key, ref, prefix string) (string, error) {
 	if ref == "" {
-		return "", fmt.Errorf("no %s; get one with: hob channel add slack", key)
+		return "", fmt.Errorf("%s is missing; get one with: hob channel add slack", key)
 	}
 	t, err := deps.Reveal(key, ref)
 	if err != nil {
@@ -158,7 +158,7 @@ func token(deps channels.Deps, key, ref, prefix string) (string, error) {
 	}
 	t = strings.TrimSpace(t)
 	if !strings.HasPrefix(t, prefix) || strings.ContainsFunc(t, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", fmt.Errorf("the %s is none: Slack's begins with %s; get one with: hob channel add slack", key, prefix)
+		return "", fmt.Errorf("the %s is not valid: it must start with %s; get one with: hob channel add slack", key, prefix)
 	}
 	return t, nil
 }
@@ -248,7 +248,7 @@ func (c *Channel) self(ctx context.Context) (identity, http.Header, error) {
 		return me, nil, err
 	}
 	if !isID(me.Team) || !isID(me.User) {
-		return me, nil, errors.New("slack: auth.test does not say who the token belongs to")
+		return me, nil, errors.New("slack: auth.test returned no user for the token")
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -266,7 +266,7 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if missing := c.missing(h.Get("X-OAuth-Scopes")); len(missing) > 0 {
-		return "", channels.Errorf(channels.Unauthorised, "slack: signed in as @%s on %s, but the app lacks the scopes %s; add them under OAuth & Permissions, install the app again, and put the new token: hob channel add slack",
+		return "", channels.Errorf(channels.Unauthorised, "slack: signed in as @%s on %s, but the app lacks the scopes %s; add them under OAuth & Permissions, install the app again, and set the new token: hob channel add slack",
 			me.Name, me.Called, strings.Join(missing, ", "))
 	}
 	_, nobody, err := c.members(ctx, me)
@@ -300,13 +300,13 @@ func (c *Channel) kept(ctx context.Context, key string, to any) error {
 	}
 	raw, err := c.keep.Get(ctx, key)
 	if err != nil {
-		return fmt.Errorf("slack: what was kept: %w", err)
+		return fmt.Errorf("slack: load stored state: %w", err)
 	}
 	if raw == nil {
 		return nil
 	}
 	if err := json.Unmarshal(raw, to); err != nil {
-		return fmt.Errorf("slack: what was kept as %q cannot be read: %w", key, err)
+		return fmt.Errorf("slack: decode stored state %q: %w", key, err)
 	}
 	return nil
 }

@@ -80,12 +80,12 @@ func (c *Channel) address(ctx context.Context) (string, error) {
 	}
 	if _, err := c.call(ctx, c.app, "apps.connections.open", nil, &out); err != nil {
 		if code(err) == "missing_scope" {
-			return "", channels.Errorf(channels.Unauthorised, "slack: the app token lacks the scope connections:write; make one with it under Basic Information, App-Level Tokens, and put it: hob channel add slack")
+			return "", channels.Errorf(channels.Unauthorised, "slack: the app token lacks the scope connections:write; create one with it under Basic Information, App-Level Tokens, and set it: hob channel add slack")
 		}
 		return "", err
 	}
 	if !c.ours(out.URL) {
-		return "", errors.New("slack: apps.connections.open names an address that is not Slack's")
+		return "", errors.New("slack: apps.connections.open returned an address that is not a Slack host")
 	}
 	return out.URL, nil
 }
@@ -220,9 +220,9 @@ func (s *socket) read(ctx context.Context, to chan<- frame) {
 func ended(reason string) error {
 	switch reason {
 	case "link_disabled":
-		return channels.Errorf(channels.Unauthorised, "slack: Socket Mode was switched off for the app; switch it on under Socket Mode on its page, and start Hob anew")
+		return channels.Errorf(channels.Unauthorised, "slack: Socket Mode was switched off for the app; switch it on under Socket Mode on its page and restart Hob")
 	case "too_many_websockets":
-		e := channels.Errorf(channels.Later, "slack: the app has too many connections; does another Hob use the same tokens?")
+		e := channels.Errorf(channels.Later, "slack: the app has too many connections; check whether another Hob uses the same tokens")
 		e.RetryAt = time.Now().Add(time.Minute)
 		return e
 	}

@@ -87,7 +87,7 @@ func (c *Channel) post(ctx context.Context, method, kind string, body []byte, ou
 	}
 	var a answer
 	if err := json.Unmarshal(resp.Body, &a); err != nil {
-		e := channels.Errorf(channels.Temporary, "telegram: %s: the server answered %d with something that is not of the Bot API", method, resp.Status)
+		e := channels.Errorf(channels.Temporary, "telegram: %s: the server answered %d, not in the format of the Bot API", method, resp.Status)
 		e.MaybeSent = resp.Status < 300 || resp.Status >= 500
 		return e
 	}
@@ -98,7 +98,7 @@ func (c *Channel) post(ctx context.Context, method, kind string, body []byte, ou
 		return nil
 	}
 	if err := json.Unmarshal(a.Result, out); err != nil {
-		e := channels.Errorf(channels.Temporary, "telegram: %s: the result cannot be read: %w", method, err)
+		e := channels.Errorf(channels.Temporary, "telegram: %s: decode the result: %w", method, err)
 		e.MaybeSent = true
 		return e
 	}
@@ -129,11 +129,11 @@ func (c *Channel) refused(method string, status int, a answer) error {
 	out := &channels.Error{Class: channels.Permanent, Err: r}
 	switch {
 	case a.Code == http.StatusUnauthorized, a.Code == http.StatusNotFound:
-		out.Class, r.remedy = channels.Unauthorised, "put a new token: hob channel add telegram"
+		out.Class, r.remedy = channels.Unauthorised, "set a new token: hob channel add telegram"
 	case a.Code == http.StatusForbidden:
-		r.remedy = "the chat has to let the bot in again: unblock it in a chat of two, or invite it into the group"
+		r.remedy = "unblock the bot in the direct chat or invite it to the group again"
 	case a.Code == http.StatusConflict:
-		out.Class, r.remedy = channels.Temporary, "another program polls with this token; end it, or make a bot of its own for Hob with @BotFather"
+		out.Class, r.remedy = channels.Temporary, "another program polls with this token; stop it or create a separate bot for Hob with @BotFather"
 		if strings.Contains(strings.ToLower(a.Description), "webhook") {
 			r.remedy = "another program has set a webhook; " + takeHookAway
 		}
@@ -193,7 +193,7 @@ func encode(fields map[string]string, field string, a channels.Attachment) (kind
 	case err != nil:
 		return "", nil, err
 	case n > maxFile:
-		return "", nil, fmt.Errorf("it has more than %d MB, which is what goes along here", maxFile>>20)
+		return "", nil, fmt.Errorf("it is larger than the limit of %d MB", maxFile>>20)
 	}
 	err = w.Close()
 	return w.FormDataContentType(), b.Bytes(), err

@@ -55,7 +55,7 @@ func (c *Channel) files(m *message) []channels.File {
 	return out
 }
 
-var errTooLarge = errors.New("telegram gives bots no files of more than 20 MB; send it in parts, or in another way")
+var errTooLarge = errors.New("telegram gives bots no files larger than 20 MB; send it in parts or by another channel")
 
 // fetch gets a file: getFile says where it lies on the same server.
 func (c *Channel) fetch(ctx context.Context, id string, size int64) (io.ReadCloser, error) {
@@ -74,7 +74,7 @@ func (c *Channel) fetch(ctx context.Context, id string, size int64) (io.ReadClos
 	}
 	path, ok := safePath(f.Path)
 	if !ok {
-		return nil, errors.New("telegram: the server does not say where the file lies")
+		return nil, errors.New("telegram: the server returned no path for the file")
 	}
 	resp, err := c.client.Fetch(ctx, safehttp.Request{Method: http.MethodGet, URL: c.base + "/file/bot" + c.token + "/" + path, MaxBody: maxDownload, Timeout: left(ctx)})
 	if err != nil {
@@ -84,7 +84,7 @@ func (c *Channel) fetch(ctx context.Context, id string, size int64) (io.ReadClos
 		return nil, c.lost("file", err)
 	}
 	if base, err := url.Parse(c.base); err != nil || resp.URL.Host != base.Host {
-		return nil, errors.New("telegram: the file lies on another server, which is not asked")
+		return nil, errors.New("telegram: the file is on another server, so Hob does not fetch it")
 	}
 	if resp.Status != http.StatusOK {
 		return nil, channels.Errorf(channels.Temporary, "telegram: a file: the server answered %d %s", resp.Status, http.StatusText(resp.Status))

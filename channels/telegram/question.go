@@ -38,7 +38,7 @@ func (c *Channel) bare(ctx context.Context, s channels.Standing) error {
 	}
 	id, err := strconv.ParseInt(s.Message, 10, 64)
 	if err != nil {
-		return channels.Errorf(channels.Permanent, "telegram: %q is no message", s.Message)
+		return channels.Errorf(channels.Permanent, "telegram: %q is not a message id", s.Message)
 	}
 	err = c.call(ctx, "editMessageReplyMarkup", params{"chat_id": to.chat, "message_id": id, "reply_markup": params{"inline_keyboard": []any{}}}, nil)
 	if says(err, "message is not modified") || gone(err) {
@@ -59,7 +59,7 @@ func (c *Channel) pressed(ctx context.Context, q callback) {
 	}
 	alert := err != nil
 	if alert {
-		c.log.Info("a press did nothing", "sender", q.From.ID, "error", err)
+		c.log.Info("button press had no effect", "sender", q.From.ID, "error", err)
 		if said = err.Error(); errors.Is(err, channels.ErrNotOwner) {
 			said = channels.ErrNotOwner.Error() // and nothing of what happens here
 		} else if errors.Is(err, context.DeadlineExceeded) {
@@ -73,7 +73,7 @@ func (c *Channel) pressed(ctx context.Context, q callback) {
 	ctx, cancel = context.WithTimeout(ctx, pressWait)
 	defer cancel()
 	if err := c.call(ctx, "answerCallbackQuery", params{"callback_query_id": q.ID, "text": said, "show_alert": alert}, nil); err != nil {
-		c.log.Info("what became of a press could not be shown", "error", err)
+		c.log.Info("showing the result of a button press failed", "error", err)
 	}
 }
 
@@ -86,7 +86,7 @@ func (c *Channel) decide(ctx context.Context, q callback) (string, error) {
 		}
 	}
 	if c.buttons == nil || question == "" || q.Message == nil || q.From.IsBot {
-		return "", errors.New("this button does nothing any more")
+		return "", errors.New("this button no longer works")
 	}
 	return c.buttons.Press(ctx, channels.Press{
 		Channel: Name, Sender: strconv.FormatInt(q.From.ID, 10), Chat: c.address(q.Message),

@@ -25,7 +25,7 @@ const (
 // Run implements channels.Channel.
 func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 	if c.keep == nil {
-		return channels.Errorf(channels.Permanent, "telegram: nothing is kept here, so that messages would be heard twice or not at all")
+		return channels.Errorf(channels.Permanent, "telegram: no store for the update offset; messages would be received twice or lost")
 	}
 	inner, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -78,7 +78,7 @@ func (c *Channel) hear(ctx context.Context, r channels.Receiver) error {
 				return err
 			}
 		}
-		c.log.Warn("nothing was heard from telegram", "error", err, "again_in", wait)
+		c.log.Warn("polling telegram failed", "error", err, "again_in", wait)
 		channels.Sleep(ctx, wait)
 	}
 	return nil
@@ -108,7 +108,7 @@ func (c *Channel) begin(ctx context.Context) error {
 	}
 	kept, err := c.keep.Get(ctx, keyCommands)
 	if err != nil {
-		return fmt.Errorf("telegram: which commands were announced: %w", err)
+		return fmt.Errorf("telegram: load the registered commands: %w", err)
 	}
 	if string(kept) == commandList {
 		return nil
@@ -123,11 +123,11 @@ func (c *Channel) begin(ctx context.Context) error {
 		if channels.ClassOf(err) == channels.Unauthorised {
 			return err
 		}
-		c.log.Warn("telegram does not show the commands", "error", err)
+		c.log.Warn("registering the commands failed", "error", err)
 		return nil
 	}
 	if err := c.keep.Set(ctx, keyCommands, []byte(commandList)); err != nil {
-		return fmt.Errorf("telegram: keep which commands were announced: %w", err)
+		return fmt.Errorf("telegram: store the registered commands: %w", err)
 	}
 	return nil
 }
@@ -149,14 +149,14 @@ const stale = 3 * 24 * time.Hour
 func (c *Channel) round(ctx context.Context, r channels.Receiver) error {
 	kept, err := c.keep.Get(ctx, keyOffset)
 	if err != nil {
-		return fmt.Errorf("telegram: where it has read to: %w", err)
+		return fmt.Errorf("telegram: load the update offset: %w", err)
 	}
 	if kept == nil {
 		return c.skipPast(ctx)
 	}
 	var at place
 	if err := json.Unmarshal(kept, &at); err != nil {
-		c.log.Warn("where telegram was read to cannot be read, and what waits there is heard", "error", err)
+		c.log.Warn("decoding the update offset failed; receiving all waiting messages", "error", err)
 	}
 	c.heard = at.Heard
 	if time.Since(time.Unix(at.At, 0)) > stale {
@@ -231,7 +231,7 @@ func (c *Channel) takeOver(ctx context.Context) error {
 	if err := c.call(ctx, "deleteWebhook", nil, nil); err != nil {
 		return err
 	}
-	c.log.Warn("the messages of the telegram bot went to a webhook, which was taken away", "host", at)
+	c.log.Warn("removed the webhook that received the messages of the telegram bot", "host", at)
 	return nil
 }
 
@@ -258,7 +258,7 @@ func (c *Channel) getUpdates(ctx context.Context, offset int64, hold time.Durati
 		}
 		var u update
 		if err := json.Unmarshal(raw, &u); err != nil {
-			c.log.Warn("an update of telegram cannot be read and is passed over", "update", *id.ID, "error", err)
+			c.log.Warn("skipped a telegram update that cannot be decoded", "update", *id.ID, "error", err)
 			u = update{ID: *id.ID}
 		}
 		out = append(out, u)
@@ -272,7 +272,7 @@ func (c *Channel) moveTo(ctx context.Context, next int64) error {
 		err = c.keep.Set(ctx, keyOffset, b)
 	}
 	if err != nil {
-		return fmt.Errorf("telegram: keep where it has read to: %w", err)
+		return fmt.Errorf("telegram: store the update offset: %w", err)
 	}
 	return nil
 }
@@ -312,7 +312,7 @@ func (c *Channel) hand(ctx context.Context, r channels.Receiver, m *message, in 
 	switch _, err := r.Receive(ctx, in); {
 	case errors.Is(err, channels.ErrStranger):
 	case err != nil:
-		return fmt.Errorf("telegram: a message was not taken, and is offered again: %w", err)
+		return fmt.Errorf("telegram: message not accepted; Hob retries: %w", err)
 	default:
 		c.heed(m)
 	}
@@ -338,7 +338,7 @@ func (c *Channel) follow(ctx context.Context, from string, to int64) error {
 		err = c.keep.Set(ctx, keyMoved, b)
 	}
 	if err != nil {
-		return fmt.Errorf("telegram: keep the new id of a group: %w", err)
+		return fmt.Errorf("telegram: store the new id of a group: %w", err)
 	}
 	return nil
 }
@@ -353,7 +353,7 @@ func (c *Channel) movedTo(ctx context.Context, id string) (string, error) {
 		if c.keep != nil {
 			kept, err := c.keep.Get(ctx, keyMoved)
 			if err != nil {
-				return "", fmt.Errorf("telegram: the ids of groups: %w", err)
+				return "", fmt.Errorf("telegram: load the group ids: %w", err)
 			}
 			if kept != nil && json.Unmarshal(kept, &m) != nil {
 				m = map[string]string{}

@@ -125,7 +125,7 @@ func (c *Channel) sendText(ctx context.Context, to *target, d channels.Delivery)
 	if c.buttons != nil && d.Kind == channels.Question {
 		var err error
 		if question, err = c.buttons.Open(ctx, d); err != nil {
-			c.log.Warn("a question has no buttons", "delivery", d.ID, "error", err)
+			c.log.Warn("question sent without buttons", "delivery", d.ID, "error", err)
 			question = ""
 		}
 	}
@@ -167,7 +167,7 @@ func gone(err error) bool {
 func (c *Channel) edit(ctx context.Context, to *target, id, text string, more params) (string, error) {
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {
-		return "", channels.Errorf(channels.Permanent, "telegram: the draft %q is no message", id)
+		return "", channels.Errorf(channels.Permanent, "telegram: the draft %q is not a message id", id)
 	}
 	with := params{"message_id": n}
 	for k, v := range more {
@@ -200,7 +200,7 @@ func (c *Channel) say(ctx context.Context, method string, to *target, text strin
 		if !says(err, "can't parse entities", "message is too long", "message text is empty") {
 			return err
 		}
-		c.log.Info("telegram did not take the marks of a text", "error", err)
+		c.log.Info("telegram rejected the formatting of a text; sending it plain", "error", err)
 		delete(p, "parse_mode")
 	}
 	p["text"] = markup.Plain(text)

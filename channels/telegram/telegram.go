@@ -99,13 +99,13 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	}
 	switch {
 	case c.Token == "":
-		return nil, errors.New(`no token; ask @BotFather for a bot, and set token = "keychain:telegram" in [channels.telegram] (hob channel add telegram)`)
+		return nil, errors.New(`token is missing; create a bot with @BotFather and set token = "keychain:telegram" in [channels.telegram] (hob channel add telegram)`)
 	case !tokenForm.MatchString(c.Token):
-		return nil, errors.New("the token does not look like one of a bot (123456:ABC...); copy it from @BotFather again")
+		return nil, errors.New("the token is not a bot token (123456:ABC...); copy it from @BotFather again")
 	}
 	for _, id := range c.Allow {
 		if _, err := strconv.ParseInt(id, 10, 64); err != nil {
-			return nil, fmt.Errorf("allow: %q is no id; write the number that hob channel status shows, not the @name, which can change hands", id)
+			return nil, fmt.Errorf("allow: %q is not an id; use the number that hob channel status shows, not the @name, which another person can take over", id)
 		}
 	}
 	o.Base = cmp.Or(o.Base, failpoint.Address(Name, "https://api.telegram.org"))
@@ -119,7 +119,7 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 		}
 	}
 	if u, err := url.Parse(o.Base); err != nil || u.Host == "" {
-		return nil, fmt.Errorf("the address of the Bot API: %q is none", o.Base)
+		return nil, fmt.Errorf("the address of the Bot API is not valid: %q", o.Base)
 	} else if safehttp.Loopback(u) {
 		if network, err = network.Named(o.Base); err != nil {
 			return nil, err
@@ -171,9 +171,9 @@ func (c *Channel) Link() error {
 
 func (u user) privacy() string {
 	if u.ReadsAll {
-		return "it sees all that is said in its groups"
+		return "it receives all messages of its groups"
 	}
-	return "in groups it sees only commands, mentions and answers to it (privacy mode; @BotFather's /setprivacy changes that)"
+	return "in groups it receives only commands, mentions and replies to it (privacy mode; change it with @BotFather's /setprivacy)"
 }
 
 // Test implements channels.Tester.
@@ -192,10 +192,10 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 	}
 	if c.keep != nil {
 		if kept, err := c.keep.Get(ctx, keyOffset); err != nil || kept != nil {
-			return "", errors.Join(err, channels.Errorf(channels.Unauthorised, "signed in as @%s, but its messages go to a webhook at %s, so that Hob hears nothing; %s", me.Username, at, takeHookAway))
+			return "", errors.Join(err, channels.Errorf(channels.Unauthorised, "signed in as @%s, but its messages go to a webhook at %s, so Hob receives none; %s", me.Username, at, takeHookAway))
 		}
 	}
-	return said + "; its messages still go to a webhook at " + at + ", which is taken away when the channel starts", nil
+	return said + "; its messages still go to a webhook at " + at + ", which Hob removes when the channel starts", nil
 }
 
 // webhook is the host to which the bot's messages go; "" when they wait for polls.
@@ -212,7 +212,7 @@ func (c *Channel) webhook(ctx context.Context) (string, error) {
 	return "an address", nil
 }
 
-const takeHookAway = "if nothing else needs it, take it away by opening https://api.telegram.org/bot<TOKEN>/deleteWebhook with your token, or make a bot of its own for Hob with @BotFather"
+const takeHookAway = "if nothing else needs it, remove it by opening https://api.telegram.org/bot<TOKEN>/deleteWebhook with your token, or create a separate bot for Hob with @BotFather"
 
 func (c *Channel) getMe(ctx context.Context) (user, error) {
 	var me user

@@ -30,5 +30,5 @@ func (Channel) Run(ctx context.Context, _ channels.Receiver) error {
 
 // Send implements channels.Channel; it is never called on a channel that pulls.
 func (Channel) Send(context.Context, channels.Delivery) (channels.Receipt, error) {
-	return channels.Receipt{}, channels.Errorf(channels.Unsupported, "terminal: clients fetch what is said to them")
+	return channels.Receipt{}, channels.Errorf(channels.Unsupported, "terminal: cannot push; clients fetch their messages")
 }

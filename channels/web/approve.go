@@ -39,7 +39,7 @@ func (s *Server) approve(w http.ResponseWriter, r *http.Request, proof surface) 
 		return fail(http.StatusBadRequest, "invalid", `send {"approved": true} or {"approved": false}`, "the decision is missing")
 	}
 	if in.Uses < 0 {
-		return invalid("uses is not negative")
+		return invalid("uses must not be negative")
 	}
 	a := Answer{Approved: *in.Approved, Scope: in.Scope, Expires: in.Expires, Uses: in.Uses, Note: in.Note, Beforehand: in.Beforehand}
 	if a.By, err = s.by(r, proof); err != nil {

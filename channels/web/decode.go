@@ -28,12 +28,12 @@ func (s *Server) raw(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	}
 	n, err := b.ReadFrom(io.LimitReader(r.Body, MaxBody+1))
 	if err != nil {
-		return nil, invalid("the request broke off after %d bytes: %v", n, err)
+		return nil, invalid("the request ended after %d bytes: %v", n, err)
 	}
 	if n > MaxBody {
 		_, _ = io.CopyN(io.Discard, r.Body, drainBody)
-		return nil, fail(http.StatusRequestEntityTooLarge, "too_large", "send less, or put it into a file and name the file",
-			"the request is larger than %d MB (a message's text may have %d MB)", MaxBody>>20, MaxText>>20)
+		return nil, fail(http.StatusRequestEntityTooLarge, "too_large", "send less, or put it into a file and send the file name",
+			"the request is larger than %d MB (limit for a message's text: %d MB)", MaxBody>>20, MaxText>>20)
 	}
 	_ = rc.SetReadDeadline(time.Time{})
 	if !utf8.Valid(b.Bytes()) {
@@ -91,7 +91,7 @@ func unmarshal(b []byte, v any, strict bool) error {
 		}
 		return fail(http.StatusBadRequest, "invalid", "send one JSON object", "there is something after the end of the JSON object")
 	}
-	f := fail(http.StatusBadRequest, "invalid", "GET /api/v1/openapi.json describes what is taken", "the body is not the JSON it should be: %s", plain(err))
+	f := fail(http.StatusBadRequest, "invalid", "see GET /api/v1/openapi.json for the accepted fields", "the body is not valid JSON for this request: %s", plain(err))
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		f.Message = "unknown field " + name
 		f.Remedy = "the fields are " + fields(v)

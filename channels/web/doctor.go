@@ -58,7 +58,7 @@ func (s *Server) examine(w http.ResponseWriter, r *http.Request, _ surface) erro
 
 func sensible(names []string) error {
 	if len(names) > maxNames || slices.ContainsFunc(names, func(n string) bool { return len(n) > 200 }) {
-		return invalid("those are no names of checks")
+		return invalid("the names of the checks are not valid")
 	}
 	return nil
 }

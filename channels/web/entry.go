@@ -44,7 +44,7 @@ func (s *Server) recover(w http.ResponseWriter, r *http.Request) {
 		panic(p)
 	}
 	s.log.Error("handler panicked", "method", r.Method, "path", r.URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-	s.refuse(w, r, fail(http.StatusInternalServerError, "failed", "see the log of Hob", "something in Hob broke while it worked on this request"))
+	s.refuse(w, r, fail(http.StatusInternalServerError, "failed", "see the log of Hob", "internal error while handling this request"))
 }
 
 // harden sets the headers every answer has.
@@ -134,7 +134,7 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, to, probe.status)
 		return
 	}
-	s.refuse(w, r, fail(http.StatusNotFound, "not_found", "GET /api/v1/openapi.json lists what there is", "there is nothing at %s", r.URL.Path))
+	s.refuse(w, r, fail(http.StatusNotFound, "not_found", "see GET /api/v1/openapi.json for all routes", "no such route: %s", r.URL.Path))
 }
 
 // probe takes an answer of the mux without sending it.

@@ -111,7 +111,7 @@ func (s *Server) reply(w http.ResponseWriter, status int, v any) {
 	b := s.buffers.get()
 	defer s.buffers.put(b)
 	if err := encode(b, v); err != nil {
-		s.log.Error("cannot encode an answer", "error", err)
+		s.log.Error("encoding a response failed", "error", err)
 		status = http.StatusInternalServerError
 		b.Reset()
 		b.WriteString(`{"error":{"code":"failed","message":"the answer could not be encoded"}}` + "\n")

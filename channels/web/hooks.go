@@ -91,7 +91,7 @@ func (s *Server) isHook(r *http.Request) bool {
 }
 
 func unsigned() *failure {
-	return fail(http.StatusUnauthorized, "bad_signature", "", "the post is not signed as it has to be")
+	return fail(http.StatusUnauthorized, "bad_signature", "", "the signature of the post is missing or not valid")
 }
 
 // hook hands a post to its channel, which proves it.
@@ -103,8 +103,8 @@ func (s *Server) hook(w http.ResponseWriter, r *http.Request) error {
 	}
 	who := s.peer(r, true, true)
 	if who == PeerHob { // it runs as the owner and could read the secret
-		s.log.Warn("a program that works for Hob posted to a channel and was refused", "path", r.URL.Path)
-		return fail(http.StatusForbidden, "not_the_owner", "", "a program that Hob has started cannot post here")
+		s.log.Warn("rejected a post from a program started by Hob", "path", r.URL.Path)
+		return fail(http.StatusForbidden, "not_the_owner", "", "programs started by Hob cannot post here")
 	}
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(postTime)) // in-process requests have none
@@ -168,10 +168,10 @@ func readPost(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	n, err := b.ReadFrom(io.LimitReader(r.Body, maxPost+1))
 	switch {
 	case err != nil:
-		return nil, fail(http.StatusBadRequest, "invalid", "", "the post broke off")
+		return nil, fail(http.StatusBadRequest, "invalid", "", "the post ended early")
 	case n > maxPost:
 		w.Header().Set("Connection", "close")
-		return nil, fail(http.StatusRequestEntityTooLarge, "too_large", "", "a post has at most 1 MB")
+		return nil, fail(http.StatusRequestEntityTooLarge, "too_large", "", "the post is larger than 1 MB")
 	}
 	return b.Bytes(), nil
 }

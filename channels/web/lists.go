@@ -117,7 +117,7 @@ func (s *Server) configChanged(w http.ResponseWriter, r *http.Request, _ surface
 		return err
 	}
 	if in.What == "" || len(in.What) > 500 {
-		return fail(http.StatusBadRequest, "invalid", `send {"what": "...", "before": "...", "after": "..."}`, "say what was changed")
+		return fail(http.StatusBadRequest, "invalid", `send {"what": "...", "before": "...", "after": "..."}`, "the change is missing")
 	}
 	if err := s.backend.ConfigChanged(r.Context(), in); err != nil {
 		return err
@@ -179,7 +179,7 @@ func (s *Server) change(name string) func(http.ResponseWriter, *http.Request, su
 			}
 		}
 		if n != 1 || len(q.Of) > 200 {
-			return fail(http.StatusBadRequest, "invalid", `send {"text": "..."}, {"retire": true} or {"delete": true}`, "say what to change, and one thing")
+			return fail(http.StatusBadRequest, "invalid", `send {"text": "..."}, {"retire": true} or {"delete": true}`, "give exactly one change")
 		}
 		out, err := s.backend.Manage(r.Context(), name, q)
 		if err != nil {

@@ -19,7 +19,7 @@ func (s *Server) newLogin(w http.ResponseWriter, r *http.Request, _ surface) err
 	}
 	code, ends, ok := s.doors.newCode(time.Now(), in.Here)
 	if !ok {
-		return fail(http.StatusTooManyRequests, "too_many_links", "use one of them, or wait two minutes", "there are %d unused login links", maxCodes)
+		return fail(http.StatusTooManyRequests, "too_many_links", "use one of them or wait two minutes", "there are %d unused login links", maxCodes)
 	}
 	s.reply(w, http.StatusOK, struct {
 		URL     string    `json:"url"`
@@ -83,7 +83,7 @@ func sameMachine(r *http.Request) bool {
 // passwordLogin gives a browser its cookie for the password, where one is set.
 func (s *Server) passwordLogin(w http.ResponseWriter, r *http.Request) error {
 	if s.opt.Password == "" {
-		return fail(http.StatusNotFound, "not_found", "run `hob open`", "there is no password; Hob is opened by a login link")
+		return fail(http.StatusNotFound, "not_found", "run `hob open`", "no password is set; open Hob with a login link")
 	}
 	if err := s.known(r, true); err != nil {
 		return err

@@ -63,7 +63,7 @@ func (s *Server) memory(explain bool) func(http.ResponseWriter, *http.Request, s
 			return err
 		}
 		if q.Explain = explain; explain && strings.TrimSpace(q.Text) == "" {
-			return invalid("q is missing: what is searched for")
+			return invalid("q is missing: the search text")
 		}
 		out, err := s.backend.MemorySearch(r.Context(), q)
 		if err != nil {
@@ -155,7 +155,7 @@ func (s *Server) memoryExport(w http.ResponseWriter, r *http.Request, _ surface)
 	}
 	types := map[string]string{"markdown": "text/markdown; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
 	if types[format] == "" {
-		return invalid("there is no format %q; use jsonl or markdown", format)
+		return invalid("format %q is unknown; use jsonl or markdown", format)
 	}
 	out := &lateHeader{w: w, kind: types[format]}
 	err := s.backend.MemoryExport(r.Context(), out, format, conversations)

@@ -96,7 +96,7 @@ func checkText(text string) error { return checkLength(len(text)) }
 // checkLength refuses a text of more than MaxText bytes.
 func checkLength(size int) error {
 	if size > MaxText {
-		return fail(http.StatusRequestEntityTooLarge, "too_large", "put it into a file and name the file",
+		return fail(http.StatusRequestEntityTooLarge, "too_large", "put it into a file and send the file name",
 			"the text is larger than %d MB", MaxText>>20)
 	}
 	return nil
@@ -117,7 +117,7 @@ func checkImage(mime string, data []byte) error {
 func sessionID(id string) (string, error) {
 	bad := func(r rune) bool { return r < ' ' || r == 0x7f }
 	if id == "" || len(id) > 200 || !utf8.ValidString(id) || strings.ContainsFunc(id, bad) {
-		return "", fail(http.StatusBadRequest, "invalid", "a session's name has 1 to 200 bytes and no control characters", "the name of the session cannot be taken")
+		return "", fail(http.StatusBadRequest, "invalid", "a session's name has 1 to 200 bytes and no control characters", "the name of the session is not valid")
 	}
 	return id, nil
 }
@@ -272,7 +272,7 @@ func (s *Server) turn(r *http.Request, in channels.Inbound) (EventStatus, error)
 func (s *Server) cut(r *http.Request, event string, err error) error {
 	if isClosing(r) {
 		f := fail(http.StatusServiceUnavailable, "stopping", "ask GET /api/v1/inbox/"+event+" after the next start",
-			"Hob is being stopped; the message is kept and will be answered")
+			"Hob is stopping; the message is stored and will be answered")
 		f.Event = event
 		return f
 	}
@@ -284,7 +284,7 @@ func (s *Server) cut(r *http.Request, event string, err error) error {
 func dead(st EventStatus) error {
 	why := st.Error
 	if why == "" {
-		why = "it failed too often"
+		why = "too many failed attempts"
 	}
 	f := fail(http.StatusInternalServerError, "turn_failed", "see GET /api/v1/why?id="+st.ID, "the message could not be answered: %s", why)
 	f.Event = st.ID

@@ -67,7 +67,7 @@ func decodeChat(b []byte) (chatInput, error) {
 		return chatInput{}, err
 	}
 	if req.N != nil && *req.N != 1 {
-		return chatInput{}, invalid("n must be 1: a turn acts, it cannot be had twice")
+		return chatInput{}, invalid("n must be 1: a turn has effects and cannot run twice")
 	}
 	in := chatInput{stream: req.Stream, usage: req.StreamOptions.IncludeUsage, user: req.User}
 	last := -1
@@ -77,7 +77,7 @@ func decodeChat(b []byte) (chatInput, error) {
 		}
 	}
 	if last < 0 {
-		return in, fail(http.StatusBadRequest, "empty", `send "messages": [{"role": "user", "content": "..."}]`, "there is no message of the user")
+		return in, fail(http.StatusBadRequest, "empty", `send "messages": [{"role": "user", "content": "..."}]`, "the user message is missing")
 	}
 	for i, m := range req.Messages {
 		text, images, err := m.read()
@@ -93,7 +93,7 @@ func decodeChat(b []byte) (chatInput, error) {
 		}
 	}
 	if in.text == "" && len(in.images) == 0 {
-		return in, fail(http.StatusBadRequest, "empty", "", "the message of the user is empty")
+		return in, fail(http.StatusBadRequest, "empty", "", "the user message is empty")
 	}
 	if len(in.images) > maxImages {
 		return in, invalid("a message may have %d images, this one has %d", maxImages, len(in.images))
@@ -149,7 +149,7 @@ func dataURL(u string) (channels.Image, error) {
 	head, data, comma := strings.Cut(rest, ",")
 	mime, ok64 := strings.CutSuffix(head, ";base64")
 	if !ok || !comma || !ok64 {
-		return channels.Image{}, errors.New("images must be sent along as data:image/...;base64, addresses are not fetched")
+		return channels.Image{}, errors.New("images must be sent as data:image/...;base64; URLs are not fetched")
 	}
 	b, err := base64.StdEncoding.DecodeString(data)
 	if err != nil {

@@ -66,17 +66,17 @@ func (s *Server) peer(r *http.Request, thorough, fresh bool) Peer {
 func (s *Server) known(r *http.Request, grave bool) error {
 	switch s.peer(r, grave, grave) {
 	case PeerHob:
-		s.log.Warn("a program that works for Hob spoke as the owner and was refused", "path", r.URL.Path)
-		return fail(http.StatusForbidden, "not_the_owner", "answer from a terminal or a browser of your own", "a program that Hob has started cannot speak for the owner")
+		s.log.Warn("rejected a request from a program started by Hob", "path", r.URL.Path)
+		return fail(http.StatusForbidden, "not_the_owner", "answer from your own terminal or browser", "programs started by Hob cannot act for you")
 	case PeerOther:
-		s.log.Warn("a program of another user was refused", "path", r.URL.Path)
-		return fail(http.StatusForbidden, "not_the_owner", "use the account under which Hob runs", "a program of another user of this machine cannot speak for the owner")
+		s.log.Warn("rejected a request from another user's program", "path", r.URL.Path)
+		return fail(http.StatusForbidden, "not_the_owner", "use the account under which Hob runs", "programs of other users on this machine cannot act for you")
 	case PeerUnknown:
 		if !grave {
 			return nil
 		}
-		s.log.Warn("a program that cannot be found was refused", "path", r.URL.Path)
-		return fail(http.StatusForbidden, "unknown_client", "use hob in a terminal of your own, or a chat that is paired with Hob", "it cannot be found out which program asks, and this is for the owner alone")
+		s.log.Warn("rejected a request from an unknown program", "path", r.URL.Path)
+		return fail(http.StatusForbidden, "unknown_client", "use hob in your own terminal or a paired chat", "the requesting program cannot be identified, and only you may do this")
 	}
 	return nil
 }

@@ -108,7 +108,7 @@ func New(o Options) (*Server, error) {
 	case err != nil:
 		return nil, fmt.Errorf(`web: listen = %q is not host:port; write "127.0.0.1:7717"`, o.Listen)
 	case !isLoopback(host) && (o.TLS == nil || o.Password == ""):
-		return nil, fmt.Errorf(`web: listen = %q is not this machine alone, and that needs TLS and a password; write "127.0.0.1:%s", or reach Hob through an SSH tunnel`, o.Listen, port)
+		return nil, fmt.Errorf(`web: listen = %q is reachable from other machines, which needs TLS and a password; write "127.0.0.1:%s" or use an SSH tunnel`, o.Listen, port)
 	}
 	page, err := loadPage(assets.Web())
 	if err != nil {
@@ -180,7 +180,7 @@ func (s *Server) Pull() {}
 
 // Send implements channels.Channel; it is never called on a channel that pulls.
 func (s *Server) Send(context.Context, channels.Delivery) (channels.Receipt, error) {
-	return channels.Receipt{}, channels.Errorf(channels.Unsupported, "web: clients fetch what is said to them")
+	return channels.Receipt{}, channels.Errorf(channels.Unsupported, "web: cannot push; clients fetch their messages")
 }
 
 // closing is the context key under which a request finds the server's own

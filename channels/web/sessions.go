@@ -63,7 +63,7 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request, _ surface) error
 	}
 	types := map[string]string{"markdown": "text/markdown; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
 	if types[format] == "" {
-		return invalid("there is no format %q; use markdown or jsonl", format)
+		return invalid("format %q is unknown; use markdown or jsonl", format)
 	}
 	out := &lateHeader{w: w, kind: types[format]}
 	err = s.backend.Export(r.Context(), session, format, out)

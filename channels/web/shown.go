@@ -19,7 +19,7 @@ var clientID = regexp.MustCompile(`^[0-9A-Za-z_-]{1,64}$`)
 func clientOf(r *http.Request) (string, error) {
 	id := r.Header.Get(ClientHeader)
 	if id != "" && !clientID.MatchString(id) {
-		return "", invalid("%s has 1 to 64 characters of A-Z, a-z, 0-9, - and _", ClientHeader)
+		return "", invalid("%s must have 1 to 64 characters of A-Z, a-z, 0-9, - and _", ClientHeader)
 	}
 	return id, nil
 }
@@ -44,7 +44,7 @@ func (s *Server) shown(w http.ResponseWriter, r *http.Request, _ surface) error 
 		return err
 	}
 	if client == "" {
-		return fail(http.StatusBadRequest, "invalid", "send the header "+ClientHeader+" with a random id of the client", "which client has shown it is not said")
+		return fail(http.StatusBadRequest, "invalid", "send the header "+ClientHeader+" with a random id of the client", "the client id is missing")
 	}
 	if err := s.backend.Shown(r.Context(), client, Display{Delivery: r.PathValue("delivery")}); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (s *Server) displayed(r *http.Request, st EventStatus) (func(*watched), err
 		}
 		d.Withdrawn = true
 		if err := mark(d); err != nil {
-			s.log.Warn("cannot withdraw the display of a question", "error", err)
+			s.log.Warn("withdrawing the display of a question failed", "error", err)
 		}
 	}, nil
 }

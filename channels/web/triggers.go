@@ -71,7 +71,7 @@ func (s *Server) signed(r *http.Request, id string, body []byte) (string, error)
 
 func badSignature() *failure {
 	return fail(http.StatusUnauthorized, "bad_signature",
-		"sign timestamp.key.body with the trigger's secret: X-Hob-Signature: v1=hex(HMAC-SHA256), X-Hob-Timestamp: seconds since 1970; see docs/triggers.md", "the signature does not fit")
+		"sign timestamp.key.body with the trigger's secret: X-Hob-Signature: v1=hex(HMAC-SHA256), X-Hob-Timestamp: seconds since 1970; see docs/triggers.md", "the signature is not valid")
 }
 
 // ownKey is by what a second copy of the owner's own call is known: his id of

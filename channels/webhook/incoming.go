@@ -107,7 +107,7 @@ func parse(b []byte) (m message, wrong string) {
 		if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 			return m, "unknown field " + name + "; the fields are id, text, sender, sender_name, chat, session, at and wait"
 		}
-		return m, "the body is not the JSON it should be: " + strings.TrimPrefix(err.Error(), "json: ")
+		return m, "the body is not valid JSON for this request: " + strings.TrimPrefix(err.Error(), "json: ")
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return m, "there is something after the end of the JSON object"
@@ -129,9 +129,9 @@ func (m message) wrong() string {
 	case m.Sender != "" && m.Session != "":
 		return "session is for the owner's own words; leave it out, or leave sender out"
 	case m.Sender != "" && channels.SenderID(m.Sender) == "":
-		return "sender holds what cannot be seen"
+		return "sender contains invisible characters"
 	case strings.Contains(m.Chat, ":") || strings.HasPrefix(m.Chat, person):
-		return "chat may hold no colon, and not begin with " + person
+		return "chat must not contain a colon or start with " + person
 	}
 	return ""
 }

@@ -77,7 +77,7 @@ type Channel struct {
 // those is the owner's own word.
 func New(c Config, network *safehttp.Client) (*Channel, error) {
 	if c.Secret == "" {
-		return nil, errors.New(`no secret, so nobody could check who posts; set secret = "env:NAME" in [channels.webhook]`)
+		return nil, errors.New(`secret is missing: requests cannot be authenticated; set secret = "env:NAME" in [channels.webhook]`)
 	}
 	switch c.Signature {
 	case "", signature.AnyScheme, signature.Timed, signature.BodyOnly:
@@ -97,7 +97,7 @@ func (c *Channel) reach(address string, network *safehttp.Client) error {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil:
-		return fmt.Errorf("the url cannot be read: %w", err)
+		return fmt.Errorf("parse url: %w", err)
 	case u.Host == "" || (u.Scheme != "https" && u.Scheme != "http"):
 		return fmt.Errorf("the url %q is not an http address; write https://host/path", u.Redacted())
 	}
@@ -114,7 +114,7 @@ func (c *Channel) reach(address string, network *safehttp.Client) error {
 	c.url = u.String()
 	_, listed := network.Check(c.url)
 	if u.Scheme == "http" && !safehttp.Loopback(u) && (!safehttp.Inside(u) || listed != nil) {
-		return fmt.Errorf("the url %q is not encrypted; use https:// (http:// is for this machine, and for what [network] allow names in your own network)", u.Redacted())
+		return fmt.Errorf("the url %q is not encrypted; use https:// (http:// works only for this machine and for hosts in your network that [network] allow lists)", u.Redacted())
 	}
 	if c.client, err = network.Named(c.url); err != nil {
 		return fmt.Errorf("the url %q: %w", u.Redacted(), err)
@@ -156,7 +156,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	case taken:
 		return channels.Receipt{}, nil
 	case c.url == "":
-		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "webhook: there is no address to which this could be posted; set url in [channels.webhook]")
+		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "webhook: no address to post to; set url in [channels.webhook]")
 	}
 	raw, err := json.Marshal(body{d.ID, d.Event, d.Kind, d.Session, d.Chat, d.Text, d.CreatedAt.UTC(), d.Previews})
 	if err != nil {
@@ -183,7 +183,7 @@ func judge(resp *safehttp.Response, now time.Time) error {
 	case code >= 200 && code < 300:
 		return nil
 	case code >= 300 && code < 400:
-		err = fmt.Errorf("%w; redirects are not followed, put the final address into url", err)
+		err = fmt.Errorf("%w; redirects are not followed: set url to the final address", err)
 	case code == http.StatusTooManyRequests, code == http.StatusServiceUnavailable && named:
 		return &channels.Error{Class: channels.Later, RetryAt: after, Err: err}
 	case code == http.StatusUnauthorized, code == http.StatusForbidden:
@@ -192,7 +192,7 @@ func judge(resp *safehttp.Response, now time.Time) error {
 	case code >= 500, code == http.StatusRequestTimeout, code == http.StatusTooEarly:
 		class = channels.Temporary
 	default:
-		err = fmt.Errorf("%w; check url in [channels.webhook], and what the receiver takes", err)
+		err = fmt.Errorf("%w; check url in [channels.webhook] and the format that the receiver accepts", err)
 	}
 	return &channels.Error{Class: class, Err: err}
 }
