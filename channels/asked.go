@@ -10,44 +10,43 @@ import (
 	"time"
 )
 
-// Asked are the questions of a channel that stand on its platform with buttons under
-// them. They are kept, so that the buttons go once a question waits for nothing any more,
-// also when Hob was off then. That one cannot be kept loses no more than that its buttons
-// stay. Its methods may be called concurrently.
+// Asked tracks the questions of a channel that are posted with buttons. They are stored, so
+// that the buttons of a closed question are removed even if Hob was not running then. If
+// storing fails, the only effect is that buttons stay. Its methods may be called concurrently.
 type Asked struct {
 	keep    Keeper
 	buttons Buttons
 	log     *slog.Logger
 	news    chan struct{}
 
-	writing sync.Mutex // held while what is kept is written
+	writing sync.Mutex // held while the stored state is written
 
 	mu   sync.Mutex
-	read bool // what was kept was read
+	read bool // the stored state was read
 	open []Standing
 }
 
-// Standing is a message with buttons under it.
+// Standing is a posted message with buttons.
 type Standing struct {
 	Question string `json:"q"`
 	Chat     string `json:"c"`
 	Message  string `json:"m"`
-	At       int64  `json:"t"` // since when, in milliseconds by the clock of this machine
+	At       int64  `json:"t"` // when it was posted, in milliseconds by the clock of this machine
 }
 
 const (
 	askedKey  = "asked"
 	mostAsked = 200
-	// bareTries is how often is tried again to take buttons away.
+	// bareTries is the number of attempts to remove buttons.
 	bareTries = 5
 )
 
-// NewAsked reads nothing yet. keep may be nil.
+// NewAsked returns a tracker; the stored state is read on first use. keep may be nil.
 func NewAsked(keep Keeper, buttons Buttons, log *slog.Logger) *Asked {
 	return &Asked{keep: keep, buttons: buttons, log: log, news: make(chan struct{}, 1)}
 }
 
-// Add remembers a question that has just been put.
+// Add records a question that was just posted.
 func (a *Asked) Add(ctx context.Context, question, chat, message string) {
 	a.change(ctx, func(open []Standing) []Standing {
 		open = append(open, Standing{question, chat, message, time.Now().UnixMilli()})
@@ -59,7 +58,7 @@ func (a *Asked) Add(ctx context.Context, question, chat, message string) {
 	}
 }
 
-// Since is when a question appeared in a message; otherwise where that is not known.
+// Since returns when a question was posted in a message, or otherwise if that is unknown.
 func (a *Asked) Since(ctx context.Context, question, message string, otherwise time.Time) time.Time {
 	for _, s := range a.all(ctx) {
 		if s.Question == question && s.Message == message {
@@ -69,9 +68,9 @@ func (a *Asked) Since(ctx context.Context, question, message string, otherwise t
 	return otherwise
 }
 
-// Watch takes the buttons away of each question that ends, here or elsewhere, until ctx
-// does. bare does it for one; it is tried again for a while, first after pause. Nothing
-// is to be done where the channel has no Buttons.
+// Watch removes the buttons of each question that is answered, here or elsewhere, until ctx
+// ends. bare removes them for one question; Watch retries it several times, first after pause.
+// Without Buttons it does nothing.
 func (a *Asked) Watch(ctx context.Context, pause time.Duration, bare func(context.Context, Standing) error) {
 	if a.buttons == nil {
 		return
@@ -111,14 +110,14 @@ func (a *Asked) watch(ctx context.Context, pause time.Duration, s Standing, bare
 	if err != nil {
 		a.log.Warn("removing the buttons of an answered question failed", "error", err)
 	}
-	if !passes(err) { // otherwise it is tried at the next start
+	if !passes(err) { // otherwise the next start retries
 		a.change(ctx, func(open []Standing) []Standing {
 			return slices.DeleteFunc(open, func(o Standing) bool { return o == s })
 		})
 	}
 }
 
-// passes reports whether an error may be over later.
+// passes reports whether an error may be temporary.
 func passes(err error) bool {
 	c := ClassOf(err)
 	return err != nil && (c == Temporary || c == Later)
@@ -140,7 +139,7 @@ func (a *Asked) change(ctx context.Context, f func([]Standing) []Standing) {
 	}
 }
 
-// all are the questions, those of before among them.
+// all returns the questions, including those of earlier runs.
 func (a *Asked) all(ctx context.Context) []Standing {
 	a.mu.Lock()
 	read := a.read || a.keep == nil

@@ -42,7 +42,7 @@ func TestWhereItGoes(t *testing.T) {
 		"somebody who writes by RCS":           {"+15550133", func(m *mac) { m.unknown["any;-;+15550133"] = true }, []string{"chat any;-;+15550133 SMS", "person +15550133 SMS"}, false},
 		"a group is called like somebody":      {"+15550100", func(m *mac) { m.db.Chat("+15550100", "SMS", true, "+15550122") }, []string{"chat any;-;+15550100 iMessage"}, false},
 		"macOS 12":                             {"new@example.org", func(m *mac) { m.old = true }, []string{"person new@example.org iMessage", "person12 new@example.org iMessage"}, false},
-		"Messages is not open; Hob opens it":  {"+15550100", func(m *mac) { m.open = false }, []string{"chat any;-;+15550100 iMessage", "chat any;-;+15550100 iMessage"}, false},
+		"Messages is not open; Hob opens it":   {"+15550100", func(m *mac) { m.open = false }, []string{"chat any;-;+15550100 iMessage", "chat any;-;+15550100 iMessage"}, false},
 		"and an address in capitals":           {"NEW@Example.org", nil, []string{"person new@example.org iMessage"}, false},
 		"a group that Messages does not have":  {"chat77", func(m *mac) { m.unknown["any;+;chat77"] = true }, []string{"chat any;+;chat77 iMessage"}, true},
 		"a group nobody has heard of":          {"any;+;chat99", nil, nil, true},
