@@ -14,11 +14,11 @@ import (
 	"unicode/utf8"
 )
 
-// drainBody is how much more of an oversized body is read, so that clients that
-// send everything before they listen get to see why it was refused.
+// drainBody is how much more of an oversized body is read, so that clients that send
+// everything before reading receive the error.
 const drainBody = 64 << 20
 
-// raw reads a body of at most MaxBody bytes.
+// raw reads a body of up to MaxBody bytes.
 func (s *Server) raw(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(bodyTime)) // in-process requests have none
@@ -54,8 +54,7 @@ func notUTF8(b []byte) error {
 	return fail(http.StatusBadRequest, "invalid_utf8", "send the text as UTF-8", "the request is not valid UTF-8 (byte %d)", at)
 }
 
-// body reads a JSON object strictly: unknown fields are errors. No body at all
-// counts as {}.
+// body decodes a JSON object strictly: unknown fields are errors. An empty body counts as {}.
 func (s *Server) body(w http.ResponseWriter, r *http.Request, v any) error {
 	b, err := s.rawJSON(w, r)
 	if err != nil {
@@ -64,7 +63,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, v any) error {
 	return unmarshal(b, v, true)
 }
 
-// rawJSON reads a body that claims to be JSON, or claims nothing.
+// rawJSON reads a body whose content type is JSON or not set.
 func (s *Server) rawJSON(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if t := r.Header.Get("Content-Type"); t != "" {
 		m, _, err := mime.ParseMediaType(t)
@@ -75,7 +74,7 @@ func (s *Server) rawJSON(w http.ResponseWriter, r *http.Request) ([]byte, error)
 	return s.raw(w, r)
 }
 
-// unmarshal decodes exactly one JSON value and says plainly what is wrong.
+// unmarshal decodes exactly one JSON value and describes errors in plain words.
 func unmarshal(b []byte, v any, strict bool) error {
 	if len(bytes.TrimSpace(b)) == 0 {
 		b = []byte("{}")
@@ -132,7 +131,7 @@ func kindOf(t reflect.Type) string {
 	return "a number"
 }
 
-// fields lists the JSON names of a struct.
+// fields returns the JSON field names of a struct.
 func fields(v any) string {
 	t := reflect.TypeOf(v).Elem()
 	var out []string

@@ -2,8 +2,8 @@ package web
 
 import "net/http"
 
-// notices does something about what Hob tells by itself: release what is held (one
-// notice, or all), put one off, or keep quiet for a time.
+// notices manages notifications: release deferred ones (one or all), snooze one, or mute them
+// for a time.
 func (s *Server) notices(what string) func(http.ResponseWriter, *http.Request, surface) error {
 	return func(w http.ResponseWriter, r *http.Request, _ surface) error {
 		var in struct {

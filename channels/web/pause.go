@@ -2,7 +2,7 @@ package web
 
 import "net/http"
 
-// pause lets nothing begin by itself for a time, or ("off") lets it go on.
+// pause stops background work for a time or resumes it ("off").
 func (s *Server) pause(w http.ResponseWriter, r *http.Request, _ surface) error {
 	var in struct {
 		For string `json:"for"`
