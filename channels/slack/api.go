@@ -14,7 +14,7 @@ import (
 	"hob/platform/safehttp"
 )
 
-// answer is what is the same in every answer of the Web API
+// answer is the common part of all responses of the Web API
 // (docs.slack.dev/apis/web-api/#responses).
 type answer struct {
 	OK     bool   `json:"ok"`
@@ -22,7 +22,7 @@ type answer struct {
 	Needed string `json:"needed"`
 }
 
-// refusal is Slack's word for why it did not do a thing.
+// refusal is an error response of Slack.
 type refusal struct {
 	method, code, needed string
 }
@@ -35,7 +35,7 @@ func (r *refusal) Error() string {
 	return s
 }
 
-// code is Slack's word in an error, "" for others.
+// code returns Slack's error code, "" for other errors.
 func code(err error) string {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r.code
@@ -43,10 +43,10 @@ func code(err error) string {
 	return ""
 }
 
-// maxAnswer bounds an answer: 200 messages with all their blocks.
+// maxAnswer is the maximum size of a response: 200 messages with all their blocks.
 const maxAnswer = 16 << 20
 
-// call asks the Web API. Arguments go as a form, which every method takes; out may be
+// call calls the Web API. Arguments are form-encoded, which every method accepts; out may be
 // nil. Errors are *channels.Error or the context's.
 func (c *Channel) call(ctx context.Context, token, method string, args url.Values, out any) (http.Header, error) {
 	header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Authorization": {"Bearer " + token}}
@@ -57,7 +57,7 @@ func (c *Channel) call(ctx context.Context, token, method string, args url.Value
 	return resp.Header, c.judge(method, resp, out, time.Now())
 }
 
-// broken classifies a request without an answer.
+// broken classifies a request without a response.
 func (c *Channel) broken(ctx context.Context, method string, err error) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return err
@@ -65,8 +65,8 @@ func (c *Channel) broken(ctx context.Context, method string, err error) error {
 	return channels.Unanswered("slack: "+method, err)
 }
 
-// judge classifies an answer. A limit is told with the status 429 and Retry-After in
-// seconds (docs.slack.dev/apis/web-api/rate-limits).
+// judge classifies a response. A rate limit has status 429 and Retry-After in seconds
+// (docs.slack.dev/apis/web-api/rate-limits).
 func (c *Channel) judge(method string, resp *safehttp.Response, out any, now time.Time) error {
 	retry := retryAfter(resp.Header, now)
 	switch {
@@ -110,7 +110,7 @@ func retryAfter(h http.Header, now time.Time) time.Time {
 	return now.Add(time.Duration(n) * time.Second)
 }
 
-// word keeps of a code what codes and scopes consist of.
+// word keeps only the characters that codes and scopes consist of.
 func word(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_:.,-", r) {
@@ -123,8 +123,8 @@ func word(s string) string {
 
 const newToken = "set a new token: hob channel add slack"
 
-// classify turns Slack's codes into classes, with what to do
-// (the lists of errors in docs.slack.dev/reference/methods).
+// classify maps Slack's codes to classes, with a remedy (the lists of errors in
+// docs.slack.dev/reference/methods).
 func classify(r *refusal, retry time.Time) error {
 	class, remedy := channels.Temporary, ""
 	switch r.code {
@@ -153,12 +153,12 @@ func classify(r *refusal, retry time.Time) error {
 	if remedy != "" {
 		e = channels.Errorf(class, "%w; %s", r, remedy)
 	}
-	// Slack's own failures may come after the fact.
+	// Slack may fail after it has processed the request.
 	e.MaybeSent = r.code == "internal_error" || r.code == "fatal_error" || r.code == "request_timeout"
 	return e
 }
 
-// ours reports whether an address is one of Slack's own hosts, encrypted.
+// ours reports whether a URL is HTTPS on one of Slack's own hosts.
 func (c *Channel) ours(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil {

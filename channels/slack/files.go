@@ -27,8 +27,8 @@ type file struct {
 	Page string `json:"url_private"`
 }
 
-// incoming is a file that can be fetched. It is fetched from Slack's own hosts alone:
-// the token goes along.
+// incoming returns a file for download. Only Slack's own hosts are used, because the request
+// carries the token.
 func (c *Channel) incoming(f file) channels.File {
 	return channels.File{Name: f.Name, MIME: f.MIME, Size: max(f.Size, 0), Open: func(ctx context.Context) (io.ReadCloser, error) {
 		return c.fetch(ctx, f)
@@ -62,14 +62,14 @@ func (c *Channel) fetch(ctx context.Context, f file) (io.ReadCloser, error) {
 	case resp.Status != http.StatusOK:
 		return nil, fmt.Errorf("slack: a file: Slack answered %d", resp.Status)
 	case strings.HasPrefix(kind, "text/html") && !strings.HasPrefix(f.MIME, "text/html"):
-		// Whoever may not read the file is shown the page to sign in.
+		// Without read access Slack shows the sign-in page.
 		return nil, channels.Errorf(channels.Unauthorised, "slack: Slack did not return the file; check that the app has the scope files:read")
 	}
 	return io.NopCloser(bytes.NewReader(resp.Body)), nil
 }
 
-// share puts files into a chat: their places are asked for, they are sent there, and
-// then shown all at once (docs.slack.dev/messaging/working-with-files#uploading_files).
+// share uploads files to a chat: request the upload URLs, upload, then publish all at once
+// (docs.slack.dev/messaging/working-with-files#uploading_files).
 func (c *Channel) share(ctx context.Context, d channels.Delivery) error {
 	type done struct {
 		ID    string `json:"id"`
@@ -119,7 +119,7 @@ func (c *Channel) upload(ctx context.Context, a channels.Attachment) (string, er
 	if err != nil {
 		err := c.broken(ctx, "a file", err)
 		if e, ok := errors.AsType[*channels.Error](err); ok {
-			e.MaybeSent = false // nobody sees it yet
+			e.MaybeSent = false // not published yet
 		}
 		return "", err
 	}
@@ -129,7 +129,7 @@ func (c *Channel) upload(ctx context.Context, a channels.Attachment) (string, er
 	return to.ID, nil
 }
 
-// needsFiles: a scope that is missing for files stops no texts.
+// needsFiles reports scopes needed for files only: without them texts still work.
 func needsFiles(err error) error {
 	if code(err) == "missing_scope" {
 		return channels.Errorf(channels.Permanent, "%w", errors.Unwrap(err))

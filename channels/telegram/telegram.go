@@ -1,12 +1,11 @@
-// Package telegram is the channel of a Telegram bot: private chats, groups and
-// topics, by long polling, with buttons for questions and answers that grow in place.
+// Package telegram implements the channel of a Telegram bot: private chats, groups and topics,
+// by long polling, with buttons for questions and answers shown while they are written.
 //
-// It follows the Bot API (https://core.telegram.org/bots/api). An update counts as
-// read once the engine has taken it or refused it for good, so that a crash loses none
-// and the Key drops what comes twice. Who is heard, what counts as one message, limits
-// and retries are the channels manager's. The calls are our own: the libraries move
-// their offset before an update was handled, and refuse whole updates for a kind of
-// content that is newer than they are.
+// It follows the Bot API (https://core.telegram.org/bots/api). An update counts as read once
+// the engine has accepted or permanently rejected it, so a crash loses none and the Key drops
+// duplicates. The channels manager handles allowed senders, debouncing, limits and retries.
+// The package contains its own API client: the libraries advance their offset before an update
+// was handled, and reject whole updates with content types they do not know.
 package telegram
 
 import (
@@ -26,19 +25,18 @@ import (
 	"hob/platform/safehttp"
 )
 
-// Name is the channel's section and its name.
+// Name is the name of the channel and its section.
 const Name = "telegram"
 
 // Config is the section [channels.telegram].
 type Config struct {
-	// Token of the bot, as @BotFather gave it; "env:X", "keychain:x" and "file:/x" are
-	// references.
+	// Token of the bot from @BotFather; "env:X", "keychain:x" and "file:/x" are references.
 	Token string `toml:"token"`
 	// Allow lists the ids (numbers) of other people who may write to Hob.
 	Allow []string `toml:"allow"`
 }
 
-// Driver makes the channel from its configuration.
+// Driver creates the channel from its configuration.
 type Driver struct{}
 
 // Name implements channels.Driver.
@@ -49,12 +47,12 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 	return channels.Make(decode, deps, New)
 }
 
-// Options of New are for tests; the zero value talks to Telegram.
+// Options are for tests; the zero value uses Telegram's servers.
 type Options struct {
 	Base  string        // address of the Bot API
-	Poll  time.Duration // how long the server holds a poll that finds nothing (default 25 s)
+	Poll  time.Duration // long-poll timeout of the server (default 25 s)
 	Pause time.Duration // the first wait after a failure (default 1 s)
-	Album time.Duration // for the rest of an album (default 700 ms)
+	Album time.Duration // wait for the rest of an
 }
 
 // Limits that Telegram sets, see https://core.telegram.org/bots/api#sendmessage,
@@ -65,7 +63,7 @@ const (
 	maxFile    = 50 << 20
 	perMinute  = 30
 	settle     = 1500 * time.Millisecond
-	slack      = 8 * time.Second // beyond which a poll that is held has died
+	slack      = 8 * time.Second // added to the poll timeout before a poll counts as dead
 )
 
 // Channel is a bot. All methods may be called concurrently.
@@ -79,19 +77,19 @@ type Channel struct {
 	buttons channels.Buttons
 	log     *slog.Logger
 	asked   *channels.Asked
-	heard   []heard // Run's alone: of late, the oldest first
+	heard   []heard // used by Run only: recent messages, the
 
 	mu     sync.Mutex
 	me     user
-	since  time.Time // hears since
-	broken error     // why it does not
+	since  time.Time // connected since
+	broken error     // the connection error
 	half   map[string]*progress
-	moved  map[string]string // groups that have another id now; nil: not read yet
+	moved  map[string]string // new ids of groups
 }
 
 var tokenForm = regexp.MustCompile(`^[0-9]{1,20}:[A-Za-z0-9_-]{8,200}$`)
 
-// New checks the configuration; it connects to nothing.
+// New validates the configuration; it does not connect.
 func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	var err error
 	if c.Token, err = deps.Reveal("token", c.Token); err != nil {
@@ -198,7 +196,7 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 	return said + "; its messages still go to a webhook at " + at + ", which Hob removes when the channel starts", nil
 }
 
-// webhook is the host to which the bot's messages go; "" when they wait for polls.
+// webhook returns the host that receives the bot's messages; "" without a webhook.
 func (c *Channel) webhook(ctx context.Context) (string, error) {
 	var hook struct {
 		URL string `json:"url"`
