@@ -7,7 +7,7 @@ import (
 	"hob/channels"
 )
 
-// bare takes the buttons of a question away.
+// bare removes the buttons of a question.
 func (c *Channel) bare(ctx context.Context, s channels.Standing) error {
 	path, err := chatPath(s.Chat)
 	if err != nil {

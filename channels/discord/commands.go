@@ -15,7 +15,7 @@ import (
 	"hob/channels"
 )
 
-// slash is a command that is made known to Discord: one of Hob's own, or ask.
+// slash is a slash command registered with Discord: one of Hob's own, or ask.
 type slash struct{ name, about, arg string }
 
 func slashes() []slash {
@@ -36,8 +36,8 @@ func slashes() []slash {
 	}
 }
 
-// commands is the body of "Bulk Overwrite Global Application Commands": for servers the
-// bot is in, and for direct messages with it.
+// commands returns the body of "Bulk Overwrite Global Application Commands": for servers of
+// the bot and for direct messages.
 func commands() []byte {
 	type option struct {
 		Type     int    `json:"type"` // 3: a text
@@ -62,11 +62,11 @@ func commands() []byte {
 		}
 		out = append(out, c)
 	}
-	raw, _ := json.Marshal(out) // strings and numbers can be marshalled
+	raw, _ := json.Marshal(out) // strings and numbers always
 	return raw
 }
 
-// register makes the commands known, once, and again when they have changed.
+// register registers the commands once, and again when they change.
 func (c *Channel) register(ctx context.Context) error {
 	const key = "commands"
 	keep := c.seen.keep
@@ -96,7 +96,7 @@ func (c *Channel) register(ctx context.Context) error {
 	return keep.Set(ctx, key, digest)
 }
 
-// command makes of a slash command what the manager takes.
+// command converts a slash command to an inbound message.
 func (c *Channel) command(i *interaction, what cause) (channels.Inbound, bool) {
 	text := ""
 	for _, o := range i.Data.Options {
