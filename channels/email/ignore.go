@@ -6,9 +6,8 @@ import (
 	"hob/platform/text/mime"
 )
 
-// leave says why a mail is neither heard nor answered, "" when it is: it was written
-// by a program, goes to a list, reports on another mail, or is Hob's own. Who answers
-// such mails is in a loop sooner or later (RFC 3834, 2).
+// leave returns why a mail is ignored, "" if it is not: a program wrote it, it goes to a list,
+// reports on another mail, or is Hob's own. Answering such mails leads to loops (RFC 3834, 2).
 func (c *Channel) leave(l *letter) string {
 	if why := leaveAutomatic(l.fields, l.Subject); why != "" {
 		return why
@@ -73,7 +72,7 @@ func leaveAutomatic(fields mime.Fields, subject string) string {
 	return ""
 }
 
-// awaySubjects begin the subjects of notes of absence, as mail programs write them.
+// awaySubjects lists the beginnings of the subjects of out-of-office replies in mail programs.
 func awaySubjects() []string {
 	return []string{
 		"automatic reply:", "auto reply:", "autoreply:", "auto:", "out of office", "out-of-office", "automatische antwort:", "abwesenheitsnotiz", "abwesend:",
@@ -83,7 +82,7 @@ func awaySubjects() []string {
 	}
 }
 
-// mine reports an address of Hob's; what follows "+" names no other box.
+// mine reports an address of Hob; the part after "+" is ignored.
 func (c *Channel) mine(address string) bool {
 	if address == "" {
 		return false

@@ -13,18 +13,17 @@ import (
 	"hob/platform/pim/mailbox"
 )
 
-// Of how many of the newest mails Test looks at the head, and how much of each.
+// How many of the newest mails Test checks, and how much of each.
 const (
 	testMails = 20
 	testHead  = 48 << 10 // bytes
 )
 
-// hostOf is the name under which a large host writes down whom it has checked, where
-// its own pages say so; "" for all others. Google writes mx.google.com
-// (https://support.google.com/mail/answer/180707). Microsoft writes no name at all
-// (https://learn.microsoft.com/defender-office-365/message-headers-eop-mdo), so that
-// its field cannot be told from one that a sender wrote; Apple and Fastmail do not say
-// which names theirs have.
+// hostOf returns the name that a large host uses in its results, if it is documented; "" for
+// all others. Google writes mx.google.com (https://support.google.com/mail/answer/180707).
+// Microsoft writes no name
+// (https://learn.microsoft.com/defender-office-365/message-headers-eop-mdo), so its field
+// cannot be told from a sender's; Apple and Fastmail do not document their names.
 func hostOf(server string) string {
 	s, err := pim.ParseServer(pim.IMAP, server)
 	if err != nil {
@@ -37,8 +36,8 @@ func hostOf(server string) string {
 	return ""
 }
 
-// trustedHost is Config.TrustedHost as names are compared: a name, or "*." and a domain
-// for all names in it.
+// trustedHost returns Config.TrustedHost normalized: a name, or "*." and a domain for all
+// names in it.
 func trustedHost(s string) (string, error) {
 	s = strings.ToLower(strings.TrimSpace(s))
 	domain, all := strings.CutPrefix(s, "*.")
@@ -51,7 +50,7 @@ func trustedHost(s string) (string, error) {
 	return s, nil
 }
 
-// anybodys reports a domain in which anybody can have a name ("co.uk").
+// anybodys reports a public suffix ("co.uk").
 func anybodys(domain string) bool {
 	_, err := publicsuffix.EffectiveTLDPlusOne(domain)
 	return err != nil
@@ -62,20 +61,20 @@ func hostName(s string) bool {
 }
 
 const (
-	// bySignature is how senders are recognised without a word of the mailbox's own host.
+	// bySignature describes verification without results of the mail host.
 	bySignature = "the DKIM signature of the sender's domain"
 	unset       = "The checks of your mail host are more reliable, but Hob ignores them because trusted_host (the name in its results) is not set"
 )
 
-// seen is what the newest mails of a folder carry.
+// seen summarizes the headers of the newest mails in a folder.
 type seen struct {
-	mails  int      // that came from elsewhere
-	ids    []string // who judged them, as their topmost Authentication-Results say; "" for those that name nobody
-	signed int      // how many carry a signature that may prove who wrote them
-	why    string   // why the last one of the others does not
+	mails  int      // from other people
+	ids    []string // hosts in their topmost Authentication-Results; "" for fields without a name
+	signed int      // mails with a usable signature
+	why    string   // why the last one of the others has none
 }
 
-// checks looks at the newest mails of the open folder.
+// checks reads the newest mails of the open folder.
 func (c *Channel) checks(ctx context.Context, m *mailbox.Conn, next uint32) (out seen, err error) {
 	uids, err := m.After(ctx, next-min(next, 20*testMails))
 	if err != nil {
@@ -110,7 +109,7 @@ func (c *Channel) checks(ctx context.Context, m *mailbox.Conn, next uint32) (out
 	return out, nil
 }
 
-// recognised says by what senders are recognised, or how they could be.
+// recognised describes how senders are verified, or could be.
 func recognised(trusted string, s seen) string {
 	n := 0
 	for _, id := range s.ids {
@@ -132,7 +131,7 @@ func recognised(trusted string, s seen) string {
 	return fmt.Sprintf("senders are verified by %s, %s. %s", bySignature, s.signatures(), s.advice(names))
 }
 
-// signatures says how many mails could be proved by their signatures.
+// signatures describes how many mails have usable signatures.
 func (s seen) signatures() string {
 	if s.signed == 0 {
 		return fmt.Sprintf("but none of the %s carries a usable one: %s", newest(s.mails), s.why)
@@ -140,7 +139,7 @@ func (s seen) signatures() string {
 	return fmt.Sprintf("which %d of the %s %s in a usable form", s.signed, newest(s.mails), verb(s.signed))
 }
 
-// advice is how to set trusted_host.
+// advice describes how to set trusted_host.
 func (s seen) advice(names []string) string {
 	switch {
 	case len(s.ids) == 0:
@@ -168,7 +167,7 @@ func verb(mails int) string {
 	return "carry"
 }
 
-// carried counts who judged, the most frequent first.
+// carried counts the checking hosts, the most frequent first.
 func carried(ids, names []string, mails int) string {
 	count := func(name string) (n int) {
 		for _, id := range ids {
@@ -195,7 +194,7 @@ func carried(ids, names []string, mails int) string {
 
 func few(names []string) []string { return names[:min(len(names), 4)] }
 
-// common is a value of trusted_host for all these names, "" when they do not belong
+// common returns a trusted_host value that matches all these names, "" if they do not belong
 // together.
 func common(names []string) string {
 	if len(names) == 1 {
