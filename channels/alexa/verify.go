@@ -20,8 +20,8 @@ import (
 	"hob/platform/safehttp"
 )
 
-// What Amazon asks of whoever answers its requests is in "Host a Custom Skill as a Web
-// Service", "Verify that the request was sent by Alexa"
+// Amazon's requirements for web services are in "Host a Custom Skill as a Web Service",
+// "Verify that the request was sent by Alexa"
 // (developer.amazon.com/docs/alexa/custom-skills/host-a-custom-skill-as-a-web-service.html).
 const (
 	chainHost = "s3.amazonaws.com"
@@ -31,13 +31,13 @@ const (
 
 	maxChain     = 64 << 10 // bytes
 	maxCerts     = 8
-	chainTime    = 24 * time.Hour // for which a chain is not fetched anew
+	chainTime    = 24 * time.Hour // cache time of a chain
 	maxChains    = 4
-	fetchesAtime = 10 // in a minute: anybody may name a chain
+	fetchesAtime = 10 // per minute: anybody may
 	minRSA       = 2048
 )
 
-// verifier knows Amazon's signatures.
+// verifier checks Amazon's signatures.
 type verifier struct {
 	network *safehttp.Client
 	roots   *x509.CertPool
@@ -48,14 +48,14 @@ type verifier struct {
 	fetched  []time.Time
 }
 
-// chain is a certificate with those that vouch for it, the signer's first.
+// chain is a certificate chain, the signer's certificate first.
 type chain struct {
 	certs []*x509.Certificate
 	at    time.Time
 }
 
-// verify returns an error for what Amazon has not signed. Nothing of the body was read
-// before.
+// verify returns an error if Amazon did not sign the request. It runs before the body is
+// parsed.
 func (v *verifier) verify(ctx context.Context, h http.Header, body []byte, now time.Time) error {
 	at, err := chainURL(h.Get("SignatureCertChainUrl"))
 	if err != nil {
@@ -83,7 +83,7 @@ func (v *verifier) verify(ctx context.Context, h http.Header, body []byte, now t
 	return nil
 }
 
-// chainURL is the address of a chain, normalised, when it is one of Amazon's.
+// chainURL returns the normalized URL of a chain if it is Amazon's.
 func chainURL(s string) (string, error) {
 	u, err := url.Parse(s)
 	if err != nil || s == "" || len(s) > 300 {
@@ -99,7 +99,7 @@ func chainURL(s string) (string, error) {
 	return "https://" + chainHost + clean, nil
 }
 
-// chain returns the certificates at an address.
+// chain returns the certificates at a URL.
 func (v *verifier) chain(ctx context.Context, at string, now time.Time) (chain, error) {
 	if c, ok := v.have(at, now); ok {
 		return c, nil
@@ -110,7 +110,7 @@ func (v *verifier) chain(ctx context.Context, at string, now time.Time) (chain, 
 		return c, nil
 	}
 	if !v.mayFetch(now) {
-		if c, ok := v.old(at); ok { // whoever asks for many keeps nobody from being heard
+		if c, ok := v.old(at); ok { // requests for many chains must not block valid ones
 			return c, nil
 		}
 		return chain{}, errors.New("too many certificate downloads")
@@ -127,7 +127,7 @@ func (v *verifier) chain(ctx context.Context, at string, now time.Time) (chain, 
 		return chain{}, err
 	}
 	if err := c.trusted(v.roots, now); err != nil {
-		return chain{}, err // what nobody vouches for takes no room
+		return chain{}, err // untrusted chains are not cached
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -145,7 +145,7 @@ func (v *verifier) have(at string, now time.Time) (chain, bool) {
 	return c, ok && now.Sub(c.at).Abs() < chainTime
 }
 
-// old is a chain that should be fetched anew. It is checked like any other.
+// old returns an expired chain from the cache. It is verified like others.
 func (v *verifier) old(at string) (chain, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -166,7 +166,7 @@ func (v *verifier) mayFetch(now time.Time) bool {
 	return true
 }
 
-// parseChain reads certificates in PEM.
+// parseChain parses certificates in PEM.
 func parseChain(b []byte, now time.Time) (chain, error) {
 	c := chain{at: now}
 	for {
@@ -189,8 +189,7 @@ func parseChain(b []byte, now time.Time) (chain, error) {
 	return c, nil
 }
 
-// trusted reports whether the chain leads to a root, names Amazon's signer and is valid
-// now.
+// trusted checks that the chain leads to a root, names Amazon's signer and is valid now.
 func (c chain) trusted(roots *x509.CertPool, now time.Time) error {
 	between := x509.NewCertPool()
 	for _, x := range c.certs[1:] {

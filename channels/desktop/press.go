@@ -10,10 +10,10 @@ import (
 	"hob/platform/desktop"
 )
 
-// pressWait bounds what a press sets off.
+// pressWait is the timeout for handling a press.
 const pressWait = 10 * time.Second
 
-// happened handles what became of a note.
+// happened handles an event of a notification.
 func (c *Channel) happened(ctx context.Context, e desktop.Event) {
 	if e.Closed != 0 {
 		c.seen(e.Note)
@@ -66,7 +66,7 @@ func (c *Channel) answer(ctx context.Context, id string, what shown, yes bool) {
 	c.came(ctx, id, what, said, err)
 }
 
-// again shows a question anew, since most desktops take a note away that was pressed.
+// again shows a question again, since most desktops close a pressed notification.
 func (c *Channel) again(ctx context.Context, id string, what shown) error {
 	const mark = " again"
 	if err := c.note.Withdraw(ctx, id); err != nil {
@@ -83,7 +83,7 @@ func (c *Channel) again(ctx context.Context, id string, what shown) error {
 	return c.show(ctx, n, what)
 }
 
-// came says what came of a press.
+// came shows the result of a press.
 func (c *Channel) came(ctx context.Context, id string, what shown, said string, err error) {
 	n := desktop.Note{Title: "Hob", Body: said, Urgency: desktop.Low, Transient: true}
 	if err != nil {
@@ -105,7 +105,7 @@ func (c *Channel) open(ctx context.Context, id string, what shown) {
 	}
 }
 
-// say shows a note of the channel's own.
+// say shows a message of the channel itself.
 func (c *Channel) say(ctx context.Context, id string, what shown, n desktop.Note) {
 	text, _ := fit(strings.TrimSpace(n.Body))
 	n.ID, n.Body = id+" told", text

@@ -1,8 +1,7 @@
-// Package imessage talks through Messages on a Mac: it hears what comes in by reading
-// Messages' database, and speaks by a constant AppleScript, looking in the database for
-// what became of it. The channels manager calls it. It never hears what was sent from
-// this Mac's own account, nor an echo of what Hob said. Reactions and edits are heard
-// neither; a like on a question answers nothing.
+// Package imessage implements a channel for Messages on a Mac: it receives by reading
+// Messages' database, and sends by a constant AppleScript and checks the result in the
+// database. It ignores messages from this Mac's own account and echoes of Hob's texts. It also
+// ignores reactions and edits; a like on a question answers nothing.
 package imessage
 
 import (
@@ -26,37 +25,36 @@ import (
 	"hob/platform/permission"
 )
 
-// Name is the channel's, and that of its section.
+// Name is the name of the channel and its section.
 const Name = "imessage"
 
 // Config is the section [channels.imessage].
 type Config struct {
 	// DB is Messages' database (default ~/Library/Messages/chat.db).
 	DB string `toml:"db"`
-	// Allow are the people besides the owner who may write to Hob: numbers as
-	// +15550100, e-mail addresses.
+	// Allow lists other people who may write to Hob: numbers as +15550100, e-mail addresses.
 	Allow []string `toml:"allow"`
-	// Prefix is what a message has to begin with, "" nothing: for a Mac whose account
-	// is also the owner's own.
+	// Prefix is the required beginning of a message, "" for none: for a Mac whose account is
+	// also the owner's own.
 	Prefix string `toml:"prefix"`
 }
 
-// Options are for tests; the zero value is what is used.
+// Options are for tests; the zero value is the default.
 type Options struct {
 	GOOS   string        // the system (default runtime.GOOS)
-	Poll   time.Duration // how often is looked where nobody tells of a message (default 5 s)
-	Glance time.Duration // how often is looked at most (default 500 ms)
-	// Debounce is how long a new row is left alone, since it is still being written
-	// (default 400 ms), and Hold how long one that stays empty is waited for (10 s).
+	Poll   time.Duration // poll interval without file notifications (default 5 s)
+	Glance time.Duration // minimum poll interval (default 500 ms)
+	// Debounce is how long a new row is ignored while it is being written (default 400 ms),
+	// and Hold how long Hob waits for an empty row (10 s).
 	Debounce, Hold time.Duration
-	// Verify is how long is looked for what was sent (default 10 s).
+	// Verify is how long Hob looks for a sent text (default 10 s).
 	Verify time.Duration
-	// Orphan is how long what an earlier process has started may still send (1 min).
+	// Orphan is how long a script started by an earlier process may still send (1 min).
 	Orphan time.Duration
 	Now    func() time.Time
 }
 
-// Driver makes the channel from its configuration.
+// Driver creates the channel from its configuration.
 type Driver struct{}
 
 // Name implements channels.Driver.
@@ -67,7 +65,7 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 	return channels.Make(decode, deps, New)
 }
 
-// Channel is Messages.
+// Channel is the Messages channel.
 type Channel struct {
 	cfg    Config
 	deps   channels.Deps
@@ -76,15 +74,15 @@ type Channel struct {
 	allow  []string
 	named  *regexp.Regexp
 	ledger ledger
-	old    atomic.Bool // this Messages has the words of macOS 12
+	old    atomic.Bool // Messages has the dictionary
 
 	mu      sync.Mutex
-	since   time.Time // it has been listening since then
+	since   time.Time // start time of listening
 	heard   time.Time
-	pending int // texts in a row that did not show up in the database
+	pending int // consecutive texts that did
 }
 
-// New checks the configuration. It reads nothing yet.
+// New validates the configuration. It reads nothing yet.
 func New(cfg Config, deps channels.Deps, o Options) (*Channel, error) {
 	o.GOOS = cmp.Or(o.GOOS, runtime.GOOS)
 	if o.GOOS != "darwin" {
@@ -126,8 +124,8 @@ func New(cfg Config, deps channels.Deps, o Options) (*Channel, error) {
 // Allow implements channels.Allower.
 func (c *Channel) Allow() []string { return c.allow }
 
-// The limits. Messages takes longer texts, which nobody reads on a telephone; Apple
-// looks askance at accounts that write without a pause.
+// Limits. Messages accepts longer texts, which are hard to read on a phone; Apple may block
+// accounts that send without pauses.
 const (
 	maxText   = 4000
 	perMinute = 30
@@ -143,20 +141,20 @@ func (*Channel) Limits() channels.Limits {
 // Attaches implements channels.Attacher.
 func (*Channel) Attaches() {}
 
-// open opens the database, and says what the owner can do where it cannot.
+// open opens the database. Errors say what the owner can do.
 func (c *Channel) open(ctx context.Context) (*chatdb.DB, error) {
 	d, err := chatdb.Open(ctx, c.cfg.DB, c.deps.Dir)
 	return d, c.explain(err)
 }
 
-// explain gives errors of the database their class and remedy.
+// explain adds class and remedy to errors of the database.
 func (c *Channel) explain(err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, chatdb.ErrNoAccess):
 		return channels.Errorf(channels.Unauthorised, "%w; switch on %s in System Settings, Privacy & Security, Full Disk Access (x-apple.systempreferences:com.apple.preference.security?Privacy_AllFiles), then start Hob again", err, permission.Responsible(c.deps.Getenv))
-	case errors.Is(err, fs.ErrNotExist): // also while Messages makes it anew
+	case errors.Is(err, fs.ErrNotExist): // also while Messages recreates
 		return channels.Errorf(channels.Temporary, "no Messages database at %s; open Messages and sign in", c.cfg.DB)
 	case errors.Is(err, chatdb.ErrNotMessages): // likewise, between the file and its tables
 		return channels.Errorf(channels.Temporary, "%w; check channels.imessage.db", err)
