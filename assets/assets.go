@@ -1,5 +1,5 @@
-// Package assets holds files that are part of the program: the chat page. It
-// knows nothing of who serves them.
+// Package assets embeds the files of the chat page. It does not depend on the
+// server.
 package assets
 
 import (
@@ -14,7 +14,7 @@ var files embed.FS
 // channels.js, style.css and icon.svg.
 func Web() fs.FS {
 	sub, err := fs.Sub(files, "web")
-	if err != nil { // only a bad constant can do that
+	if err != nil { // only possible with a bad constant
 		panic(err)
 	}
 	return sub

@@ -10,44 +10,43 @@ import (
 	"time"
 )
 
-// Asked are the questions of a channel that stand on its platform with buttons under
-// them. They are kept, so that the buttons go once a question waits for nothing any more,
-// also when Hob was off then. That one cannot be kept loses no more than that its buttons
-// stay. Its methods may be called concurrently.
+// Asked tracks the questions of a channel that are posted with buttons. They are stored, so
+// that the buttons of a closed question are removed even if Hob was not running then. If
+// storing fails, the only effect is that buttons stay. Its methods may be called concurrently.
 type Asked struct {
 	keep    Keeper
 	buttons Buttons
 	log     *slog.Logger
 	news    chan struct{}
 
-	writing sync.Mutex // held while what is kept is written
+	writing sync.Mutex // held while the stored state is written
 
 	mu   sync.Mutex
-	read bool // what was kept was read
+	read bool // the stored state was read
 	open []Standing
 }
 
-// Standing is a message with buttons under it.
+// Standing is a posted message with buttons.
 type Standing struct {
 	Question string `json:"q"`
 	Chat     string `json:"c"`
 	Message  string `json:"m"`
-	At       int64  `json:"t"` // since when, in milliseconds by the clock of this machine
+	At       int64  `json:"t"` // when it was posted, in milliseconds by the clock of this machine
 }
 
 const (
 	askedKey  = "asked"
 	mostAsked = 200
-	// bareTries is how often is tried again to take buttons away.
+	// bareTries is the number of attempts to remove buttons.
 	bareTries = 5
 )
 
-// NewAsked reads nothing yet. keep may be nil.
+// NewAsked returns a tracker; the stored state is read on first use. keep may be nil.
 func NewAsked(keep Keeper, buttons Buttons, log *slog.Logger) *Asked {
 	return &Asked{keep: keep, buttons: buttons, log: log, news: make(chan struct{}, 1)}
 }
 
-// Add remembers a question that has just been put.
+// Add records a question that was just posted.
 func (a *Asked) Add(ctx context.Context, question, chat, message string) {
 	a.change(ctx, func(open []Standing) []Standing {
 		open = append(open, Standing{question, chat, message, time.Now().UnixMilli()})
@@ -59,7 +58,7 @@ func (a *Asked) Add(ctx context.Context, question, chat, message string) {
 	}
 }
 
-// Since is when a question appeared in a message; otherwise where that is not known.
+// Since returns when a question was posted in a message, or otherwise if that is unknown.
 func (a *Asked) Since(ctx context.Context, question, message string, otherwise time.Time) time.Time {
 	for _, s := range a.all(ctx) {
 		if s.Question == question && s.Message == message {
@@ -69,9 +68,9 @@ func (a *Asked) Since(ctx context.Context, question, message string, otherwise t
 	return otherwise
 }
 
-// Watch takes the buttons away of each question that ends, here or elsewhere, until ctx
-// does. bare does it for one; it is tried again for a while, first after pause. Nothing
-// is to be done where the channel has no Buttons.
+// Watch removes the buttons of each question that is answered, here or elsewhere, until ctx
+// ends. bare removes them for one question; Watch retries it several times, first after pause.
+// Without Buttons it does nothing.
 func (a *Asked) Watch(ctx context.Context, pause time.Duration, bare func(context.Context, Standing) error) {
 	if a.buttons == nil {
 		return
@@ -97,7 +96,7 @@ func (a *Asked) Watch(ctx context.Context, pause time.Duration, bare func(contex
 func (a *Asked) watch(ctx context.Context, pause time.Duration, s Standing, bare func(context.Context, Standing) error) {
 	if err := a.buttons.Ended(ctx, s.Question); err != nil {
 		if ctx.Err() == nil {
-			a.log.Warn("whether a question was answered is not known; its buttons stay", "error", err)
+			a.log.Warn("cannot check whether a question was answered; its buttons stay", "error", err)
 		}
 		return
 	}
@@ -109,16 +108,16 @@ func (a *Asked) watch(ctx context.Context, pause time.Duration, s Standing, bare
 		return
 	}
 	if err != nil {
-		a.log.Warn("a question that was answered may keep its buttons", "error", err)
+		a.log.Warn("removing the buttons of an answered question failed", "error", err)
 	}
-	if !passes(err) { // otherwise it is tried at the next start
+	if !passes(err) { // otherwise the next start retries
 		a.change(ctx, func(open []Standing) []Standing {
 			return slices.DeleteFunc(open, func(o Standing) bool { return o == s })
 		})
 	}
 }
 
-// passes reports whether an error may be over later.
+// passes reports whether an error may be temporary.
 func passes(err error) bool {
 	c := ClassOf(err)
 	return err != nil && (c == Temporary || c == Later)
@@ -136,18 +135,18 @@ func (a *Asked) change(ctx context.Context, f func([]Standing) []Standing) {
 		err = a.keep.Set(ctx, askedKey, raw)
 	}
 	if err != nil && ctx.Err() == nil {
-		a.log.Warn("which questions have buttons cannot be kept", "error", err)
+		a.log.Warn("storing the questions with buttons failed", "error", err)
 	}
 }
 
-// all are the questions, those of before among them.
+// all returns the questions, including those of earlier runs.
 func (a *Asked) all(ctx context.Context) []Standing {
 	a.mu.Lock()
 	read := a.read || a.keep == nil
 	a.mu.Unlock()
 	if !read {
 		if err := a.load(ctx); err != nil && ctx.Err() == nil {
-			a.log.Warn("which questions have buttons is not known", "error", err)
+			a.log.Warn("loading the questions with buttons failed", "error", err)
 		}
 	}
 	a.mu.Lock()
@@ -163,7 +162,7 @@ func (a *Asked) load(ctx context.Context) error {
 	var had []Standing
 	if raw != nil {
 		if e := json.Unmarshal(raw, &had); e != nil {
-			err, had = fmt.Errorf("what was kept cannot be read: %w", e), nil
+			err, had = fmt.Errorf("decode the stored state: %w", e), nil
 		}
 	}
 	a.mu.Lock()

@@ -13,18 +13,17 @@ import (
 )
 
 const (
-	maxFailures = 12             // refusals of one text by a platform that answers
+	maxFailures = 12             // rejections of one text by a platform that responds
 	maxAge      = 24 * time.Hour // for a platform that cannot be reached
-	// maxOutage is how long a platform may answer that it cannot at the moment.
+	// maxOutage is how long a platform may answer that it is unavailable.
 	maxOutage  = 90 * time.Minute
-	longPause  = time.Hour // the longest pause a platform may ask for
+	longPause  = time.Hour // the longest wait that a platform may request
 	recordWait = 5 * time.Second
-	// repeatedMark stands before a text that may have arrived already.
+	// repeatedMark prefixes a text that may have arrived already.
 	repeatedMark = "(possibly repeated) "
 )
 
-// deliverer says the texts of one channel, one after another. It belongs to
-// one goroutine.
+// deliverer sends the texts of one channel in sequence. It belongs to one goroutine.
 type deliverer struct {
 	name    string
 	ch      Channel
@@ -32,7 +31,7 @@ type deliverer struct {
 	dedupes bool
 	limit   int
 	utf16   bool
-	attach  bool  // files go along
+	attach  bool  // the channel accepts files
 	maxFile int64 // up to this size
 	out     Outbox
 	drafts  Drafts
@@ -41,28 +40,27 @@ type deliverer struct {
 	grace   time.Duration
 	sent    func()
 	trouble func(error)
-	held    func(time.Time) // when the platform may be called again
+	held    func(time.Time) // reports until when the platform must not be called
 	rate    window
-	guests  window    // the share of it that guests have
-	paused  time.Time // the platform asked not to be called before
+	guests  window    // the part reserved for guests
+	paused  time.Time // the platform must not be called before
 	tries   map[string]*try
-	empty   uint // times in a row that nothing was to be claimed
+	empty   uint // consecutive claims without rows
 }
 
-// try is what this process knows of a text it could not deliver yet.
+// try is what this process knows of a text that is not yet delivered.
 type try struct {
 	parts    []string
-	of       int // how many of the parts are the text; one more tells of files
-	sent     int // parts that have certainly arrived
+	of       int // number of text parts; one more part reports files
+	sent     int // parts that arrived
 	first    Receipt
-	ids      []string // the platform's ids of those parts
+	ids      []string // platform ids of those parts
 	unsure   bool     // the next part may have arrived
 	failures int
 	since    time.Time // of the first failure
-	// undrafted: the draft of the answer cannot be replaced; it comes as a message of
-	// its own.
+	// undrafted: the draft cannot be replaced; the answer is sent as a separate message.
 	undrafted bool
-	bare      bool // the platform has refused the files
+	bare      bool // the platform rejected the files
 }
 
 func (m *Manager) deliverer(name string, ch Channel) *deliverer {
@@ -85,7 +83,7 @@ func (m *Manager) deliverer(name string, ch Channel) *deliverer {
 	return d
 }
 
-// run settles what a crash cut off and then delivers until ctx ends.
+// run requeues deliveries that a crash interrupted and then delivers until ctx ends.
 func (d *deliverer) run(ctx context.Context) error {
 	if err := d.settle(ctx); err != nil {
 		return err
@@ -112,18 +110,18 @@ func (d *deliverer) run(ctx context.Context) error {
 	}
 }
 
-// settle puts rows that were being sent when the process died back into the
-// queue. How they are sent again depends on what the platform can tell.
+// settle requeues rows that were being sent when the process died. How they are resent depends
+// on the platform's abilities.
 func (d *deliverer) settle(ctx context.Context) error {
 	rows, err := d.out.Unsettled(ctx, d.name)
 	if err != nil {
-		return fmt.Errorf("look for cut-off deliveries: %w", err)
+		return fmt.Errorf("find interrupted deliveries: %w", err)
 	}
 	for _, row := range rows {
-		t := d.tries[row.ID] // known when only this goroutine was started again
+		t := d.tries[row.ID] // known if only this goroutine was restarted
 		unsure := !d.dedupes && (t == nil || t.unsure || t.sent > 0)
-		if err := d.out.Retry(ctx, row.ID, time.Now(), "cut off while it was being sent", unsure); err != nil {
-			return fmt.Errorf("settle a cut-off delivery: %w", err)
+		if err := d.out.Retry(ctx, row.ID, time.Now(), "interrupted while it was being sent", unsure); err != nil {
+			return fmt.Errorf("requeue an interrupted delivery: %w", err)
 		}
 	}
 	return nil
@@ -143,12 +141,12 @@ func (d *deliverer) ready(ctx context.Context) bool {
 func (d *deliverer) idle(ctx context.Context, wake <-chan struct{}) bool {
 	at, ok, err := d.out.NextDelivery(ctx, d.name)
 	if err != nil {
-		d.log.Warn("cannot look for the next delivery", "error", err)
+		d.log.Warn("finding the next delivery failed", "error", err)
 		at, ok = time.Now().Add(backoff(4)), true
 	}
 	var due <-chan time.Time
 	if ok {
-		// A row that is due but cannot be claimed must not make this spin.
+		// A due row that cannot be claimed must not cause a busy loop.
 		t := time.NewTimer(max(time.Until(at), min(time.Second, time.Millisecond<<min(d.empty, 10))))
 		defer t.Stop()
 		due = t.C
@@ -164,7 +162,7 @@ func (d *deliverer) idle(ctx context.Context, wake <-chan struct{}) bool {
 	return true
 }
 
-// deliver says one text. Its error means that the channel cannot go on.
+// deliver sends one text. An error means that the channel cannot continue.
 func (d *deliverer) deliver(ctx context.Context, row Delivery) (err error) {
 	var left string
 	if row.Files, left = d.carried(row.Files); left != "" {
@@ -183,7 +181,7 @@ func (d *deliverer) deliver(ctx context.Context, row Delivery) (err error) {
 	}
 	for t.sent < len(t.parts) {
 		if now := time.Now(); row.Guest && d.guests.full(now) > 0 {
-			return d.putBack(ctx, row, t, now.Add(d.guests.full(now)), "it waits: half of what may be sent in a minute is kept for the owner")
+			return d.putBack(ctx, row, t, now.Add(d.guests.full(now)), "deferred: half of the messages per minute are reserved for your own chats")
 		}
 		if !d.ready(ctx) {
 			return d.putBack(ctx, row, t, time.Now(), "the daemon was stopped")
@@ -213,8 +211,8 @@ func (d *deliverer) deliver(ctx context.Context, row Delivery) (err error) {
 	return err
 }
 
-// drafted finds the message in which an answer has grown, of which only is known that it
-// was about to be posted. "": there is none, or the platform cannot tell.
+// drafted finds the draft of an answer whose message id was never confirmed. It returns "" if
+// there is none or the platform cannot tell.
 func (d *deliverer) drafted(ctx context.Context, row, first Delivery) (id string, err error) {
 	if d.find == nil {
 		return "", nil
@@ -229,20 +227,20 @@ func (d *deliverer) drafted(ctx context.Context, row, first Delivery) (id string
 	})
 	switch c := ClassOf(err); {
 	case err != nil && (c == Permanent || c == Unsupported):
-		return "", nil // then the answer comes as a message of its own
+		return "", nil // then the answer is sent as a separate message
 	case err != nil:
-		return "", fmt.Errorf("look up the draft of an answer: %w", err)
+		return "", fmt.Errorf("find the draft of an answer: %w", err)
 	}
 	if d.drafts != nil {
 		if err := d.drafts.KeepDraft(ctx, row.Event, row.Channel, row.Chat, r.ID); err != nil {
-			d.log.Warn("a draft of an answer cannot be noted", "error", err)
+			d.log.Warn("storing the draft of an answer failed", "error", err)
 		}
 	}
 	return r.ID, nil
 }
 
-// carried are the files that the channel takes along, and what is said of the others:
-// they were queued while it took more.
+// carried returns the files that the channel accepts, and a note about the others, which were
+// queued when it accepted more.
 func (d *deliverer) carried(files []Attachment) (along []Attachment, left string) {
 	var not []Attachment
 	for _, f := range files {
@@ -255,16 +253,16 @@ func (d *deliverer) carried(files []Attachment) (along []Attachment, left string
 	return along, lost(not)
 }
 
-// lost is what is said of files that do not go along.
+// lost returns the note about files that are not sent.
 func lost(files []Attachment) string {
 	var out []string
 	for _, f := range files {
-		out = append(out, fmt.Sprintf("(the file %s, %s, could not go along)", f.Name, size(f.Size)))
+		out = append(out, fmt.Sprintf("(The file %s, %s, could not be sent.)", f.Name, size(f.Size)))
 	}
 	return strings.Join(out, "\n")
 }
 
-// split cuts a text so that the mark of a repetition still fits.
+// split cuts a text so that the prefix for repeated texts still fits.
 func (d *deliverer) split(row Delivery) []string {
 	limit := d.limit
 	text := strings.ToValidUTF8(row.Text, "\uFFFD")
@@ -278,7 +276,7 @@ func (d *deliverer) split(row Delivery) []string {
 	return SplitFor(text, Limits{MaxText: limit, UTF16: d.utf16})
 }
 
-// part says the next part of a text, or finds that it has arrived.
+// part sends the next part of a text, or finds that it has already arrived.
 func (d *deliverer) part(ctx context.Context, row Delivery, t *try) (Receipt, error) {
 	p := row
 	p.Text, p.MaybeRepeated = t.parts[t.sent], t.unsure
@@ -291,7 +289,7 @@ func (d *deliverer) part(ctx context.Context, row Delivery, t *try) (Receipt, er
 	if t.sent > 0 || t.undrafted {
 		p.Draft = ""
 	}
-	if p.Draft != "" { // it is put in the place of what is there, however often
+	if p.Draft != "" { // replacing the message is safe to repeat
 		p.MaybeRepeated = false
 	}
 	if t.sent != t.of-1 || t.bare {
@@ -301,7 +299,7 @@ func (d *deliverer) part(ctx context.Context, row Delivery, t *try) (Receipt, er
 		if t.unsure && d.find != nil && p.Draft == "" {
 			switch r, found, err := d.find.Find(ctx, p); {
 			case err != nil:
-				return r, fmt.Errorf("look up whether it arrived: %w", err)
+				return r, fmt.Errorf("check whether it arrived: %w", err)
 			case found:
 				return r, nil
 			}
@@ -320,13 +318,13 @@ func (d *deliverer) part(ctx context.Context, row Delivery, t *try) (Receipt, er
 		return r, err
 	})
 	if c := ClassOf(err); err != nil && p.Draft != "" && (c == Permanent || c == Unsupported) {
-		// The message in which it grew is gone, or cannot be changed any more.
-		d.log.Info("an answer is sent as a message of its own", "delivery", row.ID, "error", err)
+		// The draft no longer exists or cannot be changed.
+		d.log.Info("answer sent as a separate message", "delivery", row.ID, "error", err)
 		t.undrafted = true
 		return d.part(ctx, row, t)
 	}
 	if c := ClassOf(err); err != nil && len(p.Files) > 0 && (c == Permanent || c == Unsupported) {
-		d.log.Warn("a text goes out without its files, which are refused", "delivery", row.ID, "error", err)
+		d.log.Warn("files rejected; text sent without them", "delivery", row.ID, "error", err)
 		t.bare, t.parts = true, append(t.parts, lost(p.Files))
 		return d.part(ctx, row, t)
 	}
@@ -336,17 +334,17 @@ func (d *deliverer) part(ctx context.Context, row Delivery, t *try) (Receipt, er
 	return r, err
 }
 
-// slowest is how many bytes of a file pass in a second at the least.
+// slowest is the minimum transfer rate in bytes per second.
 const slowest = 128 << 10
 
-// Passing is how long a request with so many bytes may last: 30 s, and more for a large
-// file. Its context may end before.
+// Passing returns the timeout of a request with this many bytes: 30 s, and more for a large
+// file. Its context may end earlier.
 func Passing(bytes int64) time.Duration {
 	return 30*time.Second + time.Duration(min(max(bytes, 0), 1<<30)/slowest)*time.Second
 }
 
-// call runs f with the deadline of a Send, which is later for large files; when the
-// daemon ends, f may go on for the grace period.
+// call runs f with the deadline of a Send, which is longer for large files; when the daemon
+// stops, f may continue for the grace period.
 func (d *deliverer) call(ctx context.Context, files []Attachment, f func(context.Context) (Receipt, error)) (r Receipt, err error) {
 	wait := d.timeout
 	for _, a := range files {

@@ -15,52 +15,50 @@ import (
 	"hob/platform/failpoint"
 )
 
-// Drafts keeps in which message of a platform an answer is growing, so that the whole
-// answer comes in its place, after a crash too. Its methods may be called
-// concurrently.
+// Drafts stores in which platform message an answer is being drafted, so that the whole answer
+// replaces it, also after a crash. Its methods may be called concurrently.
 type Drafts interface {
-	// Draft returns what KeepDraft noted, "" when that is nothing.
+	// Draft returns the value stored by KeepDraft, or "".
 	Draft(ctx context.Context, event, channel, chat string) (string, error)
-	// KeepDraft notes the platform's id of the message; "" forgets it: it stays as it is,
-	// and the answer comes as a message of its own. What begins with "?" is noted before
-	// a message is posted, and stands there as long as its id is not known.
+	// KeepDraft stores the platform's id of the message; "" deletes it, so that the answer is
+	// sent as a separate message. A value with the prefix "?" is stored before a message is
+	// posted, until its id is known.
 	KeepDraft(ctx context.Context, event, channel, chat, id string) error
 }
 
-// The rhythm of drafts. Platforms allow few changes of a message: Telegram about one
-// in a second in a chat and 20 a minute in a group, Discord 5 in 5 s, Slack's
-// chat.update 50 a minute.
+// Timing of drafts. Platforms limit edits of a message: Telegram about 1 per second in a chat
+// and 20 per minute in a group, Discord 5 in 5 s, Slack's chat.update 50 per minute.
 const (
 	draftEvery   = 1500 * time.Millisecond
-	draftMost    = 20 * time.Second // the longest time between two, when the platform is slow
-	draftText    = 40               // characters that are worth a message
-	draftMax     = 4096             // characters of a draft where the platform has no limit
+	draftMost    = 20 * time.Second // the longest interval, when the platform is slow
+	draftText    = 40               // minimum length of a draft in characters
+	draftMax     = 4096             // maximum length of a draft where the platform has no limit
 	draftTimeout = 5 * time.Second
 	draftMark    = " …"
 )
 
-// Shown is an answer that its reader sees growing. Its methods may be called
-// concurrently; none waits for the platform, except Stop.
+// Shown is an answer that is shown while it is written. Its methods may be called
+// concurrently; only Stop waits for the platform.
 type Shown interface {
-	// Add adds what the model said next.
+	// Add appends text of the model.
 	Add(text string)
-	// Reset begins anew, in the same message: what was shown will not be said.
+	// Reset starts over in the same message: the text shown so far is discarded.
 	Reset()
-	// Break ends the message as it is: something else was said after it. What comes is
-	// shown in a new one.
+	// Break finishes the message as it is, because another message follows it. Later text is
+	// shown in a new message.
 	Break()
-	// Stop ends it, and waits until nothing is shown any more.
+	// Stop ends the draft and waits until no update is in progress.
 	Stop()
 }
 
-// drafting are the answers that are being shown.
+// drafting holds the open drafts.
 type drafting struct {
 	mu   sync.Mutex
 	open map[*draft]struct{}
 	shut bool
 }
 
-// Drafts reports whether answers in this chat can be seen growing.
+// Drafts reports whether answers in this chat can be shown as drafts.
 func (m *Manager) Drafts(channel string) bool {
 	_, ok := m.opt.Channels[channel].(Drafter)
 	if !ok || m.opt.Drafts == nil || m.opt.Choices[channel].Whole {
@@ -71,8 +69,8 @@ func (m *Manager) Drafts(channel string) bool {
 	return m.state[channel].State == "running"
 }
 
-// Show shows the answer to an event in a chat while it is being written; nil where that
-// cannot be, which costs nothing. It ends with ctx, too.
+// Show shows the answer to an event in a chat while it is written. It returns nil if the
+// channel cannot do that. The draft also ends with ctx.
 func (m *Manager) Show(ctx context.Context, event, channel, chat string) Shown {
 	if chat == "" || !m.Drafts(channel) {
 		return nil
@@ -104,7 +102,7 @@ func (m *Manager) Show(ctx context.Context, event, channel, chat string) Shown {
 	return d
 }
 
-// end stops all and waits for them.
+// end stops all drafts and waits for them.
 func (s *drafting) end() {
 	s.mu.Lock()
 	s.shut = true
@@ -129,13 +127,13 @@ type draft struct {
 
 	mu     sync.Mutex
 	text   strings.Builder
-	broken []string // what was shown until each Break
+	broken []string // the text before each Break
 }
 
 // Add implements Shown.
 func (d *draft) Add(text string) {
 	d.mu.Lock()
-	if d.text.Len() < 8*draftMax { // no more is shown
+	if d.text.Len() < 8*draftMax { // longer text is not shown
 		d.text.WriteString(text)
 	}
 	d.mu.Unlock()
@@ -171,7 +169,7 @@ func (d *draft) wake() {
 	}
 }
 
-// take returns the text as it is now, and what was ended by Break before.
+// take returns the current text and the texts that Break finished.
 func (d *draft) take() (text string, broken []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -179,15 +177,15 @@ func (d *draft) take() (text string, broken []string) {
 	return d.text.String(), broken
 }
 
-// run shows the text whenever there is more of it and the time has come.
+// run updates the draft whenever there is new text and the interval has passed.
 func (d *draft) run(ctx context.Context) {
 	kept, err := d.m.opt.Drafts.Draft(ctx, d.event, d.channel, d.chat)
 	if err != nil {
-		d.m.opt.Log.Debug("no draft of an answer", "channel", d.channel, "error", err)
+		d.m.opt.Log.Debug("draft of an answer failed", "channel", d.channel, "error", err)
 		return
 	}
 	m := message{id: kept}
-	if f, ok := begun(kept); ok { // a crash came in between
+	if f, ok := begun(kept); ok { // a crash interrupted the posting
 		if m, ok = d.find(ctx, f); !ok {
 			return
 		}
@@ -199,7 +197,7 @@ func (d *draft) run(ctx context.Context) {
 			return
 		}
 		text, broken := d.take()
-		for _, was := range broken { // the message stays, with all that was said in it
+		for _, was := range broken { // the message stays with its complete text
 			if was = d.cut(was, ""); m.id != "" && was != "" && was != m.shown {
 				_, _ = d.show(ctx, m, was)
 			}
@@ -216,7 +214,7 @@ func (d *draft) run(ctx context.Context) {
 				return
 			}
 			if time.Until(next) <= 0 && len(broken) == 0 {
-				next = time.Now().Add(draftEvery / 10) // several pieces at once
+				next = time.Now().Add(draftEvery / 10) // group several pieces
 			}
 			continue
 		}
@@ -238,19 +236,19 @@ func (d *draft) run(ctx context.Context) {
 	}
 }
 
-// message is the one in which an answer grows.
+// message is the platform message of a draft.
 type message struct {
-	id    string // the platform's, "" before it is known
+	id    string // the platform's id, "" until it is known
 	first Delivery
 	shown string
-	// unsure: the platform may have taken it, and has not said so.
+	// unsure: the platform may have accepted the message without confirming it.
 	unsure bool
 }
 
-// errUnknown means that nobody knows any more where the answer grows.
-var errUnknown = errors.New("where the draft of an answer stands is not known")
+// errUnknown means that the message of the draft is unknown.
+var errUnknown = errors.New("finding the draft of an answer failed")
 
-// put shows a text in a message. That a new one is posted is noted before.
+// put shows a text in a message. Posting a new message is recorded first.
 func (d *draft) put(ctx context.Context, m message, text string) (message, error) {
 	if m.id == "" && m.unsure {
 		found, ok := d.find(ctx, m.first)
@@ -280,17 +278,17 @@ func (d *draft) put(ctx context.Context, m message, text string) (message, error
 	return m, nil
 }
 
-// begunMark stands before the ID of a draft whose message is not known yet.
+// begunMark prefixes the ID of a draft whose message id is not known yet.
 const begunMark = "?"
 
-// beginning is a new message with a draft. Its ID tells when it was made: a Finder looks
-// no further back.
+// beginning returns a new delivery for a draft. Its ID contains the creation time, which
+// limits how far back a Finder searches.
 func beginning(now time.Time) Delivery {
 	f, _ := begun(fmt.Sprintf("%s%d-%s", begunMark, now.UnixMilli(), rand.Text()))
 	return f
 }
 
-// begun returns the delivery with which a draft was posted, or may have been.
+// begun parses the delivery under which a draft was or may have been posted.
 func begun(kept string) (Delivery, bool) {
 	id, ok := strings.CutPrefix(kept, begunMark)
 	if !ok {
@@ -301,8 +299,8 @@ func begun(kept string) (Delivery, bool) {
 	return Delivery{ID: id, Kind: Reply, CreatedAt: time.UnixMilli(ms)}, true
 }
 
-// find looks for a message that the platform may have taken; false when it cannot be
-// known. One that is not there is posted with the same ID.
+// find looks up a message that the platform may have accepted; false if that is unknown. A
+// missing message is posted with the same ID.
 func (d *draft) find(ctx context.Context, first Delivery) (message, bool) {
 	m := message{first: first}
 	f, ok := d.ch.(Finder)
@@ -320,13 +318,13 @@ func (d *draft) find(ctx context.Context, first Delivery) (message, bool) {
 		return err
 	})
 	if err != nil {
-		d.m.opt.Log.Debug("no draft of an answer", "channel", d.channel, "error", err)
+		d.m.opt.Log.Debug("draft of an answer failed", "channel", d.channel, "error", err)
 		return m, false
 	}
 	return m, m.id == "" || d.keep(ctx, m.id) == nil
 }
 
-// last ends a message after which something else was said, as the turn ends.
+// last finishes a message that was followed by another one when the turn ends.
 func (d *draft) last(ctx context.Context, m message) {
 	_, broken := d.take()
 	if len(broken) == 0 || m.id == "" {
@@ -338,19 +336,19 @@ func (d *draft) last(ctx context.Context, m message) {
 	_ = d.keep(ctx, "")
 }
 
-// keep notes the message even when the turn has just ended: its answer belongs there.
+// keep stores the message even after the turn has ended, because its answer replaces it.
 func (d *draft) keep(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWait)
 	defer cancel()
 	err := d.m.opt.Drafts.KeepDraft(ctx, d.event, d.channel, d.chat, id)
 	if err != nil {
-		d.m.opt.Log.Warn("a draft of an answer cannot be noted", "channel", d.channel, "error", err)
+		d.m.opt.Log.Warn("storing the draft of an answer failed", "channel", d.channel, "error", err)
 	}
 	return err
 }
 
-// show lets the platform finish what it has begun although the turn ends, for a short
-// time: a message that nobody knows would stay there for ever.
+// show lets a platform call finish for a short time after the turn ends; otherwise an unknown
+// message would stay forever.
 func (d *draft) show(ctx context.Context, m message, text string) (got string, err error) {
 	c, cancel := context.WithTimeout(context.WithoutCancel(ctx), draftTimeout)
 	defer cancel()
@@ -363,12 +361,12 @@ func (d *draft) show(ctx context.Context, m message, text string) (got string, e
 	})
 	failpoint.Hit("channel.draft.after")
 	if err != nil && ctx.Err() == nil {
-		d.m.opt.Log.Debug("no draft of an answer", "channel", d.channel, "error", err)
+		d.m.opt.Log.Debug("draft of an answer failed", "channel", d.channel, "error", err)
 	}
 	return got, err
 }
 
-// cut makes one message of a text: its beginning, with a mark that it goes on.
+// cut shortens a text to one message: its beginning and a mark for more text.
 func (d *draft) cut(text, mark string) string {
 	text = strings.ToValidUTF8(text, "")
 	if mark != "" {
@@ -391,8 +389,8 @@ func (d *draft) cut(text, mark string) string {
 	return text + mark
 }
 
-// certain is a growing text without its last word and the numbers before that: only
-// when they are whole can be told whether they are a credential.
+// certain returns a growing text without its last word and the numbers before it: only
+// complete words and numbers can be checked for credentials.
 func certain(text string) string {
 	for {
 		text = strings.TrimRightFunc(text, func(r rune) bool { return r > ' ' && r <= unicode.MaxASCII })

@@ -15,35 +15,35 @@ import (
 	"unicode/utf8"
 )
 
-// Files is where the files go that come with messages.
+// Files stores and reads the files of messages.
 type Files struct {
-	// Keep stores a file under a name like this one, never over another, and returns
-	// where it lies. nil: no file is kept, and the message says so.
+	// Keep stores a file under a similar name, never over an existing one, and returns its
+	// path. nil: files are not stored, and the message says so.
 	Keep func(ctx context.Context, name string, data []byte) (path string, err error)
-	// Read returns the text of a file; an error when there is none. Optional.
+	// Read returns the text of a file, or an error if it has none. Optional.
 	Read func(ctx context.Context, name string, data []byte) (string, error)
 }
 
-// What is fetched of one message.
+// Limits per message.
 const (
 	maxFiles      = 10
 	maxFile       = 20 << 20
 	maxFilesTotal = 40 << 20
-	maxGuestHour  = 100 << 20 // of a guest within an hour
+	maxGuestHour  = 100 << 20 // per guest and hour
 	maxPicture    = 3_750_000 // bytes: what model providers take, 5 MB in base64
 	maxPictures   = 12 << 20  // of all pictures of a message, in bytes
 	fetchTimeout  = 90 * time.Second
-	guestTimeout  = 20 * time.Second // of others: what the owner says may wait behind them
+	guestTimeout  = 20 * time.Second // for guests: the owner's messages may wait behind them
 	readTimeout   = 20 * time.Second
-	// textOfFile is how much of a file's text stands in the message, in bytes; a tool
-	// reads the rest.
+	// textOfFile is how much of a file's text the message contains, in bytes; a tool reads the
+	// rest.
 	textOfFile = 6000
 )
 
-// filesOnly stands for the words of a message that has none.
+// filesOnly replaces the text of a message without text.
 const filesOnly = "[files]"
 
-// known asks whether a message with files was taken before, or will not be.
+// known checks whether a message with files was already accepted or will be rejected.
 func (g *gate) known(ctx context.Context, in Inbound) (Accepted, bool, error) {
 	k, ok := g.to.(Knower)
 	if !ok || len(in.Files) == 0 {
@@ -51,15 +51,15 @@ func (g *gate) known(ctx context.Context, in Inbound) (Accepted, bool, error) {
 	}
 	acc, yes, err := k.Known(ctx, in)
 	if err != nil {
-		return acc, false, fmt.Errorf("channels: %s: take a message: %w", g.name, err)
+		return acc, false, fmt.Errorf("channels: %s: accept a message: %w", g.name, err)
 	}
 	acc.Repeated = yes
 	return acc, yes, nil
 }
 
-// fetch brings the files of a message, before it is taken: pictures that a model can
-// see, and everything else as files of the owner's. What is said of them is outside
-// text, as their names and their contents are.
+// fetch downloads the files of a message before it is accepted: pictures that a model can see
+// become images, other files are stored. Notes about them are untrusted text, like their names
+// and contents.
 func (g *gate) fetch(ctx context.Context, in *Inbound) error {
 	files := in.Files
 	in.Files = nil
@@ -79,7 +79,7 @@ func (g *gate) fetch(ctx context.Context, in *Inbound) error {
 			break
 		}
 		f.file(c, file)
-		if ctx.Err() != nil { // Hob ends: the platform hands the message in again
+		if ctx.Err() != nil { // Hob stops: the platform delivers the message again
 			return fmt.Errorf("channels: %s: fetch the files of a message: %w", g.name, ctx.Err())
 		}
 	}
@@ -93,7 +93,7 @@ func (g *gate) fetch(ctx context.Context, in *Inbound) error {
 	return nil
 }
 
-// fetching is what has come of a message so far.
+// fetching is the state of one message's downloads.
 type fetching struct {
 	*gate
 	in              *Inbound
@@ -128,7 +128,7 @@ func (f *fetching) file(ctx context.Context, file File) {
 		f.note("[file %s was not fetched: larger than %s]", name, size(maxFile))
 		return
 	case err != nil:
-		f.log.Warn("a file of a message could not be fetched", "channel", f.name, "error", err)
+		f.log.Warn("fetching a file of a message failed", "channel", f.name, "error", err)
 		f.note("[file %s could not be fetched]", name)
 		return
 	case f.total+len(data) > maxFilesTotal:
@@ -144,7 +144,7 @@ func (f *fetching) file(ctx context.Context, file File) {
 	f.keep(ctx, name, data)
 }
 
-// brought is how much guests have sent within an hour, by sender.
+// brought counts the bytes that guests sent within an hour, by sender.
 type brought struct {
 	mu sync.Mutex
 	by map[string][]load
@@ -155,7 +155,7 @@ type load struct {
 	bytes int64
 }
 
-// fits reports whether a file may still come.
+// fits reports whether a file is within the sender's hourly limit.
 func (b *brought) fits(sender string, bytes int64, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -173,7 +173,7 @@ func (b *brought) add(sender string, bytes int64, now time.Time) {
 	if b.by == nil {
 		b.by = map[string][]load{}
 	}
-	for who, all := range b.by { // what is long ago is forgotten
+	for who, all := range b.by { // drop old entries
 		if all = slices.DeleteFunc(all, func(l load) bool { return now.Sub(l.at) >= time.Hour }); len(all) == 0 {
 			delete(b.by, who)
 		} else {
@@ -185,10 +185,10 @@ func (b *brought) add(sender string, bytes int64, now time.Time) {
 
 var errLarge = errors.New("the file is too large")
 
-// bytes fetches a file, up to the limit.
+// bytes downloads a file, up to the limit.
 func (f *fetching) bytes(ctx context.Context, file File) (data []byte, err error) {
 	if file.Open == nil {
-		return nil, errors.New("there is no way to it")
+		return nil, errors.New("the channel cannot fetch it")
 	}
 	err = guarded(func() error {
 		r, err := file.Open(ctx)
@@ -206,7 +206,7 @@ func (f *fetching) bytes(ctx context.Context, file File) (data []byte, err error
 	return data, err
 }
 
-// keep makes a file one of the owner's.
+// keep stores a file for the owner.
 func (f *fetching) keep(ctx context.Context, name string, data []byte) {
 	if f.files.Keep == nil {
 		f.note("[file %s, %s, was not kept: there is no folder for files]", name, size(int64(len(data))))
@@ -214,7 +214,7 @@ func (f *fetching) keep(ctx context.Context, name string, data []byte) {
 	}
 	at, err := f.files.Keep(ctx, name, data)
 	if err != nil {
-		f.log.Warn("a file of a message could not be kept", "channel", f.name, "error", err)
+		f.log.Warn("storing a file of a message failed", "channel", f.name, "error", err)
 		f.note("[file %s, %s, could not be kept]", name, size(int64(len(data))))
 		return
 	}
@@ -225,7 +225,7 @@ func (f *fetching) keep(ctx context.Context, name string, data []byte) {
 	f.note("%s", note)
 }
 
-// text is the beginning of what can be read of a file.
+// text returns the beginning of a file's readable text.
 func (f *fetching) text(ctx context.Context, name string, data []byte) string {
 	if f.files.Read == nil {
 		return ""
@@ -247,8 +247,8 @@ func (f *fetching) text(ctx context.Context, name string, data []byte) string {
 	return strings.TrimSpace(text[:end]) + "\n[only the beginning of the file is shown here]"
 }
 
-// pictureType is the type of a picture that models can see, as its content says; "" for
-// anything else.
+// pictureType returns the media type of a picture that models can see, detected from its
+// content; "" for other data.
 func pictureType(data []byte) string {
 	switch t := http.DetectContentType(data); t {
 	case "image/png", "image/jpeg", "image/gif", "image/webp":
@@ -257,7 +257,7 @@ func pictureType(data []byte) string {
 	return ""
 }
 
-// size is a number of bytes as people read it.
+// size formats a number of bytes for people.
 func size(n int64) string {
 	switch {
 	case n >= 10<<20:
@@ -270,12 +270,12 @@ func size(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// longestName is that of a file, in bytes.
+// longestName is the maximum length of a file name in bytes.
 const longestName = 120
 
-// FileName makes the name that a stranger gave to a file safe to be one on any system:
-// without folders, signs that cannot be seen, devices of Windows, and with what would
-// start a program at a click taken for the plain file that it is here.
+// FileName makes an untrusted file name safe on all systems: it removes folders, invisible
+// characters and Windows device names, and defuses endings that would run a program on a
+// click.
 func FileName(name string) string {
 	name = strings.ToValidUTF8(name, "")
 	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
@@ -308,7 +308,8 @@ func FileName(name string) string {
 	return name
 }
 
-// devices are names that Windows has taken ("Naming Files, Paths, and Namespaces").
+// devices returns the reserved device names of Windows ("Naming Files, Paths, and
+// Namespaces").
 func devices() []string {
 	out := []string{"con", "prn", "aux", "nul", "conin$", "conout$"}
 	for _, n := range "123456789¹²³" {
@@ -317,7 +318,7 @@ func devices() []string {
 	return out
 }
 
-// programs are the endings of files that are run when they are opened.
+// programs returns the endings of files that run when they are opened.
 func programs() []string {
 	return []string{
 		"app", "appimage", "applescript", "appref-ms", "bat", "chm", "cmd", "com", "command", "cpl", "desktop", "dll", "dmg", "exe", "gadget",

@@ -13,28 +13,28 @@ import (
 	"hob/platform/failpoint"
 )
 
-// wordless stands for the words of a message that has none, and is still one: it names
-// Hob, or passes something on.
+// wordless replaces the text of a message that has none but still counts: it mentions Hob or
+// forwards something.
 const wordless = "[no words]"
 
-// gate stands between one channel and the engine: it decides who is heard and
-// which conversation a message belongs to.
+// gate filters the messages of one channel before they reach the engine: it rejects senders
+// who are not allowed and selects the conversation.
 type gate struct {
 	name    string
-	allow   func() []string // nil: nobody is let in
-	shared  bool            // the members of a group share a conversation
+	allow   func() []string // nil: only the owner is allowed
+	shared  bool            // members of a group share a conversation
 	owners  Owners
 	to      Receiver
 	log     *slog.Logger
 	refused atomic.Int64
-	// everything: in groups, also what is not said to Hob is taken.
+	// everything: in groups, accept messages that are not addressed to Hob, too.
 	everything  bool
 	unmentioned atomic.Int64
 	settle      time.Duration
 	files       Files
 	brought     brought
 	heard       func()
-	pull        bool // its clients are told what is wrong with a message
+	pull        bool // its clients see errors in their messages
 }
 
 func newGate(name string, ch Channel, m *Manager) *gate {
@@ -55,7 +55,7 @@ func newGate(name string, ch Channel, m *Manager) *gate {
 	return g
 }
 
-// lets reports whether the owner lets somebody in.
+// lets reports whether the owner allows a sender.
 func (g *gate) lets(sender string) bool {
 	return sender != "" && g.allow != nil && slices.ContainsFunc(g.allow(), func(id string) bool { return SenderID(id) == sender })
 }
@@ -74,40 +74,39 @@ func (g *gate) Admits(ctx context.Context, in Inbound) (bool, error) {
 		yes, err = p.Pairs(ctx, in)
 	}
 	if err != nil {
-		return false, fmt.Errorf("channels: %s: whether a sender matters: %w", g.name, err)
+		return false, fmt.Errorf("channels: %s: check the sender: %w", g.name, err)
 	}
 	return yes, nil
 }
 
-// Receive hands a message on, or answers ErrStranger. Other people get a
-// conversation of their own, whatever the channel asked for, so that their
-// words never stand in the owner's.
+// Receive forwards a message or returns ErrStranger. Other people always get a conversation of
+// their own, so that their texts never mix with the owner's.
 func (g *gate) Receive(ctx context.Context, in Inbound) (Accepted, error) {
 	in.Channel, in.Sender, in.Settle = g.name, SenderID(in.Sender), 0
 	if err := g.identify(ctx, &in); err != nil {
-		return Accepted{}, fmt.Errorf("channels: %s: who wrote a message: %w", g.name, err)
+		return Accepted{}, fmt.Errorf("channels: %s: identify the sender: %w", g.name, err)
 	}
 	own := in.Conversation(g.shared)
 	switch {
-	case in.Group && in.Sender == "": // whose conversation it is nobody knows
-		return Accepted{}, fmt.Errorf("channels: %s: a message of a group does not say who wrote it: %w", g.name, ErrStranger)
+	case in.Group && in.Sender == "": // without a sender there is no conversation to choose
+		return Accepted{}, fmt.Errorf("channels: %s: a group message has no sender: %w", g.name, ErrStranger)
 	case in.FromOwner:
 		if in.Session == "" {
 			in.Session = own
 		}
 	case !g.lets(in.Sender):
-		if n := g.refused.Add(1); n&(n-1) == 0 { // a flood fills no disk
-			g.log.Info("messages from strangers were not taken", "channel", g.name, "sender", in.Sender, "refused", n)
+		if n := g.refused.Add(1); n&(n-1) == 0 { // log at powers of two: a flood must not fill the disk
+			g.log.Info("Messages from unknown senders rejected", "channel", g.name, "sender", in.Sender, "refused", n)
 		}
 		return Accepted{}, g.overhear(ctx, in, own)
 	default:
 		in.Session = own
 	}
-	if in.Group && !in.Mentioned && !g.everything { // said among the others
+	if in.Group && !in.Mentioned && !g.everything { // addressed to the group, not to Hob
 		g.unmentioned.Add(1)
 		return Accepted{}, g.overhear(ctx, in, own)
 	}
-	if !in.Forwarded || in.FromOwner { // what he passes on belongs to the words that go with it
+	if !in.Forwarded || in.FromOwner { // a forwarded text belongs to the message that comes with it
 		in.Settle = g.settle
 	}
 	if acc, known, err := g.known(ctx, in); err != nil || known {
@@ -122,12 +121,12 @@ func (g *gate) Receive(ctx context.Context, in Inbound) (Accepted, error) {
 	}
 	failpoint.Hit("message.fetched")
 	acc, err := g.to.Receive(ctx, in)
-	if errors.Is(err, ErrUnfit) && !g.pull { // the platform would offer it again for ever
-		g.log.Warn("a message was dropped", "channel", g.name, "sender", in.Sender, "error", err)
+	if errors.Is(err, ErrUnfit) && !g.pull { // the platform would deliver it again forever
+		g.log.Warn("message dropped", "channel", g.name, "sender", in.Sender, "error", err)
 		err = fmt.Errorf("%w: %w", ErrStranger, err)
 	}
 	if err != nil {
-		return acc, fmt.Errorf("channels: %s: take a message: %w", g.name, err)
+		return acc, fmt.Errorf("channels: %s: accept a message: %w", g.name, err)
 	}
 	if !acc.Repeated {
 		g.heard()
@@ -135,9 +134,9 @@ func (g *gate) Receive(ctx context.Context, in Inbound) (Accepted, error) {
 	return acc, nil
 }
 
-// identify finds out whether the sender is the owner. Only what he wrote himself
-// pairs him: nothing that is quoted or passed on. What is said in a group pairs
-// nobody, since others read the code.
+// identify determines whether the sender is the owner. Only text the sender wrote can contain
+// a pairing code, never quoted or forwarded text. Group messages pair nobody, because others
+// read the code.
 func (g *gate) identify(ctx context.Context, in *Inbound) error {
 	if in.FromOwner || in.Sender == "" || g.owners == nil {
 		return nil
@@ -145,7 +144,7 @@ func (g *gate) identify(ctx context.Context, in *Inbound) error {
 	yes, err := g.owners.IsOwner(ctx, g.name, in.Sender)
 	if yes && err == nil {
 		in.FromOwner = true
-		if in.Forwarded { // his act, and somebody else's words
+		if in.Forwarded { // forwarded by the owner, written by another person
 			in.Outside, in.Text = append(in.Outside, in.Text), "[forwarded]"
 		}
 	}
@@ -159,8 +158,8 @@ func (g *gate) identify(ctx context.Context, in *Inbound) error {
 	return nil
 }
 
-// overhear shows a stranger's message to who wants to hear of it. It stays
-// untaken: a platform that asks again when that failed gets another try.
+// overhear passes a rejected message to the observer. On an error the message stays
+// unacknowledged, so that the platform delivers it again.
 func (g *gate) overhear(ctx context.Context, in Inbound, session string) error {
 	to, ok := g.to.(Overhearer)
 	if !ok {
@@ -168,7 +167,7 @@ func (g *gate) overhear(ctx context.Context, in Inbound, session string) error {
 	}
 	in.Session, in.Files, in.Text = session, nil, strings.ToValidUTF8(in.Text, "\uFFFD")
 	if err := to.Overhear(ctx, in); err != nil {
-		return fmt.Errorf("channels: %s: a stranger's message: %w", g.name, err)
+		return fmt.Errorf("channels: %s: report a rejected message: %w", g.name, err)
 	}
 	return ErrStranger
 }

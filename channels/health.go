@@ -6,39 +6,39 @@ import (
 	"time"
 )
 
-// Health is how one channel does.
+// Health is the status of one channel.
 type Health struct {
 	Name string `json:"name"`
-	// State is starting, running, waiting (failed, will be tried again),
-	// stopped (needs its owner) or failed (could not be made).
+	// State is starting, running, waiting (failed, will be retried), stopped (needs its owner)
+	// or failed (could not be created).
 	State string    `json:"state"`
 	Error string    `json:"error,omitempty"`
 	Pull  bool      `json:"pull"`
-	Deaf  bool      `json:"deaf,omitempty"` // nobody can write there
+	Deaf  bool      `json:"deaf,omitempty"` // send only: accepts no messages
 	Sent  int       `json:"sent"`
 	Since time.Time `json:"since,omitzero"`
-	// Describe is what the channel says of itself (Describer).
+	// Describe is the channel's own description (Describer).
 	Describe string `json:"describe,omitempty"`
-	// Heard counts the messages that were taken since the start, Refused those of
-	// strangers and those in groups that were not said to Hob.
+	// Heard counts the messages accepted since the start. Refused counts those of unknown
+	// senders and those in groups that were not addressed to Hob.
 	Heard       int       `json:"heard"`
 	HeardAt     time.Time `json:"heard_at,omitzero"`
 	SentAt      time.Time `json:"sent_at,omitzero"`
 	Refused     int       `json:"refused,omitempty"`
 	Unmentioned int       `json:"unmentioned,omitempty"`
-	// Queued counts the texts that wait for the channel, and Next is when the first of
-	// them is tried; zero: none waits, or at once.
+	// Queued counts the texts waiting for the channel. Next is when the first of them is sent;
+	// zero: none waits, or immediately.
 	Queued int       `json:"queued"`
 	Next   time.Time `json:"next,omitzero"`
 }
 
-// Counter is an Outbox that knows how many texts wait for a channel, and when the first
-// of them is due (zero: none is known). It returns soon.
+// Counter is an Outbox that counts the texts waiting for a channel and knows when the first
+// one is due (zero: unknown). It returns quickly.
 type Counter interface {
 	Queue(channel string) (n int, next time.Time, err error)
 }
 
-// Status lists the channels in order of name.
+// Status returns the channels sorted by name.
 func (m *Manager) Status() []Health {
 	m.mu.Lock()
 	out := make([]Health, 0, len(m.state))
@@ -52,7 +52,7 @@ func (m *Manager) Status() []Health {
 	return out
 }
 
-// look fills in what is known elsewhere.
+// look adds the details stored elsewhere.
 func (m *Manager) look(h *Health) {
 	ch := m.opt.Channels[h.Name]
 	if ch == nil {
@@ -82,7 +82,7 @@ func (m *Manager) look(h *Health) {
 	}
 	n, next, err := c.Queue(h.Name)
 	if err != nil {
-		m.opt.Log.Warn("cannot look how many texts wait", "channel", h.Name, "error", err)
+		m.opt.Log.Warn("counting waiting deliveries failed", "channel", h.Name, "error", err)
 		return
 	}
 	h.Queued = n
@@ -99,7 +99,7 @@ func (m *Manager) note(name, state string, err error) {
 	defer m.mu.Unlock()
 	h := m.state[name]
 	if h.State == "stopped" {
-		return // the other half of the channel does not cover that up
+		return // the other half of the channel does not hide this state
 	}
 	if h.State != state {
 		h.Since = time.Now().UTC()
@@ -110,10 +110,10 @@ func (m *Manager) note(name, state string, err error) {
 	}
 }
 
-// steadyAfter is how long a channel has to run until what had failed before is over.
+// steadyAfter is how long a channel must run until an earlier error is cleared.
 const steadyAfter = time.Minute
 
-// over forgets what a channel had failed with.
+// over clears the error of a channel.
 func (m *Manager) over(name, failed string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -122,7 +122,7 @@ func (m *Manager) over(name, failed string) {
 	}
 }
 
-// trouble shows why a text could not be delivered until the next one is.
+// trouble shows a delivery error until the next successful delivery.
 func (m *Manager) trouble(name string, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -131,7 +131,7 @@ func (m *Manager) trouble(name string, err error) {
 	}
 }
 
-// held shows that the platform is not called before.
+// held shows until when the platform is not called.
 func (m *Manager) held(name string, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -5,32 +5,30 @@ import (
 	"net/http"
 )
 
-// Post is what somebody has posted to /hooks/NAME.
+// Post is an HTTP request to /hooks/NAME.
 type Post struct {
 	Header http.Header
-	Body   []byte // all of it, at most 1 MB
-	// Unknown: which program posts could not be found out. Where the proof is one that
-	// any program of this machine could have, the message decides nothing: see
-	// Inbound.Unknown.
+	Body   []byte // complete, at most
+	// Unknown: the sending program could not be identified. If any program of this machine
+	// could produce the proof, the message answers no approval request: see Inbound.Unknown.
 	Unknown bool
 }
 
-// Posted is the answer to a Post.
+// Posted is the response to a Post.
 type Posted struct {
 	Status int
-	// Body becomes the JSON of the answer, when Status is below 400.
+	// Body is encoded as the JSON response if Status is below 400.
 	Body any
-	// Error is what is wrong with a Post whose proof is right. To anybody else it is "":
-	// he learns that his proof is wrong (401), and no more.
+	// Error describes an error to a sender with a valid proof. For others it is "": they only
+	// learn that the proof is invalid (401).
 	Error string
 }
 
-// Hooked is a channel whose platform, or the owner's own program, posts to it over
-// HTTP. The web server takes what comes to /hooks/NAME without asking for a token or
-// for the name by which it was reached, so that a tunnel can lead there: Hook proves
-// each Post itself, before it believes a word of it, and answers 401 to what has no
-// proof. It is called concurrently with everything, also before Run and after it,
-// where it answers 503; it returns soon after ctx ends.
+// Hooked is a channel that receives HTTP posts from its platform or from the owner's programs.
+// The web server forwards requests to /hooks/NAME without checking a token or the Host header,
+// so that a tunnel can lead there: Hook must authenticate each Post before using it and
+// answers 401 otherwise. It is called concurrently with all methods, also before and after
+// Run, when it answers 503; it returns soon after ctx ends.
 type Hooked interface {
 	Hook(ctx context.Context, p Post) Posted
 }

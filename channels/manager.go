@@ -17,54 +17,54 @@ type Options struct {
 	Outbox   Outbox
 	Receiver Receiver
 	Log      *slog.Logger
-	// Owners knows who has proved to be the owner; nil: nobody has.
+	// Owners identifies paired owners; nil: nobody is paired.
 	Owners Owners
 	// Channels by name; the name is also the configuration section.
 	Channels map[string]Channel
-	// Failed names channels that could not be made, for Status.
+	// Failed names channels that could not be created, for Status.
 	Failed map[string]error
-	// Trouble is told once when a channel needs its owner; optional.
+	// Trouble is called once when a channel needs its owner; optional.
 	Trouble func(channel string, err error)
 	// SharedGroups: the members of a group chat share one conversation.
 	SharedGroups bool
-	// SendTimeout bounds one Send (default 30 s).
+	// SendTimeout is the timeout of one Send (default 30 s).
 	SendTimeout time.Duration
-	// Choices are what the owner has chosen for channels, by name.
+	// Choices holds the user's settings by channel name.
 	Choices map[string]Choice
-	// Files is where incoming files go; the zero value keeps none.
+	// Files stores incoming files; the zero value stores none.
 	Files Files
-	// Drafts keeps which messages hold answers that are still being written; nil:
-	// answers are sent only whole.
+	// Drafts stores which messages show unfinished answers; nil: answers are only sent
+	// complete.
 	Drafts Drafts
-	// Redact takes credentials out of what is seen of an answer that is still being
-	// written, as they are taken out of all texts that are sent; nil leaves them.
+	// Redact removes credentials from unfinished answers, as is done for all texts that are
+	// sent; nil keeps them.
 	Redact func(string) string
-	// Grace is how long a Send may go on after Run was told to end (default 3 s).
+	// Grace is how long a Send may continue after Run was cancelled (default 3 s).
 	Grace time.Duration
 }
 
-// Choice is what the owner has chosen for a channel. The zero value leaves it to Hob.
+// Choice holds the user's settings for a channel. The zero value uses the defaults.
 type Choice struct {
-	Unmentioned bool           // in groups, also what is not said to Hob is taken
-	Whole       bool           // answers are not seen before they are whole
-	Settle      *time.Duration // in place of Limits.Settle
+	Unmentioned bool           // in groups, accept messages that are not addressed to Hob
+	Whole       bool           // do not show drafts of answers
+	Settle      *time.Duration // replaces Limits.Settle
 }
 
-// Manager runs channels side by side. A channel that fails is started again
-// after a growing wait and never hurts the others.
+// Manager runs channels concurrently. It restarts a failed channel with exponential backoff;
+// failures do not affect other channels.
 type Manager struct {
 	opt Options
 
 	mu    sync.Mutex
 	state map[string]*Health
-	runs  map[string]*hearing // what hears now, by channel
+	runs  map[string]*hearing // the running receivers, by
 
 	gates   map[string]*gate
 	typists typists
 	drafts  drafting
 }
 
-// New checks the options. It starts nothing.
+// New validates the options. It starts nothing.
 func New(o Options) (*Manager, error) {
 	if o.Outbox == nil || o.Receiver == nil || o.Log == nil {
 		return nil, errors.New("channels: Options needs Outbox, Receiver and Log")
@@ -85,14 +85,14 @@ func New(o Options) (*Manager, error) {
 	return m, nil
 }
 
-// Pull reports whether the clients of the channel fetch what is said to them:
-// such a delivery is done once its row can be read.
+// Pull reports whether the channel's clients fetch their messages: such a delivery is done
+// once its row can be read.
 func (m *Manager) Pull(name string) bool {
 	_, ok := m.opt.Channels[name].(Puller)
 	return ok
 }
 
-// Attaches reports whether files go along on a channel, and the size of the largest.
+// Attaches reports whether a channel accepts files, and the maximum size.
 func (m *Manager) Attaches(name string) (largest int64, ok bool) {
 	ch := m.opt.Channels[name]
 	if _, ok = ch.(Attacher); !ok {
@@ -107,8 +107,7 @@ func deaf(ch Channel) bool {
 	return is
 }
 
-// Has reports whether there is a channel of this name that works, or may work
-// again without its owner.
+// Has reports whether a channel of this name works or may recover without its owner.
 func (m *Manager) Has(name string) bool {
 	if _, ok := m.opt.Channels[name]; !ok {
 		return false
@@ -118,8 +117,8 @@ func (m *Manager) Has(name string) bool {
 	return m.state[name].State != "stopped"
 }
 
-// Run hears and delivers until ctx ends, and returns nil when everything it
-// started has ended.
+// Run receives and delivers until ctx ends, and returns nil when all its goroutines have
+// ended.
 func (m *Manager) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for name, ch := range m.opt.Channels {
@@ -139,8 +138,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	return nil
 }
 
-// supervise runs one half of a channel again and again until ctx ends or the
-// channel needs its owner.
+// supervise restarts one half of a channel until ctx ends or the channel needs its owner.
 func (m *Manager) supervise(ctx context.Context, name, part string, run func(context.Context) error) {
 	m.note(name, "running", nil)
 	last := ""
@@ -158,7 +156,7 @@ func (m *Manager) supervise(ctx context.Context, name, part string, run func(con
 			continue
 		}
 		if err == nil {
-			err = errors.New("it ended by itself")
+			err = errors.New("the channel stopped unexpectedly")
 		}
 		err = fmt.Errorf("channels: %s: %s: %w", name, part, err)
 		if c := ClassOf(err); c == Unauthorised || c == Permanent || c == Unsupported {
@@ -172,7 +170,7 @@ func (m *Manager) supervise(ctx context.Context, name, part string, run func(con
 		if time.Since(began) > longWait {
 			failures = 0
 		}
-		m.opt.Log.Warn("channel failed and will be started again", "channel", name, "part", part, "error", err)
+		m.opt.Log.Warn("channel failed; restarting it", "channel", name, "part", part, "error", err)
 		m.note(name, "waiting", err)
 		if !sleepOr(ctx, pause(failures, err), woke) {
 			return
@@ -182,14 +180,13 @@ func (m *Manager) supervise(ctx context.Context, name, part string, run func(con
 	}
 }
 
-// brief is an error as its owner reads it: without the stack of a panic, which is in
-// the log.
+// brief returns an error without the stack of a panic, which is only logged.
 func brief(err error) string {
 	text, _, _ := strings.Cut(err.Error(), "\ngoroutine ")
 	return text
 }
 
-// guarded turns a panic of a driver into an error.
+// guarded converts a panic of a driver into an error.
 func guarded(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -273,9 +273,9 @@ func TestAFileThatIsRefused(t *testing.T) {
 		}
 		long := "many words many word"
 		want := []string{
-			ids[0] + " here it is 1", ids[1] + " here it is 0", ids[1] + ".files (the file bad.pdf, 1 0",
+			ids[0] + " here it is 1", ids[1] + " here it is 0", ids[1] + ".files (The file bad.pdf, 1 0",
 			ids[2] + ".1 " + long + " 0", ids[2] + ".2 " + long + " 1",
-			ids[3] + ".1 " + long + " 0", ids[3] + ".2 " + long + " 0", ids[3] + ".files (the file bad.pdf, 1 0",
+			ids[3] + ".1 " + long + " 0", ids[3] + ".2 " + long + " 0", ids[3] + ".files (The file bad.pdf, 1 0",
 		}
 		if d := cmp.Diff(want, got); d != "" {
 			t.Error(d)

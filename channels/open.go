@@ -2,13 +2,13 @@ package channels
 
 import "fmt"
 
-// Section finds a driver's part of the configuration: a strict decoder of
-// [channels.NAME], and false when there is no such section or it is off.
+// Section returns a driver's part of the configuration: a strict decoder of [channels.NAME],
+// and false if the section is missing or disabled.
 type Section func(name string) (decode func(any) error, ok bool)
 
-// Open makes the channels that the configuration asks for. One that cannot be
-// made is named in failed with its reason and hinders no other. deps makes what the
-// driver of this name may use.
+// Open creates the configured channels. failed holds the errors of channels that could not be
+// created; the others are not affected. deps returns the dependencies for the driver of this
+// name.
 func Open(drivers []Driver, section Section, deps func(name string) Deps) (opened map[string]Channel, failed map[string]error) {
 	opened, failed = map[string]Channel{}, map[string]error{}
 	for _, d := range drivers {

@@ -14,8 +14,8 @@ func maybeSent(err error) bool {
 	return ok && e.MaybeSent || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// unreachable reports whether the platform was not reached at all, as on a
-// machine without a network. That costs no attempt.
+// unreachable reports whether the platform could not be reached at all, for example without a
+// network. That does not count as an attempt.
 func unreachable(err error) bool {
 	if _, ok := errors.AsType[*net.DNSError](err); ok {
 		return true
@@ -24,7 +24,7 @@ func unreachable(err error) bool {
 	return ok && op.Op == "dial"
 }
 
-// failed decides what becomes of a text that could not be said.
+// failed handles a text that could not be sent: retry it or give up.
 func (d *deliverer) failed(ctx context.Context, row Delivery, t *try, err error) error {
 	d.log.Warn("delivery failed", "delivery", row.ID, "attempts", row.Attempts, "error", err)
 	d.trouble(err)
@@ -60,8 +60,8 @@ func (d *deliverer) failed(ctx context.Context, row Delivery, t *try, err error)
 	return d.putBack(ctx, row, t, now.Add(pause(max(t.failures-1, row.Attempts-1, 0), err)), brief(err))
 }
 
-// old reports whether a text has been tried often enough and for long enough.
-// A text that waited while the machine was off still gets its attempts.
+// old reports whether a text has used up its attempts and its time. A text that waited while
+// the machine was off still gets its attempts.
 func (d *deliverer) old(row Delivery, now time.Time) bool {
 	return row.Attempts >= maxFailures && now.Sub(row.CreatedAt) >= maxAge
 }
@@ -78,9 +78,9 @@ func (d *deliverer) giveUp(ctx context.Context, row Delivery, why string) error 
 	return d.record(ctx, "given up", func(ctx context.Context) error { return d.out.GiveUp(ctx, row.ID, why) })
 }
 
-// record writes an outcome. What a platform took must not be sent again because
-// the disk was full for a moment, so it tries until ctx ends; a row that is
-// left over is settled at the next start.
+// record stores an outcome. It retries until ctx ends, because a text that the platform
+// accepted must not be resent after a temporary disk error; the next start requeues remaining
+// rows.
 func (d *deliverer) record(ctx context.Context, what string, f func(context.Context) error) error {
 	for n := 0; ; n++ {
 		c, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWait)
@@ -90,7 +90,7 @@ func (d *deliverer) record(ctx context.Context, what string, f func(context.Cont
 			return nil
 		}
 		err = fmt.Errorf("record a delivery as %s: %w", what, err)
-		d.log.Warn("cannot record what became of a delivery", "error", err)
+		d.log.Warn("recording a delivery's outcome failed", "error", err)
 		if ctx.Err() != nil || !Sleep(ctx, backoff(min(n, 4))) {
 			return err
 		}

@@ -9,37 +9,33 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Owners knows which senders are the owner, as proved by pairing. Its methods
-// may be called concurrently. An error means that nobody knows: then nothing is
-// taken.
+// Owners identifies the owner's accounts, as proven by pairing. Its methods may be called
+// concurrently. After an error the sender is unknown and the message is not accepted.
 type Owners interface {
-	// IsOwner reports whether the owner has proved to be this sender.
+	// IsOwner reports whether this sender is a paired account of the owner.
 	IsOwner(ctx context.Context, channel, sender string) (bool, error)
-	// Pair takes the text of a sender who is not known, and reports whether it was
-	// the code that the owner was shown elsewhere. Such a sender is the owner from
-	// then on. In a group nobody is paired, and the code is worth nothing any more:
-	// others have read it.
+	// Pair reports whether the text of an unknown sender is the pairing code that the owner
+	// was shown elsewhere. Such a sender is the owner from then on. In a group nobody is
+	// paired, and the code becomes invalid because others have read it.
 	Pair(ctx context.Context, in Inbound) (bool, error)
 }
 
-// Pairer is Owners that can tell, without counting it as a try, whether a message has the
-// form of a code while one is open on its channel.
+// Pairer is an Owners that can check, without counting an attempt, whether a message looks
+// like a code while one is open on its channel.
 type Pairer interface {
 	Pairs(ctx context.Context, in Inbound) (bool, error)
 }
 
-// Deaf marks a channel on which nobody can write to Hob.
+// Deaf marks a channel that only sends.
 type Deaf interface{ Deaf() }
 
-// PairedCommand stands in the place of the code that a sender was paired by: the
-// code itself enters no conversation.
+// PairedCommand replaces a pairing code: the code itself is not stored in any conversation.
 const PairedCommand = "/paired"
 
-// SenderID is the form in which ids of senders are stored and compared, as a
-// whole and exactly: an address in lower case, a telephone number without what
-// divides it, everything else as it is. It is "", which is nobody, for what has
-// characters that cannot be seen, or some that only look like one of ASCII and
-// would become it, as the Kelvin sign would become a k.
+// SenderID returns the normalized form in which sender ids are stored and compared: an address
+// in lower case, a telephone number without separators, everything else unchanged. It returns
+// "", which matches nobody, for ids with invisible characters or with characters that case
+// folding turns into ASCII, such as the Kelvin sign.
 func SenderID(s string) string {
 	if strings.ContainsFunc(s, becomesASCII) {
 		return ""

@@ -2,15 +2,15 @@ package channels
 
 import "strings"
 
-// TextOrigin says how a part of a message came about.
+// TextOrigin is the origin of a part of a message.
 type TextOrigin string
 
 // The origins. Every other value counts as untrusted.
 const (
-	Typed    TextOrigin = "typed"  // the user typed or spoke it, or vouched for it
-	Pasted   TextOrigin = "pasted" // it came from the clipboard
-	Piped    TextOrigin = "piped"  // it came from standard input
-	FromFile TextOrigin = "file"   // it is the content of a file
+	Typed    TextOrigin = "typed"  // the user typed or spoke it, or confirmed it as own text
+	Pasted   TextOrigin = "pasted" // from the clipboard
+	Piped    TextOrigin = "piped"  // from standard input
+	FromFile TextOrigin = "file"   // content of a file
 )
 
 // MaxTyped is the longest paste, in characters, that a client that detects pastes may
@@ -24,15 +24,15 @@ type TextPart struct {
 	Name   string     `json:"name,omitempty"` // a label of the client's choice, such as a file name
 }
 
-// TextSource says where an untrusted text of a message came from.
+// TextSource is the origin of an untrusted text of a message.
 type TextSource struct {
 	Origin TextOrigin `json:"origin"`
 	Name   string     `json:"name,omitempty"`
 }
 
-// SetParts replaces the text of the message by parts. Typed parts become Text, one below
-// the other. Every other part becomes an untrusted text of its own, so that no rule that
-// looks at the user's words finds it there.
+// SetParts replaces the text of the message by parts. Typed parts become Text, one per line.
+// Every other part becomes a separate untrusted text, so that no rule that reads the user's
+// words finds it.
 func (in *Inbound) SetParts(parts []TextPart) {
 	var typed []string
 	in.Outside, in.OutsideFrom = nil, nil

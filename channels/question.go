@@ -6,9 +6,9 @@ import (
 	"hob/platform/markup"
 )
 
-// Markdown is the text as the renderers of platform/markup take it. A question is
-// shown literally: a model chose its arguments, and what a platform makes of them, such as
-// a link or a spoiler, must not hide any.
+// Markdown returns the text for the renderers of platform/markup. A question is shown
+// literally: a model chose its arguments, and markup such as a link or a spoiler must not hide
+// any of them.
 func (d Delivery) Markdown() string {
 	if d.Kind == Question {
 		return markup.Escape(d.Text)
@@ -16,9 +16,9 @@ func (d Delivery) Markdown() string {
 	return d.Text
 }
 
-// splitQuestion cuts a question into texts that a platform takes, at the ends of lines or
-// words where it can. Nothing is left out, and the last one ends with how to answer. Half
-// of the limit is kept for the marks that show a text literally.
+// splitQuestion splits a question into texts within the platform's limits, at line or word
+// ends where possible. Nothing is omitted, and the last text ends with how to answer. Half of
+// the limit is reserved for the markup that shows a text literally.
 func splitQuestion(text string, lim Limits) (parts []string) {
 	limit := lim.MaxText / 2
 	if limit <= 0 {
@@ -39,7 +39,7 @@ func splitQuestion(text string, lim Limits) (parts []string) {
 	return append(parts, text)
 }
 
-// fitting is how many bytes of a text are within the limit; at least one character.
+// fitting returns how many bytes of a text are within the limit; at least one character.
 func fitting(text string, lim Limits) int {
 	n := 0
 	for i, r := range text {

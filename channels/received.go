@@ -16,41 +16,40 @@ import (
 	"hob/platform/failpoint"
 )
 
-// Received is the folder in which files of messages are kept: sub within the folder
-// that dir returns. Both are made when the first file comes. A file is readable by its
-// owner alone, and no other file is ever changed; one that is there already, with the
-// same content, is not kept twice.
+// Received returns a function that stores files of messages in the folder sub of dir. Both are
+// created with the first file. A file is readable by its owner only. Existing files are never
+// changed; a file with the same content is stored once.
 func Received(dir func() string, sub string) func(ctx context.Context, name string, data []byte) (string, error) {
 	return func(ctx context.Context, name string, data []byte) (string, error) {
 		in := dir()
 		if err := os.MkdirAll(in, 0o700); err != nil {
-			return "", fmt.Errorf("keep a file: %w", err)
+			return "", fmt.Errorf("store a file: %w", err)
 		}
 		outer, err := os.OpenRoot(in)
 		if err != nil {
-			return "", fmt.Errorf("keep a file: %w", err)
+			return "", fmt.Errorf("store a file: %w", err)
 		}
 		defer func() { _ = outer.Close() }()
 		if err := outer.Mkdir(sub, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return "", fmt.Errorf("keep a file: %w", err)
+			return "", fmt.Errorf("store a file: %w", err)
 		}
-		root, err := outer.OpenRoot(sub) // never through a link out of the folder
+		root, err := outer.OpenRoot(sub) // never through a symbolic link
 		if err != nil {
-			return "", fmt.Errorf("keep a file: %w", err)
+			return "", fmt.Errorf("store a file: %w", err)
 		}
 		defer func() { _ = root.Close() }()
 		got, err := place(ctx, root, FileName(name), data)
 		if err != nil {
-			return "", fmt.Errorf("keep a file: %w", err)
+			return "", fmt.Errorf("store a file: %w", err)
 		}
 		return filepath.Join(in, sub, got), nil
 	}
 }
 
-// sameNames is how many files of one name there may be.
+// sameNames is the maximum number of files with one name.
 const sameNames = 1000
 
-// place writes a file under the first name that is free.
+// place writes a file under the first free name.
 func place(ctx context.Context, root *os.Root, name string, data []byte) (string, error) {
 	ext := path.Ext(name)
 	stem := strings.TrimSuffix(name, ext)
@@ -68,13 +67,13 @@ func place(ctx context.Context, root *os.Root, name string, data []byte) (string
 			return try, nil
 		}
 	}
-	return "", errors.Join(ctx.Err(), fmt.Errorf("there are too many files called %q", name))
+	return "", errors.Join(ctx.Err(), fmt.Errorf("too many files are named %q", name))
 }
 
-// halfName begins the names of files that are being written.
+// halfName is the prefix of unfinished files.
 const halfName = ".hob-half-"
 
-// create writes a file that is whole from the moment that it has its name.
+// create writes a file that is complete from the moment it has its name.
 func create(root *os.Root, name string, data []byte) (err error) {
 	if _, err := root.Lstat(name); err == nil {
 		return fs.ErrExist
@@ -94,7 +93,7 @@ func create(root *os.Root, name string, data []byte) (err error) {
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = settle(root, half, name)
-		if dir, e := root.Open("."); e == nil { // its name is durable, too, where folders can be synced
+		if dir, e := root.Open("."); e == nil { // sync the folder, where supported, so that the name is durable
 			_ = dir.Sync()
 			_ = dir.Close()
 		}
@@ -102,8 +101,8 @@ func create(root *os.Root, name string, data []byte) (err error) {
 	return errors.Join(err, gone(root.Remove(half)))
 }
 
-// settle gives a file its name, unless that is taken. Where the file system knows no
-// second names, the name is taken by an empty file first.
+// settle renames a file unless the name exists. If the file system has no hard links, an empty
+// file reserves the name first.
 func settle(root *os.Root, half, name string) error {
 	err := root.Link(half, name)
 	if err == nil || errors.Is(err, fs.ErrExist) {
@@ -126,8 +125,8 @@ func gone(err error) error {
 	return err
 }
 
-// Unfinished removes what was being written in the folder of Received when Hob was cut
-// off: it is older than since. The platform hands its message in again.
+// Unfinished removes partial files in the folder of Received that are older than since: Hob
+// was interrupted while writing them. The platform delivers their messages again.
 func Unfinished(dir, sub string, since time.Time) error {
 	in := filepath.Join(dir, sub)
 	entries, err := os.ReadDir(in)
@@ -143,7 +142,7 @@ func Unfinished(dir, sub string, since time.Time) error {
 	return errors.Join(errs...)
 }
 
-// same reports whether a plain file of this name holds just this.
+// same reports whether a regular file of this name has exactly this content.
 func same(root *os.Root, name string, data []byte) bool {
 	info, err := root.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() != int64(len(data)) {

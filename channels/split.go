@@ -10,13 +10,13 @@ import (
 // Split cuts a text into parts of at most limit characters (runes). See SplitFor.
 func Split(text string, limit int) []string { return SplitFor(text, Limits{MaxText: limit}) }
 
-// SplitFor cuts a text into parts that a platform takes, at the end of a paragraph if
-// it can, else of a line, else of a word, and only then inside a word, but never
-// inside what people see as one character (UAX 29, extended grapheme clusters). A list
-// item or a fenced code block that fits into one part is not cut; a block that does
-// not is closed at the end of a part and opened again in the next, and the head of a
-// table is said again. Links, code and strong words are not cut between their words.
-// White space at the cuts is dropped. A limit of 0 or less means none.
+// SplitFor splits a text within the platform's limits, at the end of a paragraph if possible,
+// else of a line, else of a word, and only then inside a word, but never inside a
+// user-perceived character (UAX 29, extended grapheme clusters). A list item or a fenced code
+// block that fits into one part is not cut; a longer block is closed at the end of a part and
+// reopened in the next, and the head of a table is repeated. Links, code and strong words are
+// not cut between their words. White space at the cuts is dropped. A limit of 0 or less means
+// none.
 func SplitFor(text string, l Limits) []string {
 	c := cutter{limit: l.MaxText, utf16: l.UTF16}
 	if c.limit <= 0 || len(text) <= c.limit || c.length(text) <= c.limit {
@@ -30,19 +30,19 @@ func SplitFor(text string, l Limits) []string {
 			parts = append(parts, part)
 		}
 	}
-	if len(parts) == 0 { // nothing but white space
+	if len(parts) == 0 { // only white
 		parts = []string{text[:c.offset(text, c.limit)]}
 	}
 	return parts
 }
 
-// cutter counts as a platform does.
+// cutter counts characters like a platform does.
 type cutter struct {
 	limit int
 	utf16 bool
 }
 
-// Length is how many characters of a platform a text has.
+// Length returns the length of a text in characters of a platform.
 func Length(text string, l Limits) int { return cutter{utf16: l.UTF16}.length(text) }
 
 func (c cutter) length(text string) (n int) {
@@ -62,7 +62,7 @@ func (c cutter) of(r rune) int {
 	return 1
 }
 
-// offset is the byte offset behind the last rune that fits into n characters.
+// offset returns the byte offset after the last rune that fits into n characters.
 func (c cutter) offset(s string, n int) int {
 	for i, r := range s {
 		if n -= c.of(r); n < 0 {
@@ -72,8 +72,8 @@ func (c cutter) offset(s string, n int) int {
 	return len(s)
 }
 
-// whole moves a cut to the left so that no grapheme cluster is divided. One that is
-// longer than a part by itself is.
+// whole moves a cut to the left so that it divides no grapheme cluster, unless the cluster
+// alone is longer than a part.
 func (cutter) whole(text string, end int) int {
 	ahead := min(len(text), end+4*utf8.UTFMax)
 	for ahead < len(text) && !utf8.RuneStart(text[ahead]) {
@@ -92,7 +92,7 @@ func (cutter) whole(text string, end int) int {
 	return at
 }
 
-// part takes the first part off a text.
+// part cuts the first part off a text.
 func (c cutter) part(text string) (part, rest string) {
 	end := c.offset(text, c.limit)
 	if end == len(text) {
@@ -125,8 +125,8 @@ func (c cutter) part(text string) (part, rest string) {
 	return text[:end], text[end:]
 }
 
-// cutAt cuts and drops the white space on both sides, but not the indent of
-// the line that follows.
+// cutAt cuts a text and drops the white space on both sides, but keeps the indent of the
+// following line.
 func cutAt(text string, i int) (part, rest string) {
 	part, rest = strings.TrimRight(text[:i], " \t\r\n"), text[i:]
 	if strings.HasPrefix(rest, " ") && !strings.HasSuffix(text[:i], "\n") {
@@ -140,7 +140,7 @@ func (c cutter) fence(text string, f fence) (part, rest string, ok bool) {
 	closing := "\n" + f.mark
 	room := c.limit - c.length(closing)
 	if room < 2*c.length(f.opener)+8 {
-		return "", "", false // a limit too small to be worth it
+		return "", "", false // the limit is too small
 	}
 	end := c.whole(text, c.offset(text, room))
 	body := f.start + len(f.opener) + 1 // first byte inside the block
@@ -158,16 +158,16 @@ func (c cutter) fence(text string, f fence) (part, rest string, ok bool) {
 type fence struct {
 	mark   string // "```" or longer, or tildes
 	opener string // its whole first line
-	start  int    // where that line begins
+	start  int    // offset of that line
 }
 
-// marks are the last good places to cut before a limit, 0 when there is none.
+// marks holds the last good places to cut before a limit, 0 for none.
 type marks struct {
 	paragraph, line int
-	open            fence // the block that the limit falls into
+	open            fence // the block that contains the limit
 }
 
-// scan looks for places to cut in text[:end] that lie outside code blocks.
+// scan finds places to cut in text[:end] outside of code blocks.
 func scan(text string, end int) marks {
 	var m marks
 	for at := 0; at < end; {

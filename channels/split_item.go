@@ -2,15 +2,15 @@ package channels
 
 import "strings"
 
-// item is the list item that a place in a text lies in (CommonMark 0.31, section 5.2,
-// without what starts one in the middle of a paragraph).
+// item is the list item at a position of a text (CommonMark 0.31, section 5.2, without the
+// rules for interrupting a paragraph).
 type item struct {
 	start, indent int
 	open          bool
 	blank         bool // the last line was blank
 }
 
-// line goes on with a line that begins at the offset at.
+// line processes the line at the offset at.
 func (i *item) line(line string, at int) {
 	indent, marked := bullet(line)
 	switch {
@@ -25,7 +25,7 @@ func (i *item) line(line string, at int) {
 	i.blank = false
 }
 
-// itemAt is where the list item begins that a cut at end would divide; 0: none.
+// itemAt returns where the list item begins that a cut at end would divide; 0: none.
 func itemAt(text string, end int) int {
 	var it item
 	at := 0

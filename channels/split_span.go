@@ -6,21 +6,21 @@ import (
 	"sync"
 )
 
-// spans are what is broken when it is cut between its words (CommonMark 0.31, sections
-// 6.1 to 6.4): code, a link, strong words, struck words.
+// spans matches spans that break when they are cut between their words (CommonMark 0.31,
+// sections 6.1 to 6.4): code, a link, strong words, struck words.
 var spans = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("`[^`\n]+`" + `|!?\[[^\[\]\n]+\]\([^()\n]*\)|\*\*[^*\n]+\*\*|__[^_\n]+__|~~[^~\n]+~~`)
 })
 
-// wordAt is the last white space before which a text can be cut at end or sooner, as far
-// as there is one: not within a span, if that is not very long.
+// wordAt returns the last white space at which a text can be cut before end: not within a
+// span, unless the span is very long.
 func (c cutter) wordAt(text string, end int) int {
 	at := strings.LastIndexAny(text[:end+1], " \t\n")
 	if at <= 0 {
 		return 0
 	}
 	from := strings.LastIndexByte(text[:at], '\n') + 1
-	to := c.offset(text[at:], c.limit) + at // a span that goes on behind that fits into no part
+	to := c.offset(text[at:], c.limit) + at // a span that extends beyond this fits into no part
 	for _, s := range spans().FindAllStringIndex(text[from:to], -1) {
 		if begin := from + s[0]; begin > end/4 && begin < at && from+s[1] > at {
 			return begin
@@ -29,7 +29,7 @@ func (c cutter) wordAt(text string, end int) int {
 	if at > end/4 {
 		return at
 	}
-	// Behind it stands a long word: is it one that fits into a part?
+	// Check whether the following long word fits into a part.
 	word := text[at+1:]
 	if i := strings.IndexAny(word, " \t\n"); i >= 0 {
 		word = word[:i]
@@ -40,15 +40,15 @@ func (c cutter) wordAt(text string, end int) int {
 	return 0
 }
 
-// lineAt cuts at the beginning of a line.
+// lineAt cuts a text at the start of a line.
 func (c cutter) lineAt(text string, at int) (part, rest string) {
 	head := c.headAt(text, at)
 	part, rest = cutAt(text, at)
 	return part, head + rest
 }
 
-// headAt is the head of the table in which a text is cut at the beginning of a line:
-// its first two lines. "" when there is none, or none that is worth saying again.
+// headAt returns the head of the table that a cut at the start of a line divides: its first
+// two lines. "" if there is none, or it is too long to repeat.
 func (c cutter) headAt(text string, at int) string {
 	next, _, _ := strings.Cut(text[at:], "\n")
 	if !strings.Contains(next, "|") || strings.TrimSpace(next) == "" {

@@ -6,23 +6,21 @@ import (
 	"time"
 )
 
-// Typer is a channel on which people see that somebody is writing. Typing shows
-// the sign in a chat for as long as the platform shows it, some seconds; it is
-// never a message. It may be called concurrently with Send and Run, returns
-// soon after ctx ends, and its errors are only logged.
+// Typer is a channel with a typing sign. Typing shows the sign in a chat for some seconds, as
+// long as the platform does; it is never a message. It may be called concurrently with Send
+// and Run, returns soon after ctx ends, and its errors are only logged.
 type Typer interface {
 	Typing(ctx context.Context, chat string) error
 }
 
-// The rhythm of typing signs: none for an answer that comes at once, and never
-// more often than platforms like.
+// Timing of typing signs: none for a fast answer, and never more often than platforms allow.
 const (
 	typingAfter   = 500 * time.Millisecond
 	typingEvery   = 5 * time.Second
 	typingTimeout = 4 * time.Second
 )
 
-// typists are the chats in which a turn runs.
+// typists holds the chats with a running turn.
 type typists struct {
 	mu   sync.Mutex
 	open map[[2]string]*typist
@@ -35,8 +33,8 @@ type typist struct {
 	cancel context.CancelFunc
 }
 
-// Typing shows in a chat that Hob is at work, until stop is called or ctx ends.
-// Turns of one chat share one sign. On a channel without signs it does nothing.
+// Typing shows the typing sign in a chat until stop is called or ctx ends. Turns of one chat
+// share one sign. On a channel without signs it does nothing.
 func (m *Manager) Typing(ctx context.Context, channel, chat string) (stop func()) {
 	t, ok := m.opt.Channels[channel].(Typer)
 	if !ok || chat == "" {
@@ -99,7 +97,7 @@ func (m *Manager) sign(ctx context.Context, t Typer, channel, chat string) {
 		if err == nil || ctx.Err() != nil {
 			continue
 		}
-		m.opt.Log.Debug("no typing sign", "channel", channel, "error", err)
+		m.opt.Log.Debug("showing the typing sign failed", "channel", channel, "error", err)
 		if c := ClassOf(err); c == Unsupported || c == Unauthorised || c == Permanent {
 			return
 		}

@@ -6,9 +6,9 @@ import (
 	"hob/platform/safehttp"
 )
 
-// Unanswered is the error of a request that got no answer; what names the platform and
-// the request. Once it was on its way, the platform may have done what it asks for. Of the
-// address err names the host at most: the rest may be a token.
+// Unanswered returns the error of a request without a response; what names the platform and
+// the request. The platform may have processed a request that was sent. Only the host of err's
+// address is kept: the rest may contain a token.
 func Unanswered(what string, err error) *Error {
 	out := Errorf(Temporary, "%s: %w", what, err)
 	out.MaybeSent = true

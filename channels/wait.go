@@ -23,11 +23,11 @@ func backoff(n int) time.Duration {
 	return 50*time.Millisecond + rand.N(top)
 }
 
-// offlineWait is the longest wait for a platform that cannot be reached at all: as soon
-// as the machine has its network again, all goes on.
+// offlineWait is the longest wait for an unreachable platform, so that delivery continues soon
+// after the network is back.
 const offlineWait = 2 * time.Minute
 
-// pause is backoff after an error.
+// pause returns the backoff after an error.
 func pause(n int, err error) time.Duration {
 	if unreachable(err) {
 		return min(backoff(n), offlineWait)
@@ -47,8 +47,7 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// RetryIn is for how long the platform that answered err wants to be left alone, and
-// otherwise where it names no time.
+// RetryIn returns the wait that the platform requested in err, or otherwise if it named none.
 func RetryIn(err error, otherwise time.Duration) time.Duration {
 	if e, ok := errors.AsType[*Error](err); ok && e.Class == Later && !e.RetryAt.IsZero() {
 		return max(time.Until(e.RetryAt), 0)
@@ -56,15 +55,14 @@ func RetryIn(err error, otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-// window allows n events in any stretch of one minute. It belongs to one
-// goroutine.
+// window allows n events in any period of one minute. It belongs to one goroutine.
 type window struct {
 	n    int
 	past []time.Time // the last n, a ring
 	next int
 }
 
-// full returns how long to wait until one more event fits.
+// full returns the wait until one more event is allowed.
 func (w *window) full(now time.Time) time.Duration {
 	if w.n <= 0 || len(w.past) < w.n {
 		return 0
@@ -72,7 +70,7 @@ func (w *window) full(now time.Time) time.Duration {
 	return max(0, w.past[w.next].Add(time.Minute).Sub(now))
 }
 
-// add counts one event.
+// add records one event.
 func (w *window) add(now time.Time) {
 	switch {
 	case w.n <= 0:

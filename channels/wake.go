@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// errWoke ends what hears on a channel that holds a connection, after the machine
-// has slept: it begins anew, and that is no failure.
-var errWoke = errors.New("the machine has slept")
+// errWoke ends the receiver of a channel with a connection after the machine woke: it
+// restarts, and that is no failure.
+var errWoke = errors.New("machine woke from sleep")
 
-// hearing is what hears on a channel at the moment.
+// hearing is the running receiver of a channel.
 type hearing struct {
-	cancel context.CancelCauseFunc // nil while nothing hears
-	woke   chan struct{}           // closed when the machine wakes
+	cancel context.CancelCauseFunc // nil while no receiver runs
+	woke   chan struct{}           // closed at the next wake-up
 }
 
-// Woke is called when the machine has slept, or its clock was moved. Channels that
-// hold a connection (Connected) hear anew at once, since nobody tells a connection
-// that it is dead, and channels that wait after a failure are tried at once. Nothing
-// is lost by it, and it may be called at any time.
+// Woke must be called when the machine woke from sleep or its clock was moved. It reconnects
+// channels with a connection (Connected) immediately, because a dead connection reports no
+// error, and retries channels that wait after a failure. It loses no messages and may be
+// called at any time.
 func (m *Manager) Woke() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -41,15 +41,15 @@ func (m *Manager) run(name string) *hearing {
 	return h
 }
 
-// woke is closed when the machine wakes the next time.
+// woke returns a channel that is closed at the next wake-up.
 func (m *Manager) woke(name string) <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.run(name).woke
 }
 
-// hear runs the hearing half of a channel until ctx ends, it fails, or the machine
-// wakes: then its error is errWoke.
+// hear runs the receiving half of a channel until ctx ends, it fails, or the machine wakes:
+// then it returns errWoke.
 func (m *Manager) hear(ctx context.Context, name string, ch Channel, g *gate) error {
 	c, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -63,13 +63,13 @@ func (m *Manager) hear(ctx context.Context, name string, ch Channel, g *gate) er
 	}()
 	err := ch.Run(c, g)
 	if ctx.Err() == nil && errors.Is(context.Cause(c), errWoke) {
-		m.opt.Log.Info("the machine has slept: the channel connects anew", "channel", name)
+		m.opt.Log.Info("machine woke from sleep; reconnecting the channel", "channel", name)
 		return errWoke
 	}
 	return err
 }
 
-// sleepOr is sleep that ends early when early is closed.
+// sleepOr sleeps for d, or until early is closed.
 func sleepOr(ctx context.Context, d time.Duration, early <-chan struct{}) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -1,21 +1,21 @@
-// The chat page. It speaks the HTTP API and nothing else. Text that came from
-// anywhere is shown through textContent only.
+// The chat page. It uses only the HTTP API. All text from outside is shown
+// through textContent.
 'use strict';
 
 const $ = id => document.getElementById(id);
 const badLink = location.hash === '#login-failed';
 const log = $('log'), input = $('input'), picker = $('sessions');
 const state = {
-  session: '', // the conversation that is shown
-  shown: new Set(), // ids of deliveries and turns that stand in the log
-  own: new Set(), // events that this page follows itself
+  session: '', // the open conversation
+  shown: new Set(), // ids of deliveries and turns in the log
+  own: new Set(), // events whose stream this page reads
   running: 0,
-  unnamed: 0, // messages of this page whose event is not known yet
-  held: [], // replies that came meanwhile and may answer one of them
-  end: true, // the log is kept at its end until the owner scrolls up
+  unnamed: 0, // messages sent from this page without a known event yet
+  held: [], // replies that arrived meanwhile and may answer one of them
+  end: true, // keep the log scrolled to the end until the user scrolls up
   feed: null,
-  pastes: [], // long pastes that belong to the next message: { text, mine }
-  client: '', // names this page: a bare yes answers only what this page has displayed
+  pastes: [], // long pastes of the next message: { text, mine }
+  client: '', // identifies this page: a bare yes answers only questions this page has displayed
 };
 
 // ---------------------------------------------------------------- the API
@@ -50,9 +50,9 @@ function askWho(refused) {
   $('composer').hidden = true;
   document.querySelector('main').hidden = picker.hidden = $('new').hidden = true;
   $('login-form').hidden = refused.code !== 'password_required';
-  if (refused.code === 'password_required') $('login-text').textContent = 'This Hob asks for its password.';
+  if (refused.code === 'password_required') $('login-text').textContent = 'Enter the password of this Hob.';
   else if (badLink) {
-    $('login-text').textContent = 'This login link was used already or is older than two minutes. Run hob open for a new one.';
+    $('login-text').textContent = 'This login link was already used or is older than 2 minutes. Run hob open to get a new one.';
   }
 }
 
@@ -65,7 +65,7 @@ function element(tag, name, text) {
   return e;
 }
 
-// fill shows text: fenced code in boxes, and in answers `code` and **strong**.
+// fill renders text: fenced code in boxes and, in answers, `code` and **strong**.
 function fill(e, text) {
   e.replaceChildren();
   text.split(/^[ ]{0,3}```[^\n]*\n?/m).forEach((piece, i) => {
@@ -91,7 +91,7 @@ function toEnd() { if (state.end) log.scrollTop = log.scrollHeight; }
 log.onscroll = () => { state.end = log.scrollHeight - log.scrollTop - log.clientHeight < 80; };
 new ResizeObserver(toEnd).observe(log);
 
-// clock is the time of day, with the date when that is not today's.
+// clock returns the time of day, with the date unless it is today.
 function clock(when) {
   const t = new Date(when), time = { hour: '2-digit', minute: '2-digit' };
   if (t.toDateString() === new Date().toDateString()) return t.toLocaleTimeString([], time);
@@ -123,14 +123,14 @@ function tool(m, id, name, result) {
     t.dataset.call = id;
     m.tools.append(t);
   }
-  t.textContent = name === 'use_tool' ? 'working' : name.replaceAll('_', ' '); // which tool that uses is told with its result
+  t.textContent = name === 'use_tool' ? 'working' : name.replaceAll('_', ' '); // the result names the tool that it runs
   t.dataset.state = result === undefined ? 'running' : result ? 'done' : 'failed';
   return t;
 }
 
 // ---------------------------------------------------------------- a turn
 
-// say sends a message: what was typed, and the long pastes that came with it.
+// say sends a message: the typed text and its long pastes.
 async function say(text, pastes = [], key = newID()) {
   const session = state.session;
   state.end = true;
@@ -152,10 +152,10 @@ async function say(text, pastes = [], key = newID()) {
     await follow(r, m, name);
   } catch (e) {
     m.className = 'message error';
-    fill(m.text, e instanceof Refused ? e.message : 'The connection to Hob broke off (' + e.message + ').');
+    fill(m.text, e instanceof Refused ? e.message : 'The connection to Hob was lost (' + e.message + ').');
     const again = element('button', 'retry', 'Try again');
     again.type = 'button';
-    again.onclick = () => { mine.remove(); m.remove(); say(text, pastes, key); }; // the same key: never taken twice
+    again.onclick = () => { mine.remove(); m.remove(); say(text, pastes, key); }; // the same key: the server accepts it once
     m.append(again);
   } finally {
     name();
@@ -176,7 +176,7 @@ async function follow(response, m, name) {
     switch (kind) {
       case 'message_start':
         name(d.event);
-        if (d.position > 0) fill(m.text, 'You are #' + (d.position + 1) + '; I will come to it.');
+        if (d.position > 0) fill(m.text, 'Your message is #' + (d.position + 1) + ' in the queue.');
         break;
       case 'content_delta':
         text += d.text;
@@ -204,11 +204,11 @@ async function follow(response, m, name) {
     }
     toEnd();
   }
-  if (!ended) throw new Error('the answer is not complete');
+  if (!ended) throw new Error('the answer is incomplete');
   sessions();
 }
 
-// events reads a stream of server-sent events.
+// events parses a stream of server-sent events.
 async function* events(body) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
@@ -240,7 +240,7 @@ function approval(a) {
   card.append(element('div', 'why', (a.reason || '') + where));
   for (const [name, text] of [['in view', (a.origins || []).map(o => o.kind + ' ' + (o.label || '')).join(', ')], ['it would', a.why],
     ['exactly', a.summary && a.tool + ' ' + JSON.stringify(a.arguments)], ['which runs', a.exact]]) {
-    if (text) card.append(element('div', 'why details', name + ': ' + spelled(text))); // all of it, in a box that scrolls
+    if (text) card.append(element('div', 'why details', name + ': ' + spelled(text))); // the full text, in a box that scrolls
   }
   const buttons = element('div', 'buttons');
   for (const [name, text, approved] of [['yes', 'Yes', true], ['no', 'No', false]]) {
@@ -263,20 +263,19 @@ function approval(a) {
   toEnd();
 }
 
-// spelled spells out what could not be seen, or would turn the writing.
+// spelled escapes invisible characters and characters that change the text direction.
 function spelled(text) {
   return text.replace(/[\p{C}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu, c => '\\u{' + c.codePointAt(0).toString(16) + '}');
 }
 
-// displayed reports a question whose cards stand on this page, as long as it can be seen.
+// displayed reports a question whose card is on this page, while the page is visible.
 async function displayed(d) {
   await openQuestions();
   const asked = Array.from(document.querySelectorAll('.approval')).some(card => (d.text || '').includes(card.dataset.approval));
   if (asked && !document.hidden) await api('POST', '/api/v1/deliveries/' + encodeURIComponent(d.id) + '/shown', {});
 }
 
-// openQuestions shows what waits for the owner and drops what was answered
-// somewhere else.
+// openQuestions shows the pending approvals and removes those answered elsewhere.
 async function openQuestions() {
   const open = await api('GET', '/api/v1/approvals?state=pending');
   for (const card of document.querySelectorAll('.approval')) {
@@ -297,7 +296,7 @@ function listen() {
   feed.onopen = () => mark(true);
   feed.onerror = () => {
     mark(false);
-    if (feed.readyState === EventSource.CLOSED) setTimeout(listen, 3000); // the answer was an error, such as a restart
+    if (feed.readyState === EventSource.CLOSED) setTimeout(listen, 3000); // the response was an error, for example during a restart
   };
   feed.addEventListener('delivery', e => { delivery(JSON.parse(e.data).data); refreshNotices(); });
   feed.addEventListener('approval_required', e => approval(JSON.parse(e.data).data));
@@ -307,9 +306,9 @@ function listen() {
   feed.addEventListener('dropped', () => { if (state.running === 0) open(state.session); });
 }
 
-// delivery shows what Hob says without having been asked by this page.
+// delivery shows a message that this page did not request.
 function delivery(d) {
-  if (d && d.kind === 'question') displayed(d).catch(() => {}); // then a bare yes does not answer it
+  if (d && d.kind === 'question') displayed(d).catch(() => {}); // on failure a bare yes does not answer it
   if (!d || d.kind === 'question' || state.shown.has(d.id)) return;
   if (d.session !== state.session) {
     const option = Array.from(picker.options).find(o => o.value === d.session);
@@ -362,24 +361,24 @@ async function sessions() {
 
 const today = $('today');
 
-// showDay shows what is on. Nobody is asked for it while the card is closed.
+// showDay shows today's plan. It is not requested while the card is closed.
 async function showDay() {
   const day = await api('GET', '/api/v1/plan');
   const parts = day.sections.map(s => {
     const e = element('section', '');
     e.append(element('h3', '', s.title));
     const list = element('ul', '');
-    if (s.error) list.append(element('li', 'failed', 'could not be read: ' + s.error));
+    if (s.error) list.append(element('li', 'failed', 'reading failed: ' + s.error));
     for (const it of s.items) {
       const li = element('li', '');
-      if (!it.at.startsWith('0001-')) li.append(element('time', '', it.at.slice(11, 16)), ' '); // in the owner's zone
+      if (!it.at.startsWith('0001-')) li.append(element('time', '', it.at.slice(11, 16)), ' '); // in the user's time zone
       li.append(it.text);
       list.append(li);
     }
     e.append(list);
     return e;
   });
-  $('day').replaceChildren(...(parts.length ? parts : [element('p', '', 'Nothing is on today.')]));
+  $('day').replaceChildren(...(parts.length ? parts : [element('p', '', 'Nothing planned today.')]));
   today.dataset.state = 'loaded';
   toEnd();
 }
@@ -395,15 +394,15 @@ setInterval(refreshDay, 10 * 60 * 1000);
 
 const notices = $('notices');
 
-// became says what became of a notice, and by which rule.
+// became describes the state of a notification and the rule behind it.
 function became(n) {
   switch (n.state) {
     case 'held': return 'deferred until ' + clock(n.until) + ': ' + n.why;
-    case 'due': return 'about to be told; it was held: ' + n.why;
-    case 'released': return 'told ' + clock(n.told_at) + '; it was held: ' + n.why;
-    case 'repeated': return 'not told: ' + n.why;
-    case 'dropped': return 'not told: nobody waits for it any more';
-    default: return 'told on ' + n.channel + (n.place ? ' (' + n.place + ')' : '') + ': ' + n.why;
+    case 'due': return 'sending now; deferred: ' + n.why;
+    case 'released': return 'sent ' + clock(n.told_at) + '; deferred: ' + n.why;
+    case 'repeated': return 'not sent: ' + n.why;
+    case 'dropped': return 'not sent: no longer needed';
+    default: return 'sent to ' + n.channel + (n.place ? ' (' + n.place + ')' : '') + ': ' + n.why;
   }
 }
 
@@ -413,7 +412,7 @@ function noticeItem(n) {
   li.dataset.state = n.state;
   const t = element('time', '', clock(n.created_at));
   t.dateTime = n.created_at;
-  li.append(t, element('div', 'text', n.text || '(its text is not kept any more)'), element('div', 'why', n.urgency + ', ' + n.rule + '; ' + became(n)));
+  li.append(t, element('div', 'text', n.text || '(text no longer stored)'), element('div', 'why', n.urgency + ', ' + n.rule + '; ' + became(n)));
   const buttons = element('div', 'buttons');
   const button = (name, text, what, body) => {
     const b = element('button', name, text);
@@ -437,15 +436,15 @@ function noticeItem(n) {
   return li;
 }
 
-// showNotices lists what Hob told by itself or holds, what is held first. Nobody is
-// asked for it while the card is closed.
+// showNotices lists sent and deferred notifications, deferred ones first. They are
+// not requested while the card is closed.
 async function showNotices() {
   const [rows, quiet] = await Promise.all([api('GET', '/api/v1/notices?limit=50'), api('POST', '/api/v1/notices/quiet', {})]);
   const waits = n => n.state === 'held' || n.state === 'due';
   rows.sort((a, b) => waits(b) - waits(a));
   $('quiet').hidden = !quiet.quiet;
   $('quiet').textContent = quiet.quiet ? 'Quiet until ' + clock(quiet.until) + ' (' + quiet.why + ')' : '';
-  $('told').replaceChildren(...(rows.length ? rows.map(noticeItem) : [element('li', '', 'I have told nothing by myself yet.')]));
+  $('told').replaceChildren(...(rows.length ? rows.map(noticeItem) : [element('li', '', 'No notifications yet.')]));
   notices.dataset.state = 'loaded';
   toEnd();
 }

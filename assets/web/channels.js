@@ -1,32 +1,31 @@
-// Where Hob can be talked with: the card of the channels, how each does, who is
-// paired there, and the code that pairs. It uses what app.js and things.js define;
-// text is shown through textContent only.
+// The card of the channels: their status, paired accounts and pairing codes. It uses
+// definitions of app.js and things.js; text is shown through textContent only.
 'use strict';
 
 const channels = $('channels');
 
 const channelStates = {
-  running: 'works', starting: 'is starting', waiting: 'does not work now and is tried again', stopped: 'has stopped',
+  running: 'works', starting: 'is starting', waiting: 'failed; Hob retries', stopped: 'has stopped',
   failed: 'cannot be used', idle: 'is not running', off: 'is switched off',
 };
 
-// fact is one line below a name; nothing where there is nothing to say.
+// fact returns one line below a name, or '' without a text.
 const fact = (name, text) => text ? element('div', name, text) : '';
 
 const count = (n, one, many) => n ? n + ' ' + (n === 1 ? one : many) : '';
 
-// traffic tells what was heard and said there.
+// traffic describes the received and sent messages.
 function traffic(row) {
   const parts = [
-    count(row.heard, 'message heard', 'messages heard') + (row.heard && row.heard_at ? ', the last ' + moment(row.heard_at) : ''),
+    count(row.heard, 'message received', 'messages received') + (row.heard && row.heard_at ? ', the last ' + moment(row.heard_at) : ''),
     count(row.sent, 'text sent', 'texts sent') + (row.sent && row.sent_at ? ', the last ' + moment(row.sent_at) : ''),
-    count(row.queued, 'waits to be sent', 'wait to be sent'),
-    count(row.refused, 'message of a stranger not taken', 'messages of strangers not taken'),
+    count(row.queued, 'waiting to be sent', 'waiting to be sent'),
+    count(row.refused, 'message from an unknown sender rejected', 'messages from unknown senders rejected'),
   ];
   return parts.filter(Boolean).join(' · ');
 }
 
-// does makes a button that asks the API and shows what came of it below.
+// does returns a button that calls the API and shows the result below it.
 function does(li, name, title, act) {
   const b = element('button', name, title);
   b.type = 'button';
@@ -49,7 +48,7 @@ function does(li, name, title, act) {
 async function pairing(row) {
   const c = await api('POST', '/api/v1/channels/' + encodeURIComponent(row.name) + '/pair', {});
   return [
-    element('div', 'why', 'Write this on ' + row.name + ', alone in a message and not in a group, until ' + clock(c.expires_at) + ':'),
+    element('div', 'why', 'Send this code on ' + row.name + ' as a separate direct message, until ' + clock(c.expires_at) + ':'),
     element('div', 'code', c.code),
   ];
 }
@@ -60,7 +59,7 @@ async function tried(row) {
   return [element('div', 'failed', t.cause), fact('why', t.remedy && 'what to do: ' + t.remedy)].filter(Boolean);
 }
 
-// account is somebody who counts as the owner there.
+// account shows a paired account, which has the user's rights.
 function account(p) {
   const e = element('div', 'account why');
   e.append(element('span', '', 'you: ' + (p.name || p.sender)));
@@ -101,7 +100,7 @@ function shownChannel(row) {
   return li;
 }
 
-// showChannels asks for all channels; what is not set up is named in one line.
+// showChannels loads all channels; the ones that are not set up share one line.
 async function showChannels() {
   const rows = await api('GET', '/api/v1/channels');
   const list = element('ul', '');
@@ -114,7 +113,7 @@ async function showChannels() {
   toEnd();
 }
 
-// refreshChannels shows them anew, unless a code or an outcome is being read.
+// refreshChannels reloads the card, unless it shows a code or a result.
 function refreshChannels(always) {
   const reading = always !== true && document.querySelector('#places .said:not(:empty)');
   if (channels.open && !document.hidden && !reading) showChannels().catch(e => $('places').replaceChildren(element('p', 'failed', e.message)));

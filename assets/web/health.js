@@ -1,10 +1,10 @@
-// Whether everything is well: the card of what `hob doctor` says, asked for when it is
-// opened. It uses what app.js defines; text is shown through textContent only.
+// The card with the results of `hob doctor`, loaded when it is opened. It uses
+// definitions of app.js; text is shown through textContent only.
 'use strict';
 
 const health = $('health');
 
-const states = { fail: 'does not work', warn: 'could be better', skipped: 'could not be looked at', ok: 'well' };
+const states = { fail: 'does not work', warn: 'needs attention', skipped: 'not checked', ok: 'OK' };
 
 function finding(c) {
   const li = element('li', 'thing');
@@ -16,9 +16,9 @@ function finding(c) {
   return li;
 }
 
-// showHealth asks for all checks; those that want something come first.
+// showHealth runs all checks and shows those with problems first.
 async function showHealth() {
-  $('checks').replaceChildren(element('p', '', 'Looking…'));
+  $('checks').replaceChildren(element('p', '', 'Checking…'));
   health.dataset.state = 'looking';
   const list = await api('GET', '/api/v1/doctor');
   const order = Object.keys(states);
@@ -26,7 +26,7 @@ async function showHealth() {
   const ul = element('ul', '');
   ul.append(...list.filter(c => c.state !== 'ok').map(finding));
   const good = list.filter(c => c.state === 'ok').map(c => c.name);
-  $('checks').replaceChildren(ul, element('p', '', 'Well: ' + good.join(', ')));
+  $('checks').replaceChildren(ul, element('p', '', 'OK: ' + good.join(', ')));
   health.dataset.state = 'loaded';
   toEnd();
 }

@@ -1,10 +1,10 @@
-// What runs by itself: the card of schedules and watchers. It uses what app.js
-// defines; text is shown through textContent only.
+// The card of schedules and watchers. It uses definitions of app.js; text is shown
+// through textContent only.
 'use strict';
 
 const things = $('things');
 
-// kinds are the lists, with what the tools for their rows are called.
+// kinds lists the API lists and the nouns in the names of their tools.
 const kinds = [
   { title: 'Schedules', list: 'schedules', noun: 'schedule' },
   { title: 'Watchers', list: 'watchers', noun: 'watcher' },
@@ -12,7 +12,7 @@ const kinds = [
 
 const moment = when => new Date(when).toLocaleString([], { weekday: 'short', day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
 
-// last tells what came of a thing the last time.
+// last returns the result of the last run.
 async function last(kind, row) {
   if (!row.fired_at) return '';
   const [event] = await api('GET', '/api/v1/inbox?limit=1&session=' + encodeURIComponent(kind.noun + ':' + row.id));
@@ -60,7 +60,7 @@ async function shownThing(kind, row) {
   return li;
 }
 
-// showThings asks for all that is not over.
+// showThings loads all active and paused items.
 async function showThings() {
   const parts = [];
   for (const kind of kinds) {
@@ -73,7 +73,7 @@ async function showThings() {
     e.append(list);
     parts.push(e);
   }
-  $('running').replaceChildren(...(parts.length ? parts : [element('p', '', 'Nothing runs by itself. Try: every weekday at 8 remind me to plan the day')]));
+  $('running').replaceChildren(...(parts.length ? parts : [element('p', '', 'No schedules or watchers. Try: every weekday at 8 remind me to plan the day')]));
   things.dataset.state = 'loaded';
   toEnd();
 }

@@ -1,16 +1,16 @@
-// Package alexa lets the owner speak with Hob through a custom skill of his own on
-// Alexa devices. Amazon posts what was said to /hooks/alexa, and speaks the answer;
-// how the web server is reached from outside is the owner's matter (docs/alexa.md).
+// Package alexa implements a channel for a custom Alexa skill of the owner. Amazon posts
+// requests to /hooks/alexa, and Alexa speaks the response; the owner makes the web server
+// reachable (docs/alexa.md).
 //
-// Each request has to carry Amazon's signature and the id of the owner's skill
-// (verify.go). Who speaks is the Amazon account that enabled the skill: it is the owner's
-// once it is paired. Everybody in the room speaks as that account, so what is said
-// decides nothing, but for one thing: a yes or no to the question that was spoken right
-// before it, by a voice that the owner has named and Alexa has recognised (asked.go).
+// Each request must carry Amazon's signature and the id of the owner's skill (verify.go). The
+// sender is the Amazon account that enabled the skill: it is the owner's once it is paired.
+// Everyone in the room speaks as that account, so spoken words decide nothing, with one
+// exception: a yes or no to the question spoken directly before, by a voice that the owner
+// configured and Alexa recognised (asked.go).
 //
 // A request waits 6.5 of its 8 seconds for the answer; after 2 of them Alexa says that it
-// takes a moment (progress.go). What comes later is kept, also over a new start, until
-// somebody asks for it.
+// takes a moment (progress.go). Later answers are stored, also across restarts, until the user
+// asks for them.
 package alexa
 
 import (
@@ -31,21 +31,21 @@ import (
 	"hob/platform/safehttp"
 )
 
-// Name is the channel's, and that of its section.
+// Name is the name of the channel and its section.
 const Name = "alexa"
 
-// Config is the section [channels.alexa]; "enabled" is the manager's.
+// Config is the section [channels.alexa]; the manager reads "enabled".
 type Config struct {
 	// Skill is the id of the owner's skill, "amzn1.ask.skill...".
 	Skill string `toml:"skill"`
-	// Allow are further accounts that are heard ("amzn1.ask.account...").
+	// Allow lists other accounts that may use Hob ("amzn1.ask.account...").
 	Allow []string `toml:"allow"`
-	// Voices are the people ("amzn1.ask.person...") whose recognised voice may answer
-	// the question that was just spoken, in the name of a paired account.
+	// Voices lists the people ("amzn1.ask.person...") whose recognised voice may answer the
+	// question spoken last, in the name of a paired account.
 	Voices []string `toml:"voices"`
 }
 
-// Driver makes the channel from its configuration.
+// Driver creates the channel from its configuration.
 type Driver struct{}
 
 // Name implements channels.Driver.
@@ -56,7 +56,7 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 	return channels.Make(decode, deps, New)
 }
 
-// Options of New for tests; the zero value is what owners get.
+// Options are for tests; the zero value is the default.
 type Options struct {
 	Roots *x509.CertPool // of certificates; nil: those of the system
 	Now   func() time.Time
@@ -64,9 +64,8 @@ type Options struct {
 	Slow  time.Duration // after which Alexa says that it takes a moment (2 s)
 }
 
-// patience is how long a request waits: Alexa gives up after 8 seconds
-// (developer.amazon.com/docs/alexa/custom-skills, "Request and Response JSON
-// Reference").
+// patience is how long a request waits: Alexa stops waiting after 8 seconds
+// (developer.amazon.com/docs/alexa/custom-skills, "Request and Response JSON Reference").
 const patience = 6500 * time.Millisecond
 
 // Channel is one skill.
@@ -79,20 +78,20 @@ type Channel struct {
 	wait  time.Duration
 	slow  time.Duration
 
-	buttons channels.Buttons // nil: no question is answered here
+	buttons channels.Buttons // nil: questions are not
 	spoke   questions
 
 	mu    sync.Mutex
 	to    channels.Receiver // nil: the channel does not run
 	heard time.Time
 	voice string               // the last one that Alexa has recognised
-	ids   map[string]time.Time // of the requests that can still be repeated
+	ids   map[string]time.Time // times of the requests that can
 }
 
-// New checks the configuration; it connects to nothing.
+// New validates the configuration; it does not connect.
 func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	if !strings.HasPrefix(c.Skill, "amzn1.ask.skill.") {
-		return nil, errors.New(`no skill; set skill = "amzn1.ask.skill..." in [channels.alexa], the id of your skill from developer.amazon.com/alexa/console/ask`)
+		return nil, errors.New(`skill is missing; set skill = "amzn1.ask.skill..." in [channels.alexa]: the id of your skill from developer.amazon.com/alexa/console/ask`)
 	}
 	network := deps.Network
 	if network == nil {
@@ -117,12 +116,10 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 // Allow implements channels.Allower.
 func (c *Channel) Allow() []string { return c.conf.Allow }
 
-// Limits implements channels.Limiter: so much can be spoken at once, with what
-// escaping adds.
+// Limits implements channels.Limiter: the maximum length of speech, including escapes.
 func (*Channel) Limits() channels.Limits { return channels.Limits{MaxText: 6000} }
 
-// Dedupes implements channels.Deduper: what was put into the box once is not put there
-// again.
+// Dedupes implements channels.Deduper: the queue stores each delivery once.
 func (*Channel) Dedupes() {}
 
 // Describe implements channels.Describer.
@@ -130,19 +127,19 @@ func (c *Channel) Describe() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.heard.IsZero() {
-		return "nobody has spoken yet"
+		return "no request received yet"
 	}
-	out := "last spoken to at " + c.heard.UTC().Format("2006-01-02 15:04 MST")
+	out := "last request at " + c.heard.UTC().Format("2006-01-02 15:04 MST")
 	if c.voice != "" {
 		out += ", by the voice " + c.voice
 	}
 	return out
 }
 
-// Run implements channels.Channel: while it runs, requests are answered.
+// Run implements channels.Channel: requests are answered while it runs.
 func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 	if err := c.box.load(c.now()); err != nil {
-		return fmt.Errorf("alexa: the answers that were kept: %w", err)
+		return fmt.Errorf("alexa: read stored answers: %w", err)
 	}
 	c.listen(r)
 	defer c.listen(nil)
@@ -156,29 +153,29 @@ func (c *Channel) listen(r channels.Receiver) {
 	c.to = r
 }
 
-// Send implements channels.Channel: what is said to somebody lies in the box until he
-// asks, or is asking. Nobody can be spoken to who has not spoken first.
+// Send implements channels.Channel: it queues the text until the user asks for it or a request
+// waits. Alexa cannot speak without a request.
 func (c *Channel) Send(_ context.Context, d channels.Delivery) (channels.Receipt, error) {
 	switch d.Kind {
-	case channels.Status: // that it takes a while is said by the request itself
+	case channels.Status: // the request itself reports progress
 		return channels.Receipt{}, nil
 	case channels.Reply, channels.Question:
 	case channels.Notice, channels.Send:
-		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "alexa: she speaks only when she is spoken to; choose another channel in [notify]")
+		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "alexa: cannot send without a request from you; choose another channel in [notify]")
 	}
 	if err := c.box.put(d, markup.Plain(d.Markdown()), c.now()); err != nil {
-		return channels.Receipt{}, channels.Errorf(channels.Temporary, "alexa: keep the answer: %w", err)
+		return channels.Receipt{}, channels.Errorf(channels.Temporary, "alexa: store the answer: %w", err)
 	}
 	return channels.Receipt{}, nil
 }
 
 // Hook implements channels.Hooked.
 func (c *Channel) Hook(ctx context.Context, p channels.Post) channels.Posted {
-	ctx, cancel := context.WithTimeout(ctx, max(patience, c.wait)) // for all of it
+	ctx, cancel := context.WithTimeout(ctx, max(patience, c.wait)) // for the whole request
 	defer cancel()
 	now := c.now()
 	if err := c.proof.verify(ctx, p.Header, p.Body, now); err != nil {
-		c.log.Warn("a request that is not Amazon's was refused", "error", err)
+		c.log.Warn("request rejected: not signed by Amazon", "error", err)
 		return channels.Posted{Status: http.StatusUnauthorized}
 	}
 	q, err := parse(p.Body)
@@ -186,7 +183,7 @@ func (c *Channel) Hook(ctx context.Context, p channels.Post) channels.Posted {
 		err = q.check(c.conf.Skill, now)
 	}
 	if err != nil {
-		c.log.Warn("a request of Amazon's was refused", "error", err)
+		c.log.Warn("request from Amazon rejected", "error", err)
 		return channels.Posted{Status: http.StatusUnauthorized}
 	}
 	c.mu.Lock()
@@ -200,8 +197,8 @@ func (c *Channel) Hook(ctx context.Context, p channels.Post) channels.Posted {
 	switch {
 	case to == nil:
 		return channels.Posted{Status: http.StatusServiceUnavailable}
-	case c.repeated(q.Request.ID, now) && what != speaks: // a message is taken once by its id
-		c.log.Warn("a request of Amazon's came twice and was refused")
+	case c.repeated(q.Request.ID, now) && what != speaks: // messages are deduplicated
+		c.log.Warn("repeated request from Amazon rejected")
 		return channels.Posted{Status: http.StatusUnauthorized}
 	}
 	ctx, answered := context.WithTimeout(ctx, c.wait)
@@ -209,7 +206,8 @@ func (c *Channel) Hook(ctx context.Context, p channels.Post) channels.Posted {
 	return channels.Posted{Status: http.StatusOK, Body: c.answer(ctx, to, q, what, text)}
 }
 
-// repeated reports whether a request was here before. Once it is too old nobody takes it.
+// repeated reports whether a request was received before. Older requests are rejected by their
+// time.
 func (c *Channel) repeated(id string, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -219,36 +217,36 @@ func (c *Channel) repeated(id string, now time.Time) bool {
 	return was
 }
 
-// The sentences that Hob says itself.
+// The fixed replies.
 const (
 	hello    = "This is Hob. What can I do for you?"
 	more     = "What else?"
-	help     = "Ask me something, such as: what is on today. Or tell me something to remember. When I need longer, ask: what is the answer. To go, say stop."
-	unheard  = "I did not understand that. Begin with ask, and then say what you want."
+	help     = "Ask me a question, such as: what is on today. Or tell me something to remember. If I need more time, ask later: what is the answer. To end, say stop."
+	unheard  = "I did not understand that. Start with ask, then say what you want."
 	bye      = "Goodbye."
-	busy     = "I am still at it. Ask me for the answer in a moment."
-	nothing  = "There is no answer that you have not heard."
-	stranger = "I do not know this account yet. Pair it first: make a code with hob channel pair alexa, and then say: the code is, and its letters and digits one by one."
-	notTaken = "I could not take that just now. Please say it again."
+	busy     = "I am still working on it. Ask me for the answer in a moment."
+	nothing  = "There are no new answers."
+	stranger = "This account is not paired yet. Create a code with hob channel pair alexa. Then say: the code is, followed by its letters and digits one by one."
+	notTaken = "I could not receive that. Please say it again."
 	moreWait = "There is more: ask me for the answer."
 	moment   = "One moment."
 	yesOrNo  = "Say yes or no."
-	// elsewhere is said after a question that this voice cannot answer.
-	elsewhere  = "Answer that in a chat or on my page: here I cannot tell that it is you."
-	byItsID    = "Answer that in a chat or on my page. I asked it for something that runs by itself, so a spoken yes does not count."
-	askAgain   = "Something else was said since. Ask me for the answer to hear the question again."
-	voiceless  = "I cannot tell by the voice that it is you, so that question stays open."
+	// elsewhere follows a question that this voice cannot answer.
+	elsewhere  = "Answer that in a chat or on my page: I cannot verify your voice here."
+	byItsID    = "Answer that in a chat or on my page. The question comes from a background task, so I cannot accept a spoken yes."
+	askAgain   = "Another request came in since then. Ask me for the answer to hear the question again."
+	voiceless  = "I did not recognize your voice, so that question stays open."
 	again      = "Please say that again: yes, or no?"
-	unanswered = "I could not take that answer. Perhaps the question was answered already."
+	unanswered = "I could not accept that answer. The question may already be answered."
 )
 
-// answer does what was asked.
+// answer handles a request.
 func (c *Channel) answer(ctx context.Context, to channels.Receiver, q *request, what meaning, text string) response {
 	if what == agrees || what == refuses {
 		if a, ok := c.spoke.get(q.Session.ID); ok {
 			return c.decide(ctx, q, a, what == agrees)
 		}
-		what = speaks // an answer to something else
+		what = speaks // not an answer to the question
 	}
 	c.spoke.set(q.Session.ID, asked{})
 	switch what {
@@ -268,16 +266,16 @@ func (c *Channel) answer(ctx context.Context, to channels.Receiver, q *request, 
 	case nothingHeard:
 		return say(unheard, help)
 	}
-	return response{Version: "1.0"} // the session is over, and nobody listens
+	return response{Version: "1.0"} // the session has ended and
 }
 
-// kept speaks what waits for somebody, of one event or ("") of all. There is something
-// only for who was heard as one whose words count.
+// kept returns the queued texts for a user, of one event or ("") of all. Only accepted senders
+// have any.
 func (c *Channel) kept(ctx context.Context, q *request, event string) (response, bool) {
 	for {
 		said, asks, err := c.box.take(q.user(), event, c.now())
 		if err != nil {
-			c.log.Error("answers cannot be kept", "error", err)
+			c.log.Error("storing answers failed", "error", err)
 		}
 		if said == "" {
 			return response{}, false
@@ -288,11 +286,11 @@ func (c *Channel) kept(ctx context.Context, q *request, event string) (response,
 		question, err := c.buttons.Open(ctx, channels.Delivery{ID: asks.ID, Event: asks.Event, Kind: channels.Question, Channel: Name, Chat: asks.Chat, Text: asks.Text})
 		switch {
 		case err != nil:
-			c.log.Warn("which question was spoken is not known", "error", err)
+			c.log.Warn("finding the spoken question failed", "error", err)
 			return say(said, more), true
 		case question == "":
 			c.drop(asks.ID)
-			if asks.Spoken && said == asks.Text { // it was answered since
+			if asks.Spoken && said == asks.Text { // already answered
 				continue
 			}
 			return say(said, more), true
@@ -300,9 +298,9 @@ func (c *Channel) kept(ctx context.Context, q *request, event string) (response,
 		how := elsewhere
 		bare, err := c.buttons.Spoken(ctx, voiceClient(q), channels.Delivery{ID: asks.ID, Event: asks.Event, Kind: channels.Question, Channel: Name, Chat: asks.Chat, Text: asks.Text})
 		if err != nil {
-			c.log.Warn("whether a spoken yes may answer a question is not known", "error", err)
+			c.log.Warn("checking whether a spoken yes may answer a question failed", "error", err)
 		}
-		if bare != question { // of a task in the background, say, or of before
+		if bare != question { // from a background task
 			return say(said+"\n\n"+byItsID, more), true
 		}
 		if c.voiced(q) || len(c.conf.Voices) > 0 && q.Context.System.Person.ID == "" { // the next words may be recognised
@@ -315,11 +313,11 @@ func (c *Channel) kept(ctx context.Context, q *request, event string) (response,
 
 func (c *Channel) drop(id string) {
 	if err := c.box.drop(id); err != nil {
-		c.log.Error("answers cannot be kept", "error", err)
+		c.log.Error("storing answers failed", "error", err)
 	}
 }
 
-// await speaks what comes for somebody, or that it is not there yet.
+// await returns the answer to an event, or that it is not ready yet.
 func (c *Channel) await(ctx context.Context, q *request, event string) response {
 	late := time.NewTimer(c.slow)
 	defer late.Stop()
@@ -341,7 +339,7 @@ func (c *Channel) await(ctx context.Context, q *request, event string) response 
 	}
 }
 
-// ask hands a message in and waits for its answer.
+// ask submits a message and waits for its answer.
 func (c *Channel) ask(ctx context.Context, to channels.Receiver, q *request, text string) response {
 	user := q.user()
 	acc, err := to.Receive(ctx, channels.Inbound{Chat: user, Sender: user, Text: text, Key: q.Request.ID, At: q.at, Unknown: true})
@@ -349,7 +347,7 @@ func (c *Channel) ask(ctx context.Context, to channels.Receiver, q *request, tex
 	case errors.Is(err, channels.ErrStranger):
 		return last(stranger)
 	case err != nil:
-		c.log.Warn("a message was not taken", "error", err)
+		c.log.Warn("message not accepted", "error", err)
 		return say(notTaken, help)
 	}
 	c.box.expect(user, acc.Event)

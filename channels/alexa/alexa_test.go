@@ -285,7 +285,7 @@ func TestAConversation(t *testing.T) {
 			t.Errorf("%s: %q", intent, text)
 		}
 	}
-	for intent, want := range map[string]string{"AMAZON.StopIntent": "Goodbye", "AMAZON.CancelIntent": "Goodbye", "AMAZON.HelpIntent": "Ask me", "AMAZON.FallbackIntent": "did not understand", "SomebodysIntent": "did not understand", "AnswerIntent": "no answer"} {
+	for intent, want := range map[string]string{"AMAZON.StopIntent": "Goodbye", "AMAZON.CancelIntent": "Goodbye", "AMAZON.HelpIntent": "Ask me", "AMAZON.FallbackIntent": "did not understand", "SomebodysIntent": "did not understand", "AnswerIntent": "no new answers"} {
 		if text, ends := ask(t, ch, a, asked{intent: intent}); !strings.Contains(text, want) || ends != (want == "Goodbye") {
 			t.Errorf("%s: %q, %v", intent, text, ends)
 		}
@@ -331,32 +331,32 @@ func TestWhoIsNotAmazon(t *testing.T) {
 	const url = "SignatureCertChainUrl"
 	const host = "https://s3.amazonaws.com"
 	for name, p := range map[string]channels.Post{
-		"nothing":            {Header: http.Header{}, Body: []byte(asked{text: "x"}.body())},
-		"another body":       forged,
-		"another key":        other.signed(asked{text: "x"}.body()),
-		"no signature":       with("Signature-256", ""),
-		"a bad one":          with("Signature-256", "!!"),
-		"http":               with(url, "http://s3.amazonaws.com/echo.api/echo-api-cert-13.pem"),
-		"another host":       with(url, "https://s3.amazonaws.com.example.com/echo.api/echo-api-cert-13.pem"),
-		"a host as user":     with(url, "https://s3.amazonaws.com@example.com/echo.api/echo-api-cert-13.pem"),
-		"another path":       with(url, host+"/other/cert.pem"),
-		"out of the path":    with(url, host+"/echo.api/../other/cert.pem"),
-		"hidden in the path": with(url, host+"/echo.api/%2e%2e/other/cert.pem"),
-		"case of the path":   with(url, host+"/EcHo.aPi/echo-api-cert-13.pem"),
-		"another port":       with(url, host+":563/echo.api/echo-api-cert-13.pem"),
-		"a query":            with(url, host+"/echo.api/echo-api-cert-13.pem?x=1"),
-		"another name":       with(url, host+"/echo.api/name.pem"),
-		"run out":            with(url, host+"/echo.api/old.pem"),
-		"not valid yet":      with(url, host+"/echo.api/soon.pem"),
-		"another root":       with(url, host+"/echo.api/root.pem"),
-		"no certificate":     with(url, host+"/echo.api/text.pem"),
-		"a broken one":       with(url, host+"/echo.api/bad.pem"),
-		"none there":         with(url, host+"/echo.api/none.pem"),
-		"another skill":      a.signed(asked{app: "amzn1.ask.skill.2", text: "x"}.body()),
-		"too old":            a.signed(asked{text: "x", at: time.Now().Add(-151 * time.Second)}.body()),
-		"of the future":      a.signed(asked{text: "x", at: time.Now().Add(160 * time.Second)}.body()),
-		"no JSON":            a.signed("hello"),
-		"no time":            a.signed(`{"request":{"type":"LaunchRequest"}}`),
+		"nothing":                  {Header: http.Header{}, Body: []byte(asked{text: "x"}.body())},
+		"another body":             forged,
+		"another key":              other.signed(asked{text: "x"}.body()),
+		"Signature-256 is missing": with("Signature-256", ""),
+		"a bad one":                with("Signature-256", "!!"),
+		"http":                     with(url, "http://s3.amazonaws.com/echo.api/echo-api-cert-13.pem"),
+		"another host":             with(url, "https://s3.amazonaws.com.example.com/echo.api/echo-api-cert-13.pem"),
+		"a host as user":           with(url, "https://s3.amazonaws.com@example.com/echo.api/echo-api-cert-13.pem"),
+		"another path":             with(url, host+"/other/cert.pem"),
+		"out of the path":          with(url, host+"/echo.api/../other/cert.pem"),
+		"hidden in the path":       with(url, host+"/echo.api/%2e%2e/other/cert.pem"),
+		"case of the path":         with(url, host+"/EcHo.aPi/echo-api-cert-13.pem"),
+		"another port":             with(url, host+":563/echo.api/echo-api-cert-13.pem"),
+		"a query":                  with(url, host+"/echo.api/echo-api-cert-13.pem?x=1"),
+		"another name":             with(url, host+"/echo.api/name.pem"),
+		"run out":                  with(url, host+"/echo.api/old.pem"),
+		"not valid yet":            with(url, host+"/echo.api/soon.pem"),
+		"another root":             with(url, host+"/echo.api/root.pem"),
+		"no certificate":           with(url, host+"/echo.api/text.pem"),
+		"a broken one":             with(url, host+"/echo.api/bad.pem"),
+		"none there":               with(url, host+"/echo.api/none.pem"),
+		"another skill":            a.signed(asked{app: "amzn1.ask.skill.2", text: "x"}.body()),
+		"too old":                  a.signed(asked{text: "x", at: time.Now().Add(-151 * time.Second)}.body()),
+		"of the future":            a.signed(asked{text: "x", at: time.Now().Add(160 * time.Second)}.body()),
+		"no JSON":                  a.signed("hello"),
+		"no time":                  a.signed(`{"request":{"type":"LaunchRequest"}}`),
 	} {
 		fresh, err := alexa.New(alexa.Config{Skill: skill}, channels.Deps{Network: a.net.Client(t)}, alexa.Options{Roots: a.roots})
 		if err != nil {
@@ -403,10 +403,10 @@ func TestFetchesAreBounded(t *testing.T) {
 func TestTheAnswerComesLater(t *testing.T) {
 	a, e, dir := newAmazon(t), &ear{}, filepath.Join(t.TempDir(), "alexa")
 	ch, stop := open(t, a, dir, 50*time.Millisecond, e)
-	if text, ends := ask(t, ch, a, asked{text: "is on"}); !strings.Contains(text, "still at it") || ends {
+	if text, ends := ask(t, ch, a, asked{text: "is on"}); !strings.Contains(text, "still working on it") || ends {
 		t.Fatalf("%q", text)
 	}
-	if text, _ := ask(t, ch, a, asked{intent: "AnswerIntent"}); !strings.Contains(text, "still at it") {
+	if text, _ := ask(t, ch, a, asked{intent: "AnswerIntent"}); !strings.Contains(text, "still working on it") {
 		t.Errorf("%q", text)
 	}
 	d := channels.Delivery{ID: "d1", Event: "e0001", Kind: channels.Reply, Chat: account, Text: "the dentist"}
@@ -420,13 +420,13 @@ func TestTheAnswerComesLater(t *testing.T) {
 	if _, err := ch.Send(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
-	if text, _ := ask(t, ch, a, asked{intent: "AnswerIntent", user: "amzn1.ask.account.EVE"}); !strings.Contains(text, "no answer") {
+	if text, _ := ask(t, ch, a, asked{intent: "AnswerIntent", user: "amzn1.ask.account.EVE"}); !strings.Contains(text, "no new answers") {
 		t.Errorf("somebody else hears %q", text)
 	}
 	if text, _ := ask(t, ch, a, asked{intent: "AnswerIntent"}); text != "the dentist" {
 		t.Errorf("%q", text)
 	}
-	if text, _ := ask(t, ch, a, asked{intent: "AnswerIntent"}); !strings.Contains(text, "no answer") {
+	if text, _ := ask(t, ch, a, asked{intent: "AnswerIntent"}); !strings.Contains(text, "no new answers") {
 		t.Errorf("twice: %q", text)
 	}
 	for _, kind := range []channels.DeliveryKind{channels.Notice, channels.Send} {
@@ -458,23 +458,23 @@ func TestAYesIsToTheQuestionThatWasSpoken(t *testing.T) {
 	}
 	yes := asked{intent: "AMAZON.YesIntent", person: voice, sure: 300}
 	owner := asked{intent: "AnswerIntent", person: voice, sure: 300}
-	says("before it was spoken", yes, "still at it")
+	says("before it was spoken", yes, "still working on it")
 	says("it is spoken", owner, question+" Say yes or no.")
-	says("something else is said", asked{text: "is on"}, "still at it")
-	says("after something else", yes, "still at it")
+	says("something else is said", asked{text: "is on"}, "still working on it")
+	says("after something else", yes, "still working on it")
 	says("it is spoken again", owner, question)
 	elsewhere := yes
 	elsewhere.session = "t"
-	says("in another session", elsewhere, "still at it")
+	says("in another session", elsewhere, "still working on it")
 	for what, q := range map[string]asked{
 		"nobody's voice": {}, "another voice": {person: "amzn1.ask.person.P2", sure: 400}, "a voice like it": {person: voice, sure: 200},
 	} {
 		q.intent = yes.intent
-		says(what, q, "cannot tell by the voice")
+		says(what, q, "did not recognize your voice")
 	}
 	stranger := yes
 	stranger.user = "amzn1.ask.account.EVE"
-	says("another account", stranger, "do not know this account")
+	says("another account", stranger, "account is not paired")
 	if n := len(b.Pressed()); n != 0 {
 		t.Fatalf("%d answers counted", n)
 	}
@@ -494,7 +494,7 @@ func TestAYesIsToTheQuestionThatWasSpoken(t *testing.T) {
 	if got := b.Pressed(); len(got) != 1 || !got[0].Yes || got[0].Question != "q1" || got[0].Sender != account || got[0].Shown.IsZero() {
 		t.Errorf("%+v", got)
 	}
-	says("it waits no more", owner, "still at it") // for what comes of it
+	says("it waits no more", owner, "still working on it") // for what comes of it
 }
 
 // TestAQuestionThatIsAnsweredElsewhere is spoken once at most.
@@ -516,7 +516,7 @@ func TestAQuestionThatIsAnsweredElsewhere(t *testing.T) {
 	if _, err := b.Press(t.Context(), channels.Press{Sender: account, Question: "q1"}); err != nil {
 		t.Fatal(err)
 	}
-	if text, _ := ask(t, ch, a, asked{intent: "AnswerIntent"}); !strings.Contains(text, "no answer") {
+	if text, _ := ask(t, ch, a, asked{intent: "AnswerIntent"}); !strings.Contains(text, "no new answers") {
 		t.Errorf("%q", text)
 	}
 }
@@ -626,11 +626,11 @@ func TestStrangersAndCodes(t *testing.T) {
 		}
 	}
 	e.Refuse(channels.ErrStranger)
-	if text, ends := ask(t, ch, a, asked{text: "is on"}); !strings.Contains(text, "do not know this account") || !ends {
+	if text, ends := ask(t, ch, a, asked{text: "is on"}); !strings.Contains(text, "account is not paired") || !ends {
 		t.Errorf("%q, %v", text, ends)
 	}
 	e.Refuse(fmt.Errorf("the disk is full"))
-	if text, _ := ask(t, ch, a, asked{text: "is on"}); !strings.Contains(text, "could not take") {
+	if text, _ := ask(t, ch, a, asked{text: "is on"}); !strings.Contains(text, "could not receive") {
 		t.Errorf("%q", text)
 	}
 }

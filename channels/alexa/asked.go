@@ -10,8 +10,8 @@ import (
 	"hob/channels"
 )
 
-// asked is the question that was spoken last in a session: it alone is what a yes there
-// may mean, and only until somebody says something else.
+// asked is the question spoken last in a session: a yes there can only answer this one, until
+// another request arrives.
 type asked struct {
 	item, question, event string
 	shown                 time.Time
@@ -19,13 +19,13 @@ type asked struct {
 
 const maxSessions = 100
 
-// questions are those of all sessions.
+// questions holds the last question of each session.
 type questions struct {
 	mu   sync.Mutex
 	open map[string]asked
 }
 
-// set notes what was asked in a session, and without a question that nothing is any more.
+// set stores the question of a session; an empty question removes it.
 func (s *questions) set(session string, a asked) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,22 +46,22 @@ func (s *questions) get(session string) (asked, bool) {
 	return a, ok
 }
 
-// sure is how certain Alexa has to be of a voice: 300 is one that was recognised, 400
-// one whose owner has given his PIN as well ("Add Personalization to Your Alexa Skill",
-// "Add PIN Confirmation to Alexa Skills").
+// sure is the minimum confidence of Alexa's voice recognition: 300 is a recognised voice, 400
+// one confirmed with a PIN ("Add Personalization to Your Alexa Skill", "Add PIN Confirmation
+// to Alexa Skills").
 const sure = 300
 
-// voiced reports whether the owner has named the voice that speaks.
+// voiced reports whether the speaker's voice is in Config.Voices.
 func (c *Channel) voiced(q *request) bool {
 	p := q.Context.System.Person
 	return p.ID != "" && p.Sure.Level >= sure && slices.Contains(c.conf.Voices, p.ID)
 }
 
-// voiceClient names the conversation in which a question was spoken.
+// voiceClient returns the client id of the conversation in which a question was spoken.
 func voiceClient(q *request) string { return Name + ":" + q.Session.ID }
 
-// decide answers the question that was just spoken. Nobody does but a voice that the
-// owner has named, in an account that is his.
+// decide answers the question spoken last. Only a configured voice in a paired account may do
+// that.
 func (c *Channel) decide(ctx context.Context, q *request, a asked, yes bool) response {
 	if !c.voiced(q) {
 		return say(voiceless, elsewhere)
@@ -72,13 +72,13 @@ func (c *Channel) decide(ctx context.Context, q *request, a asked, yes bool) res
 	switch {
 	case errors.Is(err, channels.ErrQuick):
 		return say(again, again)
-	case errors.Is(err, channels.ErrNotShown): // it stays, and can be heard once more
+	case errors.Is(err, channels.ErrNotShown): // it stays open and can be
 		c.spoke.set(q.Session.ID, asked{})
 		return say(askAgain, help)
 	case errors.Is(err, channels.ErrNotOwner):
 		return last(stranger)
 	case err != nil:
-		c.log.Warn("a question was not answered", "error", err)
+		c.log.Warn("answering a question failed", "error", err)
 		words = unanswered
 	}
 	c.spoke.set(q.Session.ID, asked{})

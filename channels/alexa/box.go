@@ -14,7 +14,7 @@ import (
 	"hob/channels"
 )
 
-// The bounds of the box.
+// Limits of the queue.
 const (
 	keeps    = 24 * time.Hour
 	maxItems = 50
@@ -23,32 +23,32 @@ const (
 	boxFile  = "answers.json"
 )
 
-// item is what was said and not spoken yet.
+// item is a text that is not spoken yet.
 type item struct {
 	ID    string    `json:"id"`
 	Chat  string    `json:"chat"`
 	Event string    `json:"event"`
 	Text  string    `json:"text"`
 	At    time.Time `json:"at"`
-	// Asks: it is a question, which stays until it was answered. Spoken: it was heard.
+	// Asks: it is a question, which stays until it is answered. Spoken: it was spoken.
 	Asks   bool `json:"asks,omitempty"`
 	Spoken bool `json:"spoken,omitempty"`
 }
 
-// kept is the box as it lies on disk.
+// kept is the file format of the queue.
 type kept struct {
 	Items []item   `json:"items"`
-	IDs   []string `json:"ids"` // of what was put there lately, the oldest first
+	IDs   []string `json:"ids"` // ids of recent texts
 }
 
-// box keeps what was said until it is spoken, in a file of the channel's folder.
+// box stores texts until they are spoken, in a file of the channel's folder.
 type box struct {
 	dir string // "": in memory alone
 
 	mu      sync.Mutex
 	kept    kept
-	expects map[string][]string // events of a chat whose answer is still to come
-	changed chan struct{}       // closed, and made anew, with each change
+	expects map[string][]string // events of a chat with a pending
+	changed chan struct{}       // closed and replaced
 }
 
 func newBox(dir string) *box {
@@ -70,7 +70,7 @@ func (b *box) load(now time.Time) error {
 		return err
 	}
 	if f.Size() > maxBox {
-		return b.save() // nothing of this is so large
+		return b.save() // no valid file is so
 	}
 	data, err := os.ReadFile(filepath.Join(b.dir, boxFile))
 	if err != nil {
@@ -78,21 +78,21 @@ func (b *box) load(now time.Time) error {
 	}
 	var k kept
 	if json.Unmarshal(data, &k) != nil {
-		return b.save() // nobody but this has written it
+		return b.save() // only this program writes it
 	}
 	b.kept = k
 	b.forget(now)
 	return nil
 }
 
-// forget drops what is old. b.mu is held.
+// forget drops expired texts. b.mu is held.
 func (b *box) forget(now time.Time) {
 	b.kept.Items = slices.DeleteFunc(b.kept.Items, func(i item) bool { return now.Sub(i.At) > keeps })
 	b.kept.Items = b.kept.Items[max(0, len(b.kept.Items)-maxItems):]
 	b.kept.IDs = b.kept.IDs[max(0, len(b.kept.IDs)-maxIDs):]
 }
 
-// save writes the file; it is there whole or as it was. b.mu is held.
+// save writes the file atomically. b.mu is held.
 func (b *box) save() error {
 	if b.dir == "" {
 		return nil
@@ -118,7 +118,7 @@ func (b *box) save() error {
 	return nil
 }
 
-// put keeps a text; the same delivery counts once.
+// put queues a text; a repeated delivery is ignored.
 func (b *box) put(d channels.Delivery, text string, now time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -141,7 +141,7 @@ func (b *box) put(d channels.Delivery, text string, now time.Time) error {
 	return nil
 }
 
-// done: the answer to an event has come. b.mu is held.
+// done removes the event from the pending answers. b.mu is held.
 func (b *box) done(chat, event string) {
 	left := slices.DeleteFunc(b.expects[chat], func(e string) bool { return e == event })
 	if len(left) == 0 {
@@ -151,10 +151,10 @@ func (b *box) done(chat, event string) {
 	b.expects[chat] = left
 }
 
-// maxExpects bounds what is remembered of answers that are to come.
+// maxExpects is the maximum number of pending answers.
 const maxExpects = 20
 
-// expect notes that an answer is to come, unless it has.
+// expect records that an answer is pending, unless it has arrived.
 func (b *box) expect(chat, event string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -166,19 +166,20 @@ func (b *box) expect(chat, event string) {
 	b.expects[chat] = list[max(0, len(list)-maxExpects):]
 }
 
-// waiting reports whether an answer is to come, and when to look again.
+// waiting reports whether an answer is pending, and returns a channel that is closed at the
+// next change.
 func (b *box) waiting(chat string) (bool, <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.expects[chat]) > 0, b.changed
 }
 
-// mostAtOnce leaves room for what is added.
+// mostAtOnce is the maximum text per response, with room for additions.
 const mostAtOnce = maxSpeech - 500
 
-// take returns what there is to say in a chat, of one event or of all, as much as can be
-// spoken at once, and removes it. A question ends it, and goes to the end of what there
-// is. What cannot be removed is said all the same.
+// take removes and returns the queued texts of a chat, of one event or of all, up to the
+// maximum per response. A question ends the response and moves to the end of the queue. If
+// removing fails, the texts are returned anyway.
 func (b *box) take(chat, event string, now time.Time) (text string, asks *item, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -219,7 +220,7 @@ func (b *box) take(chat, event string, now time.Time) (text string, asks *item, 
 	return strings.Join(said, "\n\n"), asks, b.save()
 }
 
-// drop removes what is not to be said any more.
+// drop removes a text from the queue.
 func (b *box) drop(id string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

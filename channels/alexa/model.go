@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// The intents of the skill. What is said freely comes in a slot of the type
-// AMAZON.SearchQuery, which needs a word before it and has the phrase to itself. So each
-// word with which people begin is an intent of its own, from whose name the word is put
-// back.
+// The intents of the skill. Free text comes in a slot of the type AMAZON.SearchQuery, which
+// needs a carrier word and must be the only slot of its phrase. So each common first word is
+// an intent of its own, whose name restores the word.
 const (
 	answerIntent = "AnswerIntent"
 	codeIntent   = "CodeIntent"
@@ -17,7 +16,7 @@ const (
 	suffix       = "Intent"
 )
 
-// words are those with which people begin.
+// words returns the common first words.
 func words() []string {
 	return []string{
 		"what", "when", "where", "who", "why", "how", "which", "is", "are", "do", "does", "did", "can", "could", "will", "would", "should", "have",
@@ -25,7 +24,7 @@ func words() []string {
 	}
 }
 
-// carrier is the word that an intent stands for, and whether it is one of the skill's.
+// carrier returns the word of an intent, and whether it is one of the skill's.
 func carrier(intent string) (word string, ours bool) {
 	if intent == askIntent || intent == codeIntent {
 		return "", true
@@ -37,7 +36,7 @@ func carrier(intent string) (word string, ours bool) {
 	return words()[i], true
 }
 
-// nameOf is the intent of a word.
+// nameOf returns the intent of a word.
 func nameOf(word string) string {
 	return "Word" + strings.ToUpper(word[:1]) + strings.ToLower(word[1:]) + suffix
 }
@@ -53,17 +52,17 @@ type typed struct {
 	Type string `json:"type"`
 }
 
-// Manifest is the model under the name "my hob", or whatever Hob is called.
+// Manifest returns the model under the name "my hob", or the user's name for Hob.
 func (Driver) Manifest(called string) string {
 	b, err := Model("my " + strings.ToLower(called))
 	if err != nil {
-		return "" // texts always encode
+		return "" // strings always encode
 	}
 	return string(b) + "\n"
 }
 
-// Model is the interaction model of the skill for its owner to paste into Amazon's
-// console (JSON Editor), under an invocation name of his choice.
+// Model returns the skill's interaction model for the owner to paste into Amazon's console
+// (JSON Editor), with the given invocation name.
 func Model(invocation string) ([]byte, error) {
 	free := []typed{{slot, "AMAZON.SearchQuery"}}
 	list := []intent{

@@ -11,17 +11,17 @@ import (
 	"hob/platform/safehttp"
 )
 
-// Until the answer has come Alexa can be asked to say that it takes a moment
+// While the answer is pending, Hob can make Alexa say that it takes a moment
 // (developer.amazon.com/docs/alexa/custom-skills/send-the-user-a-progressive-response.html).
-// It gives no more time: 8 seconds it is.
+// The limit of 8 seconds stays.
 const (
-	slow     = 2 * time.Second // after which she says so
-	tells    = 3               // the part of the time to wait that telling her may take
+	slow     = 2 * time.Second // time until Alexa says
+	tells    = 3               // fraction of the waiting time that sending it may take
 	apiHosts = ".amazonalexa.com"
 )
 
-// directives is the address to which a progressive response is posted, "" when the
-// request names none of Amazon's.
+// directives returns the URL for progressive responses, "" if the request contains none of
+// Amazon's.
 func directives(endpoint string) string {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Scheme != "https" || u.Host != u.Hostname() || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" ||
@@ -31,7 +31,7 @@ func directives(endpoint string) string {
 	return "https://" + strings.ToLower(u.Host) + "/v1/directives"
 }
 
-// progress has Alexa say that it takes a moment. That it fails harms nobody.
+// progress makes Alexa say that it takes a moment. Errors are harmless.
 func (c *Channel) progress(ctx context.Context, q *request) {
 	at := directives(q.Context.System.Endpoint)
 	if at == "" || q.Context.System.Token == "" {
@@ -52,8 +52,8 @@ func (c *Channel) progress(ctx context.Context, q *request) {
 	})
 	switch {
 	case err != nil:
-		c.log.Debug("a progressive response was not taken", "error", err)
+		c.log.Debug("progressive response failed", "error", err)
 	case resp.Status >= http.StatusMultipleChoices:
-		c.log.Debug("a progressive response was not taken", "status", resp.Status)
+		c.log.Debug("progressive response failed", "status", resp.Status)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"unicode"
 )
 
-// request is what Alexa posts, as far as Hob looks at it ("Request and Response JSON
-// Reference"). Amazon adds fields as it likes.
+// request is a request from Alexa, with the fields in use ("Request and Response JSON
+// Reference"). Amazon may add fields.
 type request struct {
 	Session struct {
 		ID          string      `json:"sessionId"`
@@ -22,14 +22,14 @@ type request struct {
 		System struct {
 			Application application `json:"application"`
 			User        user        `json:"user"`
-			// Person is there when Alexa has recognised the voice; Level is how sure she is.
+			// Person is set when Alexa has recognised the voice; Level is the confidence.
 			Person struct {
 				ID   string `json:"personId"`
 				Sure struct {
 					Level int `json:"level"`
 				} `json:"authenticationConfidenceLevel"`
 			} `json:"person"`
-			// Where a progressive response is posted, and with what.
+			// The endpoint of progressive responses and its token.
 			Endpoint string `json:"apiEndpoint"`
 			Token    string `json:"apiAccessToken"`
 		} `json:"System"`
@@ -60,24 +60,24 @@ type user struct {
 func parse(b []byte) (*request, error) {
 	q := &request{}
 	if err := json.Unmarshal(b, q); err != nil {
-		return nil, errors.New("it is not the JSON it should be")
+		return nil, errors.New("the body is not valid JSON")
 	}
 	return q, nil
 }
 
-// check refuses requests that are for another skill, old, or of nobody.
+// check rejects requests for another skill, old ones, and ones without a user.
 func (q *request) check(skill string, now time.Time) error {
 	apps := []string{q.Session.Application.ID, q.Context.System.Application.ID}
 	if slices.ContainsFunc(apps, func(id string) bool { return id != "" && id != skill }) || apps[0] == "" && apps[1] == "" {
-		return errors.New("it is for another skill; skill in [channels.alexa] is the id of yours")
+		return errors.New("the request is for another skill; set skill in [channels.alexa] to the id of your skill")
 	}
 	at, err := time.Parse(time.RFC3339, q.Request.Timestamp)
 	if err != nil || now.Sub(at).Abs() > tolerance {
-		return fmt.Errorf("its time is more than %v off; is the clock of this machine right?", tolerance)
+		return fmt.Errorf("the request time differs by more than %v; check the clock of this machine", tolerance)
 	}
 	a, b := q.Session.User.ID, q.Context.System.User.ID
 	if a != "" && b != "" && a != b || a == "" && b == "" || len(q.user()) > 400 || q.Request.ID == "" || len(q.Request.ID) > 400 {
-		return errors.New("it does not say whose it is")
+		return errors.New("the request names no user")
 	}
 	q.at = at
 	return nil
@@ -90,31 +90,31 @@ func (q *request) user() string {
 	return q.Session.User.ID
 }
 
-// meaning is what a request wants.
+// meaning is the kind of a request.
 type meaning uint8
 
 const (
 	nothingMeant meaning = iota
 	opens                // the skill was started
-	speaks               // somebody says something to Hob
-	agrees               // he says yes
-	refuses              // he says no
-	collects             // he asks for an answer that was not there in time
+	speaks               // a message to Hob
+	agrees               // yes
+	refuses              // no
+	collects             // asks for an answer
 	helps
 	ends
 	nothingHeard
 )
 
-// slot holds what was said freely.
+// slot is the name of the slot with the free text.
 const slot = "text"
 
-// means says what is wanted, and what was said.
+// means returns the kind of a request and its text.
 func (q *request) means() (meaning, string) {
 	switch q.Request.Type {
 	case "LaunchRequest":
 		return opens, ""
 	case "IntentRequest":
-	default: // SessionEndedRequest, and what Hob knows nothing of
+	default: // SessionEndedRequest and unknown types
 		return nothingMeant, ""
 	}
 	name := q.Request.Intent.Name
@@ -141,8 +141,8 @@ func (q *request) means() (meaning, string) {
 	return speaks, strings.TrimSpace(word + " " + said)
 }
 
-// spelled is a code as it is spoken, letter by letter: "B. four hyphen x" is "B4x". What
-// is no such thing stays as it was said.
+// spelled converts a code spoken letter by letter: "B. four hyphen x" becomes "B4x". Other
+// texts are returned unchanged.
 func spelled(said string) string {
 	digits := map[string]string{"zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9", "hyphen": "", "dash": "", "minus": ""}
 	var out strings.Builder

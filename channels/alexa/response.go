@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// response is what Alexa is told to do.
+// response is the response to Alexa.
 type response struct {
 	Version  string `json:"version"`
 	Response struct {
@@ -24,10 +24,10 @@ type reprompt struct {
 	OutputSpeech speech `json:"outputSpeech"`
 }
 
-// maxSpeech is how many characters may be spoken at once, tags and all.
+// maxSpeech is the maximum length of speech in characters, including tags.
 const maxSpeech = 8000
 
-// say speaks, and listens on; then is said when nobody goes on.
+// say speaks a text and keeps listening; Alexa says then if the user is silent.
 func say(text, then string) response {
 	on := false
 	r := response{Version: "1.0"}
@@ -36,7 +36,7 @@ func say(text, then string) response {
 	return r
 }
 
-// last speaks, and is done.
+// last speaks a text and ends the session.
 func last(text string) response {
 	end := true
 	r := response{Version: "1.0"}
@@ -47,10 +47,11 @@ func last(text string) response {
 
 const open, shut = "<speak>", "</speak>"
 
-// escaper escapes what begins a tag or an entity. In a text nothing else means anything.
+// escaper returns a replacer for the characters that begin a tag or an entity; no others are
+// special in text.
 func escaper() *strings.Replacer { return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;") }
 
-// fits is a text as far as it can be spoken in so many characters, and the rest of it.
+// fits splits a text after the given number of spoken characters.
 func fits(text string, most int) (head, rest string) {
 	for i, r := range text {
 		switch r {
@@ -68,7 +69,7 @@ func fits(text string, most int) (head, rest string) {
 	return text, ""
 }
 
-// spoken is a text as speech. It is text alone: no tag of SSML comes out of it.
+// spoken converts a plain text to speech: it contains no SSML tags.
 func spoken(text string) speech {
 	var b strings.Builder
 	b.WriteString(open)

@@ -20,8 +20,8 @@ import (
 	"hob/platform/safehttp"
 )
 
-// What Amazon asks of whoever answers its requests is in "Host a Custom Skill as a Web
-// Service", "Verify that the request was sent by Alexa"
+// Amazon's requirements for web services are in "Host a Custom Skill as a Web Service",
+// "Verify that the request was sent by Alexa"
 // (developer.amazon.com/docs/alexa/custom-skills/host-a-custom-skill-as-a-web-service.html).
 const (
 	chainHost = "s3.amazonaws.com"
@@ -31,13 +31,13 @@ const (
 
 	maxChain     = 64 << 10 // bytes
 	maxCerts     = 8
-	chainTime    = 24 * time.Hour // for which a chain is not fetched anew
+	chainTime    = 24 * time.Hour // cache time of a chain
 	maxChains    = 4
-	fetchesAtime = 10 // in a minute: anybody may name a chain
+	fetchesAtime = 10 // per minute: anybody may
 	minRSA       = 2048
 )
 
-// verifier knows Amazon's signatures.
+// verifier checks Amazon's signatures.
 type verifier struct {
 	network *safehttp.Client
 	roots   *x509.CertPool
@@ -48,14 +48,14 @@ type verifier struct {
 	fetched  []time.Time
 }
 
-// chain is a certificate with those that vouch for it, the signer's first.
+// chain is a certificate chain, the signer's certificate first.
 type chain struct {
 	certs []*x509.Certificate
 	at    time.Time
 }
 
-// verify returns an error for what Amazon has not signed. Nothing of the body was read
-// before.
+// verify returns an error if Amazon did not sign the request. It runs before the body is
+// parsed.
 func (v *verifier) verify(ctx context.Context, h http.Header, body []byte, now time.Time) error {
 	at, err := chainURL(h.Get("SignatureCertChainUrl"))
 	if err != nil {
@@ -63,7 +63,7 @@ func (v *verifier) verify(ctx context.Context, h http.Header, body []byte, now t
 	}
 	sig, err := base64.StdEncoding.DecodeString(h.Get("Signature-256"))
 	if err != nil || len(sig) == 0 || len(sig) > 1024 {
-		return errors.New("there is no signature (Signature-256)")
+		return errors.New("the header Signature-256 is missing")
 	}
 	c, err := v.chain(ctx, at, now)
 	if err != nil {
@@ -74,32 +74,32 @@ func (v *verifier) verify(ctx context.Context, h http.Header, body []byte, now t
 	}
 	key, ok := c.certs[0].PublicKey.(*rsa.PublicKey)
 	if !ok || key.N.BitLen() < minRSA {
-		return errors.New("the key of the certificate is none of Amazon's kind")
+		return errors.New("the certificate's key is not an RSA key")
 	}
 	sum := sha256.Sum256(body)
 	if err := rsa.VerifyPKCS1v15(key, crypto.SHA256, sum[:], sig); err != nil {
-		return fmt.Errorf("the signature does not fit: %w", err)
+		return fmt.Errorf("the signature is not valid: %w", err)
 	}
 	return nil
 }
 
-// chainURL is the address of a chain, normalised, when it is one of Amazon's.
+// chainURL returns the normalized URL of a chain if it is Amazon's.
 func chainURL(s string) (string, error) {
 	u, err := url.Parse(s)
 	if err != nil || s == "" || len(s) > 300 {
-		return "", errors.New("there is no address of a certificate (SignatureCertChainUrl)")
+		return "", errors.New("the header SignatureCertChainUrl is missing")
 	}
 	clean := path.Clean(u.Path)
 	switch {
 	case !strings.EqualFold(u.Scheme, "https"), !strings.EqualFold(u.Hostname(), chainHost), u.Port() != "" && u.Port() != "443",
 		strings.HasSuffix(u.Host, ":"), u.User != nil, u.RawQuery != "", u.ForceQuery, u.Fragment != "", u.Opaque != "",
 		!strings.HasPrefix(clean, chainPath), strings.ContainsAny(s, "%\\#"):
-		return "", errors.New("the address of the certificate is not Amazon's")
+		return "", errors.New("the certificate URL is not on Amazon's host")
 	}
 	return "https://" + chainHost + clean, nil
 }
 
-// chain returns the certificates at an address.
+// chain returns the certificates at a URL.
 func (v *verifier) chain(ctx context.Context, at string, now time.Time) (chain, error) {
 	if c, ok := v.have(at, now); ok {
 		return c, nil
@@ -110,24 +110,24 @@ func (v *verifier) chain(ctx context.Context, at string, now time.Time) (chain, 
 		return c, nil
 	}
 	if !v.mayFetch(now) {
-		if c, ok := v.old(at); ok { // whoever asks for many keeps nobody from being heard
+		if c, ok := v.old(at); ok { // requests for many chains must not block valid ones
 			return c, nil
 		}
-		return chain{}, errors.New("too many certificates were asked for")
+		return chain{}, errors.New("too many certificate downloads")
 	}
 	resp, err := v.network.Fetch(ctx, safehttp.Request{Method: http.MethodGet, URL: at, MaxBody: maxChain})
 	switch {
 	case err != nil:
 		return chain{}, fmt.Errorf("fetch the certificate: %w", err)
 	case resp.Status != http.StatusOK:
-		return chain{}, fmt.Errorf("fetch the certificate: the answer was %d", resp.Status)
+		return chain{}, fmt.Errorf("fetch the certificate: unexpected status %d", resp.Status)
 	}
 	c, err := parseChain(resp.Body, now)
 	if err != nil {
 		return chain{}, err
 	}
 	if err := c.trusted(v.roots, now); err != nil {
-		return chain{}, err // what nobody vouches for takes no room
+		return chain{}, err // untrusted chains are not cached
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -145,7 +145,7 @@ func (v *verifier) have(at string, now time.Time) (chain, bool) {
 	return c, ok && now.Sub(c.at).Abs() < chainTime
 }
 
-// old is a chain that should be fetched anew. It is checked like any other.
+// old returns an expired chain from the cache. It is verified like others.
 func (v *verifier) old(at string) (chain, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -166,7 +166,7 @@ func (v *verifier) mayFetch(now time.Time) bool {
 	return true
 }
 
-// parseChain reads certificates in PEM.
+// parseChain parses certificates in PEM.
 func parseChain(b []byte, now time.Time) (chain, error) {
 	c := chain{at: now}
 	for {
@@ -175,22 +175,21 @@ func parseChain(b []byte, now time.Time) (chain, error) {
 			break
 		}
 		if block.Type != "CERTIFICATE" || len(c.certs) >= maxCerts {
-			return chain{}, errors.New("the certificate's file holds what it should not")
+			return chain{}, errors.New("the certificate file contains an unexpected PEM block")
 		}
 		x, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {
-			return chain{}, fmt.Errorf("the certificate cannot be read: %w", err)
+			return chain{}, fmt.Errorf("parse the certificate: %w", err)
 		}
 		c.certs = append(c.certs, x)
 	}
 	if len(c.certs) == 0 {
-		return chain{}, errors.New("the certificate's file holds none")
+		return chain{}, errors.New("the certificate file contains no certificate")
 	}
 	return c, nil
 }
 
-// trusted reports whether the chain leads to a root, names Amazon's signer and is valid
-// now.
+// trusted checks that the chain leads to a root, names Amazon's signer and is valid now.
 func (c chain) trusted(roots *x509.CertPool, now time.Time) error {
 	between := x509.NewCertPool()
 	for _, x := range c.certs[1:] {
@@ -198,7 +197,7 @@ func (c chain) trusted(roots *x509.CertPool, now time.Time) error {
 	}
 	_, err := c.certs[0].Verify(x509.VerifyOptions{DNSName: signer, Roots: roots, Intermediates: between, CurrentTime: now})
 	if err != nil {
-		return fmt.Errorf("the certificate is not Amazon's: %w", err)
+		return fmt.Errorf("the certificate is not valid for Amazon: %w", err)
 	}
 	return nil
 }

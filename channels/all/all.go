@@ -1,6 +1,6 @@
-// Package all lists the channels that the configuration can switch on. The
-// terminal and the web channel are not among them: they are always there, and
-// the composition root makes them because they need the engine.
+// Package all lists the channels that the configuration can enable. The terminal and the web
+// channel are always enabled, and the composition root creates them because they need the
+// engine.
 package all
 
 import (
@@ -17,7 +17,7 @@ import (
 	"hob/channels/webhook"
 )
 
-// Drivers returns one driver for each section [channels.NAME], in order of name.
+// Drivers returns one driver for each section [channels.NAME], sorted by name.
 func Drivers() []channels.Driver {
 	return []channels.Driver{
 		alexa.Driver{},

@@ -1,14 +1,12 @@
-// Package desktop shows what Hob says as notes on the owner's desktop, with
-// buttons where the desktop has them: yes and no to a question, and a click that
-// opens Hob's page. It hears no text. The channels manager calls it; what cannot
-// be shown is reported as undelivered, at once.
+// Package desktop shows Hob's texts as notifications on the owner's desktop, with buttons
+// where supported: yes and no to a question, and a click that opens Hob's page. It receives no
+// text. A notification that cannot be shown is reported as undelivered immediately.
 //
-// What a press decides is the question that stood in the very note which was
-// pressed, shown whole: its id is a part of the button's key, and the desktop's
-// notification server alone, by the name that the bus gives its connection, can
-// tell of a press (platform/desktop). A program that the owner lets run under his
-// account can still move his mouse, or ask that server to press; therefore no
-// press counts while a program runs that Hob has started.
+// A press decides only the question of the notification that was pressed, which showed it
+// completely: the button's key contains the question's id, and only the desktop's notification
+// server, identified by its bus connection, can report a press (platform/desktop). A program
+// running under the owner's account could still move the mouse or ask that server to press;
+// therefore no press counts while a program started by Hob runs.
 package desktop
 
 import (
@@ -25,17 +23,17 @@ import (
 	"hob/platform/desktop"
 )
 
-// Name is the channel's, and that of its section.
+// Name is the name of the channel and its section.
 const Name = "desktop"
 
-// Config is the section [channels.desktop]; "enabled" is the manager's.
+// Config is the section [channels.desktop]; the manager reads "enabled".
 type Config struct {
-	// Burst is how many notes a minute are shown one by one; what comes beyond is
-	// folded into one (default 4).
+	// Burst is how many notifications a minute are shown separately; more are folded into one
+	// (default 4).
 	Burst int `toml:"burst"`
-	// Buttons: questions may be answered in the note (default true).
+	// Buttons: questions can be answered in the notification (default true).
 	Buttons *bool `toml:"buttons"`
-	// Speak: notices are read aloud as well (default false).
+	// Speak: notifications are also read aloud (default false).
 	Speak bool `toml:"speak"`
 }
 
@@ -44,7 +42,7 @@ const (
 	maxBurst   = 30
 )
 
-// Driver makes the channel from its configuration.
+// Driver creates the channel from its configuration.
 type Driver struct{}
 
 // Name implements channels.Driver.
@@ -55,12 +53,12 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 	return channels.Make(decode, deps, New)
 }
 
-// Options of New for tests; the zero value is the desktop of this process.
+// Options are for tests; the zero value is the desktop of this process.
 type Options struct {
 	Getenv func(string) string
 }
 
-// Channel shows deliveries as notes.
+// Channel shows deliveries as notifications.
 type Channel struct {
 	note    *desktop.Notifier
 	log     *slog.Logger
@@ -68,32 +66,33 @@ type Channel struct {
 
 	mu    sync.Mutex
 	shown map[string]shown // by the note's id
-	order []string         // of them, the oldest first
+	order []string         // note ids, oldest first
 	folds map[bool]*fold   // by whether they are questions
 
 	asked chan asked
 
-	voice voice // nil: nothing is read aloud
+	voice voice // nil: not read
 	speak chan string
 }
 
-// shown is what a press on a note may mean.
+// shown is the data for a press on a notification.
 type shown struct {
 	session  string
-	question string // that yes and no answer; "": neither is offered
+	question string // answered by yes and no; "": no such buttons
 	asks     string // its text
 	at       time.Time
-	note     desktop.Note // with the question, to be shown again
-	delivery string       // that is told again later; "": that is not offered
+	note     desktop.Note // the notification of the question, to
+	delivery string       // the delivery to snooze; "": no such button
 }
 
-// maxShown bounds what is remembered of notes that a server never tells to be closed.
+// maxShown is the maximum number of remembered notifications, for servers that never report a
+// close.
 const maxShown = 200
 
-// New checks the configuration; it connects to nothing.
+// New validates the configuration; it does not connect.
 func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	if c.Burst < 0 || c.Burst > maxBurst {
-		return nil, fmt.Errorf("burst = %d; it is a number of notes a minute from 1 to %d", c.Burst, maxBurst)
+		return nil, fmt.Errorf("burst = %d is out of range; set 1 to %d notifications per minute", c.Burst, maxBurst)
 	}
 	ch := &Channel{log: deps.Log, buttons: deps.Buttons, shown: map[string]shown{}, asked: make(chan asked, 16)}
 	if ch.log == nil {
@@ -119,11 +118,11 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	return ch, nil
 }
 
-// Deaf implements channels.Deaf: nobody writes here.
+// Deaf implements channels.Deaf: the channel only sends.
 func (*Channel) Deaf() {}
 
-// Run implements channels.Channel: it handles presses, and withdraws questions that
-// were answered elsewhere. At its end it takes the buttons off those that are shown.
+// Run implements channels.Channel: it handles presses, and withdraws questions answered
+// elsewhere. At its end it removes the buttons of visible questions.
 func (c *Channel) Run(ctx context.Context, _ channels.Receiver) error {
 	var waits sync.WaitGroup
 	defer waits.Wait()
@@ -144,11 +143,11 @@ func (c *Channel) Run(ctx context.Context, _ channels.Receiver) error {
 // Send implements channels.Channel.
 func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
 	if d.Kind == channels.Send {
-		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "desktop: notes reach nobody but you")
+		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "desktop: notifications can only be sent to you")
 	}
 	n, what, err := c.noteOf(ctx, d)
 	if err != nil {
-		return channels.Receipt{}, channels.Errorf(channels.Temporary, "desktop: which question this is: %w", err)
+		return channels.Receipt{}, channels.Errorf(channels.Temporary, "desktop: find the question: %w", err)
 	}
 	n, what = c.folded(n, what, d, time.Now())
 	if err := c.show(ctx, n, what); err != nil {
@@ -158,7 +157,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	return channels.Receipt{ID: n.ID}, nil
 }
 
-// show shows a note, whose question goes with it when that is answered elsewhere.
+// show shows a notification; a question is withdrawn when it is answered elsewhere.
 func (c *Channel) show(ctx context.Context, n desktop.Note, what shown) error {
 	what.at = time.Now()
 	if what.question != "" {
@@ -170,13 +169,13 @@ func (c *Channel) show(ctx context.Context, n desktop.Note, what shown) error {
 	}
 	select {
 	case c.asked <- asked{n.ID, what.question}:
-	default: // so many at once: the note stays, and a press on it says that it was answered
+	default: // too many: the notification stays, and a press reports that it was answered
 	}
 	return nil
 }
 
-// classify tells what can come right by itself. A note is for now: where nobody
-// can show it, it is told elsewhere rather than kept for a later session.
+// classify returns the error with its class. Notifications are for now: if none can be shown,
+// the text is sent elsewhere and not kept for a later session.
 func classify(err error) error {
 	out := &channels.Error{Class: channels.Temporary, Err: err}
 	switch {
@@ -208,7 +207,7 @@ func (c *Channel) what(id string) (shown, bool) {
 	return w, ok
 }
 
-// unpressed is Buttons whose questions no press answers.
+// unpressed disables answering questions by a press.
 type unpressed struct{ channels.Buttons }
 
 // Asked implements channels.Buttons.

@@ -286,7 +286,7 @@ func TestAPressThatCountsForNothingSaysWhy(t *testing.T) {
 	s := open(t, desktop.Config{}, e, "actions")
 	s.send(t, "d1", channels.Question, asked)
 	s.Press(s.Last(t, 1).ID, "yes 1a2b3c4d")
-	if told := s.Last(t, 2); told.Title != "This was not done" || told.Body != "this question was already answered" {
+	if told := s.Last(t, 2); told.Title != "That did not work" || told.Body != "this question was already answered" {
 		t.Errorf("told %+v", told)
 	}
 }
@@ -299,7 +299,7 @@ func TestAQuickPress(t *testing.T) {
 	s.send(t, "d1", channels.Question, asked)
 	for n := 1; n < 3; n++ {
 		s.Press(s.Last(t, n).ID, "yes 1a2b3c4d")
-		if q := s.Last(t, n+1); !strings.Contains(q.Title, "too quick") || q.Body != asked || len(q.Actions) != 8 {
+		if q := s.Last(t, n+1); !strings.Contains(q.Title, "too soon") || q.Body != asked || len(q.Actions) != 8 {
 			t.Fatalf("shown %+v", q)
 		}
 	}
@@ -374,7 +374,7 @@ func TestBurst(t *testing.T) {
 	if len(ids) != 5 { // three, what is folded, and the question
 		t.Errorf("%d bubbles", len(ids))
 	}
-	if fold.Title != "Hob: 47 more notices" || fold.Body != "• news 45\n• news 46\n• news 47\n• news 48\n• news 49\nand 42 before" {
+	if fold.Title != "Hob: 47 more notifications" || fold.Body != "• news 45\n• news 46\n• news 47\n• news 48\n• news 49\nand 42 before" {
 		t.Errorf("folded %q\n%s", fold.Title, fold.Body)
 	}
 	if q := s.Last(t, 51); len(q.Actions) != 8 {
@@ -383,7 +383,7 @@ func TestBurst(t *testing.T) {
 	for i := range 5 {
 		s.send(t, fmt.Sprint("q", i+2), channels.Question, asked)
 	}
-	if q := s.Last(t, 56); q.Title != "Hob: 3 more questions wait for you" || strings.Contains(strings.Join(q.Actions, ","), "yes") {
+	if q := s.Last(t, 56); q.Title != "Hob: 3 more questions for you" || strings.Contains(strings.Join(q.Actions, ","), "yes") {
 		t.Errorf("folded questions: %+v", q)
 	}
 }

@@ -8,11 +8,11 @@ import (
 	"hob/platform/desktop"
 )
 
-// asked is a note that shows a question.
+// asked is a notification of a question.
 type asked struct{ note, question string }
 
-// withdraw takes the notes of questions off the screen that wait for no answer any
-// more, wherever they were answered.
+// withdraw closes the notifications of questions that are no longer open, wherever they were
+// answered.
 func (c *Channel) withdraw(ctx context.Context, waits *sync.WaitGroup) {
 	for {
 		select {
@@ -25,19 +25,19 @@ func (c *Channel) withdraw(ctx context.Context, waits *sync.WaitGroup) {
 					err = c.note.Withdraw(ctx, a.note)
 				}
 				if err != nil && ctx.Err() == nil {
-					c.log.Warn("a question that was answered may be shown still", "note", a.note, "err", err)
+					c.log.Warn("removing an answered question from the screen failed", "note", a.note, "err", err)
 				}
 			})
 		}
 	}
 }
 
-// disarmWait bounds what is done on the screen when Hob stops.
+// disarmWait is the timeout for updating the screen when Hob stops.
 const disarmWait = 2 * time.Second
 
-// disarm takes the buttons off the questions that are shown: once Hob has stopped a
-// press reaches nobody, also when it runs again, and most desktops close a note that
-// is pressed, so that the owner would believe he had answered.
+// disarm removes the buttons of visible questions: after Hob has stopped, presses are lost
+// even when it runs again, and most desktops close a pressed notification, so the owner would
+// believe it was answered.
 func (c *Channel) disarm(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, disarmWait)
 	defer cancel()
@@ -50,9 +50,9 @@ func (c *Channel) disarm(ctx context.Context) {
 	}
 	c.mu.Unlock()
 	for id, text := range open {
-		n := desktop.Note{ID: id, Title: "Hob asks (and has stopped)", Body: text + "\n(Answer once Hob runs again: in the chat, on its page or with hob approve.)", Urgency: desktop.Normal}
+		n := desktop.Note{ID: id, Title: "Hob asks (and has stopped)", Body: text + "\n(Answer when Hob runs again: in the chat, on its page or with hob approve.)", Urgency: desktop.Normal}
 		if err := c.note.Notify(ctx, n); err != nil {
-			c.log.Warn("a question keeps its buttons on the screen, which do nothing any more", "note", id, "err", err)
+			c.log.Warn("removing the buttons of a question failed; they no longer work", "note", id, "err", err)
 		}
 	}
 }

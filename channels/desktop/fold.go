@@ -10,21 +10,20 @@ import (
 	"hob/platform/phrase"
 )
 
-// fold keeps a burst from covering the screen: what comes beyond so many notes a
-// minute is told by one note that grows.
+// fold limits bursts: notifications beyond the limit per minute are collected in one.
 type fold struct {
 	burst     int
 	questions bool
-	past      []time.Time // of the notes of the last minute
-	lines     []string    // of what is folded, the newest last
+	past      []time.Time // times of the last
+	lines     []string    // folded texts, the
 	count     int
-	last      time.Time // that something was folded
+	last      time.Time // time of the last folded text
 }
 
-// foldLines is how many of the folded texts are named.
+// foldLines is how many of the folded texts are listed.
 const foldLines = 5
 
-// id of the note of a fold.
+// id returns the notification id of the fold.
 func (f *fold) id() string {
 	if f.questions {
 		return "fold-questions"
@@ -32,9 +31,8 @@ func (f *fold) id() string {
 	return "fold-notices"
 }
 
-// folded returns the note as it is, or the one into which it was folded. A text
-// that is sent again (as its attempt before had failed) counts once more, which
-// does no harm.
+// folded returns the notification unchanged, or the one into which it was folded. A retried
+// text may be counted twice, which is harmless.
 func (c *Channel) folded(n desktop.Note, what shown, d channels.Delivery, now time.Time) (desktop.Note, shown) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,9 +54,9 @@ func (c *Channel) folded(n desktop.Note, what shown, d channels.Delivery, now ti
 	if len(f.lines) > foldLines {
 		f.lines = f.lines[1:]
 	}
-	out := desktop.Note{ID: f.id(), Title: fmt.Sprintf("Hob: %d more notices", f.count), Urgency: n.Urgency, Body: strings.Join(f.lines, "\n")}
+	out := desktop.Note{ID: f.id(), Title: fmt.Sprintf("Hob: %d more notifications", f.count), Urgency: n.Urgency, Body: strings.Join(f.lines, "\n")}
 	if f.questions {
-		out.Title = fmt.Sprintf("Hob: %d more questions wait for you", f.count)
+		out.Title = fmt.Sprintf("Hob: %d more questions for you", f.count)
 	}
 	if more := f.count - len(f.lines); more > 0 {
 		out.Body = fmt.Sprintf("%s\nand %d before", out.Body, more)
@@ -71,7 +69,7 @@ func (c *Channel) folded(n desktop.Note, what shown, d channels.Delivery, now ti
 	return out, shown{}
 }
 
-// seen begins the fold anew once its note was closed or opened.
+// seen resets the fold after its notification was closed or opened.
 func (c *Channel) seen(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

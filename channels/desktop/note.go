@@ -9,16 +9,16 @@ import (
 	"hob/platform/desktop"
 )
 
-// What is shown in one note. Desktops cut what is longer, and who approves has to
-// have seen everything: a question that does not fit is answered elsewhere.
+// Limits of one notification. Desktops truncate longer texts, and an approver must have seen
+// everything: a question that does not fit is answered elsewhere.
 const (
 	mostChars    = 700
 	mostLines    = 14
 	mostQuestion = 500 // of one with buttons
 )
 
-// The keys of buttons. That of an answer has the question's id after it, so that a
-// press is about that question also when the note's place was taken by another.
+// Button keys. The key of an answer contains the question's id, so that a press counts for
+// that question even if the notification was replaced.
 const (
 	keyOpen  = "open"
 	keyLater = "later"
@@ -26,10 +26,10 @@ const (
 	keyNo    = "no "
 )
 
-// toRead ends a text that was cut.
+// toRead ends a truncated text.
 const toRead = "\n… (open to read the rest)"
 
-// noteOf words a delivery.
+// noteOf builds the notification of a delivery.
 func (c *Channel) noteOf(ctx context.Context, d channels.Delivery) (desktop.Note, shown, error) {
 	text, whole := fit(d.Text)
 	n := desktop.Note{ID: d.ID, Title: "Hob", Body: text, Urgency: desktop.Normal}
@@ -64,7 +64,7 @@ func (c *Channel) noteOf(ctx context.Context, d channels.Delivery) (desktop.Note
 	return n, what, nil
 }
 
-// fit cuts a text to what one note shows, and reports whether it is whole.
+// fit truncates a text to one notification, and reports whether it is complete.
 func fit(text string) (string, bool) {
 	whole := true
 	if lines := strings.SplitN(text, "\n", mostLines+1); len(lines) > mostLines {

@@ -10,10 +10,10 @@ import (
 	"hob/platform/desktop"
 )
 
-// pressWait bounds what a press sets off.
+// pressWait is the timeout for handling a press.
 const pressWait = 10 * time.Second
 
-// happened handles what became of a note.
+// happened handles an event of a notification.
 func (c *Channel) happened(ctx context.Context, e desktop.Event) {
 	if e.Closed != 0 {
 		c.seen(e.Note)
@@ -58,7 +58,7 @@ func (c *Channel) forget(id string) {
 func (c *Channel) answer(ctx context.Context, id string, what shown, yes bool) {
 	said, err := c.buttons.Answer(ctx, Name, what.question, what.at, yes)
 	if errors.Is(err, channels.ErrQuick) {
-		c.log.Info("a press was too quick to be meant", "note", id)
+		c.log.Info("button press ignored: too soon", "note", id)
 		if c.again(ctx, id, what) == nil {
 			return
 		}
@@ -66,11 +66,11 @@ func (c *Channel) answer(ctx context.Context, id string, what shown, yes bool) {
 	c.came(ctx, id, what, said, err)
 }
 
-// again shows a question anew, since most desktops take a note away that was pressed.
+// again shows a question again, since most desktops close a pressed notification.
 func (c *Channel) again(ctx context.Context, id string, what shown) error {
 	const mark = " again"
 	if err := c.note.Withdraw(ctx, id); err != nil {
-		c.log.Debug("a note that was pressed is shown still", "note", id, "err", err)
+		c.log.Debug("closing a pressed notification failed", "note", id, "err", err)
 	}
 	c.forget(id)
 	n := what.note
@@ -79,16 +79,16 @@ func (c *Channel) again(ctx context.Context, id string, what shown) error {
 	} else {
 		n.ID = id + mark
 	}
-	n.Title = "Hob asks (that was too quick to be meant)"
+	n.Title = "Hob asks (that press came too soon)"
 	return c.show(ctx, n, what)
 }
 
-// came says what came of a press.
+// came shows the result of a press.
 func (c *Channel) came(ctx context.Context, id string, what shown, said string, err error) {
 	n := desktop.Note{Title: "Hob", Body: said, Urgency: desktop.Low, Transient: true}
 	if err != nil {
-		c.log.Warn("a press did nothing", "note", id, "err", err)
-		n = desktop.Note{Title: "This was not done", Body: err.Error(), Urgency: desktop.Normal}
+		c.log.Warn("button press had no effect", "note", id, "err", err)
+		n = desktop.Note{Title: "That did not work", Body: err.Error(), Urgency: desktop.Normal}
 	}
 	c.say(ctx, id, what, n)
 }
@@ -100,16 +100,16 @@ func (c *Channel) open(ctx context.Context, id string, what shown) {
 		return
 	}
 	if err := c.note.Open(ctx, page); err != nil {
-		c.log.Info("no browser was opened", "err", err)
-		c.say(ctx, id, what, desktop.Note{Title: "Hob", Body: "Your desktop does not let me open the browser. Open " + page + " yourself, or run: hob open", Urgency: desktop.Low})
+		c.log.Info("opening the browser failed", "err", err)
+		c.say(ctx, id, what, desktop.Note{Title: "Hob", Body: "I cannot open the browser on this desktop. Open " + page + " yourself, or run: hob open", Urgency: desktop.Low})
 	}
 }
 
-// say shows a note of the channel's own.
+// say shows a message of the channel itself.
 func (c *Channel) say(ctx context.Context, id string, what shown, n desktop.Note) {
 	text, _ := fit(strings.TrimSpace(n.Body))
 	n.ID, n.Body = id+" told", text
 	if err := c.note.Notify(ctx, n); err != nil {
-		c.log.Warn("what became of a press cannot be shown", "session", what.session, "err", err)
+		c.log.Warn("showing the result of a button press failed", "session", what.session, "err", err)
 	}
 }

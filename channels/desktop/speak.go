@@ -7,17 +7,16 @@ import (
 	"hob/platform/speech"
 )
 
-// voice reads aloud; *speech.Voice is one.
+// voice reads texts aloud; *speech.Voice implements it.
 type voice interface {
 	Say(ctx context.Context, text, language string) error
 }
 
-// maxSpoken is how much of a notice is read aloud, in characters.
+// maxSpoken is the maximum length of a text read aloud, in characters.
 const maxSpoken = 300
 
-// aloud has a notice read aloud, where the owner wants that: what Hob tells by
-// itself, and neither answers nor questions. One that comes while several wait is
-// only shown.
+// aloud queues a notification to be read aloud if the owner enabled it; answers and questions
+// are not read. If several are waiting, later ones are only shown.
 func (c *Channel) aloud(d channels.Delivery) {
 	if c.voice == nil || d.Kind != channels.Notice {
 		return
@@ -29,7 +28,7 @@ func (c *Channel) aloud(d channels.Delivery) {
 	}
 }
 
-// read reads what waits until ctx ends, and no longer.
+// read reads queued texts aloud until ctx ends.
 func (c *Channel) read(ctx context.Context) {
 	for {
 		select {
@@ -37,7 +36,7 @@ func (c *Channel) read(ctx context.Context) {
 			return
 		case text := <-c.speak:
 			if err := c.voice.Say(ctx, text, ""); err != nil && ctx.Err() == nil {
-				c.log.Warn("a notice was not read aloud", "err", err)
+				c.log.Warn("reading a notification aloud failed", "err", err)
 			}
 		}
 	}

@@ -7,11 +7,11 @@ import (
 	"hob/channels"
 )
 
-// bare takes the buttons of a question away.
+// bare removes the buttons of a question.
 func (c *Channel) bare(ctx context.Context, s channels.Standing) error {
 	path, err := chatPath(s.Chat)
 	if err != nil {
 		return err
 	}
-	return c.send(ctx, "take buttons away", http.MethodPatch, path+"/messages/"+s.Message, map[string]any{"components": []row{}}, nil)
+	return c.send(ctx, "remove buttons", http.MethodPatch, path+"/messages/"+s.Message, map[string]any{"components": []row{}}, nil)
 }

@@ -10,16 +10,16 @@ import (
 	"hob/channels"
 )
 
-// Bounds of what is looked for where nobody had talked with Hob before it was off.
+// Limits for finding new conversations that started while Hob was off.
 const (
-	searchSize  = 25 // the most that "Search Guild Messages" gives at once
+	searchSize  = 25 // the page size of "Search
 	searchPages = 4
 	maxAsking   = 20 // people whose direct messages are opened
 )
 
-// begunIn hears whoever spoke to Hob for the first time in a chat of a server while Hob was
-// off: what names it in chats that are not known ("Search Guild Messages"). The search may
-// be out of order, or not be allowed; the rest goes on without it.
+// begunIn receives first mentions of Hob in unknown chats of a server, sent while Hob was off
+// ("Search Guild Messages"). The search may be unavailable or forbidden; other messages are
+// received without it.
 func (c *Channel) begunIn(ctx context.Context, r channels.Receiver, guild, from string) error {
 	me, g := c.known(guild)
 	names := []string{"mentions=" + me.ID}
@@ -33,7 +33,7 @@ func (c *Channel) begunIn(ctx context.Context, r channels.Receiver, guild, from 
 			return ctx.Err()
 		}
 		if err != nil {
-			c.log.Info("who spoke to Hob for the first time while it was off is not known", "server", guild, "error", err)
+			c.log.Info("finding new direct messages sent while Hob was off failed", "server", guild, "error", err)
 		}
 		all = append(all, found...)
 	}
@@ -57,19 +57,19 @@ func (c *Channel) begunIn(ctx context.Context, r channels.Receiver, guild, from 
 	return nil
 }
 
-// search returns the latest messages of a server that a search finds. "Index not yet
-// available" comes with the time after which to ask again.
+// search returns the latest messages of a server for a query. "Index not yet available"
+// includes the time after which to retry.
 func (c *Channel) search(ctx context.Context, guild, query string) ([]message, error) {
 	var all []message
 	waited := false
 	for page := 0; page < searchPages; {
 		var out struct {
-			Messages [][]message `json:"messages"` // each hit in a list of its own
+			Messages [][]message `json:"messages"` // one list per hit
 			Code     int         `json:"code"`
 			Retry    float64     `json:"retry_after"`
 		}
 		path := "/guilds/" + guild + "/messages/search?sort_by=timestamp&sort_order=desc&limit=" + strconv.Itoa(searchSize) + "&offset=" + strconv.Itoa(page*searchSize) + "&" + query
-		if err := c.get(ctx, "look for who spoke first", path, &out); err != nil {
+		if err := c.get(ctx, "search for new direct messages", path, &out); err != nil {
 			return all, err
 		}
 		if out.Code != 0 {
@@ -91,9 +91,9 @@ func (c *Channel) search(ctx context.Context, guild, query string) ([]message, e
 	return all, nil
 }
 
-// begunDirect hears whoever is let in and has written to Hob directly for the first time
-// while it was off. Discord lists no direct messages to bots, but opens those with somebody
-// ("Create DM"), who sees nothing of it.
+// begunDirect receives first direct messages of allowed people, sent while Hob was off.
+// Discord does not list a bot's direct messages, but opens the chat with a known person
+// ("Create DM"), who does not notice it.
 func (c *Channel) begunDirect(ctx context.Context, r channels.Receiver, _, from string) error {
 	asked := 0
 	for _, who := range c.allow {
@@ -106,7 +106,7 @@ func (c *Channel) begunDirect(ctx context.Context, r channels.Receiver, _, from 
 			return ctx.Err()
 		}
 		if err != nil {
-			c.log.Info("whether somebody wrote for the first time while Hob was off is not known", "sender", who, "error", err)
+			c.log.Info("finding new direct messages sent while Hob was off failed", "sender", who, "error", err)
 			continue
 		}
 		chat := strings.TrimPrefix(path, "/channels/")

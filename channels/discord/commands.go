@@ -15,29 +15,29 @@ import (
 	"hob/channels"
 )
 
-// slash is a command that is made known to Discord: one of Hob's own, or ask.
+// slash is a slash command registered with Discord: one of Hob's own, or ask.
 type slash struct{ name, about, arg string }
 
 func slashes() []slash {
 	return []slash{
-		{"ask", "Ask me, or give me something to do", "text"},
-		{"status", "What I am doing", ""},
-		{"stop", "Stop what I am doing here", ""},
-		{"new", "Begin a fresh conversation", ""},
-		{"approve", "Say yes to my question", "what"},
-		{"deny", "Say no to my question", "what"},
-		{"undo", "Take back my last action", "what"},
-		{"why", "Why I did or said something", "what"},
-		{"quiet", "Hold what is not critical for a while", "how_long"},
-		{"pause", "Begin nothing by myself for a while", "how_long"},
+		{"ask", "Ask me a question or give me a task", "text"},
+		{"status", "Show what I am doing", ""},
+		{"stop", "Stop the current task here", ""},
+		{"new", "Start a new conversation", ""},
+		{"approve", "Approve my question", "what"},
+		{"deny", "Deny my question", "what"},
+		{"undo", "Undo my last action", "what"},
+		{"why", "Explain why I did or said something", "what"},
+		{"quiet", "Defer notifications that are not critical", "how_long"},
+		{"pause", "Pause background work", "how_long"},
 		{"resume", "End the pause", ""},
-		{"model", "Which model answers here, or choose one", "name"},
-		{"help", "All my commands", ""},
+		{"model", "Show or choose the model used here", "name"},
+		{"help", "Show all commands", ""},
 	}
 }
 
-// commands is the body of "Bulk Overwrite Global Application Commands": for servers the
-// bot is in, and for direct messages with it.
+// commands returns the body of "Bulk Overwrite Global Application Commands": for servers of
+// the bot and for direct messages.
 func commands() []byte {
 	type option struct {
 		Type     int    `json:"type"` // 3: a text
@@ -62,11 +62,11 @@ func commands() []byte {
 		}
 		out = append(out, c)
 	}
-	raw, _ := json.Marshal(out) // strings and numbers can be marshalled
+	raw, _ := json.Marshal(out) // strings and numbers always
 	return raw
 }
 
-// register makes the commands known, once, and again when they have changed.
+// register registers the commands once, and again when they change.
 func (c *Channel) register(ctx context.Context) error {
 	const key = "commands"
 	keep := c.seen.keep
@@ -83,11 +83,11 @@ func (c *Channel) register(ctx context.Context) error {
 	var app struct {
 		ID string `json:"id"`
 	}
-	if err := c.get(ctx, "look for the application", "/applications/@me", &app); err != nil {
+	if err := c.get(ctx, "get the application", "/applications/@me", &app); err != nil {
 		return err
 	}
 	err := c.do(ctx, call{
-		what: "make the commands known", method: http.MethodPut, path: "/applications/" + url.PathEscape(app.ID) + "/commands",
+		what: "register the commands", method: http.MethodPut, path: "/applications/" + url.PathEscape(app.ID) + "/commands",
 		mime: "application/json", body: body,
 	}, nil)
 	if err != nil {
@@ -96,7 +96,7 @@ func (c *Channel) register(ctx context.Context) error {
 	return keep.Set(ctx, key, digest)
 }
 
-// command makes of a slash command what the manager takes.
+// command converts a slash command to an inbound message.
 func (c *Channel) command(i *interaction, what cause) (channels.Inbound, bool) {
 	text := ""
 	for _, o := range i.Data.Options {

@@ -1,11 +1,11 @@
-// Package discord is Hob on Discord: direct messages, servers in which it is
-// mentioned, threads, slash commands, and buttons under its questions.
+// Package discord implements the Discord channel: direct messages, servers in which Hob is
+// mentioned, threads, slash commands, and buttons under questions.
 //
-// It speaks the Gateway (version 10, JSON) and the HTTP API as they are published at
-// https://discord.com/developers/docs, and nothing of voice. The manager of the channels
-// decides who is heard, splits, retries and limits; here is only what Discord wants said
-// in its own way: a session that is resumed, what was missed while there was none, the
-// nonce by which a text is found again, and answers to interactions within three seconds.
+// It uses the Gateway (version 10, JSON) and the HTTP API as documented at
+// https://discord.com/developers/docs, without voice. The channels manager handles allowed
+// senders, splitting, retries and limits. This package handles what is specific to Discord:
+// resumed sessions, messages missed without a session, the nonce by which a text is found
+// again, and responses to interactions within three seconds.
 package discord
 
 import (
@@ -25,40 +25,40 @@ import (
 	"hob/platform/safehttp"
 )
 
-// Name is the channel's section and its name.
+// Name is the name of the channel and its section.
 const Name = "discord"
 
-// portal is where the owner of a bot sets it up.
+// portal is the site where the owner of a bot configures it.
 const portal = "https://discord.com/developers/applications"
 
 // Limits of messages ("Create Message": content, files) and of uploads without a boost
-// ("Uploading Files"). Discord does not say what it counts as a character; nothing has
-// more of them than UTF-16 units.
+// ("Uploading Files"). Discord does not define a character; counting UTF-16 units is the safe
+// choice.
 const (
 	maxText  = 2000
 	maxFile  = 10 << 20
 	maxFiles = 10
 )
 
-// Config is the section [channels.discord]; "enabled" and the like are the manager's.
+// Config is the section [channels.discord]; the manager reads "enabled" and other common keys.
 type Config struct {
 	// Token is the bot's; "env:X", "keychain:x" and "file:/x" are references.
 	Token string `toml:"token"`
-	// Allow are the user ids of those who may write to Hob besides its owner.
+	// Allow lists the user ids of other people who may write to Hob.
 	Allow []string `toml:"allow"`
 }
 
-// Options are for tests, which have no Discord.
+// Options are for tests with a fake Discord.
 type Options struct {
 	API     string   // base address of the HTTP API
-	Gateway []string // domains that the gateway may be at
+	Gateway []string // allowed domains of the gateway
 	Files   []string // hosts of attachments
-	// Pause is how long to stay away before signing in anew; it is given what Discord asks
-	// for.
+	// Pause returns the wait before the next sign-in; its argument is the wait that Discord
+	// requested.
 	Pause func(time.Duration) time.Duration
 }
 
-// Driver makes the channel from its configuration.
+// Driver creates the channel from its configuration.
 type Driver struct{}
 
 // Name implements channels.Driver.
@@ -69,7 +69,7 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 	return channels.Make(decode, deps, New)
 }
 
-// Channel is Hob on Discord.
+// Channel is the Discord channel.
 type Channel struct {
 	token   string
 	allow   []string
@@ -82,21 +82,21 @@ type Channel struct {
 	asked   *channels.Asked
 
 	running chan struct{} // one Run at a time
-	// caught are the servers of which nothing is missing ("": direct messages). It belongs to
-	// who handles the events of a connection.
+	// caught holds the servers without missed messages ("": direct messages). It belongs to
+	// the goroutine that handles the events of a connection.
 	caught map[string]bool
 
 	mu       sync.Mutex
 	me       user              // after the first sign-in
 	session  session           // to resume
 	guilds   map[string]*guild // by id
-	since    time.Time         // when the connection became ready; zero: there is none
+	since    time.Time         // when the connection became ready; zero: not connected
 	identify time.Time         // last
-	answered map[string]bool   // interactions whose first answer was given
+	answered map[string]bool   // interactions with a first response
 	order    []string          // of answered, the oldest first
 }
 
-// New checks the configuration; it connects to nothing.
+// New validates the configuration; it does not connect.
 func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	token, err := deps.Reveal("token", c.Token)
 	if err != nil {
@@ -105,13 +105,13 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	token = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(token), "Bot "))
 	switch {
 	case token == "":
-		return nil, errors.New(`no token; make a bot at ` + portal + ` and put its token: hob channel add discord`)
+		return nil, errors.New(`token is missing; create a bot at ` + portal + ` and set its token: hob channel add discord`)
 	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return nil, errors.New("the token holds characters that no token has; copy it again from " + portal + " (Bot, Reset Token): hob channel add discord")
+		return nil, errors.New("the token contains invalid characters; copy it again from " + portal + " (Bot, Reset Token): hob channel add discord")
 	}
 	for _, id := range c.Allow {
 		if !snowflake(id) {
-			return nil, fmt.Errorf(`allow: %q is no user id; switch on Developer Mode in Discord (Settings, Advanced), and copy the id from the person's menu`, id)
+			return nil, fmt.Errorf(`allow: %q is not a user id; switch on Developer Mode in Discord (Settings, Advanced) and copy the id from the person's menu`, id)
 		}
 	}
 	o.API = cmp.Or(o.API, failpoint.Address(Name, "https://discord.com/api/v10"))
@@ -119,7 +119,7 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 		o.Gateway = []string{"discord.gg"}
 	}
 	if o.Files == nil {
-		// "Signed Attachment CDN URLs" in the reference: attachments are here.
+		// "Signed Attachment CDN URLs" in the reference: the hosts of attachments.
 		o.Files = []string{"cdn.discordapp.com", "media.discordapp.net"}
 	}
 	if o.Pause == nil {
@@ -146,8 +146,8 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 // Allow implements channels.Allower.
 func (c *Channel) Allow() []string { return c.allow }
 
-// Limits implements channels.Limiter. Discord's own limit of a chat is told with each
-// answer and kept by us; five in five seconds is what it has long been.
+// Limits implements channels.Limiter. Discord returns the current limit of a chat with each
+// response; 5 per 5 s is the long-standing value.
 func (c *Channel) Limits() channels.Limits {
 	return channels.Limits{MaxText: maxText, UTF16: true, PerMinute: 60, MaxFile: maxFile, Settle: 1500 * time.Millisecond}
 }
@@ -191,23 +191,23 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 			Remaining int `json:"remaining"`
 		} `json:"session_start_limit"`
 	}
-	if err := c.get(ctx, "look for the gateway", "/gateway/bot", &at); err != nil {
+	if err := c.get(ctx, "get the gateway", "/gateway/bot", &at); err != nil {
 		return "", err
 	}
-	// "Application Flags": GATEWAY_MESSAGE_CONTENT and its _LIMITED, one of which says
-	// that the intent is switched on.
+	// "Application Flags": GATEWAY_MESSAGE_CONTENT and its _LIMITED, one of which shows that
+	// the intent is switched on.
 	if app.Flags&(1<<18|1<<19) == 0 {
-		return "", channels.Errorf(channels.Unauthorised, "discord: @%s may not read messages; %s", app.Bot.Username, intentRemedy)
+		return "", channels.Errorf(channels.Unauthorised, "discord: @%s has no permission to read messages; %s", app.Bot.Username, intentRemedy)
 	}
 	return fmt.Sprintf("signed in as @%s, %d connections left today", cmp.Or(app.Bot.Username, app.Name), at.Limit.Remaining), nil
 }
 
 const (
-	intentRemedy = "switch on Message Content Intent at " + portal + " (Bot, Privileged Gateway Intents), and restart Hob"
-	tokenRemedy  = "make a new token at " + portal + " (Bot, Reset Token), and put it: hob channel add discord"
+	intentRemedy = "switch on Message Content Intent at " + portal + " (Bot, Privileged Gateway Intents) and restart Hob"
+	tokenRemedy  = "create a new token at " + portal + " (Bot, Reset Token) and set it: hob channel add discord"
 )
 
-// within reports whether a host is one of the domains or lies below one.
+// within reports whether a host is one of the domains or a subdomain.
 func within(host string, domains []string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	for _, d := range domains {
@@ -218,20 +218,20 @@ func within(host string, domains []string) bool {
 	return false
 }
 
-// gatewayURL checks where Discord says that its gateway is, and asks for version 10 in
-// JSON ("Connecting": the query parameters).
+// gatewayURL checks the gateway URL from Discord and adds version 10 and JSON ("Connecting":
+// the query parameters).
 func (c *Channel) gatewayURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	plain := strings.HasPrefix(c.opt.API, "http://")
 	if err != nil || u.User != nil || !within(u.Hostname(), c.opt.Gateway) || u.Scheme != "wss" && (u.Scheme != "ws" || !plain) {
-		return nil, channels.Errorf(channels.Temporary, "discord: the address of the gateway is none of Discord's; it is tried again")
+		return nil, channels.Errorf(channels.Temporary, "discord: the gateway address is not a Discord host; Hob retries")
 	}
 	u.RawQuery = "v=10&encoding=json"
 	u.Path = cmp.Or(u.Path, "/")
 	return u, nil
 }
 
-// snowflake reports whether s is an id of Discord's: a number of 64 bits.
+// snowflake reports whether s is a Discord id: a number of 64 bits.
 func snowflake(s string) bool {
 	if s == "" || len(s) > 20 {
 		return false
@@ -239,10 +239,10 @@ func snowflake(s string) bool {
 	return strings.Trim(s, "0123456789") == ""
 }
 
-// idAt is the first id of a time ("Snowflakes").
+// idAt returns the first id of a time ("Snowflakes").
 func idAt(t time.Time) string { return strconv.FormatInt((t.UnixMilli()-1420070400000)<<22, 10) }
 
-// newer reports whether the id a was made after b.
+// newer reports whether the id a was created after b.
 func newer(a, b string) bool {
 	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
 	return len(a) > len(b) || len(a) == len(b) && a > b

@@ -11,10 +11,10 @@ import (
 	"hob/channels"
 )
 
-// Find implements channels.Finder. Discord itself drops a second message with a nonce for
-// "the past few minutes" only ("Create Message": enforce_nonce); what is older is looked
-// for among the last messages of the chat. One that comes without its nonce counts when
-// it is Hob's, says the same, and is not older than the delivery.
+// Find implements channels.Finder. Discord drops a second message with the same nonce for "the
+// past few minutes" only ("Create Message": enforce_nonce); after that Find searches the last
+// messages of the chat. A message without a nonce matches if it is Hob's, has the same text,
+// and is not older than the delivery.
 func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Receipt, bool, error) {
 	path, err := chatPath(d.Chat)
 	if err != nil {
@@ -23,7 +23,7 @@ func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Recei
 	var what cause
 	if d.Cause != nil && json.Unmarshal(d.Cause, &what) == nil && what.Interaction != "" && what.Token != "" {
 		var m message
-		err := c.do(ctx, call{what: "look for an answer", method: http.MethodGet, path: hook(what) + "/messages/@original", public: true}, &m)
+		err := c.do(ctx, call{what: "find an answer", method: http.MethodGet, path: hook(what) + "/messages/@original", public: true}, &m)
 		if err == nil && m.ID != "" && m.Flags&flagLoading == 0 && m.Content == rendered(d.Text) {
 			return channels.Receipt{ID: m.ID}, true, nil
 		}
@@ -33,8 +33,8 @@ func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Recei
 		return channels.Receipt{}, false, err
 	}
 	var page []message
-	if err := c.get(ctx, "look for a text", path+"/messages?limit="+strconv.Itoa(pageSize), &page); err != nil {
-		if gone(err) || barred(err) { // then Send says so
+	if err := c.get(ctx, "find a text", path+"/messages?limit="+strconv.Itoa(pageSize), &page); err != nil {
+		if gone(err) || barred(err) { // Send reports that
 			return channels.Receipt{}, false, nil
 		}
 		return channels.Receipt{}, false, err
@@ -43,8 +43,8 @@ func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Recei
 	return channels.Receipt{ID: at}, found, nil
 }
 
-// among looks for a delivery in a page of messages: for its text, and for each further
-// message with files of it.
+// among searches a page of messages for a delivery: for its text, and for each further message
+// with its files.
 func (c *Channel) among(page []message, me user, d channels.Delivery) (id string, found bool) {
 	_, rest := batches(d.Files)
 	missing := map[string]bool{}
@@ -61,16 +61,16 @@ func (c *Channel) among(page []message, me user, d channels.Delivery) (id string
 		switch {
 		case had == nonce(d.ID):
 			id = m.ID
-		case m.Content != text, text == "": // another one
+		case m.Content != text, text == "": // another message
 		case d.Draft != "" && m.ID == d.Draft, (had == "" || had == "null") && !m.at().Before(d.CreatedAt.Add(-time.Second)):
 			id = m.ID
-			clear(missing) // nor do the others show theirs
+			clear(missing) // the others have no nonces either
 		}
 	}
 	return id, id != "" && len(missing) == 0
 }
 
-// self is who the bot is.
+// self returns the bot's user.
 func (c *Channel) self(ctx context.Context) (user, error) {
 	if me, _ := c.known(""); me.ID != "" {
 		return me, nil

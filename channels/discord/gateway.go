@@ -26,30 +26,30 @@ const (
 	opAck       = 11
 )
 
-// intents: servers, their messages, direct messages, and what stands in them. The last
-// one is privileged ("Gateway Intents").
+// intents: servers, their messages, direct messages, and their content. The last one is
+// privileged ("Gateway Intents").
 const intents = 1<<0 | 1<<9 | 1<<12 | 1<<15
 
 const (
-	helloWait = 20 * time.Second // for the connection, and then for the first word
-	readyWait = time.Minute      // for being signed in
+	helloWait = 20 * time.Second // for the connection, and then for the hello message
+	readyWait = time.Minute      // for the sign-in
 	writeWait = 10 * time.Second
-	// identifyEvery is how often a bot may sign in ("Identifying": max_concurrency).
+	// identifyEvery is the minimum time between sign-ins ("Identifying": max_concurrency).
 	identifyEvery = 5 * time.Second
 	maxFrame      = 32 << 20
-	// queue is how many events wait while one is being taken. When it is full, nothing is
-	// read, and Discord keeps the rest for the session that is resumed.
+	// queue is how many events may wait. When it is full, reading stops, and Discord keeps the
+	// rest for the resumed session.
 	queue = 1024
 )
 
-// session is what a connection can be resumed with ("Resuming").
+// session is the data to resume a connection ("Resuming").
 type session struct {
 	id, url string
-	// seq is the last event that was handled. Those that were only read come again.
+	// seq is the last handled event. Discord sends later ones again.
 	seq int64
 }
 
-// frame is one payload of the gateway.
+// frame is one gateway payload.
 type frame struct {
 	Op   int             `json:"op"`
 	Data json.RawMessage `json:"d"`
@@ -57,8 +57,8 @@ type frame struct {
 	Type string          `json:"t"`
 }
 
-// errAgain means that the gateway wants, or allows, a new connection at once.
-var errAgain = errors.New("discord: the gateway wants a new connection")
+// errAgain means that the gateway requests, or allows, an immediate reconnect.
+var errAgain = errors.New("discord: the gateway requested a new connection")
 
 // Run implements channels.Channel.
 func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
@@ -85,14 +85,14 @@ func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 		if !errors.Is(err, errAgain) {
 			return err
 		}
-		c.log.Info("the gateway is connected to anew", "reason", err, "after", time.Since(began))
+		c.log.Info("reconnecting to the gateway", "reason", err, "after", time.Since(began))
 		if time.Since(began) < time.Second && !channels.Sleep(ctx, c.opt.Pause(time.Second)) {
 			return nil
 		}
 	}
 }
 
-// ended is nil once ctx has ended: then it is no failure.
+// ended returns nil once ctx has ended: then an error is no failure.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -100,7 +100,7 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// connection makes one, and serves it until it ends. Its goroutines end with it.
+// connection opens a connection and serves it until it ends. Its goroutines end with it.
 func (c *Channel) connection(ctx context.Context, r channels.Receiver) error {
 	s := c.resumable()
 	ws, err := c.dial(ctx, s)
@@ -122,18 +122,18 @@ func (c *Channel) connection(ctx context.Context, r channels.Receiver) error {
 	err = l.serve(ctx, s)
 	c.gone()
 	close(l.events)
-	if ctx.Err() == nil { // what was read is handled before the next connection asks for what follows
+	if ctx.Err() == nil { // handle the read events before the next connection requests the following ones
 		<-worked
 		l.presses.wait()
 	}
 	cancel()
-	// Without a closing handshake: after one with 1000 or 1001 the session could not be
-	// resumed ("Initiating a Disconnect").
+	// Skip the closing handshake: after code 1000 or 1001 the session could not be resumed
+	// ("Initiating a Disconnect").
 	_ = ws.Close()
 	l.presses.wait()
 	wg.Wait()
 	select {
-	case e := <-l.broken: // why the worker gave up says more
+	case e := <-l.broken: // the worker's error is more precise
 		if _, ok := errors.AsType[*taking](e); ok {
 			err = e
 		}
@@ -142,7 +142,7 @@ func (c *Channel) connection(ctx context.Context, r channels.Receiver) error {
 	return err
 }
 
-// dial connects, to where a session can be resumed, or to where Discord says.
+// dial connects to the resume URL of the session, or to the URL from Discord.
 func (c *Channel) dial(ctx context.Context, s session) (*websocket.Conn, error) {
 	at := s.url
 	if at == "" {
@@ -153,11 +153,11 @@ func (c *Channel) dial(ctx context.Context, s session) (*websocket.Conn, error) 
 				ResetAfter       int64 `json:"reset_after"`
 			} `json:"session_start_limit"`
 		}
-		if err := c.get(ctx, "look for the gateway", "/gateway/bot", &g); err != nil {
+		if err := c.get(ctx, "get the gateway", "/gateway/bot", &g); err != nil {
 			return nil, err
 		}
-		if s.id == "" && g.Limit.Total > 0 && g.Limit.Remaining <= 0 { // to resume counts as none
-			return nil, channels.Errorf(channels.Temporary, "discord: the bot has signed in too often today; Discord lets it in again in %s", time.Duration(g.Limit.ResetAfter)*time.Millisecond)
+		if s.id == "" && g.Limit.Total > 0 && g.Limit.Remaining <= 0 { // resuming does not count
+			return nil, channels.Errorf(channels.Temporary, "discord: daily limit of sign-ins reached; it resets in %s", time.Duration(g.Limit.ResetAfter)*time.Millisecond)
 		}
 		at = g.URL
 	}
@@ -179,7 +179,7 @@ func (c *Channel) dial(ctx context.Context, s session) (*websocket.Conn, error) 
 	}
 	if err != nil {
 		if s.url != "" {
-			c.elsewhere() // the next try asks where
+			c.elsewhere() // the next attempt requests the URL
 		}
 		return nil, channels.Errorf(channels.Temporary, "discord: connect to the gateway: %w", err)
 	}
@@ -187,8 +187,8 @@ func (c *Channel) dial(ctx context.Context, s session) (*websocket.Conn, error) 
 	return ws, nil
 }
 
-// whole ends the session when what was missed could not be heard: a session that is
-// resumed would not look for it again.
+// whole ends the session when missed messages could not be fetched: a resumed session would
+// not fetch them again.
 func (c *Channel) whole(err error) error {
 	if err != nil {
 		c.forget()
@@ -208,18 +208,18 @@ func (c *Channel) closed(err error, ready bool) error {
 	switch code {
 	case 4004:
 		c.forget()
-		return channels.Errorf(channels.Unauthorised, "discord: Discord does not take the token; %s", tokenRemedy)
+		return channels.Errorf(channels.Unauthorised, "discord: Discord rejected the token; %s", tokenRemedy)
 	case 4013, 4014:
 		c.forget()
-		return channels.Errorf(channels.Unauthorised, "discord: the bot may not read messages (%d); %s", code, intentRemedy)
+		return channels.Errorf(channels.Unauthorised, "discord: the bot has no permission to read messages (%d); %s", code, intentRemedy)
 	case 4010, 4011, 4012:
 		c.forget()
-		return channels.Errorf(channels.Permanent, "discord: the gateway does not serve this bot in this way (%d); a bot in fewer servers, or a newer Hob, is needed", code)
+		return channels.Errorf(channels.Permanent, "discord: the gateway rejected this kind of connection (%d); use the bot in fewer servers or update Hob", code)
 	case 4003, 4007, 4009:
-		c.forget() // a new session
+		c.forget() // start a new session
 	}
 	if ready {
-		return fmt.Errorf("%w: it was closed (%d)", errAgain, code)
+		return fmt.Errorf("%w: connection closed (%d)", errAgain, code)
 	}
-	return channels.Errorf(channels.Temporary, "discord: the gateway closed the connection (%d); it is tried again", code)
+	return channels.Errorf(channels.Temporary, "discord: the gateway closed the connection (%d); Hob reconnects", code)
 }

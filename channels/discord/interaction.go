@@ -14,7 +14,7 @@ import (
 	"hob/channels"
 )
 
-// The numbers of "Receiving and Responding": kinds of interactions, and of answers.
+// Types of interactions and of responses ("Receiving and Responding").
 const (
 	interactionCommand = 2
 	interactionPress   = 3
@@ -31,15 +31,15 @@ const (
 )
 
 const (
-	// ackWait: the first answer is due within three seconds.
+	// ackWait: the first response is due within three seconds.
 	ackWait = 2500 * time.Millisecond
-	// tokenLasts: the token of an interaction is good for 15 minutes.
+	// tokenLasts: the token of an interaction is valid for 15 minutes.
 	tokenLasts = 14 * time.Minute
 	pressWait  = 10 * time.Second
 	maxPresses = 16
 )
 
-// interaction is a slash command or a press.
+// interaction is a slash command or a button press.
 type interaction struct {
 	ID     string `json:"id"`
 	App    string `json:"application_id"`
@@ -80,22 +80,23 @@ func (i *interaction) name() string {
 	return cmp.Or(nick, i.by().Global, i.by().Username)
 }
 
-// private: the answer to a command is for who gave it; what was asked is answered before all.
+// private reports whether only the user sees the answer: for commands, but not for questions
+// asked in the chat.
 func (i *interaction) private() bool { return i.Guild != "" && i.Data.Name != "ask" }
 
-// good reports whether everything is there, and fit for an address.
+// good reports whether all fields are present and safe for a URL.
 func (i *interaction) good() bool {
 	return snowflake(i.ID) && snowflake(i.App) && i.Token != "" && len(i.Token) < 1000 && i.Chat != "" && i.by().ID != "" && !i.by().Bot
 }
 
-// presses answers interactions of one connection in time.
+// presses responds to the interactions of one connection in time.
 type presses struct {
 	c    *Channel
 	wg   sync.WaitGroup
 	busy chan struct{}
 
 	mu  sync.Mutex
-	ack map[string]chan bool // commands: whether Discord was told that an answer follows
+	ack map[string]chan bool // commands: whether the acknowledgement succeeded
 }
 
 func newPresses(c *Channel) *presses {
@@ -104,8 +105,8 @@ func newPresses(c *Channel) *presses {
 
 func (p *presses) wait() { p.wg.Wait() }
 
-// came answers an interaction at once: a press wholly, a command by saying that the
-// answer follows.
+// came responds to an interaction at once: it handles a press completely, and acknowledges a
+// command whose answer follows.
 func (p *presses) came(ctx context.Context, data json.RawMessage) {
 	var i interaction
 	if json.Unmarshal(data, &i) != nil || !i.good() || i.Type != interactionCommand && i.Type != interactionPress {
@@ -113,7 +114,7 @@ func (p *presses) came(ctx context.Context, data json.RawMessage) {
 	}
 	select {
 	case p.busy <- struct{}{}:
-	default: // a flood: Discord tells who pressed that there was no answer
+	default: // a flood: Discord shows the user that the press failed
 		return
 	}
 	var told chan bool
@@ -137,7 +138,7 @@ func (p *presses) came(ctx context.Context, data json.RawMessage) {
 	})
 }
 
-// acknowledge gives the first answer, and reports whether Discord has one.
+// acknowledge sends the first response, and reports whether Discord has one.
 func (c *Channel) acknowledge(ctx context.Context, i *interaction, kind, flags int) bool {
 	ctx, cancel := context.WithTimeout(ctx, ackWait)
 	defer cancel()
@@ -149,11 +150,11 @@ func (c *Channel) acknowledge(ctx context.Context, i *interaction, kind, flags i
 			mime: "application/json", body: raw, public: true,
 		}, nil)
 	}
-	if f, ok := errors.AsType[*failure](err); ok && f.Code == 40060 { // it was acknowledged before
+	if f, ok := errors.AsType[*failure](err); ok && f.Code == 40060 { // already acknowledged
 		return true
 	}
 	if err != nil {
-		c.log.Warn("an interaction could not be answered in time", "error", err)
+		c.log.Warn("answering an interaction in time failed", "error", err)
 	}
 	return err == nil
 }
@@ -167,7 +168,7 @@ func (p *presses) press(ctx context.Context, i *interaction) {
 	ctx, cancel := context.WithTimeout(ctx, pressWait)
 	defer cancel()
 	if !p.c.acknowledge(ctx, i, answerSilent, 0) {
-		return // who pressed was told that it failed: then it has to have failed
+		return // Discord showed the user a failure, so the press must have no effect
 	}
 	said, err := p.c.buttons.Press(ctx, channels.Press{
 		Channel: Name, Sender: i.by().ID, Chat: i.Chat, Question: question, Yes: yes,
@@ -175,24 +176,24 @@ func (p *presses) press(ctx context.Context, i *interaction) {
 	})
 	if err != nil {
 		said = err.Error()
-		p.c.log.Info("a press did nothing", "sender", i.by().ID, "error", err)
+		p.c.log.Info("button press had no effect", "sender", i.by().ID, "error", err)
 	}
 	what := cause{Interaction: i.ID, App: i.App, Token: i.Token}
-	if err == nil { // here and now, also under a message that only one person sees
+	if err == nil { // edit directly: this also works for a message that only one person sees
 		err = p.c.do(ctx, call{
-			what: "take buttons away", method: http.MethodPatch, path: hook(what) + "/messages/@original",
+			what: "remove buttons", method: http.MethodPatch, path: hook(what) + "/messages/@original",
 			mime: "application/json", body: []byte(`{"components":[]}`), public: true,
 		}, nil)
 		if err != nil {
-			p.c.log.Info("the buttons of a question that was answered stay", "error", err)
+			p.c.log.Info("removing the buttons of an answered question failed", "error", err)
 		}
 	}
 	if _, err := p.c.followUp(ctx, what, post{Content: cut(said, maxText/2), Flags: flagEphemeral}); err != nil {
-		p.c.log.Warn("who pressed cannot be told what came of it", "error", err)
+		p.c.log.Warn("sending the result of a button press failed", "error", err)
 	}
 }
 
-// The buttons under a question carry it and what they mean, and nothing else.
+// The data of the buttons: their meaning and the question, nothing else.
 const (
 	buttonYes = "hob:yes:"
 	buttonNo  = "hob:no:"
@@ -206,7 +207,7 @@ func button(id string) (yes bool, question string, ok bool) {
 	return false, q, is && q != ""
 }
 
-// take hands a command on, once Discord knows that an answer follows.
+// take forwards a command once Discord knows that an answer follows.
 func (p *presses) take(ctx context.Context, r channels.Receiver, data json.RawMessage) error {
 	var i interaction
 	if json.Unmarshal(data, &i) != nil || !i.good() || i.Type != interactionCommand {
@@ -241,24 +242,24 @@ func (p *presses) take(ctx context.Context, r channels.Receiver, data json.RawMe
 	return err
 }
 
-// refuse tells somebody whom Hob does not hear.
+// refuse replies to a sender who is not allowed.
 func (p *presses) refuse(ctx context.Context, what cause) {
 	if what.Token == "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, pressWait)
 	defer cancel()
-	const words = "I talk with my owner, and with whom my owner lets in. If I am yours, run on your machine: hob channel pair discord"
+	const words = "I only talk with my owner and people on the allow list. If I am your Hob, run on your machine: hob channel pair discord"
 	var err error
 	if what.Private {
 		_, err = p.c.original(ctx, what, post{Content: words})
-	} else { // everybody sees the sign that an answer is coming: it goes
-		gone := call{what: "take a sign away", method: http.MethodDelete, path: hook(what) + "/messages/@original", public: true}
+	} else { // everyone sees the typing sign: remove it
+		gone := call{what: "remove the typing sign", method: http.MethodDelete, path: hook(what) + "/messages/@original", public: true}
 		if err = p.c.do(ctx, gone, nil); err == nil {
 			_, err = p.c.followUp(ctx, what, post{Content: words, Flags: flagEphemeral})
 		}
 	}
 	if err != nil {
-		p.c.log.Info("a stranger cannot be told so", "error", err)
+		p.c.log.Info("replying to an unknown sender failed", "error", err)
 	}
 }

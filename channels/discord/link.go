@@ -21,11 +21,11 @@ type link struct {
 	events  chan frame
 	broken  chan error
 	presses *presses
-	last    int64 // the last event that was read, for heartbeats
-	ready   bool  // it was signed in, or resumed
+	last    int64 // last event read, for heartbeats
+	ready   bool  // signed in or
 }
 
-// read takes frames in until the connection ends.
+// read receives frames until the connection ends.
 func (l *link) read(ctx context.Context) {
 	for {
 		_, raw, err := l.ws.ReadMessage()
@@ -45,15 +45,15 @@ func (l *link) read(ctx context.Context) {
 	}
 }
 
-// taking is an event that could not be taken.
+// taking is the error of an event that was not accepted.
 type taking struct{ err error }
 
 func (t *taking) Error() string { return t.err.Error() }
 
 func (t *taking) Unwrap() error { return t.err }
 
-// work handles events one after the other. One that cannot be taken ends the connection:
-// it comes again with the resumed session.
+// work handles events in sequence. An event that is not accepted ends the connection: it comes
+// again with the resumed session.
 func (l *link) work(ctx context.Context) {
 	failed := false
 	for f := range l.events {
@@ -62,14 +62,14 @@ func (l *link) work(ctx context.Context) {
 		}
 		if err := l.event(ctx, f); err != nil {
 			failed = true
-			l.broken <- &taking{fmt.Errorf("discord: take an event: %w", err)}
+			l.broken <- &taking{fmt.Errorf("discord: handle an event: %w", err)}
 			continue
 		}
 		l.c.handled(*f.Seq)
 	}
 }
 
-// serve speaks the protocol: hello, sign in or resume, heartbeats, events.
+// serve runs the protocol: hello, sign-in or resume, heartbeats, events.
 func (l *link) serve(ctx context.Context, s session) error {
 	every, err := l.hello(ctx)
 	if err != nil {
@@ -92,11 +92,11 @@ func (l *link) serve(ctx context.Context, s session) error {
 			return l.c.closed(err, l.ready)
 		case <-late.C:
 			if !l.ready {
-				return l.again("it does not sign in")
+				return l.again("no sign-in in time")
 			}
 		case <-beat.C:
 			if !acked { // "Heartbeat ACK": the connection is a zombie
-				return l.again("it does not answer heartbeats")
+				return l.again("no heartbeat acknowledged")
 			}
 			acked = false
 			if err := l.heartbeat(); err != nil {
@@ -115,7 +115,7 @@ func (l *link) serve(ctx context.Context, s session) error {
 	}
 }
 
-// hello waits for the first word of the gateway, which says how often to send heartbeats.
+// hello waits for the first message of the gateway, which contains the heartbeat interval.
 func (l *link) hello(ctx context.Context) (time.Duration, error) {
 	t := time.NewTimer(helloWait)
 	defer t.Stop()
@@ -123,7 +123,7 @@ func (l *link) hello(ctx context.Context) (time.Duration, error) {
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	case <-t.C:
-		return 0, channels.Errorf(channels.Temporary, "discord: the gateway says nothing")
+		return 0, channels.Errorf(channels.Temporary, "discord: no hello from the gateway")
 	case err := <-l.broken:
 		return 0, l.c.closed(err, false)
 	case f := <-l.frames:
@@ -131,7 +131,7 @@ func (l *link) hello(ctx context.Context) (time.Duration, error) {
 			Every int64 `json:"heartbeat_interval"`
 		}
 		if f.Op != opHello || json.Unmarshal(f.Data, &h) != nil || h.Every <= 0 || h.Every > 600_000 {
-			return 0, channels.Errorf(channels.Temporary, "discord: the gateway does not begin as it should")
+			return 0, channels.Errorf(channels.Temporary, "discord: the gateway's first message is not a valid hello")
 		}
 		return time.Duration(h.Every) * time.Millisecond, nil
 	}
@@ -147,7 +147,7 @@ func (l *link) write(op int, data any) error {
 	}
 	if err != nil {
 		select {
-		case closed := <-l.broken: // why it was closed says more
+		case closed := <-l.broken: // the close reason is more precise
 			return l.c.closed(closed, l.ready)
 		case <-time.After(time.Second):
 			return channels.Errorf(channels.Temporary, "discord: write to the gateway: %w", err)
@@ -163,7 +163,7 @@ func (l *link) heartbeat() error {
 	return l.write(opHeartbeat, l.last)
 }
 
-// signIn resumes a session, or begins one.
+// signIn resumes a session or starts a new one.
 func (l *link) signIn(ctx context.Context, s session) error {
 	if s.id != "" {
 		return l.write(opResume, map[string]any{"token": l.c.token, "session_id": s.id, "seq": s.seq})
@@ -177,33 +177,32 @@ func (l *link) signIn(ctx context.Context, s session) error {
 	})
 }
 
-// again is the end of a connection after which another one is made, at once when this
-// one had served.
+// again returns the error for a reconnect, which is immediate if this connection was ready.
 func (l *link) again(why string) error {
 	if l.ready {
 		return fmt.Errorf("%w: %s", errAgain, why)
 	}
-	return channels.Errorf(channels.Temporary, "discord: the gateway let nobody in: %s; it is tried again", why)
+	return channels.Errorf(channels.Temporary, "discord: sign-in to the gateway failed: %s; Hob retries", why)
 }
 
-// frame handles what is no acknowledgement.
+// frame handles all frames except acknowledgements.
 func (l *link) frame(ctx context.Context, f frame) error {
 	switch f.Op {
-	case opHeartbeat: // it wants one at once
+	case opHeartbeat: // requested by the gateway
 		return l.heartbeat()
 	case opReconnect:
-		return l.again("it asked for it")
+		return l.again("reconnect requested")
 	case opInvalid:
 		var may bool
 		_ = json.Unmarshal(f.Data, &may) // anything else means no
 		if !may {
 			l.c.forget()
 		}
-		// "Invalid Session": one to five seconds later.
+		// "Invalid Session": wait one to five seconds.
 		if !channels.Sleep(ctx, l.c.opt.Pause(time.Second+rand.N(4*time.Second))) {
 			return ctx.Err()
 		}
-		return fmt.Errorf("%w: the session is not valid", errAgain)
+		return fmt.Errorf("%w: session not valid", errAgain)
 	case opDispatch:
 		if f.Seq == nil {
 			return nil
@@ -218,7 +217,7 @@ func (l *link) frame(ctx context.Context, f frame) error {
 		case "RESUMED":
 			l.ready = true
 			l.c.connected()
-		case "INTERACTION_CREATE": // has to be answered within three seconds, whatever waits
+		case "INTERACTION_CREATE": // must be answered within three seconds, regardless of the queue
 			l.presses.came(ctx, f.Data)
 		}
 		select {
@@ -231,13 +230,13 @@ func (l *link) frame(ctx context.Context, f frame) error {
 	return nil
 }
 
-// event handles one event in its turn.
+// event handles one queued event.
 func (l *link) event(ctx context.Context, f frame) error {
 	c, r := l.c, l.r
 	switch f.Type {
 	case "READY":
 		if err := c.register(ctx); err != nil {
-			c.log.Warn("the commands cannot be made known to Discord", "error", err)
+			c.log.Warn("registering the commands failed", "error", err)
 		}
 		clear(c.caught)
 		return c.whole(c.catchUp(ctx, r, ""))
@@ -254,7 +253,7 @@ func (l *link) event(ctx context.Context, f frame) error {
 	case "MESSAGE_CREATE":
 		var m message
 		if json.Unmarshal(f.Data, &m) != nil {
-			c.log.Warn("a message of Discord's cannot be read")
+			c.log.Warn("decoding a Discord message failed")
 			return nil
 		}
 		return c.take(ctx, r, &m)

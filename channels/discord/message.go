@@ -16,7 +16,7 @@ import (
 	"hob/platform/safehttp"
 )
 
-// The objects of Discord's API, as far as they are needed here.
+// The objects of Discord's API, with the fields in use.
 type (
 	user struct {
 		ID       string `json:"id"`
@@ -70,24 +70,24 @@ const (
 	kindReply = 19
 )
 
-// Bounds on what one message can bring.
+// Limits of one message.
 const (
 	maxQuoted    = 8000
 	maxSnapshots = 10
 )
 
-// guild is what is known of a server.
+// guild is the known data of a server.
 type guild struct {
 	name     string
 	channels map[string]string // names, threads included
-	roles    []string          // that were made for the bot
+	roles    []string          // created for the
 }
 
-// cause is kept with each message, and comes back with its answers.
+// cause is stored with each message and returned with its answers.
 type cause struct {
-	Message string `json:"m,omitempty"` // to answer in a server
-	// Of an interaction: its id, its application and token, who it came from, until
-	// when it can be answered, and whether others see the answer.
+	Message string `json:"m,omitempty"` // the message to reply to in a server
+	// Of an interaction: its id, its application and token, its user, until when it can be
+	// answered, and whether others see the answer.
 	Interaction string    `json:"i,omitempty"`
 	App         string    `json:"a,omitempty"`
 	Token       string    `json:"t,omitempty"`
@@ -96,8 +96,7 @@ type cause struct {
 	Private     bool      `json:"p,omitempty"`
 }
 
-// inbound makes of a message what the manager takes; false when it is none that a
-// person wrote to be read.
+// inbound converts a message; false if no person wrote it to be read.
 func (c *Channel) inbound(m *message) (channels.Inbound, bool) {
 	me, g := c.known(m.Guild)
 	if m.Author.ID == "" || m.Author.ID == me.ID || m.Author.Bot || m.Author.System || m.Webhook != "" || !snowflake(m.ID) || m.Chat == "" {
@@ -133,7 +132,7 @@ func (c *Channel) inbound(m *message) (channels.Inbound, bool) {
 		in.Files = append(in.Files, c.file(a))
 	}
 	if in.Text == "" && len(in.Files) == 0 && !in.Forwarded {
-		return channels.Inbound{}, false // a sticker, or a server whose words are hidden from the bot
+		return channels.Inbound{}, false // a sticker, or text hidden from the bot
 	}
 	what := cause{}
 	if in.Group {
@@ -143,7 +142,7 @@ func (c *Channel) inbound(m *message) (channels.Inbound, bool) {
 	return in, true
 }
 
-// known returns who the bot is and what is known of a server.
+// known returns the bot's user and the known data of a server.
 func (c *Channel) known(id string) (user, guild) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -153,7 +152,7 @@ func (c *Channel) known(id string) (user, guild) {
 	return c.me, guild{}
 }
 
-// with copies the names of channels, which change under the lock.
+// with returns a copy with these channel names, which change under the lock.
 func (g guild) with(names map[string]string) guild {
 	for k, v := range names {
 		g.channels[k] = v
@@ -177,8 +176,8 @@ func (m *message) at() time.Time {
 	return t.UTC()
 }
 
-// names reports whether a message is meant for the bot: it names it or a role of its,
-// or answers it.
+// names reports whether a message is addressed to the bot: it mentions the bot or one of its
+// roles, or replies to it.
 func (m *message) names(me user, g guild) bool {
 	if me.ID == "" {
 		return false
@@ -188,8 +187,8 @@ func (m *message) names(me user, g guild) bool {
 		m.Referenced != nil && m.Referenced.Author.ID == me.ID
 }
 
-// text is what was written: without the mention of the bot, and with names in the place
-// of ids ("Message Formatting").
+// text returns the readable text: without the mention of the bot, and with names instead of
+// ids ("Message Formatting").
 func (m *message) text(me user, g guild) string {
 	names := map[string]string{}
 	for _, u := range m.Mentions {
@@ -231,7 +230,7 @@ func (m *message) text(me user, g guild) string {
 	return strings.TrimSpace(out.String())
 }
 
-// emoji reads what stands between the angles of a server's own emoji: ":name:id", "a:name:id".
+// emoji returns the name in the markup of a server's own emoji: ":name:id", "a:name:id".
 func emoji(s string) string {
 	parts := strings.Split(strings.TrimPrefix(s, "a"), ":")
 	if len(parts) != 3 || parts[0] != "" || parts[1] == "" || len(parts[1]) > 32 || !snowflake(parts[2]) {
@@ -240,19 +239,19 @@ func emoji(s string) string {
 	return ":" + parts[1] + ":"
 }
 
-// file is an attachment, which is fetched from Discord's own hosts and from nowhere else.
+// file returns an attachment; it is only fetched from Discord's own hosts.
 func (c *Channel) file(a attachment) channels.File {
 	return channels.File{Name: a.Name, MIME: a.MIME, Size: max(a.Size, 0), Open: func(ctx context.Context) (io.ReadCloser, error) {
 		u, err := url.Parse(a.URL)
 		if err != nil || u.User != nil || !slices.Contains(c.opt.Files, strings.ToLower(u.Hostname())) || u.Scheme != "https" && !strings.HasPrefix(c.opt.API, "http://") {
-			return nil, channels.Errorf(channels.Permanent, "discord: the file does not lie at Discord")
+			return nil, channels.Errorf(channels.Permanent, "discord: the file is not on a Discord host")
 		}
 		resp, err := c.network.Fetch(ctx, safehttp.Request{URL: a.URL, MaxBody: a.Size + 1<<20, Timeout: channels.Passing(a.Size)})
 		if err != nil {
 			return nil, channels.Unanswered("discord: fetch a file", err)
 		}
 		if !slices.Contains(c.opt.Files, strings.ToLower(resp.URL.Hostname())) {
-			return nil, channels.Errorf(channels.Permanent, "discord: the file does not lie at Discord")
+			return nil, channels.Errorf(channels.Permanent, "discord: the file is not on a Discord host")
 		}
 		if resp.Status != 200 {
 			return nil, channels.Errorf(channels.Temporary, "discord: fetch a file: %w", &failure{status: resp.Status})
@@ -261,7 +260,7 @@ func (c *Channel) file(a attachment) channels.File {
 	}}
 }
 
-// cut shortens a text at a rune.
+// cut truncates a text at a rune.
 func cut(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n]) + "..."
@@ -269,8 +268,8 @@ func cut(s string, n int) string {
 	return s
 }
 
-// take hands one message on. What was not taken because of who wrote it, or because it
-// was not said to Hob, never will be.
+// take forwards one message. A message rejected because of its sender, or because it is not
+// addressed to Hob, is never retried.
 func (c *Channel) take(ctx context.Context, r channels.Receiver, m *message) error {
 	in, ok := c.inbound(m)
 	if !ok {
@@ -280,7 +279,7 @@ func (c *Channel) take(ctx context.Context, r channels.Receiver, m *message) err
 	if err != nil && !errors.Is(err, channels.ErrStranger) {
 		return err
 	}
-	if c.caught[m.Guild] { // written with the next one
+	if c.caught[m.Guild] { // stored with the next one
 		if err := c.seen.mark(ctx, mark(m.Guild), place{Guild: m.Guild, Last: m.ID}, false); err != nil {
 			return err
 		}

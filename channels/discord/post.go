@@ -30,18 +30,18 @@ type post struct {
 	Mentions   mentions   `json:"allowed_mentions"`
 	Components []row      `json:"components"`
 	Reference  *answering `json:"message_reference,omitempty"`
-	// Files are those that the message has in the end: an edit that does not list one
-	// takes it away ("Edit Message").
+	// Files lists all files of the message after the edit: an edit removes files it does not
+	// list ("Edit Message").
 	Files []attached `json:"attachments,omitempty"`
 }
 
-// attached is a file that comes along as files[ID].
+// attached is the file uploaded as files[ID].
 type attached struct {
 	ID   int    `json:"id"`
 	Name string `json:"filename"`
 }
 
-// mentions, with an empty list, lets a text ring nobody ("Allowed Mentions Object").
+// mentions with an empty list prevents notifications ("Allowed Mentions Object").
 type mentions struct {
 	Parse   []string `json:"parse"`
 	Replied bool     `json:"replied_user"`
@@ -65,13 +65,13 @@ type (
 	}
 )
 
-// nonce is what a delivery is known by: of at most 25 characters.
+// nonce returns the nonce of a delivery, at most 25 characters.
 func nonce(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return hex.EncodeToString(sum[:12])
 }
 
-// fill completes what each text has in common.
+// fill sets the fields common to all texts.
 func (p post) fill() post {
 	p.Flags |= flagNoEmbeds
 	p.Mentions.Parse = []string{}
@@ -81,8 +81,8 @@ func (p post) fill() post {
 	return p
 }
 
-// rendered is the text in Discord's own markup; as it is, when that were too long, or
-// nothing at all.
+// rendered returns the text in Discord's markup, or unchanged if the result is too long or
+// empty.
 func rendered(text string) string {
 	if s := markup.Discord(text); length(s) <= maxText && strings.TrimSpace(s) != "" {
 		return s
@@ -98,7 +98,7 @@ func length(s string) int {
 	return n
 }
 
-// keys are the buttons under a question.
+// keys returns the buttons under a question.
 func keys(question string) []row {
 	return []row{{1, []key{{2, 3, "Approve", buttonYes + question}, {2, 4, "Deny", buttonNo + question}}}}
 }
@@ -121,7 +121,7 @@ func (c *Channel) post(ctx context.Context, k call, p post, files []channels.Att
 	var sent message
 	err = c.do(ctx, k, &sent)
 	if e, ok := errors.AsType[*channels.Error](err); ok && k.method == http.MethodPatch {
-		e.MaybeSent = false // the same again does no harm
+		e.MaybeSent = false // a repetition does
 	}
 	return sent, err
 }
@@ -134,7 +134,7 @@ func form(raw []byte, files []channels.Attachment) (kind string, body []byte, er
 	}
 	for n, f := range files {
 		if f.Size > maxFile {
-			return "", nil, fmt.Errorf("the file %q is larger than the 10 MB that Discord takes", f.Name)
+			return "", nil, fmt.Errorf("the file %q is larger than Discord's limit of 10 MB", f.Name)
 		}
 		data, err := os.ReadFile(f.Path)
 		if err != nil {
@@ -157,7 +157,7 @@ func form(raw []byte, files []channels.Attachment) (kind string, body []byte, er
 	return w.FormDataContentType(), b.Bytes(), nil
 }
 
-// batches divides files by how many one message holds.
+// batches groups files by the limits of one message.
 func batches(files []channels.Attachment) (first []channels.Attachment, rest [][]channels.Attachment) {
 	const most = maxFile // of one request
 	var all [][]channels.Attachment

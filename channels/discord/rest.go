@@ -17,24 +17,24 @@ import (
 )
 
 const (
-	// agent is of the form that the reference wants ("User Agent").
+	// agent has the form that the reference requires ("User Agent").
 	agent     = "DiscordBot (Hob, 1)"
 	maxAnswer = 16 << 20
-	// shortWait is how long a request waits by itself for a limit that it knows of.
+	// shortWait is how long a request waits for a known rate limit.
 	shortWait = 2 * time.Second
-	// lastOf a limit is kept for what counts: the whole text after its drafts.
+	// lastOf is the number of calls reserved for complete texts; drafts must not use them.
 	lastOf = "last of "
 )
 
-// limits are the times before which Discord wants no request: of a route, or ("")
-// of all ("Rate Limits"). With lastOf before it: no more than one.
+// limits holds the times before which Discord accepts no request: by route, or ("") for all
+// ("Rate Limits"). With the prefix lastOf: the reserve is reached.
 type limits struct {
 	mu    sync.Mutex
 	until map[string]time.Time
 }
 
-// wait returns when the route is free, and an error when that takes long. The limit of all
-// does not hold for interactions ("Rate Limits": global rate limit).
+// wait waits for the route's rate limit, and returns an error if that takes long. The global
+// limit does not apply to interactions ("Rate Limits": global rate limit).
 func (l *limits) wait(ctx context.Context, k call) error {
 	what, now := k.what, time.Now()
 	l.mu.Lock()
@@ -51,7 +51,7 @@ func (l *limits) wait(ctx context.Context, k call) error {
 		return nil
 	}
 	if wait > shortWait || k.spare {
-		return &channels.Error{Class: channels.Later, RetryAt: at, Err: fmt.Errorf("discord: %s: Discord's limit is reached; it goes on by itself", what)}
+		return &channels.Error{Class: channels.Later, RetryAt: at, Err: fmt.Errorf("discord: %s: rate limit reached; Hob retries", what)}
 	}
 	if !channels.Sleep(ctx, wait) {
 		return fmt.Errorf("discord: %s: %w", what, ctx.Err())
@@ -78,14 +78,14 @@ type call struct {
 	mime   string
 	body   []byte
 	public bool // the path is the credential ("Interactions": webhooks of a token)
-	spare  bool // only for what a limit leaves over
+	spare  bool // must not use the reserve
 }
 
 func (c *Channel) get(ctx context.Context, what, path string, into any) error {
 	return c.do(ctx, call{what: what, method: http.MethodGet, path: path}, into)
 }
 
-// patient is get for what can wait until a limit is over.
+// patient is get for requests that can wait for a rate limit.
 func (c *Channel) patient(ctx context.Context, what, path string, into any) error {
 	for {
 		err := c.get(ctx, what, path, into)
@@ -108,8 +108,8 @@ func (c *Channel) send(ctx context.Context, what, method, path string, body, int
 	return c.do(ctx, k, into)
 }
 
-// route is what a limit holds for: the method, and the path up to the channel or webhook
-// it belongs to ("Rate Limits": top-level resources).
+// route returns the key of the rate limit: the method, and the path up to the channel or
+// webhook ("Rate Limits": top-level resources).
 func (k call) route() string {
 	parts := strings.Split(k.path, "/")
 	switch {
@@ -122,7 +122,7 @@ func (k call) route() string {
 	return k.method + " " + k.path
 }
 
-// do sends a request and reads the answer into into, which may be nil.
+// do sends a request and decodes the response into into, which may be nil.
 func (c *Channel) do(ctx context.Context, k call, into any) error {
 	if err := c.limits.wait(ctx, k); err != nil {
 		return err
@@ -153,15 +153,14 @@ func (c *Channel) do(ctx context.Context, k call, into any) error {
 		return nil
 	}
 	if err := json.Unmarshal(resp.Body, into); err != nil {
-		e := channels.Errorf(channels.Temporary, "discord: %s: the answer cannot be read", k.what)
+		e := channels.Errorf(channels.Temporary, "discord: %s: decode the response failed", k.what)
 		e.MaybeSent = k.method != http.MethodGet
 		return e
 	}
 	return nil
 }
 
-// failure is an answer that is no success: what the error of Discord's API says
-// ("Error Messages"), and of a 429 how long to wait.
+// failure is an error response of Discord's API ("Error Messages"), for a 429 with the wait.
 type failure struct {
 	status     int
 	Message    string  `json:"message"`
@@ -181,20 +180,20 @@ func (f *failure) Error() string {
 	return s
 }
 
-// gone reports that what the request was about is not there (any more).
+// gone reports that the target of the request does not exist.
 func gone(err error) bool {
 	f, ok := errors.AsType[*failure](err)
 	return ok && f.status == http.StatusNotFound
 }
 
-// over reports that an interaction takes no answer any more: it is unknown, or its token is
+// over reports that an interaction can no longer be answered: it or its token is unknown
 // ("JSON Error Codes": 10062, 10015, 50027).
 func over(err error) bool {
 	f, ok := errors.AsType[*failure](err)
 	return ok && (f.status == http.StatusNotFound || f.status == http.StatusUnauthorized)
 }
 
-// barred reports that the bot may not look there (any more).
+// barred reports that the bot has no access.
 func barred(err error) bool {
 	f, ok := errors.AsType[*failure](err)
 	return ok && f.status == http.StatusForbidden
@@ -202,7 +201,7 @@ func barred(err error) bool {
 
 func (c *Channel) refused(k call, resp *safehttp.Response) error {
 	f := &failure{status: resp.Status}
-	_ = json.Unmarshal(resp.Body, f) // what is no JSON has no message
+	_ = json.Unmarshal(resp.Body, f) // without JSON there is
 	f.Message = c.quote(f.Message)
 	out := channels.Errorf(channels.Permanent, "discord: %s: %w", k.what, f)
 	switch code := resp.Status; {
@@ -222,26 +221,26 @@ func (c *Channel) refused(k call, resp *safehttp.Response) error {
 		}
 	case code == http.StatusUnauthorized && !k.public:
 		out.Class = channels.Unauthorised
-		out.Err = fmt.Errorf("discord: %s: Discord does not take the token any more; %s", k.what, tokenRemedy)
+		out.Err = fmt.Errorf("discord: %s: Discord no longer accepts the token; %s", k.what, tokenRemedy)
 	case code == http.StatusForbidden:
 		out.Err = fmt.Errorf("%w; %s", out.Err, forbidden(f.Code))
 	case code >= 500 || code == http.StatusRequestTimeout:
 		out.Class = channels.Temporary
-		// "HTTP Response Codes": at a 502 nobody was there to process the request.
+		// "HTTP Response Codes": with a 502 no server processed the request.
 		out.MaybeSent = k.method != http.MethodGet && code != http.StatusBadGateway && code != http.StatusServiceUnavailable
 	}
 	return out
 }
 
-// forbidden is what can be done about a 403 ("JSON Error Codes").
+// forbidden returns the remedy for a 403 ("JSON Error Codes").
 func forbidden(code int) string {
 	if code == 50007 {
-		return "the person takes no direct messages from this bot: share a server with it, and allow direct messages there"
+		return "the person accepts no direct messages from this bot: share a server with it and allow direct messages there"
 	}
-	return "invite the bot to the server anew, and let it see the channel, read its history, send messages, attach files, and send messages in threads"
+	return "invite the bot to the server again and give it permission to view the channel, read its history, send messages, attach files and send messages in threads"
 }
 
-// quote makes a word of the other side fit to be shown: one line, no token in it.
+// quote sanitizes a server's text: one line, without the token.
 func (c *Channel) quote(s string) string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, ""), c.token, "[redacted]")
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
@@ -257,7 +256,7 @@ func (c *Channel) quote(s string) string {
 	return line
 }
 
-// seconds reads "1.25".
+// seconds parses a number of seconds such as "1.25".
 func seconds(s string) (time.Duration, bool) {
 	f, err := strconv.ParseFloat(cmp.Or(strings.TrimSpace(s), "-"), 64)
 	if err != nil || !(f >= 0 && f < 1e6) {

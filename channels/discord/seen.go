@@ -14,24 +14,24 @@ import (
 	"hob/channels"
 )
 
-// maxChats bounds the chats whose place is kept; those without a message for longest go.
+// maxChats is the maximum number of stored positions; the chats idle for longest are dropped.
 const maxChats = 500
 
-// place is how far a chat has been read, and with whom it is when it is of two.
+// place is the read position of a chat, and the user of a direct chat.
 type place struct {
 	Guild string `json:"g,omitempty"`
 	Last  string `json:"l"`
 	User  string `json:"u,omitempty"`
 }
 
-// mark is the place of a server as a whole, or ("") of all direct messages: what was said
-// there up to then was heard, also in chats that are not known.
+// mark returns the key of the position of a whole server, or ("") of all direct messages:
+// everything up to it was received, also in unknown chats.
 func mark(guild string) string { return marks + guild }
 
 const marks = "@"
 
-// seen is how far each chat has been read in which somebody talks with Hob: direct
-// messages, and channels and threads of servers in which it was mentioned.
+// seen holds the read positions of all chats with Hob: direct messages, and channels and
+// threads of servers in which it was mentioned.
 type seen struct {
 	keep channels.Keeper
 
@@ -41,7 +41,7 @@ type seen struct {
 
 const seenKey = "seen"
 
-// load reads what was kept before the last restart.
+// load reads the positions stored before the last restart.
 func (s *seen) load(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,11 +52,11 @@ func (s *seen) load(ctx context.Context) error {
 	if s.keep != nil {
 		raw, err := s.keep.Get(ctx, seenKey)
 		if err != nil {
-			return fmt.Errorf("discord: how far was read: %w", err)
+			return fmt.Errorf("discord: load the read positions: %w", err)
 		}
 		if raw != nil {
 			if err := json.Unmarshal(raw, &chats); err != nil {
-				return fmt.Errorf("discord: how far was read cannot be understood: %w", err)
+				return fmt.Errorf("discord: decode the read positions: %w", err)
 			}
 		}
 	}
@@ -71,8 +71,8 @@ func (s *seen) knows(chat string) bool {
 	return ok
 }
 
-// mark notes that a chat was read up to a message. When write is false it is written
-// with the next one: reading it twice does no harm.
+// mark records the read position of a chat. When write is false, the next call stores it:
+// reading a message twice is harmless.
 func (s *seen) mark(ctx context.Context, chat string, at place, write bool) error {
 	s.mu.Lock()
 	if s.chats == nil {
@@ -96,11 +96,11 @@ func (s *seen) mark(ctx context.Context, chat string, at place, write bool) erro
 	return s.write(ctx, raw)
 }
 
-// oldest is the chat without a message for longest; s.mu is held.
+// oldest returns the chat idle for longest; s.mu is held.
 func (s *seen) oldest() string {
 	return slices.MinFunc(slices.Collect(maps.Keys(s.chats)), func(a, b string) int {
 		if marked := strings.HasPrefix(b, marks); marked != strings.HasPrefix(a, marks) {
-			return map[bool]int{true: -1, false: 1}[marked] // those of servers stay
+			return map[bool]int{true: -1, false: 1}[marked] // keep those of servers
 		}
 		if newer(s.chats[b].Last, s.chats[a].Last) {
 			return -1
@@ -114,12 +114,12 @@ func (s *seen) write(ctx context.Context, raw []byte) error {
 		return nil
 	}
 	if err := s.keep.Set(ctx, seenKey, raw); err != nil {
-		return fmt.Errorf("discord: keep how far was read: %w", err)
+		return fmt.Errorf("discord: store the read positions: %w", err)
 	}
 	return nil
 }
 
-// forget drops a chat that is not there any more.
+// forget drops a chat that no longer exists.
 func (s *seen) forget(ctx context.Context, chat string) error {
 	s.mu.Lock()
 	delete(s.chats, chat)
@@ -144,14 +144,14 @@ func (s *seen) of(guild string) map[string]string {
 	return out
 }
 
-// last is how far a chat has been read.
+// last returns the read position of a chat.
 func (s *seen) last(chat string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.chats[chat].Last
 }
 
-// with reports whether a direct message with somebody is known.
+// with reports whether there is a direct chat with a user.
 func (s *seen) with(user string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,11 +163,11 @@ func (s *seen) with(user string) bool {
 	return false
 }
 
-// pageSize is the most that "Get Channel Messages" gives at once.
+// pageSize is the page size of "Get Channel Messages".
 const pageSize = 100
 
-// catchUp hears what was said in the chats of a server, or ("") in direct messages, since
-// the last message that was heard there. Repeats are dropped by their keys.
+// catchUp fetches the messages of a server's chats, or ("") direct messages, since the last
+// one received there. Duplicates are dropped by their keys.
 func (c *Channel) catchUp(ctx context.Context, r channels.Receiver, guild string) error {
 	c.caught[guild] = false
 	before := c.seen.of(guild)
@@ -185,7 +185,7 @@ func (c *Channel) catchUp(ctx context.Context, r channels.Receiver, guild string
 			return err
 		}
 	} else if err := c.seen.mark(ctx, mark(guild), place{Guild: guild, Last: idAt(time.Now())}, true); err != nil {
-		return err // what was said before the first start is not heard
+		return err // messages before the first start are ignored
 	}
 	c.caught[guild] = true
 	for _, last := range c.seen.of(guild) {
@@ -199,17 +199,18 @@ func (c *Channel) catchUp(ctx context.Context, r channels.Receiver, guild string
 func (c *Channel) missed(ctx context.Context, r channels.Receiver, guild, chat, last string) error {
 	for {
 		var page []message
-		err := c.patient(ctx, "look for what was missed", fmt.Sprintf("/channels/%s/messages?limit=%d&after=%s", chat, pageSize, last), &page)
+		err := c.patient(ctx, "fetch missed messages", fmt.Sprintf("/channels/%s/messages?limit=%d&after=%s", chat, pageSize, last), &page)
 		switch {
 		case gone(err):
 			return c.seen.forget(ctx, chat)
 		case barred(err):
-			c.log.Info("a chat cannot be read any more", "chat", chat, "error", err)
+			c.log.Info("chat no longer readable", "chat", chat, "error", err)
 			return nil
 		case err != nil:
 			return err
 		}
-		// "Get Channel Messages": in which order is not said; the newest come first.
+		// "Get Channel Messages": the order is not documented; in practice the newest come
+		// first.
 		slices.SortFunc(page, func(a, b message) int {
 			if newer(a.ID, b.ID) {
 				return 1

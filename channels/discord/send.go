@@ -13,12 +13,12 @@ import (
 	"hob/channels"
 )
 
-// chatPath checks a chat before it becomes part of an address.
+// chatPath validates a chat id before it becomes part of a URL.
 func chatPath(chat string) (string, error) {
 	if chat == "" || len(chat) > 100 || strings.ContainsFunc(chat, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '-' && r != '_'
 	}) {
-		return "", channels.Errorf(channels.Permanent, "discord: %q is no chat of Discord's; a chat is the id of a channel", cut(chat, 40))
+		return "", channels.Errorf(channels.Permanent, "discord: %q is not a chat; use the id of a channel", cut(chat, 40))
 	}
 	return "/channels/" + chat, nil
 }
@@ -37,7 +37,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	question := ""
 	if d.Kind == channels.Question && c.buttons != nil {
 		if question, err = c.buttons.Open(ctx, d); err != nil {
-			c.log.Warn("whether a question can have buttons is not known", "error", err)
+			c.log.Warn("checking whether a question can have buttons failed", "error", err)
 			question = ""
 		}
 		if len(question) > 90 { // "Component": custom_id has at most 100 characters
@@ -65,11 +65,11 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	return channels.Receipt{ID: sent.ID}, nil
 }
 
-// filesID is what a further message with files of a delivery is known by.
+// filesID returns the id of a further message with files of a delivery.
 func filesID(id string, n int) string { return id + "/files/" + strconv.Itoa(n) }
 
-// place puts a text where it belongs: in the place of its draft, as the answer to an
-// interaction, or at the end of the chat.
+// place sends a text: in place of its draft, as the response to an interaction, or as a new
+// message.
 func (c *Channel) place(ctx context.Context, k call, d channels.Delivery, what cause, p post, files []channels.Attachment) (message, error) {
 	if what.Interaction != "" && what.Token != "" && d.Kind != channels.Send {
 		sent, err := c.answer(ctx, what, p, files)
@@ -80,7 +80,7 @@ func (c *Channel) place(ctx context.Context, k call, d channels.Delivery, what c
 			return sent, err
 		}
 	}
-	if what.Private { // its answer is for one, in a chat of many
+	if what.Private { // only one person in the chat may see the answer
 		path, err := c.direct(ctx, what.User)
 		if err != nil {
 			return message{}, err
@@ -102,17 +102,17 @@ func (c *Channel) place(ctx context.Context, k call, d channels.Delivery, what c
 	return c.post(ctx, k, p, files)
 }
 
-// withdraw takes a draft away whose text stands elsewhere.
+// withdraw deletes a draft whose text was sent elsewhere.
 func (c *Channel) withdraw(ctx context.Context, path, draft string) {
 	if !snowflake(draft) {
 		return
 	}
-	if err := c.send(ctx, "take a draft away", http.MethodDelete, path+"/"+draft, nil, nil); err != nil {
-		c.log.Info("a draft stays", "error", err)
+	if err := c.send(ctx, "delete a draft", http.MethodDelete, path+"/"+draft, nil, nil); err != nil {
+		c.log.Info("deleting a draft failed", "error", err)
 	}
 }
 
-// direct is the chat of two with somebody.
+// direct returns the direct chat with a user.
 func (c *Channel) direct(ctx context.Context, who string) (string, error) {
 	var ch named
 	if err := c.send(ctx, "open a direct message", http.MethodPost, "/users/@me/channels", map[string]string{"recipient_id": who}, &ch); err != nil {
@@ -121,8 +121,8 @@ func (c *Channel) direct(ctx context.Context, who string) (string, error) {
 	return chatPath(ch.ID)
 }
 
-// answer answers an interaction: the first text takes the place of the sign that one is
-// coming, the others follow.
+// answer responds to an interaction: the first text replaces the typing sign, the others
+// follow.
 func (c *Channel) answer(ctx context.Context, what cause, p post, files []channels.Attachment) (message, error) {
 	p.Nonce, p.Enforce = "", false
 	if what.Private {
@@ -153,7 +153,7 @@ func (c *Channel) answer(ctx context.Context, what cause, p post, files []channe
 	return sent, err
 }
 
-// waits reports whether an interaction has no answer yet. After a restart Discord knows
+// waits reports whether an interaction has no answer yet. After a restart it asks Discord
 // ("Message Flags": LOADING).
 func (c *Channel) waits(ctx context.Context, what cause) (bool, error) {
 	c.mu.Lock()
@@ -163,7 +163,7 @@ func (c *Channel) waits(ctx context.Context, what cause) (bool, error) {
 		return false, nil
 	}
 	var m message
-	err := c.do(ctx, call{what: "look for an answer", method: http.MethodGet, path: hook(what) + "/messages/@original", public: true}, &m)
+	err := c.do(ctx, call{what: "find an answer", method: http.MethodGet, path: hook(what) + "/messages/@original", public: true}, &m)
 	return m.Flags&flagLoading != 0, err
 }
 

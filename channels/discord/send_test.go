@@ -307,10 +307,10 @@ func TestConfig(t *testing.T) {
 	}{
 		{"good", discord.Config{Token: discordtest.Token, Allow: []string{"80351110224678912"}}, ""},
 		{"with the word before it", discord.Config{Token: " Bot " + discordtest.Token + "\n"}, ""},
-		{"none", discord.Config{}, "no token"},
+		{"none", discord.Config{}, "token is missing"},
 		{"not set", discord.Config{Token: "env:NOPE"}, "the token: not set"},
-		{"two lines", discord.Config{Token: "a\nb"}, "characters that no token has"},
-		{"a name for an id", discord.Config{Token: discordtest.Token, Allow: []string{"ada"}}, `"ada" is no user id`},
+		{"two lines", discord.Config{Token: "a\nb"}, "token contains invalid characters"},
+		{"a name for an id", discord.Config{Token: discordtest.Token, Allow: []string{"ada"}}, `"ada" is not a user id`},
 	} {
 		_, err := discord.Driver{}.New(decode(c.cfg), deps)
 		if (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), discordtest.Token)) {

@@ -8,28 +8,28 @@ import (
 	"hob/channels"
 )
 
-// resumable is what the next connection can resume.
+// resumable returns the session for the next connection to resume.
 func (c *Channel) resumable() session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.session
 }
 
-// forget ends the session: the next connection begins a new one.
+// forget ends the session: the next connection starts a new one.
 func (c *Channel) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.session = session{}
 }
 
-// elsewhere keeps the session, and forgets where it was.
+// elsewhere keeps the session but drops its URL.
 func (c *Channel) elsewhere() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.session.url = ""
 }
 
-// handled notes that an event needs not come again.
+// handled records that an event need not be sent again.
 func (c *Channel) handled(seq int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -38,7 +38,7 @@ func (c *Channel) handled(seq int64) {
 	}
 }
 
-// untilIdentify is how long to wait before signing in, which it counts.
+// untilIdentify returns the wait before the next sign-in, which it counts.
 func (c *Channel) untilIdentify() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -47,7 +47,7 @@ func (c *Channel) untilIdentify() time.Duration {
 	return wait
 }
 
-// signedIn takes what READY says.
+// signedIn handles READY.
 func (c *Channel) signedIn(data json.RawMessage) error {
 	var r struct {
 		User    user   `json:"user"`
@@ -55,7 +55,7 @@ func (c *Channel) signedIn(data json.RawMessage) error {
 		URL     string `json:"resume_gateway_url"`
 	}
 	if json.Unmarshal(data, &r) != nil || r.User.ID == "" || r.Session == "" {
-		return channels.Errorf(channels.Temporary, "discord: the gateway does not say who was signed in")
+		return channels.Errorf(channels.Temporary, "discord: the gateway did not return the bot's user")
 	}
 	if _, err := c.gatewayURL(r.URL); err != nil {
 		r.URL = ""
@@ -67,30 +67,29 @@ func (c *Channel) signedIn(data json.RawMessage) error {
 	return nil
 }
 
-// connected notes that the session goes on.
+// connected records that the session is connected.
 func (c *Channel) connected() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.since = time.Now()
 }
 
-// gone notes that there is no connection.
+// gone records that there is no connection.
 func (c *Channel) gone() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.since = time.Time{}
 }
 
-// whole is a channel or thread with its name.
+// named is a channel or thread with its name.
 type named struct {
 	ID    string `json:"id"`
 	Guild string `json:"guild_id"`
 	Name  string `json:"name"`
 }
 
-// entered takes what GUILD_CREATE says of a server, and returns its id. Of the bot's roles
-// only the one that was made for it (role tags) means the bot; with any other one somebody
-// calls many.
+// entered handles GUILD_CREATE and returns the server's id. Of the bot's roles only the one
+// created for it (role tags) addresses the bot; other roles also address other people.
 func (c *Channel) entered(data json.RawMessage) string {
 	var g struct {
 		ID       string  `json:"id"`
@@ -123,7 +122,7 @@ func (c *Channel) entered(data json.RawMessage) string {
 	return g.ID
 }
 
-// left takes what GUILD_DELETE says.
+// left handles GUILD_DELETE.
 func (c *Channel) left(data json.RawMessage) {
 	var g named
 	if json.Unmarshal(data, &g) != nil {
@@ -134,10 +133,10 @@ func (c *Channel) left(data json.RawMessage) {
 	delete(c.guilds, g.ID)
 }
 
-// maxNames bounds how many names of channels and threads are known of a server.
+// maxNames is the maximum number of known channel and thread names per server.
 const maxNames = 5000
 
-// named takes the name of a channel or thread.
+// named stores the name of a channel or thread.
 func (c *Channel) named(data json.RawMessage) {
 	var ch named
 	if json.Unmarshal(data, &ch) != nil || ch.ID == "" {

@@ -13,35 +13,35 @@ import (
 	"hob/platform/text/mime"
 )
 
-// A report that a mail of Hob's could not be delivered (RFC 3464) is answered by nobody,
-// and makes a remark in the status. Anybody can write one; it counts when it names a mail
-// that lies among those which Hob has sent, and whose name only its reader knows.
+// Hob answers no bounce of its mails (RFC 3464), but mentions it in the status. Anybody can
+// write one; it counts if it names a stored sent mail, whose Message-ID only its recipient
+// knows.
 
-// The bounds of reports.
+// Limits of bounces.
 const (
-	maxReports = 20 // looked for in an hour
+	maxReports = 20 // checked per hour
 	reportFor  = 7 * 24 * time.Hour
 )
 
-// returned is what is known of the mails that came back.
+// returned summarizes the bounced mails.
 type returned struct {
-	At     int64  `json:"at"` // seconds; when the last one did
+	At     int64  `json:"at"` // seconds; time of the last
 	Status string `json:"status"`
 	N      int    `json:"n"`
-	to     string // whom that was for; not kept
+	to     string // its recipient; not
 }
 
-// report is what a mail says of one that could not be delivered.
+// report is the content of one bounce.
 type report struct {
 	id     string // its Message-ID
-	to     string // whom it was for; "" when that cannot be said
+	to     string // the recipient; "" when
 	status string // "5.1.1"
 }
 
-// statusCode is the form of RFC 3463, 2. What was tried for days has one that begins with 4.
+// statusCode matches the codes of RFC 3463, 2. Codes that begin with 4 are temporary failures.
 var statusCode = regexp.MustCompile(`^[45]\.[0-9]{1,3}\.[0-9]{1,3}$`)
 
-// reportOf reads a report on a mail of Hob's that has failed.
+// reportOf parses the bounce of a mail from Hob.
 func reportOf(fields mime.Fields, raw []byte) (r report, ok bool) {
 	kind, params := mime.MediaType(fields.First("content-type"))
 	if kind != "multipart/report" || !strings.EqualFold(params["report-type"], "delivery-status") {
@@ -65,11 +65,11 @@ func reportOf(fields mime.Fields, raw []byte) (r report, ok bool) {
 	return r, r.status != "" && ours(r.id)
 }
 
-// maxGroups is how many recipients of a report are looked at.
+// maxGroups is how many recipients of a bounce are read.
 const maxGroups = 100
 
-// failed finds the first recipient in a report whom the mail does not reach (RFC 3464,
-// 2.3): not one who gets it late.
+// failed returns the first recipient in a bounce whose delivery failed (RFC 3464, 2.3), not
+// one whose delivery is only delayed.
 func failed(body []byte) (to, status string) {
 	body = bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n"))
 	for i, group := range bytes.Split(body, []byte("\n\n")) {
@@ -90,7 +90,7 @@ func failed(body []byte) (to, status string) {
 	return "", ""
 }
 
-// report notes a report on a mail of Hob's.
+// report records the bounce of a mail from Hob.
 func (h *hearer) report(ctx context.Context, l *letter, raw []byte) {
 	var r report
 	ok := false
@@ -109,10 +109,10 @@ func (h *hearer) report(ctx context.Context, l *letter, raw []byte) {
 		return err
 	})
 	if err != nil || !sent {
-		h.c.log.InfoContext(ctx, "a report on a mail that is not among the sent ones", "uid", l.UID, "err", err)
+		h.c.log.InfoContext(ctx, "bounce for an unknown mail", "uid", l.UID, "err", err)
 		return
 	}
-	h.c.log.WarnContext(ctx, "a mail of Hob's could not be delivered", "to", pim.Line(r.to, 100), "status", r.status)
+	h.c.log.WarnContext(ctx, "mail bounced", "to", pim.Line(r.to, 100), "status", r.status)
 	back := returned{At: time.Now().Unix(), Status: r.status, N: 1, to: r.to}
 	if old := h.st.Back; old != nil && !old.over(time.Now()) {
 		back.N += old.N
@@ -121,28 +121,27 @@ func (h *hearer) report(ctx context.Context, l *letter, raw []byte) {
 	h.counts()
 }
 
-// over reports that it was long ago.
+// over reports whether the last bounce is too old to mention.
 func (r *returned) over(now time.Time) bool { return now.Sub(time.Unix(r.At, 0)) > reportFor }
 
-// String is a remark for the owner.
+// String returns the note for the status.
 func (r *returned) String() string {
-	s := fmt.Sprintf("%d mails of Hob's could not be delivered, the last one on %s", r.N, time.Unix(r.At, 0).Format("2 Jan 15:04"))
+	s := fmt.Sprintf("%d sent mails bounced, the last one on %s", r.N, time.Unix(r.At, 0).Format("2 Jan 15:04"))
 	if r.to != "" {
 		s += " to " + r.to
 	}
 	return s + " (" + r.Status + meaning(r.Status) + ")"
 }
 
-// meaning says what the first codes of RFC 3463 stand for that an owner can do something
-// about.
+// meaning describes the codes of RFC 3463 on which an owner can act.
 func meaning(status string) string {
 	for _, m := range [][2]string{
-		{"4.", "it was tried for long"},
-		{"5.1.", "there is no such address"},
+		{"4.", "all delivery attempts failed"},
+		{"5.1.", "the address does not exist"},
 		{"5.2.2", "the mailbox is full"},
-		{"5.2.", "the mailbox takes none"},
-		{"5.3.4", "it is too large"},
-		{"5.7.", "it was refused: look at what the host of Hob's mailbox says of sending"},
+		{"5.2.", "the mailbox accepts no mail"},
+		{"5.3.4", "the mail is too large"},
+		{"5.7.", "the mail was rejected: check the sending rules of your mail host"},
 	} {
 		if status == m[0] || strings.HasSuffix(m[0], ".") && strings.HasPrefix(status, m[0]) {
 			return ": " + m[1]

@@ -7,12 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// Where the words of a sender end and those of somebody else begin is recognized by form:
-// marks, separators, header fields, and the line that says who wrote when. Mail programs
-// word these lines in some hundred languages, and the mail that is quoted can contain any
-// word; its form is the program's own.
+// The end of the sender's own text is recognized by form: marks, separators, header fields,
+// and the line with author and date. Mail programs word these lines in some hundred languages,
+// and a quoted mail can contain any word; but the form comes from the program.
 
-// lineForm is what one line of a mail looks like.
+// lineForm is the form of one line of a mail.
 type lineForm struct {
 	blank    bool
 	marked   bool // it begins with a quote mark
@@ -28,27 +27,27 @@ type lineForm struct {
 	clock    bool // it contains a time of day
 }
 
-// when reports a line that says when something was written.
+// when reports a line with a date or time.
 func (f lineForm) when() bool { return f.date || f.clock }
 
-// evident reports a line that says who wrote, or when.
+// evident reports a line with an author, or a date or time.
 func (f lineForm) evident() bool { return f.address || f.date || f.clock }
 
 var (
 	mailAddress = regexp.MustCompile(`[^\s<>\[\]()"',;:@]+@[^\s<>\[\]()"',;:@]+`)
-	// bracketed is an address as programs write it behind a name.
+	// bracketed matches an address as programs write it after a name.
 	bracketed = regexp.MustCompile(`[<\[(](mailto:)?[^\s<>\[\]()@]+@[^\s<>\[\]()@]+[>\])]`)
-	// wholeDate is a year, also of the Buddhist era, or a date in figures.
+	// wholeDate matches a year, also of the Buddhist era, or a numeric date.
 	wholeDate = regexp.MustCompile(`(^|[^0-9])((19|20|2[45])[0-9]{2}([^0-9]|$)|[0-9]{1,4}\s?[./\-年년]\s?[0-9]{1,2}\s?[./\-月월]\s?[0-9]{1,4})`)
 	dayTime   = regexp.MustCompile(`(^|[^0-9])([0-9]{1,2}[:.h][0-9]{2}([^0-9]|$)|[0-9]{1,2}\s?[時时点點시])`)
-	// labelled is a header field, with the marks that programs put around bold text.
+	// labelled matches a header field, with the marks that programs put around bold text.
 	labelled = regexp.MustCompile(`^[*_]{0,2}\p{L}[\p{L}\p{M}\p{N}'’./()\- ]{0,39}[*_]{0,2}\s?:[*_]{0,2}(\s|$|[^/\s])`)
-	// initials stand before the mark in some programs: "AL> Yes".
+	// initials match the letters before the mark in some programs: "AL> Yes".
 	initials = regexp.MustCompile(`^\p{L}{1,4}>+( |$)`)
 )
 
-// formText is a line as its form is read: without signs that nobody sees, with one kind
-// of colon, blank and digit. Long lines are read at both ends.
+// formText normalizes a line to compare its form: without invisible characters, with one kind
+// of colon, blank and digit. Of long lines it keeps both ends.
 func formText(line string) string {
 	const end = 400
 	if len(line) > 2*end+utf8.UTFMax {
@@ -75,8 +74,8 @@ func formText(line string) string {
 	}, line)
 }
 
-// digitValue is the value of a decimal digit of any script: digits of a script stand in
-// order, in ranges of ten (Unicode, 4.6).
+// digitValue returns the value of a decimal digit of any script: the digits of a script are
+// consecutive, in ranges of ten (Unicode, 4.6).
 func digitValue(r rune) rune {
 	if r <= '9' {
 		return r - '0'
@@ -85,13 +84,13 @@ func digitValue(r rune) rune {
 	for n := 0; n < 9 && unicode.Is(unicode.Nd, zero-1); n++ {
 		zero--
 	}
-	if r >= 0x1d7ce && r <= 0x1d7ff { // five sets of mathematical digits without a gap
+	if r >= 0x1d7ce && r <= 0x1d7ff { // five adjacent sets of
 		return (r - 0x1d7ce) % 10
 	}
 	return r - zero
 }
 
-// formOf reads the form of one line.
+// formOf determines the form of one line.
 func formOf(line string) (f lineForm) {
 	text := formText(line)
 	bare := strings.TrimSpace(text)
@@ -118,7 +117,7 @@ func formOf(line string) (f lineForm) {
 	return f
 }
 
-// indentOf is by how many columns a line is indented.
+// indentOf returns the indent of a line in columns.
 func indentOf(line string) (n int) {
 	for _, r := range line {
 		switch {
@@ -147,7 +146,7 @@ func marked(line string) bool {
 	return strings.Contains(line[:min(len(line), 20)], ">") && initials.MatchString(line)
 }
 
-// separatorForm reports a line of dashes and the like, framed if words stand in it.
+// separatorForm reports a line of dashes and the like; framed if it contains words.
 func separatorForm(line string) (framed, bare bool) {
 	lead, firm, rest := separatorRun(line)
 	if rest == "" {
@@ -168,8 +167,8 @@ func separatorForm(line string) (framed, bare bool) {
 	return firm >= 3 && tail >= 3 || lead >= 5 && tail >= 5 || firm >= 4, false
 }
 
-// separatorRun counts the separating signs at the beginning of a line, and the firm ones
-// among them: others also stand around words that are to stand out.
+// separatorRun counts the separator characters at the start of a line, and the strong ones
+// among them: weak ones are also used for emphasis.
 func separatorRun(line string) (n, firm int, rest string) {
 	for rest = line; rest != ""; {
 		r, size := utf8.DecodeRuneInString(rest)
@@ -199,24 +198,24 @@ func separating(r rune) (is, strong bool) {
 	return strong, strong
 }
 
-// scan is the lines of a mail with their forms.
+// scan holds the lines of a mail with their forms.
 type scan struct {
 	lines []string
 	forms []lineForm
-	// answer: the mail replies or forwards, so that somebody else's text is likely in
-	// it and weaker signs count.
+	// answer: the mail replies or forwards, so that quoted text is likely and weaker signs
+	// count.
 	answer bool
 }
 
-// maxSpan is how many lines may announce a quotation: a name is as long as its owner
-// makes it, and programs break the line.
+// maxSpan is how many lines may announce a quotation: names can be long, and programs break
+// the line.
 const maxSpan = 40
 
-// maxScanned is how many lines are looked at. What follows so many is not the sender's.
+// maxScanned is the maximum number of lines read. Later lines do not count as the sender's.
 const maxScanned = 5000
 
-// boundary is the index of the first line that is not the sender's, -1 if every line may
-// be. Its time is bounded by maxScanned, whatever the lines are.
+// boundary returns the index of the first line that is not the sender's, -1 if all may be. Its
+// running time is bounded by maxScanned.
 func boundary(lines []string, answer bool) int {
 	if len(lines) > maxScanned {
 		if at := boundary(lines[:maxScanned], answer); at >= 0 {
@@ -246,9 +245,9 @@ func boundary(lines []string, answer bool) int {
 	return -1
 }
 
-// announced is where the announcement of a quotation at i begins: in the paragraph right
-// above it. certain: it is quoted for sure, so that any line that ends with a colon
-// announces it.
+// announced returns the line where the announcement of the quotation at i begins: in the
+// paragraph directly above it. certain: it is certainly quoted, so that any line ending with a
+// colon announces it.
 func (s scan) announced(i int, certain bool) int {
 	last := i - 1
 	for last >= 0 && i-last <= 4 && s.forms[last].blank {
@@ -267,7 +266,7 @@ func (s scan) announced(i int, certain bool) int {
 	}
 	switch {
 	case !s.forms[last].closing:
-		// The sign of a colon is lost, or stands in the quotation.
+		// The colon is missing or is part of the quotation.
 		if seen.date && (seen.clock || seen.address) && first >= 0 {
 			return s.begin(first)
 		}
@@ -280,8 +279,8 @@ func (s scan) announced(i int, certain bool) int {
 	return i // "Please translate this:"
 }
 
-// begin is where the sentence of line i begins if a program broke it: above the line are
-// full lines, or it begins with the address that follows a name.
+// begin returns the line where the sentence of line i begins if a program broke it: the lines
+// above are full, or line i begins with the address after a name.
 func (s scan) begin(i int) int {
 	for n := 0; n < maxSpan && i > 0 && !s.forms[i-1].blank && !s.forms[i-1].marked; n++ {
 		line := strings.TrimSpace(formText(s.lines[i]))
@@ -294,11 +293,11 @@ func (s scan) begin(i int) int {
 	return i
 }
 
-// minBroken is how long a line is at least that was broken for its length, in columns,
-// with the word that did not fit.
+// minBroken is the minimum length, in columns, of a line broken for its length, including the
+// next word.
 const minBroken = 60
 
-// columns is how wide a text is printed.
+// columns returns the display width of a text.
 func columns(s string) (n int) {
 	for _, r := range strings.TrimSpace(s) {
 		if n++; r >= 0x1100 && unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana) {
@@ -308,8 +307,8 @@ func columns(s string) (n int) {
 	return n
 }
 
-// prefixed reports two lines that begin with the same sign and a blank, which is no sign
-// of a list: a quote mark that somebody chose.
+// prefixed reports two lines that begin with the same character and a blank, which is no list
+// marker: a custom quote mark.
 func (s scan) prefixed(i int) bool {
 	sign := signOf(s.lines[i])
 	if sign == 0 {
@@ -332,8 +331,7 @@ func signOf(line string) rune {
 	return r
 }
 
-// headed reports a quotation that begins with the header of a mail, as Apple Mail
-// forwards.
+// headed reports a quotation that begins with a mail header, as in Apple Mail's forwards.
 func (s scan) headed(i int) bool {
 	n := 0
 	for k := i; k < len(s.lines) && k < i+10 && s.forms[k].marked; k++ {
@@ -344,7 +342,7 @@ func (s scan) headed(i int) bool {
 	return n >= 2
 }
 
-// followed reports a separator below which a header begins.
+// followed reports a separator followed by a header.
 func (s scan) followed(i int) bool {
 	for k := i + 1; k < len(s.forms); k++ {
 		if !s.forms[k].blank {
@@ -354,8 +352,8 @@ func (s scan) followed(i int) bool {
 	return false
 }
 
-// header reports the header of a quoted mail from line i on: consecutive fields, also
-// with single blank lines between them, whose values are an address, a date, a time.
+// header reports the header of a quoted mail from line i on: consecutive fields, also with
+// single blank lines between them, whose values are an address, a date or a time.
 func (s scan) header(i int) bool {
 	n, addresses, times, blank, known := 0, 0, 0, 0, map[int]bool{}
 	for k := i; k < len(s.forms) && k < i+2*maxSpan && blank < 2; k++ {
@@ -388,8 +386,8 @@ func (s scan) header(i int) bool {
 	return s.answer && (n >= 3 || n >= 2 && addresses+times > 0)
 }
 
-// top is the first field of the header that was recognized at line i: the value of one
-// above it can be broken into lines.
+// top returns the first field of the header recognized at line i: the value of an earlier
+// field can span several lines.
 func (s scan) top(i int) int {
 	first := i
 	for k := i - 1; k >= 0 && i-k < maxSpan && !s.forms[k].blank; k-- {
@@ -400,8 +398,7 @@ func (s scan) top(i int) int {
 	return first
 }
 
-// block reports indented lines from i on that stand apart: in a mail that begins
-// something there have to be two.
+// block reports separate indented lines from i on; in a mail that is no reply it takes two.
 func (s scan) block(i int) bool {
 	if i > 0 && !s.forms[i-1].blank && !s.forms[i-1].closing && !s.answer {
 		return false
@@ -419,7 +416,8 @@ func (s scan) block(i int) bool {
 	return n >= 2 || s.answer
 }
 
-// attribution reports a line from which on is said who wrote when ("On ..., Ada wrote:").
+// attribution reports a line that introduces a quotation with author and date ("On ..., Ada
+// wrote:").
 func (s scan) attribution(i int) bool {
 	if !s.forms[i].evident() {
 		return false
@@ -443,8 +441,8 @@ func (s scan) attribution(i int) bool {
 	return false
 }
 
-// headWords are the words of header fields in the large mail programs: sender, date,
-// recipient, subject. They only add to what the form says, in mails that begin something.
+// headWords lists the header field names in the large mail programs: sender, date, recipient,
+// subject. They only supplement the form, in mails that are no replies.
 var headWords = [4][]string{ //nolint:gochecknoglobals // a constant
 	{"from", "von", "de", "da", "van", "från", "fra", "lähettäjä", "od", "от", "gönderen", "feladó", "差出人", "发件人", "寄件者", "보낸 사람", "від"},
 	{"sent", "date", "gesendet", "datum", "envoyé", "enviado", "fecha", "data", "inviato", "verzonden", "skickat", "sendt", "dato", "lähetetty", "wysłano", "odesláno", "отправлено", "дата", "gönderildi", "tarih", "küldve", "送信日時", "日時", "发送时间", "日期", "寄件日期", "보낸 날짜"},
@@ -452,7 +450,8 @@ var headWords = [4][]string{ //nolint:gochecknoglobals // a constant
 	{"subject", "betreff", "objet", "asunto", "oggetto", "assunto", "onderwerp", "ämne", "emne", "aihe", "temat", "předmět", "тема", "konu", "tárgy", "件名", "主题", "主旨", "제목"},
 }
 
-// headWord is which of headWords a line of formText begins with, -1 if none.
+// headWord returns the index of the headWords entry at the start of a line of formText, -1 if
+// none.
 func headWord(line string) int {
 	before, _, ok := strings.Cut(line, ":")
 	before = strings.ToLower(strings.Trim(before, "*_ "))

@@ -1,18 +1,17 @@
-// Package email is Hob's mailbox: mails to it are heard (IMAP, told by the server or
-// asked for), and what Hob says goes out as mails (SMTP) in the thread of what it
-// belongs to.
+// Package email implements the mail channel: it receives mails over IMAP (push or polling),
+// and sends Hob's texts by SMTP in the thread they belong to.
 //
-// Who wrote a mail is what the owner's own mail host says it has checked
-// (Authentication-Results, RFC 8601); where it says nothing, what the sender's host has
-// signed (DKIM, RFC 6376); and nobody else's word. Mails of programs, lists
-// and mail servers are neither heard nor answered (RFC 3834), and two counters that
-// outlive a restart end every loop that is left.
+// The author of a mail is determined by the results of the owner's own mail host
+// (Authentication-Results, RFC 8601), or, without a result, by the DKIM signature of the
+// sender's domain (RFC 6376), and by nothing else. Mails of programs, lists and mail servers
+// are neither received nor answered (RFC 3834), and two persistent counters end any remaining
+// loop.
 //
-// Where it has read to (UIDVALIDITY and UID) moves on when the manager has taken a mail,
-// so that what came while Hob was off is heard once, and nothing that lay there before
-// the first start. The names of Hob's mails follow from the deliveries: a mail that was
-// cut off is looked for among the sent ones, and a second copy has the same name, by
-// which mail programs drop it. The manager does who is let in, retries and files.
+// The read position (UIDVALIDITY and UID) advances when the manager has accepted a mail, so
+// mails that arrived while Hob was off are received once, and older ones than the first start
+// never. The Message-IDs of Hob's mails derive from the deliveries: after an interruption Hob
+// looks for the mail in the sent folder, and a duplicate has the same Message-ID, by which
+// mail programs drop it. The manager handles allowed senders, retries and files.
 package email
 
 import (
@@ -31,33 +30,32 @@ import (
 	"hob/platform/safehttp"
 )
 
-// Name is the channel's name.
+// Name is the name of the channel.
 const Name = "email"
 
-// Config is the section [channels.email]; what concerns all channels is the manager's.
+// Config is the section [channels.email]; the manager reads common keys.
 type Config struct {
 	Address string `toml:"address"` // Hob's own
 	IMAP    string `toml:"imap"`    // see pim.ParseServer
 	SMTP    string `toml:"smtp"`
 	// Password signs in to both; "env:X", "keychain:x" and "file:/x" are references.
 	Password string `toml:"password"`
-	// Account is one of [accounts.NAME], in place of the four above.
+	// Account is one of [accounts.NAME] and replaces the four keys above.
 	Account string `toml:"account"`
 	// Folder is where mails to Hob arrive (default INBOX).
 	Folder string `toml:"folder"`
 	// Allow lists the addresses of other people who may write.
 	Allow []string `toml:"allow"`
-	// TrustedHost is the name under which the host of this mailbox writes down whom it
-	// has checked: the first word of Authentication-Results. "*.example.org" are all
-	// names in a domain.
+	// TrustedHost is the name that the mail host uses for its results: the first word of
+	// Authentication-Results. "*.example.org" matches all names in a domain.
 	TrustedHost string `toml:"trusted_host"`
-	// SubjectPrefix: only mails whose subject begins with it are heard.
+	// SubjectPrefix: only mails whose subject begins with it are received.
 	SubjectPrefix string `toml:"subject_prefix"`
-	// Drafts: what Hob says is put among the drafts and not sent.
+	// Drafts: Hob's mails are stored as drafts and not sent.
 	Drafts bool `toml:"drafts"`
 }
 
-// Driver makes the mail channel from its configuration.
+// Driver creates the mail channel from its configuration.
 type Driver struct{}
 
 // Name implements channels.Driver.
@@ -72,14 +70,14 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 	return New(c, deps)
 }
 
-// Channel is one mailbox. Its methods may be called concurrently, Run and Send each
-// once at a time.
+// Channel is one mailbox. Its methods may be called concurrently; Run and Send each only once
+// at a time.
 type Channel struct {
 	conf    Config
 	account pim.Account
 	address string // Hob's own, in lower case
 	host    string // its part after "@"
-	trusted string // see Config.TrustedHost; "" when nobody is
+	trusted string // see Config.TrustedHost; "" if not set
 	log     *slog.Logger
 	keep    channels.Keeper
 	lines   lines
@@ -88,20 +86,20 @@ type Channel struct {
 	pause   time.Duration // firstPause
 
 	mu      sync.Mutex
-	since   time.Time // when the connection that is there came about
-	trouble error     // why there is none
-	left    int       // mails that were not for Hob to hear
-	why     string    // why the last of them was not
-	unknown int       // mails whose sender nobody vouches for
-	doubt   string    // why the last of them that claims to come from somebody let in is not his
-	waiting int       // mails of whom nobody could tell yet who wrote them
+	since   time.Time // when the connection opened
+	trouble error     // its error
+	left    int       // ignored mails
+	why     string    // reason for the last one
+	unknown int       // mails with an unverified sender
+	doubt   string    // reason for the last one in the name of an allowed sender
+	waiting int       // mails waiting for verification
 	broken  int       // mails that could not be read
-	back    *returned // mails of Hob's that could not be delivered
-	// refusals counts for each mail how often it could not be read.
+	back    *returned // bounced mails
+	// refusals counts the failed fetches per mail.
 	refusals map[uint32]int
 }
 
-// New checks the configuration; it connects to nothing.
+// New validates the configuration; it does not connect.
 func New(c Config, deps channels.Deps) (*Channel, error) {
 	a, err := account(c, deps)
 	if err != nil {
@@ -112,7 +110,7 @@ func New(c Config, deps channels.Deps) (*Channel, error) {
 	}
 	c.SubjectPrefix = strings.TrimSpace(c.SubjectPrefix)
 	if strings.ContainsAny(c.Folder+c.SubjectPrefix, "\r\n\x00") || len(c.Folder) > 200 || len(c.SubjectPrefix) > 60 {
-		return nil, errors.New("folder and subject_prefix are one short line each")
+		return nil, errors.New("folder and subject_prefix must be one short line each")
 	}
 	host, err := trustedHost(c.TrustedHost)
 	if err != nil {
@@ -137,9 +135,9 @@ func New(c Config, deps channels.Deps) (*Channel, error) {
 func account(c Config, deps channels.Deps) (a pim.Account, err error) {
 	switch {
 	case c.Account != "" && c.Address+c.IMAP+c.SMTP+c.Password != "":
-		return a, errors.New("account stands in place of address, imap, smtp and password; leave the one or the others out")
+		return a, errors.New("account replaces address, imap, smtp and password; set either account or the others")
 	case c.Account != "" && deps.Account == nil:
-		return a, fmt.Errorf("there is no account %q; add [accounts.%[1]s]", c.Account)
+		return a, fmt.Errorf("account %q not found; add [accounts.%[1]s]", c.Account)
 	case c.Account != "":
 		if a, err = deps.Account(c.Account); err != nil {
 			return a, err
@@ -152,15 +150,15 @@ func account(c Config, deps channels.Deps) (a pim.Account, err error) {
 			return deps.Secret(c.Password)
 		}}
 		if c.Password == "" {
-			return a, errors.New(`no password; set password = "keychain:mail" in [channels.email], or account = "NAME" for one of [accounts.NAME]`)
+			return a, errors.New(`password is missing; set password = "keychain:mail" in [channels.email], or account = "NAME" for one of [accounts.NAME]`)
 		}
 	}
 	if err := pim.CheckPerson(pim.Person{Address: a.Address}); err != nil {
-		return a, fmt.Errorf("the address of Hob's mailbox: %w", err)
+		return a, fmt.Errorf("address of Hob's mailbox: %w", err)
 	}
 	for _, s := range []struct{ kind, server string }{{pim.IMAP, a.IMAP}, {pim.SMTP, a.SMTP}} {
 		if s.server == "" && (s.kind == pim.IMAP || !c.Drafts) {
-			return a, fmt.Errorf(`no %s; set %[1]s = "%[1]s.example.org" in [channels.email]`, s.kind)
+			return a, fmt.Errorf(`%s is missing; set %[1]s = "%[1]s.example.org" in [channels.email]`, s.kind)
 		}
 		if s.server == "" {
 			continue
@@ -183,7 +181,7 @@ func (*Channel) Attaches() {}
 // Connected implements channels.Connected.
 func (*Channel) Connected() {}
 
-// Allow implements channels.Allower. A sender whom nobody vouches for is never on it.
+// Allow implements channels.Allower. Unverified senders never match.
 func (c *Channel) Allow() (out []string) {
 	for _, a := range c.conf.Allow {
 		if a = strings.ToLower(strings.TrimSpace(a)); !strings.HasPrefix(a, unverified) {
@@ -227,7 +225,7 @@ func (c *Channel) Describe() string {
 		out += ": " + pim.Line(c.trouble.Error(), 200)
 	}
 	if c.left > 0 {
-		out += fmt.Sprintf("; %d mails left alone, the last one because %s", c.left, c.why)
+		out += fmt.Sprintf("; %d mails ignored, the last one because %s", c.left, c.why)
 	}
 	if c.broken > 0 {
 		out += fmt.Sprintf("; %d mails could not be read", c.broken)
@@ -236,25 +234,25 @@ func (c *Channel) Describe() string {
 		out += "; " + c.back.String()
 	}
 	if c.waiting > 0 {
-		out += fmt.Sprintf("; %d mails wait until it is known who wrote them", c.waiting)
+		out += fmt.Sprintf("; %d mails wait until their sender can be verified", c.waiting)
 	}
 	if c.unknown > 0 {
-		out += fmt.Sprintf("; %d mails whose sender nobody vouches for", c.unknown)
+		out += fmt.Sprintf("; %d mails with an unverified sender", c.unknown)
 	}
 	if c.doubt != "" {
-		out += ", the last one in the name of somebody you let in: " + c.doubt
+		out += ", the last one in the name of an allowed sender: " + c.doubt
 	}
 	return out
 }
 
-// stands notes how the connection is.
+// stands stores the connection status.
 func (c *Channel) stands(since time.Time, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.since, c.trouble = since, err
 }
 
-// classified tells the manager what to do about an error.
+// classified returns the error with its class.
 func classified(err error) error {
 	if err == nil {
 		return nil
@@ -266,7 +264,7 @@ func classified(err error) error {
 	switch {
 	case errors.Is(err, pim.ErrSignIn):
 		out.Class = channels.Unauthorised
-		out.Err = fmt.Errorf("email: %w; put a new password: hob channel add email", err)
+		out.Err = fmt.Errorf("email: %w; set a new password: hob channel add email", err)
 	case errors.Is(err, pim.ErrNoFolder), errors.Is(err, pim.ErrNoServer):
 		out.Class = channels.Unauthorised
 		out.Err = fmt.Errorf("email: %w; correct [channels.email]", err)

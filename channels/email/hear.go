@@ -14,25 +14,24 @@ import (
 	"hob/platform/text/mime"
 )
 
-// The bounds of what is fetched.
+// Limits of fetches.
 const (
-	chunk = 1 << 20 // bytes at once
-	// glance is how much is read of a mail before it is known who wrote it.
+	chunk = 1 << 20 // bytes per fetch
+	// glance is how much of a mail is read before its sender is known.
 	glance = mime.MaxHeader
 	// maxMail is the largest mail whose files are read: 20 MB of files in Base64.
 	maxMail = 28 << 20
-	// maxTries is how often a mail is asked for that the server cannot give, and
-	// maxBreaks how often one at which the connection ends.
+	// maxTries is the number of attempts to fetch a mail that the server rejects, and
+	// maxBreaks for one that breaks the connection.
 	maxTries, maxBreaks = 3, 10
-	// unverified stands before an address that nobody vouches for. No pairing and no
-	// list can name it.
+	// unverified prefixes an unverified address. No pairing and no allow list can match it.
 	unverified = "unverified:"
 )
 
 // Run implements channels.Channel.
 func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 	if c.keep == nil {
-		return channels.Errorf(channels.Permanent, "email: there is nothing to keep in where the mailbox was read to")
+		return channels.Errorf(channels.Permanent, "email: no store for the mailbox position")
 	}
 	c.lines.hold()
 	defer c.lines.release() //nolint:contextcheck // signing out has a time of its own
@@ -44,7 +43,7 @@ func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 	return classified(err)
 }
 
-// listen is one life of the connection.
+// listen runs one connection.
 func (c *Channel) listen(ctx context.Context, r channels.Receiver) (err error) {
 	st, err := c.load(ctx)
 	if err != nil {
@@ -78,19 +77,19 @@ func (c *Channel) listen(ctx context.Context, r channels.Receiver) (err error) {
 	return nil
 }
 
-// hearer hears one connection. It belongs to one goroutine.
+// hearer receives mails over one connection. It belongs to one goroutine.
 type hearer struct {
 	c  *Channel
 	m  *mailbox.Conn
 	to channels.Receiver
 	st *state
-	// mute are the domains of senders of which nothing can be looked up, until when.
+	// mute holds the domains whose lookups failed, and until when they are skipped.
 	mute map[string]time.Time
-	// reports counts those of this hour that were looked for.
+	// reports counts the bounces checked in this hour.
 	reports rate
 }
 
-// begin opens the folder and hears what came while nobody listened.
+// begin opens the folder and receives the mails that arrived while Hob was off.
 func (h *hearer) begin(ctx context.Context) error {
 	folder, err := h.folder(ctx)
 	if err != nil {
@@ -100,7 +99,7 @@ func (h *hearer) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.Next == 0 { // an old server, which does not say
+	if s.Next == 0 { // an old server does
 		all, err := h.m.After(ctx, 1)
 		if err != nil {
 			return err
@@ -122,7 +121,7 @@ func (h *hearer) begin(ctx context.Context) error {
 	return h.look(ctx)
 }
 
-// folder finds the folder, whose name may also be a use such as "archive".
+// folder returns the folder, whose configured name may also be a use such as "archive".
 func (h *hearer) folder(ctx context.Context) (string, error) {
 	if _, err := h.m.Select(ctx, h.c.conf.Folder); err != nil {
 		return "", err
@@ -130,8 +129,8 @@ func (h *hearer) folder(ctx context.Context) (string, error) {
 	return h.m.Folder(), nil
 }
 
-// first is the first look: what lies there is not heard, and the newest of it is
-// known by name.
+// first handles the first start: existing mails are not received, and the newest are
+// remembered by digest.
 func (h *hearer) first(ctx context.Context, box string, s mailbox.State) error {
 	now := time.Now()
 	*h.st = state{Box: box, Since: now.Unix(), Looked: now.Unix(), Validity: s.Validity, Next: s.Next, Rates: h.st.Rates, Keys: h.st.Keys}
@@ -145,7 +144,7 @@ func (h *hearer) first(ctx context.Context, box string, s mailbox.State) error {
 	return h.c.save(ctx, h.st)
 }
 
-// since reads the heads of the newest mails below a UID that came at t or later.
+// since returns the heads of the newest mails below a UID that arrived at t or later.
 func (h *hearer) since(ctx context.Context, t time.Time, before uint32) (out []pim.Message, err error) {
 	uids, err := h.m.Since(ctx, t)
 	if err != nil {
@@ -155,7 +154,7 @@ func (h *hearer) since(ctx context.Context, t time.Time, before uint32) (out []p
 	uids = uids[max(0, len(uids)-maxKnown):]
 	for page := range slices.Chunk(uids, mailbox.Page) {
 		some, err := h.m.Headers(ctx, page)
-		if errors.Is(err, pim.ErrRefused) { // one of them cannot be read
+		if errors.Is(err, pim.ErrRefused) { // one of them cannot be fetched
 			some, err = nil, nil
 			for _, u := range page {
 				one, err := h.m.Headers(ctx, []uint32{u})
@@ -173,13 +172,12 @@ func (h *hearer) since(ctx context.Context, t time.Time, before uint32) (out []p
 	return out, nil
 }
 
-// renumbered hears what came since the last look in a folder whose numbers mean
-// nothing any more. What was looked at is known by its name. The place where it stands
-// moves at the end.
+// renumbered receives the mails since the last check in a folder with a new UIDVALIDITY. Known
+// mails are recognized by digest. The position advances at the end.
 func (h *hearer) renumbered(ctx context.Context, s mailbox.State) error {
-	h.c.log.WarnContext(ctx, "the mail server has numbered its mails anew", "folder", h.c.conf.Folder)
+	h.c.log.WarnContext(ctx, "the mail server changed its UIDVALIDITY; resynchronizing", "folder", h.c.conf.Folder)
 	clear(h.c.refusals)
-	h.st.Later = nil // they are among those that were not heard
+	h.st.Later = nil // they are among the unreceived mails
 	begin := time.Unix(h.st.Since, 0)
 	from := time.Unix(h.st.Looked, 0).Add(-behind)
 	if from.Before(begin.Add(-clock)) {
@@ -190,14 +188,14 @@ func (h *hearer) renumbered(ctx context.Context, s mailbox.State) error {
 		return err
 	}
 	for _, x := range mails {
-		// A server that has lost its index may say of each mail that it came just now.
+		// A server that lost its index may report that every mail arrived just now.
 		if h.st.knows(x) || x.Received.Before(from) || !x.Date.IsZero() && x.Date.Before(from) {
 			continue
 		}
 		if err := h.new(ctx, x.UID); err != nil {
 			return err
 		}
-		if err := h.c.save(ctx, h.st); err != nil { // the name alone: it is not heard again
+		if err := h.c.save(ctx, h.st); err != nil { // store the digest: it is not
 			return err
 		}
 	}
@@ -208,7 +206,7 @@ func (h *hearer) renumbered(ctx context.Context, s mailbox.State) error {
 	return h.look(ctx)
 }
 
-// look hears what is new, one mail after the other.
+// look receives new mails in sequence.
 func (h *hearer) look(ctx context.Context) error {
 	began := time.Now().Unix()
 	uids, err := h.m.After(ctx, h.st.Next)
@@ -231,15 +229,15 @@ func (h *hearer) look(ctx context.Context) error {
 	return nil
 }
 
-// mail hears one mail. Its error means that the mail was not taken and has to be tried
-// again: errLater, that others need not wait for it.
+// mail receives one mail. An error means that the mail was not accepted and must be retried;
+// with errLater, other mails need not wait for it.
 func (h *hearer) mail(ctx context.Context, uid uint32, n try) (err error) {
 	x, raw, ok, err := h.m.Raw(ctx, uid, 0, glance)
 	if err != nil {
 		return h.refused(ctx, uid, err)
 	}
 	if !ok {
-		return nil // it is gone
+		return nil // already deleted
 	}
 	var l *letter
 	if err := safely(func() { l = read(x, raw) }); err != nil {
@@ -268,7 +266,7 @@ func (h *hearer) mail(ctx context.Context, uid uint32, n try) (err error) {
 	}
 	again := len(signed) > 0
 	if (known || again) && x.Size > int64(len(raw)) && x.Size <= h.c.most {
-		// Only a sender whom the owner can have let in costs that much.
+		// Only a possibly allowed sender is worth that cost.
 		if raw, err = h.whole(ctx, uid, raw, x.Size); err != nil {
 			return h.refused(ctx, uid, err)
 		}
@@ -293,7 +291,7 @@ func (h *hearer) mail(ctx context.Context, uid uint32, n try) (err error) {
 	return h.take(ctx, l, in)
 }
 
-// take hands a mail on with its files.
+// take forwards a mail with its files.
 func (h *hearer) take(ctx context.Context, l *letter, in channels.Inbound) error {
 	if !l.verified(h.c.trusted) {
 		h.c.mu.Lock()
@@ -301,17 +299,17 @@ func (h *hearer) take(ctx context.Context, l *letter, in channels.Inbound) error
 		h.c.mu.Unlock()
 	}
 	if h.st.full(l.claimed, l.Received) {
-		return h.leave(ctx, l, fmt.Sprintf("more than %d mails of this address came within an hour", perHour))
+		return h.leave(ctx, l, fmt.Sprintf("more than %d mails from this address within an hour", perHour))
 	}
 	in.Key = h.key(l)
 	if in.Files = l.attachments(); l.Size > h.c.most && len(in.Files) > 0 {
-		last := &in.Files[len(in.Files)-1] // it, and what may follow, is not there as a whole
+		last := &in.Files[len(in.Files)-1] // this file and possible later ones are incomplete
 		last.Size, last.Open = l.Size, nil
 	}
 	return h.receive(ctx, l, in)
 }
 
-// receive hands a mail on. Only one that was taken is marked as read.
+// receive forwards a mail. Only accepted mails are marked as read.
 func (h *hearer) receive(ctx context.Context, l *letter, in channels.Inbound) error {
 	_, err := h.to.Receive(ctx, in)
 	switch {
@@ -320,11 +318,11 @@ func (h *hearer) receive(ctx context.Context, l *letter, in channels.Inbound) er
 	case err != nil:
 		return err
 	}
-	// One that is repeated was not counted: the count is kept together with the place.
+	// A repeated mail was not counted: the count is stored together with the position.
 	h.st.count(l.claimed, l.Received)
 	h.st.settle(l.proved)
 	if err := h.m.See(ctx, l.UID); errors.Is(err, pim.ErrRefused) {
-		h.c.log.InfoContext(ctx, "a mail cannot be marked as read", "uid", l.UID, "err", err)
+		h.c.log.InfoContext(ctx, "marking a mail as read failed", "uid", l.UID, "err", err)
 	} else if err != nil {
 		return err
 	}
@@ -339,7 +337,7 @@ func (h *hearer) key(l *letter) string {
 	return "mail/" + l.ID + "/" + digest(l.Message)
 }
 
-// whole reads the rest of a mail.
+// whole fetches the rest of a mail.
 func (h *hearer) whole(ctx context.Context, uid uint32, raw []byte, size int64) ([]byte, error) {
 	raw = slices.Grow(raw, int(size)-len(raw))
 	for int64(len(raw)) < size {
@@ -360,11 +358,11 @@ func (h *hearer) leave(ctx context.Context, l *letter, why string) error {
 	h.c.left++
 	h.c.why = why
 	h.c.mu.Unlock()
-	h.c.log.InfoContext(ctx, "a mail was left alone", "uid", l.UID, "from", pim.Line(l.claimed, 100), "why", why)
+	h.c.log.InfoContext(ctx, "mail ignored", "uid", l.UID, "from", pim.Line(l.claimed, 100), "why", why)
 	return nil
 }
 
-// refused gives a mail up that cannot be fetched however often it is tried.
+// refused skips a mail after too many failed fetches.
 func (h *hearer) refused(ctx context.Context, uid uint32, err error) error {
 	if ctx.Err() != nil {
 		return err
@@ -385,25 +383,25 @@ func (h *hearer) refused(ctx context.Context, uid uint32, err error) error {
 		return h.skip(ctx, uid, err)
 	}
 	_ = h.skip(ctx, uid, err)
-	h.st.Next = max(h.st.Next, uid+1) // the connection is over
+	h.st.Next = max(h.st.Next, uid+1) // the connection has ended
 	h.st.Later = slices.DeleteFunc(h.st.Later, func(x later) bool { return x.UID == uid })
 	return errors.Join(err, h.c.save(ctx, h.st))
 }
 
-// skip passes over a mail that cannot be read.
+// skip skips a mail that cannot be read.
 func (h *hearer) skip(ctx context.Context, uid uint32, err error) error {
 	h.c.mu.Lock()
 	h.c.broken++
 	h.c.mu.Unlock()
-	h.c.log.WarnContext(ctx, "a mail cannot be read and is passed over", "folder", h.c.conf.Folder, "uid", uid, "err", err)
+	h.c.log.WarnContext(ctx, "mail skipped: it cannot be read", "folder", h.c.conf.Folder, "uid", uid, "err", err)
 	return nil
 }
 
-// safely makes an error of a panic: a mail that breaks its reader breaks nothing else.
+// safely converts a panic into an error: a mail that breaks the parser affects nothing else.
 func safely(do func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("the mail breaks the reader: %v\n%s", p, debug.Stack())
+			err = fmt.Errorf("parsing the mail panicked: %v\n%s", p, debug.Stack())
 		}
 	}()
 	do()

@@ -175,7 +175,7 @@ func testWhoWrites(t *testing.T, sv servers) {
 	c.TrustedHost = ""
 	blind := w.channel(c)
 	test, err := blind.Test(t.Context())
-	if err != nil || !strings.Contains(test, "trusted_host") || !strings.Contains(test, "none of the 3 newest mails carries one that will do: its sender's host has not signed it") {
+	if err != nil || !strings.Contains(test, "trusted_host") || !strings.Contains(test, "none of the 3 newest mails carries a usable one: the sender's domain has not signed it") {
 		t.Errorf("%q, %v", test, err)
 	}
 	for imap, want := range map[string]string{"imap.gmail.com": "mx.google.com", "imaps://imap.gmail.com:993": "mx.google.com", "outlook.office365.com": "", "imap.gmail.com.evil.example": "", "imap.mail.me.com": ""} {

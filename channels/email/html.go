@@ -11,11 +11,11 @@ import (
 	"hob/platform/readable"
 )
 
-// splitHTML parts HTML. Mail programs mark what they quote; what they do not mark is
-// found in the text. unseen is what no reader sees, which nobody says.
+// splitHTML separates own and quoted text in HTML. Mail programs mark quotations; unmarked
+// ones are found in the text. unseen is text that readers cannot see; it belongs to nobody.
 func splitHTML(s string, answer bool) (p parted, unseen string) {
 	doc, err := html.Parse(strings.NewReader(s))
-	if err != nil { // deeper than anybody writes
+	if err != nil { // nested too deeply
 		return parted{quoted: clean(readable.Words(s)), bounded: true}, ""
 	}
 	t := trimmer{answer: answer}
@@ -26,7 +26,7 @@ func splitHTML(s string, answer bool) (p parted, unseen string) {
 	}
 	p = splitPlain(clean(readable.Words(b.String())), false, answer)
 	faint := splitPlain(clean(readable.Words(t.faint.String())), false, answer)
-	if p.own == "" { // all of it is white: it was written on a dark ground
+	if p.own == "" { // all text is white
 		p = parted{own: faint.own, quoted: joinTexts(p.quoted, faint.quoted), bounded: p.bounded || faint.bounded}
 		faint.own = ""
 	}
@@ -35,15 +35,15 @@ func splitHTML(s string, answer bool) (p parted, unseen string) {
 	return p, clean(t.unseen.String()) + "\n" + faint.own
 }
 
-// trimmer takes what is not the sender's own out of a document.
+// trimmer removes quotations from a document.
 type trimmer struct {
 	answer         bool // the mail replies or forwards
-	rest           bool // all that follows is quoted
+	rest           bool // everything that follows is
 	theirs, unseen strings.Builder
 	faint          strings.Builder // in the colour of the paper
 }
 
-// ground: it stands on a coloured one.
+// ground: the element has a coloured background.
 func (t *trimmer) trim(n *html.Node, ground bool) {
 	for child := n.FirstChild; child != nil; {
 		next := child.NextSibling
@@ -78,12 +78,12 @@ func (t *trimmer) trim(n *html.Node, ground bool) {
 	}
 }
 
-// holds reports the frame of a document, which stays.
+// holds reports the outer structure of a document, which stays.
 func holds(n *html.Node) bool {
 	return n.DataAtom == atom.Html || n.DataAtom == atom.Body || n.DataAtom == atom.Head
 }
 
-// What an element is to the mail in which it stands.
+// Roles of an element in its mail.
 const (
 	plainWords = iota
 	quotation  // the beginning of one
@@ -92,11 +92,11 @@ const (
 	pale   // in the colour of the paper
 )
 
-// quoteNames are in the classes, ids and names of elements that hold a quotation, in the
+// quoteNames match the classes, ids and names of elements that contain a quotation, in the
 // HTML of Gmail, Apple Mail, Thunderbird, Outlook, Yahoo, Proton, GMX, Zimbra and others.
 var quoteNames = regexp.MustCompile(`(?i)quot|(^|[-_ ])cite|rplyfwd|appendonsend|olk_src|gmail_(attr|extra)|forward-?(ed|container)|original-?(message|content)|outlookmessageheader|reference-?message|reply(-intro|section|header)|isreplycontent|stopspelling|zwchr|zmail_extra|__headers__`)
 
-// quotes reads the marks of an element.
+// quotes returns the role of an element.
 func (t *trimmer) quotes(n *html.Node, ground bool) int {
 	if n.Type != html.ElementNode {
 		return plainWords
@@ -133,8 +133,8 @@ func isBlock(n *html.Node) bool {
 	return false
 }
 
-// isRuled reports a style that draws a line to the left of an element or above it, as
-// Outlook, GMX and others do with a quotation. The style is in lower case without spaces.
+// isRuled reports a style that draws a line left of or above an element, as Outlook, GMX and
+// others do with a quotation. The style is in lower case without spaces.
 func isRuled(style string) bool {
 	for property := range strings.SplitSeq(style, ";") {
 		name, value, _ := strings.Cut(property, ":")
@@ -151,8 +151,8 @@ var (
 	undrawn = regexp.MustCompile(`none|hidden|initial|inherit|unset|revert|transparent|^0(px|pt|em|%)?($|[a-z#])`)
 )
 
-// frames reports whether a frame of Gmail's holds a quotation: it stays when the quotation
-// is removed, and what is written then stands in it.
+// frames reports whether a Gmail container holds a quotation: it stays when the quotation is
+// removed, and later text is written into it.
 func frames(n *html.Node) bool {
 	for d := range n.Descendants() {
 		if d.DataAtom == atom.Blockquote || strings.Contains(readable.Attr(d, "class"), "gmail_attr") {
@@ -162,11 +162,10 @@ func frames(n *html.Node) bool {
 	return false
 }
 
-// invisible are styles with which text is hidden in mails, in lower case and without
-// spaces.
+// invisible matches styles that hide text in mails, in lower case and without spaces.
 var invisible = regexp.MustCompile(`display:none|visibility:hidden|mso-hide:all|opacity:0(\.0\d*)?(;|$)|font-size:([0-2](\.\d+)?(px|pt|%)|0(\.[0-3]\d*)?(r?em)?)(!important)?(;|$)|(^|;)(max-)?(height|width):0(px|pt|em|%)?(!important)?(;|$)|(text-indent|left|top|margin-left|margin-top):-\d{3,}|clip:rect\(0`)
 
-// paleStyle is text in the colour of the paper.
+// paleStyle matches text in the background colour.
 var paleStyle = regexp.MustCompile(`(^|;)color:(white|transparent|#fff|#ffffff|#fefefe|rgba?\(255,255,255(,[\d.]+)?\)|rgba\(\d+,\d+,\d+,0(\.0\d*)?\)|hsla?\([\d.]+,[\d.]+%,100%\))(!important)?(;|$)`)
 
 func isPale(n *html.Node, style string) bool {

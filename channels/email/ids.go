@@ -10,22 +10,22 @@ import (
 	"strings"
 )
 
-// ownID is the form of the names of Hob's mails: which text it is, the thread, how many
-// of Hob's mails stand before it in the thread. So an answer leads back to its thread
-// with programs that name one earlier mail only, and the count survives everywhere.
+// ownID matches the Message-IDs of Hob's mails: text, thread, and number of Hob's mails before
+// it in the thread. So a reply leads back to its thread even with programs that name only one
+// earlier mail, and the count is preserved.
 var ownID = regexp.MustCompile(`^hob\.([a-z2-7]{26})\.([0-9a-f]{16})\.([0-9]{1,4})@`)
 
 func ours(id string) bool { return ownID.MatchString(id) }
 
-// nameOf makes the Message-ID of a delivery: the same each time it is sent.
+// nameOf returns the Message-ID of a delivery, which is the same for each attempt.
 func nameOf(delivery, thread string, hops int, host string) string {
 	sum := sha256.Sum256([]byte(delivery))
 	id := strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:26])
 	return fmt.Sprintf("hob.%s.%s.%d@%s", id, thread, min(hops, 9999), host)
 }
 
-// threadOf finds the thread of a mail by what it refers to, the oldest first, and
-// how many of Hob's mails are known to stand before it.
+// threadOf returns the thread of a mail from its references, oldest first, and the number of
+// Hob's mails before it.
 func threadOf(id string, refers []string) (thread string, hops int) {
 	for _, r := range refers {
 		if m := ownID.FindStringSubmatch(r); m != nil {
@@ -52,11 +52,11 @@ func hashOf(s string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// chatOf names a thread with somebody, "ada@example.org/THREAD"; among several people
-// it names the thread alone, as it is the same for all of them.
+// chatOf returns the chat of a thread with one person, "ada@example.org/THREAD"; with several
+// people it is the thread alone, which is the same for all.
 func chatOf(address, thread string) string { return address + "/" + thread }
 
-// splitChat is its reverse. A thread that is not one is made one.
+// splitChat reverses chatOf. An invalid thread is replaced by a valid one.
 func splitChat(chat string) (address, thread string) {
 	address, thread = chat, ""
 	if i := strings.LastIndexByte(chat, '/'); i >= 0 {

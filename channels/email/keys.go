@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// What name servers say is not signed, and who runs a network can answer in their place.
-// So the first key of a domain by which somebody let in has written is remembered, and
-// another one counts when it is still there half a day later.
+// DNS answers are not signed, and the operator of a network can forge them. So Hob remembers
+// the first key by which an allowed sender of a domain has signed; another key counts if it is
+// still published half a day later.
 const (
 	keyRest = 12 * time.Hour
 	maxKeys = 40 // of up to 350 bytes; a Keeper takes 64 KiB
 )
 
-// errNewKey says that a mail was signed by a key that is not known for long enough.
-var errNewKey = fmt.Errorf("its signature (DKIM) is by a key that is new, and has to stay for half a day: %w", errLater)
+// errNewKey means that the signing key is not known for long enough.
+var errNewKey = fmt.Errorf("its DKIM key is new and must stay published for half a day: %w", errLater)
 
-// keyID names a key by where it is published, and a digest of what is:
+// keyID identifies a key by its DNS name and a digest of its record:
 // "s1._domainkey.example.org/DIGEST".
 type keyID string
 
-// keySeen is since when a key is known.
+// keySeen records since when a key is known.
 type keySeen struct {
 	Since int64 `json:"since"` // milliseconds
 	Sure  bool  `json:"sure,omitempty"`
@@ -34,14 +34,14 @@ func nameKey(at string, records []string) keyID {
 	return keyID(strings.ToLower(at) + "/" + base64.RawURLEncoding.EncodeToString(sum[:15]))
 }
 
-// domain is whose key it is.
+// domain returns the domain of the key.
 func (k keyID) domain() string {
 	at, _, _ := strings.Cut(string(k), "/")
 	_, domain, _ := strings.Cut(at, "._domainkey.")
 	return domain
 }
 
-// trusts reports whether a key counts now, and notes when it was seen first.
+// trusts reports whether a key counts now, and records when it was first seen.
 func (s *state) trusts(k keyID, now time.Time) error {
 	seen, known := s.Keys[k]
 	if seen.Sure || known && now.Sub(time.UnixMilli(seen.Since)) >= keyRest {
@@ -60,14 +60,14 @@ func (s *state) trusts(k keyID, now time.Time) error {
 	return errNewKey
 }
 
-// settle makes a key by which somebody let in has written one that counts; "" is none.
+// settle confirms a key by which an allowed sender has signed; "" is none.
 func (s *state) settle(k keyID) {
 	if k != "" && !s.Keys[k].Sure {
 		s.note(k, keySeen{Since: time.Now().UnixMilli(), Sure: true})
 	}
 }
 
-// note keeps a key; of too many, one goes that nobody has used, or else the oldest.
+// note stores a key; beyond the limit it drops an unused one, or else the oldest.
 func (s *state) note(k keyID, seen keySeen) {
 	if s.Keys == nil {
 		s.Keys = map[keyID]keySeen{}

@@ -11,21 +11,21 @@ import (
 	"hob/platform/pim"
 )
 
-// quiet is how long nothing is looked up of a domain of which that has just failed.
+// quiet is how long lookups of a domain pause after a failure.
 const quiet = 10 * time.Second
 
-// try is how often a mail is looked at.
+// try is the attempt at verifying a mail.
 type try uint8
 
 const (
 	firstTry try = iota
 	nextTry
-	lastTry // it does not wait any more
+	lastTry // do not defer any
 )
 
-// signed are the signatures by which a mail of which the host of this mailbox says
-// nothing may be proved, with the keys for them. There are none where it does not matter
-// who wrote it: a lookup tells who signed it that it was read.
+// signed returns the signatures, with their keys, that may prove a mail without a result of
+// the mail host. It returns none if the sender does not matter: a lookup tells the signer that
+// the mail was read.
 func (h *hearer) signed(ctx context.Context, l *letter, in channels.Inbound, n try) ([]proof, lookup, error) {
 	door, ok := h.to.(channels.Doorkeeper)
 	if !ok || l.from == "" {
@@ -40,7 +40,7 @@ func (h *hearer) signed(ctx context.Context, l *letter, in channels.Inbound, n t
 	case judged(l.fields, h.c.trusted, l.from) == disowned:
 		list, why = nil, h.c.trusted+" says that it is not"
 	case l.Size > h.c.most && len(list) > 0:
-		list, why = nil, "it is too large to be checked"
+		list, why = nil, "it is too large to verify"
 	}
 	if len(list) == 0 {
 		h.doubt(why)
@@ -50,8 +50,8 @@ func (h *hearer) signed(ctx context.Context, l *letter, in channels.Inbound, n t
 	return list, keys, err
 }
 
-// keys looks the keys of signatures up, before the whole of a mail is read. errLater:
-// that has failed, and there is nothing else to be checked that was not before.
+// keys looks up the keys of signatures before the whole mail is read. errLater: a lookup
+// failed and no other signature can be checked.
 func (h *hearer) keys(ctx context.Context, l *letter, list []proof, n try) (lookup, error) {
 	domain := after(l.from)
 	if n != lastTry && time.Now().Before(h.mute[domain]) {
@@ -78,22 +78,21 @@ func (h *hearer) keys(ctx context.Context, l *letter, list []proof, n try) (look
 		clear(h.mute)
 	}
 	h.mute[domain] = time.Now().Add(min(quiet, h.c.pause))
-	h.c.log.InfoContext(ctx, "who wrote a mail cannot be looked up", "uid", l.UID, "err", pim.Line(failed.Error(), 300))
+	h.c.log.InfoContext(ctx, "looking up the keys of a mail's signature failed", "uid", l.UID, "err", pim.Line(failed.Error(), 300))
 	if n == nextTry || n == firstTry && found == 0 {
 		return nil, fmt.Errorf("%w: %w", errLater, failed)
 	}
 	return keys, nil
 }
 
-// doubt notes why a mail does not come from who wrote it as it says.
+// doubt records why a mail's claimed sender is not verified.
 func (h *hearer) doubt(why string) {
 	h.c.mu.Lock()
 	defer h.c.mu.Unlock()
 	h.c.doubt = why
 }
 
-// prove notes in a mail whether its signatures prove who wrote it. errLater: that cannot
-// be said now.
+// prove records in a mail whether its signatures prove the sender. errLater: unknown for now.
 func (h *hearer) prove(ctx context.Context, l *letter, raw []byte, list []proof, keys lookup, n try) error {
 	by, why, err := prove(ctx, keys, raw, list, func(k keyID) error { return h.st.trusts(k, time.Now()) })
 	switch {
@@ -109,7 +108,7 @@ func (h *hearer) prove(ctx context.Context, l *letter, raw []byte, list []proof,
 	return nil
 }
 
-// new hears a mail that was not looked at, or lets it wait.
+// new receives a new mail, or defers it.
 func (h *hearer) new(ctx context.Context, uid uint32) error {
 	n := firstTry
 	if len(h.st.Later) >= maxLater {
@@ -125,7 +124,7 @@ func (h *hearer) new(ctx context.Context, uid uint32) error {
 	return err
 }
 
-// again hears the mails that wait and whose time has come.
+// again retries the deferred mails that are due.
 func (h *hearer) again(ctx context.Context) error {
 	for _, x := range slices.Clone(h.st.Later) {
 		now := time.Now()
@@ -155,15 +154,15 @@ func (h *hearer) again(ctx context.Context) error {
 	return nil
 }
 
-// counts notes how many mails wait, and what came back.
+// counts updates the numbers of deferred and bounced mails.
 func (h *hearer) counts() {
 	h.c.mu.Lock()
 	defer h.c.mu.Unlock()
 	h.c.waiting, h.c.back = len(h.st.Later), h.st.Back
 }
 
-// alarm is signalled when the first of the mails that wait is to be looked at again,
-// unless it is stopped before.
+// alarm returns a channel that is signalled when the first deferred mail is due, unless
+// stopped before.
 func (h *hearer) alarm() (wake <-chan struct{}, stop func()) {
 	if len(h.st.Later) == 0 {
 		return nil, func() {}

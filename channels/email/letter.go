@@ -16,7 +16,7 @@ import (
 	"hob/platform/text/mime"
 )
 
-// The bounds of what is read of a mail.
+// Limits of a mail's content.
 const (
 	maxFiles  = 50
 	maxPart   = 1 << 20 // bytes of one part's text
@@ -25,31 +25,31 @@ const (
 	maxRefers = 50
 )
 
-// letter is a mail as it was read.
+// letter is a parsed mail.
 type letter struct {
 	pim.Message
 
 	fields  mime.Fields
-	from    string // the one address of its one From field; "" when there is none such
-	proved  keyID  // the key whose signature proves that from wrote it, to Hob
-	claimed string // any address that it claims to come from, for what is to be left
+	from    string // the only address of its
+	proved  keyID  // the key of the signature that proves
+	claimed string // any address in From, for ignored mails
 	refers  []string
 	answer  bool   // it replies to another mail, or forwards one
-	bounded bool   // it was seen where own ends
-	own     string // what the sender wrote himself
-	quoted  string // what he passed on or quoted
-	reply   string // how a calendar answers with it; "" when none does
+	bounded bool   // the end of own was found
+	own     string // the sender's own text
+	quoted  string // forwarded or quoted text
+	reply   string // the calendar reply in it; "" if none
 	files   []part
 }
 
-// part is a file that came with a mail.
+// part is an attachment of a mail.
 type part struct {
 	name, kind string
 	size       int64
 	body       mime.Part
 }
 
-// read takes a mail apart, of which raw is the beginning.
+// read parses a mail; raw is its beginning.
 func read(meta pim.Message, raw []byte) *letter {
 	l := &letter{Message: meta}
 	var sound bool
@@ -79,7 +79,7 @@ func clean(s string) string {
 	return strings.Trim(s, "\n")
 }
 
-// cut bounds a text, and says so in it.
+// cut truncates a text and marks that.
 func cut(s string) string {
 	s = strings.TrimSpace(s)
 	n := 0
@@ -92,7 +92,7 @@ func cut(s string) string {
 	return s
 }
 
-// ids are the Message-IDs in a field (RFC 5322, 3.6.4).
+// ids returns the Message-IDs in a field (RFC 5322, 3.6.4).
 func ids(value string) (out []string) {
 	for part := range strings.SplitSeq(value, "<") {
 		if id, _, closed := strings.Cut(part, ">"); closed && id != "" && len(id) <= 400 && !strings.ContainsFunc(id, odd) && len(out) < maxRefers {
@@ -102,20 +102,20 @@ func ids(value string) (out []string) {
 	return out
 }
 
-// odd are characters that a Message-ID does not have, and a header must not.
+// odd reports characters that are not allowed in a Message-ID and unsafe in a header.
 func odd(r rune) bool { return r <= ' ' || r >= 0x7f || r == '<' || r == '>' }
 
-// walk goes through the parts of a mail, and returns its texts.
+// walk visits the parts of a mail and returns its texts.
 func (l *letter) walk(raw []byte) (out []text) {
 	left := int64(maxTexts)
 	m := mime.Parse(raw, mime.Limits{})
-	l.Cut = m.Cut != nil // what lies beyond a limit is nobody's words
+	l.Cut = m.Cut != nil // text beyond a limit is dropped
 	for _, e := range m.Parts {
 		attached := e.Attached()
 		switch {
 		case e.Kind == "text/calendar" && answers(e.Params["method"]):
 			l.reply = strings.ToUpper(e.Params["method"])
-		case !attached && e.Kind == "text/x-amp-html" && e.Forms > 0: // the HTML once more
+		case !attached && e.Kind == "text/x-amp-html" && e.Forms > 0: // the same as the HTML
 		case !attached && isText(e.Kind):
 			t := text{marked: e.Kind == "text/html", forms: e.Forms, words: e.Text(min(maxPart, left))}
 			if left -= int64(len(t.words)); !t.marked {
@@ -131,7 +131,7 @@ func (l *letter) walk(raw []byte) (out []text) {
 	return out
 }
 
-// isText reports the kinds of text in which people write. Any other is a file.
+// isText reports the text types in which people write. Others are files.
 func isText(kind string) bool {
 	switch kind {
 	case "text/plain", "text/html", "text/enriched", "text/markdown":
@@ -140,8 +140,7 @@ func isText(kind string) bool {
 	return false
 }
 
-// answers reports a mail that replies to another one or forwards one, so that somebody
-// else's text may stand in it.
+// answers reports a reply or forward, which may contain text of other people.
 func (l *letter) answers() bool {
 	for _, name := range []string{"in-reply-to", "references", "x-forwarded-message-id"} {
 		if strings.TrimSpace(l.fields.First(name)) != "" {
@@ -163,8 +162,8 @@ func answers(method string) bool {
 	return false
 }
 
-// words takes the space at a soft end of a line away, which with DelSp is not the
-// text's (RFC 3676, 4.3).
+// words removes the space at a soft line end, which with DelSp is not part of the text (RFC
+// 3676, 4.3).
 func words(s string, deleteSpace bool) string {
 	if !deleteSpace {
 		return s
@@ -201,7 +200,7 @@ func fileName(name, kind string, n int) string {
 	return fmt.Sprintf("file-%d%s", n+1, path.Ext("x"+ext))
 }
 
-// attachments are the files of a mail as the manager fetches them.
+// attachments returns the files of a mail for the manager.
 func (l *letter) attachments() (out []channels.File) {
 	for _, f := range l.files {
 		out = append(out, channels.File{Name: f.name, MIME: f.kind, Size: f.size, Open: func(context.Context) (io.ReadCloser, error) {
@@ -211,8 +210,8 @@ func (l *letter) attachments() (out []channels.File) {
 	return out
 }
 
-// author is the one address of a mail's one From field, in lower case; "" when there
-// are several or it breaks the rules: then nobody can say whom a check was about.
+// author returns the only address of a mail's only From field, in lower case; "" if there are
+// several or the field is malformed: then it is unclear which address a check was about.
 func author(fields mime.Fields) string {
 	n, value := 0, ""
 	for _, f := range fields {

@@ -12,25 +12,25 @@ import (
 	"hob/platform/pim/outgoing"
 )
 
-// idle is how long a connection is kept for the next text.
+// idle is how long a connection stays open for the next text.
 const idle = 10 * time.Second
 
-// lines are the connections for what goes out. While the channel runs they are kept for
-// a moment, so that many texts in a row are quick.
+// lines holds the connections for sending. While the channel runs they stay open for a moment,
+// so that consecutive texts are fast.
 type lines struct {
 	mu          sync.Mutex // held while one is used
 	keep        atomic.Bool
 	used        time.Time
 	out         *outgoing.Session
 	box         *mailbox.Conn
-	use, folder string // what box is for, and where
+	use, folder string // the use of box, and
 	timer       *time.Timer
 }
 
-// hold keeps connections from now on, until release.
+// hold keeps connections open until release.
 func (l *lines) hold() { l.keep.Store(true) }
 
-// release closes what is not in use; what is in use is closed when it is done.
+// release closes idle connections; busy ones are closed after use.
 func (l *lines) release() {
 	l.keep.Store(false)
 	if l.mu.TryLock() {
@@ -39,20 +39,20 @@ func (l *lines) release() {
 	}
 }
 
-// begin closes what has lain too long, such as while the machine slept; l.mu is held.
+// begin closes connections that were idle too long, for example during sleep; l.mu is held.
 func (l *lines) begin() {
 	if time.Now().Round(0).Sub(l.used) > idle {
 		l.close()
 	}
 }
 
-// rest is called when a connection is not used any more; l.mu is held.
+// rest is called after each use of a connection; l.mu is held.
 func (l *lines) rest() {
 	if !l.keep.Load() {
 		l.close()
 		return
 	}
-	l.used = time.Now().Round(0) // by the clock, which goes on while the machine sleeps
+	l.used = time.Now().Round(0) // wall clock, which continues
 	if l.timer != nil {
 		l.timer.Stop()
 	}
@@ -63,7 +63,7 @@ func (l *lines) rest() {
 	})
 }
 
-// close closes what is open; l.mu is held.
+// close closes open connections; l.mu is held.
 func (l *lines) close() {
 	if l.timer != nil {
 		l.timer.Stop()
@@ -87,7 +87,7 @@ func (l *lines) closeBox() {
 	}
 }
 
-// post hands a mail to the server for outgoing mail.
+// post submits a mail to the SMTP server.
 func (c *Channel) post(ctx context.Context, to string, mail []byte) error {
 	l := &c.lines
 	l.mu.Lock()
@@ -116,8 +116,7 @@ func (c *Channel) post(ctx context.Context, to string, mail []byte) error {
 	return err
 }
 
-// in does something in the folder for a use, whose name it is given. What is done may
-// be done twice, when the connection has ended meanwhile.
+// in runs do in the folder for a use. do may run twice, if the connection ended meanwhile.
 func (c *Channel) in(ctx context.Context, use string, do func(m *mailbox.Conn, folder string) error) error {
 	l := &c.lines
 	l.mu.Lock()
@@ -144,7 +143,7 @@ func (c *Channel) in(ctx context.Context, use string, do func(m *mailbox.Conn, f
 	return err
 }
 
-// there reports whether a mail of this name lies in a folder.
+// there reports whether a folder contains a mail with this Message-ID.
 func there(ctx context.Context, m *mailbox.Conn, folder, id string) (bool, error) {
 	if _, err := m.Select(ctx, folder); err != nil {
 		return false, err

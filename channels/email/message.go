@@ -15,9 +15,9 @@ import (
 	"hob/platform/pim/mailbox"
 )
 
-// cause is what comes back with the texts that belong to a mail.
+// cause is stored with a mail and returned with its answers.
 type cause struct {
-	To      string   `json:"to"` // who wrote it, and whom answers go to
+	To      string   `json:"to"` // the author, who receives the answers
 	Name    string   `json:"name,omitempty"`
 	ID      string   `json:"id,omitempty"`
 	Refers  []string `json:"refers,omitempty"`
@@ -26,13 +26,14 @@ type cause struct {
 	Hops    int      `json:"hops,omitempty"`
 }
 
-// verified reports whether it is known who wrote a mail: the host that is trusted says
-// so, or his own has signed it.
+// verified reports whether the author of a mail is verified: by the trusted host, or by a DKIM
+// signature of the author's domain.
 func (l *letter) verified(trusted string) bool {
 	return l.proved != "" || judged(l.fields, trusted, l.from) == vouches
 }
 
-// inbound is a mail as a message. why it is none: the subject, or the end of a loop.
+// inbound converts a mail to a message. why is the reason to ignore it: the subject, or the
+// end of a loop.
 func (c *Channel) inbound(l *letter) (in channels.Inbound, why string) {
 	subject, ok := c.subject(l.Subject)
 	if !ok {
@@ -43,14 +44,14 @@ func (c *Channel) inbound(l *letter) (in channels.Inbound, why string) {
 		thread = hashOf(digest(l.Message))
 	}
 	if hops >= maxHops {
-		return in, fmt.Sprintf("its thread holds more than %d mails of Hob's; begin a new one", maxHops)
+		return in, fmt.Sprintf("its thread has more than %d mails from Hob; start a new thread", maxHops)
 	}
 	address := l.from
 	in = channels.Inbound{Channel: Name, Sender: address, ChatName: subject, At: l.Received}
 	if len(l.From) > 0 {
 		in.SenderName = l.From[0].Name
 	}
-	in.OnlyReplies = true // a subject or an address says nothing of what a yes is for
+	in.OnlyReplies = true // neither the subject nor the address identifies the question of a yes
 	if in.ReplyTo = ids(l.fields.First("in-reply-to")); len(in.ReplyTo) == 0 && len(l.refers) > 0 {
 		in.ReplyTo = l.refers[len(l.refers)-1:]
 	}
@@ -58,7 +59,7 @@ func (c *Channel) inbound(l *letter) (in channels.Inbound, why string) {
 		if address == "" {
 			address = l.claimed
 		}
-		// Forwarded: Text is nobody's own word, and no code in it pairs anybody.
+		// Forwarded: Text has no known author, and no code in it pairs anybody.
 		address = unverified + address
 		in.Sender, in.Forwarded = address, true
 	}
@@ -76,12 +77,12 @@ func (c *Channel) inbound(l *letter) (in channels.Inbound, why string) {
 	case l.own == "" && l.quoted != "":
 		in.Text, in.Outside, in.Forwarded = l.quoted, nil, true
 	case l.own == "" && passedOn(l):
-		in.Forwarded = true // the subject of somebody else's mail
+		in.Forwarded = true // the subject of another person's
 	}
 	if in.Text == "" && len(l.files) == 0 {
 		return in, "it is empty"
 	}
-	// What no mail program writes would make the answer one that servers refuse.
+	// Malformed values would lead to an answer that servers reject.
 	refers := slices.DeleteFunc(slices.Clone(l.refers), func(s string) bool { return strings.ContainsFunc(s, odd) })
 	id := l.ID
 	if strings.ContainsFunc(id, odd) {
@@ -92,18 +93,17 @@ func (c *Channel) inbound(l *letter) (in channels.Inbound, why string) {
 	}
 	raw, err := json.Marshal(cause{To: address, Name: in.SenderName, ID: id, Refers: refers, Subject: subject, Thread: thread, Hops: hops})
 	if err != nil {
-		return in, "it cannot be kept: " + err.Error()
+		return in, "storing it failed: " + err.Error()
 	}
 	in.Payload = raw
 	return in, ""
 }
 
-// unmarked stands in place of a quotation in a reply or forward that shows none: its text
-// can be somebody else's, and a turn that reads it is tainted.
+// unmarked replaces the quotation in a reply or forward without a recognized one: its text may
+// have another author, and a turn that reads it is tainted.
 const unmarked = "[This mail replies to or forwards another one, and no quotation was recognized in it.]"
 
-// worded are the sender's words: those of the mail, with its subject where that is a
-// part of what he says.
+// worded returns the sender's own text, with the subject if it is part of the message.
 func worded(subject string, l *letter, quotes bool) string {
 	short := len(l.own) <= 60 && !strings.ContainsFunc(l.own, odd) // a code
 	switch {
@@ -117,8 +117,7 @@ func worded(subject string, l *letter, quotes bool) string {
 	return subject + "\n\n" + l.own
 }
 
-// passedOn reports a mail whose subject may be somebody else's: it answers another, or
-// passes one on.
+// passedOn reports a mail whose subject may have another author: a reply or forward.
 func passedOn(l *letter) bool {
 	_, answers := bare(l.Subject)
 	return answers || len(l.refers) > 0 || slices.ContainsFunc(l.files, func(f part) bool {
@@ -126,10 +125,9 @@ func passedOn(l *letter) bool {
 	})
 }
 
-// mayBeForwarded reports a mail that begins nothing for certain: its subject starts with
-// a word and a colon that no list of marks holds, as clients of other languages write when
-// they forward a mail without headers that say so, and its text has several paragraphs,
-// of which some can be somebody else's.
+// mayBeForwarded reports a mail that may be a forward: its subject starts with a word and a
+// colon that are not in the list, as clients in other languages write for forwards without
+// such headers, and its text has several paragraphs.
 func mayBeForwarded(l *letter) bool {
 	subject, _ := bare(l.Subject)
 	mark, rest, ok := strings.Cut(strings.Replace(subject, "：", ":", 1), ":")
@@ -140,12 +138,12 @@ func mayBeForwarded(l *letter) bool {
 	return strings.IndexFunc(mark, unicode.IsDigit) < 0 && blankLine.MatchString(l.own)
 }
 
-// maxMark bounds the letters of a mark of answers and forwarded mails.
+// maxMark is the maximum number of letters in a reply or forward mark.
 const maxMark = 20
 
 var blankLine = regexp.MustCompile(`\n[ \t\r]*\n`)
 
-// bare is a subject without the marks of answers and forwarded mails.
+// bare returns a subject without reply and forward marks.
 func bare(subject string) (s string, answers bool) {
 	s = strings.TrimSpace(subject)
 	for {
@@ -164,8 +162,8 @@ var marksOfSubjects = []string{
 	"re", "fw", "fwd", "aw", "antw", "wg", "tr", "rv", "sv", "vs", "vl", "vb", "ref", "res", "enc", "i", "r", "rif", "odp", "pd", "ynt", "ilt", "vá", "отв", "на", "ответ", "回复", "答复", "转发", "返信", "転送", "回覆", "轉寄",
 }
 
-// subject is a mail's subject without the marks and the prefix; ok is false when the
-// prefix is asked for and not there.
+// subject returns a mail's subject without marks and prefix; ok is false if a required prefix
+// is missing.
 func (c *Channel) subject(s string) (string, bool) {
 	s, _ = bare(s)
 	p := c.conf.SubjectPrefix
@@ -179,10 +177,10 @@ func (c *Channel) subject(s string) (string, bool) {
 	return s, true
 }
 
-// group reports whether a mail goes to others than Hob, and whether it goes to Hob in
-// the first place: a copy is only for information.
+// group reports whether a mail has other recipients than Hob, and whether Hob is in To: a copy
+// is only for information.
 func (c *Channel) group(l *letter) (group, mentioned bool) {
-	// Where it was delivered is another name of this mailbox, if it is not its own.
+	// The delivery address is another name of this mailbox if it differs from Hob's own.
 	var here []string
 	for _, name := range []string{"delivered-to", "x-original-to", "envelope-to", "x-delivered-to"} {
 		here = append(here, strings.ToLower(strings.Trim(l.fields.First(name), "<> ")))

@@ -16,11 +16,11 @@ import (
 	"hob/platform/text/mime"
 )
 
-// errLater says that nobody could tell now who wrote a mail.
-var errLater = errors.New("who wrote a mail cannot be looked up now")
+// errLater means that the author of a mail cannot be verified now.
+var errLater = errors.New("the sender cannot be verified now")
 
-// prove checks whether one of the signatures of a mail is valid, and by which key, which
-// trusts has to let pass. why none is; errLater when that may change.
+// prove checks whether one of the signatures of a mail is valid with a key that trusts
+// accepts, and returns that key. why is the reason if none is; errLater if that may change.
 func prove(ctx context.Context, network lookup, raw []byte, list []proof, trusts func(keyID) error) (by keyID, why string, err error) {
 	for _, s := range list {
 		k, not, e := s.check(ctx, network, raw)
@@ -37,18 +37,18 @@ func prove(ctx context.Context, network lookup, raw []byte, list []proof, trusts
 	return "", why, err
 }
 
-// lookup is what a channel asks name servers by: *safehttp.Client.
+// lookup resolves DNS records: *safehttp.Client.
 type lookup interface {
 	LookupTXT(ctx context.Context, name string) ([]string, error)
 }
 
-// unsure reports an answer of name servers that may be another one later.
+// unsure reports a DNS error that may be temporary.
 func unsure(err error) bool {
 	e, ok := errors.AsType[*safehttp.Error](err)
 	return err != nil && (!ok || e.Kind == safehttp.Resolve)
 }
 
-// asked asks each question about a mail once.
+// asked caches the lookups for one mail.
 type asked struct {
 	network lookup
 	got     map[string]answer
@@ -69,17 +69,17 @@ func (a asked) LookupTXT(ctx context.Context, name string) ([]string, error) {
 	return list, err
 }
 
-// at is where the key is published.
+// at returns the DNS name of the key.
 func (s proof) at() string { return s.selector + "._domainkey." + s.domain }
 
-// check checks one signature; by is the key that made it.
+// check verifies one signature and returns its key.
 func (s proof) check(ctx context.Context, network lookup, raw []byte) (by keyID, why string, err error) {
 	var later error
-	whole := false // the key is for the very domain, and none below it
+	whole := false // the key is for exactly this domain
 	at := s.at()
 	key := func(name string) ([]string, error) {
 		if !strings.EqualFold(name, at) {
-			return nil, errors.New("nobody asked for that")
+			return nil, errors.New("unexpected lookup")
 		}
 		list, err := network.LookupTXT(ctx, at)
 		if unsure(err) {
@@ -106,34 +106,34 @@ func (s proof) check(ctx context.Context, network lookup, raw []byte) (by keyID,
 		err = found[0].Err
 	}
 	if err != nil {
-		return "", "its signature (DKIM) is not valid: " + pim.Line(strings.TrimPrefix(err.Error(), "dkim: "), 120), nil
+		return "", "its DKIM signature is not valid: " + pim.Line(strings.TrimPrefix(err.Error(), "dkim: "), 120), nil
 	}
 	v := found[0]
 	_, who, _ := strings.Cut(v.Identifier, "@")
 	if !strings.EqualFold(v.Domain, s.domain) || !slices.Equal(v.HeaderKeys, s.keys) || whole && !strings.EqualFold(who, s.domain) || by == "" {
-		return "", "its signature (DKIM) is not what it seemed", nil
+		return "", "its DKIM signature does not match the header that was checked", nil
 	}
 	return by, "", nil
 }
 
-// usable looks at the record of a key before it is used (RFC 6376, 3.6.1). whole: the
-// key is for the very domain, and none below it.
+// usable checks the record of a key before it is used (RFC 6376, 3.6.1). whole: the key is for
+// exactly this domain, not for subdomains.
 func usable(list []string) (whole bool, err error) {
 	if len(list) != 1 {
-		return false, fmt.Errorf("there are %d keys in place of one", len(list))
+		return false, fmt.Errorf("%d DKIM keys are published instead of one", len(list))
 	}
 	tags, ok := readTags(list[0], maxKey)
 	if !ok {
-		return false, errors.New("its key breaks the rules, or is too large")
+		return false, errors.New("its DKIM key is malformed or too large")
 	}
 	flags := strings.Split(tags["t"], ":")
 	if slices.Contains(flags, "y") {
-		return false, errors.New("its host is only trying signatures out")
+		return false, errors.New("its domain only tests DKIM (t=y)")
 	}
 	return slices.Contains(flags, "s"), nil
 }
 
-// alone is a mail without its signatures but one.
+// alone returns a mail with only one of its signatures.
 func alone(raw []byte, n int) io.Reader {
 	head, body := mime.Divide(raw)
 	var out bytes.Buffer

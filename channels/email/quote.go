@@ -6,24 +6,24 @@ import (
 	"unicode/utf8"
 )
 
-// parted is a mail's text, parted into what its sender wrote and the rest.
+// parted is a mail's text, split into the sender's own and the rest.
 type parted struct {
 	own, quoted string
-	// bounded: it was seen where own ends. Else own is all that may be the sender's.
+	// bounded: the end of own was found. Otherwise own is all text that may be the sender's.
 	bounded bool
 }
 
-// The bounds of the sender's words where no boundary is seen, in characters.
+// Limits of the sender's text without a recognized boundary, in characters.
 const (
 	maxParagraph = 600  // of a reply or forward, within its first paragraph
 	maxFresh     = 2000 // of a mail that begins something
 )
 
-// splitPlain parts plain text: what stands above the first boundary is the sender's,
-// whatever comes below it. answer: the mail replies or forwards.
+// splitPlain splits plain text: everything above the first boundary is the sender's, nothing
+// below it. answer: the mail replies or forwards.
 func splitPlain(text string, flowed, answer bool) parted {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
-	// Lines are looked at as they came: a soft line end must join no two fields.
+	// Lines are checked before joining: a soft line end must not join two fields.
 	at := boundary(lines, answer)
 	p := parted{bounded: at >= 0}
 	if at < 0 {
@@ -38,8 +38,8 @@ func splitPlain(text string, flowed, answer bool) parted {
 	return p
 }
 
-// limited bounds the sender's words in a mail without a boundary: of a reply or forward
-// its first paragraph is his, of another mail its beginning.
+// limited truncates the sender's text in a mail without a boundary: to the first paragraph of
+// a reply or forward, and to the beginning of other mails.
 func (p parted) limited(answer bool) parted {
 	if p.bounded {
 		return p
@@ -58,8 +58,8 @@ func (p parted) limited(answer bool) parted {
 	return parted{own: strings.TrimSpace(own), quoted: joinTexts(strings.TrimSpace(p.own[len(own):]), p.quoted)}
 }
 
-// headOf is the beginning of a text, of at most n characters, up to the end of a
-// paragraph, line or word where there is one in its second half.
+// headOf returns the beginning of a text, up to n characters, cut at the end of a paragraph,
+// line or word if there is one in its second half.
 func headOf(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
@@ -84,12 +84,12 @@ func joinTexts(above, below string) string {
 	return strings.TrimSpace(above + "\n\n" + below)
 }
 
-// clipText trims a text and makes one of several blank lines.
+// clipText trims a text and collapses blank lines.
 func clipText(s string) string {
 	return strings.Trim(gaps.ReplaceAllString(s, "\n\n"), " \t\n")
 }
 
-// finish takes the signature off. One too long for a signature is returned: it is text.
+// finish removes the signature. A text too long for a signature is kept.
 func finish(lines []string) (own, signature string) {
 	for i, line := range lines {
 		// RFC 3676, 4.3; many programs lose the space.
@@ -111,7 +111,7 @@ func finish(lines []string) (own, signature string) {
 	return clipText(strings.Join(lines, "\n")), signature
 }
 
-// maxSignature is how many lines a signature has at most.
+// maxSignature is the maximum number of lines of a signature.
 const maxSignature = 12
 
 var gaps = regexp.MustCompile(`\n[ \t]*\n([ \t]*\n)+`)
@@ -132,7 +132,7 @@ func unflow(lines []string) (out []string) {
 	return out
 }
 
-// device reports the line that a telephone puts under each mail.
+// device reports the line that phones add to each mail.
 func device(line string) bool {
 	low := strings.ToLower(line)
 	if utf8.RuneCountInString(low) > 90 {

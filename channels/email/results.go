@@ -7,7 +7,7 @@ import (
 	"hob/platform/text/mime"
 )
 
-// result is one judgement of an Authentication-Results field (RFC 8601, 2.2).
+// result is one result of an Authentication-Results field (RFC 8601, 2.2).
 type result struct {
 	method string // in lower case: "dmarc", "dkim", "spf"
 	value  string // in lower case: "pass"
@@ -25,15 +25,14 @@ func (r result) prop(name string) string {
 	return ""
 }
 
-// maxResults bounds what is read of one field, in bytes and judgements.
+// maxResults limits what is read of one field, in bytes and results.
 const (
 	maxResultBytes = 16 << 10
 	maxResults     = 64
 )
 
-// parseResults reads the value of an Authentication-Results field. id is who judged,
-// "" when not even that can be read; ok is false when anything in it breaks the rules
-// of RFC 8601.
+// parseResults parses the value of an Authentication-Results field. id is the checking host,
+// "" if it cannot be parsed; ok is false if anything violates RFC 8601.
 func parseResults(value string) (id string, out []result, ok bool) {
 	if len(value) > maxResultBytes {
 		return "", nil, false
@@ -44,7 +43,7 @@ func parseResults(value string) (id string, out []result, ok bool) {
 		return "", nil, false
 	}
 	id = strings.ToLower(id)
-	if p.space(); p.peek() != ';' && p.peek() != 0 { // the version of the form; there is only 1
+	if p.space(); p.peek() != ';' && p.peek() != 0 { // the format version
 		if version := p.run(digit); version != "1" {
 			return id, nil, false
 		}
@@ -54,7 +53,7 @@ func parseResults(value string) (id string, out []result, ok bool) {
 		if p.space(); len(out) > maxResults {
 			return id, nil, false
 		}
-		if p.peek() == 0 && len(out) > 0 { // a closing semicolon, as some servers write it
+		if p.peek() == 0 && len(out) > 0 { // a trailing semicolon, as some
 			break
 		}
 		r, one := p.result()
@@ -71,7 +70,7 @@ func parseResults(value string) (id string, out []result, ok bool) {
 type resultParser struct {
 	s   string
 	i   int
-	bad bool // a comment or a quoted text does not end
+	bad bool // an unterminated comment or quoted string
 }
 
 func (p *resultParser) peek() byte {
@@ -97,7 +96,7 @@ func (p *resultParser) run(fits func(byte) bool) string {
 	return p.s[from:p.i]
 }
 
-// space skips white space and comments, which lie in each other (RFC 5322, 3.2.2).
+// space skips white space and nested comments (RFC 5322, 3.2.2).
 func (p *resultParser) space() {
 	depth := 0
 	for ; p.i < len(p.s); p.i++ {
@@ -116,7 +115,7 @@ func (p *resultParser) space() {
 	p.bad = p.bad || depth > 0
 }
 
-// value reads a token (RFC 2045, 5.1) or a quoted text.
+// value parses a token (RFC 2045, 5.1) or a quoted string.
 func (p *resultParser) value() (string, bool) {
 	if p.peek() == '"' {
 		return p.quoted()
@@ -154,11 +153,11 @@ func token(c byte) bool {
 	return c > ' ' && c < 0x7f && !strings.ContainsRune(`()<>@,;:\"/[]?=`, rune(c))
 }
 
-// written are what values of properties hold: tokens, addresses, and the letters of
-// Base64, which servers do not put into quotes.
+// written reports bytes of property values: tokens, addresses, and Base64, which servers do
+// not quote.
 func written(c byte) bool { return token(c) || strings.IndexByte("@/=+:[]", c) >= 0 }
 
-// result reads a judgement; method is "" for "none", which says that there is none.
+// result parses one result; method is "" for "none", an explicit empty result.
 func (p *resultParser) result() (r result, ok bool) {
 	r.method = strings.ToLower(p.run(keyword))
 	if p.space(); r.method == "none" && (p.peek() == 0 || p.peek() == ';') {
@@ -188,8 +187,8 @@ func (p *resultParser) result() (r result, ok bool) {
 	return r, !p.bad
 }
 
-// prop reads "ptype.property=value", or "reason=value"; what large hosts write beside
-// that ("action=none", "compauth") has the same form.
+// prop parses "ptype.property=value" or "reason=value"; the extensions of large hosts
+// ("action=none", "compauth") have the same form.
 func (p *resultParser) prop() (out prop, ok bool) {
 	name := strings.ToLower(p.run(keyword))
 	p.space()
@@ -220,18 +219,18 @@ func (p *resultParser) prop() (out prop, ok bool) {
 	return prop{name, strings.ToLower(value)}, true
 }
 
-// verdict is what the host of this mailbox says of a mail.
+// verdict is the mail host's result about a mail.
 type verdict uint8
 
 const (
-	silent   verdict = iota // it has checked nothing that says who wrote it
-	vouches                 // it came from this address
-	disowned                // it did not, or nobody can read what the host says
+	silent   verdict = iota // no result about the sender
+	vouches                 // the sender is verified
+	disowned                // the sender is not verified, or the result is malformed
 )
 
-// judged is what the host that is trusted says of whether a mail came from this address.
-// Of its fields the topmost counts, since each host adds its own at the top (RFC 8601,
-// 4.1 and 5); a field of its name further down may be the sender's.
+// judged returns the trusted host's verdict on whether a mail came from this address. The
+// topmost field counts, since each host adds its own at the top (RFC 8601, 4.1 and 5); a lower
+// field with its name may be the sender's.
 func judged(fields mime.Fields, trusted, address string) verdict {
 	if trusted == "" || address == "" {
 		return silent
@@ -239,7 +238,7 @@ func judged(fields mime.Fields, trusted, address string) verdict {
 	begun := false
 	for _, f := range fields {
 		if f.Name == "received" && begun {
-			return silent // from here on down it was written elsewhere
+			return silent // from here on, other hosts wrote it
 		}
 		if f.Name != "authentication-results" {
 			continue
@@ -258,8 +257,8 @@ func judged(fields mime.Fields, trusted, address string) verdict {
 	return silent
 }
 
-// named reports whether a name is the one that is trusted, which may stand for all
-// names of a domain: "*.example.org".
+// named reports whether a name matches the trusted one, which may be a pattern for all names
+// of a domain: "*.example.org".
 func named(id, trusted string) bool {
 	if domain, all := strings.CutPrefix(trusted, "*"); all {
 		return len(domain) > 1 && strings.HasSuffix(id, domain) && len(id) > len(domain)
@@ -267,16 +266,16 @@ func named(id, trusted string) bool {
 	return id == trusted
 }
 
-// beside reports a field that says nothing of who wrote the mail. Some large hosts write
-// several fields, such ones at the top.
+// beside reports a field without a result about the sender. Some large hosts write several
+// fields and put such ones at the top.
 func beside(results []result) bool {
 	return len(results) > 0 && !slices.ContainsFunc(results, func(r result) bool {
 		return !strings.HasPrefix(r.method, "x-") && r.method != "arc" && r.method != "bimi"
 	})
 }
 
-// passes is the verdict of the results of one field. A lookup that failed there
-// (temperror) says nothing.
+// passes returns the verdict of the results of one field. A failed lookup (temperror) counts
+// as no result.
 func passes(results []result, address string) verdict {
 	domain := after(address)
 	aligned, dmarc, unsure := false, false, false
@@ -288,7 +287,7 @@ func passes(results []result, address string) verdict {
 			switch {
 			case r.value == "pass" && r.prop("header.from") == domain:
 				dmarc = true
-			case r.value != "none" && r.value != "temperror": // it failed, or was about somebody else
+			case r.value != "none" && r.value != "temperror": // it failed, or is about
 				return disowned
 			}
 		case "dkim":
@@ -305,7 +304,7 @@ func passes(results []result, address string) verdict {
 				from = after(from)
 			}
 			aligned = aligned || r.value == "pass" && within(domain, from)
-		case "auth": // he has signed in to this host himself (RFC 8601, 2.7.4)
+		case "auth": // the sender signed in to this
 			aligned = aligned || r.value == "pass" && r.prop("smtp.auth") == address
 		}
 	}
@@ -320,9 +319,9 @@ func passes(results []result, address string) verdict {
 
 func after(address string) string { return address[strings.LastIndexByte(address, '@')+1:] }
 
-// within reports whether who answers for the domain d answers for domain too: it is
-// the same, or a part of it. The other way round, which DMARC also calls aligned (RFC
-// 7489, 3.1), needs the list of public suffixes and is left to who checked DMARC.
+// within reports whether domain equals d or is a subdomain of it. The reverse, which DMARC
+// also calls aligned (RFC 7489, 3.1), needs the public suffix list and is left to the host
+// that checked DMARC.
 func within(domain, d string) bool {
 	d = strings.TrimSuffix(d, ".")
 	return strings.Contains(d, ".") && (domain == d || strings.HasSuffix(domain, "."+d))

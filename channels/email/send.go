@@ -26,7 +26,7 @@ import (
 	"hob/platform/pim/outgoing"
 )
 
-// The bounds of what goes out.
+// Limits of outgoing mails.
 const (
 	maxText    = 40_000   // characters
 	maxFile    = 20 << 20 // bytes of one file
@@ -34,12 +34,12 @@ const (
 	maxSubject = 120      // characters
 )
 
-// note is one mail as it goes out.
+// note is one outgoing mail.
 type note struct {
 	id      string
 	to      pim.Person
 	subject string
-	answers string // Message-ID of what it answers; "" begins a thread
+	answers string // Message-ID of the answered mail
 	refers  []string
 	hops    int
 	text    string // Markdown
@@ -67,14 +67,14 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 		return channels.Receipt{}, classified(err)
 	}
 	if !keepsItself(c.account.SMTP) {
-		if err := c.file(ctx, "sent", n.id, raw, d.Attempts > 0 || d.MaybeRepeated); err != nil { // it was sent; that is what counts
-			c.log.WarnContext(ctx, "a mail was sent, and no copy lies among the sent ones", "err", err)
+		if err := c.file(ctx, "sent", n.id, raw, d.Attempts > 0 || d.MaybeRepeated); err != nil { // the mail was sent, so this is no failure
+			c.log.WarnContext(ctx, "mail sent, but storing the copy failed", "err", err)
 		}
 	}
 	return channels.Receipt{ID: n.id}, nil
 }
 
-// Find implements channels.Finder: it looks among the sent mails, or the drafts.
+// Find implements channels.Finder: it searches the sent mails, or the drafts.
 func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Receipt, bool, error) {
 	n, err := c.note(d)
 	if err != nil {
@@ -95,7 +95,7 @@ func (c *Channel) kept() string {
 	return "sent"
 }
 
-// file puts a mail into the folder for a use; look: it may be there already.
+// file stores a mail in the folder for a use; look: check first whether it is there.
 func (c *Channel) file(ctx context.Context, use, id string, raw []byte, look bool) error {
 	return c.in(ctx, use, func(m *mailbox.Conn, folder string) error {
 		if look {
@@ -103,13 +103,13 @@ func (c *Channel) file(ctx context.Context, use, id string, raw []byte, look boo
 				return err
 			}
 		}
-		look = true // a second try of this one
+		look = true // a second attempt for
 		_, err := m.Put(ctx, folder, raw, use == "drafts")
 		return err
 	})
 }
 
-// keepsItself reports a host that puts what is sent among the sent mails.
+// keepsItself reports a host that stores sent mails itself.
 func keepsItself(server string) bool {
 	s, err := pim.ParseServer(pim.SMTP, server)
 	host := strings.ToLower(s.Host)
@@ -118,29 +118,28 @@ func keepsItself(server string) bool {
 	})
 }
 
-// note makes the mail of a delivery: an answer to the mail it belongs to, else one that
-// begins a thread.
+// note builds the mail of a delivery: a reply to its mail, or the start of a thread.
 func (c *Channel) note(d channels.Delivery) (note, error) {
 	address, thread := splitChat(d.Chat)
 	var why cause
 	if len(d.Cause) > 0 {
 		if err := json.Unmarshal(d.Cause, &why); err != nil {
-			return note{}, fmt.Errorf("what the text belongs to cannot be read: %w", err)
+			return note{}, fmt.Errorf("decode the reply context: %w", err)
 		}
 	}
 	if address == "group" || address == "" {
-		// In a mail to several people the answer is for the one who wrote.
+		// In a mail to several people the answer goes to its author only.
 		address = cmp.Or(why.To, memberOf(d))
 	}
 	if address == "" {
-		return note{}, fmt.Errorf("nobody is known to whom it could go; write a mail to %s first", c.address)
+		return note{}, fmt.Errorf("no recipient known; send a mail to %s first", c.address)
 	}
 	n := note{to: pim.Person{Address: address}, text: d.Markdown(), files: d.Files, date: d.CreatedAt}
 	if err := pim.CheckPerson(n.to); err != nil {
 		return note{}, err
 	}
 	if c.mine(address) {
-		return note{}, fmt.Errorf("%w: Hob writes no mails to itself (%s)", pim.ErrInvalid, address)
+		return note{}, fmt.Errorf("%w: Hob does not send mail to itself (%s)", pim.ErrInvalid, address)
 	}
 	if why.To == address {
 		n.answers, n.hops = why.ID, why.Hops
@@ -155,7 +154,8 @@ func (c *Channel) note(d channels.Delivery) (note, error) {
 	return n, nil
 }
 
-// memberOf is whose conversation in a mail to several people a text belongs to.
+// memberOf returns the person whose conversation a text belongs to, in a mail to several
+// people.
 func memberOf(d channels.Delivery) string {
 	if who, ok := strings.CutPrefix(d.Session, Name+":"+d.Chat+":"); ok && strings.Contains(who, "@") && !strings.HasPrefix(who, unverified) {
 		return who
@@ -170,7 +170,7 @@ func (c *Channel) prefixed(subject string) string {
 	return strings.TrimSpace(c.conf.SubjectPrefix + " " + subject)
 }
 
-// topic is the subject of a text that begins a thread.
+// topic returns the subject of a text that starts a thread.
 func topic(text string) string {
 	for line := range strings.Lines(markup.Plain(text)) {
 		if line = pim.Line(strings.Trim(line, "#*_ \t\r\n"), 10_000); line != "" {
@@ -180,7 +180,7 @@ func topic(text string) string {
 	return "Hob"
 }
 
-// write makes the bytes of a mail (RFC 5322, RFC 2046).
+// write encodes a mail (RFC 5322, RFC 2046).
 func (c *Channel) write(n note) ([]byte, error) {
 	var h gomail.Header
 	h.SetDate(cmp.Or(n.date, time.Now()))
@@ -201,9 +201,9 @@ func (c *Channel) write(n note) ([]byte, error) {
 	h.SetSubject(phrase.Cut(n.subject, maxSubject))
 	for _, f := range [][2]string{
 		{"Auto-Submitted", kind},             // RFC 3834, 5
-		{"X-Auto-Response-Suppress", "All"},  // Exchange sends no note of absence
+		{"X-Auto-Response-Suppress", "All"},  // Exchange sends no out-of-office reply
 		{"X-Hob", "1"},                       // another Hob does not answer
-		{"X-Hob-Hops", strconv.Itoa(n.hops)}, // how many of Hob's mails stand before it
+		{"X-Hob-Hops", strconv.Itoa(n.hops)}, // number of Hob's mails before it
 	} {
 		h.Set(f[0], f[1])
 	}
@@ -230,11 +230,11 @@ func (c *Channel) write(n note) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// cleanHeader refuses what would end the line of a header.
+// cleanHeader rejects line breaks in a header.
 func cleanHeader(values ...string) error {
 	for _, v := range values {
 		if strings.ContainsAny(v, "\r\n\x00") {
-			return fmt.Errorf("%w: a header holds an end of a line: %q", pim.ErrInvalid, pim.Line(v, 80))
+			return fmt.Errorf("%w: header contains a line break: %q", pim.ErrInvalid, pim.Line(v, 80))
 		}
 	}
 	return nil
@@ -246,31 +246,30 @@ type loaded struct {
 	data []byte
 }
 
-// load reads the files. Those that make a mail too large stay behind, and the mail
-// says so.
+// load reads the files. Files that make a mail too large are omitted, and the mail says so.
 func load(n note) (text string, out []loaded, err error) {
 	text = n.text
 	total := int64(0)
 	for _, f := range n.files {
 		fi, err := os.Stat(f.Path)
 		if err != nil {
-			return "", nil, fmt.Errorf("the file %s: %w", f.Name, err)
+			return "", nil, fmt.Errorf("file %s: %w", f.Name, err)
 		}
 		if fi.Size() > maxFile || total+fi.Size() > maxAll {
-			text += fmt.Sprintf("\n\n(The file %s does not go along: it is too large for a mail.)", pim.Line(f.Name, 100))
+			text += fmt.Sprintf("\n\n(The file %s is not attached: it is too large for a mail.)", pim.Line(f.Name, 100))
 			continue
 		}
 		total += fi.Size()
 		data, err := os.ReadFile(f.Path)
 		if err != nil {
-			return "", nil, fmt.Errorf("the file %s: %w", f.Name, err)
+			return "", nil, fmt.Errorf("file %s: %w", f.Name, err)
 		}
 		out = append(out, loaded{f, data})
 	}
 	return text, out, nil
 }
 
-// forms writes the text in its two forms, the better one last (RFC 2046, 5.1.4).
+// forms writes the text as plain text and HTML, the better form last (RFC 2046, 5.1.4).
 func forms(w *gomail.Writer, text string) error {
 	in, err := w.CreateInline()
 	if err != nil {

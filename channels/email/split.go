@@ -9,7 +9,7 @@ import (
 	"hob/platform/readable"
 )
 
-// text is one part of a mail that is read.
+// text is one text part of a mail.
 type text struct {
 	words  string
 	marked bool // it is HTML
@@ -17,15 +17,15 @@ type text struct {
 	forms  int  // see mime.Part
 }
 
-// split parts the sender's own words from what he quotes or passes on. What is in doubt
-// is not his. answer: the mail replies or forwards.
+// split separates the sender's own text from quoted and forwarded text. In doubt, text does
+// not count as the sender's. answer: the mail replies or forwards.
 func split(all []text, answer bool) parted {
 	all = slices.DeleteFunc(all, func(t text) bool { return strings.TrimSpace(t.words) == "" })
 	plain := map[int]bool{}
 	for _, t := range all {
 		plain[t.forms] = plain[t.forms] || t.forms > 0 && !t.marked
 	}
-	var twin strings.Builder // the same in HTML
+	var twin strings.Builder // the HTML version
 	all = slices.DeleteFunc(all, func(t text) bool {
 		twice := t.marked && plain[t.forms]
 		if twice {
@@ -40,8 +40,7 @@ func split(all []text, answer bool) parted {
 	return p.limited(answer)
 }
 
-// splitParts parts texts that follow each other: from the first boundary on all of them
-// are quoted.
+// splitParts splits consecutive texts: everything after the first boundary is quoted.
 func splitParts(all []text, answer bool) parted {
 	var b, quoted strings.Builder
 	flowed, marked, bounded := true, "", false
@@ -71,12 +70,12 @@ func splitParts(all []text, answer bool) parted {
 	return p
 }
 
-// maxLines is how many lines of a mail are looked for in its other form.
+// maxLines is how many lines of a mail are compared with its other form.
 const maxLines = 2000
 
-// doubt takes from the sender's words what the same mail in HTML marks as quoted, or does
-// not show: there the marks are the mail program's own, and no name or long line of
-// somebody else's breaks them.
+// doubt removes from the sender's text what the HTML version marks as quoted or hides: there
+// the marks come from the mail program, and no name or long line of another person breaks
+// them.
 func doubt(p parted, twin string, answer bool) parted {
 	html, unseen := splitHTML(twin, answer)
 	switch {
@@ -107,8 +106,8 @@ func doubt(p parted, twin string, answer bool) parted {
 	return p
 }
 
-// foundOnlyIn returns a test whether a line stands in one text and not in the other, by
-// its letters.
+// foundOnlyIn returns a function that reports whether a line is in one text and not in the
+// other, comparing letters.
 func foundOnlyIn(in, notIn string) func(line string) bool {
 	var here, there [2]string
 	for i, bare := range [2]bool{false, true} {
@@ -124,11 +123,11 @@ func foundOnlyIn(in, notIn string) func(line string) bool {
 	}
 }
 
-// address is what programs write beside a link, a picture or a name.
+// address matches what programs write next to a link, a picture or a name.
 var address = regexp.MustCompile(`<[^<>\n]*>|\[[^\[\]\n]*\]|\S+://\S+|\S+@\S+`)
 
-// lettersOf is what two forms of a text have in common, bare without what stands beside
-// links, pictures and names in one of them.
+// lettersOf returns what two forms of a text have in common; bare omits what one of them adds
+// to links, pictures and names.
 func lettersOf(s string, bare bool) string {
 	if bare {
 		s = address.ReplaceAllString(s, " ")

@@ -13,54 +13,54 @@ import (
 	"hob/platform/pim"
 )
 
-// The bounds of what is kept, and of the loops it ends.
+// Limits of the stored state and of loops.
 const (
 	stateKey = "state"
-	// maxKnown is how many of the last mails are known by name, for a server that
-	// numbers its mails anew.
+	// maxKnown is how many recent mails are remembered by digest, for a server that changes
+	// its UIDVALIDITY.
 	maxKnown = 500
-	// maxRates is how many correspondents are counted.
+	// maxRates is the number of correspondents counted.
 	maxRates = 500
-	// perHour is how many mails of one address are heard, and so answered, in an hour.
+	// perHour is how many mails of one address are received, and so answered, in an hour.
 	perHour = 60
-	// maxHops is how many of Hob's mails a thread may hold.
+	// maxHops is the maximum number of Hob's mails in a thread.
 	maxHops = 100
-	// clock is by how much the sender's clock may be wrong, or a mail be late.
+	// clock is the tolerance for wrong clocks and late mails.
 	clock = 24 * time.Hour
-	// behind is how far behind the last look a renumbered folder is looked at.
+	// behind is how far before the last check a renumbered folder is searched.
 	behind = 48 * time.Hour
-	// firstPause and lastPause are how long a mail waits until it is looked up again who
-	// wrote it, waitFor is how long at most, and maxLater how many wait.
+	// firstPause and lastPause limit the wait before a mail's sender is looked up again,
+	// waitFor is the total, and maxLater the number of deferred mails.
 	firstPause, lastPause, waitFor = 30 * time.Second, 30 * time.Minute, 24 * time.Hour
 	maxLater                       = 50
 )
 
-// state is where a mailbox stands. It is kept as a whole, so that no crash keeps a half
-// of it.
+// state is the position in a mailbox. It is stored as a whole, so that a crash leaves no
+// partial state.
 type state struct {
-	Box      string          `json:"box"`      // whose folder the rest is about
-	Since    int64           `json:"since"`    // seconds; what came before is not heard
-	Looked   int64           `json:"looked"`   // seconds; when the folder was last known to hold nothing else
+	Box      string          `json:"box"`      // the folder that the rest
+	Since    int64           `json:"since"`    // seconds; earlier mails are
+	Looked   int64           `json:"looked"`   // seconds; when the folder last had no other mails
 	Validity uint32          `json:"validity"` // UIDVALIDITY
-	Next     uint32          `json:"next"`     // the first UID that was not looked at
+	Next     uint32          `json:"next"`     // the first UID not
 	Known    []string        `json:"known"`    // digests of the last mails
 	Rates    map[string]rate `json:"rates"`
-	// Later are mails of which nobody could tell yet who wrote them, in their order.
+	// Later lists the mails with an unknown sender, in order.
 	Later []later `json:"later,omitempty"`
-	// Back is nil as long as no mail of Hob's has come back.
+	// Back is nil if no mail has bounced.
 	Back *returned `json:"back,omitempty"`
-	// Keys are those that have signed mails.
+	// Keys holds the keys of signed mails.
 	Keys map[keyID]keySeen `json:"keys,omitempty"`
 }
 
-// later is a mail that is looked at again.
+// later is a deferred mail.
 type later struct {
 	UID   uint32 `json:"uid"`
-	Since int64  `json:"since"` // milliseconds; when it was looked at first
-	Next  int64  `json:"next"`  // when it is again
+	Since int64  `json:"since"` // milliseconds; first check
+	Next  int64  `json:"next"`  // next check
 }
 
-// rate counts the mails of an address that were taken in an hour.
+// rate counts the accepted mails of an address in an hour.
 type rate struct {
 	Hour int64 `json:"h"` // since 1970
 	N    int   `json:"n"`
@@ -69,11 +69,11 @@ type rate struct {
 func (c *Channel) load(ctx context.Context) (s state, err error) {
 	raw, err := c.keep.Get(ctx, stateKey)
 	if err != nil {
-		return s, fmt.Errorf("email: where the mailbox was read to: %w", err)
+		return s, fmt.Errorf("email: load the mailbox position: %w", err)
 	}
 	if len(raw) > 0 {
 		if err := json.Unmarshal(raw, &s); err != nil {
-			return s, fmt.Errorf("email: where the mailbox was read to cannot be read: %w", err)
+			return s, fmt.Errorf("email: decode the mailbox position: %w", err)
 		}
 	}
 	if s.Rates == nil {
@@ -95,17 +95,17 @@ func (c *Channel) save(ctx context.Context, s *state) error {
 		return err
 	}
 	if err := c.keep.Set(ctx, stateKey, raw); err != nil {
-		return fmt.Errorf("email: keep where the mailbox was read to: %w", err)
+		return fmt.Errorf("email: store the mailbox position: %w", err)
 	}
 	return nil
 }
 
-// know remembers a mail by its name.
+// know records the digest of a mail.
 func (s *state) know(m pim.Message) { s.Known = append(s.Known, digest(m)) }
 
 func (s *state) knows(m pim.Message) bool { return slices.Contains(s.Known, digest(m)) }
 
-// full reports that an address has had its share of this hour.
+// full reports whether an address has reached its hourly limit.
 func (s *state) full(address string, at time.Time) bool {
 	r := s.Rates[hashOf(address)]
 	return r.Hour == at.Unix()/3600 && r.N >= perHour
@@ -121,8 +121,8 @@ func (s *state) count(address string, at time.Time) {
 	s.Rates[k] = r
 }
 
-// digest is a mail's name: its Message-ID with its sender, since anybody can write
-// under another one's, or what it is when it has none.
+// digest returns the identity of a mail: its Message-ID with its sender, because anybody can
+// reuse a Message-ID, or other properties if it has none.
 func digest(m pim.Message) string {
 	from := ""
 	if len(m.From) > 0 {

@@ -13,18 +13,17 @@ import (
 	"hob/platform/pim/mailbox"
 )
 
-// Of how many of the newest mails Test looks at the head, and how much of each.
+// How many of the newest mails Test checks, and how much of each.
 const (
 	testMails = 20
 	testHead  = 48 << 10 // bytes
 )
 
-// hostOf is the name under which a large host writes down whom it has checked, where
-// its own pages say so; "" for all others. Google writes mx.google.com
-// (https://support.google.com/mail/answer/180707). Microsoft writes no name at all
-// (https://learn.microsoft.com/defender-office-365/message-headers-eop-mdo), so that
-// its field cannot be told from one that a sender wrote; Apple and Fastmail do not say
-// which names theirs have.
+// hostOf returns the name that a large host uses in its results, if it is documented; "" for
+// all others. Google writes mx.google.com (https://support.google.com/mail/answer/180707).
+// Microsoft writes no name
+// (https://learn.microsoft.com/defender-office-365/message-headers-eop-mdo), so its field
+// cannot be told from a sender's; Apple and Fastmail do not document their names.
 func hostOf(server string) string {
 	s, err := pim.ParseServer(pim.IMAP, server)
 	if err != nil {
@@ -37,21 +36,21 @@ func hostOf(server string) string {
 	return ""
 }
 
-// trustedHost is Config.TrustedHost as names are compared: a name, or "*." and a domain
-// for all names in it.
+// trustedHost returns Config.TrustedHost normalized: a name, or "*." and a domain for all
+// names in it.
 func trustedHost(s string) (string, error) {
 	s = strings.ToLower(strings.TrimSpace(s))
 	domain, all := strings.CutPrefix(s, "*.")
 	if s != "" && (!hostName(domain) || all && !strings.Contains(domain, ".")) {
-		return "", fmt.Errorf(`trusted_host is one name, such as "mx.example.org", or "*.example.org" for all names in a domain, not %q`, pim.Line(s, 80))
+		return "", fmt.Errorf(`trusted_host must be one name, such as "mx.example.org", or "*.example.org" for all names in a domain, not %q`, pim.Line(s, 80))
 	}
 	if all && anybodys(domain) {
-		return "", fmt.Errorf(`trusted_host %q stands for hosts of anybody; name the domain of your own mail host`, pim.Line(s, 80))
+		return "", fmt.Errorf(`trusted_host %q also matches hosts of other people; name the domain of your own mail host`, pim.Line(s, 80))
 	}
 	return s, nil
 }
 
-// anybodys reports a domain in which anybody can have a name ("co.uk").
+// anybodys reports a public suffix ("co.uk").
 func anybodys(domain string) bool {
 	_, err := publicsuffix.EffectiveTLDPlusOne(domain)
 	return err != nil
@@ -62,20 +61,20 @@ func hostName(s string) bool {
 }
 
 const (
-	// bySignature is how senders are recognised without a word of the mailbox's own host.
-	bySignature = "the signature of the sender's own host (DKIM)"
-	unset       = "What the host of this mailbox has checked is surer, and is not counted, as trusted_host is not set: the name under which it writes that down"
+	// bySignature describes verification without results of the mail host.
+	bySignature = "the DKIM signature of the sender's domain"
+	unset       = "The checks of your mail host are more reliable, but Hob ignores them because trusted_host (the name in its results) is not set"
 )
 
-// seen is what the newest mails of a folder carry.
+// seen summarizes the headers of the newest mails in a folder.
 type seen struct {
-	mails  int      // that came from elsewhere
-	ids    []string // who judged them, as their topmost Authentication-Results say; "" for those that name nobody
-	signed int      // how many carry a signature that may prove who wrote them
-	why    string   // why the last one of the others does not
+	mails  int      // from other people
+	ids    []string // hosts in their topmost Authentication-Results; "" for fields without a name
+	signed int      // mails with a usable signature
+	why    string   // why the last one of the others has none
 }
 
-// checks looks at the newest mails of the open folder.
+// checks reads the newest mails of the open folder.
 func (c *Channel) checks(ctx context.Context, m *mailbox.Conn, next uint32) (out seen, err error) {
 	uids, err := m.After(ctx, next-min(next, 20*testMails))
 	if err != nil {
@@ -110,7 +109,7 @@ func (c *Channel) checks(ctx context.Context, m *mailbox.Conn, next uint32) (out
 	return out, nil
 }
 
-// recognised says by what senders are recognised, or how they could be.
+// recognised describes how senders are verified, or could be.
 func recognised(trusted string, s seen) string {
 	n := 0
 	for _, id := range s.ids {
@@ -121,37 +120,37 @@ func recognised(trusted string, s seen) string {
 	names := slices.Compact(slices.Sorted(slices.Values(s.ids)))
 	switch {
 	case trusted != "" && n == 0 && s.mails > 0:
-		return fmt.Sprintf("who writes is recognised by what %s has checked, but none of the %s says so: %s. Correct trusted_host in [channels.email]. Else %s counts, %s", trusted, newest(s.mails), carried(s.ids, names, s.mails), bySignature, s.signatures())
+		return fmt.Sprintf("senders are verified by the results of %s, but none of the %s has them: %s. Correct trusted_host in [channels.email]. Otherwise %s counts, %s", trusted, newest(s.mails), carried(s.ids, names, s.mails), bySignature, s.signatures())
 	case trusted != "" && s.mails == 0:
-		return fmt.Sprintf("who writes is recognised by what %s has checked, and where it says nothing, by %s", trusted, bySignature)
+		return fmt.Sprintf("senders are verified by the results of %s, or, without a result, by %s", trusted, bySignature)
 	case trusted != "":
-		return fmt.Sprintf("who writes is recognised by what %s has checked, as it says in %d of the %s, and where it says nothing, by %s", trusted, n, newest(s.mails), bySignature)
+		return fmt.Sprintf("senders are verified by the results of %s, present in %d of the %s, or, without a result, by %s", trusted, n, newest(s.mails), bySignature)
 	case s.mails == 0:
-		return fmt.Sprintf("who writes is recognised by %s. No mail is here that could show it: write one from elsewhere, and test again. %s", bySignature, unset)
+		return fmt.Sprintf("senders are verified by %s. There is no mail to check this with: send one from another address and test again. %s", bySignature, unset)
 	}
-	return fmt.Sprintf("who writes is recognised by %s, %s. %s", bySignature, s.signatures(), s.advice(names))
+	return fmt.Sprintf("senders are verified by %s, %s. %s", bySignature, s.signatures(), s.advice(names))
 }
 
-// signatures says how many mails could be proved by their signatures.
+// signatures describes how many mails have usable signatures.
 func (s seen) signatures() string {
 	if s.signed == 0 {
-		return fmt.Sprintf("but none of the %s carries one that will do: %s", newest(s.mails), s.why)
+		return fmt.Sprintf("but none of the %s carries a usable one: %s", newest(s.mails), s.why)
 	}
-	return fmt.Sprintf("which %d of the %s %s as it has to be", s.signed, newest(s.mails), verb(s.signed))
+	return fmt.Sprintf("which %d of the %s %s in a usable form", s.signed, newest(s.mails), verb(s.signed))
 }
 
-// advice is how to set trusted_host.
+// advice describes how to set trusted_host.
 func (s seen) advice(names []string) string {
 	switch {
 	case len(s.ids) == 0:
-		return fmt.Sprintf("%s. None of the %s carries such a name (Authentication-Results): this host checks nobody, or does not say so", unset, newest(s.mails))
+		return fmt.Sprintf("%s. None of the %s has an Authentication-Results header: your mail host does not check senders or does not report it", unset, newest(s.mails))
 	case len(names) == 1 && names[0] == "":
-		return unset + ". This host writes what it has checked without its name (as Microsoft does), so that nobody can tell it from what a sender wrote; if signatures do not come through here, give Hob a mailbox elsewhere"
+		return unset + ". This host reports its results without its name (as Microsoft does), so they cannot be told from headers a sender wrote; if DKIM signatures do not survive here, use a mailbox at another host"
 	}
 	if all := common(names); all != "" && len(s.ids) == s.mails {
 		return fmt.Sprintf("%s. The %s %s %s at the top: if that is your own mail host, set trusted_host = %q in [channels.email]", unset, newest(s.mails), verb(s.mails), strings.Join(few(names), ", "), all)
 	}
-	return fmt.Sprintf("%s. A host that checks mail puts its name on top of each mail that comes from elsewhere, and here %s. Set only what is the name of your own mail host: any other may have been written by a sender", unset, carried(s.ids, names, s.mails))
+	return fmt.Sprintf("%s. A host that checks mail puts its name at the top of each incoming mail, and here %s. Set trusted_host only to your own mail host: a sender may have written any other name", unset, carried(s.ids, names, s.mails))
 }
 
 func newest(mails int) string {
@@ -168,7 +167,7 @@ func verb(mails int) string {
 	return "carry"
 }
 
-// carried counts who judged, the most frequent first.
+// carried counts the checking hosts, the most frequent first.
 func carried(ids, names []string, mails int) string {
 	count := func(name string) (n int) {
 		for _, id := range ids {
@@ -195,7 +194,7 @@ func carried(ids, names []string, mails int) string {
 
 func few(names []string) []string { return names[:min(len(names), 4)] }
 
-// common is a value of trusted_host for all these names, "" when they do not belong
+// common returns a trusted_host value that matches all these names, "" if they do not belong
 // together.
 func common(names []string) string {
 	if len(names) == 1 {

@@ -22,7 +22,7 @@ func testTestTellsTheHost(t *testing.T, sv servers) {
 		}
 		return s
 	}
-	if s := test(); !strings.Contains(s, "write one from elsewhere") {
+	if s := test(); !strings.Contains(s, "send one from another address") {
 		t.Error(s)
 	}
 	w.put(strings.TrimPrefix(letterTo("own@x.org", hob, "", "its own"), "Authentication-Results: "+trusted+"; dmarc=pass (p=none) header.from=test.local\n"))
@@ -33,7 +33,7 @@ func testTestTellsTheHost(t *testing.T, sv servers) {
 		t.Error(s)
 	}
 	c.TrustedHost = "mx.other.local"
-	if s := test(); !strings.Contains(s, "none of the 3 newest mails says so: 3 of 3 carry mx.test.local") {
+	if s := test(); !strings.Contains(s, "none of the 3 newest mails has them: 3 of 3 carry mx.test.local") {
 		t.Error(s)
 	}
 	c.TrustedHost = "*.Test.local"
@@ -48,7 +48,7 @@ func testTestTellsTheHost(t *testing.T, sv servers) {
 	}
 	w.put(strings.Replace(letterTo("not@x.org", ada, "", "hello"), trusted, "mx.other.example", 1))
 	w.heard(2)
-	if s := ch.Describe(); !strings.Contains(s, "1 mails whose sender nobody vouches for") {
+	if s := ch.Describe(); !strings.Contains(s, "1 mails with an unverified sender") {
 		t.Error(s)
 	}
 }
@@ -60,18 +60,18 @@ func TestWhatTheHostIsCalled(t *testing.T) {
 		mails   int
 		want    string
 	}{
-		{"", nil, 4, "None of the 4 newest mails carries such a name"},
+		{"", nil, 4, "None of the 4 newest mails has an Authentication-Results header"},
 		{"", []string{"", "", ""}, 3, "as Microsoft does"},
 		{"", []string{"mx-03.host.example", "mx-08.host.example", "mx-03.host.example"}, 3, `set trusted_host = "*.host.example"`},
 		{"", []string{"bimi.host.example", "a.mx.host.example"}, 2, `set trusted_host = "*.host.example"`},
 		{"", []string{"mx.host.example"}, 1, `The newest mail carries mx.host.example at the top: if that is your own mail host, set`},
 		// One of them may be a sender's: nothing is proposed.
-		{"", []string{"mx.host.example", "mx.evil.example"}, 2, "1 of 2 carries mx.evil.example, 1 of 2 carries mx.host.example. Set only"},
-		{"", []string{"mx.host.example"}, 5, "1 of 5 carries mx.host.example, 4 carry nothing. Set only"},
-		{"", []string{"a.example", "b.example"}, 2, "Set only"},
-		{"", []string{"mx.ada.co.uk", "mx.eve.co.uk"}, 2, "Set only"},
+		{"", []string{"mx.host.example", "mx.evil.example"}, 2, "1 of 2 carries mx.evil.example, 1 of 2 carries mx.host.example. Set trusted_host only"},
+		{"", []string{"mx.host.example"}, 5, "1 of 5 carries mx.host.example, 4 carry nothing. Set trusted_host only"},
+		{"", []string{"a.example", "b.example"}, 2, "Set trusted_host only"},
+		{"", []string{"mx.ada.co.uk", "mx.eve.co.uk"}, 2, "Set trusted_host only"},
 		{"", []string{"", "mx.host.example"}, 2, "1 of 2 carries no name"},
-		{"mx.google.com", nil, 0, "by what mx.google.com has checked"},
+		{"mx.google.com", nil, 0, "by the results of mx.google.com"},
 	} {
 		got := recognised(c.trusted, seen{ids: c.ids, mails: c.mails, why: "x"})
 		if !strings.Contains(got, c.want) || strings.Contains(got, "set trusted_host =") && !strings.Contains(c.want, "set") {

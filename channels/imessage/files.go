@@ -20,21 +20,21 @@ import (
 	"hob/platform/system"
 )
 
-// stored is where Messages keeps what comes along with messages.
+// stored is the folder in which Messages stores attachments.
 const stored = "Attachments"
 
-// within is the part of an attachment's path below that folder. Nothing outside of it
-// is ever opened, whatever the database says.
+// within returns an attachment's path below that folder. No file outside is ever opened,
+// whatever the database contains.
 func within(file string) (string, bool) {
 	file = path.Clean(strings.ReplaceAll(file, `\`, "/"))
 	_, rest, ok := strings.Cut(file, "/Library/Messages/"+stored+"/")
 	return filepath.FromSlash(rest), ok && filepath.IsLocal(filepath.FromSlash(rest))
 }
 
-// fetchWait is how long a file that is still being fetched is waited for.
+// fetchWait is how long Hob waits for a file that is being downloaded.
 const fetchWait = 20 * time.Second
 
-// file is an attachment as the manager takes it.
+// file returns an attachment for the manager.
 func (c *Channel) file(a chatdb.Attachment) channels.File {
 	name := a.Name
 	if name == "" {
@@ -43,7 +43,7 @@ func (c *Channel) file(a chatdb.Attachment) channels.File {
 	return channels.File{Name: name, MIME: a.MIME, Size: a.Size, Open: func(ctx context.Context) (io.ReadCloser, error) {
 		rest, ok := within(a.Path)
 		if !ok {
-			return nil, channels.Errorf(channels.Permanent, "imessage: the file does not lie among the attachments of Messages")
+			return nil, channels.Errorf(channels.Permanent, "imessage: the file is outside the attachments folder of Messages")
 		}
 		until := time.Now().Add(fetchWait)
 		for {
@@ -58,31 +58,31 @@ func (c *Channel) file(a chatdb.Attachment) channels.File {
 	}}
 }
 
-// openStored opens a regular file below the folder, through no link that leads out.
+// openStored opens a regular file below the folder, without following links that lead out.
 func (c *Channel) openStored(rest string) (io.ReadCloser, error) {
 	root, err := os.OpenRoot(filepath.Join(filepath.Dir(c.cfg.DB), stored))
 	if err != nil {
-		return nil, fmt.Errorf("imessage: the attachments of Messages: %w", err)
+		return nil, fmt.Errorf("imessage: open the attachments folder: %w", err)
 	}
 	defer func() { _ = root.Close() }()
 	if info, err := root.Stat(rest); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(errors.New("imessage: the file has not come, or is none"), err)
+		return nil, errors.Join(errors.New("imessage: the file is not downloaded or not a regular file"), err)
 	}
 	f, err := root.Open(rest)
 	if err != nil {
-		return nil, fmt.Errorf("imessage: an attachment: %w", err)
+		return nil, fmt.Errorf("imessage: open an attachment: %w", err)
 	}
 	return f, nil
 }
 
-// ours is the folder with what Hob sends: Messages, which may not read everywhere,
-// takes it from there, and may still need it minutes after.
+// ours is the folder for files that Hob sends: Messages has no access to other folders, and
+// may need a file for some minutes.
 const (
 	ours    = "Hob"
 	keepFor = time.Hour
 )
 
-// places are where Messages can read: its own folder, and the owner's pictures.
+// places returns the folders that Messages can read: its own, and the owner's pictures.
 func (c *Channel) places() []string {
 	out := []string{filepath.Join(filepath.Dir(c.cfg.DB), stored, ours)}
 	if c.home != "" {
@@ -91,7 +91,7 @@ func (c *Channel) places() []string {
 	return out
 }
 
-// stage copies a file to where Messages can read it.
+// stage copies a file to a folder that Messages can read.
 func (c *Channel) stage(a channels.Attachment) (string, error) {
 	var errs []error
 	for _, place := range c.places() {
@@ -102,10 +102,10 @@ func (c *Channel) stage(a channels.Attachment) (string, error) {
 		}
 		errs = append(errs, err)
 	}
-	return "", fmt.Errorf("imessage: put a file where Messages can read it: %w", errors.Join(errs...))
+	return "", fmt.Errorf("imessage: copy a file for Messages: %w", errors.Join(errs...))
 }
 
-// fileName is a name that can stand on any disk.
+// fileName returns a name that is valid on every disk.
 func fileName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`/\:`, r) || !unicode.IsPrint(r) {
@@ -131,8 +131,7 @@ func copyTo(from, to string) error {
 	return system.WriteFrom(to, in)
 }
 
-// tidy removes what was sent long ago, and copies of the database that a process which
-// was killed has left.
+// tidy removes files sent long ago, and database copies left by a killed process.
 func (c *Channel) tidy() {
 	if c.deps.Dir != "" {
 		chatdb.Tidy(c.deps.Dir)
@@ -140,7 +139,7 @@ func (c *Channel) tidy() {
 	for _, place := range c.places() {
 		list, err := os.ReadDir(place)
 		if err != nil {
-			continue // there is none
+			continue // does not exist
 		}
 		for _, e := range list {
 			if _, err := uuid.Parse(e.Name()); err != nil {

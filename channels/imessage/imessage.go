@@ -1,8 +1,7 @@
-// Package imessage talks through Messages on a Mac: it hears what comes in by reading
-// Messages' database, and speaks by a constant AppleScript, looking in the database for
-// what became of it. The channels manager calls it. It never hears what was sent from
-// this Mac's own account, nor an echo of what Hob said. Reactions and edits are heard
-// neither; a like on a question answers nothing.
+// Package imessage implements a channel for Messages on a Mac: it receives by reading
+// Messages' database, and sends by a constant AppleScript and checks the result in the
+// database. It ignores messages from this Mac's own account and echoes of Hob's texts. It also
+// ignores reactions and edits; a like on a question answers nothing.
 package imessage
 
 import (
@@ -26,37 +25,36 @@ import (
 	"hob/platform/permission"
 )
 
-// Name is the channel's, and that of its section.
+// Name is the name of the channel and its section.
 const Name = "imessage"
 
 // Config is the section [channels.imessage].
 type Config struct {
 	// DB is Messages' database (default ~/Library/Messages/chat.db).
 	DB string `toml:"db"`
-	// Allow are the people besides the owner who may write to Hob: numbers as
-	// +15550100, e-mail addresses.
+	// Allow lists other people who may write to Hob: numbers as +15550100, e-mail addresses.
 	Allow []string `toml:"allow"`
-	// Prefix is what a message has to begin with, "" nothing: for a Mac whose account
-	// is also the owner's own.
+	// Prefix is the required beginning of a message, "" for none: for a Mac whose account is
+	// also the owner's own.
 	Prefix string `toml:"prefix"`
 }
 
-// Options are for tests; the zero value is what is used.
+// Options are for tests; the zero value is the default.
 type Options struct {
 	GOOS   string        // the system (default runtime.GOOS)
-	Poll   time.Duration // how often is looked where nobody tells of a message (default 5 s)
-	Glance time.Duration // how often is looked at most (default 500 ms)
-	// Debounce is how long a new row is left alone, since it is still being written
-	// (default 400 ms), and Hold how long one that stays empty is waited for (10 s).
+	Poll   time.Duration // poll interval without file notifications (default 5 s)
+	Glance time.Duration // minimum poll interval (default 500 ms)
+	// Debounce is how long a new row is ignored while it is being written (default 400 ms),
+	// and Hold how long Hob waits for an empty row (10 s).
 	Debounce, Hold time.Duration
-	// Verify is how long is looked for what was sent (default 10 s).
+	// Verify is how long Hob looks for a sent text (default 10 s).
 	Verify time.Duration
-	// Orphan is how long what an earlier process has started may still send (1 min).
+	// Orphan is how long a script started by an earlier process may still send (1 min).
 	Orphan time.Duration
 	Now    func() time.Time
 }
 
-// Driver makes the channel from its configuration.
+// Driver creates the channel from its configuration.
 type Driver struct{}
 
 // Name implements channels.Driver.
@@ -67,7 +65,7 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 	return channels.Make(decode, deps, New)
 }
 
-// Channel is Messages.
+// Channel is the Messages channel.
 type Channel struct {
 	cfg    Config
 	deps   channels.Deps
@@ -76,19 +74,19 @@ type Channel struct {
 	allow  []string
 	named  *regexp.Regexp
 	ledger ledger
-	old    atomic.Bool // this Messages has the words of macOS 12
+	old    atomic.Bool // Messages has the dictionary
 
 	mu      sync.Mutex
-	since   time.Time // it has been listening since then
+	since   time.Time // start time of listening
 	heard   time.Time
-	pending int // texts in a row that did not show up in the database
+	pending int // consecutive texts that did
 }
 
-// New checks the configuration. It reads nothing yet.
+// New validates the configuration. It reads nothing yet.
 func New(cfg Config, deps channels.Deps, o Options) (*Channel, error) {
 	o.GOOS = cmp.Or(o.GOOS, runtime.GOOS)
 	if o.GOOS != "darwin" {
-		return nil, channels.Errorf(channels.Unsupported, "Messages is an app of macOS, and this is %s; run Hob on a Mac, or remove [channels.imessage]", o.GOOS)
+		return nil, channels.Errorf(channels.Unsupported, "Messages needs macOS and this is %s; run Hob on a Mac or remove [channels.imessage]", o.GOOS)
 	}
 	o.Poll = cmp.Or(o.Poll, 5*time.Second)
 	o.Glance = cmp.Or(o.Glance, 500*time.Millisecond)
@@ -105,7 +103,7 @@ func New(cfg Config, deps channels.Deps, o Options) (*Channel, error) {
 	c := &Channel{cfg: cfg, deps: deps, opt: o, home: deps.Getenv("HOME"), named: naming(deps.Name)}
 	c.ledger.keep, c.ledger.now = deps.Keep, o.Now
 	if c.home == "" && (cfg.DB == "" || strings.HasPrefix(cfg.DB, "~/")) {
-		return nil, errors.New("imessage: HOME is not set; set channels.imessage.db to the whole path of chat.db")
+		return nil, errors.New("imessage: HOME is not set; set channels.imessage.db to the absolute path of chat.db")
 	}
 	switch {
 	case cfg.DB == "":
@@ -116,7 +114,7 @@ func New(cfg Config, deps channels.Deps, o Options) (*Channel, error) {
 	for _, a := range cfg.Allow {
 		id := chatdb.Handle(a, "")
 		if !strings.Contains(id, "@") && !strings.HasPrefix(id, "+") {
-			return nil, fmt.Errorf("imessage: %q in channels.imessage.allow is neither an e-mail address nor a number with its country, such as +15550100", a)
+			return nil, fmt.Errorf("imessage: %q in channels.imessage.allow is not valid; use an e-mail address or a number with its country code, such as +15550100", a)
 		}
 		c.allow = append(c.allow, id, bySMS+id)
 	}
@@ -126,8 +124,8 @@ func New(cfg Config, deps channels.Deps, o Options) (*Channel, error) {
 // Allow implements channels.Allower.
 func (c *Channel) Allow() []string { return c.allow }
 
-// The limits. Messages takes longer texts, which nobody reads on a telephone; Apple
-// looks askance at accounts that write without a pause.
+// Limits. Messages accepts longer texts, which are hard to read on a phone; Apple may block
+// accounts that send without pauses.
 const (
 	maxText   = 4000
 	perMinute = 30
@@ -143,23 +141,23 @@ func (*Channel) Limits() channels.Limits {
 // Attaches implements channels.Attacher.
 func (*Channel) Attaches() {}
 
-// open opens the database, and says what the owner can do where it cannot.
+// open opens the database. Errors say what the owner can do.
 func (c *Channel) open(ctx context.Context) (*chatdb.DB, error) {
 	d, err := chatdb.Open(ctx, c.cfg.DB, c.deps.Dir)
 	return d, c.explain(err)
 }
 
-// explain gives errors of the database their class and remedy.
+// explain adds class and remedy to errors of the database.
 func (c *Channel) explain(err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, chatdb.ErrNoAccess):
 		return channels.Errorf(channels.Unauthorised, "%w; switch on %s in System Settings, Privacy & Security, Full Disk Access (x-apple.systempreferences:com.apple.preference.security?Privacy_AllFiles), then start Hob again", err, permission.Responsible(c.deps.Getenv))
-	case errors.Is(err, fs.ErrNotExist): // also while Messages makes it anew
-		return channels.Errorf(channels.Temporary, "there is no database of Messages at %s; open Messages and sign in", c.cfg.DB)
+	case errors.Is(err, fs.ErrNotExist): // also while Messages recreates
+		return channels.Errorf(channels.Temporary, "no Messages database at %s; open Messages and sign in", c.cfg.DB)
 	case errors.Is(err, chatdb.ErrNotMessages): // likewise, between the file and its tables
-		return channels.Errorf(channels.Temporary, "%w; look at channels.imessage.db", err)
+		return channels.Errorf(channels.Temporary, "%w; check channels.imessage.db", err)
 	}
 	return fmt.Errorf("imessage: %w", err)
 }
@@ -175,18 +173,18 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", c.explain(err)
 	}
-	found := fmt.Sprintf("Messages' database can be read (%d messages so far)", last.RowID)
+	found := fmt.Sprintf("Messages database readable (%d messages)", last.RowID)
 	if c.deps.Scripts == nil {
-		return found + "; sending was not tried", nil
+		return found + "; sending was not tested", nil
 	}
 	err = c.deps.Scripts.Run(ctx, osrun.Call{Script: script(isReady), App: messages(), In: request{}, Wait: scriptWait}, nil)
 	switch {
 	case osrun.KindOf(err) == osrun.NotRunning:
-		return found + "; Messages is not open, and is opened when something is to be sent", nil
+		return found + "; Messages is not open; Hob opens it to send", nil
 	case err != nil:
 		return "", c.classify(target{}, err)
 	}
-	return found + ", and Hob may send with it", nil
+	return found + ", and Hob has permission to send", nil
 }
 
 // Describe implements channels.Describer.
@@ -198,10 +196,10 @@ func (c *Channel) Describe() string {
 	}
 	s := "listening since " + c.since.Format("15:04")
 	if !c.heard.IsZero() {
-		s += ", last heard at " + c.heard.Format("15:04")
+		s += ", last message at " + c.heard.Format("15:04")
 	}
 	if c.pending > 0 {
-		s += fmt.Sprintf("; of the last %d texts Messages has not said that they went out", c.pending)
+		s += fmt.Sprintf("; the last %d texts are not confirmed as sent", c.pending)
 	}
 	return s
 }

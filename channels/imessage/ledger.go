@@ -17,30 +17,30 @@ import (
 	"hob/platform/messages/chatdb"
 )
 
-// The states of what was sent.
+// States of sent texts and files.
 type state string
 
 const (
-	begun     state = "begun"     // Messages was asked, or is about to be
-	uncertain state = "uncertain" // nobody knows whether it took it
-	pending   state = "pending"   // it took it, and the database does not show it yet
-	done      state = "done"      // it stands in the database
+	begun     state = "begun"     // the script runs or
+	uncertain state = "uncertain" // unknown whether Messages
+	pending   state = "pending"   // accepted, but the
+	done      state = "done"      // found in the database
 )
 
-// entry is one text or file that Hob sent. It holds none of its words.
+// entry is one text or file sent by Hob. It does not contain the text.
 type entry struct {
-	Key    string    `json:"k"`           // of the delivery, and which part of it
+	Key    string    `json:"k"`           // delivery and number of the
 	Chat   string    `json:"c"`           // a hash, as
 	Text   string    `json:"x"`           // this one
-	Long   bool      `json:"l,omitempty"` // nobody would write the same by chance
-	Before int64     `json:"b"`           // the newest row when it was begun
+	Long   bool      `json:"l,omitempty"` // long enough to be unique
+	Before int64     `json:"b"`           // the newest row when sending
 	At     time.Time `json:"t"`
 	State  state     `json:"s"`
 	GUID   string    `json:"g,omitempty"`
-	Echo   string    `json:"e,omitempty"` // the guid of the row in which it came back
+	Echo   string    `json:"e,omitempty"` // guid of the row of the echo
 }
 
-// ledger is what Hob said of late, kept so that it is neither said twice nor heard.
+// ledger stores recent sends, so that nothing is sent twice and echoes are ignored.
 type ledger struct {
 	keep channels.Keeper
 	now  func() time.Time
@@ -56,22 +56,22 @@ const (
 	ledgerAge  = 48 * time.Hour
 )
 
-// hash stands for what it is of.
+// hash returns a short digest of s.
 func hash(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:12])
 }
 
-// plain writes what Messages may have made typographic as it is typed.
+// plain reverts typographic replacements by Messages.
 var plain = strings.NewReplacer("\r\n", "\n", "\u2018", "'", "\u2019", "'", "\u201c", `"`, "\u201d", `"`, "\u2013", "--", "\u2014", "--", "\u2026", "...", "\u00a0", " ", "\ufe0e", "", "\ufe0f", "")
 
-// same is the form in which texts are compared: Messages may trim and compose them, and
-// put other quotes and dashes into them.
+// same returns the form for comparing texts: Messages may trim them, normalize Unicode, and
+// replace quotes and dashes.
 func same(s string) string {
 	return norm.NFC.String(strings.TrimSpace(plain.Replace(s)))
 }
 
-// load reads what an earlier process has left. l.mu is held.
+// load reads the entries of an earlier process. l.mu is held.
 func (l *ledger) load(ctx context.Context) error {
 	if l.loaded {
 		return nil
@@ -79,17 +79,17 @@ func (l *ledger) load(ctx context.Context) error {
 	if l.keep != nil {
 		b, err := l.keep.Get(ctx, ledgerKey)
 		if err != nil {
-			return fmt.Errorf("imessage: what was sent of late: %w", err)
+			return fmt.Errorf("imessage: load sent texts: %w", err)
 		}
 		if len(b) > 0 && json.Unmarshal(b, &l.list) != nil {
-			l.list = nil // written by a version that is not known
+			l.list = nil // written by an unknown version
 		}
 	}
 	l.loaded = true
 	return nil
 }
 
-// save drops what is old and writes the rest. l.mu is held.
+// save drops old entries and stores the rest. l.mu is held.
 func (l *ledger) save(ctx context.Context) error {
 	oldest := l.now().Add(-ledgerAge)
 	for len(l.list) > 0 && (len(l.list) > ledgerMost || l.list[0].At.Before(oldest)) {
@@ -103,12 +103,12 @@ func (l *ledger) save(ctx context.Context) error {
 		return err
 	}
 	if err := l.keep.Set(ctx, ledgerKey, b); err != nil {
-		return fmt.Errorf("imessage: keep what was sent: %w", err)
+		return fmt.Errorf("imessage: store sent texts: %w", err)
 	}
 	return nil
 }
 
-// get is the entry of a key.
+// get returns the entry of a key.
 func (l *ledger) get(ctx context.Context, key string) (entry, bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -123,7 +123,7 @@ func (l *ledger) get(ctx context.Context, key string) (entry, bool, error) {
 	return entry{}, false, nil
 }
 
-// put writes an entry, in the place of one with its key; forget takes it away.
+// put stores an entry, replacing one with the same key.
 func (l *ledger) put(ctx context.Context, e entry) error { return l.change(ctx, e, false) }
 
 func (l *ledger) forget(ctx context.Context, e entry) error { return l.change(ctx, e, true) }
@@ -149,14 +149,14 @@ func (l *ledger) change(ctx context.Context, e entry, remove bool) error {
 	return l.save(ctx)
 }
 
-// said reports whether a row is one of those that Hob sent.
+// said reports whether Hob sent the message of a row.
 func (l *ledger) said(ctx context.Context, guid string) (bool, error) {
 	delivery, err := l.deliveryOf(ctx, guid)
 	return delivery != "", err
 }
 
-// deliveryOf returns the delivery, or the part of one, that Hob sent in a row: "" when the
-// row is not one of Hob's.
+// deliveryOf returns the delivery, or the part of one, that Hob sent in a row; "" if the row
+// is not Hob's.
 func (l *ledger) deliveryOf(ctx context.Context, guid string) (string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -165,25 +165,25 @@ func (l *ledger) deliveryOf(ctx context.Context, guid string) (string, error) {
 	}
 	for _, e := range l.list {
 		if guid != "" && e.GUID == guid {
-			delivery, _, _ := strings.Cut(e.Key, "/") // what follows counts its files
+			delivery, _, _ := strings.Cut(e.Key, "/") // the rest numbers its
 			return delivery, nil
 		}
 	}
 	return "", nil
 }
 
-// The time in which what comes in can be an echo of what Hob said: in the chat with
-// oneself, where each text comes back for certain, and elsewhere.
+// How long an incoming message can be an echo of Hob's text: in the owner's chat with the same
+// account, where every text comes back, and elsewhere.
 const (
 	selfEcho  = 15 * time.Minute
 	otherEcho = 2 * time.Minute
 	skew      = 5 * time.Second // between the clocks of this Mac and Apple's
-	long      = 20              // characters that nobody writes twice by chance
+	long      = 20              // characters; nobody writes such a text
 )
 
-// echo reports whether an incoming message is what Hob itself said there a moment ago.
-// Each text has one echo, so that somebody who then writes the same is heard; a long
-// one may come back any number of times.
+// echo reports whether an incoming message repeats Hob's recent text in that chat. Each text
+// has one echo, so a person who then writes the same is received; a long text may come back
+// any number of times.
 func (l *ledger) echo(ctx context.Context, chats []string, text string, m chatdb.Message, self bool) (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -202,8 +202,8 @@ func (l *ledger) echo(ctx context.Context, chats []string, text string, m chatdb
 	for i := range l.list {
 		e := &l.list[i]
 		since := m.At.Sub(e.At)
-		// What came before it was sent is none, by the order of the rows: this Mac's clock
-		// and Apple's need not agree.
+		// Earlier rows are no echo; the order of the rows counts, since this Mac's clock and
+		// Apple's may differ.
 		early := since < -skew && (m.RowID <= e.Before || since < -window)
 		if !there[e.Chat] || e.Text != text || early || since > window || e.Echo != "" && e.Echo != m.GUID && !e.Long {
 			continue

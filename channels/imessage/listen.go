@@ -16,18 +16,18 @@ import (
 	"hob/platform/messages/chatdb"
 )
 
-// cursor is how far has been heard.
+// cursor is the read position.
 type cursor struct {
 	chatdb.Mark
-	// Since: nothing from before is heard. Old messages can get new numbers, when a Mac
-	// fetches them from iCloud or makes its database anew.
+	// Since: older messages are ignored. They can get new row numbers when a Mac fetches them
+	// from iCloud or recreates its database.
 	Since time.Time `json:"since"`
-	Heard time.Time `json:"heard"` // when the newest that was looked at was written
-	// Late are rows that were passed before they were whole.
+	Heard time.Time `json:"heard"` // time of the newest message
+	// Late lists rows that were passed before they were complete.
 	Late []late `json:"late,omitempty"`
 }
 
-// late is a row that is looked at again until then.
+// late is an incomplete row that is checked again until then.
 type late struct {
 	RowID int64     `json:"rowid"`
 	Until time.Time `json:"until"`
@@ -35,21 +35,21 @@ type late struct {
 
 const (
 	cursorKey = "cursor"
-	slack     = 2 * time.Minute // between the clocks of those who write and this one
+	slack     = 2 * time.Minute // between the senders' clocks and
 	page      = 500
 	lateFor   = time.Hour
 	lateMost  = 50
 )
 
-// listener is one run of Run. It belongs to one goroutine.
+// listener is the state of one Run. It belongs to one goroutine.
 type listener struct {
 	c   *Channel
 	to  channels.Receiver
 	db  *chatdb.DB
 	cur cursor
-	own map[string]bool // the owner's addresses, as of this look
-	// seen are the rows that are not whole yet, and since when they are waited for. The
-	// first of them blocks those after it.
+	own map[string]bool // the owner's addresses as
+	// seen holds the incomplete rows, and since when the listener waits for them. The first
+	// one blocks later rows.
 	seen    map[int64]time.Time
 	blocked bool
 	notice  notice
@@ -89,7 +89,7 @@ func (c *Channel) note(f func()) {
 	f()
 }
 
-// open opens the database anew where that is needed.
+// open reopens the database if necessary.
 func (l *listener) open(ctx context.Context) error {
 	if l.db != nil && !l.db.Stale() {
 		return nil
@@ -97,7 +97,7 @@ func (l *listener) open(ctx context.Context) error {
 	if l.db != nil {
 		_ = l.db.Close()
 		l.db = nil
-		l.notice.drop() // it is of a log that may have been replaced
+		l.notice.drop() // its log file may
 	}
 	db, err := l.c.open(ctx)
 	if err != nil {
@@ -107,7 +107,7 @@ func (l *listener) open(ctx context.Context) error {
 	return nil
 }
 
-// start reads how far was heard. At the first start that is as far as there is.
+// start loads the read position. At the first start it is the newest row.
 func (l *listener) start(ctx context.Context) error {
 	if err := l.open(ctx); err != nil {
 		return err
@@ -116,7 +116,7 @@ func (l *listener) start(ctx context.Context) error {
 	var err error
 	if l.c.deps.Keep != nil {
 		if b, err = l.c.deps.Keep.Get(ctx, cursorKey); err != nil {
-			return fmt.Errorf("imessage: how far was heard: %w", err)
+			return fmt.Errorf("imessage: load the read position: %w", err)
 		}
 	}
 	if len(b) > 0 && json.Unmarshal(b, &l.cur) == nil {
@@ -140,22 +140,22 @@ func (l *listener) save(ctx context.Context) error {
 		return err
 	}
 	if err := l.c.deps.Keep.Set(ctx, cursorKey, b); err != nil {
-		return fmt.Errorf("imessage: keep how far was heard: %w", err)
+		return fmt.Errorf("imessage: store the read position: %w", err)
 	}
 	return nil
 }
 
-// look hears what is new.
+// look receives new messages.
 func (l *listener) look(ctx context.Context) error {
 	l.looked, l.own = time.Now(), nil
 	select {
-	case <-l.notice.told: // what was told until now is looked at
+	case <-l.notice.told: // this check covers earlier signals
 	default:
 	}
 	if err := l.open(ctx); err != nil {
 		return err
 	}
-	l.notice.watch() // before looking, so that no change is missed
+	l.notice.watch() // before reading, so that
 	last, highest, err := l.db.Last(ctx)
 	if err != nil {
 		return l.c.explain(err)
@@ -169,7 +169,7 @@ func (l *listener) look(ctx context.Context) error {
 	if !l.blocked && !channels.Sleep(ctx, l.c.opt.Debounce) {
 		return nil
 	}
-	if err := l.open(ctx); err != nil { // a copy is old by now
+	if err := l.open(ctx); err != nil { // a copy is outdated
 		return err
 	}
 	if err := l.again(ctx); err != nil {
@@ -188,7 +188,7 @@ func (l *listener) look(ctx context.Context) error {
 		if l.blocked, err = l.all(ctx, list); err != nil || l.blocked {
 			return err
 		}
-		if next > l.cur.RowID { // the last of the page was left out
+		if next > l.cur.RowID { // the last row of the page was
 			guid, err := l.db.GUID(ctx, next)
 			if err != nil {
 				return l.c.explain(err)
@@ -201,10 +201,10 @@ func (l *listener) look(ctx context.Context) error {
 	}
 }
 
-// all hears a page of messages. It ends early at one that is not whole yet.
+// all receives a page of messages. It stops at an incomplete one.
 func (l *listener) all(ctx context.Context, list []chatdb.Message) (blocked bool, err error) {
 	now := l.c.opt.Now()
-	for _, m := range list { // all wait at the same time, so that many take no longer than one
+	for _, m := range list { // their waiting times run concurrently
 		if _, known := l.seen[m.RowID]; !known && l.unfinished(m) {
 			l.seen[m.RowID] = now
 		}
@@ -242,7 +242,7 @@ func (l *listener) all(ctx context.Context, list []chatdb.Message) (blocked bool
 	return false, nil
 }
 
-// again looks at the rows that were passed before they were whole: some get their text
+// again checks the rows that were passed before they were complete: some get their text
 // minutes later.
 func (l *listener) again(ctx context.Context) error {
 	if len(l.cur.Late) == 0 || !l.db.Changed() {
@@ -255,7 +255,7 @@ func (l *listener) again(ctx context.Context) error {
 			return l.c.explain(err)
 		}
 		if len(list) == 0 || list[0].RowID != one.RowID {
-			continue // it was deleted
+			continue // deleted
 		}
 		if l.unfinished(list[0]) {
 			if left := one.Until.Sub(l.c.opt.Now()); left > 0 && left <= lateFor {
@@ -274,10 +274,9 @@ func (l *listener) again(ctx context.Context) error {
 	return l.save(ctx)
 }
 
-// rebuilt notices that the database was made anew: its numbers begin again, or the row
-// that was heard last is another one. Of what it holds by then only that is heard which
-// was written since; a row that was deleted is no such sign, as numbers are given out
-// once.
+// rebuilt detects that the database was recreated: its row numbers restart, or the last
+// received row has changed. Then only messages written since are received. A deleted row is no
+// such sign, because numbers are never reused.
 func (l *listener) rebuilt(ctx context.Context, highest int64) error {
 	guid, err := l.db.GUID(ctx, l.cur.RowID)
 	if err != nil {
@@ -286,24 +285,24 @@ func (l *listener) rebuilt(ctx context.Context, highest int64) error {
 	if highest >= l.cur.RowID && (guid == "" || l.cur.GUID == "" || guid == l.cur.GUID) {
 		return nil
 	}
-	l.c.deps.Log.WarnContext(ctx, "the database of messages was made anew, its old messages are not heard again", "channel", Name)
+	l.c.deps.Log.WarnContext(ctx, "the Messages database was recreated; skipping its old messages", "channel", Name)
 	clear(l.seen)
 	l.cur = cursor{Since: l.cur.Heard.Add(1), Heard: l.cur.Heard}
 	return l.save(ctx)
 }
 
-// hollow is a message without anything in it.
+// hollow reports a message without content.
 func hollow(m chatdb.Message) bool {
 	return m.Kind == chatdb.Plain && m.Text == "" && len(m.Files) == 0 && !m.Undecodable
 }
 
-// unfinished reports whether a row is still being written: Messages inserts it first,
-// and fills in its text, chat and files afterwards. It is waited for, for a while.
+// unfinished reports whether a row is still being written: Messages inserts it first, and adds
+// text, chat and files later. The listener waits for it for a limited time.
 func (l *listener) unfinished(m chatdb.Message) bool {
 	return !m.FromMe && !m.At.Before(l.cur.Since) && (m.Chat == nil || hollow(m) || m.Missing > 0)
 }
 
-// hear hands a message on, if it is one that is heard. handed: it was.
+// hear forwards a message if it is for Hob. handed reports whether it was.
 func (l *listener) hear(ctx context.Context, m chatdb.Message) (handed bool, err error) {
 	if m.FromMe || m.Chat == nil || m.Sender == "" || m.Kind != chatdb.Plain && m.Kind != chatdb.Edit || m.At.Before(l.cur.Since) || hollow(m) {
 		return false, nil
@@ -323,7 +322,7 @@ func (l *listener) hear(ctx context.Context, m chatdb.Message) (handed bool, err
 	}
 	chats := []string{m.Chat.Key()}
 	self := !m.Chat.Group && l.own[chats[0]]
-	if self { // what is written to one of his addresses can come back from another
+	if self { // a message to one of the owner's addresses can come back from another
 		chats = slices.Collect(maps.Keys(l.own))
 	}
 	said, err = l.c.ledger.echo(ctx, chats, what, m, self)
@@ -344,23 +343,23 @@ func (l *listener) hear(ctx context.Context, m chatdb.Message) (handed bool, err
 	return true, err
 }
 
-// cause is what stays with a message, for its answer.
+// cause is stored with a message for its answer.
 type cause struct {
 	Chat string `json:"chat"` // the guid of the chat it came in
 }
 
-// undecoded is heard in the place of a text that could not be read.
+// undecoded replaces a text that cannot be decoded.
 const undecoded = "[a message that could not be read; it stands in Messages]"
 
-// bySMS stands before the address of whoever did not write by iMessage. There anybody can
-// write in anybody's name, so that it is somebody else, in a chat of his own.
+// bySMS prefixes the address of a sender who did not use iMessage. SMS senders can be forged,
+// so they are separate people with chats of their own.
 const bySMS = "sms:"
 
-// vouched reports whether Apple has seen to it that a sender is who he says.
+// vouched reports whether Apple authenticates the sender on this service.
 func vouched(service string) bool { return service == "iMessage" || service == "iMessageLite" }
 
-// inbound is a message as it is handed on. ok is false when it lacks the prefix, or its
-// sender looks like somebody else.
+// inbound converts a message. ok is false if the prefix is missing, or the sender's address
+// imitates another one.
 func (l *listener) inbound(ctx context.Context, m chatdb.Message) (in channels.Inbound, ok bool, err error) {
 	text, meant := m.Text, false
 	if l.c.cfg.Prefix != "" {
@@ -378,7 +377,7 @@ func (l *listener) inbound(ctx context.Context, m chatdb.Message) (in channels.I
 		}
 	}
 	if channels.SenderID(sender) != sender {
-		l.c.deps.Log.WarnContext(ctx, "a message is not heard: its sender's address only looks like an address", "channel", Name, "sender", sender)
+		l.c.deps.Log.WarnContext(ctx, "message ignored: the sender's address contains lookalike characters", "channel", Name, "sender", sender)
 		return in, false, nil
 	}
 	payload, err := json.Marshal(cause{Chat: m.Chat.GUID})
@@ -387,10 +386,10 @@ func (l *listener) inbound(ctx context.Context, m chatdb.Message) (in channels.I
 	}
 	in = channels.Inbound{
 		Channel: Name, Chat: chat, Group: m.Chat.Group, ChatName: m.Chat.Name, Sender: sender, Text: text,
-		// What was pieced together of a damaged row decides nothing.
+		// Text recovered from a damaged row answers no question.
 		Unknown: m.Approximate || m.Undecodable, Key: m.GUID, Payload: payload, At: m.At,
 	}
-	if !in.Group && m.Person != "" && m.Person != m.Chat.Key() { // one conversation with one person
+	if !in.Group && m.Person != "" && m.Person != m.Chat.Key() { // one conversation per
 		in.Session = Name + ":" + m.Person
 	}
 	answered := ""
@@ -413,7 +412,8 @@ func (l *listener) inbound(ctx context.Context, m chatdb.Message) (in channels.I
 	return in, true, nil
 }
 
-// naming matches a text that names Hob as a word, also as its owner calls it.
+// naming returns a pattern for texts that mention Hob as a word, also by the user's name for
+// it.
 func naming(name string) *regexp.Regexp {
 	words := "hob"
 	if name = strings.Join(strings.Fields(name), " "); name != "" {
@@ -422,7 +422,7 @@ func naming(name string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(?:^|[^\pL\pN_])@?(?:` + words + `)(?:$|[^\pL\pN_])`)
 }
 
-// afterPrefix is what stands behind the prefix, which ends with the word.
+// afterPrefix returns the text after the prefix, which must end at a word boundary.
 func afterPrefix(text, prefix string) (string, bool) {
 	text = strings.TrimSpace(text)
 	if len(text) < len(prefix) || !strings.EqualFold(text[:len(prefix)], prefix) {
@@ -437,9 +437,8 @@ func afterPrefix(text, prefix string) (string, bool) {
 	return strings.TrimSpace(strings.TrimLeft(rest, ":,")), true
 }
 
-// wait waits until there may be something new: it was noticed that the database's log
-// was written, or the time has come, as nobody tells after the machine has slept. A log
-// that is written all the time is looked at each Glance.
+// wait waits for a change of the database's log or for the next poll, because no event is
+// reported after sleep. A continuously changing log is checked every Glance.
 func (l *listener) wait(ctx context.Context) bool {
 	if l.blocked {
 		return channels.Sleep(ctx, l.c.opt.Glance)

@@ -6,28 +6,29 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// notice tells that Messages has written: its database's log is watched, and nothing
-// else. Watching the folder, or the database, would open and close the database on
-// macOS, which takes away SQLite's locks on it.
+// notice signals writes by Messages: it watches only the database's log. Watching the folder
+// or the database would open and close the database on macOS, which releases SQLite's locks on
+// it.
 type notice struct {
 	log     string
-	fs      *fsnotify.Watcher // nil: nobody tells
+	fs      *fsnotify.Watcher // nil: polling only
 	watched bool
-	told    chan struct{} // holds one, however much was told
+	told    chan struct{} // holds at most one signal
 	reading sync.WaitGroup
 }
 
 func (n *notice) open(c *Channel) {
 	fs, err := fsnotify.NewWatcher()
 	if err != nil {
-		c.deps.Log.Info("new messages are only looked for from time to time", "channel", Name, "error", err)
+		c.deps.Log.Info("watching the database failed; polling for new messages", "channel", Name, "error", err)
 		return
 	}
 	n.log, n.fs, n.told = c.cfg.DB+"-wal", fs, make(chan struct{}, 1)
 	n.reading.Go(n.read)
 }
 
-// read takes what fsnotify tells until it is closed: it may hold its own lock meanwhile.
+// read consumes fsnotify's events until it is closed: fsnotify may hold its own lock
+// meanwhile.
 func (n *notice) read() {
 	for events, errs := n.fs.Events, n.fs.Errors; events != nil || errs != nil; {
 		var more bool
@@ -36,7 +37,7 @@ func (n *notice) read() {
 			if !more {
 				events = nil
 			}
-		case _, more = <-errs: // something was not told
+		case _, more = <-errs: // events were lost
 			if !more {
 				errs = nil
 			}
@@ -61,17 +62,17 @@ func (n *notice) close() {
 	}
 }
 
-// watch begins to watch the log, if there is one. It is tried again with each look.
+// watch starts watching the log, if it exists. Each check retries it.
 func (n *notice) watch() {
 	if n.fs != nil && !n.watched {
 		n.watched = n.fs.Add(n.log) == nil
 	}
 }
 
-// drop ends the watching.
+// drop stops watching.
 func (n *notice) drop() {
 	if n.watched {
-		_ = n.fs.Remove(n.log) // mostly it is gone already
+		_ = n.fs.Remove(n.log) // usually already gone
 	}
 	n.watched = false
 }

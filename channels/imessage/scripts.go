@@ -13,17 +13,17 @@ import (
 //go:embed scripts/*.applescript
 var sources embed.FS
 
-// messages is the app. Before macOS 11, on which Hob does not run, it was
+// messages returns the app. Before macOS 11, which Hob does not support, it was
 // com.apple.iChat, and participants were buddies.
 func messages() osrun.App { return osrun.App{ID: "com.apple.MobileSMS", Name: "Messages"} }
 
-// script is one of scripts/, with what they share.
+// script returns one of scripts/ with the shared code.
 func script(file string) osrun.Script {
 	var parts []string
 	for _, name := range []string{"messages.applescript", file} {
 		b, err := sources.ReadFile("scripts/" + name)
 		if err != nil {
-			panic(err) // it is embedded
+			panic(err) // always embedded
 		}
 		parts = append(parts, string(b))
 	}
@@ -42,11 +42,11 @@ func scripts() []osrun.Script {
 	return []osrun.Script{script(toChat), script(toPerson), script(toPerson12), script(isReady)}
 }
 
-// scriptWait is longer than Messages is waited for within the scripts, so that it is
-// Messages' answer that counts.
+// scriptWait is longer than the timeout in the scripts, so that the script reports Messages'
+// result.
 const scriptWait = 15 * time.Second
 
-// request is what the scripts are given: text never becomes a part of a script.
+// request is the input of the scripts: text never becomes a part of a script.
 type request struct {
 	Target  string `json:"target"`
 	Service string `json:"service"`
@@ -58,34 +58,34 @@ func (c *Channel) run(ctx context.Context, file string, in request) error {
 	return c.deps.Scripts.Run(ctx, osrun.Call{Script: script(file), App: messages(), In: in, Write: true, Wait: scriptWait}, nil)
 }
 
-// Errors of osascript about words that an app's dictionary does not have.
+// Errors of osascript about unknown terms of an app's dictionary.
 const (
 	asSyntax         = -2741
 	asSyntaxExpected = -2740
 )
 
-// unknownWord reports that a script could not be compiled with the words of this
-// version of Messages: nothing was run.
+// unknownWord reports that a script did not compile with this version of Messages: nothing was
+// run.
 func unknownWord(err error) bool {
 	e, ok := errors.AsType[*osrun.Error](err)
 	return ok && (e.Number == asSyntax || e.Number == asSyntaxExpected)
 }
 
-// handOver gives Messages one text or one file.
+// handOver passes Messages one text or one file.
 func (c *Channel) handOver(ctx context.Context, t target, in request) error {
 	in.Service = t.service
-	if t.service == "RCS" { // it goes through the telephone, as SMS does
+	if t.service == "RCS" { // sent by the
 		in.Service = "SMS"
 	}
 	if t.guid != "" {
 		in.Target = t.guid
 		err := c.run(ctx, toChat, in)
-		// A chat of the database that Messages does not have under that id: the person
-		// can be reached all the same. No other group is ever tried.
+		// Messages does not know this chat id from the database: the person can be reached
+		// anyway. No other group is ever tried.
 		if t.group || osrun.KindOf(err) != osrun.NotFound || osrun.Uncertain(err) {
 			return err
 		}
-		c.deps.Log.InfoContext(ctx, "messages does not have the chat under its id, sending to the person", "channel", Name)
+		c.deps.Log.InfoContext(ctx, "chat id unknown to Messages; sending to the person", "channel", Name)
 	}
 	in.Target = t.key
 	file := toPerson
@@ -101,7 +101,7 @@ func (c *Channel) handOver(ctx context.Context, t target, in request) error {
 	return err
 }
 
-// classify tells the manager what to do about a script that failed.
+// classify returns the error of a script with its class.
 func (c *Channel) classify(t target, err error) error {
 	e := &channels.Error{Class: channels.Temporary, MaybeSent: osrun.Uncertain(err), Err: err}
 	switch osrun.KindOf(err) {
@@ -111,14 +111,14 @@ func (c *Channel) classify(t target, err error) error {
 		e.Class = channels.Unsupported
 	case osrun.NotFound:
 		e.Class = channels.Permanent
-		e.Err = errors.Join(errors.New("Messages knows no account or chat for it; write there once in Messages, then try again"), err) //nolint:staticcheck // Messages is a name
+		e.Err = errors.Join(errors.New("Messages has no account or chat for this address; send a message there once in Messages, then try again"), err) //nolint:staticcheck // Messages is a name
 		if t.group {
-			e.Err = errors.Join(errors.New("Messages does not have this group under its id, and no other is tried; write in the group once in Messages, then try again"), err) //nolint:staticcheck // likewise
+			e.Err = errors.Join(errors.New("Messages does not know this group's id; send a message to the group once in Messages, then try again"), err) //nolint:staticcheck // likewise
 		}
 	case osrun.Invalid:
 		e.Class = channels.Permanent
 	case osrun.Timeout:
-		if !e.MaybeSent { // it is over, and not as a deadline that leaves the outcome open
+		if !e.MaybeSent { // it ended, unlike
 			e.Err = errors.New(err.Error())
 		}
 	}

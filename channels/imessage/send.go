@@ -15,7 +15,7 @@ import (
 	"hob/platform/osrun"
 )
 
-// target is where something goes.
+// target is the destination of a text.
 type target struct {
 	key     string // the person's address, or the group's identifier
 	guid    string // of the chat, "" when there is none yet
@@ -23,8 +23,8 @@ type target struct {
 	group   bool
 }
 
-// resolve finds the chat of a delivery: the one the message that is answered came in,
-// else that of this name in which was written last.
+// resolve returns the chat of a delivery: that of the answered message, else the chat of this
+// name used last.
 func (c *Channel) resolve(ctx context.Context, db *chatdb.DB, d channels.Delivery) (target, error) {
 	key := chatdb.Handle(d.Chat, "")
 	list, err := db.Find(ctx, key)
@@ -35,8 +35,8 @@ func (c *Channel) resolve(ctx context.Context, db *chatdb.DB, d channels.Deliver
 	if err != nil {
 		return target{}, c.explain(err)
 	}
-	// A chat of two by a group's name is nobody's, and a group by a person's address is not
-	// that person.
+	// A direct chat with a group's name belongs to nobody, and a group named like a person's
+	// address is not that person.
 	group := !isAddress(key) && slices.ContainsFunc(list, func(one chatdb.Chat) bool { return one.Group })
 	list = slices.DeleteFunc(list, func(one chatdb.Chat) bool { return one.Group != group })
 	if strings.HasPrefix(d.Chat, bySMS) {
@@ -45,7 +45,7 @@ func (c *Channel) resolve(ctx context.Context, db *chatdb.DB, d channels.Deliver
 		}
 	}
 	var from cause
-	_ = json.Unmarshal(d.Cause, &from) // none, or of another version
+	_ = json.Unmarshal(d.Cause, &from) // none, or from another
 	for _, one := range list {
 		if one.GUID == from.Chat {
 			list[0] = one
@@ -55,7 +55,7 @@ func (c *Channel) resolve(ctx context.Context, db *chatdb.DB, d channels.Deliver
 	case len(list) > 0:
 		return target{key: list[0].Key(), guid: list[0].GUID, service: list[0].Service, group: list[0].Group}, nil
 	case strings.Contains(d.Chat, ";+;") || !isAddress(key):
-		return target{}, channels.Errorf(channels.Permanent, "Messages has no chat %q, and it is neither an e-mail address nor a number with its country, such as +15550100", d.Chat)
+		return target{}, channels.Errorf(channels.Permanent, "Messages has no chat %q; use an e-mail address or a number with its country code, such as +15550100", d.Chat)
 	}
 	t := target{key: key, service: "iMessage"}
 	if strings.HasPrefix(d.Chat, bySMS) {
@@ -64,10 +64,10 @@ func (c *Channel) resolve(ctx context.Context, db *chatdb.DB, d channels.Deliver
 	return t, nil
 }
 
-// isAddress: Messages can write there without a chat that is there already.
+// isAddress reports whether Messages can write there without an existing chat.
 func isAddress(key string) bool { return strings.HasPrefix(key, "+") || strings.Contains(key, "@") }
 
-// item is one thing that is sent: a text or a file.
+// item is one text or file to send.
 type item struct {
 	key, text string
 	file      channels.Attachment
@@ -75,7 +75,7 @@ type item struct {
 
 func fileText(name string) string { return "file:" + name }
 
-// items are the parts of a delivery. Messages takes one at a time.
+// items returns the parts of a delivery. Messages accepts one at a time.
 func items(d channels.Delivery) []item {
 	var out []item
 	if text := markup.Plain(d.Markdown()); strings.TrimSpace(text) != "" {
@@ -87,11 +87,11 @@ func items(d channels.Delivery) []item {
 	return out
 }
 
-// Send implements channels.Channel. What was sent before under the same id, by this
-// process or an earlier one, is not sent again.
+// Send implements channels.Channel. Parts already sent under the same id, by this process or
+// an earlier one, are not sent again.
 func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
 	if c.deps.Scripts == nil {
-		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "imessage: programs of this machine are left alone")
+		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "imessage: automation of apps is switched off")
 	}
 	db, err := c.open(ctx)
 	if err != nil {
@@ -115,7 +115,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	return r, nil
 }
 
-// sendOne sends one thing, and looks in the database for what became of it.
+// sendOne sends one item and checks the result in the database.
 func (c *Channel) sendOne(ctx context.Context, db *chatdb.DB, t target, it item) (string, error) {
 	e, known, err := c.ledger.get(ctx, it.key)
 	switch {
@@ -143,14 +143,14 @@ func (c *Channel) sendOne(ctx context.Context, db *chatdb.DB, t target, it item)
 	if err := c.handOver(ctx, t, in); err != nil {
 		return c.unsure(ctx, db, t, it, e, err)
 	}
-	e.State = pending // whatever comes now, it is not sent again
+	e.State = pending // from here on it is never
 	if err := c.ledger.put(context.WithoutCancel(ctx), e); err != nil {
 		return "", &channels.Error{MaybeSent: true, Err: err}
 	}
 	return c.verify(ctx, db, t, it, e)
 }
 
-// unsure deals with a script that failed: it may have sent all the same.
+// unsure handles a script that failed: it may have sent the item anyway.
 func (c *Channel) unsure(ctx context.Context, db *chatdb.DB, t target, it item, e entry, failed error) (string, error) {
 	if !osrun.Uncertain(failed) {
 		if err := c.ledger.forget(context.WithoutCancel(ctx), e); err != nil {
@@ -172,15 +172,15 @@ func (c *Channel) unsure(ctx context.Context, db *chatdb.DB, t target, it item, 
 	return "", errors.Join(err, c.ledger.put(look, e))
 }
 
-// The pace at which the database is looked at for what was sent, and how long a row
-// may stay without a word on whether it went out.
+// How often the database is checked for a sent item, and how long a row may stay without a
+// delivery status.
 const (
 	verifyEach = 200 * time.Millisecond
 	rowWait    = 3 * time.Second
 )
 
-// verify waits for the row of what was sent. When there is none in time, that is no
-// failure: Messages took it, and sending it again would say it twice.
+// verify waits for the row of a sent item. A missing row is no failure: Messages accepted the
+// item, and a resend would duplicate it.
 func (c *Channel) verify(ctx context.Context, db *chatdb.DB, t target, it item, e entry) (string, error) {
 	deadline := time.Now().Add(c.opt.Verify)
 	var firstSeen time.Time
@@ -190,17 +190,17 @@ func (c *Channel) verify(ctx context.Context, db *chatdb.DB, t target, it item, 
 		if row.GUID != "" && firstSeen.IsZero() {
 			firstSeen = time.Now()
 		}
-		// An error can pass, when Messages sends by SMS what did not go by iMessage.
+		// An error can be temporary, when Messages falls back to SMS.
 		settled := row.GUID != "" && (over || time.Since(firstSeen) > min(rowWait, c.opt.Verify))
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return "", &channels.Error{MaybeSent: true, Err: err}
 		case err != nil:
-			c.deps.Log.WarnContext(ctx, "cannot look for what was sent", "channel", Name, "error", err)
+			c.deps.Log.WarnContext(ctx, "finding a sent message failed", "channel", Name, "error", err)
 		case found.astray:
-			return "", c.failed(ctx, e, "Messages put it into another chat than that group; write in the group once in Messages, then try again")
+			return "", c.failed(ctx, e, "Messages put it into a chat other than the group; send a message to the group once in Messages, then try again")
 		case row.Error != 0 && settled:
-			return "", c.failed(ctx, e, fmt.Sprintf("Messages could not deliver it (error %d); see whether %s can be reached by %s", row.Error, t.key, row.Service))
+			return "", c.failed(ctx, e, fmt.Sprintf("Messages could not deliver it (error %d); check whether %s can be reached by %s", row.Error, t.key, row.Service))
 		case row.Error == 0 && (settled || row.GUID != "" && (row.Sent || row.Delivered)):
 			e.State, e.GUID = done, row.GUID
 			c.note(func() { c.pending = 0 })
@@ -208,10 +208,10 @@ func (c *Channel) verify(ctx context.Context, db *chatdb.DB, t target, it item, 
 		}
 		if over {
 			if found.ghost {
-				return "", c.failed(ctx, e, "Messages made an empty row and sent nothing; open Messages, see whether it is signed in and whether "+t.key+" can be written to")
+				return "", c.failed(ctx, e, "Messages sent nothing and left an empty row; open Messages and check that it is signed in and that "+t.key+" can receive messages")
 			}
 			c.note(func() { c.pending++ })
-			c.deps.Log.WarnContext(ctx, "messages took a text and does not show it yet", "channel", Name)
+			c.deps.Log.WarnContext(ctx, "text accepted by Messages but not visible yet", "channel", Name)
 			return "", nil
 		}
 		if !channels.Sleep(ctx, min(verifyEach, c.opt.Verify/4)) {
@@ -220,7 +220,7 @@ func (c *Channel) verify(ctx context.Context, db *chatdb.DB, t target, it item, 
 	}
 }
 
-// failed is a text that certainly did not arrive.
+// failed records an item that did not arrive.
 func (c *Channel) failed(ctx context.Context, e entry, why string) error {
 	if err := c.ledger.forget(ctx, e); err != nil {
 		return err
@@ -228,17 +228,17 @@ func (c *Channel) failed(ctx context.Context, e entry, why string) error {
 	return channels.Errorf(channels.Permanent, "imessage: %s", why)
 }
 
-// found is what the database tells of something that was sent.
+// found is the database's record of a sent item.
 type found struct {
 	row    chatdb.Message
-	astray bool // it stands in a chat of two with the group's name, which is nobody
-	ghost  bool // an empty row that belongs to no chat, to that person
+	astray bool // it is in a direct chat
+	ghost  bool // an empty row for that person without a chat
 }
 
-// search looks among the rows since a send was begun.
+// search searches the rows added since a send began.
 func (c *Channel) search(ctx context.Context, db *chatdb.DB, t target, it item, e entry) (found, error) {
 	var out found
-	if db.Stale() { // a copy of what was
+	if db.Stale() { // an outdated copy
 		fresh, err := c.open(ctx)
 		if err != nil {
 			return out, err
@@ -266,7 +266,7 @@ func (c *Channel) search(ctx context.Context, db *chatdb.DB, t target, it item, 
 			switch {
 			case err != nil:
 				return out, err
-			case said: // by another delivery with the same words
+			case said: // sent by another delivery with
 			case m.Chat.Group != t.group:
 				out.astray = true
 			default:
@@ -281,7 +281,7 @@ func (c *Channel) search(ctx context.Context, db *chatdb.DB, t target, it item, 
 	}
 }
 
-// matches reports whether a row is that text or that file.
+// matches reports whether a row is this text or file.
 func matches(m chatdb.Message, it item) bool {
 	if it.file.Path != "" {
 		return len(m.Files) > 0 && (m.Text == "" || m.Files[0].Name == fileName(it.file.Name))
@@ -289,12 +289,11 @@ func matches(m chatdb.Message, it item) bool {
 	return same(m.Text) == same(it.text)
 }
 
-// settleFor is how long an outcome that nobody knows stays open: an Apple event that
-// Messages did not answer can still be carried out, such as when the owner answers a
-// question of macOS.
+// settleFor is how long an unknown outcome stays open: Messages may still run an Apple event
+// that it did not answer, for example after the owner answers a dialog of macOS.
 const settleFor = 10 * time.Minute
 
-// lookBack is how many rows are looked back over for a delivery that was never noted.
+// lookBack is how many rows are searched for a delivery without an entry.
 const lookBack = 500
 
 // Find implements channels.Finder.
@@ -322,7 +321,7 @@ func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Recei
 	return r, len(list) > 0, nil
 }
 
-// find looks one thing up: in what was kept, then in the database.
+// find looks up one item: in the ledger, then in the database.
 func (c *Channel) find(ctx context.Context, db *chatdb.DB, t target, it item, since time.Time) (string, bool, error) {
 	e, known, err := c.ledger.get(ctx, it.key)
 	if err != nil {
@@ -348,16 +347,16 @@ func (c *Channel) find(ctx context.Context, db *chatdb.DB, t target, it item, si
 			err = c.ledger.put(ctx, e)
 		}
 		return got.row.GUID, true, err
-	case got.row.Error != 0 && known: // it did not arrive
+	case got.row.Error != 0 && known: // not delivered
 		return "", false, c.ledger.forget(ctx, e)
 	case known && e.State == pending:
 		return "", true, nil
 	}
 	if since := c.opt.Now().Sub(e.At).Abs(); known && e.State == begun && since < c.opt.Orphan {
-		return "", false, errors.New("imessage: an earlier process was about to send the text, and what it started may still do so; it is looked for again, and sent again after a minute")
+		return "", false, errors.New("imessage: an earlier process may still be sending this text; Hob checks again and resends it after 1 minute")
 	}
 	if known && e.State == uncertain && c.opt.Now().Sub(e.At).Abs() < settleFor {
-		return "", false, errors.New("imessage: Messages did not say whether it took the text; it is looked for again, and sent again only after 10 minutes")
+		return "", false, errors.New("imessage: Messages did not confirm the text; Hob checks again and resends it after 10 minutes")
 	}
 	return "", false, nil
 }

@@ -42,7 +42,7 @@ func TestWhereItGoes(t *testing.T) {
 		"somebody who writes by RCS":           {"+15550133", func(m *mac) { m.unknown["any;-;+15550133"] = true }, []string{"chat any;-;+15550133 SMS", "person +15550133 SMS"}, false},
 		"a group is called like somebody":      {"+15550100", func(m *mac) { m.db.Chat("+15550100", "SMS", true, "+15550122") }, []string{"chat any;-;+15550100 iMessage"}, false},
 		"macOS 12":                             {"new@example.org", func(m *mac) { m.old = true }, []string{"person new@example.org iMessage", "person12 new@example.org iMessage"}, false},
-		"Messages is not open, and is opened":  {"+15550100", func(m *mac) { m.open = false }, []string{"chat any;-;+15550100 iMessage", "chat any;-;+15550100 iMessage"}, false},
+		"Messages is not open; Hob opens it":   {"+15550100", func(m *mac) { m.open = false }, []string{"chat any;-;+15550100 iMessage", "chat any;-;+15550100 iMessage"}, false},
 		"and an address in capitals":           {"NEW@Example.org", nil, []string{"person new@example.org iMessage"}, false},
 		"a group that Messages does not have":  {"chat77", func(m *mac) { m.unknown["any;+;chat77"] = true }, []string{"chat any;+;chat77 iMessage"}, true},
 		"a group nobody has heard of":          {"any;+;chat99", nil, nil, true},
@@ -102,7 +102,7 @@ func TestOutcomes(t *testing.T) {
 		"it goes by SMS after all":          {"by SMS after all", ada, 0, false, true, true, "", 1, 1},
 		"it is made typographic":            {"typographic", ada, 0, false, true, true, "", 1, 1},
 		"an empty row":                      {"ghost", ada, channels.Permanent, false, false, false, "empty row", 0, 1},
-		"it goes into another chat, nobody": {"another chat", "chat77", channels.Permanent, false, false, false, "another chat", 1, 2},
+		"it goes into another chat, nobody": {"another chat", "chat77", channels.Permanent, false, false, false, "other than the group", 1, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMac(t, chatdbtest.Newest())
@@ -323,7 +323,7 @@ func TestOldCopiesGo(t *testing.T) {
 func TestTest(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())
 	ch := m.channel(imessage.Config{}, imessage.Options{})
-	if s, err := ch.Test(t.Context()); err != nil || !strings.Contains(s, "Hob may send") {
+	if s, err := ch.Test(t.Context()); err != nil || !strings.Contains(s, "Hob has permission to send") {
 		t.Errorf("%q, %v", s, err)
 	}
 	m.next("refused") // for what is sent

@@ -1,15 +1,13 @@
-// Package notes makes a folder of notes ("Hob") a place to talk: a note in it whose
-// title, or first line, begins with "#hob " is a message, and what Hob says becomes a
-// new note there. The notes are those of the Notes app, or a folder of Markdown files
-// (platform/pim); how they are listened to is in platform/pim/echo. The channels manager
-// calls it.
+// Package notes implements a channel on a folder of notes ("Hob"): a note whose title, or
+// first line, begins with "#hob " is a message, and Hob's texts become new notes there. The
+// notes are those of the Notes app, or a folder of Markdown files (platform/pim);
+// platform/pim/echo polls them.
 //
-// A note is a message once: what is written into it after it was taken is not heard.
-// Who writes into a folder nobody says, so it is nobody's until it is paired: the owner
-// writes the code into it ("#hob 2345A-BCDEF"), and from then on such notes are his
-// word. What Notes says is shared is not heard. Of Markdown files nobody can tell: so a
-// question is answered there only when the owner has said that the folder is his alone
-// (private = true).
+// A note is received once: later changes are ignored. A folder does not tell who writes, so it
+// must be paired: the owner writes the code into it ("#hob 2345A-BCDEF"), and from then on
+// such notes count as the owner's. Notes that the Notes app reports as shared are ignored. For
+// Markdown files that is unknown: a question can only be answered there if the owner has
+// declared the folder private (private = true).
 package notes
 
 import (
@@ -28,27 +26,27 @@ import (
 	"hob/platform/pim/echo"
 )
 
-// Name is the channel's, and that of its section.
+// Name is the name of the channel and its section.
 const Name = "notes"
 
-// Config is the section [channels.notes]; "enabled" is the manager's.
+// Config is the section [channels.notes]; the manager reads "enabled".
 type Config struct {
 	// Folder is the name of the folder (default "Hob").
 	Folder string `toml:"folder"`
-	// Account is where it is: "apple", or "folder" for that of [pim] notes_folder; "":
-	// wherever there is a folder of that name.
+	// Account is the folder's location: "apple", or "folder" for that of [pim] notes_folder;
+	// "": any folder of that name.
 	Account string `toml:"account"`
-	// Private: the owner says that nobody else can write there. Questions are answered
-	// there then.
+	// Private: the owner declares that nobody else can write there. Then questions can be
+	// answered there.
 	Private bool `toml:"private"`
 }
 
 const (
 	prefix = "#hob"
-	most   = 1000 // notes that are looked at, the newest
+	most   = 1000 // maximum notes read
 )
 
-// Driver makes the channel from its configuration.
+// Driver creates the channel from its configuration.
 type Driver struct{}
 
 // Name implements channels.Driver.
@@ -59,10 +57,10 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 	return channels.Make(decode, deps, New)
 }
 
-// Options of New for tests; the zero value is what owners get.
+// Options are for tests; the zero value is the default.
 type Options struct {
-	Every  time.Duration // between two looks (1 minute)
-	Settle time.Duration // for which a note stays as it is before it is taken (20 s)
+	Every  time.Duration // poll interval (1
+	Settle time.Duration // time without changes before a note is accepted (20 s)
 }
 
 // Channel is one folder.
@@ -72,11 +70,11 @@ type Channel struct {
 	log  *slog.Logger
 }
 
-// New checks the configuration; it reads nothing.
+// New validates the configuration; it reads nothing.
 func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	c.Folder, c.Account = FolderOf(c), strings.TrimSpace(c.Account)
 	if len([]rune(c.Folder)) > 100 || strings.ContainsAny(c.Folder, "\n\r") {
-		return nil, errors.New("folder is the name of one folder of notes, at most 100 characters")
+		return nil, errors.New("folder must be the name of one folder of notes, at most 100 characters")
 	}
 	ch := &Channel{conf: c, log: cmp.Or(deps.Log, slog.New(slog.DiscardHandler)), spot: echo.Spot[pim.Folders]{
 		Channel: Name, Kind: "folder", Name: c.Folder, Account: c.Account, Remedy: "set notes_folder in [pim] to a folder of Markdown files, or use a Mac",
@@ -88,7 +86,7 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	return ch, nil
 }
 
-// FolderOf is the folder of a configuration.
+// FolderOf returns the configured folder.
 func FolderOf(c Config) string { return cmp.Or(strings.Trim(strings.TrimSpace(c.Folder), "/"), "Hob") }
 
 // Limits implements channels.Limiter.
@@ -107,7 +105,7 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 	})
 }
 
-// place is a program or a folder of files, as an ear hears it.
+// place adapts an app or a folder of files to the poller.
 type place struct {
 	pim.Folders
 	folder string
@@ -133,7 +131,7 @@ func (p place) entry(n pim.Note) echo.Entry {
 	}
 }
 
-// question is what a note says, without the prefix.
+// question returns the text of a note without the prefix.
 func question(n pim.Note) (string, bool) {
 	body := strings.TrimSpace(n.Text)
 	first, rest, _ := strings.Cut(body, "\n")
@@ -149,7 +147,7 @@ func question(n pim.Note) (string, bool) {
 	return "", false
 }
 
-// after is what follows the prefix.
+// after returns the text after the prefix.
 func after(line string) (string, bool) {
 	line = strings.TrimSpace(line)
 	if len(line) < len(prefix) || !strings.EqualFold(line[:len(prefix)], prefix) {
@@ -159,13 +157,13 @@ func after(line string) (string, bool) {
 	return strings.TrimSpace(rest), rest == "" || strings.HasPrefix(rest, " ") || strings.HasPrefix(rest, "\u00a0")
 }
 
-// Run implements channels.Channel: it looks once in a while.
+// Run implements channels.Channel: it polls the folder.
 func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 	return c.spot.Ear.Run(ctx, func(ctx context.Context, p echo.Place, x echo.Entry) (echo.Taken, error) {
 		in := p.(place) // there are no others
 		whole, err := in.ReadNote(ctx, x.Ref)
 		if err != nil { // perhaps at the next look
-			c.log.Warn("a note cannot be read", "place", p.Name(), "error", err)
+			c.log.Warn("reading a note failed", "place", p.Name(), "error", err)
 			return echo.NotYet, ctx.Err()
 		}
 		now := in.entry(whole)
@@ -196,7 +194,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	case channels.Status: // nobody looks at notes to see that something takes a while
 		return channels.Receipt{}, nil
 	case channels.Send:
-		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "notes: nobody is reached by the folder but you")
+		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "notes: the folder can only be used to write to you")
 	case channels.Question, channels.Reply, channels.Notice:
 	}
 	said := markup.Plain(d.Markdown())

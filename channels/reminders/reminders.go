@@ -1,14 +1,12 @@
-// Package reminders makes a list of reminders ("Hob") a place to talk: a new reminder
-// in it is a message, which is ticked off once it was taken; what Hob says becomes a new
-// reminder there. The lists are those of the Reminders app and of CalDAV accounts
-// (platform/pim); how they are listened to is in platform/pim/echo. The channels manager
-// calls it.
+// Package reminders implements a channel on a list of reminders ("Hob"): a new reminder is a
+// message, which is completed once it is accepted; Hob's texts become new reminders there. The
+// lists are those of the Reminders app and of CalDAV accounts (platform/pim);
+// platform/pim/echo polls them.
 //
-// Who writes into a list nobody says. So it is nobody's until it is paired: the owner
-// writes the code into it, and from then on what stands there is his word. A list of
-// which its server says that others write there too is heard no more. Whether it is
-// shared not all can tell: so a question is answered there only when the owner has said
-// that the list is his alone (private = true).
+// A list does not tell who writes, so it must be paired: the owner writes the code into it,
+// and from then on its reminders count as the owner's. A list that the server reports as
+// shared is no longer received. Not all servers report that: a question can only be answered
+// there if the owner has declared the list private (private = true).
 package reminders
 
 import (
@@ -28,22 +26,22 @@ import (
 	"hob/platform/pim/echo"
 )
 
-// Name is the channel's, and that of its section.
+// Name is the name of the channel and its section.
 const Name = "reminders"
 
-// Config is the section [channels.reminders]; "enabled" is the manager's.
+// Config is the section [channels.reminders]; the manager reads "enabled".
 type Config struct {
 	// List is the name of the list (default "Hob").
 	List string `toml:"list"`
-	// Account is where it is: the name of an account, or "apple"; "": wherever there is
-	// a list of that name.
+	// Account is the list's location: the name of an account, or "apple"; "": any list of that
+	// name.
 	Account string `toml:"account"`
-	// Private: the owner says that nobody else can write there. Questions are answered
-	// there then.
+	// Private: the owner declares that nobody else can write there. Then questions can be
+	// answered there.
 	Private bool `toml:"private"`
 }
 
-// Driver makes the channel from its configuration.
+// Driver creates the channel from its configuration.
 type Driver struct{}
 
 // Name implements channels.Driver.
@@ -54,10 +52,10 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 	return channels.Make(decode, deps, New)
 }
 
-// Options of New for tests; the zero value is what owners get.
+// Options are for tests; the zero value is the default.
 type Options struct {
-	Every  time.Duration // between two looks (1 minute)
-	Settle time.Duration // for which a reminder stays as it is before it is taken (10 s)
+	Every  time.Duration // poll interval (1
+	Settle time.Duration // time without changes before a reminder is accepted (10 s)
 }
 
 // Channel is one list.
@@ -66,11 +64,11 @@ type Channel struct {
 	spot echo.Spot[pim.Lists]
 }
 
-// New checks the configuration; it reads nothing.
+// New validates the configuration; it reads nothing.
 func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	c.List, c.Account = cmp.Or(strings.TrimSpace(c.List), "Hob"), strings.TrimSpace(c.Account)
 	if len([]rune(c.List)) > 100 || strings.ContainsAny(c.List, "\n\r") {
-		return nil, errors.New("list is the name of one list of reminders, at most 100 characters")
+		return nil, errors.New("list must be the name of one list of reminders, at most 100 characters")
 	}
 	ch := &Channel{conf: c, spot: echo.Spot[pim.Lists]{
 		Channel: Name, Kind: "list", Name: c.List, Account: c.Account, Remedy: "add an account with CalDAV (hob account add), or use a Mac",
@@ -82,8 +80,8 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	return ch, nil
 }
 
-// Limits implements channels.Limiter: more than this some programs cut off unseen, and
-// with it the mark.
+// Limits implements channels.Limiter: some programs silently truncate longer texts, and with
+// them the mark.
 func (*Channel) Limits() channels.Limits { return channels.Limits{MaxText: 3000, UTF16: true} }
 
 // Describe implements channels.Describer.
@@ -99,13 +97,13 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 	})
 }
 
-// place is an account or program, as an ear hears it.
+// place adapts an account or app to the poller.
 type place struct {
 	pim.Lists
 	list string
 }
 
-// Entries implements echo.Place: the open reminders; one that comes again when it is due.
+// Entries implements echo.Place: the open reminders, and repeating ones when they are due.
 func (p place) Entries(ctx context.Context) ([]echo.Entry, error) {
 	found, err := p.FindInList(ctx, p.list, false)
 	var out []echo.Entry
@@ -113,7 +111,7 @@ func (p place) Entries(ctx context.Context) ([]echo.Entry, error) {
 		if r.Done || strings.TrimSpace(r.Title+r.Notes) == "" || r.Repeat && (r.Due.IsZero() || r.Due.After(time.Now())) {
 			continue
 		}
-		parts := []string{p.Name(), r.Ref, r.Title, r.Notes} // one that was changed is another message
+		parts := []string{p.Name(), r.Ref, r.Title, r.Notes} // a changed reminder is
 		if r.Repeat {
 			parts = append(parts, r.Due.UTC().Format(time.RFC3339))
 		}
@@ -135,21 +133,21 @@ func hexOf(parts ...string) string {
 	return hex.EncodeToString(d[:])
 }
 
-// Run implements channels.Channel: it looks once in a while.
+// Run implements channels.Channel: it polls the list.
 func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 	return c.spot.Ear.Run(ctx, func(ctx context.Context, p echo.Place, x echo.Entry) (echo.Taken, error) {
 		_, err := r.Receive(ctx, channels.Inbound{
 			Chat: p.Name(), ChatName: c.conf.List, Sender: echo.Whose("list", p, x, c.conf.List), SenderName: "the list " + c.conf.List,
 			Text: echo.Short(x.Text), Key: x.Key, At: x.At, Unknown: !c.conf.Private,
 		})
-		if errors.Is(err, channels.ErrStranger) { // the list is not paired
+		if errors.Is(err, channels.ErrStranger) { // not paired
 			return echo.Never, nil
 		}
 		return echo.Heard, err
 	})
 }
 
-// text is a reminder as a message.
+// text returns the text of a reminder.
 func text(r pim.Reminder) string {
 	out := strings.TrimSpace(r.Title)
 	if n := strings.TrimSpace(r.Notes); n != "" {
@@ -168,10 +166,10 @@ func text(r pim.Reminder) string {
 // Send implements channels.Channel: a new reminder with a mark.
 func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
 	switch d.Kind {
-	case channels.Status: // nobody looks at a list to see that something takes a while
+	case channels.Status: // a list is no place for progress
 		return channels.Receipt{}, nil
 	case channels.Send:
-		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "reminders: nobody is reached by the list but you")
+		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "reminders: the list can only be used to write to you")
 	case channels.Question, channels.Reply, channels.Notice:
 	}
 	said := markup.Plain(d.Markdown())
@@ -185,7 +183,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 
 const maxTitle = 80
 
-// classified is an error of Say with its class.
+// classified returns an error of Say with its class.
 func classified(err error) error {
 	if err == nil {
 		return nil
@@ -197,7 +195,7 @@ func classified(err error) error {
 	case echo.Lasting(err):
 		out.Class = channels.Permanent
 	case errors.Is(err, pim.ErrSignIn):
-		out = channels.Errorf(channels.Unauthorised, "%w; set the password of the account anew", err)
+		out = channels.Errorf(channels.Unauthorised, "%w; set a new password for the account", err)
 	case waits:
 		out.Class, out.RetryAt = channels.Later, busy.Until
 	}

@@ -14,7 +14,7 @@ import (
 	"hob/platform/safehttp"
 )
 
-// answer is what is the same in every answer of the Web API
+// answer is the common part of all responses of the Web API
 // (docs.slack.dev/apis/web-api/#responses).
 type answer struct {
 	OK     bool   `json:"ok"`
@@ -22,7 +22,7 @@ type answer struct {
 	Needed string `json:"needed"`
 }
 
-// refusal is Slack's word for why it did not do a thing.
+// refusal is an error response of Slack.
 type refusal struct {
 	method, code, needed string
 }
@@ -30,12 +30,12 @@ type refusal struct {
 func (r *refusal) Error() string {
 	s := "slack: " + r.method + " was refused: " + r.code
 	if r.needed != "" {
-		s += ", it needs the scope " + r.needed
+		s += ", missing scope " + r.needed
 	}
 	return s
 }
 
-// code is Slack's word in an error, "" for others.
+// code returns Slack's error code, "" for other errors.
 func code(err error) string {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r.code
@@ -43,10 +43,10 @@ func code(err error) string {
 	return ""
 }
 
-// maxAnswer bounds an answer: 200 messages with all their blocks.
+// maxAnswer is the maximum size of a response: 200 messages with all their blocks.
 const maxAnswer = 16 << 20
 
-// call asks the Web API. Arguments go as a form, which every method takes; out may be
+// call calls the Web API. Arguments are form-encoded, which every method accepts; out may be
 // nil. Errors are *channels.Error or the context's.
 func (c *Channel) call(ctx context.Context, token, method string, args url.Values, out any) (http.Header, error) {
 	header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Authorization": {"Bearer " + token}}
@@ -57,7 +57,7 @@ func (c *Channel) call(ctx context.Context, token, method string, args url.Value
 	return resp.Header, c.judge(method, resp, out, time.Now())
 }
 
-// broken classifies a request without an answer.
+// broken classifies a request without a response.
 func (c *Channel) broken(ctx context.Context, method string, err error) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return err
@@ -65,17 +65,17 @@ func (c *Channel) broken(ctx context.Context, method string, err error) error {
 	return channels.Unanswered("slack: "+method, err)
 }
 
-// judge classifies an answer. A limit is told with the status 429 and Retry-After in
-// seconds (docs.slack.dev/apis/web-api/rate-limits).
+// judge classifies a response. A rate limit has status 429 and Retry-After in seconds
+// (docs.slack.dev/apis/web-api/rate-limits).
 func (c *Channel) judge(method string, resp *safehttp.Response, out any, now time.Time) error {
 	retry := retryAfter(resp.Header, now)
 	switch {
 	case resp.Status == http.StatusTooManyRequests:
-		e := channels.Errorf(channels.Later, "slack: %s: Slack asks to slow down", method)
+		e := channels.Errorf(channels.Later, "slack: %s: rate limit reached", method)
 		e.RetryAt = retry
 		return e
 	case resp.Status == http.StatusServiceUnavailable && !retry.IsZero():
-		e := channels.Errorf(channels.Later, "slack: %s: Slack is out of order for a while", method)
+		e := channels.Errorf(channels.Later, "slack: %s: Slack is temporarily unavailable", method)
 		e.RetryAt = retry
 		return e
 	case resp.Status >= 500:
@@ -85,7 +85,7 @@ func (c *Channel) judge(method string, resp *safehttp.Response, out any, now tim
 	}
 	var a answer
 	if err := json.Unmarshal(resp.Body, &a); err != nil {
-		e := channels.Errorf(channels.Temporary, "slack: %s: Slack answered %d with something that is no JSON; does a proxy or a sign-in page of this network answer in its place?", method, resp.Status)
+		e := channels.Errorf(channels.Temporary, "slack: %s: Slack answered %d without JSON; check for a proxy or a sign-in page of this network", method, resp.Status)
 		e.MaybeSent = resp.Status < 300
 		return e
 	}
@@ -94,7 +94,7 @@ func (c *Channel) judge(method string, resp *safehttp.Response, out any, now tim
 	}
 	if out != nil {
 		if err := json.Unmarshal(resp.Body, out); err != nil {
-			e := channels.Errorf(channels.Temporary, "slack: %s: the answer cannot be read", method)
+			e := channels.Errorf(channels.Temporary, "slack: %s: decode the response failed", method)
 			e.MaybeSent = true
 			return e
 		}
@@ -110,7 +110,7 @@ func retryAfter(h http.Header, now time.Time) time.Time {
 	return now.Add(time.Duration(n) * time.Second)
 }
 
-// word keeps of a code what codes and scopes consist of.
+// word keeps only the characters that codes and scopes consist of.
 func word(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_:.,-", r) {
@@ -121,31 +121,31 @@ func word(s string) string {
 	return s[:min(len(s), 80)]
 }
 
-const newToken = "put a new token: hob channel add slack"
+const newToken = "set a new token: hob channel add slack"
 
-// classify turns Slack's codes into classes, with what to do
-// (the lists of errors in docs.slack.dev/reference/methods).
+// classify maps Slack's codes to classes, with a remedy (the lists of errors in
+// docs.slack.dev/reference/methods).
 func classify(r *refusal, retry time.Time) error {
 	class, remedy := channels.Temporary, ""
 	switch r.code {
 	case "invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive", "user_removed_from_team", "team_access_not_granted", "org_login_required", "ekm_access_denied":
 		class, remedy = channels.Unauthorised, newToken
 	case "not_allowed_token_type":
-		class, remedy = channels.Unauthorised, "bot_token is the one that begins with xoxb-, app_token the one with xapp-; "+newToken
+		class, remedy = channels.Unauthorised, "bot_token must start with xoxb- and app_token with xapp-; "+newToken
 	case "missing_scope", "no_permission":
 		class, remedy = channels.Unauthorised, "add the scope to the app under OAuth & Permissions, install the app again, and "+newToken
 	case "ratelimited", "rate_limited", "message_limit_exceeded":
 		return &channels.Error{Class: channels.Later, RetryAt: retry, Err: r}
 	case "channel_not_found":
-		class, remedy = channels.Permanent, "this chat is gone, or Hob was never let in; write to Hob from the chat that should be answered"
+		class, remedy = channels.Permanent, "this chat no longer exists or Hob is not a member; write to Hob from the chat where it should answer"
 	case "not_in_channel":
 		class, remedy = channels.Permanent, "invite Hob there: /invite @hob"
 	case "is_archived":
-		class, remedy = channels.Permanent, "the channel is archived; write to Hob elsewhere"
+		class, remedy = channels.Permanent, "the channel is archived; write to Hob in another chat"
 	case "user_not_found", "user_disabled", "cannot_dm_bot", "messages_tab_disabled":
-		class, remedy = channels.Permanent, "nobody can be written to there; are messages switched on under App Home of the app?"
+		class, remedy = channels.Permanent, "Messages cannot be sent there; switch on messages under App Home of the app"
 	case "restricted_action", "restricted_action_read_only_channel", "restricted_action_thread_only_channel", "restricted_action_thread_locked", "restricted_action_non_threadable_channel", "access_denied", "as_user_not_supported":
-		class, remedy = channels.Permanent, "the workspace does not let Hob write there; ask whoever looks after it"
+		class, remedy = channels.Permanent, "the workspace does not allow Hob to write there; ask its administrator"
 	case "msg_too_long", "no_text", "invalid_blocks", "invalid_blocks_format", "invalid_arguments", "invalid_form_data", "invalid_metadata_format", "metadata_too_large", "thread_not_found", "message_not_found", "cant_update_message", "cant_delete_message", "edit_window_closed", "file_not_found", "file_uploads_disabled", "storage_limit_reached", "blocked_file_type", "method_not_supported_for_channel_type", "channel_type_not_supported", "unknown_method", "user_not_in_channel":
 		class = channels.Permanent
 	}
@@ -153,12 +153,12 @@ func classify(r *refusal, retry time.Time) error {
 	if remedy != "" {
 		e = channels.Errorf(class, "%w; %s", r, remedy)
 	}
-	// Slack's own failures may come after the fact.
+	// Slack may fail after it has processed the request.
 	e.MaybeSent = r.code == "internal_error" || r.code == "fatal_error" || r.code == "request_timeout"
 	return e
 }
 
-// ours reports whether an address is one of Slack's own hosts, encrypted.
+// ours reports whether a URL is HTTPS on one of Slack's own hosts.
 func (c *Channel) ours(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil {

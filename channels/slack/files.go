@@ -27,8 +27,8 @@ type file struct {
 	Page string `json:"url_private"`
 }
 
-// incoming is a file that can be fetched. It is fetched from Slack's own hosts alone:
-// the token goes along.
+// incoming returns a file for download. Only Slack's own hosts are used, because the request
+// carries the token.
 func (c *Channel) incoming(f file) channels.File {
 	return channels.File{Name: f.Name, MIME: f.MIME, Size: max(f.Size, 0), Open: func(ctx context.Context) (io.ReadCloser, error) {
 		return c.fetch(ctx, f)
@@ -50,7 +50,7 @@ func (c *Channel) fetch(ctx context.Context, f file) (io.ReadCloser, error) {
 		at = f.Page
 	}
 	if !c.ours(at) {
-		return nil, channels.Errorf(channels.Permanent, "slack: the file %q does not lie at Slack, and is not fetched from elsewhere", f.Name)
+		return nil, channels.Errorf(channels.Permanent, "slack: the file %q is not on a Slack host, so Hob does not fetch it", f.Name)
 	}
 	resp, err := c.net.Fetch(ctx, safehttp.Request{URL: at, Header: http.Header{"Authorization": {"Bearer " + c.bot}}, MaxBody: maxFile, Timeout: channels.Passing(f.Size)})
 	if err != nil {
@@ -58,18 +58,18 @@ func (c *Channel) fetch(ctx context.Context, f file) (io.ReadCloser, error) {
 	}
 	switch kind := resp.Header.Get("Content-Type"); {
 	case !c.ours(resp.URL.String()):
-		return nil, channels.Errorf(channels.Permanent, "slack: the file %q does not lie at Slack, and is not fetched from elsewhere", f.Name)
+		return nil, channels.Errorf(channels.Permanent, "slack: the file %q is not on a Slack host, so Hob does not fetch it", f.Name)
 	case resp.Status != http.StatusOK:
 		return nil, fmt.Errorf("slack: a file: Slack answered %d", resp.Status)
 	case strings.HasPrefix(kind, "text/html") && !strings.HasPrefix(f.MIME, "text/html"):
-		// Whoever may not read the file is shown the page to sign in.
-		return nil, channels.Errorf(channels.Unauthorised, "slack: Slack does not hand the file out; does the app have the scope files:read?")
+		// Without read access Slack shows the sign-in page.
+		return nil, channels.Errorf(channels.Unauthorised, "slack: Slack did not return the file; check that the app has the scope files:read")
 	}
 	return io.NopCloser(bytes.NewReader(resp.Body)), nil
 }
 
-// share puts files into a chat: their places are asked for, they are sent there, and
-// then shown all at once (docs.slack.dev/messaging/working-with-files#uploading_files).
+// share uploads files to a chat: request the upload URLs, upload, then publish all at once
+// (docs.slack.dev/messaging/working-with-files#uploading_files).
 func (c *Channel) share(ctx context.Context, d channels.Delivery) error {
 	type done struct {
 		ID    string `json:"id"`
@@ -102,7 +102,7 @@ func (c *Channel) upload(ctx context.Context, a channels.Attachment) (string, er
 	}
 	body, err := os.ReadFile(a.Path)
 	if err != nil {
-		return "", channels.Errorf(channels.Permanent, "slack: the file %q cannot be read: %w", a.Name, err)
+		return "", channels.Errorf(channels.Permanent, "slack: read the file %q: %w", a.Name, err)
 	}
 	var to struct {
 		URL string `json:"upload_url"`
@@ -113,13 +113,13 @@ func (c *Channel) upload(ctx context.Context, a channels.Attachment) (string, er
 		return "", needsFiles(err)
 	}
 	if !c.ours(to.URL) {
-		return "", channels.Errorf(channels.Permanent, "slack: the file %q would go to a host that is not Slack's", a.Name)
+		return "", channels.Errorf(channels.Permanent, "slack: upload address of the file %q is not a Slack host", a.Name)
 	}
 	resp, err := c.net.Fetch(ctx, safehttp.Request{Method: http.MethodPost, URL: to.URL, Header: http.Header{"Content-Type": {"application/octet-stream"}}, Body: body, MaxBody: 4096, Partial: true, Timeout: channels.Passing(a.Size)})
 	if err != nil {
 		err := c.broken(ctx, "a file", err)
 		if e, ok := errors.AsType[*channels.Error](err); ok {
-			e.MaybeSent = false // nobody sees it yet
+			e.MaybeSent = false // not published yet
 		}
 		return "", err
 	}
@@ -129,7 +129,7 @@ func (c *Channel) upload(ctx context.Context, a channels.Attachment) (string, er
 	return to.ID, nil
 }
 
-// needsFiles: a scope that is missing for files stops no texts.
+// needsFiles reports scopes needed for files only: without them texts still work.
 func needsFiles(err error) error {
 	if code(err) == "missing_scope" {
 		return channels.Errorf(channels.Permanent, "%w", errors.Unwrap(err))

@@ -12,8 +12,7 @@ import (
 	"hob/channels"
 )
 
-// message is a message as events and histories have it
-// (docs.slack.dev/reference/events/message).
+// message is a message in events and histories (docs.slack.dev/reference/events/message).
 type message struct {
 	Type     string `json:"type"`
 	Subtype  string `json:"subtype"`
@@ -25,9 +24,9 @@ type message struct {
 	Text     string `json:"text"`
 	TS       string `json:"ts"`
 	ThreadTS string `json:"thread_ts"`
-	Parent   string `json:"parent_user_id"` // who began the thread
+	Parent   string `json:"parent_user_id"` // author of the
 	Replies  int    `json:"reply_count"`
-	// Team, UserTeam, SourceTeam: the writer's workspace, depending on where.
+	// Team, UserTeam, SourceTeam: the author's workspace, depending on the event.
 	Team        string            `json:"team"`
 	UserTeam    string            `json:"user_team"`
 	SourceTeam  string            `json:"source_team"`
@@ -37,7 +36,8 @@ type message struct {
 	Metadata    metadata          `json:"metadata"`
 }
 
-// metadata says which delivery a message of Hob's is (docs.slack.dev/messaging/message-metadata).
+// metadata identifies the delivery of a message from Hob
+// (docs.slack.dev/messaging/message-metadata).
 type metadata struct {
 	Type    string `json:"event_type"`
 	Payload struct {
@@ -45,7 +45,7 @@ type metadata struct {
 	} `json:"event_payload"`
 }
 
-// attachment is a message that was passed on, or a preview.
+// attachment is a forwarded message or a preview.
 type attachment struct {
 	Text     string `json:"text"`
 	Fallback string `json:"fallback"`
@@ -98,9 +98,8 @@ func ts0(s string) time.Time {
 	return time.Unix(n, micro*1000).UTC()
 }
 
-// spoken reports whether a message is somebody's words: not Hob's own, no bot's, no
-// change of an earlier one and nothing about who came and went
-// (docs.slack.dev/reference/events/message#subtypes).
+// spoken reports whether a person wrote the message: not Hob, no bot, no edit and no join or
+// leave event (docs.slack.dev/reference/events/message#subtypes).
 func (m *message) spoken(me string) bool {
 	switch m.Subtype {
 	case "", "file_share", "thread_broadcast", "me_message":
@@ -113,7 +112,7 @@ func (m *message) spoken(me string) bool {
 	return !m.Hidden && m.Bot == "" && m.User != me && isID(m.User) && isID(m.Channel) && isTS(m.TS)
 }
 
-// inbound is what a message means; false when nobody said anything.
+// inbound converts a message; false if no person wrote it.
 func (c *Channel) inbound(ctx context.Context, m message) (channels.Inbound, bool) {
 	me := c.identity()
 	if !m.spoken(me.User) {
@@ -124,7 +123,7 @@ func (c *Channel) inbound(ctx context.Context, m message) (channels.Inbound, boo
 	in := channels.Inbound{
 		Channel: Name, Chat: m.Channel, Group: group, Server: me.Team, Text: text, Key: m.Channel + "/" + m.TS, At: ts0(m.TS),
 		Sender: first(me.Team, m.UserTeam, m.SourceTeam, m.Team) + "/" + m.User, SenderName: c.name(ctx, m.User),
-		// A reply in a thread that Hob began answers Hob.
+		// A reply in a thread started by Hob is addressed to Hob.
 		Mentioned: !group || mentioned || m.ThreadTS != "" && m.Parent == me.User,
 	}
 	switch {
@@ -171,14 +170,14 @@ const (
 	nameWait = time.Second // Slack waits for the acknowledgement
 )
 
-// known is the name of somebody of whom it was asked before.
+// known returns a cached name.
 func (c *Channel) known(id string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.names[id]
 }
 
-// look finds a name that is remembered from then on; "" when Slack does not tell.
+// look returns a name and caches it; "" if Slack does not return one.
 func (c *Channel) look(ctx context.Context, id string, ask func(context.Context) (string, error)) string {
 	if name := c.known(id); name != "" {
 		return name
@@ -187,11 +186,11 @@ func (c *Channel) look(ctx context.Context, id string, ask func(context.Context)
 	defer cancel()
 	name, err := ask(ctx)
 	if err != nil {
-		c.log.Debug("slack does not tell a name", "error", err)
+		c.log.Debug("looking up a name failed", "error", err)
 		if channels.ClassOf(err) != channels.Permanent && code(err) != "missing_scope" {
 			return ""
 		}
-		name = id // it never will
+		name = id // the name will never be available
 	}
 	if r := []rune(strings.TrimSpace(name)); len(r) > 80 {
 		name = string(r[:80])
@@ -209,7 +208,7 @@ func (c *Channel) remember(id, name string) {
 	c.names[id] = name
 }
 
-// name is what a member is called.
+// name returns the display name of a member.
 func (c *Channel) name(ctx context.Context, user string) string {
 	return c.look(ctx, user, func(ctx context.Context) (string, error) {
 		var out struct {
@@ -231,7 +230,7 @@ func (c *Channel) name(ctx context.Context, user string) string {
 	})
 }
 
-// called is what a channel is called.
+// called returns the name of a channel.
 func (c *Channel) called(ctx context.Context, channel string) string {
 	name := c.look(ctx, channel, func(ctx context.Context) (string, error) {
 		var out struct {
@@ -248,9 +247,9 @@ func (c *Channel) called(ctx context.Context, channel string) string {
 	return name
 }
 
-// direct is the chat of two with a member, which stays the same.
+// direct returns the direct chat with a member, which never changes.
 func (c *Channel) direct(ctx context.Context, user string) (string, error) {
-	const key = ">" // which stands in no reference
+	const key = ">" // not valid in any
 	if chat := c.known(key + user); chat != "" {
 		return chat, nil
 	}
@@ -265,7 +264,7 @@ func (c *Channel) direct(ctx context.Context, user string) (string, error) {
 		return "", err
 	}
 	if !isID(out.Channel.ID) {
-		return "", errors.New("slack: conversations.open does not say where to write")
+		return "", errors.New("slack: conversations.open returned no channel")
 	}
 	c.remember(key+user, out.Channel.ID)
 	return out.Channel.ID, nil

@@ -320,7 +320,7 @@ func TestCommand(t *testing.T) {
 	inbox.Refuse(errors.New("no"))
 	env = d.Envelope("slash_commands", object{"team_id": slacktest.Team, "channel_id": "D1", "user_id": "U1", "text": "x", "trigger_id": "2"}, nil)
 	channelstest.Until(t, "the answer", func() bool { return d.Acked(env) })
-	if p := fmt.Sprint(d.Acks[env]); !strings.Contains(p, "ephemeral") || !strings.Contains(p, "Say it again") {
+	if p := fmt.Sprint(d.Acks[env]); !strings.Contains(p, "ephemeral") || !strings.Contains(p, "Send it again") {
 		t.Errorf("the acknowledgement says %s", p)
 	}
 	if n := len(d.Made("conversations.open")); n != 1 {
@@ -329,7 +329,7 @@ func TestCommand(t *testing.T) {
 	inbox.Refuse(channels.ErrStranger)
 	env = d.Envelope("slash_commands", object{"team_id": slacktest.Team, "channel_id": "D1", "user_id": "U2", "text": "x", "trigger_id": "3"}, nil)
 	channelstest.Until(t, "the answer", func() bool { return d.Acked(env) })
-	if p := fmt.Sprint(d.Acks[env]); !strings.Contains(p, "ephemeral") || !strings.Contains(p, "I talk with my owner") {
+	if p := fmt.Sprint(d.Acks[env]); !strings.Contains(p, "ephemeral") || !strings.Contains(p, "I only talk with my owner") {
 		t.Errorf("the acknowledgement to a stranger says %s", p)
 	}
 }

@@ -9,26 +9,26 @@ import (
 	"hob/channels"
 )
 
-// mailScope lets Hob find members by their addresses, and read those of all. An app has
-// it only where its owner has added it.
+// mailScope lets Hob look up members by address, and read the addresses of all members. An app
+// has it only if its owner added it.
 const mailScope = "users:read.email"
 
-// isMail reports whether s may be the address of a member.
+// isMail reports whether s looks like a member's address.
 func isMail(s string) bool {
 	name, host, ok := strings.Cut(s, "@")
 	return ok && name != "" && host != "" && len(s) <= 254 && !strings.ContainsAny(s, " ,;<>\"") && !strings.Contains(host, "@") && channels.SenderID(s) != ""
 }
 
-// members finds out who has the addresses in allow. One that no member has lets nobody in;
-// nobody says which these are, for the owner.
+// members resolves the addresses in allow to members. An address without a member allows
+// nobody; the result nobody lists these for the owner.
 func (c *Channel) members(ctx context.Context, me identity) (in []string, nobody string, err error) {
 	for _, mail := range c.mails {
 		id, err := c.member(ctx, me, mail)
 		switch {
-		case err != nil && channels.ClassOf(err) == channels.Permanent: // the owner is heard all the same
-			nobody += "; the address " + mail + " in allow lets nobody in: " + err.Error()
+		case err != nil && channels.ClassOf(err) == channels.Permanent: // the owner still has access
+			nobody += "; the address " + mail + " in allow matches no member: " + err.Error()
 		case err != nil:
-			return nil, "", fmt.Errorf("slack: an address in allow: %w", err)
+			return nil, "", fmt.Errorf("slack: look up an address in allow: %w", err)
 		case id == "":
 			nobody += "; no member has the address " + mail + " in allow"
 		default:
@@ -38,8 +38,8 @@ func (c *Channel) members(ctx context.Context, me identity) (in []string, nobody
 	return in, nobody, nil
 }
 
-// admit lets those in who have the addresses in allow now. When that cannot be known,
-// nobody who has one is.
+// admit updates the allowed members. If the addresses cannot be resolved, none of them is
+// allowed.
 func (c *Channel) admit(ctx context.Context, me identity) (nobody string, err error) {
 	in, nobody, err := c.members(ctx, me)
 	c.mu.Lock()
@@ -48,9 +48,10 @@ func (c *Channel) admit(ctx context.Context, me identity) (nobody string, err er
 	return nobody, err
 }
 
-// member is the id of who has an address in Hob's own workspace; "": nobody. Whoever is
-// there from elsewhere is named by the id alone: what address he has there others decide
-// (docs.slack.dev/reference/methods/users.lookupByEmail, docs.slack.dev/reference/objects/user-object).
+// member returns the id of the member of Hob's own workspace with an address; "" if there is
+// none. Members of other workspaces must be listed by id: their address is under the control
+// of others (docs.slack.dev/reference/methods/users.lookupByEmail,
+// docs.slack.dev/reference/objects/user-object).
 func (c *Channel) member(ctx context.Context, me identity, mail string) (string, error) {
 	var out struct {
 		User struct {

@@ -61,7 +61,7 @@ func TestAddresses(t *testing.T) {
 	}
 	d.Failing("users.lookupByEmail", slacktest.Failure{Code: "access_denied"})
 	stop = listening(t, c, in)
-	if said := c.Describe(); len(c.Allow()) != 1 || !strings.Contains(said, "the address ada@example.com in allow lets nobody in") {
+	if said := c.Describe(); len(c.Allow()) != 1 || !strings.Contains(said, "the address ada@example.com in allow matches no member") {
 		t.Errorf("%q, and it lets %q in", said, c.Allow())
 	}
 	_ = stop()

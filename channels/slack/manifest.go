@@ -2,38 +2,37 @@ package slack
 
 import "encoding/json"
 
-// scopes is what the bot may do, each for something that it does.
+// scopes returns the OAuth scopes of the bot, with their purpose.
 func scopes() []string {
 	return []string{
-		"app_mentions:read", // to be spoken to in channels
-		"channels:history",  // threads and what was said while Hob was off
-		"channels:read",     // what a channel is called
-		"chat:write",        // to answer, and to show that it thinks
+		"app_mentions:read", // mentions in
+		"channels:history",  // threads, and messages sent
+		"channels:read",     // channel names
+		"chat:write",        // answers and status
 		"commands",          // /hob
-		"files:read",        // files that come along
-		"files:write",       // files that go along
+		"files:read",        // incoming files
+		"files:write",       // outgoing files
 		"groups:history",    // the same in private channels
 		"groups:read",
 		"im:history", // direct messages
-		"im:read",    // which ones there are, after a while off
-		"im:write",   // where /hob is answered
+		"im:read",    // list of direct messages, after
+		"im:write",   // answers to /hob
 		"mpim:history",
 		"mpim:read",
-		"users:read", // what people are called
+		"users:read", // names of people
 	}
 }
 
-// Manifest is what Slack makes the app from, for the owner to paste.
+// Manifest returns the app manifest for the owner to paste.
 func (Driver) Manifest(called string) string { return Manifest(called) }
 
-// Manifest describes the app that Hob needs on Slack, as JSON to be pasted under "From
-// a manifest" (docs.slack.dev/reference/app-manifest). The name is what it is called
-// there.
+// Manifest returns the manifest of the app that Hob needs on Slack, as JSON to be pasted under
+// "From a manifest" (docs.slack.dev/reference/app-manifest). name is the name of the app.
 func Manifest(name string) string {
 	if name == "" {
 		name = "Hob"
 	}
-	if r := []rune(name); len(r) > 35 { // the most that Slack takes
+	if r := []rune(name); len(r) > 35 { // Slack's limit
 		name = string(r[:35])
 	}
 	type object = map[string]any

@@ -15,28 +15,28 @@ import (
 	"hob/channels"
 )
 
-// seen is how far Hob has heard, in Slack's times.
+// seen holds the read positions, in Slack's times.
 type seen struct {
 	Since string            `json:"since"` // of everything; "" before the first start
 	At    map[string]string `json:"at"`    // by "C1" or "C1/thread"
 }
 
 const (
-	maxPlaces = 300                 // that are remembered
-	maxLooked = 60                  // known ones that are looked at after a while off, the latest first, and as many others
+	maxPlaces = 300                 // stored places
+	maxLooked = 60                  // known places checked after a while off, the latest first, and as many others
 	maxPages  = 10                  // of the list of conversations
-	stale     = 14 * 24 * time.Hour // after which a place is not looked at
-	maxMissed = 2000                // messages of one place
-	longest   = 2 * time.Minute     // pause that is waited for in the middle of things
+	stale     = 14 * 24 * time.Hour // age after which a place is not checked
+	maxMissed = 2000                // maximum messages per
+	longest   = 2 * time.Minute     // longest wait for a rate limit
 )
 
-// ts writes a time as Slack does.
+// ts formats a time in Slack's form.
 func ts(t time.Time) string {
 	return strconv.FormatInt(t.Unix(), 10) + "." + fmt.Sprintf("%06d", t.Nanosecond()/1000)
 }
 
-// begin reads how far was heard, and notes the first start: what was said before is not
-// heard. It reports whether there is a past to look for. now is Slack's time.
+// begin loads the read positions and records the first start: older messages are ignored. It
+// reports whether messages may have been missed. now is Slack's time.
 func (c *Channel) begin(ctx context.Context, now time.Time) (bool, error) {
 	if c.seen.Since == "" {
 		if err := c.kept(ctx, keepSeen, &c.seen); err != nil {
@@ -53,7 +53,7 @@ func (c *Channel) begin(ctx context.Context, now time.Time) (bool, error) {
 	return false, c.keepSeen(ctx)
 }
 
-// clock is Slack's time, which this machine's may differ from.
+// clock returns Slack's time, which may differ from this machine's.
 func clock(h http.Header) time.Time {
 	t, err := http.ParseTime(h.Get("Date"))
 	if err != nil {
@@ -62,8 +62,7 @@ func clock(h http.Header) time.Time {
 	return t
 }
 
-// saw notes that a message was taken, or never will be. create: the place is to be
-// looked at from now on.
+// saw records that a message was handled. create: start to track the place.
 func (c *Channel) saw(ctx context.Context, place, when string, create bool) error {
 	old, known := c.seen.At[place]
 	if (!known && !create) || (known && cmpTS(old, when) >= 0) {
@@ -90,21 +89,21 @@ func (c *Channel) keepSeen(ctx context.Context) error {
 		err = c.keep.Set(ctx, keepSeen, raw)
 	}
 	if err != nil {
-		return fmt.Errorf("slack: keep how far was heard: %w", err)
+		return fmt.Errorf("slack: store the read positions: %w", err)
 	}
 	return nil
 }
 
-// spot is a place with the time up to which it was heard.
+// spot is a place with its read position.
 type spot struct{ place, after string }
 
-// member is a conversation that Hob is in.
+// member is a conversation of which Hob is a member.
 type member struct {
 	ID string `json:"id"`
 	IM bool   `json:"is_im"`
 }
 
-// memberships lists the conversations that Hob is in, direct messages first
+// memberships returns Hob's conversations, direct messages first
 // (docs.slack.dev/reference/methods/users.conversations).
 func (c *Channel) memberships(ctx context.Context) ([]member, error) {
 	var all []member
@@ -141,15 +140,15 @@ func (c *Channel) memberships(ctx context.Context) ([]member, error) {
 	return all, nil
 }
 
-// places lists where something may have been said meanwhile: what is known, and what of
-// the rest Hob is in, where somebody may have spoken to it for the first time.
+// places returns the places to check for missed messages: the known ones, and other
+// conversations of Hob in which a first message may have arrived.
 func (c *Channel) places(ctx context.Context) ([]spot, error) {
 	in, err := c.memberships(ctx)
 	if err != nil && channels.ClassOf(err) != channels.Permanent && code(err) != "missing_scope" {
 		return nil, err
 	}
 	if err != nil {
-		c.log.Warn("who spoke to Hob for the first time while slack was not heard is not known", "error", err)
+		c.log.Warn("finding conversations that started while Hob was off failed", "error", err)
 	}
 	var unknown []spot
 	for _, m := range in {
@@ -158,7 +157,7 @@ func (c *Channel) places(ctx context.Context) ([]spot, error) {
 		}
 	}
 	if n := len(unknown); n > maxLooked {
-		c.log.Warn("slack: Hob is in more conversations than are looked at after a while off", "conversations", n, "looked_at", maxLooked)
+		c.log.Warn("slack: Hob is in too many conversations; not all are checked for missed messages", "conversations", n, "looked_at", maxLooked)
 		unknown = unknown[:maxLooked]
 	}
 	old := ts(time.Now().Add(-stale))
@@ -172,7 +171,7 @@ func (c *Channel) places(ctx context.Context) ([]spot, error) {
 	return append(known[:min(len(known), maxLooked)], unknown...), nil
 }
 
-// patiently calls f again when Slack asks to wait and there is time for it.
+// patiently calls f again after a rate limit, if the wait is short enough.
 func (c *Channel) patiently(ctx context.Context, f func() error) error {
 	for {
 		err := f()
@@ -189,13 +188,13 @@ func (c *Channel) patiently(ctx context.Context, f func() error) error {
 	}
 }
 
-// missed hears what was said since the places were last heard. hear must not fail for
-// what can never be taken.
+// missed fetches the messages since the read positions. hear must not fail for messages that
+// can never be accepted.
 func (c *Channel) missed(ctx context.Context, hear func(ctx context.Context, m message) error) error {
-	c.behind = true // until all is heard: what is not known is looked at from Since on
+	c.behind = true // until all is fetched: unknown places are read from Since on
 	list, err := c.places(ctx)
 	if err != nil {
-		return fmt.Errorf("slack: look for what was said meanwhile: %w", err)
+		return fmt.Errorf("slack: fetch missed messages: %w", err)
 	}
 	for i := 0; i < len(list); i++ {
 		at := list[i]
@@ -203,11 +202,11 @@ func (c *Channel) missed(ctx context.Context, hear func(ctx context.Context, m m
 		switch {
 		case err == nil:
 		case channels.ClassOf(err) == channels.Permanent || code(err) == "missing_scope":
-			c.log.Info("a chat can no longer be looked at", "chat", at.place, "error", err)
+			c.log.Info("chat no longer readable", "chat", at.place, "error", err)
 			delete(c.seen.At, at.place)
 			continue
 		default:
-			return fmt.Errorf("slack: look for what was said meanwhile: %w", err)
+			return fmt.Errorf("slack: fetch missed messages: %w", err)
 		}
 		for _, m := range all {
 			m.Channel = before(at.place)
@@ -234,9 +233,9 @@ func before(place string) string {
 	return id
 }
 
-// history returns what was said in a place after a time, oldest first
-// (docs.slack.dev/reference/methods/conversations.history and .replies: pages of a
-// history begin with the latest, those of a thread with its first message).
+// history returns the messages of a place after a time, oldest first
+// (docs.slack.dev/reference/methods/conversations.history and .replies: pages of a history
+// begin with the latest message, those of a thread with its first).
 func (c *Channel) history(ctx context.Context, place, after string, metadata bool) ([]message, error) {
 	id, thread, isThread := strings.Cut(place, "/")
 	method, args := "conversations.history", url.Values{"channel": {id}, "oldest": {after}, "limit": {"200"}}
@@ -264,7 +263,7 @@ func (c *Channel) history(ctx context.Context, place, after string, metadata boo
 			return nil, err
 		}
 		for _, m := range page.Messages {
-			if isTS(m.TS) && cmpTS(m.TS, after) > 0 { // a thread's first message is always there
+			if isTS(m.TS) && cmpTS(m.TS, after) > 0 { // always contains the thread's first message
 				out = append(out, m)
 			}
 		}

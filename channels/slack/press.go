@@ -16,7 +16,7 @@ import (
 	"hob/channels"
 )
 
-// asked is a question that stands somewhere with buttons.
+// asked is a posted question with buttons.
 type asked struct {
 	Question string `json:"question"`
 	Channel  string `json:"channel"`
@@ -24,7 +24,7 @@ type asked struct {
 	Thread   string `json:"thread,omitempty"`
 
 	mu   sync.Mutex // held while it is decided
-	done bool       // the buttons are gone
+	done bool       // buttons removed
 }
 
 const (
@@ -35,7 +35,7 @@ const (
 
 type object = map[string]any
 
-// askBlocks is a text with two buttons
+// askBlocks returns a text with two buttons
 // (docs.slack.dev/reference/block-kit/block-elements/button-element).
 func askBlocks(text, question string) string {
 	button := func(action, label, style string) object {
@@ -55,8 +55,8 @@ func encode(v any) string {
 	return string(raw)
 }
 
-// sections puts a text into as many blocks as it needs. verbatim: names in it become no
-// links and ring nobody.
+// sections splits a text into as many blocks as it needs. verbatim: names become no links and
+// notify nobody.
 func sections(text string) []object {
 	var out []object
 	for _, part := range cut(text, maxSection) {
@@ -65,7 +65,7 @@ func sections(text string) []object {
 	return out
 }
 
-// cut cuts a text at line ends, and never in an escape or a reference.
+// cut cuts a text at line ends, and never inside an escape or a reference.
 func cut(text string, limit int) []string {
 	var out []string
 	for utf8.RuneCountInString(text) > limit {
@@ -86,7 +86,7 @@ func cut(text string, limit int) []string {
 	return out
 }
 
-// asking remembers a question and waits for its end.
+// asking records a question and waits for its end.
 func (c *Channel) asking(ctx context.Context, question string, a *asked) {
 	c.mu.Lock()
 	c.asked[question] = a
@@ -97,11 +97,11 @@ func (c *Channel) asking(ctx context.Context, question string, a *asked) {
 	c.keepAsked(ctx)
 	select {
 	case c.asks <- a:
-	default: // Run will find it
+	default: // Run finds it
 	}
 }
 
-// forgetAsked takes a question out.
+// forgetAsked removes a question.
 func (c *Channel) forgetAsked(ctx context.Context, question string) {
 	c.mu.Lock()
 	_, known := c.asked[question]
@@ -112,7 +112,7 @@ func (c *Channel) forgetAsked(ctx context.Context, question string) {
 	}
 }
 
-// keepAsked writes down where questions stand.
+// keepAsked stores the posted questions.
 func (c *Channel) keepAsked(ctx context.Context) {
 	if c.keep == nil {
 		return
@@ -126,11 +126,11 @@ func (c *Channel) keepAsked(ctx context.Context) {
 		err = c.keep.Set(ctx, keepAsked, raw)
 	}
 	if err != nil {
-		c.log.Warn("where questions stand on slack was not kept", "error", err)
+		c.log.Warn("storing the posted questions failed", "error", err)
 	}
 }
 
-// loadAsked reads, once, where questions stood at the last end.
+// loadAsked loads the posted questions of the last run, once.
 func (c *Channel) loadAsked(ctx context.Context) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -152,8 +152,7 @@ func (c *Channel) loadAsked(ctx context.Context) error {
 	return nil
 }
 
-// withdraw takes the buttons of questions away that wait for no answer any more,
-// wherever they were answered.
+// withdraw removes the buttons of closed questions, wherever they were answered.
 func (c *Channel) withdraw(ctx context.Context, wg *sync.WaitGroup) {
 	if c.buttons == nil {
 		return
@@ -187,7 +186,7 @@ func (c *Channel) withdraw(ctx context.Context, wg *sync.WaitGroup) {
 	}
 }
 
-// takeAway removes the buttons of a question that was not answered here.
+// takeAway removes the buttons of a question that was answered elsewhere.
 func (c *Channel) takeAway(ctx context.Context, a *asked) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -198,23 +197,23 @@ func (c *Channel) takeAway(ctx context.Context, a *asked) {
 	defer cancel()
 	blocks, text, err := c.shown(ctx, a)
 	if err == nil {
-		err = c.settle(ctx, a, blocks, text, "This question waits for no answer any more.")
+		err = c.settle(ctx, a, blocks, text, "This question is no longer open.")
 	}
 	if err != nil && channels.ClassOf(err) != channels.Permanent {
-		c.log.Warn("a question that was answered may show its buttons still", "error", err)
+		c.log.Warn("removing the buttons of an answered question failed", "error", err)
 		return
 	}
 	a.done = true
 	c.forgetAsked(ctx, a.Question)
 }
 
-// shown is how a question looks at Slack.
+// shown fetches a question as Slack shows it.
 func (c *Channel) shown(ctx context.Context, a *asked) ([]json.RawMessage, string, error) {
 	method, args := "conversations.history", url.Values{"channel": {a.Channel}, "oldest": {a.TS}, "latest": {a.TS}, "inclusive": {"true"}, "limit": {"1"}}
 	if a.Thread != "" {
 		method = "conversations.replies"
 		args.Set("ts", a.Thread)
-		args.Set("limit", "2") // the first message of the thread is always there
+		args.Set("limit", "2") // the result always contains the thread's first message
 	}
 	var out struct {
 		Messages []message `json:"messages"`
@@ -227,10 +226,10 @@ func (c *Channel) shown(ctx context.Context, a *asked) ([]json.RawMessage, strin
 			return m.Blocks, m.Text, nil
 		}
 	}
-	return nil, "", channels.Errorf(channels.Permanent, "slack: the question is gone")
+	return nil, "", channels.Errorf(channels.Permanent, "slack: the question no longer exists")
 }
 
-// settle shows a question without its buttons, and what became of it.
+// settle shows a question without buttons, with its outcome.
 func (c *Channel) settle(ctx context.Context, a *asked, blocks []json.RawMessage, text, note string) error {
 	var left []any
 	for _, b := range blocks {
@@ -246,7 +245,7 @@ func (c *Channel) settle(ctx context.Context, a *asked, blocks []json.RawMessage
 	return c.patiently(ctx, func() error { return c.update(ctx, a.TS, args, &posted{}) })
 }
 
-// action is a press as Slack tells it
+// action is a button press in Slack's form
 // (docs.slack.dev/reference/interaction-payloads/block_actions-payload).
 type action struct {
 	Type string `json:"type"`
@@ -268,7 +267,7 @@ type action struct {
 	} `json:"actions"`
 }
 
-// parseAction reads a press on one of Hob's buttons.
+// parseAction parses a press on one of Hob's buttons.
 func parseAction(raw json.RawMessage) (action, bool) {
 	var p action
 	if json.Unmarshal(raw, &p) != nil || p.Type != "block_actions" || len(p.Actions) != 1 {
@@ -278,10 +277,11 @@ func parseAction(raw json.RawMessage) (action, bool) {
 	return p, (b.ID == actionYes || b.ID == actionNo) && b.Value != "" && isID(p.User.ID) && isID(p.Channel.ID) && isTS(p.Message.TS)
 }
 
-// pressWait bounds what a press sets off.
+// pressWait is the timeout for handling a press.
 const pressWait = 10 * time.Second
 
-// press decides a question. Who pressed is Slack's word, which the manager looks at.
+// press decides a question. Slack authenticates the person who pressed; the manager checks who
+// it is.
 func (s *session) press(ctx context.Context, f frame) {
 	p, ok := parseAction(f.env.Payload)
 	if !ok || s.buttons == nil {
@@ -304,7 +304,7 @@ func (s *session) press(ctx context.Context, f frame) {
 	})
 	s.acked(f, nil)
 	if err != nil {
-		s.log.Info("a press on slack decided nothing", "error", err)
+		s.log.Info("button press had no effect", "error", err)
 		s.whisper(ctx, p, err)
 		return
 	}
@@ -318,15 +318,14 @@ func (s *session) press(ctx context.Context, f frame) {
 	}
 	note := strings.TrimSpace(fmt.Sprintf("%s by %s. %s", what, by, said))
 	if err := s.settle(ctx, a, p.Message.Blocks, p.Message.Text, note); err != nil {
-		s.log.Warn("a question that was answered may show its buttons still", "error", err)
+		s.log.Warn("removing the buttons of an answered question failed", "error", err)
 		return
 	}
 	a.done = true
 	s.forgetAsked(ctx, question)
 }
 
-// standing is the question that was pressed on. One that is not remembered is made up
-// from the press.
+// standing returns the question of a press. An unknown one is created from the press.
 func (c *Channel) standing(question string, p action) *asked {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -336,11 +335,11 @@ func (c *Channel) standing(question string, p action) *asked {
 	return &asked{Question: question, Channel: p.Channel.ID, TS: p.Message.TS, Thread: p.Message.ThreadTS}
 }
 
-// whisper tells who pressed, and nobody else, why nothing came of it.
+// whisper sends the person who pressed, and nobody else, the reason why the press failed.
 func (c *Channel) whisper(ctx context.Context, p action, why error) {
 	words := "This did not work: " + why.Error()
 	if errors.Is(why, channels.ErrNotOwner) {
-		words = "Only my owner can answer this. Nothing was changed."
+		words = "Only my owner can answer this. Nothing changed."
 	} else if errors.Is(why, channels.ErrQuick) {
 		words = why.Error()
 	}
@@ -350,6 +349,6 @@ func (c *Channel) whisper(ctx context.Context, p action, why error) {
 		args.Set("thread_ts", p.Message.ThreadTS)
 	}
 	if _, err := c.call(ctx, c.bot, "chat.postEphemeral", args, nil); err != nil {
-		c.log.Debug("slack does not show why a press did nothing", "error", err)
+		c.log.Debug("sending the reason for a rejected button press failed", "error", err)
 	}
 }

@@ -16,9 +16,9 @@ import (
 type session struct {
 	*Channel
 	to     channels.Receiver
-	frames chan frame // of all sockets, in the order of each
+	frames chan frame // from all sockets, in the
 	wg     sync.WaitGroup
-	// Presses and commands, for which somebody waits: neither waits for the other.
+	// Presses and commands, for which a person waits; separate queues keep them independent.
 	presses, commands chan frame
 }
 
@@ -56,7 +56,7 @@ func (c *Channel) Run(ctx context.Context, to channels.Receiver) error {
 	}
 }
 
-// over is nil when an error is but the end of the context.
+// over returns nil if an error only reports the end of the context.
 func over(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -64,13 +64,13 @@ func over(ctx context.Context, err error) error {
 	return err
 }
 
-// backoff is a random wait up to p, 2p, 4p ... 2 minutes.
+// backoff returns a random wait of up to p, 2p, 4p ... 2 minutes.
 func backoff(p time.Duration, tries int) time.Duration {
 	return p/2 + rand.N(min(p<<min(tries, 10), 2*time.Minute))
 }
 
-// run connects, hears what was missed and then what is said, until the connection is
-// lost or a message could not be taken: then the next one hears it from the history.
+// run connects, fetches missed messages and then receives, until the connection is lost or a
+// message was not accepted: the next run reads that one from the history.
 func (s *session) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var open []*socket
@@ -106,13 +106,13 @@ func (s *session) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if now.open > 1 { // each of them is given a part of what is said
-		s.log.Warn("slack: another connection of this app is open and hears what this one does not; does another Hob use the same tokens?", "connections", now.open)
+	if now.open > 1 { // Slack distributes the messages over the connections
+		s.log.Warn("slack: another connection of this app receives part of the messages; check whether another Hob uses the same tokens", "connections", now.open)
 	}
 	s.wg.Go(func() { work(ctx, s.presses, s.press) })
 	s.wg.Go(func() { work(ctx, s.commands, s.command) })
 	if past {
-		// What comes over the socket meanwhile waits its turn, so that the order stays.
+		// Socket events wait meanwhile, which keeps the order.
 		if err := s.missed(ctx, s.hear); err != nil {
 			return err
 		}
@@ -127,7 +127,7 @@ func (s *session) run(ctx context.Context) error {
 		}
 		switch {
 		case f.err != nil && f.from != now:
-			_ = f.from.conn.Close() // it was replaced already
+			_ = f.from.conn.Close() // already replaced
 			open = slices.DeleteFunc(open, func(o *socket) bool { return o == f.from })
 		case f.err != nil:
 			return f.err
@@ -143,7 +143,7 @@ func (s *session) run(ctx context.Context) error {
 	}
 }
 
-// route reads one socket. Presses and commands do not wait for messages.
+// route dispatches the frames of one socket. Presses and commands do not wait for messages.
 func (s *session) route(ctx context.Context, k *socket) {
 	in := make(chan frame)
 	s.wg.Go(func() {
@@ -165,9 +165,9 @@ func (s *session) route(ctx context.Context, k *socket) {
 	}
 }
 
-// renew replaces a connection that Slack is about to end. It ends some seconds after
-// "warning", and with "refresh_requested" once another one is there, so that the old one
-// is heard until then.
+// renew replaces a connection that Slack is about to end. Slack ends it some seconds after
+// "warning", and with "refresh_requested" once another one is open, so the old one is read
+// until then.
 func (s *session) renew(f frame, connect func() (*socket, error)) (*socket, error) {
 	if f.env.Reason != "warning" && f.env.Reason != "refresh_requested" {
 		return nil, ended(f.env.Reason)
@@ -180,8 +180,8 @@ func (s *session) renew(f frame, connect func() (*socket, error)) (*socket, erro
 	return next, nil
 }
 
-// event takes one event and acknowledges it. What cannot be taken now ends the session
-// unacknowledged.
+// event handles one event and acknowledges it. An event that is not accepted ends the session
+// without an acknowledgement.
 func (s *session) event(ctx context.Context, f frame) error {
 	m, ok := parseEvent(f.env.Payload)
 	if ok {
@@ -193,18 +193,19 @@ func (s *session) event(ctx context.Context, f frame) error {
 	return nil
 }
 
-// acked acknowledges. A failure shows when the connection is read; Slack sends the
-// envelope again, and its key tells that it was taken.
+// acked acknowledges an envelope. A write error shows when the connection is read; Slack then
+// sends the envelope again, and its key marks it as a duplicate.
 func (s *session) acked(f frame, payload any) {
 	if err := f.from.ack(f.env.ID, payload); err != nil {
-		s.log.Debug("an envelope of slack's could not be acknowledged", "error", err)
+		s.log.Debug("acknowledging a Slack envelope failed", "error", err)
 	}
 }
 
-// hear takes one message and notes that it was. Its error means that it was not taken.
+// hear passes on one message and records its position. An error means that it was not
+// accepted.
 func (s *session) hear(ctx context.Context, m message) error {
 	if m.ThreadTS == m.TS {
-		m.ThreadTS = "" // a thread's first message names itself
+		m.ThreadTS = "" // the first message of a thread names
 	}
 	in, ok := s.inbound(ctx, m)
 	if !ok {
@@ -222,13 +223,13 @@ func (s *session) hear(ctx context.Context, m message) error {
 	if err := s.saw(ctx, place, m.TS, m.ThreadTS == "" || taken && in.Mentioned); err != nil {
 		return err
 	}
-	if taken && in.Group && in.Mentioned && m.ThreadTS == "" { // its answers make a thread
+	if taken && in.Group && in.Mentioned && m.ThreadTS == "" { // the answers start a
 		return s.saw(ctx, in.Chat, m.TS, true)
 	}
 	return nil
 }
 
-// work does what people wait for, one after the other.
+// work runs do for each frame, one after the other.
 func work(ctx context.Context, from <-chan frame, do func(context.Context, frame)) {
 	for {
 		select {
@@ -240,8 +241,8 @@ func work(ctx context.Context, from <-chan frame, do func(context.Context, frame
 	}
 }
 
-// command hears "/hob text". It is answered where nobody else reads, since Hob may not
-// be a member of where it was said (docs.slack.dev/interactivity/implementing-slash-commands).
+// command handles "/hob text". The answer is visible to its author only, since Hob may not be
+// a member of the channel (docs.slack.dev/interactivity/implementing-slash-commands).
 func (s *session) command(ctx context.Context, f frame) {
 	cmd, ok := parseCommand(f.env.Payload)
 	if !ok {
@@ -250,7 +251,7 @@ func (s *session) command(ctx context.Context, f frame) {
 	}
 	chat, err := s.direct(ctx, cmd.User)
 	if err != nil {
-		s.log.Warn("a command on slack cannot be answered", "error", err)
+		s.log.Warn("answering a Slack command failed", "error", err)
 		s.acked(f, ephemeral("I cannot write to you: "+err.Error()))
 		return
 	}
@@ -261,14 +262,14 @@ func (s *session) command(ctx context.Context, f frame) {
 	_, err = s.to.Receive(ctx, in)
 	switch {
 	case errors.Is(err, channels.ErrStranger):
-		s.acked(f, ephemeral("I talk with my owner, and with whom my owner lets in. If I am yours, run on your machine: hob channel pair slack"))
+		s.acked(f, ephemeral("I only talk with my owner and people on the allow list. If I am your Hob, run on your machine: hob channel pair slack"))
 	case err != nil:
-		s.log.Warn("a command on slack was not taken", "error", err)
-		s.acked(f, ephemeral("That did not reach me. Say it again in a moment."))
+		s.log.Warn("Slack command not accepted", "error", err)
+		s.acked(f, ephemeral("I could not receive that. Send it again in a moment."))
 	case cmd.Channel == chat:
 		s.acked(f, nil)
 	default:
-		s.acked(f, ephemeral("I answer you in our direct messages."))
+		s.acked(f, ephemeral("I will answer in our direct messages."))
 	}
 }
 

@@ -99,8 +99,8 @@ func TestEnded(t *testing.T) {
 		want string
 	}{
 		{"Socket Mode was switched off", func(d *slacktest.Server) { d.Reason = "link_disabled" }, "Socket Mode was switched off"},
-		{"the bot token was revoked", func(d *slacktest.Server) { d.Failing("auth.test", slacktest.Failure{Code: "token_revoked"}) }, "token_revoked; put a new token: hob channel add slack"},
-		{"the app token is wrong", func(d *slacktest.Server) { d.Failing("apps.connections.open", slacktest.Failure{Code: "invalid_auth"}) }, "invalid_auth; put a new token"},
+		{"the bot token was revoked", func(d *slacktest.Server) { d.Failing("auth.test", slacktest.Failure{Code: "token_revoked"}) }, "token_revoked; set a new token: hob channel add slack"},
+		{"the app token is wrong", func(d *slacktest.Server) { d.Failing("apps.connections.open", slacktest.Failure{Code: "invalid_auth"}) }, "invalid_auth; set a new token"},
 		{"the app token may not", func(d *slacktest.Server) {
 			d.Failing("apps.connections.open", slacktest.Failure{Code: "missing_scope", Needed: "connections:write"})
 		}, "connections:write"},
@@ -206,7 +206,7 @@ func TestFlood(t *testing.T) {
 	for _, in := range inbox.Heard() {
 		keys[in.Key] = true
 		if strings.Compare(strings.TrimPrefix(in.Key, "D1/"), before) <= 0 {
-			t.Fatal("out of order")
+			t.Fatal("temporarily unavailable")
 		}
 		before = strings.TrimPrefix(in.Key, "D1/")
 	}

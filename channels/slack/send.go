@@ -14,15 +14,15 @@ import (
 	"hob/platform/markup"
 )
 
-// maxUpdate is the longest text that a message can be changed to, and maxSection that of
-// a block (docs.slack.dev/reference/methods/chat.update, "msg_too_long", and
+// maxUpdate is the maximum length of an edited message, and maxSection that of a block
+// (docs.slack.dev/reference/methods/chat.update, "msg_too_long", and
 // docs.slack.dev/reference/block-kit/blocks/section-block).
 const (
 	maxUpdate  = 4000
 	maxSection = 3000
 )
 
-// body are the arguments of a text: no link is fetched, no name rings anybody.
+// body returns the arguments of a text message: no link previews, no notifications for names.
 func body(chat, text string) url.Values {
 	channel, thread, _ := strings.Cut(chat, "/")
 	args := url.Values{"channel": {channel}, "text": {text}, "unfurl_links": {"false"}, "unfurl_media": {"false"}, "link_names": {"false"}, "parse": {"none"}}
@@ -32,7 +32,7 @@ func body(chat, text string) url.Values {
 	return args
 }
 
-// posted is what Slack says of a text that it took.
+// posted is Slack's response to a posted text.
 type posted struct {
 	Channel string `json:"channel"`
 	TS      string `json:"ts"`
@@ -52,7 +52,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	text := markup.Slack(d.Markdown())
 	if strings.TrimSpace(text) == "" {
 		if len(d.Files) == 0 {
-			return channels.Receipt{}, channels.Errorf(channels.Permanent, "slack: there is nothing to say in this text")
+			return channels.Receipt{}, channels.Errorf(channels.Permanent, "slack: the text is empty")
 		}
 		return channels.Receipt{}, nil
 	}
@@ -87,20 +87,21 @@ func (c *Channel) noteShare(id string) {
 	c.shared[id] = true
 }
 
-// question is what a press may answer; a text without buttons can be answered in words.
+// question returns the question that a press may answer; a text without buttons can be
+// answered in words.
 func (c *Channel) question(ctx context.Context, d channels.Delivery) string {
 	if c.buttons == nil || d.Kind != channels.Question {
 		return ""
 	}
 	q, err := c.buttons.Open(ctx, d)
 	if err != nil {
-		c.log.Warn("a question goes out without buttons", "delivery", d.ID, "error", err)
+		c.log.Warn("question sent without buttons", "delivery", d.ID, "error", err)
 		return ""
 	}
 	return q
 }
 
-// mark is the metadata by which Find knows a text.
+// mark returns the metadata by which Find recognizes a text.
 func mark(id string) string {
 	m := metadata{Type: "hob"}
 	m.Payload.ID = id
@@ -111,24 +112,24 @@ func mark(id string) string {
 	return string(raw)
 }
 
-// put posts a text, or changes the draft into it. A question is always new, so that it
-// has not stood there for longer than its words.
+// put posts a text, or replaces the draft by it. A question is always a new message, so that
+// its time is that of its text.
 func (c *Channel) put(ctx context.Context, d channels.Delivery, args url.Values, fresh bool) (posted, error) {
 	var out posted
 	if d.Draft != "" {
 		if !fresh && utf8.RuneCountInString(args.Get("text")) <= maxUpdate {
 			err := c.update(ctx, d.Draft, args, &out)
 			gone := code(err)
-			// Each method has a limit of its own: that of changes, which drafts use up, keeps
-			// no whole text back.
+			// Rate limits are per method: drafts use up the limit of edits, so a complete text
+			// falls back to a new message.
 			if gone != "message_not_found" && gone != "cant_update_message" && gone != "edit_window_closed" && gone != "msg_too_long" && channels.ClassOf(err) != channels.Later {
 				return out, err
 			}
 		}
 		_, err := c.call(ctx, c.bot, "chat.delete", url.Values{"channel": {args.Get("channel")}, "ts": {d.Draft}}, nil)
-		if err != nil && code(err) != "message_not_found" { // then at least it is not taken for the answer
-			if err = c.update(ctx, d.Draft, body(d.Chat, "(the whole answer is below)"), nil); err != nil {
-				c.log.Debug("a draft stays", "delivery", d.ID, "error", err)
+		if err != nil && code(err) != "message_not_found" { // so that it is not mistaken for the answer
+			if err = c.update(ctx, d.Draft, body(d.Chat, "(full answer below)"), nil); err != nil {
+				c.log.Debug("deleting a draft failed", "delivery", d.ID, "error", err)
 			}
 		}
 	}
@@ -136,7 +137,7 @@ func (c *Channel) put(ctx context.Context, d channels.Delivery, args url.Values,
 	return out, err
 }
 
-// update changes a message. What is changed twice looks as if it was once.
+// update edits a message. Repeating it is safe.
 func (c *Channel) update(ctx context.Context, when string, args url.Values, out *posted) error {
 	again := url.Values{"ts": {when}}
 	for _, k := range []string{"channel", "text", "metadata", "blocks", "link_names", "parse", "unfurl_links", "unfurl_media"} {
@@ -183,12 +184,12 @@ func (c *Channel) Draft(ctx context.Context, d channels.Delivery) (string, error
 	return out.TS, err
 }
 
-// draftsAMinute leaves some of the 50 changes a minute, of all chats together, to whole texts
-// (docs.slack.dev/reference/methods/chat.update: Tier 3).
+// draftsAMinute reserves some of the 50 edits a minute, shared by all chats, for complete
+// texts (docs.slack.dev/reference/methods/chat.update: Tier 3).
 const draftsAMinute = 40
 
-// mayDraft is an error while Slack has asked for fewer calls, or soon would: what counts
-// needs them. It counts the draft.
+// mayDraft returns an error while the rate limit is reached or close, because complete texts
+// need the remaining calls. It counts the draft.
 func (c *Channel) mayDraft() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -198,7 +199,7 @@ func (c *Channel) mayDraft() error {
 		until = c.drafts[0].Add(time.Minute)
 	}
 	if now.Before(until) {
-		e := channels.Errorf(channels.Later, "slack: drafts wait for Slack's limit")
+		e := channels.Errorf(channels.Later, "slack: drafts deferred by the rate limit")
 		e.RetryAt = until
 		return e
 	}
@@ -206,7 +207,7 @@ func (c *Channel) mayDraft() error {
 	return nil
 }
 
-// slack's clock may differ from this machine's.
+// maximum difference between Slack's clock and this machine's.
 const clocks = 10 * time.Minute
 
 // Find implements channels.Finder.
@@ -226,10 +227,10 @@ func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Recei
 	return channels.Receipt{}, false, nil
 }
 
-// Typing implements channels.Typer. Slack shows what an app does in threads alone, and
-// the scope chat:write is enough for that
-// (docs.slack.dev/reference/methods/assistant.threads.setStatus). It ends by itself with
-// the next text, or after two minutes.
+// Typing implements channels.Typer. Slack shows the status of an app only in threads, and the
+// scope chat:write is enough for that
+// (docs.slack.dev/reference/methods/assistant.threads.setStatus). It ends with the next text
+// or after two minutes.
 func (c *Channel) Typing(ctx context.Context, chat string) error {
 	channel, thread, _ := strings.Cut(chat, "/")
 	c.mu.Lock()

@@ -113,7 +113,7 @@ func TestADraftThatStays(t *testing.T) {
 	if r, err := c.Send(t.Context(), whole); err != nil || r.ID == id {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if got := d.Arrived(); len(got) != 2 || got[0] != "(the whole answer is below)" || strings.Contains(got[1], "below") {
+	if got := d.Arrived(); len(got) != 2 || got[0] != "(full answer below)" || strings.Contains(got[1], "below") {
 		t.Errorf("arrived %q", got)
 	}
 }
@@ -219,7 +219,7 @@ func TestErrors(t *testing.T) {
 	}{
 		{slacktest.Failure{Code: "invalid_auth"}, channels.Unauthorised, "hob channel add slack"},
 		{slacktest.Failure{Code: "account_inactive"}, channels.Unauthorised, "hob channel add slack"},
-		{slacktest.Failure{Code: "missing_scope", Needed: "chat:write"}, channels.Unauthorised, "it needs the scope chat:write"},
+		{slacktest.Failure{Code: "missing_scope", Needed: "chat:write"}, channels.Unauthorised, "missing scope chat:write"},
 		{slacktest.Failure{Code: "channel_not_found"}, channels.Permanent, "write to Hob"},
 		{slacktest.Failure{Code: "is_archived"}, channels.Permanent, "archived"},
 		{slacktest.Failure{Code: "not_in_channel"}, channels.Permanent, "/invite @hob"},
@@ -228,7 +228,7 @@ func TestErrors(t *testing.T) {
 		{slacktest.Failure{Code: "internal_error"}, channels.Temporary, "internal_error"},
 		{slacktest.Failure{Code: "<!channel> " + slacktest.BotToken + "\n"}, channels.Temporary, "channelxoxb"},
 		{slacktest.Failure{Status: 502}, channels.Temporary, "502"},
-		{slacktest.Failure{Status: 200}, channels.Temporary, "no JSON"},
+		{slacktest.Failure{Status: 200}, channels.Temporary, "without JSON"},
 	} {
 		d := slacktest.New(t)
 		d.Failing("chat.postMessage", tt.f)
@@ -350,7 +350,7 @@ func TestEndedElsewhere(t *testing.T) {
 		}
 		channelstest.Until(t, "the end of the buttons", func() bool {
 			note, ok := bare(d.Posts()[0])
-			return ok && strings.Contains(note, "waits for no answer")
+			return ok && strings.Contains(note, "no longer open")
 		})
 		if raw, _ := d.Keep.Get(t.Context(), "asked"); off && string(raw) != "{}" {
 			channelstest.Until(t, "that it is forgotten", func() bool { raw, _ := d.Keep.Get(t.Context(), "asked"); return string(raw) == "{}" })
@@ -403,9 +403,9 @@ func TestConfig(t *testing.T) {
 		c    slack.Config
 		want string
 	}{
-		{slack.Config{AppToken: slacktest.AppToken}, "no bot_token"},
-		{slack.Config{BotToken: slacktest.BotToken}, "no app_token"},
-		{slack.Config{BotToken: slacktest.AppToken, AppToken: slacktest.BotToken}, "the bot_token is none: Slack's begins with xoxb-"},
+		{slack.Config{AppToken: slacktest.AppToken}, "bot_token is missing"},
+		{slack.Config{BotToken: slacktest.BotToken}, "app_token is missing"},
+		{slack.Config{BotToken: slacktest.AppToken, AppToken: slacktest.BotToken}, "the bot_token is not valid: it must start with xoxb-"},
 		{slack.Config{BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, Allow: []string{"ada"}}, `"ada" in allow`},
 		{slack.Config{BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, Allow: []string{"T1/U1", "U2"}}, ""},
 		{slack.Config{BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, Allow: []string{"ada@example.com"}}, ""},

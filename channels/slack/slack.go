@@ -1,19 +1,20 @@
-// Package slack talks on Slack: direct messages, mentions in channels, threads, the
-// command /hob, files both ways, answers that grow while they are written, and buttons
-// under questions. It uses Socket Mode (https://docs.slack.dev/apis/events-api/using-socket-mode),
-// so that nothing of Hob has to be reachable from the internet.
+// Package slack implements the Slack channel: direct messages, mentions in channels, threads,
+// the command /hob, files in both directions, answers shown while they are written, and
+// buttons under questions. It uses Socket Mode
+// (https://docs.slack.dev/apis/events-api/using-socket-mode), so that Hob need not be
+// reachable from the internet.
 //
 // A chat is the id of a conversation ("D1", "C1"), and "C1/1699.001" is a thread in it.
-// What is said in a channel is answered in a thread. A sender is "T1/U1": the workspace
-// and the member, so that members of other workspaces (Slack Connect) are strangers
-// with ids of their own.
+// Messages in a channel are answered in a thread. A sender is "T1/U1": the workspace and the
+// member, so that members of other workspaces (Slack Connect) are unknown senders with ids of
+// their own.
 //
-// The Web API is some 20 calls of one form, and the socket is a WebSocket with JSON in
-// it. Both are spoken here, over platform/safehttp: slack-go's Client makes connections
-// by itself, hides why Slack ends one, opens new ones without a pause, and adds 0.6 MB to
-// the program. The tests hold this package against slack-go's reading of the protocol.
+// The Web API client has some 20 calls of one form, and the socket is a WebSocket with JSON
+// frames. Both are implemented here on platform/safehttp: slack-go's Client opens connections
+// by itself, hides why Slack ends one, reconnects without a pause, and adds 0.6 MB to the
+// program. The tests compare this package with slack-go's protocol types.
 //
-// The channels manager calls it; who is heard, splitting and retries are the manager's.
+// The channels manager handles allowed senders, splitting and retries.
 package slack
 
 import (
@@ -33,22 +34,21 @@ import (
 	"hob/platform/safehttp"
 )
 
-// Name is the channel's name, and that of its section.
+// Name is the name of the channel and its section.
 const Name = "slack"
 
-// Config is the section [channels.slack]; "enabled" and what else all channels have is
-// the manager's.
+// Config is the section [channels.slack]; the manager reads "enabled" and other common keys.
 type Config struct {
-	// BotToken (xoxb-) speaks and reads, AppToken (xapp-) opens the socket. References
-	// such as "keychain:x" are resolved.
+	// BotToken (xoxb-) is for the Web API, AppToken (xapp-) for the socket. References such as
+	// "keychain:x" are resolved.
 	BotToken string `toml:"bot_token"`
 	AppToken string `toml:"app_token"`
-	// Allow lists further people: "U1", or the address, of a member of this workspace,
-	// "T1/U1" of another one.
+	// Allow lists other people: "U1", or the address, of a member of this workspace, "T1/U1"
+	// of another one.
 	Allow []string `toml:"allow"`
 }
 
-// Driver makes the channel from its configuration.
+// Driver creates the channel from its configuration.
 type Driver struct{}
 
 // Name implements channels.Driver.
@@ -59,11 +59,11 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 	return channels.Make(decode, deps, New)
 }
 
-// Options are for tests, which have a Slack of their own.
+// Options are for tests with a fake Slack.
 type Options struct {
 	API     string        // address of the Web API, with a slash at its end
-	Domain  string        // of all its hosts: sockets, uploads, files
-	Plain   bool          // nothing needs to be encrypted
+	Domain  string        // domain of all hosts
+	Plain   bool          // allow unencrypted connections
 	Silence time.Duration // after which a socket without a ping is dead
 	Pause   time.Duration // before the second attempt to connect
 }
@@ -73,7 +73,7 @@ func (o Options) orReal() Options {
 		o.API, o.Domain = failpoint.Address(Name, "https://slack.com/api/"), "slack.com"
 	}
 	if o.Silence == 0 {
-		// Slack pings every few seconds; its own clients give up after 30 s without
+		// Slack pings every few seconds; its own clients stop waiting after 30 s
 		// (serverPingTimeout in docs.slack.dev/tools/node-slack-sdk/reference/socket-mode).
 		o.Silence = 30 * time.Second
 	}
@@ -83,7 +83,7 @@ func (o Options) orReal() Options {
 	return o
 }
 
-// Channel is Slack. Its methods may be called concurrently.
+// Channel is the Slack channel. Its methods may be called concurrently.
 type Channel struct {
 	bot, app string // tokens
 	allow    []string
@@ -93,11 +93,11 @@ type Channel struct {
 	keep     channels.Keeper
 	buttons  channels.Buttons
 	at       Options
-	asks     chan *asked // questions whose end is to be waited for
-	seen     seen        // Run's alone, as behind is
-	behind   bool        // what was said meanwhile is being looked for
+	asks     chan *asked // questions to be watched
+	seen     seen        // used by Run only, as is behind
+	behind   bool        // fetching missed messages
 
-	writing sync.Mutex // held while asked is read from, or written to, what is kept
+	writing sync.Mutex // held while asked is loaded or stored
 	loaded  bool
 
 	mu       sync.Mutex
@@ -106,14 +106,14 @@ type Channel struct {
 	state    string   // for Describe
 	trouble  error    // for Link
 	names    map[string]string
-	shared   map[string]bool   // deliveries whose files have gone out already
+	shared   map[string]bool   // deliveries whose files were sent
 	asked    map[string]*asked // by question
-	noStatus bool              // Slack shows no status for this app
-	noDraft  time.Time         // until when Slack wants no drafts
+	noStatus bool              // Slack supports no status
+	noDraft  time.Time         // end of the rate limit for
 	drafts   []time.Time       // of the last minute
 }
 
-// New checks the configuration; it connects to nothing.
+// New validates the configuration; it does not connect.
 func New(cfg Config, deps channels.Deps, o Options) (*Channel, error) {
 	c := &Channel{
 		net: deps.Network, log: deps.Log, keep: deps.Keep, buttons: deps.Buttons, at: o.orReal(), asks: make(chan *asked, 64),
@@ -135,7 +135,7 @@ func New(cfg Config, deps channels.Deps, o Options) (*Channel, error) {
 			continue
 		}
 		if team, user, other := strings.Cut(id, "/"); other && (!isID(team) || !isID(user)) || !other && !isUser(id) {
-			return nil, fmt.Errorf("%q in allow is no member; write the id that stands in the menu of the person's profile (Copy member ID), such as \"U0123456789\", and for a member of another workspace \"T0123456789/U0123456789\"", id)
+			return nil, fmt.Errorf("%q in allow is not a member id; copy it from the menu of the person's profile (Copy member ID), such as \"U0123456789\", and for a member of another workspace \"T0123456789/U0123456789\"", id)
 		}
 		c.allow = append(c.allow, id)
 	}
@@ -147,10 +147,10 @@ func New(cfg Config, deps channels.Deps, o Options) (*Channel, error) {
 	return c, nil
 }
 
-// token resolves one of the tokens. What stands in it is never told.
+// token resolves one of the tokens. Errors never contain its value.
 func token(deps channels.Deps, key, ref, prefix string) (string, error) {
 	if ref == "" {
-		return "", fmt.Errorf("no %s; get one with: hob channel add slack", key)
+		return "", fmt.Errorf("%s is missing; get one with: hob channel add slack", key)
 	}
 	t, err := deps.Reveal(key, ref)
 	if err != nil {
@@ -158,12 +158,12 @@ func token(deps channels.Deps, key, ref, prefix string) (string, error) {
 	}
 	t = strings.TrimSpace(t)
 	if !strings.HasPrefix(t, prefix) || strings.ContainsFunc(t, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", fmt.Errorf("the %s is none: Slack's begins with %s; get one with: hob channel add slack", key, prefix)
+		return "", fmt.Errorf("the %s is not valid: it must start with %s; get one with: hob channel add slack", key, prefix)
 	}
 	return t, nil
 }
 
-// isID reports whether s is an id of Slack's.
+// isID reports whether s has the form of a Slack id.
 func isID(s string) bool {
 	for _, r := range s {
 		if (r < 'A' || r > 'Z') && (r < '0' || r > '9') {
@@ -173,11 +173,11 @@ func isID(s string) bool {
 	return s != "" && len(s) <= 32
 }
 
-// isUser reports whether s is the id of a person.
+// isUser reports whether s is a user id.
 func isUser(s string) bool { return isID(s) && (s[0] == 'U' || s[0] == 'W') }
 
-// Allow implements channels.Allower. Who stands there without a workspace is of Hob's own,
-// which is known once it has signed in.
+// Allow implements channels.Allower. Ids without a workspace belong to Hob's own, which is
+// known after sign-in.
 func (c *Channel) Allow() []string {
 	c.mu.Lock()
 	team, all := c.me.Team, slices.Concat(c.allow, c.admitted)
@@ -200,12 +200,12 @@ func (*Channel) Connected() {}
 // Attaches implements channels.Attacher.
 func (*Channel) Attaches() {}
 
-// maxFile bounds files in both directions: they are in memory while they move.
+// maxFile is the maximum file size in both directions: files are held in memory.
 const maxFile = 32 << 20
 
-// Limits implements channels.Limiter. Slack wants at most 4,000 characters in a text
-// (docs.slack.dev/reference/methods/chat.postMessage, "Truncating content"), of which
-// escapes need some, and one text a second and channel (docs.slack.dev/apis/web-api/rate-limits).
+// Limits implements channels.Limiter. Slack accepts up to 4,000 characters in a text
+// (docs.slack.dev/reference/methods/chat.postMessage, "Truncating content"), of which escapes
+// need some, and one text per second and channel (docs.slack.dev/apis/web-api/rate-limits).
 func (*Channel) Limits() channels.Limits {
 	return channels.Limits{MaxText: 3500, PerMinute: 60, MaxFile: maxFile, Settle: 1500 * time.Millisecond}
 }
@@ -224,14 +224,14 @@ func (c *Channel) Link() error {
 	return c.trouble
 }
 
-// describe notes how the connection is, and why there is none.
+// describe stores the connection status and its error.
 func (c *Channel) describe(trouble error, format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.state, c.trouble = fmt.Sprintf(format, args...), trouble
 }
 
-// identity is who Hob is on Slack.
+// identity is Hob's own account on Slack.
 type identity struct {
 	Team   string `json:"team_id"`
 	User   string `json:"user_id"`
@@ -239,8 +239,8 @@ type identity struct {
 	Called string `json:"team"`
 }
 
-// self asks Slack who Hob is. The header of the answer says what the time is there, and
-// what the token may do.
+// self fetches Hob's identity. The header of the response contains the server time and the
+// scopes of the token.
 func (c *Channel) self(ctx context.Context) (identity, http.Header, error) {
 	var me identity
 	h, err := c.call(ctx, c.bot, "auth.test", nil, &me)
@@ -248,7 +248,7 @@ func (c *Channel) self(ctx context.Context) (identity, http.Header, error) {
 		return me, nil, err
 	}
 	if !isID(me.Team) || !isID(me.User) {
-		return me, nil, errors.New("slack: auth.test does not say who the token belongs to")
+		return me, nil, errors.New("slack: auth.test returned no user for the token")
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -256,7 +256,7 @@ func (c *Channel) self(ctx context.Context) (identity, http.Header, error) {
 	return me, h, nil
 }
 
-// Test implements channels.Tester. An address for a socket is asked for and not used.
+// Test implements channels.Tester. It requests a socket URL but does not use it.
 func (c *Channel) Test(ctx context.Context) (string, error) {
 	me, h, err := c.self(ctx)
 	if err != nil {
@@ -266,7 +266,7 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if missing := c.missing(h.Get("X-OAuth-Scopes")); len(missing) > 0 {
-		return "", channels.Errorf(channels.Unauthorised, "slack: signed in as @%s on %s, but the app lacks the scopes %s; add them under OAuth & Permissions, install the app again, and put the new token: hob channel add slack",
+		return "", channels.Errorf(channels.Unauthorised, "slack: signed in as @%s on %s, but the app lacks the scopes %s; add them under OAuth & Permissions, install the app again, and set the new token: hob channel add slack",
 			me.Name, me.Called, strings.Join(missing, ", "))
 	}
 	_, nobody, err := c.members(ctx, me)
@@ -276,8 +276,8 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 	return fmt.Sprintf("signed in as @%s on %s; Socket Mode answers%s", me.Name, me.Called, nobody), nil
 }
 
-// missing lists what the bot token lacks. Slack names what a token may do in the header
-// X-OAuth-Scopes (docs.slack.dev/authentication/installing-with-oauth).
+// missing returns the scopes that the bot token lacks. Slack returns the granted ones in the
+// header X-OAuth-Scopes (docs.slack.dev/authentication/installing-with-oauth).
 func (c *Channel) missing(granted string) (out []string) {
 	if granted == "" {
 		return nil // unknown
@@ -293,25 +293,25 @@ func (c *Channel) missing(granted string) (out []string) {
 	return slices.DeleteFunc(want, func(s string) bool { return has[s] })
 }
 
-// kept reads what was kept under a key.
+// kept loads the value stored under a key.
 func (c *Channel) kept(ctx context.Context, key string, to any) error {
 	if c.keep == nil {
 		return nil
 	}
 	raw, err := c.keep.Get(ctx, key)
 	if err != nil {
-		return fmt.Errorf("slack: what was kept: %w", err)
+		return fmt.Errorf("slack: load stored state: %w", err)
 	}
 	if raw == nil {
 		return nil
 	}
 	if err := json.Unmarshal(raw, to); err != nil {
-		return fmt.Errorf("slack: what was kept as %q cannot be read: %w", key, err)
+		return fmt.Errorf("slack: decode stored state %q: %w", key, err)
 	}
 	return nil
 }
 
-// The keys under which something is kept.
+// Keys of the stored state.
 const (
 	keepSeen  = "seen"
 	keepAsked = "asked"

@@ -18,45 +18,43 @@ import (
 	"hob/channels"
 )
 
-// envelope is one message of Slack's on the socket
-// (docs.slack.dev/apis/events-api/using-socket-mode, "Receiving events"). A repeated one has
-// retry_attempt; it is known by the message in it.
+// envelope is one message on the socket (docs.slack.dev/apis/events-api/using-socket-mode,
+// "Receiving events"). A repeated one has retry_attempt; the message in it identifies it.
 type envelope struct {
 	Type    string          `json:"type"`
 	ID      string          `json:"envelope_id"`
 	Payload json.RawMessage `json:"payload"`
 	Reason  string          `json:"reason"` // of a disconnect
 	Attempt int             `json:"retry_attempt"`
-	Open    int             `json:"num_connections"` // of a hello: this one, and others of the app
+	Open    int             `json:"num_connections"` // of a hello: number of the app's connections, including this one
 }
 
-// frame is what came over one of the sockets, or how it ended.
+// frame is a message from one of the sockets, or the error that ended it.
 type frame struct {
 	from *socket
 	env  envelope
 	err  error
 }
 
-// socket is one connection. Slack allows several side by side.
+// socket is one connection. Slack allows several concurrent ones.
 type socket struct {
 	conn    *websocket.Conn
 	silence time.Duration
-	open    int         // connections of the app when this one came about
-	leaving atomic.Bool // it is heard only until its deadline
-	mu      sync.Mutex  // one writes at a time
+	open    int         // connections of the app when this one opened
+	leaving atomic.Bool // it is read only until
+	mu      sync.Mutex  // serializes writes
 }
 
 const (
 	maxEnvelope = 4 << 20
 	writeWait   = 5 * time.Second
 	helloWait   = 20 * time.Second
-	// drain is for how long a connection is heard that Slack is about to end.
+	// drain is how long a connection is read after Slack announced its end.
 	drain = 15 * time.Second
 )
 
-// ack tells Slack that an envelope was taken. Slack wants that within three seconds and
-// sends what was not acknowledged again (docs.slack.dev/apis/events-api, "Responding to
-// events" and "Retries").
+// ack acknowledges an envelope. Slack expects that within three seconds and resends
+// unacknowledged ones (docs.slack.dev/apis/events-api, "Responding to events" and "Retries").
 func (s *socket) ack(id string, payload any) error {
 	if id == "" {
 		return nil
@@ -72,20 +70,20 @@ func (s *socket) ack(id string, payload any) error {
 	}{id, payload})
 }
 
-// address asks Slack where a socket may be opened. The answer works once and for a
-// short time (docs.slack.dev/reference/methods/apps.connections.open).
+// address requests the URL for a socket. It works once and for a short time
+// (docs.slack.dev/reference/methods/apps.connections.open).
 func (c *Channel) address(ctx context.Context) (string, error) {
 	var out struct {
 		URL string `json:"url"`
 	}
 	if _, err := c.call(ctx, c.app, "apps.connections.open", nil, &out); err != nil {
 		if code(err) == "missing_scope" {
-			return "", channels.Errorf(channels.Unauthorised, "slack: the app token lacks the scope connections:write; make one with it under Basic Information, App-Level Tokens, and put it: hob channel add slack")
+			return "", channels.Errorf(channels.Unauthorised, "slack: the app token lacks the scope connections:write; create one with it under Basic Information, App-Level Tokens, and set it: hob channel add slack")
 		}
 		return "", err
 	}
 	if !c.ours(out.URL) {
-		return "", errors.New("slack: apps.connections.open names an address that is not Slack's")
+		return "", errors.New("slack: apps.connections.open returned an address that is not a Slack host")
 	}
 	return out.URL, nil
 }
@@ -111,7 +109,7 @@ func (c *Channel) dial(ctx context.Context) (*socket, error) {
 	}
 	conn, resp, err := d.DialContext(ctx, address, nil)
 	if resp != nil && resp.Body != nil {
-		_ = resp.Body.Close() // what stands in it is not looked at
+		_ = resp.Body.Close() // the body is not used
 	}
 	if err != nil {
 		if resp != nil && resp.StatusCode != http.StatusSwitchingProtocols {
@@ -129,7 +127,7 @@ func (c *Channel) dial(ctx context.Context) (*socket, error) {
 	return s, nil
 }
 
-// withoutAddress takes the address out of an error: it holds a ticket.
+// withoutAddress removes the URL from an error: it contains a ticket.
 func withoutAddress(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
@@ -137,7 +135,7 @@ func withoutAddress(err error) error {
 	return err
 }
 
-// hello waits for the first envelope, which says that the connection works.
+// hello waits for the first envelope, which confirms the connection.
 func (s *socket) hello(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { _ = s.conn.Close() })
 	defer stop()
@@ -162,8 +160,8 @@ func (s *socket) hello(ctx context.Context) error {
 	return errors.New("slack: open a socket: Slack did not say hello")
 }
 
-// live lets the connection die when Slack does not ping: a socket of which nobody told
-// that it is gone looks like a quiet one.
+// live ends the connection if Slack stops to ping: a dead socket without an error looks like
+// an idle one.
 func (s *socket) live() {
 	s.alive()
 	s.conn.SetPingHandler(func(data string) error {
@@ -182,13 +180,13 @@ func (s *socket) alive() {
 	}
 }
 
-// leave lets the connection end soon.
+// leave makes the connection end soon.
 func (s *socket) leave() {
 	s.leaving.Store(true)
 	_ = s.conn.SetReadDeadline(time.Now().Add(drain))
 }
 
-// read hands on what comes until the connection ends.
+// read forwards the frames until the connection ends.
 func (s *socket) read(ctx context.Context, to chan<- frame) {
 	for {
 		var f frame
@@ -200,7 +198,7 @@ func (s *socket) read(ctx context.Context, to chan<- frame) {
 			s.alive()
 			f.from = s
 			if json.Unmarshal(raw, &f.env) != nil {
-				continue // no envelope: there is nothing to acknowledge
+				continue // no envelope to
 			}
 		}
 		select {
@@ -214,15 +212,15 @@ func (s *socket) read(ctx context.Context, to chan<- frame) {
 	}
 }
 
-// ended is the error for Slack's word that it ends a connection. link_disabled means that
-// Socket Mode was switched off for the app (docs.slack.dev/apis/events-api/using-socket-mode,
+// ended returns the error for the reason of a disconnect. link_disabled means that Socket Mode
+// was switched off for the app (docs.slack.dev/apis/events-api/using-socket-mode,
 // "Disconnecting").
 func ended(reason string) error {
 	switch reason {
 	case "link_disabled":
-		return channels.Errorf(channels.Unauthorised, "slack: Socket Mode was switched off for the app; switch it on under Socket Mode on its page, and start Hob anew")
+		return channels.Errorf(channels.Unauthorised, "slack: Socket Mode was switched off for the app; switch it on under Socket Mode on its page and restart Hob")
 	case "too_many_websockets":
-		e := channels.Errorf(channels.Later, "slack: the app has too many connections; does another Hob use the same tokens?")
+		e := channels.Errorf(channels.Later, "slack: the app has too many connections; check whether another Hob uses the same tokens")
 		e.RetryAt = time.Now().Add(time.Minute)
 		return e
 	}

@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// plain turns a text of Slack's into what its writer meant: "<@U1>" and the like are
-// references, and "&", "<" and ">" are escaped
-// (docs.slack.dev/messaging/formatting-message-text#retrieving-messages). Mentions of me
-// are taken out; mentioned says whether there was one.
+// plain converts a Slack text to plain text: "<@U1>" and the like are references, and "&", "<"
+// and ">" are escaped (docs.slack.dev/messaging/formatting-message-text#retrieving-messages).
+// Mentions of me are removed; mentioned reports whether there was one.
 func plain(text, me string, name func(user string) string) (out string, mentioned bool) {
 	var b strings.Builder
 	for text != "" {
@@ -18,7 +17,7 @@ func plain(text, me string, name func(user string) string) (out string, mentione
 			break
 		}
 		ref, after, closed := strings.Cut(rest, ">")
-		if !closed || strings.Contains(ref, "<") { // no reference
+		if !closed || strings.Contains(ref, "<") { // not a reference
 			b.WriteByte('<')
 			text = rest
 			continue
@@ -42,7 +41,7 @@ func before1(s string) string {
 	return s
 }
 
-// reference is what stands between angle brackets, in words.
+// reference converts a reference in angle brackets to words.
 func reference(ref string, name func(user string) string) string {
 	what, label, _ := strings.Cut(ref, "|")
 	switch {
@@ -63,7 +62,7 @@ func reference(ref string, name func(user string) string) string {
 	return label + " (" + what + ")"
 }
 
-// unescaped takes back the three escapes of Slack's, and no others.
+// unescaped reverts Slack's three escapes only.
 func unescaped(s string) string {
 	if !strings.Contains(s, "&") {
 		return s
@@ -71,12 +70,12 @@ func unescaped(s string) string {
 	return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(s)
 }
 
-// escaped is a text in which nothing is a reference.
+// escaped escapes a text so that it contains no references.
 func escaped(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
 }
 
-// cmpTS compares two of Slack's times ("1699999999.000100"); "" is before all.
+// cmpTS compares two Slack times ("1699999999.000100"); "" is before all others.
 func cmpTS(a, b string) int {
 	as, am, _ := strings.Cut(a, ".")
 	bs, bm, _ := strings.Cut(b, ".")
@@ -86,7 +85,7 @@ func cmpTS(a, b string) int {
 	return cmp.Or(strings.Compare(as, bs), strings.Compare(am, bm))
 }
 
-// isTS reports whether s is one of Slack's times, which are the ids of messages, too.
+// isTS reports whether s is a Slack time, which also is a message id.
 func isTS(s string) bool {
 	sec, frac, ok := strings.Cut(s, ".")
 	return ok && digits(sec) && digits(frac) && len(sec) <= 12 && len(frac) <= 9

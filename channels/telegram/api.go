@@ -18,10 +18,10 @@ import (
 	"hob/platform/safehttp"
 )
 
-// params of a method.
+// params are the parameters of a method.
 type params map[string]any
 
-// answer is what each method answers, see
+// answer is the common part of all responses, see
 // https://core.telegram.org/bots/api#making-requests.
 type answer struct {
 	OK          bool            `json:"ok"`
@@ -34,7 +34,7 @@ type answer struct {
 	} `json:"parameters"`
 }
 
-// refusal is what the Bot API answered instead of a result.
+// refusal is an error response of the Bot API.
 type refusal struct {
 	method, said string
 	code         int
@@ -50,7 +50,7 @@ func (r *refusal) Error() string {
 	return s
 }
 
-// says reports whether err is a refusal with these words.
+// says reports whether err is a refusal that contains one of these texts.
 func says(err error, words ...string) bool {
 	r, ok := errors.AsType[*refusal](err)
 	if !ok {
@@ -66,7 +66,7 @@ func says(err error, words ...string) bool {
 
 const maxAnswer = 8 << 20 // 100 updates of a few kilobytes each
 
-// call runs a method and reads its result into out.
+// call runs a method and decodes its result into out.
 func (c *Channel) call(ctx context.Context, method string, p params, out any) error {
 	body, err := json.Marshal(p)
 	if err != nil {
@@ -75,8 +75,7 @@ func (c *Channel) call(ctx context.Context, method string, p params, out any) er
 	return c.post(ctx, method, "application/json", body, out)
 }
 
-// post sends a request. The token is a part of its address, and of nothing else: no
-// error of ours holds more of the address than its host.
+// post sends a request. The URL contains the token, so errors only contain its host.
 func (c *Channel) post(ctx context.Context, method, kind string, body []byte, out any) error {
 	resp, err := c.client.Fetch(ctx, safehttp.Request{
 		Method: http.MethodPost, URL: c.base + "/bot" + c.token + "/" + method,
@@ -87,7 +86,7 @@ func (c *Channel) post(ctx context.Context, method, kind string, body []byte, ou
 	}
 	var a answer
 	if err := json.Unmarshal(resp.Body, &a); err != nil {
-		e := channels.Errorf(channels.Temporary, "telegram: %s: the server answered %d with something that is not of the Bot API", method, resp.Status)
+		e := channels.Errorf(channels.Temporary, "telegram: %s: the server answered %d, not in the format of the Bot API", method, resp.Status)
 		e.MaybeSent = resp.Status < 300 || resp.Status >= 500
 		return e
 	}
@@ -98,15 +97,15 @@ func (c *Channel) post(ctx context.Context, method, kind string, body []byte, ou
 		return nil
 	}
 	if err := json.Unmarshal(a.Result, out); err != nil {
-		e := channels.Errorf(channels.Temporary, "telegram: %s: the result cannot be read: %w", method, err)
+		e := channels.Errorf(channels.Temporary, "telegram: %s: decode the result: %w", method, err)
 		e.MaybeSent = true
 		return e
 	}
 	return nil
 }
 
-// left is how long a request may last: as long as its context, since a poll is held and a
-// large file takes its time; 0 when that has no end.
+// left returns the timeout of a request: the context's, since long polls and large files take
+// long; 0 if the context has no deadline.
 func left(ctx context.Context) time.Duration {
 	until, ok := ctx.Deadline()
 	if !ok {
@@ -115,12 +114,12 @@ func left(ctx context.Context) time.Duration {
 	return max(time.Until(until), time.Millisecond)
 }
 
-// lost classifies a request that got no answer.
+// lost classifies a request without a response.
 func (c *Channel) lost(method string, err error) error {
 	return channels.Unanswered("telegram: "+method, err)
 }
 
-// refused classifies an answer that is no success.
+// refused classifies an error response.
 func (c *Channel) refused(method string, status int, a answer) error {
 	if a.Code == 0 {
 		a.Code = status
@@ -129,11 +128,11 @@ func (c *Channel) refused(method string, status int, a answer) error {
 	out := &channels.Error{Class: channels.Permanent, Err: r}
 	switch {
 	case a.Code == http.StatusUnauthorized, a.Code == http.StatusNotFound:
-		out.Class, r.remedy = channels.Unauthorised, "put a new token: hob channel add telegram"
+		out.Class, r.remedy = channels.Unauthorised, "set a new token: hob channel add telegram"
 	case a.Code == http.StatusForbidden:
-		r.remedy = "the chat has to let the bot in again: unblock it in a chat of two, or invite it into the group"
+		r.remedy = "unblock the bot in the direct chat or invite it to the group again"
 	case a.Code == http.StatusConflict:
-		out.Class, r.remedy = channels.Temporary, "another program polls with this token; end it, or make a bot of its own for Hob with @BotFather"
+		out.Class, r.remedy = channels.Temporary, "another program polls with this token; stop it or create a separate bot for Hob with @BotFather"
 		if strings.Contains(strings.ToLower(a.Description), "webhook") {
 			r.remedy = "another program has set a webhook; " + takeHookAway
 		}
@@ -146,13 +145,13 @@ func (c *Channel) refused(method string, status int, a answer) error {
 	return out
 }
 
-// redact takes the token out of what others say.
+// redact removes the token from a server's text.
 func (c *Channel) redact(s string) string {
 	_, secret, _ := strings.Cut(c.token, ":")
 	return strings.NewReplacer(c.token, "[redacted]", url.PathEscape(c.token), "[redacted]", secret, "[redacted]").Replace(s)
 }
 
-// quote shows the first line of what a server said.
+// quote returns the first line of a server's text, fit for an error.
 func quote(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(strings.ToValidUTF8(s, "")), "\n")
 	if r := []rune(line); len(r) > 200 {
@@ -161,8 +160,7 @@ func quote(s string) string {
 	return line
 }
 
-// form is a request with a file, see
-// https://core.telegram.org/bots/api#sending-files.
+// form sends a request with a file, see https://core.telegram.org/bots/api#sending-files.
 func (c *Channel) form(ctx context.Context, method string, fields map[string]string, field string, a channels.Attachment, out any) error {
 	kind, body, err := encode(fields, field, a)
 	if err != nil {
@@ -176,9 +174,9 @@ func encode(fields map[string]string, field string, a channels.Attachment) (kind
 	if err != nil {
 		return "", nil, err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // opened for reading only
 	var b bytes.Buffer
-	b.Grow(int(min(max(a.Size, 0), maxFile)) + 16<<10) // a large one is in memory once
+	b.Grow(int(min(max(a.Size, 0), maxFile)) + 16<<10) // allocate once for a large file
 	w := multipart.NewWriter(&b)
 	for k, v := range fields {
 		if err := w.WriteField(k, v); err != nil {
@@ -193,7 +191,7 @@ func encode(fields map[string]string, field string, a channels.Attachment) (kind
 	case err != nil:
 		return "", nil, err
 	case n > maxFile:
-		return "", nil, fmt.Errorf("it has more than %d MB, which is what goes along here", maxFile>>20)
+		return "", nil, fmt.Errorf("it is larger than the limit of %d MB", maxFile>>20)
 	}
 	err = w.Close()
 	return w.FormDataContentType(), b.Bytes(), err

@@ -10,20 +10,20 @@ import (
 	"hob/channels"
 )
 
-// heard is a message that was taken. Sum tells whether its words have changed since, and
-// nothing else of them.
+// heard is an accepted message. Sum detects whether its text has changed; the text itself is
+// not stored.
 type heard struct {
 	Key string `json:"k"`
 	Sum uint32 `json:"s"`
-	At  int64  `json:"t"` // when it was written, as Telegram says
+	At  int64  `json:"t"` // Telegram's time of the message
 }
 
 const (
-	// correctable is for how long what its sender changes in a message is heard.
+	// correctable is how long after a message its edits are accepted.
 	correctable = 10 * time.Minute
 	maxHeard    = 100
-	// edited stands before words that were changed. With it they are no command, no code,
-	// and no answer to a question.
+	// edited prefixes an edited text. With the prefix it is no command, no code, and no answer
+	// to a question.
 	edited = "(edited) "
 )
 
@@ -38,7 +38,7 @@ func (m *message) sum() uint32 {
 	return h.Sum32()
 }
 
-// heed remembers that a message was taken, with all that belongs to it.
+// heed records an accepted message and all messages of its album.
 func (c *Channel) heed(m *message) {
 	for _, part := range append([]*message{m}, m.rest...) {
 		c.heard = slices.DeleteFunc(c.heard, func(h heard) bool {
@@ -49,10 +49,9 @@ func (c *Channel) heed(m *message) {
 	c.heard = c.heard[max(0, len(c.heard)-maxHeard):]
 }
 
-// correction is what a message says now that was taken when it said something else; false
-// for all that has changed but words, as a place that moves does, and for what was never
-// taken: a stranger's message, or one from before Hob was there. What came along is known
-// already.
+// correction returns the new text of an accepted message; false if something other than the
+// text changed, such as a live location, and for messages that were never accepted: from
+// unknown senders, or older than Hob. Attachments are already known.
 func (c *Channel) correction(m *message) (channels.Inbound, bool) {
 	i := slices.IndexFunc(c.heard, func(h heard) bool { return h.Key == m.key() })
 	if i < 0 || c.heard[i].Sum == m.sum() || m.EditDate-m.Date > int64(correctable/time.Second) {
@@ -65,8 +64,8 @@ func (c *Channel) correction(m *message) (channels.Inbound, bool) {
 	return in, ok && in.Text != ""
 }
 
-// settled puts what its sender has changed meanwhile into the place of a message that was
-// not taken yet. The update of the change is left without it.
+// settled replaces the text of a message that is not yet accepted by its later edit. The
+// update of the edit becomes empty.
 func settled(updates []update) []update {
 	for i, u := range updates {
 		if u.Edited == nil {

@@ -13,12 +13,12 @@ import (
 	"hob/platform/safehttp"
 )
 
-// maxDownload is the largest file that bots get, see
+// maxDownload is the largest file that bots can download, see
 // https://core.telegram.org/bots/api#getfile.
 const maxDownload = 20 << 20
 
-// files lists what came with a message. A picture comes in several sizes, of which the
-// largest counts; an animation comes as a document, too.
+// files lists the files of a message. A picture comes in several sizes, of which the largest
+// is used; an animation also comes as a document.
 func (c *Channel) files(m *message) []channels.File {
 	var out []channels.File
 	add := func(f *file, name, mime string) {
@@ -55,9 +55,9 @@ func (c *Channel) files(m *message) []channels.File {
 	return out
 }
 
-var errTooLarge = errors.New("telegram gives bots no files of more than 20 MB; send it in parts, or in another way")
+var errTooLarge = errors.New("telegram gives bots no files larger than 20 MB; send it in parts or by another channel")
 
-// fetch gets a file: getFile says where it lies on the same server.
+// fetch downloads a file: getFile returns its path on the same server.
 func (c *Channel) fetch(ctx context.Context, id string, size int64) (io.ReadCloser, error) {
 	if size > maxDownload {
 		return nil, errTooLarge
@@ -74,7 +74,7 @@ func (c *Channel) fetch(ctx context.Context, id string, size int64) (io.ReadClos
 	}
 	path, ok := safePath(f.Path)
 	if !ok {
-		return nil, errors.New("telegram: the server does not say where the file lies")
+		return nil, errors.New("telegram: the server returned no path for the file")
 	}
 	resp, err := c.client.Fetch(ctx, safehttp.Request{Method: http.MethodGet, URL: c.base + "/file/bot" + c.token + "/" + path, MaxBody: maxDownload, Timeout: left(ctx)})
 	if err != nil {
@@ -84,7 +84,7 @@ func (c *Channel) fetch(ctx context.Context, id string, size int64) (io.ReadClos
 		return nil, c.lost("file", err)
 	}
 	if base, err := url.Parse(c.base); err != nil || resp.URL.Host != base.Host {
-		return nil, errors.New("telegram: the file lies on another server, which is not asked")
+		return nil, errors.New("telegram: the file is on another server, so Hob does not fetch it")
 	}
 	if resp.Status != http.StatusOK {
 		return nil, channels.Errorf(channels.Temporary, "telegram: a file: the server answered %d %s", resp.Status, http.StatusText(resp.Status))
@@ -92,7 +92,7 @@ func (c *Channel) fetch(ctx context.Context, id string, size int64) (io.ReadClos
 	return io.NopCloser(bytes.NewReader(resp.Body)), nil
 }
 
-// safePath writes a path so that it leads to a file below the bot's folder only.
+// safePath escapes a path so that it can only lead to a file below the bot's folder.
 func safePath(p string) (string, bool) {
 	parts := strings.Split(p, "/")
 	for i, s := range parts {

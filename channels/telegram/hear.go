@@ -19,9 +19,8 @@ type cause struct {
 	Chat    int64 `json:"c,omitempty"` // in which the message has this id
 }
 
-// inbound reads a message; false for what nobody said: what other bots and Hob itself
-// wrote, what was written in the name of a channel, and notes such as that somebody
-// came or went.
+// inbound converts a message; false for messages that no person wrote: of other bots and Hob
+// itself, in the name of a channel, and service messages such as joins.
 func (c *Channel) inbound(m *message) (channels.Inbound, bool) {
 	me := c.self()
 	if m.From == nil || m.From.IsBot || m.SenderChat != nil || m.Chat.ID == 0 {
@@ -37,7 +36,7 @@ func (c *Channel) inbound(m *message) (channels.Inbound, bool) {
 	in.Mentioned = !in.Group || m.ReplyTo.by(me)
 	if m.ReplyTo != nil {
 		in.ReplyTo = []string{strconv.FormatInt(m.ReplyTo.ID, 10)}
-		in.Threaded = m.ReplyTo.ID == m.Thread // each message of a topic replies to its first
+		in.Threaded = m.ReplyTo.ID == m.Thread // every message of a topic
 	}
 	var texts []string
 	alone := "" // a name and nothing else
@@ -82,7 +81,7 @@ func (c *Channel) inbound(m *message) (channels.Inbound, bool) {
 	return in, true
 }
 
-// written is what stands in a message, or below what it shows.
+// written returns the text or caption of a message, with its entities.
 func (m *message) written() (string, []entity) {
 	if m.Text != "" {
 		return m.Text, m.Entities
@@ -90,7 +89,8 @@ func (m *message) written() (string, []entity) {
 	return m.Caption, m.CaptionEntities
 }
 
-// origin is who wrote what was passed on, as far as that is told; "" for what was not.
+// origin returns the author of a forwarded message, as far as known; "" if it is not
+// forwarded.
 func (m *message) origin() string {
 	var o origin
 	if !given(m.Forward) || json.Unmarshal(m.Forward, &o) != nil {
@@ -110,8 +110,8 @@ func (m *message) origin() string {
 
 func given(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
-// address is the chat as Send takes it: "id", or "id/thread" in a topic. A group that has
-// become a supergroup keeps the id that it had, so that its conversations go on.
+// address returns the chat in the form for Send: "id", or "id/thread" in a topic. A group that
+// became a supergroup keeps its first id, so that its conversations continue.
 func (c *Channel) address(m *message) string {
 	s := c.formerly(strconv.FormatInt(m.Chat.ID, 10))
 	if m.IsTopic && m.Thread != 0 {
@@ -128,13 +128,13 @@ func (u user) name() string {
 	return n
 }
 
-// by reports whether a message is there and Hob's own.
+// by reports whether the message exists and is Hob's own.
 func (m *message) by(me user) bool {
 	return m != nil && m.From != nil && me.ID != 0 && m.From.ID == me.ID
 }
 
-// answers returns what a message answers to, if somebody else wrote that: the part
-// that was marked, or all of it.
+// answers returns the text that a message replies to, if another person wrote it: the quoted
+// part, or all of it.
 func (m *message) answers(me user) string {
 	switch {
 	case m.ReplyTo.by(me):
@@ -149,8 +149,8 @@ func (m *message) answers(me user) string {
 	return strings.Join(strings.FieldsFunc(text+"\x00"+own+"\x00"+theirs, func(r rune) bool { return r == 0 }), "\n")
 }
 
-// start reads the first word to a bot: "/start CODE" is what a link such as
-// https://t.me/hobbot?start=CODE sends.
+// start returns the code of the first message to a bot: a link such as
+// https://t.me/hobbot?start=CODE sends "/start CODE".
 func start(text string) string {
 	rest, ok := strings.CutPrefix(text, "/start")
 	switch {
@@ -162,8 +162,8 @@ func start(text string) string {
 	return strings.TrimSpace(rest)
 }
 
-// addressed reports whether a text names Hob, and takes the name out of it. "/stop@hob
-// now" is the command "/stop now". An address that lies behind words is put beside them.
+// addressed reports whether a text mentions Hob, and removes the mention. "/stop@hob now"
+// becomes the command "/stop now". Hidden link addresses are added after their words.
 func (u user) addressed(text string, entities []entity) (string, bool) {
 	units := utf16.Encode([]rune(text))
 	at := "@" + u.Username
@@ -198,11 +198,11 @@ func (u user) addressed(text string, entities []entity) (string, bool) {
 	return strings.TrimSpace(string(utf16.Decode(units))), named
 }
 
-// maxLink is the longest address that is worth reading, in bytes.
+// maxLink is the maximum length of a link that is kept, in bytes.
 const maxLink = 2048
 
-// told puts what is no text into words: what the sender chose, and what others have
-// written, such as the name on a card.
+// told describes content without text: what the sender chose, and what others wrote, such as
+// the name on a contact card.
 func (m *message) told() (own, theirs string) {
 	var mine, others []string
 	add := func(to *[]string, format string, args ...any) {

@@ -13,15 +13,15 @@ import (
 const (
 	yes = "y:"
 	no  = "n:"
-	// maxData is what a button carries, in bytes
+	// maxData is the maximum data of a button, in bytes
 	// (https://core.telegram.org/bots/api#inlinekeyboardbutton).
 	maxData = 64
-	// pressWait bounds what a press sets off.
+	// pressWait is the timeout for handling a press.
 	pressWait = 10 * time.Second
-	maxNotice = 200 // characters of an answer to a press
+	maxNotice = 200 // maximum characters of the reply to
 )
 
-// keyboard is two buttons; nil without a question.
+// keyboard returns two buttons; nil without a question.
 func keyboard(question string) any {
 	if question == "" || len(yes+question) > maxData {
 		return nil
@@ -30,7 +30,7 @@ func keyboard(question string) any {
 	return params{"inline_keyboard": [][]params{{button("✅ Approve", yes+question), button("❌ Deny", no+question)}}}
 }
 
-// bare takes the buttons of a question away.
+// bare removes the buttons of a question.
 func (c *Channel) bare(ctx context.Context, s channels.Standing) error {
 	to, err := c.target(ctx, s.Chat)
 	if err != nil {
@@ -38,7 +38,7 @@ func (c *Channel) bare(ctx context.Context, s channels.Standing) error {
 	}
 	id, err := strconv.ParseInt(s.Message, 10, 64)
 	if err != nil {
-		return channels.Errorf(channels.Permanent, "telegram: %q is no message", s.Message)
+		return channels.Errorf(channels.Permanent, "telegram: %q is not a message id", s.Message)
 	}
 	err = c.call(ctx, "editMessageReplyMarkup", params{"chat_id": to.chat, "message_id": id, "reply_markup": params{"inline_keyboard": []any{}}}, nil)
 	if says(err, "message is not modified") || gone(err) {
@@ -47,21 +47,21 @@ func (c *Channel) bare(ctx context.Context, s channels.Standing) error {
 	return err
 }
 
-// pressed handles a press on a button. Whoever presses gets a word; only the owner's
-// press decides, which is for Buttons to judge: a client can send any data as any
-// press of its own user (https://core.telegram.org/bots/api#callbackquery).
+// pressed handles a button press. Everyone who presses gets a reply. Only the owner's press
+// decides, which Buttons checks: a client can send any data as a press of its own user
+// (https://core.telegram.org/bots/api#callbackquery).
 func (c *Channel) pressed(ctx context.Context, q callback) {
 	in, cancel := context.WithTimeout(ctx, pressWait)
 	said, err := c.decide(in, q)
 	cancel()
 	if ctx.Err() != nil && err != nil {
-		return // it is handed in again
+		return // the update is delivered again
 	}
 	alert := err != nil
 	if alert {
-		c.log.Info("a press did nothing", "sender", q.From.ID, "error", err)
+		c.log.Info("button press had no effect", "sender", q.From.ID, "error", err)
 		if said = err.Error(); errors.Is(err, channels.ErrNotOwner) {
-			said = channels.ErrNotOwner.Error() // and nothing of what happens here
+			said = channels.ErrNotOwner.Error() // hide all other errors from other people
 		} else if errors.Is(err, context.DeadlineExceeded) {
 			said = "That took too long. Press again."
 		}
@@ -69,11 +69,11 @@ func (c *Channel) pressed(ctx context.Context, q callback) {
 	if r := []rune(said); len(r) > maxNotice {
 		said = string(r[:maxNotice-3]) + "..."
 	}
-	// A press that waits too long cannot be answered any more, as when Hob was off.
+	// An old press cannot be answered, for example after Hob was off.
 	ctx, cancel = context.WithTimeout(ctx, pressWait)
 	defer cancel()
 	if err := c.call(ctx, "answerCallbackQuery", params{"callback_query_id": q.ID, "text": said, "show_alert": alert}, nil); err != nil {
-		c.log.Info("what became of a press could not be shown", "error", err)
+		c.log.Info("showing the result of a button press failed", "error", err)
 	}
 }
 
@@ -86,7 +86,7 @@ func (c *Channel) decide(ctx context.Context, q callback) (string, error) {
 		}
 	}
 	if c.buttons == nil || question == "" || q.Message == nil || q.From.IsBot {
-		return "", errors.New("this button does nothing any more")
+		return "", errors.New("this button no longer works")
 	}
 	return c.buttons.Press(ctx, channels.Press{
 		Channel: Name, Sender: strconv.FormatInt(q.From.ID, 10), Chat: c.address(q.Message),

@@ -15,7 +15,7 @@ import (
 	"hob/channels"
 )
 
-// What is kept.
+// Keys of the stored state.
 const (
 	keyOffset   = "offset"
 	keyMoved    = "moved"
@@ -25,7 +25,7 @@ const (
 // Run implements channels.Channel.
 func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 	if c.keep == nil {
-		return channels.Errorf(channels.Permanent, "telegram: nothing is kept here, so that messages would be heard twice or not at all")
+		return channels.Errorf(channels.Permanent, "telegram: no store for the update offset; messages would be received twice or lost")
 	}
 	inner, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -44,10 +44,10 @@ func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 
 const (
 	longestPause = 30 * time.Second
-	conflicts    = 4 // how often another poll may be in the way, as that of a Hob which was killed
+	conflicts    = 4 // tolerated conflicts with another poll, such as that of a killed Hob
 )
 
-// hear polls until ctx ends or the owner is needed.
+// hear polls until ctx ends or the owner must act.
 func (c *Channel) hear(ctx context.Context, r channels.Receiver) error {
 	begun, failures, inTheWay := false, 0, 0
 	for ctx.Err() == nil {
@@ -78,13 +78,13 @@ func (c *Channel) hear(ctx context.Context, r channels.Receiver) error {
 				return err
 			}
 		}
-		c.log.Warn("nothing was heard from telegram", "error", err, "again_in", wait)
+		c.log.Warn("polling telegram failed", "error", err, "again_in", wait)
 		channels.Sleep(ctx, wait)
 	}
 	return nil
 }
 
-// note remembers how it goes, for Describe.
+// note stores the connection status for Describe.
 func (c *Channel) note(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,7 +98,7 @@ func (c *Channel) note(err error) {
 //go:embed commands.txt
 var commandList string
 
-// begin signs in, and says once which commands there are.
+// begin signs in and registers the commands once.
 func (c *Channel) begin(ctx context.Context) error {
 	if _, err := c.getMe(ctx); err != nil {
 		return err
@@ -108,7 +108,7 @@ func (c *Channel) begin(ctx context.Context) error {
 	}
 	kept, err := c.keep.Get(ctx, keyCommands)
 	if err != nil {
-		return fmt.Errorf("telegram: which commands were announced: %w", err)
+		return fmt.Errorf("telegram: load the registered commands: %w", err)
 	}
 	if string(kept) == commandList {
 		return nil
@@ -123,47 +123,46 @@ func (c *Channel) begin(ctx context.Context) error {
 		if channels.ClassOf(err) == channels.Unauthorised {
 			return err
 		}
-		c.log.Warn("telegram does not show the commands", "error", err)
+		c.log.Warn("registering the commands failed", "error", err)
 		return nil
 	}
 	if err := c.keep.Set(ctx, keyCommands, []byte(commandList)); err != nil {
-		return fmt.Errorf("telegram: keep which commands were announced: %w", err)
+		return fmt.Errorf("telegram: store the registered commands: %w", err)
 	}
 	return nil
 }
 
-// place is where it has read to.
+// place is the position in the updates.
 type place struct {
-	Next  int64   `json:"next"` // the first update that was not taken
-	At    int64   `json:"at"`   // when one was taken last, in seconds
+	Next  int64   `json:"next"` // the first update not accepted yet
+	At    int64   `json:"at"`   // time of the last accepted update
 	Heard []heard `json:"heard,omitempty"`
 }
 
-// stale is for how long a place holds. The ids of updates begin anew at a random number
-// after a week without any, and an offset above it would drop them unseen; what the
-// server has not been told to forget is gone after a day by itself. See
-// https://core.telegram.org/bots/api#update and #getting-updates.
+// stale is how long a position is valid. After a week without updates, their ids restart at a
+// random number, and a larger offset would drop them unseen; the server itself drops updates
+// after a day. See https://core.telegram.org/bots/api#update and #getting-updates.
 const stale = 3 * 24 * time.Hour
 
-// round polls once and hands on what came.
+// round polls once and handles the updates.
 func (c *Channel) round(ctx context.Context, r channels.Receiver) error {
 	kept, err := c.keep.Get(ctx, keyOffset)
 	if err != nil {
-		return fmt.Errorf("telegram: where it has read to: %w", err)
+		return fmt.Errorf("telegram: load the update offset: %w", err)
 	}
 	if kept == nil {
 		return c.skipPast(ctx)
 	}
 	var at place
 	if err := json.Unmarshal(kept, &at); err != nil {
-		c.log.Warn("where telegram was read to cannot be read, and what waits there is heard", "error", err)
+		c.log.Warn("decoding the update offset failed; receiving all waiting messages", "error", err)
 	}
 	c.heard = at.Heard
 	if time.Since(time.Unix(at.At, 0)) > stale {
 		at.Next = 0
 	}
 	updates, err := c.getUpdates(ctx, at.Next, c.opt.Poll)
-	if err == nil && len(updates) > 0 && updates[len(updates)-1].album() != "" { // there may be more of it
+	if err == nil && len(updates) > 0 && updates[len(updates)-1].album() != "" { // the album may continue
 		channels.Sleep(ctx, c.opt.Album)
 		updates, err = c.getUpdates(ctx, at.Next, 0)
 	}
@@ -179,7 +178,7 @@ func (c *Channel) round(ctx context.Context, r channels.Receiver) error {
 	return nil
 }
 
-// album is the id of the album to which an update belongs; "" when it belongs to none.
+// album returns the id of the album of an update; "" if it has none.
 func (u *update) album() string {
 	if u.Message == nil || u.Message.Album == "" || u.Message.From == nil {
 		return ""
@@ -187,8 +186,7 @@ func (u *update) album() string {
 	return fmt.Sprint(u.Message.Chat.ID, "/", u.Message.From.ID, "/", u.Message.Album)
 }
 
-// albums makes one update of those that are one message for whoever sent it: each picture
-// of an album comes by itself.
+// albums merges the updates of an album into one: Telegram sends each picture separately.
 func albums(updates []update) (out []update) {
 	for _, u := range updates {
 		if n := len(out); n > 0 && u.album() != "" && out[n-1].album() == u.album() {
@@ -201,8 +199,8 @@ func albums(updates []update) (out []update) {
 	return out
 }
 
-// skipPast forgets what was written before Hob was ever there: an offset of -1 drops
-// all updates but the last one (https://core.telegram.org/bots/api#getupdates).
+// skipPast drops messages written before Hob was set up: an offset of -1 drops all updates but
+// the last one (https://core.telegram.org/bots/api#getupdates).
 func (c *Channel) skipPast(ctx context.Context) error {
 	updates, err := c.getUpdates(ctx, -1, 0)
 	if says(err, "webhook") {
@@ -220,9 +218,9 @@ func (c *Channel) skipPast(ctx context.Context) error {
 	return c.moveTo(ctx, next)
 }
 
-// takeOver takes a webhook away that was there before Hob: the owner has just given the
-// bot to Hob. One that comes later is another program's, or a thief's, and is for the
-// owner to judge.
+// takeOver removes a webhook that existed before Hob was set up, because the owner has just
+// given the bot to Hob. A later webhook belongs to another program or a thief; the owner must
+// decide.
 func (c *Channel) takeOver(ctx context.Context) error {
 	at, err := c.webhook(ctx)
 	if err != nil {
@@ -231,11 +229,11 @@ func (c *Channel) takeOver(ctx context.Context) error {
 	if err := c.call(ctx, "deleteWebhook", nil, nil); err != nil {
 		return err
 	}
-	c.log.Warn("the messages of the telegram bot went to a webhook, which was taken away", "host", at)
+	c.log.Warn("removed the webhook that received the messages of the telegram bot", "host", at)
 	return nil
 }
 
-// getUpdates polls. What cannot be read is nobody's message, and has its id alone.
+// getUpdates polls. An update that cannot be decoded only keeps its id.
 func (c *Channel) getUpdates(ctx context.Context, offset int64, hold time.Duration) ([]update, error) {
 	ctx, cancel := context.WithTimeout(ctx, hold+slack)
 	defer cancel()
@@ -258,7 +256,7 @@ func (c *Channel) getUpdates(ctx context.Context, offset int64, hold time.Durati
 		}
 		var u update
 		if err := json.Unmarshal(raw, &u); err != nil {
-			c.log.Warn("an update of telegram cannot be read and is passed over", "update", *id.ID, "error", err)
+			c.log.Warn("skipped a telegram update that cannot be decoded", "update", *id.ID, "error", err)
 			u = update{ID: *id.ID}
 		}
 		out = append(out, u)
@@ -272,13 +270,13 @@ func (c *Channel) moveTo(ctx context.Context, next int64) error {
 		err = c.keep.Set(ctx, keyOffset, b)
 	}
 	if err != nil {
-		return fmt.Errorf("telegram: keep where it has read to: %w", err)
+		return fmt.Errorf("telegram: store the update offset: %w", err)
 	}
 	return nil
 }
 
-// take handles one update, and moves past it when that is done. An error means that it
-// was not taken, nor any after it.
+// take handles one update and then advances the offset. After an error neither this update nor
+// a later one is accepted.
 func (c *Channel) take(ctx context.Context, r channels.Receiver, u update) error {
 	switch {
 	case u.Callback != nil:
@@ -304,7 +302,7 @@ func (c *Channel) take(ctx context.Context, r channels.Receiver, u update) error
 	return c.moveTo(ctx, u.ID+1)
 }
 
-// hand gives a message to r, if it says anything.
+// hand passes a message to r, if it has content.
 func (c *Channel) hand(ctx context.Context, r channels.Receiver, m *message, in channels.Inbound, says bool) error {
 	if !says {
 		return nil
@@ -312,7 +310,7 @@ func (c *Channel) hand(ctx context.Context, r channels.Receiver, m *message, in 
 	switch _, err := r.Receive(ctx, in); {
 	case errors.Is(err, channels.ErrStranger):
 	case err != nil:
-		return fmt.Errorf("telegram: a message was not taken, and is offered again: %w", err)
+		return fmt.Errorf("telegram: message not accepted; Hob retries: %w", err)
 	default:
 		c.heed(m)
 	}
@@ -321,8 +319,7 @@ func (c *Channel) hand(ctx context.Context, r channels.Receiver, m *message, in 
 
 const maxMoved = 200
 
-// follow remembers that a group has another id from now on: it has become a
-// supergroup.
+// follow records the new id of a group that became a supergroup.
 func (c *Channel) follow(ctx context.Context, from string, to int64) error {
 	if _, err := c.movedTo(ctx, from); err != nil {
 		return err
@@ -338,12 +335,12 @@ func (c *Channel) follow(ctx context.Context, from string, to int64) error {
 		err = c.keep.Set(ctx, keyMoved, b)
 	}
 	if err != nil {
-		return fmt.Errorf("telegram: keep the new id of a group: %w", err)
+		return fmt.Errorf("telegram: store the new id of a group: %w", err)
 	}
 	return nil
 }
 
-// movedTo returns the id that a chat has now.
+// movedTo returns the current id of a chat.
 func (c *Channel) movedTo(ctx context.Context, id string) (string, error) {
 	c.mu.Lock()
 	known := c.moved != nil
@@ -353,7 +350,7 @@ func (c *Channel) movedTo(ctx context.Context, id string) (string, error) {
 		if c.keep != nil {
 			kept, err := c.keep.Get(ctx, keyMoved)
 			if err != nil {
-				return "", fmt.Errorf("telegram: the ids of groups: %w", err)
+				return "", fmt.Errorf("telegram: load the group ids: %w", err)
 			}
 			if kept != nil && json.Unmarshal(kept, &m) != nil {
 				m = map[string]string{}
@@ -378,7 +375,7 @@ func (c *Channel) movedTo(ctx context.Context, id string) (string, error) {
 	}
 }
 
-// formerly returns the id that a chat had at first.
+// formerly returns the first id of a chat.
 func (c *Channel) formerly(id string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -277,11 +277,11 @@ func TestNeedsItsOwner(t *testing.T) {
 		t.Errorf("Test: %q, %v", said, err)
 	}
 	a.With(func() { a.Webhook = "" })
-	if said, err := ch.Test(t.Context()); err != nil || !strings.HasPrefix(said, "signed in as @HobBot; in groups it sees only") {
+	if said, err := ch.Test(t.Context()); err != nil || !strings.HasPrefix(said, "signed in as @HobBot; in groups it receives only") {
 		t.Errorf("Test: %q, %v", said, err)
 	}
 	a.With(func() { a.ReadsAll = true })
-	if said, err := ch.Test(t.Context()); err != nil || !strings.Contains(said, "sees all") {
+	if said, err := ch.Test(t.Context()); err != nil || !strings.Contains(said, "receives all") {
 		t.Errorf("Test: %q, %v", said, err)
 	}
 	ch, err = telegram.New(telegram.Config{Token: "99:wrongwrongwrong"}, a.Deps, a.Options())

@@ -12,8 +12,7 @@ import (
 	"hob/platform/markup"
 )
 
-// progress is how much of a delivery has certainly arrived, so that a retry repeats
-// none of it.
+// progress records which parts of a delivery arrived, so that a retry repeats none.
 type progress struct {
 	text    bool
 	receipt string
@@ -52,7 +51,7 @@ func (c *Channel) begun(id string) *progress {
 	return p
 }
 
-// finish sends what has not arrived yet. A text that fits goes along with a single file.
+// finish sends the remaining parts. A short text becomes the caption of a single file.
 func (c *Channel) finish(ctx context.Context, to *target, d channels.Delivery, p *progress) error {
 	caption := ""
 	if len(d.Files) == 1 && d.Draft == "" && !p.text && d.Kind != channels.Question && length(d.Text) <= maxCaption/2 {
@@ -80,7 +79,7 @@ func (c *Channel) finish(ctx context.Context, to *target, d channels.Delivery, p
 	return nil
 }
 
-// target is where something goes.
+// target is a chat and an optional topic.
 type target struct{ chat, thread string }
 
 func (t target) params() params {
@@ -97,8 +96,8 @@ func (c *Channel) target(ctx context.Context, chat string) (target, error) {
 	return target{id, thread}, err
 }
 
-// following runs f, and once more where a group has gone when it has become a
-// supergroup (ResponseParameters.migrate_to_chat_id).
+// following runs f, and once more with the new id if the group became a supergroup
+// (ResponseParameters.migrate_to_chat_id).
 func (c *Channel) following(ctx context.Context, to *target, f func() error) error {
 	err := f()
 	r, ok := errors.AsType[*refusal](err)
@@ -112,20 +111,20 @@ func (c *Channel) following(ctx context.Context, to *target, f func() error) err
 	return f()
 }
 
-// posted is the message that came of a method.
+// posted is the message in a method's result.
 type posted struct {
 	ID int64 `json:"message_id"`
 }
 
 func (p posted) id() string { return strconv.FormatInt(p.ID, 10) }
 
-// sendText says a text, in the place of the draft if there is one.
+// sendText sends a text, replacing the draft if there is one.
 func (c *Channel) sendText(ctx context.Context, to *target, d channels.Delivery) (string, error) {
 	question := ""
 	if c.buttons != nil && d.Kind == channels.Question {
 		var err error
 		if question, err = c.buttons.Open(ctx, d); err != nil {
-			c.log.Warn("a question has no buttons", "delivery", d.ID, "error", err)
+			c.log.Warn("question sent without buttons", "delivery", d.ID, "error", err)
 			question = ""
 		}
 	}
@@ -150,7 +149,7 @@ func (c *Channel) sendText(ctx context.Context, to *target, d channels.Delivery)
 	return c.put(ctx, question, to, m.id(), err)
 }
 
-// put notes that a question has just been put, if it was.
+// put records a question that was just posted.
 func (c *Channel) put(ctx context.Context, question string, to *target, id string, err error) (string, error) {
 	if err == nil && question != "" {
 		c.asked.Add(ctx, question, to.chat, id)
@@ -158,16 +157,16 @@ func (c *Channel) put(ctx context.Context, question string, to *target, id strin
 	return id, err
 }
 
-// gone reports whether a message cannot be edited, so that the text is sent anew.
+// gone reports whether a message cannot be edited, so that the text must be sent as a new one.
 func gone(err error) bool {
 	return says(err, "message to edit not found", "message can't be edited", "message_id_invalid")
 }
 
-// edit puts a text in the place of a message.
+// edit replaces the text of a message.
 func (c *Channel) edit(ctx context.Context, to *target, id, text string, more params) (string, error) {
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {
-		return "", channels.Errorf(channels.Permanent, "telegram: the draft %q is no message", id)
+		return "", channels.Errorf(channels.Permanent, "telegram: the draft %q is not a message id", id)
 	}
 	with := params{"message_id": n}
 	for k, v := range more {
@@ -180,8 +179,8 @@ func (c *Channel) edit(ctx context.Context, to *target, id, text string, more pa
 	return id, err
 }
 
-// say sends a text as HTML, or as it is when the server cannot read that or finds it too
-// long: tables become longer when they are put in columns.
+// say sends a text as HTML, or as plain text if the server cannot parse it or finds it too
+// long: tables grow when they are aligned in columns.
 func (c *Channel) say(ctx context.Context, method string, to *target, text string, more params, out any) error {
 	p := to.params()
 	if method == "editMessageText" {
@@ -200,7 +199,7 @@ func (c *Channel) say(ctx context.Context, method string, to *target, text strin
 		if !says(err, "can't parse entities", "message is too long", "message text is empty") {
 			return err
 		}
-		c.log.Info("telegram did not take the marks of a text", "error", err)
+		c.log.Info("telegram rejected the formatting of a text; sending it plain", "error", err)
 		delete(p, "parse_mode")
 	}
 	p["text"] = markup.Plain(text)
@@ -210,11 +209,11 @@ func (c *Channel) say(ctx context.Context, method string, to *target, text strin
 	return c.call(ctx, method, p, out)
 }
 
-// length counts as Telegram does.
+// length returns the length in Telegram's units (UTF-16).
 func length(s string) int { return len(utf16.Encode([]rune(s))) }
 
-// Draft implements channels.Drafter. Telegram keeps no id of ours with a message, and
-// shows a bot nothing of what it said.
+// Draft implements channels.Drafter. Telegram stores no client id with a message, and a bot
+// cannot read its own messages.
 func (c *Channel) Draft(ctx context.Context, d channels.Delivery) (string, error) {
 	id, text := d.Draft, d.Text
 	to, err := c.target(ctx, d.Chat)
@@ -233,7 +232,7 @@ func (c *Channel) Draft(ctx context.Context, d channels.Delivery) (string, error
 	return m.id(), nil
 }
 
-// Typing implements channels.Typer. The sign goes away by itself after 5 seconds
+// Typing implements channels.Typer. The sign disappears after 5 seconds
 // (https://core.telegram.org/bots/api#sendchataction).
 func (c *Channel) Typing(ctx context.Context, chat string) error {
 	to, err := c.target(ctx, chat)
@@ -245,7 +244,7 @@ func (c *Channel) Typing(ctx context.Context, chat string) error {
 	return c.call(ctx, "sendChatAction", p, nil)
 }
 
-// maxPhoto is the largest picture that is shown as one; others go as documents.
+// maxPhoto is the largest picture sent as a photo; larger ones become documents.
 const maxPhoto = 10 << 20
 
 // sendFile sends one file.

@@ -1,12 +1,11 @@
-// Package telegram is the channel of a Telegram bot: private chats, groups and
-// topics, by long polling, with buttons for questions and answers that grow in place.
+// Package telegram implements the channel of a Telegram bot: private chats, groups and topics,
+// by long polling, with buttons for questions and answers shown while they are written.
 //
-// It follows the Bot API (https://core.telegram.org/bots/api). An update counts as
-// read once the engine has taken it or refused it for good, so that a crash loses none
-// and the Key drops what comes twice. Who is heard, what counts as one message, limits
-// and retries are the channels manager's. The calls are our own: the libraries move
-// their offset before an update was handled, and refuse whole updates for a kind of
-// content that is newer than they are.
+// It follows the Bot API (https://core.telegram.org/bots/api). An update counts as read once
+// the engine has accepted or permanently rejected it, so a crash loses none and the Key drops
+// duplicates. The channels manager handles allowed senders, debouncing, limits and retries.
+// The package contains its own API client: the libraries advance their offset before an update
+// was handled, and reject whole updates with content types they do not know.
 package telegram
 
 import (
@@ -26,19 +25,18 @@ import (
 	"hob/platform/safehttp"
 )
 
-// Name is the channel's section and its name.
+// Name is the name of the channel and its section.
 const Name = "telegram"
 
 // Config is the section [channels.telegram].
 type Config struct {
-	// Token of the bot, as @BotFather gave it; "env:X", "keychain:x" and "file:/x" are
-	// references.
+	// Token of the bot from @BotFather; "env:X", "keychain:x" and "file:/x" are references.
 	Token string `toml:"token"`
 	// Allow lists the ids (numbers) of other people who may write to Hob.
 	Allow []string `toml:"allow"`
 }
 
-// Driver makes the channel from its configuration.
+// Driver creates the channel from its configuration.
 type Driver struct{}
 
 // Name implements channels.Driver.
@@ -49,12 +47,12 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 	return channels.Make(decode, deps, New)
 }
 
-// Options of New are for tests; the zero value talks to Telegram.
+// Options are for tests; the zero value uses Telegram's servers.
 type Options struct {
 	Base  string        // address of the Bot API
-	Poll  time.Duration // how long the server holds a poll that finds nothing (default 25 s)
+	Poll  time.Duration // long-poll timeout of the server (default 25 s)
 	Pause time.Duration // the first wait after a failure (default 1 s)
-	Album time.Duration // for the rest of an album (default 700 ms)
+	Album time.Duration // wait for the rest of an
 }
 
 // Limits that Telegram sets, see https://core.telegram.org/bots/api#sendmessage,
@@ -65,7 +63,7 @@ const (
 	maxFile    = 50 << 20
 	perMinute  = 30
 	settle     = 1500 * time.Millisecond
-	slack      = 8 * time.Second // beyond which a poll that is held has died
+	slack      = 8 * time.Second // added to the poll timeout before a poll counts as dead
 )
 
 // Channel is a bot. All methods may be called concurrently.
@@ -79,19 +77,19 @@ type Channel struct {
 	buttons channels.Buttons
 	log     *slog.Logger
 	asked   *channels.Asked
-	heard   []heard // Run's alone: of late, the oldest first
+	heard   []heard // used by Run only: recent messages, the
 
 	mu     sync.Mutex
 	me     user
-	since  time.Time // hears since
-	broken error     // why it does not
+	since  time.Time // connected since
+	broken error     // the connection error
 	half   map[string]*progress
-	moved  map[string]string // groups that have another id now; nil: not read yet
+	moved  map[string]string // new ids of groups
 }
 
 var tokenForm = regexp.MustCompile(`^[0-9]{1,20}:[A-Za-z0-9_-]{8,200}$`)
 
-// New checks the configuration; it connects to nothing.
+// New validates the configuration; it does not connect.
 func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	var err error
 	if c.Token, err = deps.Reveal("token", c.Token); err != nil {
@@ -99,13 +97,13 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	}
 	switch {
 	case c.Token == "":
-		return nil, errors.New(`no token; ask @BotFather for a bot, and set token = "keychain:telegram" in [channels.telegram] (hob channel add telegram)`)
+		return nil, errors.New(`token is missing; create a bot with @BotFather and set token = "keychain:telegram" in [channels.telegram] (hob channel add telegram)`)
 	case !tokenForm.MatchString(c.Token):
-		return nil, errors.New("the token does not look like one of a bot (123456:ABC...); copy it from @BotFather again")
+		return nil, errors.New("the token is not a bot token (123456:ABC...); copy it from @BotFather again")
 	}
 	for _, id := range c.Allow {
 		if _, err := strconv.ParseInt(id, 10, 64); err != nil {
-			return nil, fmt.Errorf("allow: %q is no id; write the number that hob channel status shows, not the @name, which can change hands", id)
+			return nil, fmt.Errorf("allow: %q is not an id; use the number that hob channel status shows, not the @name, which another person can take over", id)
 		}
 	}
 	o.Base = cmp.Or(o.Base, failpoint.Address(Name, "https://api.telegram.org"))
@@ -119,7 +117,7 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 		}
 	}
 	if u, err := url.Parse(o.Base); err != nil || u.Host == "" {
-		return nil, fmt.Errorf("the address of the Bot API: %q is none", o.Base)
+		return nil, fmt.Errorf("the address of the Bot API is not valid: %q", o.Base)
 	} else if safehttp.Loopback(u) {
 		if network, err = network.Named(o.Base); err != nil {
 			return nil, err
@@ -171,9 +169,9 @@ func (c *Channel) Link() error {
 
 func (u user) privacy() string {
 	if u.ReadsAll {
-		return "it sees all that is said in its groups"
+		return "it receives all messages of its groups"
 	}
-	return "in groups it sees only commands, mentions and answers to it (privacy mode; @BotFather's /setprivacy changes that)"
+	return "in groups it receives only commands, mentions and replies to it (privacy mode; change it with @BotFather's /setprivacy)"
 }
 
 // Test implements channels.Tester.
@@ -192,13 +190,13 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 	}
 	if c.keep != nil {
 		if kept, err := c.keep.Get(ctx, keyOffset); err != nil || kept != nil {
-			return "", errors.Join(err, channels.Errorf(channels.Unauthorised, "signed in as @%s, but its messages go to a webhook at %s, so that Hob hears nothing; %s", me.Username, at, takeHookAway))
+			return "", errors.Join(err, channels.Errorf(channels.Unauthorised, "signed in as @%s, but its messages go to a webhook at %s, so Hob receives none; %s", me.Username, at, takeHookAway))
 		}
 	}
-	return said + "; its messages still go to a webhook at " + at + ", which is taken away when the channel starts", nil
+	return said + "; its messages still go to a webhook at " + at + ", which Hob removes when the channel starts", nil
 }
 
-// webhook is the host to which the bot's messages go; "" when they wait for polls.
+// webhook returns the host that receives the bot's messages; "" without a webhook.
 func (c *Channel) webhook(ctx context.Context) (string, error) {
 	var hook struct {
 		URL string `json:"url"`
@@ -212,7 +210,7 @@ func (c *Channel) webhook(ctx context.Context) (string, error) {
 	return "an address", nil
 }
 
-const takeHookAway = "if nothing else needs it, take it away by opening https://api.telegram.org/bot<TOKEN>/deleteWebhook with your token, or make a bot of its own for Hob with @BotFather"
+const takeHookAway = "if nothing else needs it, remove it by opening https://api.telegram.org/bot<TOKEN>/deleteWebhook with your token, or create a separate bot for Hob with @BotFather"
 
 func (c *Channel) getMe(ctx context.Context) (user, error) {
 	var me user

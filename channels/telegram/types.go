@@ -2,8 +2,7 @@ package telegram
 
 import "encoding/json"
 
-// The objects of the Bot API as far as they are used. What is not listed is passed
-// over, whatever kind it is of.
+// The objects of the Bot API, with the fields in use. Unknown fields and kinds are ignored.
 
 type update struct {
 	ID       int64     `json:"update_id"`
@@ -18,7 +17,7 @@ type user struct {
 	FirstName string `json:"first_name"`
 	LastName  string `json:"last_name"`
 	Username  string `json:"username"`
-	// ReadsAll: privacy mode is off. Of getMe alone.
+	// ReadsAll: privacy mode is off. Set by getMe only.
 	ReadsAll bool `json:"can_read_all_group_messages"`
 }
 
@@ -76,7 +75,7 @@ type message struct {
 	MigrateTo int64 `json:"migrate_to_chat_id"`
 
 	rest    []*message // of the album that begins with this one
-	changed bool       // its sender has changed its words
+	changed bool       // the sender edited
 }
 
 // entity is a part of a text; offsets count UTF-16 code units.
@@ -88,8 +87,8 @@ type entity struct {
 	URL    string `json:"url"`
 }
 
-// origin says who wrote what was passed on (MessageOrigin); which of these there are
-// depends on its kind.
+// origin is the author of a forwarded message (MessageOrigin); the fields set depend on its
+// kind.
 type origin struct {
 	User   *user  `json:"sender_user"`
 	Hidden string `json:"sender_user_name"`

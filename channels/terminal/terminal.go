@@ -1,7 +1,6 @@
-// Package terminal is the channel of the owner's terminal: `hob chat` and
-// `hob ask`. These commands speak the HTTP API and fetch what is said to them,
-// so here is only what the daemon needs to know: the channel's name, which they
-// send as X-Hob-Channel, and that it pulls. The composition root makes it.
+// Package terminal implements the channel of `hob chat` and `hob ask`. These commands use the
+// HTTP API and fetch their messages, so the package only contains what the daemon needs: the
+// channel's name, which they send as X-Hob-Channel, and that it is a pull channel.
 package terminal
 
 import (
@@ -13,10 +12,10 @@ import (
 // Name is the channel's name.
 const Name = "terminal"
 
-// Channel is a channels.Channel whose clients pull.
+// Channel is a pull channel (channels.Channel).
 type Channel struct{}
 
-// New makes the channel.
+// New returns the channel.
 func New() Channel { return Channel{} }
 
 // Pull implements channels.Puller.
@@ -28,7 +27,7 @@ func (Channel) Run(ctx context.Context, _ channels.Receiver) error {
 	return nil
 }
 
-// Send implements channels.Channel; it is never called on a channel that pulls.
+// Send implements channels.Channel; it is never called on a pull channel.
 func (Channel) Send(context.Context, channels.Delivery) (channels.Receipt, error) {
-	return channels.Receipt{}, channels.Errorf(channels.Unsupported, "terminal: clients fetch what is said to them")
+	return channels.Receipt{}, channels.Errorf(channels.Unsupported, "terminal: cannot push; clients fetch their messages")
 }

@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// by is the surface that answers, for the record.
+// by returns the auth method that answers, for the audit log.
 func (s *Server) by(r *http.Request, proof surface) (string, error) {
 	switch channel, err := s.channelOf(r); {
 	case err != nil:
@@ -18,7 +18,7 @@ func (s *Server) by(r *http.Request, proof surface) (string, error) {
 	return "api", nil
 }
 
-// approve takes the owner's decision on a question, or on a batch of them.
+// approve handles the owner's decision on a question or a batch of questions.
 func (s *Server) approve(w http.ResponseWriter, r *http.Request, proof surface) error {
 	session, err := sessionID(r.PathValue("session"))
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *Server) approve(w http.ResponseWriter, r *http.Request, proof surface) 
 		return fail(http.StatusBadRequest, "invalid", `send {"approved": true} or {"approved": false}`, "the decision is missing")
 	}
 	if in.Uses < 0 {
-		return invalid("uses is not negative")
+		return invalid("uses must not be negative")
 	}
 	a := Answer{Approved: *in.Approved, Scope: in.Scope, Expires: in.Expires, Uses: in.Uses, Note: in.Note, Beforehand: in.Beforehand}
 	if a.By, err = s.by(r, proof); err != nil {
@@ -53,7 +53,7 @@ func (s *Server) approve(w http.ResponseWriter, r *http.Request, proof surface) 
 	return nil
 }
 
-// grant makes a grant that nobody asked for.
+// grant creates a grant without a pending question.
 func (s *Server) grant(w http.ResponseWriter, r *http.Request, proof surface) error {
 	var in NewGrant
 	err := s.body(w, r, &in)
@@ -71,7 +71,7 @@ func (s *Server) grant(w http.ResponseWriter, r *http.Request, proof surface) er
 	return nil
 }
 
-// act does something of the owner's to the thing that a part of the path names.
+// act returns a handler that runs an owner action on the item named by a part of the path.
 func (s *Server) act(part string, do func(ctx context.Context, id, by string) (any, error)) func(http.ResponseWriter, *http.Request, surface) error {
 	return func(w http.ResponseWriter, r *http.Request, proof surface) error {
 		var in struct{}
@@ -91,7 +91,7 @@ func (s *Server) act(part string, do func(ctx context.Context, id, by string) (a
 	}
 }
 
-// testChannel tries a channel.
+// testChannel runs the self-test of a channel.
 func (s *Server) testChannel(w http.ResponseWriter, r *http.Request, proof surface) error {
 	var in struct {
 		Send bool `json:"send"`

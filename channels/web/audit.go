@@ -73,7 +73,7 @@ func (s *Server) auditLine(w http.ResponseWriter, r *http.Request, _ surface) er
 	return nil
 }
 
-// auditExport sends a part of the log.
+// auditExport sends a range of the audit log.
 func (s *Server) auditExport(w http.ResponseWriter, r *http.Request, _ surface) error {
 	format := "jsonl"
 	var since, until time.Time
@@ -99,7 +99,7 @@ func (s *Server) auditExport(w http.ResponseWriter, r *http.Request, _ surface) 
 	}
 	out := &lateHeader{w: w, kind: types[format]}
 	err := s.backend.AuditExport(r.Context(), out, format, since, until)
-	if err != nil && out.begun { // a part is out: only a broken response can say so
+	if err != nil && out.begun { // a part was sent: only
 		panic(http.ErrAbortHandler)
 	}
 	return err

@@ -20,11 +20,11 @@ const (
 	codeTime    = 2 * time.Minute
 	cookieTime  = 30 * 24 * time.Hour
 	maxCodes    = 64
-	maxFailures = 30 // failed proofs of one address in a minute
+	maxFailures = 30 // failed attempts of one
 	maxPlaces   = 1024
 )
 
-// surface is by what a request has proven to be the owner's.
+// surface is how a request proved to be the owner's.
 type surface string
 
 const (
@@ -32,8 +32,8 @@ const (
 	byCookie surface = "cookie"
 )
 
-// proof checks that a request is the owner's, and does not come from a program
-// that works for Hob: such a one runs as the owner and could read the token.
+// proof checks that a request is the owner's and does not come from a program started by Hob:
+// such a program runs as the owner and could read the token.
 func (s *Server) proof(r *http.Request, grave bool) (surface, *credential, error) {
 	c := s.cred.Load()
 	by, err := s.proven(r, c)
@@ -62,7 +62,7 @@ func (s *Server) proven(r *http.Request, cred *credential) (surface, error) {
 		f.Code = "password_required"
 	}
 	if err != nil {
-		return "", f // no attempt at all: nothing to slow down
+		return "", f // no credential was sent:
 	}
 	return "", s.doors.failed(r, f)
 }
@@ -72,8 +72,7 @@ func (c *credential) isToken(token string) bool {
 	return subtle.ConstantTimeCompare(got[:], c.hash[:]) == 1
 }
 
-// cookieName differs by port, since browsers share cookies between the ports
-// of one host.
+// cookieName contains the port, because browsers share cookies between the ports of one host.
 func (s *Server) cookieName(r *http.Request) string {
 	_, port, err := net.SplitHostPort(r.Host)
 	if err != nil {
@@ -82,8 +81,8 @@ func (s *Server) cookieName(r *http.Request) string {
 	return "hob_" + port
 }
 
-// A cookie is 16 random bytes, the time it ends, and an HMAC over both under a
-// key made from the token: it outlives restarts, and a new token ends it.
+// A cookie is 16 random bytes, its expiry time, and an HMAC over both with a key derived from
+// the token: it survives restarts, and a new token invalidates it.
 func (s *Server) newCookie(r *http.Request, now time.Time) *http.Cookie {
 	b := make([]byte, 24, 24+sha256.Size)
 	_, _ = rand.Read(b[:16]) // never fails (crypto/rand)
@@ -109,7 +108,7 @@ func (c *credential) isCookie(value string, now time.Time) bool {
 	return now.Unix() < int64(binary.BigEndian.Uint64(b[16:24]))
 }
 
-// doors keeps the login codes and counts failed proofs.
+// doors stores login codes and counts failed attempts.
 type doors struct {
 	mu    sync.Mutex
 	codes map[[sha256.Size]byte]loginCode // by the hash of a code
@@ -126,15 +125,15 @@ func (d *doors) init() {
 	d.fails = map[string]*failures{}
 }
 
-// loginCode is what a code is good for.
+// loginCode is the data of a login code.
 type loginCode struct {
 	ends time.Time
-	here bool // on this machine alone
+	here bool // valid on this machine only
 }
 
-// newCode makes a login code that works once within two minutes; here: on this machine
-// alone, as for a browser that is started with it, whose arguments other users of the
-// machine see and could tell somebody elsewhere. Here they are refused themselves.
+// newCode returns a login code that works once within two minutes. here: valid on this machine
+// only, for a browser started with the code, because other users of the machine can see its
+// arguments. Their own requests are rejected.
 func (d *doors) newCode(now time.Time, here bool) (code string, ends time.Time, ok bool) {
 	b := make([]byte, 32)
 	_, _ = rand.Read(b)
@@ -153,7 +152,7 @@ func (d *doors) newCode(now time.Time, here bool) (code string, ends time.Time, 
 	return code, ends, true
 }
 
-// useCode spends a code; here: who uses it is on this machine.
+// useCode redeems a code; here: the request comes from this machine.
 func (d *doors) useCode(code string, now time.Time, here bool) bool {
 	h := sha256.Sum256([]byte(code))
 	d.mu.Lock()
@@ -166,8 +165,8 @@ func (d *doors) useCode(code string, now time.Time, here bool) bool {
 	return ok && now.Before(c.ends)
 }
 
-// failed counts a failed proof and returns f, or 429 when there were too many.
-// A right token is never slowed down, so nobody can lock the owner out.
+// failed counts a failed attempt and returns f, or 429 after too many. A correct token is
+// never delayed, so nobody can lock the owner out.
 func (d *doors) failed(r *http.Request, f *failure) error {
 	if wait := d.count(place(r), 1, time.Now()); wait > 0 {
 		f = fail(http.StatusTooManyRequests, "too_many_attempts", "wait a minute and use the right token", "too many failed attempts from this address")
@@ -176,10 +175,10 @@ func (d *doors) failed(r *http.Request, f *failure) error {
 	return f
 }
 
-// locked reports how long an address has to wait before it may try a password.
+// locked returns how long an address has to wait before it may try a password.
 func (d *doors) locked(r *http.Request) time.Duration { return d.count(place(r), 0, time.Now()) }
 
-// count adds failures of an address and returns how long it is shut out.
+// count adds failures of an address and returns how long it is locked out.
 func (d *doors) count(addr string, n int, now time.Time) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -212,7 +211,7 @@ func (d *doors) dropOldest() {
 	delete(d.fails, oldest)
 }
 
-// forget makes the unused login links worthless.
+// forget invalidates the unused login links.
 func (d *doors) forget() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -12,46 +12,45 @@ import (
 	"hob/templates"
 )
 
-// Backend is what the HTTP API needs from the engine; the composition root
-// gives it. Every method may be called concurrently. Errors are classified by
-// ErrNotFound, ErrConflict, ErrDenied, ErrInvalid and ErrFull; others are
-// failures. A remedy stands behind the last "; " of their text.
+// Backend is the engine as the HTTP API uses it; the composition root provides it. Every
+// method may be called concurrently. Errors are classified by ErrNotFound, ErrConflict,
+// ErrDenied, ErrInvalid and ErrFull; others are failures. A remedy follows the last "; " of
+// their text.
 type Backend interface {
 	channels.Receiver
 	Memory
 	Doctor
 
-	// Event tells where an inbox event stands, with its answer once done.
+	// Event returns the state of an inbox event, with its answer once done.
 	Event(ctx context.Context, id string) (EventStatus, error)
-	// Wait returns when the event is done or dead, or as soon as it waits for
-	// the owner (Approvals then lists what for).
+	// Wait returns when the event is done or dead, or as soon as it waits for the owner
+	// (Approvals then lists the questions).
 	Wait(ctx context.Context, id string) (EventStatus, error)
 
-	// Answer decides an approval; the first answer wins, a second one is
-	// ErrConflict. The id of a batch decides all of it that is open, and gives a
-	// list.
+	// Answer decides an approval; the first answer wins, a second one is ErrConflict. The id
+	// of a batch decides all its open approvals and returns a list.
 	Answer(ctx context.Context, session, approval string, a Answer) (any, error)
 
-	// Shown records that a client has displayed what asks the owner something, or takes
-	// that back. A bare yes of that client may answer it then.
+	// Shown records that a client has displayed a question, or withdraws that record. A bare
+	// yes of that client may answer it then.
 	Shown(ctx context.Context, client string, d Display) error
 
-	// Grant makes a grant that nobody asked for; Revoke ends one.
+	// Grant creates a grant without a pending question; Revoke ends one.
 	Grant(ctx context.Context, g NewGrant) (any, error)
 	Revoke(ctx context.Context, grant, by string) (any, error)
 
-	// Pair makes a code with which the owner proves who he is on a channel; Unpair
-	// ends what came of one.
+	// Pair creates a code with which the owner pairs an account on a channel; Unpair removes a
+	// pairing.
 	Pair(ctx context.Context, channel, by string) (any, error)
 	Unpair(ctx context.Context, pairing, by string) (any, error)
-	// TestChannel signs in to a channel as it is configured now, and sends the owner
-	// one text there when he wants it. What does not work is told, and no error.
+	// TestChannel signs in to a channel as it is configured now and optionally sends the owner
+	// one text. Problems are part of the result, not an error.
 	TestChannel(ctx context.Context, channel string, send bool, by string) (any, error)
 
-	// Fire takes a trigger's payload as outside text; key deduplicates.
+	// Fire accepts a trigger's payload as untrusted text; key deduplicates.
 	Fire(ctx context.Context, trigger, key string, payload []byte) (channels.Accepted, error)
-	// TriggerSecret returns the HMAC secret of a trigger and the signature scheme that
-	// it accepts, ErrNotFound when there is no such trigger.
+	// TriggerSecret returns the HMAC secret of a trigger and its signature scheme, or
+	// ErrNotFound if the trigger does not exist.
 	TriggerSecret(trigger string) (signature.Secret, error)
 
 	// List answers a read-only question by name: "sessions", "messages"
@@ -66,7 +65,7 @@ type Backend interface {
 	// was heard and said.
 	List(ctx context.Context, name string, q Query) (any, error)
 	// Why explains one event, delivery, watcher or the latest turn (""), a tick, a
-	// notification, or ("silence") why something was not told.
+	// notification, or ("silence") why no notification was sent.
 	Why(ctx context.Context, kind, about string) (any, error)
 	// Call runs one tool through the guard, as the owner, in a session.
 	Call(ctx context.Context, session, tool string, args json.RawMessage) (ToolOutcome, error)
@@ -81,42 +80,41 @@ type Backend interface {
 	// wording Query.Text, or is retired or deleted (Query.State).
 	Manage(ctx context.Context, name string, q Query) (any, error)
 
-	// TrustFile notes that the owner takes a file, or the files below a folder, for
-	// his own words, as they are now.
+	// TrustFile records that the owner trusts the current content of a file, or of the files
+	// below a folder, as own words.
 	TrustFile(ctx context.Context, path string) (any, error)
-	// ConfigChanged journals a change of the configuration, to be undone.
+	// ConfigChanged journals a change of the configuration, so that it can be undone.
 	ConfigChanged(ctx context.Context, ch ConfigChange) error
-	// Template makes the schedules, watchers and goals of templates those that are
-	// wanted.
+	// Template applies templates: it creates their schedules, watchers and goals.
 	Template(ctx context.Context, w templates.Wanted) (templates.Done, error)
 
-	// Audit lists lines of the audit log, newest first; AuditLine tells all about
-	// one; AuditVerify checks the whole (ErrConflict: it was altered); AuditExport
-	// writes those of a time, as "jsonl" or "csv". On an error of its own it has
-	// written nothing.
+	// Audit lists lines of the audit log, newest first; AuditLine returns the details of one;
+	// AuditVerify checks the whole log (ErrConflict: it was altered); AuditExport writes a
+	// time range as "jsonl" or "csv". If it returns an error of its own, it has written
+	// nothing.
 	Audit(ctx context.Context, q AuditQuery) (any, error)
 	AuditLine(ctx context.Context, seq int64) (any, error)
 	AuditVerify(ctx context.Context) (any, error)
 	AuditExport(ctx context.Context, w io.Writer, format string, since, until time.Time) error
 
-	// Search finds messages of all sessions by their words, the best first.
+	// Search finds messages of all sessions by their words, best match first.
 	Search(ctx context.Context, q SearchQuery) (any, error)
-	// Export writes all that was said in a session, as "markdown" or "jsonl". On
-	// an error of its own it has written nothing.
+	// Export writes all messages of a session as "markdown" or "jsonl". If it returns an error
+	// of its own, it has written nothing.
 	Export(ctx context.Context, session, format string, w io.Writer) error
-	// Fork makes a new session (to, "" for a name of its own) with what was said
-	// in another one up to a message or turn ("" for the end).
+	// Fork creates a session (to, "" for a generated name) with the messages of another one up
+	// to a message or turn ("" for the end).
 	Fork(ctx context.Context, session, to, at string) (any, error)
-	// Replay runs a recorded turn ("" for the last one) again, without effects,
-	// and says what differs.
+	// Replay runs a recorded turn ("" for the last one) again without effects and returns the
+	// differences.
 	Replay(ctx context.Context, session, turn string) (any, error)
 
-	// Subscribe opens the live feed after the given id (0: from now). The
-	// feed may drop for slow readers and says so with an event "dropped".
+	// Subscribe opens the live feed after the given id (0: from now). The feed may drop events
+	// for slow readers and reports that with an event "dropped".
 	Subscribe(after uint64) Subscription
-	// Ready is nil when the daemon takes messages, else why not.
+	// Ready returns nil while the daemon accepts messages, else the reason.
 	Ready() error
-	// Metrics writes Prometheus text (exposition format 0.0.4).
+	// Metrics returns Prometheus text (exposition format 0.0.4).
 	Metrics() []byte
 	Version() string
 }
@@ -127,7 +125,7 @@ var (
 	ErrConflict = errors.New("conflict")
 	ErrDenied   = errors.New("denied")
 	ErrInvalid  = errors.New("invalid")
-	ErrFull     = errors.New("the disk is full") // nothing was taken or changed
+	ErrFull     = errors.New("the disk is full") // nothing was accepted or
 )
 
 // EventStatus is one inbox event as the API shows it.
@@ -171,36 +169,36 @@ type ToolOutcome struct {
 type Answer struct {
 	Approved bool   `json:"approved"`
 	Scope    string `json:"scope,omitempty"`   // "once" (default), "session", "task", "pattern"
-	Expires  string `json:"expires,omitempty"` // a duration such as "1h", for all but once
-	Uses     int    `json:"uses,omitempty"`    // how often; 0 = no bound
+	Expires  string `json:"expires,omitempty"` // a duration such as "1h", unless once
+	Uses     int    `json:"uses,omitempty"`    // maximum number of uses; 0 = no
 	Note     string `json:"note,omitempty"`
-	// Beforehand names the turn (its event) for which the user approved everything
-	// before it began. Such an answer is ErrDenied when it does not cover the question.
+	// Beforehand names the turn (its event) for which the user approved everything in advance.
+	// Such an answer is ErrDenied if it does not cover the question.
 	Beforehand string `json:"beforehand,omitempty"`
-	By         string `json:"-"` // the surface that answered: "api", "cli" (terminal), "chat" (the page)
+	By         string `json:"-"` // the auth method that answered
 }
 
-// NewGrant is a grant that the owner makes without having been asked.
+// NewGrant is a grant that the owner creates without a pending question.
 type NewGrant struct {
 	Tool      string          `json:"tool"`
-	Pattern   string          `json:"pattern"`   // what it covers, or
+	Pattern   string          `json:"pattern"`   // the pattern it covers, or
 	Arguments json.RawMessage `json:"arguments"` // the same arguments
-	Session   string          `json:"session"`   // where it holds
+	Session   string          `json:"session"`   // the session it applies to
 	Name      string          `json:"name"`
-	Outside   bool            `json:"outside"` // also with outside text in view
+	Outside   bool            `json:"outside"` // also with untrusted text
 	Expires   string          `json:"expires"` // a duration: "1h" (default), "30d"
 	Uses      int             `json:"uses"`
 	By        string          `json:"-"`
 }
 
-// ConfigChange is a change of the configuration, by the names of the kept texts.
+// ConfigChange is a change of the configuration, by the names of the stored revisions.
 type ConfigChange struct {
 	What   string `json:"what"`
 	Before string `json:"before"`
 	After  string `json:"after"`
 }
 
-// AuditQuery narrows the audit log; the zero value is all of it.
+// AuditQuery filters the audit log; the zero value selects all of it.
 type AuditQuery struct {
 	Event, Session, Tool, Actor, Action, Verdict, Outcome, Call string
 	Since, Until                                                time.Time
@@ -209,7 +207,7 @@ type AuditQuery struct {
 	Limit                                                       int
 }
 
-// Query narrows a list.
+// Query filters a list.
 type Query struct {
 	Of     string // session, id, ...
 	Limit  int    // default 1,000
@@ -219,7 +217,7 @@ type Query struct {
 	All    bool
 }
 
-// SearchQuery says what is searched for in all that was said.
+// SearchQuery is a search over all messages.
 type SearchQuery struct {
 	Text, Session, Who string
 	Since, Until       time.Time
@@ -228,7 +226,7 @@ type SearchQuery struct {
 
 // Subscription is one reader of the live feed.
 type Subscription interface {
-	// C yields events in order; it is closed by Close.
+	// C delivers events in order; Close closes it.
 	C() <-chan FeedEvent
 	Close()
 }

@@ -9,15 +9,14 @@ import (
 	"sync"
 )
 
-// Client returns an HTTP client whose requests go straight to the handler,
-// without a socket. The command line uses it when no daemon runs. Bodies are
-// streamed; closing a response's body ends its request. Addresses begin with
-// URL().
+// Client returns an HTTP client whose requests go directly to the handler, without a socket.
+// The command line uses it when no daemon runs. Bodies are streamed; closing a response's body
+// ends its request. URLs begin with URL().
 func (s *Server) Client() *http.Client { return &http.Client{Transport: direct{s}} }
 
 type direct struct{ s *Server }
 
-// inProcess is the address of those requests; no connection has such a one.
+// inProcess is the remote address of those requests; no real connection has it.
 const inProcess = "in-process"
 
 // RoundTrip implements http.RoundTripper.
@@ -52,7 +51,7 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	})}
 	select {
 	case <-w.ready:
-	case <-ended: // it broke off before it answered
+	case <-ended: // the request ended before a response
 	case <-ctx.Done():
 	}
 	select {
@@ -104,5 +103,5 @@ func (w *pipeWriter) Write(b []byte) (int, error) {
 	return w.w.Write(b)
 }
 
-// Flush implements http.Flusher; a pipe holds nothing back.
+// Flush implements http.Flusher; a pipe does not buffer.
 func (w *pipeWriter) Flush() { w.WriteHeader(http.StatusOK) }

@@ -7,16 +7,15 @@ import (
 	"sync"
 )
 
-// How many connections there may be. All programs of this machine come from one
-// address, so that no bound for one address holds there: it would shut the owner
-// out with whoever fills it.
+// Connection limits. All programs of this machine share one address, so a limit per address
+// there would let any of them lock the owner out.
 const (
 	maxConns     = 256
-	maxConnsFrom = 32 // of one address that is not this machine's own
+	maxConnsFrom = 32 // per address outside of this
 )
 
-// guarded is a listener with a bounded number of connections. When there are too
-// many, the oldest that has proven nothing gives way.
+// guarded is a listener with a limited number of connections. When there are too many, it
+// closes the oldest unauthenticated one.
 type guarded struct {
 	net.Listener
 
@@ -40,13 +39,12 @@ func (g *guarded) Accept() (net.Conn, error) {
 	}
 	in := &guardedConn{Conn: c, from: networkOf(c.RemoteAddr()), owner: g}
 	for _, old := range g.admit(in) {
-		_ = old.Close() // its other end notices
+		_ = old.Close() // its client notices
 	}
 	return in, nil
 }
 
-// admit takes a connection in and returns those that have to go, perhaps the
-// very one.
+// admit adds a connection and returns those to close, possibly the new one itself.
 func (g *guarded) admit(in *guardedConn) (out []*guardedConn) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -57,7 +55,7 @@ func (g *guarded) admit(in *guardedConn) (out []*guardedConn) {
 	return append(out, excess(g.open, maxConns, func(*guardedConn) bool { return true })...)
 }
 
-// excess names the connection that has to go when more than a number fit.
+// excess returns the connection to close when more than a number match.
 func excess(open []*guardedConn, most int, fits func(*guardedConn) bool) []*guardedConn {
 	var first, last *guardedConn
 	n := 0
@@ -95,7 +93,7 @@ func (c *guardedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// prove marks a connection as the owner's.
+// prove marks a connection as authenticated by the owner.
 func prove(c net.Conn) {
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()
@@ -107,8 +105,8 @@ func prove(c net.Conn) {
 	}
 }
 
-// networkOf is the address from which limits count, "" for this machine: an
-// IPv6 address stands for its whole /64, of which one host may have all.
+// networkOf returns the address prefix for limits, "" for this machine: an IPv6 address is
+// reduced to its /64, because one host may own all of it.
 func networkOf(a net.Addr) string {
 	ap, err := netip.ParseAddrPort(a.String())
 	if err != nil {

@@ -7,16 +7,16 @@ import (
 	"net/http"
 )
 
-// credential is the owner's token as the server knows it. Every proof, that of
-// a cookie as well, rests on it, and ends with it.
+// credential is the owner's token on the server. All proofs, including cookies, derive from it
+// and end with it.
 type credential struct {
 	hash [sha256.Size]byte
-	// valid ends when the token is revoked, and with it whatever is still open.
+	// valid ends when the token is revoked, which ends all open requests.
 	valid  context.Context
 	revoke context.CancelCauseFunc
 }
 
-// errRevoked is why a request ends whose token was replaced.
+// errRevoked is the cancel cause of requests whose token was replaced.
 var errRevoked = errors.New("the token was replaced")
 
 func newCredential(token string) *credential {
@@ -25,9 +25,8 @@ func newCredential(token string) *credential {
 	return c
 }
 
-// Rotate replaces the token. From then on the old one, the cookies that were
-// made from it and the unused login links are worth nothing, and streams that
-// were opened with them end.
+// Rotate replaces the token. The old token, the cookies derived from it and the unused login
+// links become invalid, and streams opened with them end.
 func (s *Server) Rotate(token string) error {
 	if len(token) < minToken {
 		return errShortToken
@@ -38,7 +37,7 @@ func (s *Server) Rotate(token string) error {
 	return nil
 }
 
-// while gives a request a context that also ends when its proof does.
+// while returns the request with a context that also ends when its proof becomes invalid.
 func while(r *http.Request, c *credential) (*http.Request, func()) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	stop := context.AfterFunc(c.valid, func() { cancel(errRevoked) }) //nolint:contextcheck // what ends the request is the credential's end

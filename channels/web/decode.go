@@ -14,11 +14,11 @@ import (
 	"unicode/utf8"
 )
 
-// drainBody is how much more of an oversized body is read, so that clients that
-// send everything before they listen get to see why it was refused.
+// drainBody is how much more of an oversized body is read, so that clients that send
+// everything before reading receive the error.
 const drainBody = 64 << 20
 
-// raw reads a body of at most MaxBody bytes.
+// raw reads a body of up to MaxBody bytes.
 func (s *Server) raw(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(bodyTime)) // in-process requests have none
@@ -28,12 +28,12 @@ func (s *Server) raw(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	}
 	n, err := b.ReadFrom(io.LimitReader(r.Body, MaxBody+1))
 	if err != nil {
-		return nil, invalid("the request broke off after %d bytes: %v", n, err)
+		return nil, invalid("the request ended after %d bytes: %v", n, err)
 	}
 	if n > MaxBody {
 		_, _ = io.CopyN(io.Discard, r.Body, drainBody)
-		return nil, fail(http.StatusRequestEntityTooLarge, "too_large", "send less, or put it into a file and name the file",
-			"the request is larger than %d MB (a message's text may have %d MB)", MaxBody>>20, MaxText>>20)
+		return nil, fail(http.StatusRequestEntityTooLarge, "too_large", "send less, or put it into a file and send the file name",
+			"the request is larger than %d MB (limit for a message's text: %d MB)", MaxBody>>20, MaxText>>20)
 	}
 	_ = rc.SetReadDeadline(time.Time{})
 	if !utf8.Valid(b.Bytes()) {
@@ -54,8 +54,7 @@ func notUTF8(b []byte) error {
 	return fail(http.StatusBadRequest, "invalid_utf8", "send the text as UTF-8", "the request is not valid UTF-8 (byte %d)", at)
 }
 
-// body reads a JSON object strictly: unknown fields are errors. No body at all
-// counts as {}.
+// body decodes a JSON object strictly: unknown fields are errors. An empty body counts as {}.
 func (s *Server) body(w http.ResponseWriter, r *http.Request, v any) error {
 	b, err := s.rawJSON(w, r)
 	if err != nil {
@@ -64,7 +63,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, v any) error {
 	return unmarshal(b, v, true)
 }
 
-// rawJSON reads a body that claims to be JSON, or claims nothing.
+// rawJSON reads a body whose content type is JSON or not set.
 func (s *Server) rawJSON(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if t := r.Header.Get("Content-Type"); t != "" {
 		m, _, err := mime.ParseMediaType(t)
@@ -75,7 +74,7 @@ func (s *Server) rawJSON(w http.ResponseWriter, r *http.Request) ([]byte, error)
 	return s.raw(w, r)
 }
 
-// unmarshal decodes exactly one JSON value and says plainly what is wrong.
+// unmarshal decodes exactly one JSON value and describes errors in plain words.
 func unmarshal(b []byte, v any, strict bool) error {
 	if len(bytes.TrimSpace(b)) == 0 {
 		b = []byte("{}")
@@ -91,7 +90,7 @@ func unmarshal(b []byte, v any, strict bool) error {
 		}
 		return fail(http.StatusBadRequest, "invalid", "send one JSON object", "there is something after the end of the JSON object")
 	}
-	f := fail(http.StatusBadRequest, "invalid", "GET /api/v1/openapi.json describes what is taken", "the body is not the JSON it should be: %s", plain(err))
+	f := fail(http.StatusBadRequest, "invalid", "see GET /api/v1/openapi.json for the accepted fields", "the body is not valid JSON for this request: %s", plain(err))
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		f.Message = "unknown field " + name
 		f.Remedy = "the fields are " + fields(v)
@@ -132,7 +131,7 @@ func kindOf(t reflect.Type) string {
 	return "a number"
 }
 
-// fields lists the JSON names of a struct.
+// fields returns the JSON field names of a struct.
 func fields(v any) string {
 	t := reflect.TypeOf(v).Elem()
 	var out []string

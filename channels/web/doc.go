@@ -1,11 +1,9 @@
-// Package web is the HTTP API of Hob (ARCHITECTURE section 8), the
-// OpenAI-compatible endpoint, and the chat page. It turns requests into calls
-// of a Backend and owns nothing but the ways in: who may ask (token, login
-// link, Host, Origin), how much (limits), and in which form (JSON, server-sent
-// events).
+// Package web implements the HTTP API of Hob (ARCHITECTURE section 8), the OpenAI-compatible
+// endpoint, and the chat page. It translates requests into calls of a Backend and is
+// responsible for authentication (token, login link, Host, Origin), limits, and formats (JSON,
+// server-sent events).
 //
-// It does not think, keep or decide anything. The composition root makes a
-// Server, binds it with Listen, and gives it to channels.Manager as the channel
-// "web", whose clients pull. The command line uses Client to reach the same
-// handler inside its own process when no daemon runs.
+// It contains no application logic and stores nothing. The composition root creates a Server,
+// binds it with Listen, and passes it to channels.Manager as the pull channel "web". The
+// command line uses Client to reach the same handler in its own process when no daemon runs.
 package web

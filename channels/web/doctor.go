@@ -7,19 +7,18 @@ import (
 	"slices"
 )
 
-// Doctor looks whether everything is well.
+// Doctor checks the installation.
 type Doctor interface {
-	// Examine runs the named checks, or all, and with fix mends what can be mended.
-	// step is told of each finding as it comes: an object with name, state ("ok",
-	// "warn", "fail", "skipped"), cause and remedy. ErrInvalid: there is no check of a
-	// name.
+	// Examine runs the named checks, or all of them, and with fix repairs problems. It calls
+	// step with each finding: an object with name, state ("ok", "warn", "fail", "skipped"),
+	// cause and remedy. ErrInvalid: a name is unknown.
 	Examine(ctx context.Context, names []string, fix bool, step func(any)) error
 }
 
-// maxNames bounds how many checks are asked for by name.
+// maxNames is the maximum number of checks selected by name.
 const maxNames = 100
 
-// examined lists what was found, once all is known.
+// examined returns all findings at once.
 func (s *Server) examined(w http.ResponseWriter, r *http.Request, _ surface) error {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -41,7 +40,7 @@ func (s *Server) examined(w http.ResponseWriter, r *http.Request, _ surface) err
 	return nil
 }
 
-// examine tells of each finding as it comes, and may mend.
+// examine streams each finding and may repair problems.
 func (s *Server) examine(w http.ResponseWriter, r *http.Request, _ surface) error {
 	var in struct {
 		Names []string `json:"names"`
@@ -58,7 +57,7 @@ func (s *Server) examine(w http.ResponseWriter, r *http.Request, _ surface) erro
 
 func sensible(names []string) error {
 	if len(names) > maxNames || slices.ContainsFunc(names, func(n string) bool { return len(n) > 200 }) {
-		return invalid("those are no names of checks")
+		return invalid("the names of the checks are not valid")
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.active.add(1)
 	defer s.active.add(-1)
 	defer s.recover(w, r)
-	writeBy(w, time.Time{}) // the last answer's deadline would cut this one off
+	writeBy(w, time.Time{}) // the previous response's
 	harden(w.Header())
 	if s.opt.TLS != nil {
 		w.Header().Set("Strict-Transport-Security", "max-age=31536000")
@@ -31,8 +31,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// Handler returns the API as a handler, for use inside this process; requests
-// carry the token there too.
+// Handler returns the API as a handler for use inside this process; requests carry the token
+// there, too.
 func (s *Server) Handler() http.Handler { return s }
 
 func (s *Server) recover(w http.ResponseWriter, r *http.Request) {
@@ -44,10 +44,10 @@ func (s *Server) recover(w http.ResponseWriter, r *http.Request) {
 		panic(p)
 	}
 	s.log.Error("handler panicked", "method", r.Method, "path", r.URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-	s.refuse(w, r, fail(http.StatusInternalServerError, "failed", "see the log of Hob", "something in Hob broke while it worked on this request"))
+	s.refuse(w, r, fail(http.StatusInternalServerError, "failed", "see the log of Hob", "internal error while handling this request"))
 }
 
-// harden sets the headers every answer has.
+// harden sets the security headers of every response.
 func harden(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "+
 		"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
@@ -59,11 +59,11 @@ func harden(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// entry checks where a request comes from, before who sends it.
+// entry checks the origin of a request before its credentials.
 func (s *Server) entry(r *http.Request) error {
 	if !s.knownHost(r.Host) && !s.isHook(r) {
-		// A web page can make a name of its own resolve to this machine (DNS
-		// rebinding); its requests arrive here with that name.
+		// A web page can make its own host name resolve to this machine (DNS rebinding); its
+		// requests then arrive with that name.
 		return fail(http.StatusMisdirectedRequest, "wrong_host", "use "+s.URL(), "this server does not answer for the host %q", r.Host)
 	}
 	if o := r.Header.Get("Origin"); o != "" && !s.ownOrigin(r, o) {
@@ -77,8 +77,8 @@ func (s *Server) entry(r *http.Request) error {
 	return nil
 }
 
-// knownHost checks the Host header: this machine's loopback names with the port
-// that is bound, or a name the owner allowed.
+// knownHost checks the Host header: a loopback name with the bound port, or a name that the
+// owner allowed.
 func (s *Server) knownHost(hostport string) bool {
 	host, port, err := net.SplitHostPort(hostport)
 	if err != nil {
@@ -98,9 +98,9 @@ func (s *Server) knownHost(hostport string) bool {
 	return host != "" && host == bound
 }
 
-// ownOrigin reports whether a request comes from this server's own page.
-// Browsers send "null" for a form of a page without referrer and say in
-// Sec-Fetch-Site, which no page can set, that it is the same origin.
+// ownOrigin reports whether a request comes from this server's own page. Browsers send "null"
+// for a form of a page without referrer, and then Sec-Fetch-Site, which no page can set, says
+// that it is the same origin.
 func (s *Server) ownOrigin(r *http.Request, origin string) bool {
 	scheme := "http://"
 	if s.opt.TLS != nil {
@@ -109,13 +109,13 @@ func (s *Server) ownOrigin(r *http.Request, origin string) bool {
 	return strings.EqualFold(origin, scheme+r.Host) || (origin == "null" && r.Header.Get("Sec-Fetch-Site") == "same-origin")
 }
 
-// isAPI reports whether a path needs the token whatever it names.
+// isAPI reports whether a path always needs the token.
 func isAPI(path string) bool {
 	return strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/v1/") || path == "/metrics"
 }
 
-// unknown answers requests for which there is no route: nobody without the
-// token learns which there are.
+// unknown responds to requests without a route. Without the token, clients do not learn which
+// routes exist.
 func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 	if isAPI(r.URL.Path) {
 		if _, _, err := s.proof(r, false); err != nil {
@@ -134,10 +134,10 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, to, probe.status)
 		return
 	}
-	s.refuse(w, r, fail(http.StatusNotFound, "not_found", "GET /api/v1/openapi.json lists what there is", "there is nothing at %s", r.URL.Path))
+	s.refuse(w, r, fail(http.StatusNotFound, "not_found", "see GET /api/v1/openapi.json for all routes", "no such route: %s", r.URL.Path))
 }
 
-// probe takes an answer of the mux without sending it.
+// probe records a response of the mux without sending it.
 type probe struct {
 	header http.Header
 	status int

@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// failure is an error as a client sees it.
+// failure is an error in the form that clients receive.
 type failure struct {
 	Status  int    `json:"-"`
 	Code    string `json:"code"`
 	Message string `json:"message"`
 	Remedy  string `json:"remedy,omitempty"`
-	// Event is the message that was taken nevertheless.
+	// Event is the id of a message that was accepted despite the error.
 	Event string        `json:"-"`
 	After time.Duration `json:"-"` // Retry-After
 }
@@ -33,7 +33,7 @@ func invalid(format string, args ...any) *failure {
 	return fail(http.StatusBadRequest, "invalid", "", format, args...)
 }
 
-// failureOf gives any error the form in which clients get it.
+// failureOf converts any error into a failure.
 func failureOf(err error) *failure {
 	if f, ok := errors.AsType[*failure](err); ok {
 		return f
@@ -52,7 +52,7 @@ func failureOf(err error) *failure {
 	} {
 		if errors.Is(err, c.class) {
 			f.Status, f.Code = c.status, c.code
-			f.Message = strings.TrimPrefix(f.Message, c.class.Error()+": ") // the code says it
+			f.Message = strings.TrimPrefix(f.Message, c.class.Error()+": ") // the code contains it
 			break
 		}
 	}
@@ -62,7 +62,7 @@ func failureOf(err error) *failure {
 	return f
 }
 
-// refuse answers with an error.
+// refuse responds with an error.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	f := failureOf(err)
 	if f.Status >= 500 && r.Context().Err() == nil {
@@ -80,7 +80,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	}{f, f.Event})
 }
 
-// buffers are reused between answers; large ones are left to the collector.
+// buffers pools response buffers; large ones are left to the garbage collector.
 type buffers struct{ pool sync.Pool }
 
 func (b *buffers) get() *bytes.Buffer {
@@ -97,21 +97,21 @@ func (b *buffers) put(x *bytes.Buffer) {
 	}
 }
 
-// encode writes v as one line of JSON. Text keeps its < > &: answers carry
-// nosniff and are never HTML.
+// encode writes v as one line of JSON. It does not escape < > &: responses carry nosniff and
+// are never HTML.
 func encode(b *bytes.Buffer, v any) error {
 	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)
 	return e.Encode(v)
 }
 
-// reply answers with JSON. It encodes first, so that a value that cannot be
-// encoded becomes an error and not half an answer.
+// reply responds with JSON. It encodes first, so that a value that cannot be encoded becomes
+// an error and not half a response.
 func (s *Server) reply(w http.ResponseWriter, status int, v any) {
 	b := s.buffers.get()
 	defer s.buffers.put(b)
 	if err := encode(b, v); err != nil {
-		s.log.Error("cannot encode an answer", "error", err)
+		s.log.Error("encoding a response failed", "error", err)
 		status = http.StatusInternalServerError
 		b.Reset()
 		b.WriteString(`{"error":{"code":"failed","message":"the answer could not be encoded"}}` + "\n")
@@ -121,10 +121,10 @@ func (s *Server) reply(w http.ResponseWriter, status int, v any) {
 	h.Set("Content-Length", strconv.Itoa(b.Len()))
 	writeBy(w, time.Now().Add(writeTime))
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // a client that went away has no use for the error
+	_, _ = w.Write(b.Bytes()) // a disconnected client
 }
 
-// writeBy sets the time by which the client has to have read what follows.
+// writeBy sets the write deadline of the response.
 func writeBy(w http.ResponseWriter, t time.Time) {
 	_ = http.NewResponseController(w).SetWriteDeadline(t) // in-process writers have none
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// events is the live feed: everything that happens, as it happens. A client
-// that comes back says the last id it saw in Last-Event-ID.
+// events streams the live feed of all events. A client that reconnects sends the last id it
+// saw in Last-Event-ID.
 func (s *Server) events(w http.ResponseWriter, r *http.Request, _ surface) error {
 	after, session, err := feedQuery(r)
 	if err != nil {

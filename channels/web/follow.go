@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// lookAgain is how often a turn that waits for the owner is looked at.
+	// lookAgain is the polling interval for a turn that waits for the owner.
 	lookAgain = time.Second
 	// lastWords is how long the live feed may lag behind the end of a turn.
 	lastWords = 200 * time.Millisecond
@@ -21,29 +21,28 @@ const (
 
 // turnSink is a client that follows one turn.
 type turnSink interface {
-	// event takes what happened; text arrives as content_delta {text}.
+	// event sends an event; text arrives as content_delta {text}.
 	event(kind string, data any) error
 	ping() error
 	flush() error
 }
 
-// errGone: the client does not read any more.
+// errGone means that the client disconnected.
 var errGone = errors.New("web: the client went away")
 
-// follower tells one client what happens in one turn. The live feed says it
-// as it happens but may drop; the backend's word on the event is complete. What
-// the feed left out is made up for at the end.
+// follower streams one turn to one client. The live feed is immediate but may drop events; the
+// backend's event status is complete. The follower adds what the feed dropped at the end.
 type follower struct {
 	s    *Server
 	sink turnSink
-	// mark records that the client displays something; nil when it has not named itself.
+	// mark records that the client displays something; nil if the client has no id.
 	mark  func(Display) error
 	id    string
 	feed  <-chan FeedEvent
 	waits chan waited
 	wg    sync.WaitGroup
 
-	all, part strings.Builder // text the client has: all of it, and since the last tool call
+	all, part strings.Builder // text sent to the client: all
 	calls     []openCall
 	asked     map[string]bool
 	last      json.RawMessage // data of message_end
@@ -59,8 +58,8 @@ type waited struct {
 	err error
 }
 
-// follow tells sink about the turn until it is final. It ends with message_end
-// unless the turn is dead or an error is returned.
+// follow streams the turn to sink until it is final. It ends with message_end unless the turn
+// is dead or an error is returned.
 func (s *Server) follow(r *http.Request, acc channels.Accepted, sub Subscription, sink turnSink) (EventStatus, error) {
 	ctx, cancel := until(r.Context())
 	client, err := clientOf(r)
@@ -86,7 +85,7 @@ func (s *Server) follow(r *http.Request, acc channels.Accepted, sub Subscription
 	return st, err
 }
 
-// wait asks the backend for the end of the turn, in a goroutine.
+// wait waits for the end of the turn in a goroutine.
 func (f *follower) wait(ctx context.Context) {
 	f.wg.Go(func() {
 		st, err := f.s.backend.Wait(ctx, f.id)
@@ -138,7 +137,7 @@ func (f *follower) run(ctx context.Context) (EventStatus, error) {
 	}
 }
 
-// looked acts on the backend's word about the event.
+// looked handles the event status from the backend.
 func (f *follower) looked(ctx context.Context, st EventStatus, err error) (EventStatus, bool, error) {
 	if err != nil {
 		return st, false, err
@@ -156,7 +155,7 @@ func (f *follower) looked(ctx context.Context, st EventStatus, err error) (Event
 		}
 	}
 	switch {
-	case len(st.Approvals) == 0: // goes on
+	case len(st.Approvals) == 0: // the turn continues
 		f.stopTick()
 		f.paused, f.stopTick = nil, func() {}
 		f.wait(ctx)
@@ -167,7 +166,7 @@ func (f *follower) looked(ctx context.Context, st EventStatus, err error) (Event
 	return st, false, nil
 }
 
-// drain reads what the feed still has of a turn that is over.
+// drain reads the remaining feed events of a finished turn.
 func (f *follower) drain(ctx context.Context) error {
 	t := time.NewTimer(lastWords)
 	defer t.Stop()
@@ -189,14 +188,14 @@ func (f *follower) drain(ctx context.Context) error {
 	return nil
 }
 
-// live passes one event of the feed on.
+// live forwards one event of the feed.
 func (f *follower) live(e FeedEvent) error {
 	if e.Event != f.id {
 		return nil
 	}
 	switch e.Type {
 	case "message_start", "delivery", "watcher", "status":
-		return nil // the first was sent when the message was taken
+		return nil // already sent when the message was accepted
 	case "message_end":
 		f.last = e.Data
 		if f.last == nil {
@@ -204,7 +203,7 @@ func (f *follower) live(e FeedEvent) error {
 		}
 		return nil
 	case "error":
-		f.failed = true // the turn may be tried again or apologise; the backend knows
+		f.failed = true // the turn may be retried or apologise; the backend knows
 		return nil
 	case "content_delta":
 		var d struct {

@@ -13,28 +13,28 @@ import (
 	"hob/channels"
 )
 
-// The limits of posts to channels. They come from anywhere, through a tunnel of the
-// owner's, and all of them from its one address.
+// Limits of posts to channels. Posts may come from anywhere through the owner's tunnel, all
+// with its one address.
 const (
 	maxPost     = 1 << 20          // bytes of a body
 	postTime    = 10 * time.Second // to send it
-	hookTime    = 30 * time.Second // to answer
-	maxPosts    = 64               // at once
-	postsMinute = 120              // of one channel, with a right proof
+	hookTime    = 30 * time.Second // to respond
+	maxPosts    = 64               // concurrent
+	postsMinute = 120              // per channel, with
 )
 
-// hooks counts posts. A wrong proof costs whoever has it nothing but a slower try; it
-// never shuts out those who have the right one, nor the owner from his page.
+// hooks counts posts. Senders of invalid proofs are only slowed down; they never lock out
+// senders of valid ones, nor the owner from the page.
 type hooks struct {
 	doors doors
 
 	mu      sync.Mutex
 	running int
-	slow    []*arriving            // bodies that are on their way, the oldest first
+	slow    []*arriving            // bodies being received, oldest first
 	past    map[string][]time.Time // of proven ones, by channel
 }
 
-// arriving is a body that is on its way; cut ends that.
+// arriving is a body being received; cut aborts it.
 type arriving struct{ cut func() }
 
 func (h *hooks) init() {
@@ -42,9 +42,9 @@ func (h *hooks) init() {
 	h.past = map[string][]time.Time{}
 }
 
-// begin reports how long a post has to wait; 0: it may begin, and arrived and end follow.
-// Where there are too many, the one that has taken longest to send its body gives way:
-// nobody keeps others out by sending slowly.
+// begin returns how long a post has to wait; 0: it may start, and arrived and end must follow.
+// Beyond the limit, the slowest sender's post is aborted, so that nobody can block others by
+// sending slowly.
 func (h *hooks) begin(name string, now time.Time, a *arriving) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -67,7 +67,7 @@ func (h *hooks) begin(name string, now time.Time, a *arriving) time.Duration {
 	return 0
 }
 
-// arrived says that a body is there, or has broken off.
+// arrived records that a body is complete or aborted.
 func (h *hooks) arrived(a *arriving) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -83,28 +83,27 @@ func (h *hooks) end(name string, proven bool, now time.Time) {
 	}
 }
 
-// isHook reports whether a request is a post to a channel. Such a one may name any host:
-// a page that makes its own name lead here (DNS rebinding) has nothing to show that a
-// channel would believe, and no answer tells it anything.
+// isHook reports whether a request is a post to a channel. It may have any Host header: a page
+// that uses DNS rebinding has no valid proof and learns nothing from the response.
 func (s *Server) isHook(r *http.Request) bool {
 	return strings.HasPrefix(r.URL.Path, "/hooks/") && r.Method == http.MethodPost
 }
 
 func unsigned() *failure {
-	return fail(http.StatusUnauthorized, "bad_signature", "", "the post is not signed as it has to be")
+	return fail(http.StatusUnauthorized, "bad_signature", "", "the signature of the post is missing or not valid")
 }
 
-// hook hands a post to its channel, which proves it.
+// hook forwards a post to its channel, which authenticates it.
 func (s *Server) hook(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("channel")
 	ch := s.opt.Hooks[name]
-	if ch == nil { // nobody learns from the answer which channels there are
+	if ch == nil { // the response does not reveal which channels exist
 		return s.hooks.doors.failed(r, unsigned())
 	}
 	who := s.peer(r, true, true)
 	if who == PeerHob { // it runs as the owner and could read the secret
-		s.log.Warn("a program that works for Hob posted to a channel and was refused", "path", r.URL.Path)
-		return fail(http.StatusForbidden, "not_the_owner", "", "a program that Hob has started cannot post here")
+		s.log.Warn("rejected a post from a program started by Hob", "path", r.URL.Path)
+		return fail(http.StatusForbidden, "not_the_owner", "", "programs started by Hob cannot post here")
 	}
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(postTime)) // in-process requests have none
@@ -126,7 +125,7 @@ func (s *Server) hook(w http.ResponseWriter, r *http.Request) error {
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, hookTime)
 	defer cancel()
-	// Other users' programs may carry the owner's tunnel; they prove nothing by it.
+	// Programs of other users may run the owner's tunnel; that does not authenticate the post.
 	a := ch.Hook(ctx, channels.Post{Header: r.Header, Body: body, Unknown: who != PeerOwner})
 	if a.Status == http.StatusUnauthorized {
 		return s.hooks.doors.failed(r, unsigned())
@@ -142,7 +141,7 @@ func (s *Server) hook(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// refusedPost is the error of a post that was proven and is not taken.
+// refusedPost returns the error of an authenticated post that is not accepted.
 func refusedPost(a channels.Posted) error {
 	code, said := "invalid", a.Error
 	switch {
@@ -168,10 +167,10 @@ func readPost(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	n, err := b.ReadFrom(io.LimitReader(r.Body, maxPost+1))
 	switch {
 	case err != nil:
-		return nil, fail(http.StatusBadRequest, "invalid", "", "the post broke off")
+		return nil, fail(http.StatusBadRequest, "invalid", "", "the post ended early")
 	case n > maxPost:
 		w.Header().Set("Connection", "close")
-		return nil, fail(http.StatusRequestEntityTooLarge, "too_large", "", "a post has at most 1 MB")
+		return nil, fail(http.StatusRequestEntityTooLarge, "too_large", "", "the post is larger than 1 MB")
 	}
 	return b.Bytes(), nil
 }

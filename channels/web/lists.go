@@ -18,8 +18,8 @@ const (
 	maxLimit     = 100_000
 )
 
-// list answers one of the read-only questions. It takes only the parameters
-// named, so that a typing mistake does not look like an empty list.
+// list returns the handler of a read-only list. It accepts only the named parameters, so that
+// a typing mistake does not look like an empty list.
 func (s *Server) list(name string, params ...string) func(http.ResponseWriter, *http.Request, surface) error {
 	return func(w http.ResponseWriter, r *http.Request, _ surface) error {
 		q, err := query(r.URL.RawQuery, params)
@@ -88,7 +88,7 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request, _ surface) error {
 	return nil
 }
 
-// manage does one of the owner's administrative acts.
+// manage returns the handler of an administrative action.
 func (s *Server) manage(name string) func(http.ResponseWriter, *http.Request, surface) error {
 	return func(w http.ResponseWriter, r *http.Request, _ surface) error {
 		var in struct {
@@ -109,15 +109,15 @@ func (s *Server) manage(name string) func(http.ResponseWriter, *http.Request, su
 	}
 }
 
-// configChanged journals a change of the configuration that the owner made on
-// the command line, so that it can be undone.
+// configChanged journals a change of the configuration that the owner made on the command
+// line, so that it can be undone.
 func (s *Server) configChanged(w http.ResponseWriter, r *http.Request, _ surface) error {
 	var in ConfigChange
 	if err := s.body(w, r, &in); err != nil {
 		return err
 	}
 	if in.What == "" || len(in.What) > 500 {
-		return fail(http.StatusBadRequest, "invalid", `send {"what": "...", "before": "...", "after": "..."}`, "say what was changed")
+		return fail(http.StatusBadRequest, "invalid", `send {"what": "...", "before": "...", "after": "..."}`, "the change is missing")
 	}
 	if err := s.backend.ConfigChanged(r.Context(), in); err != nil {
 		return err
@@ -126,7 +126,7 @@ func (s *Server) configChanged(w http.ResponseWriter, r *http.Request, _ surface
 	return nil
 }
 
-// trustFile vouches for a file in the owner's name.
+// trustFile marks a file as trusted by the owner.
 func (s *Server) trustFile(w http.ResponseWriter, r *http.Request, _ surface) error {
 	var in struct {
 		Path string `json:"path"`
@@ -145,7 +145,7 @@ func (s *Server) trustFile(w http.ResponseWriter, r *http.Request, _ surface) er
 	return nil
 }
 
-// template makes, or only tries to make, the things of a template.
+// template applies a template, or only previews it.
 func (s *Server) template(w http.ResponseWriter, r *http.Request, _ surface) error {
 	var in templates.Wanted
 	if err := s.body(w, r, &in); err != nil {
@@ -159,7 +159,7 @@ func (s *Server) template(w http.ResponseWriter, r *http.Request, _ surface) err
 	return nil
 }
 
-// change words, retires or deletes one thing that was learned.
+// change rewords, retires or deletes one learned entry.
 func (s *Server) change(name string) func(http.ResponseWriter, *http.Request, surface) error {
 	return func(w http.ResponseWriter, r *http.Request, _ surface) error {
 		var in struct {
@@ -179,7 +179,7 @@ func (s *Server) change(name string) func(http.ResponseWriter, *http.Request, su
 			}
 		}
 		if n != 1 || len(q.Of) > 200 {
-			return fail(http.StatusBadRequest, "invalid", `send {"text": "..."}, {"retire": true} or {"delete": true}`, "say what to change, and one thing")
+			return fail(http.StatusBadRequest, "invalid", `send {"text": "..."}, {"retire": true} or {"delete": true}`, "give exactly one change")
 		}
 		out, err := s.backend.Manage(r.Context(), name, q)
 		if err != nil {
@@ -190,7 +190,7 @@ func (s *Server) change(name string) func(http.ResponseWriter, *http.Request, su
 	}
 }
 
-// cancel ends a task that one agent has handed to another.
+// cancel cancels a task that one agent delegated to another.
 func (s *Server) cancel(w http.ResponseWriter, r *http.Request, _ surface) error {
 	out, err := s.backend.Manage(r.Context(), "cancel", Query{Of: r.PathValue("id")})
 	if err != nil {
@@ -200,7 +200,7 @@ func (s *Server) cancel(w http.ResponseWriter, r *http.Request, _ surface) error
 	return nil
 }
 
-// newGoal makes a goal: the body is the arguments of the tool that does.
+// newGoal creates a goal: the body holds the arguments of the tool for that.
 func (s *Server) newGoal(w http.ResponseWriter, r *http.Request, _ surface) error {
 	var in struct {
 		Description string `json:"description"`
@@ -227,8 +227,8 @@ func (s *Server) newGoal(w http.ResponseWriter, r *http.Request, _ surface) erro
 	return nil
 }
 
-// tool runs one tool through the guard. A tool that failed answers with its
-// outcome, whose code says why, and a status to match.
+// tool runs one tool through the guard. A failed tool responds with its outcome, whose code is
+// the reason, and a matching status.
 func (s *Server) tool(w http.ResponseWriter, r *http.Request, _ surface) error {
 	var in struct {
 		Arguments json.RawMessage `json:"arguments"`

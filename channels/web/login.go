@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// newLogin makes a one-time link with which a browser gets its cookie.
+// newLogin creates a one-time link with which a browser gets its cookie.
 func (s *Server) newLogin(w http.ResponseWriter, r *http.Request, _ surface) error {
 	var in struct {
-		Here bool `json:"here"` // for a browser of this machine
+		Here bool `json:"here"` // valid for a browser of this
 	}
 	if err := s.body(w, r, &in); err != nil {
 		return err
 	}
 	code, ends, ok := s.doors.newCode(time.Now(), in.Here)
 	if !ok {
-		return fail(http.StatusTooManyRequests, "too_many_links", "use one of them, or wait two minutes", "there are %d unused login links", maxCodes)
+		return fail(http.StatusTooManyRequests, "too_many_links", "use one of them or wait two minutes", "there are %d unused login links", maxCodes)
 	}
 	s.reply(w, http.StatusOK, struct {
 		URL     string    `json:"url"`
@@ -28,8 +28,8 @@ func (s *Server) newLogin(w http.ResponseWriter, r *http.Request, _ surface) err
 	return nil
 }
 
-// LoginLink makes a one-time link for a caller in this process, who shows it to
-// nobody but the owner's browser on this machine; "" when too many are unused.
+// LoginLink creates a one-time link for a caller in this process, which passes it only to the
+// owner's browser on this machine; "" when too many are unused.
 func (s *Server) LoginLink() string {
 	code, _, ok := s.doors.newCode(time.Now(), true)
 	if !ok {
@@ -38,11 +38,10 @@ func (s *Server) LoginLink() string {
 	return s.URL() + "/login?code=" + code
 }
 
-// useLogin spends a login link. A bad one leads to the page too, which says
-// what to do.
+// useLogin redeems a login link. An invalid one also leads to the page, which says what to do.
 func (s *Server) useLogin(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodHead {
-		return nil // a preview of the link does not spend it
+		return nil // a preview of the link does not redeem it
 	}
 	if err := s.known(r, true); err != nil {
 		return err
@@ -62,8 +61,8 @@ func (s *Server) useLogin(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// sameMachine: a connection from the very address to which it was made, or from
-// loopback. A proxy on this machine is one, too.
+// sameMachine reports a connection from the server's own address or from loopback. That
+// includes a proxy on this machine.
 func sameMachine(r *http.Request) bool {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -80,10 +79,10 @@ func sameMachine(r *http.Request) bool {
 	return err == nil && at.Addr().Unmap() == from.Addr().Unmap()
 }
 
-// passwordLogin gives a browser its cookie for the password, where one is set.
+// passwordLogin gives a browser its cookie in exchange for the password, if one is set.
 func (s *Server) passwordLogin(w http.ResponseWriter, r *http.Request) error {
 	if s.opt.Password == "" {
-		return fail(http.StatusNotFound, "not_found", "run `hob open`", "there is no password; Hob is opened by a login link")
+		return fail(http.StatusNotFound, "not_found", "run `hob open`", "no password is set; open Hob with a login link")
 	}
 	if err := s.known(r, true); err != nil {
 		return err

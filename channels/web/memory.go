@@ -11,49 +11,49 @@ import (
 	"time"
 )
 
-// Memory is what the API shows of what is remembered.
+// Memory is the memory as the API uses it.
 type Memory interface {
-	// MemorySearch lists what is kept about Text, the best first, or with no text
-	// the newest facts; with Explain it is an object that tells the route as well.
+	// MemorySearch lists the entries about Text, best match first, or without a text the
+	// newest facts; with Explain it returns an object that also describes the search.
 	MemorySearch(ctx context.Context, q MemoryQuery) (any, error)
-	// MemoryItem is all about one thing: a fact with its history, an entity with
-	// its relations, or another row. ErrNotFound.
+	// MemoryItem returns the details of one entry: a fact with its history, an entity with its
+	// relations, or another row. ErrNotFound.
 	MemoryItem(ctx context.Context, id string) (any, error)
-	// MemoryGraph is who and what is known, and how related: about a name, or the
-	// best known ones ("").
+	// MemoryGraph returns the entities related to a name, or the most connected ones (""), and
+	// their relations.
 	MemoryGraph(ctx context.Context, name string, limit int) (any, error)
-	// MemoryStats counts what is kept and what is derived from it.
+	// MemoryStats counts the entries and the data derived from them.
 	MemoryStats(ctx context.Context) (any, error)
-	// MemoryExport writes everything, as "jsonl" or "markdown". On an error of
-	// its own it has written nothing.
+	// MemoryExport writes everything, as "jsonl" or "markdown". If it returns an error of its
+	// own, it has written nothing.
 	MemoryExport(ctx context.Context, w io.Writer, format string, conversations bool) error
-	// MemoryImport takes in a file or folder; step is told how far it is, and at
-	// last what came of it.
+	// MemoryImport imports a file or folder; it calls step with the progress and finally with
+	// the result.
 	MemoryImport(ctx context.Context, in MemoryImport, step func(any)) error
-	// MemoryReindex makes anew what derives from what is kept, as MemoryImport.
+	// MemoryReindex rebuilds the derived data; step as in MemoryImport.
 	MemoryReindex(ctx context.Context, step func(any)) error
 }
 
-// MemoryQuery asks the memory.
+// MemoryQuery is a query of the memory.
 type MemoryQuery struct {
 	Text         string
 	Kinds        []string
 	Speaker      string
 	Since, Until time.Time
 	Limit        int
-	All          bool // in a list: retired facts as well
-	History      bool // what was so before
-	Meaning      bool // the embedder and the model may be asked
+	All          bool // in a list: include retired facts
+	History      bool // include former values
+	Meaning      bool // the embedder and the model may be used
 	Explain      bool
 }
 
-// MemoryImport says what is to be taken in, by its path on this machine.
+// MemoryImport describes an import, by its path on this machine.
 type MemoryImport struct {
 	Path   string `json:"path"`
-	Name   string `json:"name,omitempty"`   // by which it is known from then on, when the path is of no meaning
-	Format string `json:"format,omitempty"` // that it must be of, "" for whatever it is
-	Trust  bool   `json:"trust"`            // it is the owner's own word, whatever it is
-	DryRun bool   `json:"dry_run"`          // only say what would be
+	Name   string `json:"name,omitempty"`   // the name of the source, if the path has no meaning
+	Format string `json:"format,omitempty"` // the required format, "" for any
+	Trust  bool   `json:"trust"`            // the content counts as the owner's own words
+	DryRun bool   `json:"dry_run"`          // only report what would
 }
 
 func (s *Server) memory(explain bool) func(http.ResponseWriter, *http.Request, surface) error {
@@ -63,7 +63,7 @@ func (s *Server) memory(explain bool) func(http.ResponseWriter, *http.Request, s
 			return err
 		}
 		if q.Explain = explain; explain && strings.TrimSpace(q.Text) == "" {
-			return invalid("q is missing: what is searched for")
+			return invalid("q is missing: the search text")
 		}
 		out, err := s.backend.MemorySearch(r.Context(), q)
 		if err != nil {
@@ -155,11 +155,11 @@ func (s *Server) memoryExport(w http.ResponseWriter, r *http.Request, _ surface)
 	}
 	types := map[string]string{"markdown": "text/markdown; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
 	if types[format] == "" {
-		return invalid("there is no format %q; use jsonl or markdown", format)
+		return invalid("format %q is unknown; use jsonl or markdown", format)
 	}
 	out := &lateHeader{w: w, kind: types[format]}
 	err := s.backend.MemoryExport(r.Context(), out, format, conversations)
-	if err != nil && out.begun { // a part is out: only a broken response can say so
+	if err != nil && out.begun { // a part was sent: only
 		panic(http.ErrAbortHandler)
 	}
 	return err
@@ -183,16 +183,16 @@ func (s *Server) memoryReindex(w http.ResponseWriter, r *http.Request, _ surface
 	return s.steps(w, func(step func(any)) error { return s.backend.MemoryReindex(r.Context(), step) })
 }
 
-// steps answers with one JSON object a line while something goes on. An error
-// after the first line is the last line: {"error": "..."}.
+// steps streams one JSON object per line. An error after the first line is the last line:
+// {"error": "..."}.
 func (s *Server) steps(w http.ResponseWriter, do func(step func(any)) error) error {
 	out := &lateHeader{w: w, kind: "application/jsonl; charset=utf-8"}
 	e := json.NewEncoder(out)
 	e.SetEscapeHTML(false)
 	flush := http.NewResponseController(w)
 	step := func(v any) {
-		_ = e.Encode(v)   // a client that has gone is no reason to stop half-way
-		_ = flush.Flush() // not every writer can
+		_ = e.Encode(v)   // a disconnected client is no reason to stop half-way
+		_ = flush.Flush() // not every writer supports it
 	}
 	err := do(step)
 	if err != nil && out.begun {

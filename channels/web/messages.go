@@ -12,13 +12,13 @@ import (
 	"hob/channels"
 )
 
-// messageBody is what a client says.
+// messageBody is the JSON body of a message.
 type messageBody struct {
 	Text string `json:"text"`
-	// Parts stand in place of Text and say which of the text the user typed.
+	// Parts replace Text and mark the parts that the user typed.
 	Parts []channels.TextPart `json:"parts"`
-	// DedupeKey is the client's own id of the message: the same key in the
-	// same session is taken once. The header Idempotency-Key does the same.
+	// DedupeKey is the client's own id of the message: the server accepts each key once per
+	// session. The header Idempotency-Key does the same.
 	DedupeKey   string       `json:"dedupe_key"`
 	Async       bool         `json:"async"`
 	Attachments []attachment `json:"attachments"`
@@ -67,7 +67,7 @@ const (
 )
 
 // checkParts checks the parts of a message. A part whose origin is missing or unknown is
-// refused: it must not count as typed.
+// rejected: it must not count as typed.
 func checkParts(text string, parts []channels.TextPart) error {
 	switch {
 	case text != "" && len(parts) > 0:
@@ -93,16 +93,16 @@ func checkParts(text string, parts []channels.TextPart) error {
 
 func checkText(text string) error { return checkLength(len(text)) }
 
-// checkLength refuses a text of more than MaxText bytes.
+// checkLength rejects a text of more than MaxText bytes.
 func checkLength(size int) error {
 	if size > MaxText {
-		return fail(http.StatusRequestEntityTooLarge, "too_large", "put it into a file and name the file",
+		return fail(http.StatusRequestEntityTooLarge, "too_large", "put it into a file and send the file name",
 			"the text is larger than %d MB", MaxText>>20)
 	}
 	return nil
 }
 
-// checkImage refuses what is not the kind of image it claims to be.
+// checkImage rejects data that is not an image of the declared type.
 func checkImage(mime string, data []byte) error {
 	if !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, mime) {
 		return fmt.Errorf("%q is not an image type that can be read (png, jpeg, gif, webp)", mime)
@@ -117,12 +117,12 @@ func checkImage(mime string, data []byte) error {
 func sessionID(id string) (string, error) {
 	bad := func(r rune) bool { return r < ' ' || r == 0x7f }
 	if id == "" || len(id) > 200 || !utf8.ValidString(id) || strings.ContainsFunc(id, bad) {
-		return "", fail(http.StatusBadRequest, "invalid", "a session's name has 1 to 200 bytes and no control characters", "the name of the session cannot be taken")
+		return "", fail(http.StatusBadRequest, "invalid", "a session's name has 1 to 200 bytes and no control characters", "the name of the session is not valid")
 	}
 	return id, nil
 }
 
-// channelOf is the channel a client speaks for.
+// channelOf returns the channel of a client.
 func (s *Server) channelOf(r *http.Request) (string, error) {
 	name := r.Header.Get("X-Hob-Channel")
 	if name == "" || name == "web" {
@@ -134,7 +134,7 @@ func (s *Server) channelOf(r *http.Request) (string, error) {
 	return name, nil
 }
 
-// inbound is a message of the owner, who has proven to be it.
+// inbound returns the message of the authenticated owner.
 func (s *Server) inbound(r *http.Request, session, text, key string) (channels.Inbound, error) {
 	channel, err := s.channelOf(r)
 	if err != nil {
@@ -160,7 +160,7 @@ func (s *Server) inbound(r *http.Request, session, text, key string) (channels.I
 	}, nil
 }
 
-// message takes what the owner says and answers in the form that was asked for.
+// message accepts the owner's message and answers in the requested form.
 func (s *Server) message(w http.ResponseWriter, r *http.Request, _ surface) error {
 	session, err := sessionID(r.PathValue("session"))
 	if err != nil {
@@ -195,7 +195,7 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request, _ surface) erro
 	return s.answer(w, r, in)
 }
 
-// later answers as soon as the message is durable.
+// later responds as soon as the message is durable.
 func (s *Server) later(w http.ResponseWriter, r *http.Request, in channels.Inbound) error {
 	acc, err := s.backend.Receive(r.Context(), in)
 	if err != nil {
@@ -220,8 +220,8 @@ type answered struct {
 	Usage   json.RawMessage `json:"usage"`
 }
 
-// answer waits for the turn; when it needs the owner first, it says so at once
-// and the turn goes on after the decision.
+// answer waits for the turn. If the turn needs an approval first, it responds immediately, and
+// the turn continues after the decision.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, in channels.Inbound) error {
 	st, err := s.turn(r, in)
 	if err != nil {
@@ -248,8 +248,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, in channels.Inbo
 	return nil
 }
 
-// turn hands a message to the engine and waits until it is done or waits for
-// the owner. A message that was given up is an error that names its event.
+// turn passes a message to the engine and waits until it is done or waits for the owner. A
+// dead message is an error that names its event.
 func (s *Server) turn(r *http.Request, in channels.Inbound) (EventStatus, error) {
 	ctx, cancel := until(r.Context())
 	defer cancel()
@@ -268,11 +268,11 @@ func (s *Server) turn(r *http.Request, in channels.Inbound) (EventStatus, error)
 	return st, nil
 }
 
-// cut explains why waiting ended although the turn has not.
+// cut returns the error for a wait that ended before the turn.
 func (s *Server) cut(r *http.Request, event string, err error) error {
 	if isClosing(r) {
 		f := fail(http.StatusServiceUnavailable, "stopping", "ask GET /api/v1/inbox/"+event+" after the next start",
-			"Hob is being stopped; the message is kept and will be answered")
+			"Hob is stopping; the message is stored and will be answered")
 		f.Event = event
 		return f
 	}
@@ -284,7 +284,7 @@ func (s *Server) cut(r *http.Request, event string, err error) error {
 func dead(st EventStatus) error {
 	why := st.Error
 	if why == "" {
-		why = "it failed too often"
+		why = "too many failed attempts"
 	}
 	f := fail(http.StatusInternalServerError, "turn_failed", "see GET /api/v1/why?id="+st.ID, "the message could not be answered: %s", why)
 	f.Event = st.ID
@@ -293,7 +293,7 @@ func dead(st EventStatus) error {
 
 func isFinal(st EventStatus) bool { return st.State == "done" || st.State == "dead" }
 
-// whole fills what the API promises to be there.
+// whole fills the fields that the API guarantees.
 func whole(st EventStatus) EventStatus {
 	if st.Tools == nil {
 		st.Tools = []ToolUse{}
@@ -304,7 +304,7 @@ func whole(st EventStatus) EventStatus {
 	return st
 }
 
-// event shows where a message stands.
+// event returns the state of a message.
 func (s *Server) event(w http.ResponseWriter, r *http.Request, _ surface) error {
 	st, err := s.backend.Event(r.Context(), r.PathValue("event"))
 	if err != nil {

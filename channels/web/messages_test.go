@@ -265,7 +265,7 @@ func TestToolsAndManage(t *testing.T) {
 		{"no answer", "/api/v1/tools/fails_approval_timeout", `{}`, 403, "call api fails_approval_timeout {}", "approval_timeout"},
 		{"conflict", "/api/v1/tools/fails_conflict", `{}`, 409, "call api fails_conflict {}", "conflict"},
 		{"failed", "/api/v1/tools/fails_failed", `{}`, 500, "call api fails_failed {}", `"error":"because"`},
-		{"panic", "/api/v1/tools/panics", `{}`, 500, "call api panics {}", "something in Hob broke"},
+		{"panic", "/api/v1/tools/panics", `{}`, 500, "call api panics {}", "internal error"},
 		{"unknown field", "/api/v1/tools/list_tasks", `{"args":{}}`, 400, "", "the fields are arguments, session"},
 		{"stop", "/api/v1/manage/stop", `{"session":"s"}`, 200, "manage stop s", "ok"},
 		{"stop what", "/api/v1/manage/stop", "", 400, "", "session is missing"},
@@ -273,8 +273,8 @@ func TestToolsAndManage(t *testing.T) {
 		{"shutdown", "/api/v1/manage/shutdown", "{}", 200, "manage shutdown ", "ok"},
 		{"word a lesson", "/api/v1/memory/lessons/l1", `{"text":"so"}`, 200, "manage memory/lessons l1", "ok"},
 		{"forget a wish", "/api/v1/memory/user/p1", `{"delete":true}`, 200, "manage memory/user p1", "ok"},
-		{"change nothing", "/api/v1/memory/user/p1", `{}`, 400, "", "say what to change"},
-		{"change two things", "/api/v1/memory/lessons/l1", `{"text":"so","delete":true}`, 400, "", "one thing"},
+		{"change nothing", "/api/v1/memory/user/p1", `{}`, 400, "", "exactly one change"},
+		{"change two things", "/api/v1/memory/lessons/l1", `{"text":"so","delete":true}`, 400, "", "exactly one change"},
 		{"format", "/api/v1/manage/format", "{}", 404, "", "not_found"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

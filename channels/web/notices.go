@@ -2,8 +2,8 @@ package web
 
 import "net/http"
 
-// notices does something about what Hob tells by itself: release what is held (one
-// notice, or all), put one off, or keep quiet for a time.
+// notices manages notifications: release deferred ones (one or all), snooze one, or mute them
+// for a time.
 func (s *Server) notices(what string) func(http.ResponseWriter, *http.Request, surface) error {
 	return func(w http.ResponseWriter, r *http.Request, _ surface) error {
 		var in struct {
@@ -14,7 +14,7 @@ func (s *Server) notices(what string) func(http.ResponseWriter, *http.Request, s
 			return err
 		}
 		if len(in.ID) > 200 || len(in.For) > 200 || what == "snooze" && in.For == "" {
-			return fail(http.StatusBadRequest, "invalid", `send {"id": "n-...", "for": "1h"}`, "say which notice, and for how long")
+			return fail(http.StatusBadRequest, "invalid", `send {"id": "n-...", "for": "1h"}`, "the notice or the duration is missing")
 		}
 		out, err := s.backend.Manage(r.Context(), "notices/"+what, Query{Of: in.ID, Text: in.For})
 		if err != nil {

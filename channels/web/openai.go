@@ -15,8 +15,8 @@ import (
 )
 
 // The part of OpenAI's Chat Completions that a chat client needs (reference:
-// https://platform.openai.com/docs/api-reference/chat). Fields that only steer
-// a model, such as temperature, are read over: Hob chooses its model itself.
+// https://platform.openai.com/docs/api-reference/chat). Fields that configure a model, such as
+// temperature, are ignored: Hob chooses its model itself.
 
 type chatRequest struct {
 	Messages      []chatMessage `json:"messages"`
@@ -32,8 +32,8 @@ type chatMessage struct {
 	Role    string          `json:"role"`
 	Name    string          `json:"name"`
 	Content json.RawMessage `json:"content"`
-	// ToolCalls and ToolCallID belong to tools of the client's. Hob has its
-	// own and never calls those; what stands there is outside text.
+	// ToolCalls and ToolCallID belong to the client's tools. Hob only calls its own tools; the
+	// content of these fields is untrusted text.
 	ToolCalls []struct {
 		Function struct {
 			Name      string `json:"name"`
@@ -50,8 +50,8 @@ type chatPart struct {
 	} `json:"image_url"`
 }
 
-// chatInput is what a client's request means to Hob: the owner said the last
-// user message, and nothing else in it.
+// chatInput is a client's request as Hob treats it: only the last user message counts as the
+// owner's words.
 type chatInput struct {
 	text    string
 	images  []channels.Image
@@ -67,7 +67,7 @@ func decodeChat(b []byte) (chatInput, error) {
 		return chatInput{}, err
 	}
 	if req.N != nil && *req.N != 1 {
-		return chatInput{}, invalid("n must be 1: a turn acts, it cannot be had twice")
+		return chatInput{}, invalid("n must be 1: a turn has effects and cannot run twice")
 	}
 	in := chatInput{stream: req.Stream, usage: req.StreamOptions.IncludeUsage, user: req.User}
 	last := -1
@@ -77,7 +77,7 @@ func decodeChat(b []byte) (chatInput, error) {
 		}
 	}
 	if last < 0 {
-		return in, fail(http.StatusBadRequest, "empty", `send "messages": [{"role": "user", "content": "..."}]`, "there is no message of the user")
+		return in, fail(http.StatusBadRequest, "empty", `send "messages": [{"role": "user", "content": "..."}]`, "the user message is missing")
 	}
 	for i, m := range req.Messages {
 		text, images, err := m.read()
@@ -93,7 +93,7 @@ func decodeChat(b []byte) (chatInput, error) {
 		}
 	}
 	if in.text == "" && len(in.images) == 0 {
-		return in, fail(http.StatusBadRequest, "empty", "", "the message of the user is empty")
+		return in, fail(http.StatusBadRequest, "empty", "", "the user message is empty")
 	}
 	if len(in.images) > maxImages {
 		return in, invalid("a message may have %d images, this one has %d", maxImages, len(in.images))
@@ -101,8 +101,8 @@ func decodeChat(b []byte) (chatInput, error) {
 	return in, checkText(in.text)
 }
 
-// read gives the text and the images of a message, whose content is a string
-// or a list of parts.
+// read returns the text and the images of a message, whose content is a string or a list of
+// parts.
 func (m chatMessage) read() (string, []channels.Image, error) {
 	var text strings.Builder
 	for _, c := range m.ToolCalls {
@@ -142,14 +142,14 @@ func (m chatMessage) read() (string, []channels.Image, error) {
 	return text.String(), images, nil
 }
 
-// dataURL reads an image that the client sent along. Addresses are not
-// fetched: whoever wrote them would choose where this machine connects to.
+// dataURL decodes an image in the request. URLs are not fetched: their author would choose
+// which host this machine contacts.
 func dataURL(u string) (channels.Image, error) {
 	rest, ok := strings.CutPrefix(u, "data:")
 	head, data, comma := strings.Cut(rest, ",")
 	mime, ok64 := strings.CutSuffix(head, ";base64")
 	if !ok || !comma || !ok64 {
-		return channels.Image{}, errors.New("images must be sent along as data:image/...;base64, addresses are not fetched")
+		return channels.Image{}, errors.New("images must be sent as data:image/...;base64; URLs are not fetched")
 	}
 	b, err := base64.StdEncoding.DecodeString(data)
 	if err != nil {
@@ -158,7 +158,7 @@ func dataURL(u string) (channels.Image, error) {
 	return channels.Image{MIME: mime, Data: b}, checkImage(mime, b)
 }
 
-// completions lets any chat client talk to Hob.
+// completions implements the chat endpoint for OpenAI clients.
 func (s *Server) completions(w http.ResponseWriter, r *http.Request, _ surface) error {
 	b, err := s.rawJSON(w, r)
 	if err != nil {
@@ -235,11 +235,11 @@ type chatUsage struct {
 
 func usageOf(raw json.RawMessage) *chatUsage {
 	var u struct{ Input, Output int }
-	_ = json.Unmarshal(raw, &u) // without a model there is none
+	_ = json.Unmarshal(raw, &u) // absent without a model
 	return &chatUsage{u.Input, u.Output, u.Input + u.Output}
 }
 
-// askText says in words what such a client has no form for.
+// askText describes a question in words, because these clients have no format for it.
 func askText(approvals []any) string {
 	var b strings.Builder
 	for _, a := range approvals {
@@ -267,7 +267,7 @@ func question(raw json.RawMessage) string {
 	return fmt.Sprintf("May I do this? %s\n(%s) Answer /yes %s or /no %s.\n", what, a.Reason, a.ID, a.ID)
 }
 
-// exactly is a call as it would be made, all of it; what cannot be seen is marked.
+// exactly returns the complete call as it would run, with invisible characters made visible.
 func exactly(tool string, args json.RawMessage) string {
 	var b bytes.Buffer
 	if len(args) == 0 || json.Compact(&b, args) != nil || b.String() == "{}" || b.String() == "null" {

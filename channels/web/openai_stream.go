@@ -9,8 +9,8 @@ import (
 	"hob/channels"
 )
 
-// chatSink turns a turn into chat.completion.chunk objects. Such a client can
-// only append, so a corrected answer follows what was streamed before.
+// chatSink encodes a turn as chat.completion.chunk objects. Such a client can only append, so
+// a corrected answer follows the text already streamed.
 type chatSink struct {
 	*sse
 	chunk chatCompletion
@@ -18,7 +18,7 @@ type chatSink struct {
 	wrote bool
 }
 
-// streamChat answers with a stream of chunks.
+// streamChat responds with a stream of chunks.
 func (s *Server) streamChat(w http.ResponseWriter, r *http.Request, in channels.Inbound, usage bool) error {
 	sub := s.backend.Subscribe(0)
 	defer sub.Close()
@@ -28,7 +28,7 @@ func (s *Server) streamChat(w http.ResponseWriter, r *http.Request, in channels.
 	}
 	out, err := newSSE(w)
 	if err != nil {
-		return nil // gone; the message is kept
+		return nil // client gone; the message is stored
 	}
 	c := &chatSink{sse: out, usage: usage, chunk: chatCompletion{
 		ID: "chatcmpl-" + acc.Event, Object: "chat.completion.chunk", Created: time.Now().Unix(), Model: modelName,
@@ -82,7 +82,7 @@ func (c *chatSink) event(kind string, data any) error {
 	return nil
 }
 
-// gap separates what follows from what was written.
+// gap returns the separator between the streamed text and the next one.
 func (c *chatSink) gap() string {
 	if c.wrote {
 		return "\n\n"

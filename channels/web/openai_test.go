@@ -39,7 +39,7 @@ func TestChatCompletions(t *testing.T) {
 		},
 		{"an image by address", `{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"http://169.254.169.254/"}}]}]}`, nil, 400, "not fetched", channels.Inbound{}},
 		{"a sound", `{"messages":[{"role":"user","content":[{"type":"input_audio"}]}]}`, nil, 400, "input_audio", channels.Inbound{}},
-		{"nobody speaks", `{"messages":[{"role":"system","content":"x"}]}`, nil, 400, "no message of the user", channels.Inbound{}},
+		{"nobody speaks", `{"messages":[{"role":"system","content":"x"}]}`, nil, 400, "user message is missing", channels.Inbound{}},
 		{"nothing is said", `{"messages":[{"role":"user","content":""}]}`, nil, 400, "empty", channels.Inbound{}},
 		{"two answers", `{"n":2,"messages":[{"role":"user","content":"x"}]}`, nil, 400, "n must be 1", channels.Inbound{}},
 		{"content of a strange kind", `{"messages":[{"role":"user","content":5}]}`, nil, 400, "string or a list", channels.Inbound{}},

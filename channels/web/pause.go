@@ -2,7 +2,7 @@ package web
 
 import "net/http"
 
-// pause lets nothing begin by itself for a time, or ("off") lets it go on.
+// pause stops background work for a time or resumes it ("off").
 func (s *Server) pause(w http.ResponseWriter, r *http.Request, _ surface) error {
 	var in struct {
 		For string `json:"for"`
@@ -11,7 +11,7 @@ func (s *Server) pause(w http.ResponseWriter, r *http.Request, _ surface) error 
 		return err
 	}
 	if len(in.For) > 200 {
-		return fail(http.StatusBadRequest, "invalid", `send {"for": "1h"}`, "say for how long")
+		return fail(http.StatusBadRequest, "invalid", `send {"for": "1h"}`, "the duration is missing")
 	}
 	out, err := s.backend.Manage(r.Context(), "pause", Query{Text: in.For})
 	if err != nil {

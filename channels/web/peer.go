@@ -7,22 +7,22 @@ import (
 	"sync"
 )
 
-// Peer is who is behind a connection.
+// Peer is the kind of process behind a connection.
 type Peer uint8
 
-// The peers. The zero value may be anybody.
+// The kinds of peers. The zero value is unknown.
 const (
 	PeerUnknown Peer = iota
-	PeerOwner        // a program of the owner's own, or another machine
-	PeerHob          // Hob has started it: it never speaks for the owner
+	PeerOwner        // the owner's program, or another machine
+	PeerHob          // started by Hob: it never acts for the owner
 	PeerOther        // a program of another user of this machine
 )
 
-// connKey is the context key of the connection a request came on.
+// connKey is the context key of a request's connection.
 type connKey struct{}
 
-// connection remembers who is behind one, since finding out takes a while. What
-// a process is does not change while it keeps a connection.
+// connection caches the peer of a connection, because finding it is slow. A process does not
+// change while it keeps a connection.
 type connection struct {
 	conn net.Conn
 
@@ -36,9 +36,8 @@ func withConnection(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, &connection{conn: c})
 }
 
-// peer is who sent the request. thorough finds the process itself, where
-// otherwise it is enough that it is none of those that Hob has started; fresh
-// looks again.
+// peer returns who sent the request. thorough identifies the process itself; otherwise it only
+// checks that Hob did not start it. fresh ignores the cache.
 func (s *Server) peer(r *http.Request, thorough, fresh bool) Peer {
 	if s.opt.Peer == nil || r.RemoteAddr == inProcess {
 		return PeerOwner
@@ -60,23 +59,22 @@ func (s *Server) peer(r *http.Request, thorough, fresh bool) Peer {
 	return c.who
 }
 
-// known refuses a request that comes from what must not speak for the owner,
-// whatever it has to show. Those that decide for the owner are refused as well
-// when nobody can tell where they come from.
+// known rejects a request from a process that must not act for the owner, regardless of its
+// credentials. Routes that decide for the owner also reject unidentified processes.
 func (s *Server) known(r *http.Request, grave bool) error {
 	switch s.peer(r, grave, grave) {
 	case PeerHob:
-		s.log.Warn("a program that works for Hob spoke as the owner and was refused", "path", r.URL.Path)
-		return fail(http.StatusForbidden, "not_the_owner", "answer from a terminal or a browser of your own", "a program that Hob has started cannot speak for the owner")
+		s.log.Warn("rejected a request from a program started by Hob", "path", r.URL.Path)
+		return fail(http.StatusForbidden, "not_the_owner", "answer from your own terminal or browser", "programs started by Hob cannot act for you")
 	case PeerOther:
-		s.log.Warn("a program of another user was refused", "path", r.URL.Path)
-		return fail(http.StatusForbidden, "not_the_owner", "use the account under which Hob runs", "a program of another user of this machine cannot speak for the owner")
+		s.log.Warn("rejected a request from another user's program", "path", r.URL.Path)
+		return fail(http.StatusForbidden, "not_the_owner", "use the account under which Hob runs", "programs of other users on this machine cannot act for you")
 	case PeerUnknown:
 		if !grave {
 			return nil
 		}
-		s.log.Warn("a program that cannot be found was refused", "path", r.URL.Path)
-		return fail(http.StatusForbidden, "unknown_client", "use hob in a terminal of your own, or a chat that is paired with Hob", "it cannot be found out which program asks, and this is for the owner alone")
+		s.log.Warn("rejected a request from an unknown program", "path", r.URL.Path)
+		return fail(http.StatusForbidden, "unknown_client", "use hob in your own terminal or a paired chat", "the requesting program cannot be identified, and only you may do this")
 	}
 	return nil
 }

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// route is one way in. Exactly one of open and owner is set: open routes need
-// no proof or check it themselves, owner routes get it checked. A grave one
-// decides for the owner: whoever asks must be found, see known.
+// route is one API route. Exactly one of open and owner is set: open routes need no proof or
+// check it themselves; the server authenticates requests to owner routes. A grave route
+// decides for the owner: its client must be identified.
 type route struct {
 	method, path string
 	grave        bool
@@ -17,8 +17,8 @@ type route struct {
 	owner        func(w http.ResponseWriter, r *http.Request, by surface) error
 }
 
-// table lists every route; openapi.json describes the same ones, and a test
-// compares the two.
+// table returns every route; openapi.json describes the same ones, and a test compares the
+// two.
 func (s *Server) table() []route {
 	t := []route{
 		{method: "GET", path: "/healthz", open: s.healthz},
@@ -105,8 +105,8 @@ func (s *Server) table() []route {
 	return t
 }
 
-// memoryRoutes lead to what is remembered. Taking in a file reads it as the
-// owner, so it is grave.
+// memoryRoutes returns the routes of the memory. Importing a file reads it as the owner, so
+// that route is grave.
 func (s *Server) memoryRoutes() []route {
 	const at = "/api/v1/memory"
 	return []route{
@@ -121,7 +121,7 @@ func (s *Server) memoryRoutes() []route {
 	}
 }
 
-// listParams names the query parameters of a list.
+// listParams returns the query parameters of a list.
 func listParams(name string) []string {
 	p := []string{"limit", "before"}
 	switch name {
@@ -181,7 +181,7 @@ func (s *Server) routes() *http.ServeMux {
 	return mux
 }
 
-// owned serves a route of the owner's, for as long as the proof holds.
+// owned serves an owner route for as long as the proof is valid.
 func (s *Server) owned(w http.ResponseWriter, r *http.Request, rt route) error {
 	by, cred, err := s.proof(r, rt.grave)
 	if err != nil {
@@ -226,7 +226,7 @@ func (s *Server) file(name string) func(http.ResponseWriter, *http.Request) erro
 		h := w.Header()
 		h.Set("Content-Type", f.mime)
 		h.Set("ETag", f.etag)
-		h.Set("Cache-Control", "no-cache") // ask each time, so that an update shows
+		h.Set("Cache-Control", "no-cache") // revalidate, so that
 		writeBy(w, time.Now().Add(writeTime))
 		if slices.Contains(strings.Split(r.Header.Get("If-None-Match"), ", "), f.etag) {
 			w.WriteHeader(http.StatusNotModified)

@@ -32,7 +32,7 @@ const (
 	bodyTime   = time.Minute      // to send the body
 	writeTime  = time.Minute      // to read an answer, or one event of a stream
 	idleTime   = 2 * time.Minute
-	drainTime  = 3 * time.Second // for requests under way when the server ends
+	drainTime  = 3 * time.Second // for open requests
 
 	minToken = 32 // characters
 
@@ -50,28 +50,27 @@ type Options struct {
 	Backend Backend
 	Log     *slog.Logger
 	Version string // default: the Backend's
-	// Hosts are further host names (without port) by which clients may reach
-	// this server, such as that of a tunnel or of the machine.
+	// Hosts lists additional host names (without port) of this server, such as that of a
+	// tunnel or of the machine.
 	Hosts    []string
 	TLS      *tls.Config
 	Password string
-	// Channels are the names that X-Hob-Channel may carry besides "web":
-	// pull channels whose clients use this API (default "terminal").
+	// Channels lists the allowed values of X-Hob-Channel besides "web": pull channels whose
+	// clients use this API (default "terminal").
 	Channels []string
-	// Peer finds out who is behind a connection, named by its two addresses; nil:
-	// everybody is the owner. Thorough is slow and names the program itself, see
-	// known.
+	// Peer identifies the process behind a connection, given its two addresses; nil: every
+	// client is the owner. Thorough is slow and identifies the program itself.
 	Peer func(client, server string, thorough bool) Peer
-	// Decides reports whether a message may decide something: only then is the
-	// program found that sent it. nil: each may.
+	// Decides reports whether a message may answer an approval request: only then the server
+	// identifies the sending program. nil: each may.
 	Decides func(text string) bool
-	// Hooks are the channels to which somebody posts at /hooks/NAME, by name.
+	// Hooks maps names to the channels that receive posts to /hooks/NAME.
 	Hooks map[string]channels.Hooked
-	// Ping is the time between two pings of a stream (default 15 s).
+	// Ping is the interval between two pings of a stream (default 15 s).
 	Ping time.Duration
 }
 
-// Server serves the API. It is a channels.Channel whose clients pull.
+// Server serves the API. It is a pull channel (channels.Channel).
 type Server struct {
 	opt     Options
 	backend Backend
@@ -86,10 +85,10 @@ type Server struct {
 
 	mu   sync.Mutex
 	ln   net.Listener
-	addr string // host:port that is bound
+	addr string // bound host:port
 }
 
-// New checks the options. It binds nothing.
+// New validates the options. It binds nothing.
 func New(o Options) (*Server, error) {
 	o.Listen = cmp.Or(o.Listen, "127.0.0.1:7717")
 	o.Ping = cmp.Or(o.Ping, 15*time.Second)
@@ -108,7 +107,7 @@ func New(o Options) (*Server, error) {
 	case err != nil:
 		return nil, fmt.Errorf(`web: listen = %q is not host:port; write "127.0.0.1:7717"`, o.Listen)
 	case !isLoopback(host) && (o.TLS == nil || o.Password == ""):
-		return nil, fmt.Errorf(`web: listen = %q is not this machine alone, and that needs TLS and a password; write "127.0.0.1:%s", or reach Hob through an SSH tunnel`, o.Listen, port)
+		return nil, fmt.Errorf(`web: listen = %q is reachable from other machines, which needs TLS and a password; write "127.0.0.1:%s" or use an SSH tunnel`, o.Listen, port)
 	}
 	page, err := loadPage(assets.Web())
 	if err != nil {
@@ -130,9 +129,8 @@ func isLoopback(host string) bool {
 	return err == nil && a.Unmap().IsLoopback()
 }
 
-// Listen binds the address. From then on connections are accepted, and Run
-// answers them; the daemon says it is ready only afterwards. Calling it again
-// does nothing.
+// Listen binds the address. From then on connections are accepted, and Run answers them; the
+// daemon reports readiness only afterwards. Further calls do nothing.
 func (s *Server) Listen(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,14 +153,14 @@ func (s *Server) Listen(ctx context.Context) error {
 	return nil
 }
 
-// Addr is the bound host:port, before Listen the configured one.
+// Addr returns the bound host:port, before Listen the configured one.
 func (s *Server) Addr() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.addr
 }
 
-// URL is the address of the page.
+// URL returns the address of the page.
 func (s *Server) URL() string {
 	scheme := "http"
 	if s.opt.TLS != nil {
@@ -180,18 +178,16 @@ func (s *Server) Pull() {}
 
 // Send implements channels.Channel; it is never called on a channel that pulls.
 func (s *Server) Send(context.Context, channels.Delivery) (channels.Receipt, error) {
-	return channels.Receipt{}, channels.Errorf(channels.Unsupported, "web: clients fetch what is said to them")
+	return channels.Receipt{}, channels.Errorf(channels.Unsupported, "web: cannot push; clients fetch their messages")
 }
 
-// closing is the context key under which a request finds the server's own
-// context: it ends when requests should come to an end.
+// closing is the context key of the server's own context, which ends when requests should end.
 type closing struct{}
 
-// Run implements channels.Channel: it serves until ctx ends. Messages go to
-// the Backend, which is also a Receiver, and not through the manager: every
-// client of the API has proven to be the owner. On the end it refuses new
-// connections, tells streams and waiting requests, and returns when all of them
-// are finished.
+// Run implements channels.Channel: it serves until ctx ends. Messages go to the Backend, which
+// is also a Receiver, and not through the manager: every client of the API is authenticated as
+// the owner. At the end it refuses new connections, notifies streams and waiting requests, and
+// returns when all of them are finished.
 func (s *Server) Run(ctx context.Context, _ channels.Receiver) error {
 	if err := s.Listen(ctx); err != nil {
 		return err
@@ -217,7 +213,7 @@ func (s *Server) Run(ctx context.Context, _ channels.Receiver) error {
 	case err = <-served:
 	case <-ctx.Done():
 		drain, stop := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
-		_ = srv.Shutdown(drain) // its error says that some had to be cut off
+		_ = srv.Shutdown(drain) // the error only means that some requests had to be aborted
 		stop()
 		err = <-served
 	}
@@ -249,11 +245,11 @@ func isClosing(r *http.Request) bool {
 	return ok && c.Err() != nil
 }
 
-// active counts requests under way.
+// active counts open requests.
 type active struct {
 	mu   sync.Mutex
 	n    int
-	idle chan struct{} // closed when n is 0; nil when nobody waits
+	idle chan struct{} // closed when n is 0; nil while no call waits
 }
 
 func (a *active) add(d int) {

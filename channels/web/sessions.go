@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// moment reads a day or a time with its zone (RFC 3339).
+// moment parses a date or an RFC 3339 time; name is the parameter for errors.
 func moment(name, v string) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		if t, err := time.Parse(layout, v); err == nil {
@@ -47,7 +47,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, _ surface) error
 	return nil
 }
 
-// export sends all that was said in a session.
+// export sends all messages of a session.
 func (s *Server) export(w http.ResponseWriter, r *http.Request, _ surface) error {
 	session, err := sessionID(r.PathValue("session"))
 	if err != nil {
@@ -63,18 +63,18 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request, _ surface) error
 	}
 	types := map[string]string{"markdown": "text/markdown; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
 	if types[format] == "" {
-		return invalid("there is no format %q; use markdown or jsonl", format)
+		return invalid("format %q is unknown; use markdown or jsonl", format)
 	}
 	out := &lateHeader{w: w, kind: types[format]}
 	err = s.backend.Export(r.Context(), session, format, out)
-	if err != nil && out.begun { // a part is out: only a broken response can say so
+	if err != nil && out.begun { // a part was sent: only
 		panic(http.ErrAbortHandler)
 	}
 	return err
 }
 
-// lateHeader sets the content type with the first byte, so that an error before
-// it can still be told as one.
+// lateHeader sets the content type with the first byte, so that an earlier error can still be
+// sent as one.
 type lateHeader struct {
 	w     http.ResponseWriter
 	kind  string
@@ -90,7 +90,7 @@ func (l *lateHeader) Write(b []byte) (int, error) {
 	return l.w.Write(b)
 }
 
-// fork makes a new session out of what was said in one.
+// fork creates a session from the messages of another one.
 func (s *Server) fork(w http.ResponseWriter, r *http.Request, _ surface) error {
 	session, err := sessionID(r.PathValue("session"))
 	if err != nil {

@@ -8,32 +8,31 @@ import (
 	"time"
 )
 
-// ClientHeader names the program that makes a request, by a random id of its own: one for
-// each page that is open and each command that runs. A bare yes answers only what the
-// same client has displayed.
+// ClientHeader carries a random id of the client: one for each open page and each running
+// command. A bare yes answers only questions that the same client has displayed.
 const ClientHeader = "X-Hob-Client"
 
 var clientID = regexp.MustCompile(`^[0-9A-Za-z_-]{1,64}$`)
 
-// clientOf is the client of a request, "" when it does not name itself.
+// clientOf returns the client id of a request, "" if not set.
 func clientOf(r *http.Request) (string, error) {
 	id := r.Header.Get(ClientHeader)
 	if id != "" && !clientID.MatchString(id) {
-		return "", invalid("%s has 1 to 64 characters of A-Z, a-z, 0-9, - and _", ClientHeader)
+		return "", invalid("%s must have 1 to 64 characters of A-Z, a-z, 0-9, - and _", ClientHeader)
 	}
 	return id, nil
 }
 
-// Display is what a client has shown to its user.
+// Display records what a client has shown to its user.
 type Display struct {
 	Delivery  string   // one delivery, or
-	Event     string   // what an event said, and
+	Event     string   // the answer to an event, and
 	Approvals []string // the questions for these approvals
-	// Withdrawn: it did not reach the client after all.
+	// Withdrawn: it did not reach the client.
 	Withdrawn bool
 }
 
-// shown takes a client's word that it has displayed a delivery.
+// shown records a client's report that it has displayed a delivery.
 func (s *Server) shown(w http.ResponseWriter, r *http.Request, _ surface) error {
 	var in struct{}
 	if err := s.body(w, r, &in); err != nil {
@@ -44,7 +43,7 @@ func (s *Server) shown(w http.ResponseWriter, r *http.Request, _ surface) error 
 		return err
 	}
 	if client == "" {
-		return fail(http.StatusBadRequest, "invalid", "send the header "+ClientHeader+" with a random id of the client", "which client has shown it is not said")
+		return fail(http.StatusBadRequest, "invalid", "send the header "+ClientHeader+" with a random id of the client", "the client id is missing")
 	}
 	if err := s.backend.Shown(r.Context(), client, Display{Delivery: r.PathValue("delivery")}); err != nil {
 		return err
@@ -53,12 +52,11 @@ func (s *Server) shown(w http.ResponseWriter, r *http.Request, _ surface) error 
 	return nil
 }
 
-// markTime bounds how long it takes to record a display.
+// markTime is the timeout for recording a display.
 const markTime = 5 * time.Second
 
-// displayed records what the answer to a request shows its client, before the client can
-// answer it. The function that it returns takes it back when the answer could not be
-// written.
+// displayed records what the response shows its client, before the client can answer it. The
+// returned function withdraws the record if the response could not be written.
 func (s *Server) displayed(r *http.Request, st EventStatus) (func(*watched), error) {
 	client, err := clientOf(r)
 	if err != nil || client == "" {
@@ -75,13 +73,13 @@ func (s *Server) displayed(r *http.Request, st EventStatus) (func(*watched), err
 		}
 		d.Withdrawn = true
 		if err := mark(d); err != nil {
-			s.log.Warn("cannot withdraw the display of a question", "error", err)
+			s.log.Warn("withdrawing the display of a question failed", "error", err)
 		}
 	}, nil
 }
 
-// marker records what the client of a request displays, also after it went away. nil: it
-// has not named itself.
+// marker returns a function that records what the client of a request displays, even after it
+// disconnects. nil: the client has no id.
 func (s *Server) marker(r *http.Request, client string) func(Display) error {
 	if client == "" {
 		return nil
@@ -94,7 +92,7 @@ func (s *Server) marker(r *http.Request, client string) func(Display) error {
 	}
 }
 
-// idsOf are the ids of approvals as the API shows them.
+// idsOf returns the approval ids in their API form.
 func idsOf(approvals []any) (ids []string) {
 	for _, a := range approvals {
 		raw, err := json.Marshal(a)
@@ -106,7 +104,7 @@ func idsOf(approvals []any) (ids []string) {
 	return ids
 }
 
-// watched notices that an answer could not be written.
+// watched detects that a response could not be written.
 type watched struct {
 	http.ResponseWriter
 
@@ -120,5 +118,5 @@ func (w *watched) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap supports http.ResponseController.
 func (w *watched) Unwrap() http.ResponseWriter { return w.ResponseWriter }

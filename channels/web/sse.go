@@ -22,13 +22,13 @@ type sse struct {
 func newSSE(w http.ResponseWriter) (*sse, error) {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
-	h.Set("X-Accel-Buffering", "no") // nginx would hold the events back
+	h.Set("X-Accel-Buffering", "no") // nginx would buffer the
 	s := &sse{w: w, rc: http.NewResponseController(w)}
 	w.WriteHeader(http.StatusOK)
 	return s, s.flush()
 }
 
-// event adds one event; flush sends it. id 0 means none.
+// event writes one event to the buffer; flush sends it. id 0 means none.
 func (s *sse) event(id uint64, kind string, data any) error {
 	s.b.WriteString("event: ")
 	s.b.WriteString(kind)
@@ -44,7 +44,7 @@ func (s *sse) event(id uint64, kind string, data any) error {
 	return s.full()
 }
 
-// data adds an event without a name.
+// data writes an event without a name to the buffer.
 func (s *sse) data(v any) error {
 	s.b.WriteString("data: ")
 	if err := encode(&s.b, v); err != nil {
@@ -59,7 +59,7 @@ func (s *sse) comment(text string) error {
 	return s.flush()
 }
 
-// full flushes when much is waiting.
+// full flushes a large buffer.
 func (s *sse) full() error {
 	if s.b.Len() < 16<<10 {
 		return nil
@@ -84,7 +84,7 @@ func (s *sse) flush() error {
 // object merges fields into the JSON object raw; fields win.
 func object(raw json.RawMessage, fields map[string]any) map[string]any {
 	out := map[string]any{}
-	_ = json.Unmarshal(raw, &out) // what is not an object has no fields
+	_ = json.Unmarshal(raw, &out) // other values have no fields
 	if out == nil {
 		out = map[string]any{}
 	}

@@ -7,9 +7,9 @@ import (
 	"hob/channels"
 )
 
-// stream answers a message with server-sent events.
+// stream responds to a message with server-sent events.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, in channels.Inbound) error {
-	// Before the message is put, or the first words would be missed.
+	// Subscribe before sending the message, or the first words would be missed.
 	sub := s.backend.Subscribe(0)
 	defer sub.Close()
 	acc, err := s.backend.Receive(r.Context(), in)
@@ -18,7 +18,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, in channels.Inbo
 	}
 	out, err := newSSE(w)
 	if err != nil {
-		return nil // gone; the message is kept
+		return nil // client gone; the message is stored
 	}
 	sink := &eventSink{out}
 	start := struct {
@@ -43,7 +43,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, in channels.Inbo
 	return nil
 }
 
-// withEvent is a failure as it stands in a stream.
+// withEvent returns the stream form of a failure.
 func (f *failure) withEvent() any {
 	return struct {
 		*failure
@@ -51,7 +51,7 @@ func (f *failure) withEvent() any {
 	}{f, f.Event}
 }
 
-// eventSink passes everything on under its own name.
+// eventSink sends each event under its own name.
 type eventSink struct{ *sse }
 
 func (e *eventSink) event(kind string, data any) error { return e.sse.event(0, kind, data) }

@@ -22,8 +22,8 @@ func (f *follower) callStart(data json.RawMessage) error {
 	return f.emit("tool_call_start", data)
 }
 
-// callEnd closes a call. A result whose start was dropped gets one; a call that
-// the engine renamed is closed under the id with which it was opened.
+// callEnd closes a tool call. It adds a start that the feed dropped; a call that the engine
+// renamed is closed under its original id.
 func (f *follower) callEnd(data json.RawMessage) error {
 	var c struct{ ID, Name string }
 	_ = json.Unmarshal(data, &c)
@@ -52,7 +52,7 @@ func (f *follower) callEnd(data json.RawMessage) error {
 	return f.emit("tool_result", out)
 }
 
-// ask passes a question to the owner on, once.
+// ask sends each question to the client once.
 func (f *follower) ask(data json.RawMessage) error {
 	var a struct{ ID string }
 	_ = json.Unmarshal(data, &a)
@@ -68,8 +68,7 @@ func (f *follower) ask(data json.RawMessage) error {
 	})
 }
 
-// show passes something on that asks the owner something, and records that this client
-// displays it.
+// show sends a question to the client and records that this client displays it.
 func (f *follower) show(d Display, emit func() error) error {
 	if f.mark == nil {
 		return emit()
@@ -94,7 +93,7 @@ func (f *follower) flush() error {
 
 // finish makes the stream complete and ends it.
 func (f *follower) finish(st EventStatus) error {
-	for _, c := range f.calls { // results that the feed dropped
+	for _, c := range f.calls { // tool results that the feed
 		d := map[string]any{"id": c.id, "name": c.name, "ok": false, "text": "the result is in message_end"}
 		if err := f.emit("tool_result", d); err != nil {
 			return err
@@ -129,9 +128,8 @@ func (f *follower) finish(st EventStatus) error {
 	})
 }
 
-// missing compares what the client has with the answer: the tail it lacks, or
-// that the answer is another text than what was streamed (a correction, or a
-// hole in the middle).
+// missing compares the streamed text with the answer. It returns the missing tail, or that the
+// answer is a different text (a correction, or text lost in the middle).
 func (f *follower) missing(answer string) (tail string, replaced bool) {
 	all, part := f.all.String(), f.part.String()
 	switch {
@@ -141,7 +139,7 @@ func (f *follower) missing(answer string) (tail string, replaced bool) {
 		return answer[len(all):], false
 	case strings.HasPrefix(answer, part) && part != "":
 		return answer[len(part):], false
-	case part == "": // the last words came after a tool, and none of them was heard
+	case part == "": // the last text followed a tool call, and the feed dropped all of it
 		return answer, false
 	}
 	return "", true

@@ -9,8 +9,8 @@ import (
 	"hob/platform/signature"
 )
 
-// fire takes what another program sends to a trigger. The proof is the owner's
-// token, or a signature (platform/signature). The body becomes outside text either way.
+// fire accepts a request to a trigger. The proof is the owner's token or a signature
+// (platform/signature). The body becomes untrusted text either way.
 func (s *Server) fire(w http.ResponseWriter, r *http.Request) error {
 	id, sig := r.PathValue("trigger"), r.Header.Get(signature.Header)
 	if sig == "" {
@@ -39,9 +39,8 @@ func (s *Server) fire(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// signed checks a signature and returns by what a second copy of the request is
-// known. Whoever has none that fits does not learn whether there is such a
-// trigger.
+// signed checks a signature and returns the deduplication key of the request. A caller without
+// a valid signature does not learn whether the trigger exists.
 func (s *Server) signed(r *http.Request, id string, body []byte) (string, error) {
 	secret, err := s.backend.TriggerSecret(id)
 	if err != nil && !errors.Is(err, ErrNotFound) {
@@ -49,7 +48,7 @@ func (s *Server) signed(r *http.Request, id string, body []byte) (string, error)
 	}
 	known := err == nil && len(secret.Value) > 0
 	if !known {
-		secret = signature.Secret{Value: s.cred.Load().hash[:]} // so that it takes as long
+		secret = signature.Secret{Value: s.cred.Load().hash[:]} // a dummy, so that it takes as long
 	}
 	p, err := signature.Read(r.Header, secret, body, time.Now())
 	switch {
@@ -71,11 +70,11 @@ func (s *Server) signed(r *http.Request, id string, body []byte) (string, error)
 
 func badSignature() *failure {
 	return fail(http.StatusUnauthorized, "bad_signature",
-		"sign timestamp.key.body with the trigger's secret: X-Hob-Signature: v1=hex(HMAC-SHA256), X-Hob-Timestamp: seconds since 1970; see docs/triggers.md", "the signature does not fit")
+		"sign timestamp.key.body with the trigger's secret: X-Hob-Signature: v1=hex(HMAC-SHA256), X-Hob-Timestamp: seconds since 1970; see docs/triggers.md", "the signature is not valid")
 }
 
-// ownKey is by what a second copy of the owner's own call is known: his id of
-// the request. Without one he means each call.
+// ownKey returns the deduplication key of the owner's own call: the id of the request. Without
+// one, every call counts.
 func ownKey(r *http.Request) string {
 	for _, h := range []string{"Idempotency-Key", "X-Request-Id"} {
 		if v := r.Header.Get(h); v != "" {

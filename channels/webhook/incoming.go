@@ -24,31 +24,30 @@ const (
 	maxName  = 200              // bytes of an id, a sender, a chat or a session
 	keeps    = 15 * time.Minute // an answer, for a post that asks again
 	maxKept  = 100
-	settling = 5 * time.Second // for posts that are just coming in
+	settling = 5 * time.Second // for incoming
 )
 
-// message is what a program posts. The secret proves the owner's own program. What it
-// says of nobody else is his word; with a sender it is that person's, who has to be
-// allowed or paired like anywhere else. None of the fields is one of those that go
-// out, save for those that both have, so that nothing which Hob has signed can be sent
-// back to it as its owner's word.
+// message is the body of a post. The secret authenticates a program of the owner. Without a
+// sender the text counts as the owner's; with one it is that person's, who must be allowed or
+// paired. The fields differ from those of outgoing bodies, except for common ones, so that a
+// body signed by Hob cannot be replayed to it as the owner's message.
 type message struct {
-	ID         string    `json:"id"`   // by which a second copy is known
+	ID         string    `json:"id"`   // deduplicates
 	Text       string    `json:"text"` //
 	Sender     string    `json:"sender"`
 	SenderName string    `json:"sender_name"`
-	Chat       string    `json:"chat"`    // comes back with the answer
-	Session    string    `json:"session"` // of the owner's: the conversation
+	Chat       string    `json:"chat"`    // returned with the answer
+	Session    string    `json:"session"` // owner only: the
 	At         time.Time `json:"at"`
-	Wait       bool      `json:"wait"` // for the answer, as long as a request can
+	Wait       bool      `json:"wait"` // wait for the answer, as long
 }
 
-// taken is the answer to a post.
+// taken is the response to a post.
 type taken struct {
 	Event    string `json:"event"`
 	Repeated bool   `json:"repeated,omitempty"`
 	Answer   string `json:"answer,omitempty"`
-	Question string `json:"question,omitempty"` // that the owner has to answer first
+	Question string `json:"question,omitempty"` // the question that the owner has to
 }
 
 // Hook implements channels.Hooked.
@@ -90,13 +89,13 @@ func (c *Channel) Hook(ctx context.Context, p channels.Post) channels.Posted {
 		out.Question = ""
 		return channels.Posted{Status: http.StatusOK, Body: struct {
 			taken
-			Answer string `json:"answer"` // also an empty one
+			Answer string `json:"answer"` // may be empty
 		}{out, said.answer}}
 	}
 	return channels.Posted{Status: http.StatusAccepted, Body: out}
 }
 
-// parse reads a body strictly, and says what is wrong with it.
+// parse decodes a body strictly, and describes errors.
 func parse(b []byte) (m message, wrong string) {
 	if !utf8.Valid(b) {
 		return m, "the body is not valid UTF-8"
@@ -107,7 +106,7 @@ func parse(b []byte) (m message, wrong string) {
 		if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 			return m, "unknown field " + name + "; the fields are id, text, sender, sender_name, chat, session, at and wait"
 		}
-		return m, "the body is not the JSON it should be: " + strings.TrimPrefix(err.Error(), "json: ")
+		return m, "the body is not valid JSON for this request: " + strings.TrimPrefix(err.Error(), "json: ")
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return m, "there is something after the end of the JSON object"
@@ -129,15 +128,14 @@ func (m message) wrong() string {
 	case m.Sender != "" && m.Session != "":
 		return "session is for the owner's own words; leave it out, or leave sender out"
 	case m.Sender != "" && channels.SenderID(m.Sender) == "":
-		return "sender holds what cannot be seen"
+		return "sender contains invisible characters"
 	case strings.Contains(m.Chat, ":") || strings.HasPrefix(m.Chat, person):
-		return "chat may hold no colon, and not begin with " + person
+		return "chat must not contain a colon or start with " + person
 	}
 	return ""
 }
 
-// person begins the chat of somebody whose message names none, so that no other chat
-// is called the same.
+// person prefixes the chat of a sender whose message names none, to keep it unique.
 const person = "from/"
 
 func (m message) inbound(key string, now time.Time) channels.Inbound {
@@ -157,29 +155,29 @@ func (m message) inbound(key string, now time.Time) channels.Inbound {
 	return in
 }
 
-// said is what was said to a message so far.
+// said holds the replies to a message so far.
 type said struct {
 	answered         bool
 	answer, question string
-	last             string // the delivery that was kept last
+	last             string // the delivery stored
 	at               time.Time
 }
 
-// incoming is what posts wait for.
+// incoming holds the replies for which posts wait.
 type incoming struct {
 	mu      sync.Mutex
 	to      channels.Receiver // nil: the channel does not run
-	coming  int               // posts whose event is not known yet
-	wanted  map[string]int    // posts that wait, by event
+	coming  int               // posts without a known event
+	wanted  map[string]int    // waiting posts by event
 	kept    map[string]said   // by event
-	changed chan struct{}     // closed, and made anew, when any of these changes
+	changed chan struct{}     // closed and replaced when
 }
 
 func (i *incoming) init() {
 	i.wanted, i.kept, i.changed = map[string]int{}, map[string]said{}, make(chan struct{})
 }
 
-// change tells everybody who waits. i.mu is held.
+// change wakes all waiting posts. i.mu is held.
 func (i *incoming) change() {
 	close(i.changed)
 	i.changed = make(chan struct{})
@@ -192,8 +190,7 @@ func (i *incoming) listen(r channels.Receiver) {
 	i.change()
 }
 
-// receive returns who takes messages. Until done is called nobody knows whether the
-// post will wait for what is said to it.
+// receive returns the receiver. Until done is called, the post may still wait for its replies.
 func (i *incoming) receive() (r channels.Receiver, done func()) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -206,8 +203,8 @@ func (i *incoming) receive() (r channels.Receiver, done func()) {
 	}
 }
 
-// want makes the answer to an event wait for a post. When that has ended without one, the
-// answer is kept for the next post that asks.
+// want reserves the answer to an event for a post. If the post ends without it, the answer is
+// stored for the next post that asks.
 func (i *incoming) want(event string) (end func()) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -224,7 +221,7 @@ func (i *incoming) want(event string) (end func()) {
 	}
 }
 
-// await waits for what is said to an event.
+// await waits for the replies to an event.
 func (i *incoming) await(ctx context.Context, event string) said {
 	ctx, cancel := context.WithTimeout(ctx, waits)
 	defer cancel()
@@ -244,8 +241,8 @@ func (i *incoming) await(ctx context.Context, event string) said {
 	}
 }
 
-// answered hands a text to the posts that wait for it; alone: there is no other way
-// for it. It reports whether the text is where it belongs.
+// answered passes a text to the waiting posts; alone: there is no other destination. It
+// reports whether the delivery is complete.
 func (i *incoming) answered(ctx context.Context, d channels.Delivery, alone bool) (bool, error) {
 	if d.Event == "" || d.Kind != channels.Reply && d.Kind != channels.Question && d.Kind != channels.Status {
 		return false, nil
@@ -257,7 +254,7 @@ func (i *incoming) answered(ctx context.Context, d channels.Delivery, alone bool
 		wanted := i.wanted[d.Event] > 0
 		if wanted && d.Kind == channels.Status || alone && d.Kind == channels.Status {
 			i.mu.Unlock()
-			return true, nil // that it takes a while, who waits knows
+			return true, nil // waiting posts need no progress
 		}
 		if wanted || alone {
 			i.keep(d, time.Now())
@@ -266,7 +263,7 @@ func (i *incoming) answered(ctx context.Context, d channels.Delivery, alone bool
 		}
 		coming, changed := i.coming, i.changed
 		if _, waited := i.kept[d.Event]; waited && coming == 0 && d.Kind != channels.Status {
-			i.keep(d, time.Now()) // a post may ask again, and the address gets it all the same
+			i.keep(d, time.Now()) // a later post may ask again; the URL also gets it
 		}
 		i.mu.Unlock()
 		if coming == 0 {
@@ -283,11 +280,11 @@ func (i *incoming) answered(ctx context.Context, d channels.Delivery, alone bool
 	}
 }
 
-// keep keeps a text for posts of its event. i.mu is held.
+// keep stores a text for posts of its event. i.mu is held.
 func (i *incoming) keep(d channels.Delivery, now time.Time) {
 	s := i.kept[d.Event]
 	switch {
-	case s.last == d.ID: // it is sent again
+	case s.last == d.ID: // a retry
 		return
 	case d.Kind == channels.Question:
 		s.question = d.Text
@@ -301,7 +298,7 @@ func (i *incoming) keep(d channels.Delivery, now time.Time) {
 	i.change()
 }
 
-// put keeps what was said to an event, and forgets what is old. i.mu is held.
+// put stores the replies to an event, and drops old ones. i.mu is held.
 func (i *incoming) put(event string, s said) {
 	var oldest string
 	for id, o := range i.kept {

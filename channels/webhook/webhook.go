@@ -1,13 +1,11 @@
-// Package webhook connects Hob with programs of its owner over HTTP: each text goes
-// out as a signed POST to one address of his choice, and what a program posts to
-// /hooks/webhook under the same secret comes in as a message (incoming.go). Either
-// side can be had alone.
+// Package webhook connects Hob with the owner's programs over HTTP: each text is sent as a
+// signed POST to a configured URL, and posts to /hooks/webhook with the same secret are
+// received as messages (incoming.go). Each direction can be used alone.
 //
-// The body that goes out is JSON {id, event, kind, session, chat, text, created_at}.
-// The header X-Hob-Signature is "sha256=" and the hex HMAC-SHA256 of the body under the
-// configured secret; Idempotency-Key is the id, which stays the same when a
-// delivery is repeated, so that the receiver can drop the second copy. The
-// channels manager calls it; retries and durability are the manager's.
+// The outgoing body is JSON {id, event, kind, session, chat, text, created_at}. The header
+// X-Hob-Signature is "sha256=" and the hex HMAC-SHA256 of the body with the configured secret;
+// Idempotency-Key is the id, which stays the same when a delivery is repeated, so that the
+// receiver can drop duplicates. The channels manager handles retries and durability.
 package webhook
 
 import (
@@ -27,22 +25,20 @@ import (
 	"hob/platform/signature"
 )
 
-// Config is the section [channels.webhook]; "enabled" is the manager's.
+// Config is the section [channels.webhook]; the manager reads "enabled".
 type Config struct {
-	// URL is where texts are posted; "": nowhere, and only posts that wait for it
-	// get an answer.
+	// URL receives the texts; "": none, and only waiting posts get an answer.
 	URL string `toml:"url"`
-	// Secret signs each body, both ways; "env:X", "keychain:x" and "file:/x" are
+	// Secret signs the bodies in both directions; "env:X", "keychain:x" and "file:/x" are
 	// references.
 	Secret string `toml:"secret"`
-	// Signature is the scheme in which posts that come in are signed: any (also ""), v1
-	// or body.
+	// Signature is the signature scheme of incoming posts: any (also ""), v1 or body.
 	Signature signature.Scheme `toml:"signature"`
-	// Allow are the senders whose words a program may hand in, besides the owner's.
+	// Allow lists the senders whose texts a program may post, besides the owner's.
 	Allow []string `toml:"allow"`
 }
 
-// Driver makes the webhook channel from its configuration.
+// Driver creates the webhook channel from its configuration.
 type Driver struct{}
 
 // Name implements channels.Driver.
@@ -61,10 +57,10 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 	return New(c, deps.Network)
 }
 
-// Channel posts each delivery, and is posted to. It is a channels.Deduper: the
-// receiver has the idempotency key.
+// Channel posts each delivery, and receives posts. It is a channels.Deduper: the receiver gets
+// the idempotency key.
 type Channel struct {
-	url    string // "": nowhere
+	url    string // "": none
 	basic  string // credentials of the url, as a header
 	secret signature.Secret
 	client *safehttp.Client
@@ -72,12 +68,11 @@ type Channel struct {
 	in     incoming
 }
 
-// New checks the configuration; it connects to nothing. The network is the way
-// out; nil means one that reaches public hosts alone. What the url names beyond
-// those is the owner's own word.
+// New validates the configuration; it does not connect. A nil network reaches public hosts
+// only; the owner may configure other hosts in the URL.
 func New(c Config, network *safehttp.Client) (*Channel, error) {
 	if c.Secret == "" {
-		return nil, errors.New(`no secret, so nobody could check who posts; set secret = "env:NAME" in [channels.webhook]`)
+		return nil, errors.New(`secret is missing: requests cannot be authenticated; set secret = "env:NAME" in [channels.webhook]`)
 	}
 	switch c.Signature {
 	case "", signature.AnyScheme, signature.Timed, signature.BodyOnly:
@@ -92,12 +87,12 @@ func New(c Config, network *safehttp.Client) (*Channel, error) {
 	return ch, ch.reach(c.URL, network)
 }
 
-// reach makes the way to the address.
+// reach prepares the client for the URL.
 func (c *Channel) reach(address string, network *safehttp.Client) error {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil:
-		return fmt.Errorf("the url cannot be read: %w", err)
+		return fmt.Errorf("parse url: %w", err)
 	case u.Host == "" || (u.Scheme != "https" && u.Scheme != "http"):
 		return fmt.Errorf("the url %q is not an http address; write https://host/path", u.Redacted())
 	}
@@ -114,7 +109,7 @@ func (c *Channel) reach(address string, network *safehttp.Client) error {
 	c.url = u.String()
 	_, listed := network.Check(c.url)
 	if u.Scheme == "http" && !safehttp.Loopback(u) && (!safehttp.Inside(u) || listed != nil) {
-		return fmt.Errorf("the url %q is not encrypted; use https:// (http:// is for this machine, and for what [network] allow names in your own network)", u.Redacted())
+		return fmt.Errorf("the url %q is not encrypted; use https:// (http:// works only for this machine and for hosts in your network that [network] allow lists)", u.Redacted())
 	}
 	if c.client, err = network.Named(c.url); err != nil {
 		return fmt.Errorf("the url %q: %w", u.Redacted(), err)
@@ -128,7 +123,7 @@ func (*Channel) Dedupes() {}
 // Allow implements channels.Allower.
 func (c *Channel) Allow() []string { return c.allow }
 
-// Run implements channels.Channel: while it runs, posts are taken.
+// Run implements channels.Channel: posts are accepted while it runs.
 func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 	c.in.listen(r)
 	defer c.in.listen(nil)
@@ -147,8 +142,8 @@ type body struct {
 	Previews  bool                  `json:"link_previews"` // for a receiver that hands the text on
 }
 
-// Send implements channels.Channel. What a post waits for is the answer to that post,
-// and goes nowhere else.
+// Send implements channels.Channel. A text for which a post waits is only the response to that
+// post.
 func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
 	switch taken, err := c.in.answered(ctx, d, c.url == ""); {
 	case err != nil:
@@ -156,7 +151,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	case taken:
 		return channels.Receipt{}, nil
 	case c.url == "":
-		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "webhook: there is no address to which this could be posted; set url in [channels.webhook]")
+		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "webhook: no address to post to; set url in [channels.webhook]")
 	}
 	raw, err := json.Marshal(body{d.ID, d.Event, d.Kind, d.Session, d.Chat, d.Text, d.CreatedAt.UTC(), d.Previews})
 	if err != nil {
@@ -173,7 +168,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	return channels.Receipt{}, judge(resp, time.Now())
 }
 
-// judge classifies an answer.
+// judge classifies a response.
 func judge(resp *safehttp.Response, now time.Time) error {
 	code := resp.Status
 	err := fmt.Errorf("webhook: the receiver answered %d %s%s", code, http.StatusText(code), quote(resp.Body))
@@ -183,7 +178,7 @@ func judge(resp *safehttp.Response, now time.Time) error {
 	case code >= 200 && code < 300:
 		return nil
 	case code >= 300 && code < 400:
-		err = fmt.Errorf("%w; redirects are not followed, put the final address into url", err)
+		err = fmt.Errorf("%w; redirects are not followed: set url to the final address", err)
 	case code == http.StatusTooManyRequests, code == http.StatusServiceUnavailable && named:
 		return &channels.Error{Class: channels.Later, RetryAt: after, Err: err}
 	case code == http.StatusUnauthorized, code == http.StatusForbidden:
@@ -192,12 +187,12 @@ func judge(resp *safehttp.Response, now time.Time) error {
 	case code >= 500, code == http.StatusRequestTimeout, code == http.StatusTooEarly:
 		class = channels.Temporary
 	default:
-		err = fmt.Errorf("%w; check url in [channels.webhook], and what the receiver takes", err)
+		err = fmt.Errorf("%w; check url in [channels.webhook] and the format that the receiver accepts", err)
 	}
 	return &channels.Error{Class: class, Err: err}
 }
 
-// retryAfter reads seconds or an HTTP date (RFC 9110, section 10.2.3).
+// retryAfter parses seconds or an HTTP date (RFC 9110, section 10.2.3).
 func retryAfter(s string, now time.Time) (time.Time, bool) {
 	if n, err := strconv.ParseUint(strings.TrimSpace(s), 10, 31); err == nil {
 		return now.Add(time.Duration(n) * time.Second), true
@@ -208,7 +203,7 @@ func retryAfter(s string, now time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// quote shows the first line of what a receiver said.
+// quote returns the first line of a receiver's response.
 func quote(said []byte) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(strings.ToValidUTF8(string(said), "")), "\n")
 	if line == "" {

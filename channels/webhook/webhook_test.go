@@ -205,9 +205,9 @@ func TestConfig(t *testing.T) {
 		{"loopback in disguise", webhook.Config{URL: "https://0x7f.1/x", Secret: "s"}, "refused"},
 		{"another scheme", webhook.Config{URL: "ftp://example.org/x", Secret: "s"}, "not an http address"},
 		{"no host", webhook.Config{URL: "https:///x", Secret: "s"}, "not an http address"},
-		{"garbage", webhook.Config{URL: "https://a b", Secret: "s"}, "cannot be read"},
+		{"garbage", webhook.Config{URL: "https://a b", Secret: "s"}, "parse url"},
 		{"only posts", webhook.Config{Secret: "s"}, ""},
-		{"no secret", webhook.Config{URL: "https://example.org"}, "no secret"},
+		{"no secret", webhook.Config{URL: "https://example.org"}, "secret is missing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			network, err := safehttp.New(safehttp.Options{Allow: []string{"192.168.1.10:8080", "nas.local:443"}})

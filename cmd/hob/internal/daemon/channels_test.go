@@ -272,7 +272,7 @@ func TestAFileThatCannotGoAlong(t *testing.T) {
 	}{
 		{"larger than the channel takes", 2 << 20, false, "report.pdf lies on your computer: "},
 		{"larger than anything that goes out", 60 << 20, false, "done: "},
-		{"refused by the platform", 1 << 10, true, "(the file report.pdf, 1 kB, could not go along)"},
+		{"refused by the platform", 1 << 10, true, "(The file report.pdf, 1 kB, could not be sent.)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPigeon(0)

@@ -131,7 +131,7 @@ func TestAlexa(t *testing.T) {
 		return out
 	}
 	h.say("hello") // the owner's own place
-	if out := says("WordWhatIntent", "is on today"); !strings.Contains(out, "do not know this account") {
+	if out := says("WordWhatIntent", "is on today"); !strings.Contains(out, "account is not paired") {
 		t.Errorf("a stranger: %s", out)
 	}
 	status, body := h.api(http.MethodPost, "/api/v1/channels/alexa/pair", struct{}{})

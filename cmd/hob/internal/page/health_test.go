@@ -18,7 +18,7 @@ func testHealth(t *testing.T, b *browser) {
 		t.Errorf("it shows %q", shown)
 	}
 	text := get[string](w, `document.querySelector("#checks").innerText`)
-	if !strings.Contains(text, "NO_SUCH_SECRET") || !strings.Contains(text, "what to do: ") || !strings.Contains(text, "Well: ") || !strings.Contains(text, "database") {
+	if !strings.Contains(text, "NO_SUCH_SECRET") || !strings.Contains(text, "what to do: ") || !strings.Contains(text, "OK: ") || !strings.Contains(text, "database") {
 		t.Errorf("it says %q", text)
 	}
 }

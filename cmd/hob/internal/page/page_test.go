@@ -110,7 +110,7 @@ func testLogin(t *testing.T, b *browser) {
 
 	other.do(chromedp.Navigate(link))
 	other.until(`document.querySelector("#login").checkVisibility()`)
-	if s := other.shown(); !strings.Contains(s, "used already") || strings.Contains(s, "hello") {
+	if s := other.shown(); !strings.Contains(s, "already used") || strings.Contains(s, "hello") {
 		t.Errorf("the second use shows:\n%s", s)
 	}
 	unauthorized(other)
@@ -159,7 +159,7 @@ func testNotices(t *testing.T, b *browser) {
 	}
 	const told = `Array.from(document.querySelectorAll("#told li[data-state=told]")).find(li => li.querySelector(".text").textContent.includes("stretch"))`
 	w.until(told)
-	if why := get[string](w, told+`.querySelector(".why").textContent`); !strings.Contains(why, "told on web") {
+	if why := get[string](w, told+`.querySelector(".why").textContent`); !strings.Contains(why, "sent to web") {
 		t.Errorf("it says why: %q", why)
 	}
 	w.do(chromedp.Evaluate[chromedp.Void](told + `.querySelector(".later").click()`))

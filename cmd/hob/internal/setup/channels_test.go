@@ -40,7 +40,7 @@ func TestTokenFormats(t *testing.T) {
 		{"slack", "app_token", aSlackApp, ""},
 		{"slack", "app_token", aSlackBot, "App-Level Tokens"},
 		{"slack", "bot_token", "xoxp-1-2-3", "token of a user"},
-		{"slack", "bot_token", "hello", "begins with xoxb-"},
+		{"slack", "bot_token", "hello", "start with xoxb-"},
 		{"telegram", "token", aTelegramToken, ""},
 		{"telegram", "token", "@hob_bot", "@BotFather"},
 		{"alexa", "skill", "amzn1.ask.skill.0a1b2c3d-0000-4000-8000-0a1b2c3d4e5f", ""},

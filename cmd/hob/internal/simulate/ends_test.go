@@ -101,7 +101,7 @@ func TestMessagesThatAreJoined(t *testing.T) {
 
 func TestAChannelThatDoesNotWork(t *testing.T) {
 	r := simulated(t, "-- config --\n[channels.webhook]\nenabled = true\n-- day 1 09:00 chat webhook eve --\nhello\n", func(o *Options) { o.Days = 1 })
-	if got := saidBy(r, Problem); !strings.Contains(got, `the channel "webhook" does not work: no secret`) {
+	if got := saidBy(r, Problem); !strings.Contains(got, `the channel "webhook" does not work: secret is missing`) {
 		t.Errorf("%s", got)
 	}
 }
