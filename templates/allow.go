@@ -57,7 +57,7 @@ func settings(table map[string]any) ([]Setting, error) {
 	for _, l := range leaves(table) {
 		key := strings.Join(l.path, ".")
 		if _, ok := allowed()[key]; !ok {
-			return nil, fmt.Errorf("%w: it may not set %s; a template may set %s", ErrInvalid, cut(key, 80), strings.Join(AllowedKeys(), ", "))
+			return nil, fmt.Errorf("%w: a template may not set %s; it may set %s", ErrInvalid, cut(key, 80), strings.Join(AllowedKeys(), ", "))
 		}
 		v, err := written(l.value)
 		if err != nil {

@@ -68,11 +68,11 @@ func (u *unpacking) entry(name string, mode fs.FileMode) (string, error) {
 	case !mode.IsRegular() && !mode.IsDir():
 		return "", notPlain(name)
 	case !fs.ValidPath(clean) || strings.ContainsAny(clean, "\\:\x00"):
-		return "", fmt.Errorf("%w: the archive holds a file with the path %q, which leads elsewhere", ErrInvalid, cut(name, 120))
+		return "", fmt.Errorf("%w: the archive contains a file with the path %q, which is outside the template", ErrInvalid, cut(name, 120))
 	}
 	low := strings.ToLower(clean)
 	if u.seen[low] && !mode.IsDir() {
-		return "", fmt.Errorf("%w: the archive holds %q twice", ErrInvalid, cut(clean, 120))
+		return "", fmt.Errorf("%w: the archive contains %q twice", ErrInvalid, cut(clean, 120))
 	}
 	u.seen[low] = true
 	top, _, below := strings.Cut(clean, "/")
@@ -125,11 +125,11 @@ func (*unpacking) only(f files) files {
 }
 
 func damaged(err error) error {
-	return fmt.Errorf("%w: the archive cannot be read: %w", ErrInvalid, err)
+	return fmt.Errorf("%w: read archive: %w", ErrInvalid, err)
 }
 
 // errTooMuch says that an archive unpacks to more than it may.
-var errTooMuch = fmt.Errorf("%w: the archive unpacks to more than %d MB", ErrInvalid, maxUnpacked>>20)
+var errTooMuch = fmt.Errorf("%w: the unpacked archive is larger than %d MB", ErrInvalid, maxUnpacked>>20)
 
 // budget fails once more was read than it has.
 type budget struct {

@@ -12,12 +12,12 @@ func (t *Template) Asks() []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if t.Soul != "" {
-		add("personality: its SOUL.md takes the place of yours")
+		add("personality: its SOUL.md replaces yours")
 	}
 	for _, s := range t.Config {
 		what := "sets " + s.Key + " = " + s.Value
 		if allowed()[s.Key] != free {
-			what += ", unless yours is tighter"
+			what += ", unless your value is stricter"
 		}
 		add("setting: %s", what)
 	}
@@ -55,8 +55,8 @@ func (t *Template) Asks() []string {
 		if t.Origin == Builtin {
 			as = ""
 		}
-		add("skills, which a model reads%s when you ask for something that they are about: %s", as, strings.Join(t.Skills, ", "))
+		add("skills, which the model reads%s when your request matches them: %s", as, strings.Join(t.Skills, ", "))
 	}
-	add("rights: none. It cannot allow commands, folders, hosts, accounts, channels or models, and raises no limit.")
+	add("permissions: none. It cannot allow commands, folders, hosts, accounts, channels or models, and it raises no limit.")
 	return out
 }

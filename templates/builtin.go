@@ -51,7 +51,7 @@ func readBuiltin(name string) (*Template, error) {
 	}
 	t, err := f.template(Builtin, "")
 	if err == nil && t.Name != name {
-		err = fmt.Errorf("its folder has another name than %q", t.Name)
+		err = fmt.Errorf("the folder is not named %q", t.Name)
 	}
 	return t, err
 }

@@ -157,7 +157,7 @@ func readJSON(path string, v any) (bool, error) {
 		return false, err
 	}
 	if err := json.Unmarshal(b, v); err != nil {
-		return true, fmt.Errorf("%s is damaged (%w); nothing was changed; what your files said before the template stands in it as text", path, err)
+		return true, fmt.Errorf("%s is damaged (%w); nothing was changed; the file contains your original configuration and personality as text", path, err)
 	}
 	return true, nil
 }
@@ -172,7 +172,7 @@ func readText(path string) (*string, error) {
 		return nil, nil
 	}
 	if err == nil && (!fi.Mode().IsRegular() || fi.Size() > maxFile) {
-		return nil, fmt.Errorf("%s is not a text of at most %d KB; move it away", path, maxFile>>10)
+		return nil, fmt.Errorf("%s is not a text of at most %d KB; move the file elsewhere", path, maxFile>>10)
 	}
 	if err != nil {
 		return nil, err

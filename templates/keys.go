@@ -38,7 +38,7 @@ func leaves(table map[string]any) []leaf {
 func keys(text string) (map[string]string, error) {
 	var table map[string]any
 	if err := toml.Unmarshal([]byte(strings.TrimPrefix(text, "\ufeff")), &table); err != nil {
-		return nil, fmt.Errorf("the configuration cannot be read (%w); correct it first: hob config check", err)
+		return nil, fmt.Errorf("configuration cannot be read: %w; fix it first: hob config check", err)
 	}
 	out := map[string]string{}
 	for _, l := range leaves(table) {

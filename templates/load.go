@@ -39,7 +39,7 @@ func wanted(name string) int {
 func (f files) template(origin Origin, from string) (*Template, error) {
 	text, ok := f[manifestFile]
 	if !ok {
-		return nil, fmt.Errorf("%w: there is no %s in it", ErrInvalid, manifestFile)
+		return nil, fmt.Errorf("%w: %s is missing", ErrInvalid, manifestFile)
 	}
 	t, err := Parse(text, f[soulFile])
 	if err != nil {
@@ -59,7 +59,7 @@ func (f files) template(origin Origin, from string) (*Template, error) {
 		t.Skills = append(t.Skills, s.Name)
 	}
 	if origin != Builtin && IsBuiltin(t.Name) {
-		return nil, fmt.Errorf("%w: the name %q belongs to one that is built in; give it another in %s", ErrInvalid, t.Name, manifestFile)
+		return nil, fmt.Errorf("%w: the name %q belongs to a built-in template; change it in %s", ErrInvalid, t.Name, manifestFile)
 	}
 	return t, nil
 }
@@ -106,7 +106,7 @@ func readFolder(dir string) (files, error) {
 	case err != nil:
 		return nil, err
 	case !fi.IsDir():
-		return nil, fmt.Errorf("%w: skills is no folder", ErrInvalid)
+		return nil, fmt.Errorf("%w: skills is not a folder", ErrInvalid)
 	default:
 		list, err := fs.ReadDir(root.FS(), "skills")
 		if err != nil {
@@ -138,7 +138,7 @@ func readFolder(dir string) (files, error) {
 }
 
 func notPlain(name string) error {
-	return fmt.Errorf("%w: %s is a link or something else that is no plain file", ErrInvalid, cut(name, 120))
+	return fmt.Errorf("%w: %s is not a regular file", ErrInvalid, cut(name, 120))
 }
 
 func readPlain(root *os.Root, name string) ([]byte, error) {

@@ -58,7 +58,7 @@ type Conflict struct {
 var ErrNoneInUse = errors.New("no template is in use")
 
 // ErrChanged says that something changed between the preview and the consent.
-var ErrChanged = errors.New("the files were changed meanwhile; look at the preview again")
+var ErrChanged = errors.New("files changed since the preview; run the preview again")
 
 // Plan says what using t would change, or resetting when it is nil. Nothing is
 // written. An unfinished change must have been finished.
@@ -89,7 +89,7 @@ func (h *Home) Plan(ctx context.Context, t *Template) (*Plan, error) {
 		return nil, err
 	}
 	if err := h.opt.Editor.Check([]byte(text(p.Config.pair.Before)), []byte(text(p.Config.pair.After))); err != nil {
-		return nil, fmt.Errorf("the configuration would have a mistake: %w", err)
+		return nil, fmt.Errorf("the changed configuration would be invalid: %w", err)
 	}
 	p.Config.Path, p.Soul.Path = h.opt.Config, h.opt.Soul
 	p.Config.Diff = Diff(filepath.Base(h.opt.Config), text(p.Config.pair.Before), text(p.Config.pair.After), 0)

@@ -62,7 +62,7 @@ func (s Shelf) own(name string) (*Template, error) {
 	}
 	t, err := f.template(Own, filepath.Join(s.Dir, name))
 	if err == nil && t.Name != name {
-		err = fmt.Errorf("%w: its folder is %q, and the name in it %q; make them the same", ErrInvalid, name, t.Name)
+		err = fmt.Errorf("%w: the folder is named %q, but the template is named %q; use the same name for both", ErrInvalid, name, t.Name)
 	}
 	return t, err
 }
@@ -88,7 +88,7 @@ func (s Shelf) Find(ref string) (*Template, error) {
 }
 
 // ErrThere is wrapped when a template of a name exists already.
-var ErrThere = errors.New("a template of this name is there already")
+var ErrThere = errors.New("a template with this name already exists")
 
 // Create writes a template into Hob's folder, under its name, and returns its
 // path. write makes a private file and the folders above it.

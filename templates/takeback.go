@@ -33,14 +33,14 @@ func (h *Home) takeBackConfig(s State, p *Plan) (*string, error) {
 	base, berr := keys(after)
 	theirs, terr := keys(before)
 	if berr != nil || terr != nil || equal(now, s.Config.After) {
-		h.leave(p, before, "what it said before cannot be read any more, such as after something in it was forgotten")
+		h.leave(p, before, "the original configuration can no longer be read, for example because part of it was forgotten")
 		return now, nil
 	}
 	want, conflicts := keys3(base, ours, theirs)
 	for _, k := range conflicts {
 		p.Conflicts = append(p.Conflicts, Conflict{
 			File: filepath.Base(h.opt.Config), Key: k,
-			Text: fmt.Sprintf("%s stays %s, as you set it while the template was in use; before that it was %s", k, shown(ours, k), shown(theirs, k)),
+			Text: fmt.Sprintf("%s stays %s, because you changed it while the template was in use; the original value was %s", k, shown(ours, k), shown(theirs, k)),
 		})
 	}
 	if len(conflicts) > 0 {
@@ -54,7 +54,7 @@ func (h *Home) takeBackConfig(s State, p *Plan) (*string, error) {
 		out = withoutEmpty(h.byKey(*now, base, ours, theirs), after, before)
 	}
 	if !h.says(out, want, *now) {
-		h.leave(p, before, "your edits and what is taken back stand too close together")
+		h.leave(p, before, "your edits overlap the lines to restore")
 		return now, nil
 	}
 	if s.Config.Before == nil && strings.TrimSpace(out) == "" {
@@ -67,7 +67,7 @@ func (h *Home) takeBackConfig(s State, p *Plan) (*string, error) {
 func (h *Home) leave(p *Plan, before, why string) {
 	p.keep["config.toml"] = before
 	p.Conflicts = append(p.Conflicts, Conflict{
-		File: filepath.Base(h.opt.Config), Text: why + "; the file stays as it is now, and what it said before is kept",
+		File: filepath.Base(h.opt.Config), Text: why + "; the file was not changed, and a copy of the original was saved",
 	})
 }
 
@@ -182,7 +182,7 @@ func (h *Home) takeBackSoul(s State, p *Plan) (*string, error) {
 		name := filepath.Base(h.opt.Soul)
 		p.keep[name] = *now
 		p.Conflicts = append(p.Conflicts, Conflict{
-			File: name, Text: "you changed lines of the template's personality; they go with it, and your version is kept",
+			File: name, Text: "you changed lines of the template's personality; they are removed with it, and a copy of your version was saved",
 		})
 	}
 	if s.Soul.Before == nil && out == before {

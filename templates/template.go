@@ -23,10 +23,10 @@ const (
 )
 
 // ErrInvalid is wrapped by errors about a template that cannot be used as it is.
-var ErrInvalid = errors.New("this template cannot be used")
+var ErrInvalid = errors.New("invalid template")
 
 // ErrNotFound is wrapped when there is no template of a name.
-var ErrNotFound = errors.New("there is no such template")
+var ErrNotFound = errors.New("template not found")
 
 // Template is one template, checked.
 type Template struct {
@@ -115,7 +115,7 @@ var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)
 // CheckName says what is wrong with a template's name; it becomes part of paths.
 func CheckName(name string) error {
 	if !validName.MatchString(name) {
-		return fmt.Errorf("%w: %q is not a name; use up to 40 small letters, digits and -, such as \"night-owl\"", ErrInvalid, cut(name, 60))
+		return fmt.Errorf("%w: %q is not a name; use up to 40 lowercase letters, digits and -, such as \"night-owl\"", ErrInvalid, cut(name, 60))
 	}
 	return nil
 }
@@ -176,7 +176,7 @@ func (t *Template) check() error {
 		}
 	}
 	if t.Description == "" {
-		return bad("it does not say what it is for: [template] description")
+		return bad("the description is missing; set description in [template]")
 	}
 	if len(t.Goals) > maxThings || len(t.Schedules) > maxThings || len(t.Watchers) > maxThings || len(t.Config) > maxThings {
 		return bad("it has more than %d goals, schedules, watchers or settings", maxThings)
@@ -237,7 +237,7 @@ func (w Watcher) check() error {
 	case w.Kind == "" || len(w.Kind) > 40:
 		return errors.New(`it needs a kind, such as "file"`)
 	case w.Kind == "cron" || w.Kind == "oneshot":
-		return errors.New("what happens at a time is a schedule")
+		return errors.New("for a fixed time use a schedule")
 	case len(w.Do) > maxText:
 		return fmt.Errorf("do may have %d characters", maxText)
 	}

@@ -32,7 +32,7 @@ func NewCatalogue(list ...Tool) (*Catalogue, error) {
 			return nil, fmt.Errorf("tools: %q declares no effects", s.Name)
 		}
 		if s.Foreign && s.Core {
-			return nil, fmt.Errorf("tools: %q is foreign and cannot be offered in every request", s.Name)
+			return nil, fmt.Errorf("tools: %q is a third-party tool and cannot be offered in every request", s.Name)
 		}
 		c.byName[s.Name] = t
 		c.all = append(c.all, t)

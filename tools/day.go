@@ -21,7 +21,7 @@ func PastDay(words string, now time.Time) (time.Time, error) {
 		switch {
 		case err == nil && !p.From.IsZero() && !p.To.IsZero():
 			if p.To.Sub(p.From) > 25*time.Hour { // a day may have 25 hours
-				return day, Errorf(InvalidArguments, "%q is more than one day; say on which day", Clean(phrase.Cut(words, 60)))
+				return day, Errorf(InvalidArguments, "%q is more than one day; give one day", Clean(phrase.Cut(words, 60)))
 			}
 			day = p.From
 		default:
@@ -35,7 +35,7 @@ func PastDay(words string, now time.Time) (time.Time, error) {
 	day = day.In(now.Location())
 	day = time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, now.Location())
 	if day.After(now) {
-		return day, Errorf(InvalidArguments, "%s is still to come; only what is done can be logged", Clean(when.FormatDay(day, now)))
+		return day, Errorf(InvalidArguments, "%s is in the future; log only completed days", Clean(when.FormatDay(day, now)))
 	}
 	return day, nil
 }

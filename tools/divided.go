@@ -26,7 +26,7 @@ type Divided interface {
 func Divide(own, other Tool, elsewhere, theirs func(json.RawMessage) bool) Tool {
 	mine, is := own.(Own)
 	if !is || other.Spec().Own || own.Spec().Name != other.Spec().Name || own.Spec().Effects != other.Spec().Effects {
-		panic("tools: " + own.Spec().Name + ": these are not two parts of a tool") // a programming error
+		panic("tools: " + own.Spec().Name + ": the tools do not belong together") // a programming error
 	}
 	return &divided{mine, other, elsewhere, theirs}
 }
@@ -72,7 +72,7 @@ func (d *divided) Undoing(data json.RawMessage) Tool {
 // CallTx implements Own. A call for elsewhere does not belong into a transaction.
 func (d *divided) CallTx(ctx context.Context, tx *store.Tx, c Call) (Result, error) {
 	if d.elsewhere(c.Args) {
-		return Result{}, Errorf(Failed, "%s: this call reaches beyond Hob's database", Clean(d.Spec().Name))
+		return Result{}, Errorf(Failed, "%s: this call needs an external store", Clean(d.Spec().Name))
 	}
 	return d.Own.CallTx(ctx, tx, c)
 }

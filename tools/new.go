@@ -199,7 +199,7 @@ func (t *typed) CanRedo() bool { return t.redo != nil }
 
 func (t *typed) Redo(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error) {
 	if t.redo == nil {
-		return "", nil, Errorf(Unsupported, "%s cannot be done again by itself", Clean(t.spec.Name))
+		return "", nil, Errorf(Unsupported, "%s cannot be redone automatically", Clean(t.spec.Name))
 	}
 	return t.redo(ctx, data)
 }

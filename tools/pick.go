@@ -25,7 +25,7 @@ func Pick[T any](noun, query string, list []T, key func(T) (id, title string)) (
 	var zero T
 	query = strings.TrimSpace(query)
 	if query == "" {
-		return zero, Errorf(InvalidArguments, "say which %s: its id or some words of it", Clean(noun))
+		return zero, Errorf(InvalidArguments, "name the %s: its id or words of its text", Clean(noun))
 	}
 	if len(list) == 0 {
 		return zero, Errorf(NotFound, "there is no %s", Clean(noun))
@@ -92,7 +92,7 @@ func ambiguous[T any](noun, query string, found []T, key func(T) (id, title stri
 		id, title := key(it)
 		fmt.Fprintf(&b, "\n- %s (%s)", phrase.Cut(title, 80), id)
 	}
-	return Errorf(InvalidArguments, "%w: %d %ss match %q; say which one, by more words or its id:%s",
+	return Errorf(InvalidArguments, "%w: %d %ss match %q; name one by its id or by more words:%s",
 		CleanErr(ErrAmbiguous), len(found), Clean(noun), Clean(query), Clean(b.String()))
 }
 
@@ -124,5 +124,5 @@ func nothing[T any](noun, query string, list []T, key func(T) (id, title string)
 	if len(names) == 0 {
 		return Errorf(NotFound, "no %s matches %q", Clean(noun), Clean(query))
 	}
-	return Errorf(NotFound, "no %s matches %q; the nearest: %s", Clean(noun), Clean(query), Clean(strings.Join(names, ", ")))
+	return Errorf(NotFound, "no %s matches %q; the closest: %s", Clean(noun), Clean(query), Clean(strings.Join(names, ", ")))
 }

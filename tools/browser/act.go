@@ -36,7 +36,7 @@ func click(d Deps) tools.Tool {
 			}
 			why := fmt.Sprintf("clicks %s on %s", words(e.Element), place(e.URL))
 			if e.Form != nil {
-				why += ", which sends a form to " + place(e.Form.Action)
+				why += ", which submits a form to " + place(e.Form.Action)
 			}
 			return tools.Judgement{Effects: tools.Send, Why: why, Exact: bound(e)}
 		},
@@ -79,7 +79,7 @@ func same(exact string) browser.Check {
 }
 
 func changed() error {
-	return tools.Errorf(tools.Conflict, "the page has changed since; nothing was done. Read it again")
+	return tools.Errorf(tools.Conflict, "the page has changed; nothing was done. Read the page again")
 }
 
 // known is an element for the words of a question: as it was when its page was
@@ -106,11 +106,11 @@ func (d Deps) did(tool, said string, r browser.Done) tools.Result {
 	b.WriteString(said)
 	links := []string{r.Tab.URL}
 	if r.Went {
-		b.WriteString(" Another page is there now.")
+		b.WriteString(" A different page is open now.")
 	}
 	fmt.Fprintf(&b, "\nTab %s: %s\nAddress: %s", r.Tab.ID, r.Tab.Title, r.Tab.URL)
 	for _, t := range r.Opened {
-		fmt.Fprintf(&b, "\nIt opened the tab %s: %s", t.ID, line(t))
+		fmt.Fprintf(&b, "\nOpened in the new tab %s: %s", t.ID, line(t))
 		links = append(links, t.URL)
 	}
 	b.WriteString(d.beside(r.Tab.ID))
@@ -183,9 +183,9 @@ func fill(d Deps) tools.Tool {
 			if err != nil {
 				return tools.Result{}, outward(err, "")
 			}
-			said := "Filled it in; it was not sent."
+			said := "Filled in the form; it was not submitted."
 			if in.Submit {
-				said = "Filled it in and sent it."
+				said = "Filled in and submitted the form."
 			}
 			return d.did("browser_fill_form", said, r), nil
 		},
@@ -206,10 +206,10 @@ func (d Deps) form(ctx context.Context, in fillIn) ([]browser.Described, error) 
 		case e.Element.Secret:
 			return nil, &tools.Error{
 				Source: provenance.Tool,
-				Code:   tools.PolicyDenied, Message: "fields for passwords, codes and cards are left to the owner", Remedy: "ask him to fill them in in the browser's window, and go on after that",
+				Code:   tools.PolicyDenied, Message: "fields for passwords, codes and cards must be filled in by the user", Remedy: "ask the user to fill them in in the browser window, then continue",
 			}
 		case len(out) > 0 && out[0].Tab != e.Tab:
-			return nil, tools.Errorf(tools.InvalidArguments, "the fields lie in different tabs")
+			return nil, tools.Errorf(tools.InvalidArguments, "the fields are in different tabs")
 		}
 		out = append(out, e)
 	}
@@ -238,7 +238,7 @@ func script(d Deps) tools.Tool {
 		},
 		Judge: func(ctx context.Context, in scriptIn) tools.Judgement {
 			if _, mine, _ := d.own(in.Browser); !mine {
-				return d.inOwn(ctx, in.Browser, in.Tab, acting, "runs a script, which can do all that you can, on")
+				return d.inOwn(ctx, in.Browser, in.Tab, acting, "runs a script, which can do everything you can do, on")
 			}
 			id, err := d.which(ctx, in.Tab)
 			if err != nil {
@@ -250,7 +250,7 @@ func script(d Deps) tools.Tool {
 			}
 			return tools.Judgement{
 				Effects: tools.Exec, Exact: bound(ran{t.ID, bare(t.URL)}),
-				Why: "runs a script on " + place(t.URL) + ", where it can do all that you can do there",
+				Why: "runs a script on " + place(t.URL) + ", where it can do everything you can do",
 			}
 		},
 		Run: func(ctx context.Context, c tools.Call, in scriptIn) (tools.Result, error) {
@@ -314,9 +314,9 @@ func screenshot(d Deps) tools.Tool {
 			if d.See != nil {
 				said, err = d.See(ctx, data)
 			}
-			text := fmt.Sprintf("The picture of tab %s (%s) lies in %s", t.ID, t.URL, path)
+			text := fmt.Sprintf("The screenshot of tab %s (%s) is saved in %s", t.ID, t.URL, path)
 			if err != nil {
-				said, text = "", text+"\nNobody could look at it: "+err.Error()
+				said, text = "", text+"\nNo model could describe it: "+err.Error()
 			}
 			if said != "" {
 				text += "\nWhat is on it: " + said

@@ -104,7 +104,7 @@ func (d Deps) opening(raw, exact string) tools.Judgement {
 	}
 	return tools.Judgement{
 		Effects: tools.Egress, URLs: []string{u.String()}, Get: true, Exact: exact,
-		Why: "opens " + u.Host + " in the browser, signed in to what you are signed in to there", Pattern: "host:" + u.Host,
+		Why: "opens " + u.Host + " in the browser, with your sign-ins on that site", Pattern: "host:" + u.Host,
 	}
 }
 
@@ -120,7 +120,7 @@ func (d Deps) shown(raw string) string {
 // since conversations share the browser, and each would read the other's page.
 func (d Deps) which(ctx context.Context, id string) (string, error) {
 	if list := d.Browser.Tabs(ctx); id == "" && len(list) > 1 {
-		return "", tools.Errorf(tools.InvalidArguments, "%d tabs are open: name the one that is meant (browser_list_tabs)", len(list))
+		return "", tools.Errorf(tools.InvalidArguments, "%d tabs are open; name one of them (browser_list_tabs)", len(list))
 	}
 	return id, nil
 }

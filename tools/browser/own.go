@@ -38,9 +38,9 @@ func (d Deps) own(name string) (a apps.App, mine bool, err error) {
 	a, ok := apps.Named(name)
 	switch {
 	case !ok:
-		return a, false, tools.Errorf(tools.InvalidArguments, `%.30q is no browser that I know: it is "hob", "safari", "chrome", "edge", "brave" or "arc"`, tools.Clean(name))
+		return a, false, tools.Errorf(tools.InvalidArguments, `%.30q is not a known browser; use "hob", "safari", "chrome", "edge", "brave" or "arc"`, tools.Clean(name))
 	case d.Own == nil:
-		return a, false, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "the tabs of your own browser are reached on macOS only", Remedy: "leave browser out: the page can be opened in Hob's own browser"}
+		return a, false, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "the tabs of your own browser can be used on macOS only", Remedy: "omit browser to open the page in Hob's browser"}
 	}
 	return a, false, nil
 }
@@ -52,7 +52,7 @@ func (d Deps) owned(name, tab string) string {
 		name = a.Title
 	}
 	if tab == "" {
-		return fmt.Sprintf("the tab in front of your own %.30s", name)
+		return fmt.Sprintf("the active tab of your own %.30s", name)
 	}
 	return fmt.Sprintf("the tab %.30q of your own %.30s", tab, name)
 }
@@ -78,11 +78,11 @@ func (d Deps) inOwn(ctx context.Context, name, tab string, effects tools.Effects
 		return tools.Judgement{Refused: outOfOwn(err), Private: true}
 	}
 	if effects&(tools.Read|tools.Exec) != 0 && d.mine(t.URL) {
-		return tools.Judgement{Private: true, Refused: tools.Errorf(tools.PolicyDenied, "a page of this machine is in that tab, as Hob's own is, on which its owner answers questions; it is not read, and no script runs there. Name another tab")}
+		return tools.Judgement{Private: true, Refused: tools.Errorf(tools.PolicyDenied, "that tab shows a page of this computer, as the dashboard is, where the user answers approval requests; Hob reads no such page and runs no script there. Name another tab")}
 	}
 	return tools.Judgement{
 		Effects: effects, Private: true, Exact: bound(there{a.Name, t.ID, t.URL}),
-		Why: fmt.Sprintf("%s %s in your own %s, where you are signed in to what is yours", does, place(t.URL), a.Title),
+		Why: fmt.Sprintf("%s %s in your own %s, with your sign-ins", does, place(t.URL), a.Title),
 	}
 }
 
@@ -138,7 +138,7 @@ func (d Deps) again(ctx context.Context, name, tab, exact string) (apps.App, app
 		return a, t, outOfOwn(err)
 	}
 	if bound(there{a.Name, t.ID, t.URL}) != exact {
-		return a, t, tools.Errorf(tools.Conflict, "another page is in that tab by now; nothing was done. Look again")
+		return a, t, tools.Errorf(tools.Conflict, "the tab now shows a different page; nothing was done. Read the page again")
 	}
 	return a, t, nil
 }
@@ -159,7 +159,7 @@ func (d Deps) openingOwn(name, raw string) tools.Judgement {
 	}
 	return tools.Judgement{
 		Effects: tools.Egress | tools.Send, URLs: []string{u.String()}, Get: true,
-		Why: fmt.Sprintf("opens %s in your own %s, signed in as you are there", u.Host, a.Title),
+		Why: fmt.Sprintf("opens %s in your own %s, with your sign-ins", u.Host, a.Title),
 	}
 }
 
@@ -205,7 +205,7 @@ func (d Deps) listOwn(ctx context.Context, name string) (tools.Result, error) {
 		fmt.Fprintf(&b, "(and %d more tabs)\n", more)
 	}
 	if l.Hidden > 0 {
-		fmt.Fprintf(&b, "(Private windows are left out: %d)\n", l.Hidden)
+		fmt.Fprintf(&b, "(Private windows not listed: %d)\n", l.Hidden)
 	}
 	return tools.Result{Text: strings.TrimSuffix(b.String(), "\n"), Data: l, Source: provenance.Outside, Origins: origin("browser_list_tabs", a.Title)}, nil
 }
@@ -214,7 +214,7 @@ func (d Deps) listOwn(ctx context.Context, name string) (tools.Result, error) {
 func withoutQuery(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
-		return "an address that cannot be read"
+		return "an invalid address"
 	}
 	if u.Host == "" {
 		return u.Scheme + ":"
@@ -273,9 +273,9 @@ func (d Deps) readOwn(ctx context.Context, c tools.Call, in ofTabIn) (tools.Resu
 	if err != nil {
 		return tools.Result{}, outOfOwn(err)
 	}
-	text := fmt.Sprintf("Title: %s\nAddress: %s\nTab: %s of %s\n\n%s", t.Title, withoutQuery(t.URL), t.ID, a.Title, cmp.Or(strings.TrimSpace(x.Text), "There is no text on it."))
+	text := fmt.Sprintf("Title: %s\nAddress: %s\nTab: %s of %s\n\n%s", t.Title, withoutQuery(t.URL), t.ID, a.Title, cmp.Or(strings.TrimSpace(x.Text), "The page has no text."))
 	if x.Cut {
-		text += "\n\n(This is the beginning; the rest was not read.)"
+		text += "\n\n(Only the beginning of the page was read.)"
 	}
 	return ofOwn("browser_get_page_content", a, t, text, nil), nil
 }

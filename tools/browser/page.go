@@ -65,11 +65,11 @@ func (d Deps) page(c *browser.Content) (string, []string) {
 	}
 	fmt.Fprintf(&b, "Address: %s\nTab: %s\n", c.URL, c.Tab)
 	if c.Status >= 400 {
-		fmt.Fprintf(&b, "The server answered with the status %d.\n", c.Status)
+		fmt.Fprintf(&b, "The server responded with status %d.\n", c.Status)
 	}
 	b.WriteString("\n")
 	if strings.TrimSpace(c.Text) == "" {
-		b.WriteString("There is no text on it.")
+		b.WriteString("The page has no text.")
 	}
 	b.WriteString(strings.TrimSpace(c.Text))
 	links := d.canonical(c.URL)
@@ -96,13 +96,13 @@ func (d Deps) page(c *browser.Content) (string, []string) {
 func remarks(c *browser.Content) []string {
 	var out []string
 	if c.Cut {
-		out = append(out, "This is the beginning; the rest was not read.")
+		out = append(out, "Only the beginning of the page was read.")
 	}
 	if c.Loading {
-		out = append(out, "The page is still loading; read it again for the rest.")
+		out = append(out, "The page is still loading; read it again later for the rest.")
 	}
 	if len(c.Frames) > 0 {
-		out = append(out, "Frames of other sites are on it, which are not read: "+strings.Join(c.Frames, ", "))
+		out = append(out, "Frames from other sites were not read: "+strings.Join(c.Frames, ", "))
 	}
 	if c.Secrets > 0 {
 		out = append(out, "Fields for passwords and cards are left to the owner: he fills them in the window.")
@@ -141,7 +141,7 @@ func navigate(d Deps) tools.Tool {
 				return tools.Result{}, err
 			}
 			if bound(goal{t.ID, to}) != c.Exact {
-				return tools.Result{}, tools.Errorf(tools.Conflict, "another page is there by now; look again")
+				return tools.Result{}, tools.Errorf(tools.Conflict, "the tab now shows a different page; read the page again")
 			}
 			u, err := d.Network.Check(to)
 			if err != nil {
@@ -192,7 +192,7 @@ func (d Deps) goal(ctx context.Context, in navigateIn) (browser.Tab, string, err
 		return t, address(in.URL), nil
 	case in.URL == "" && in.Action == "reload":
 		if strings.HasSuffix(t.URL, "…") {
-			return t, "", tools.Errorf(tools.Unsupported, "the address of the page is too long to be opened again")
+			return t, "", tools.Errorf(tools.Unsupported, "the address of the page is too long to open it again")
 		}
 		return t, t.URL, nil
 	case in.URL == "" && steps(in.Action) != 0:

@@ -62,7 +62,7 @@ func line(t browser.Tab) string {
 	s := fmt.Sprintf("%s (%s)", title, t.URL)
 	switch {
 	case !t.Web():
-		s = "a page that is not of the web"
+		s = "not a web page"
 	case t.Crashed:
 		s += ", crashed"
 	}
@@ -167,7 +167,7 @@ func closeTab(d Deps) tools.Tool {
 			}
 			t, err := d.Browser.Get(in.Tab)
 			if err == nil && t.ID != c.Exact {
-				return tools.Result{}, tools.Errorf(tools.Conflict, "another tab is active by now; name the one that is meant")
+				return tools.Result{}, tools.Errorf(tools.Conflict, "a different tab is active now; name a tab")
 			}
 			if err == nil {
 				t, err = d.Browser.CloseTab(ctx, t.ID)
@@ -217,7 +217,7 @@ func getURL(d Deps) tools.Tool {
 	return tools.New(tools.Def[ofTabIn]{
 		Spec: spec("browser_get_url", tools.Read, lookFor, "Tell the address and title of the page in a tab of Hob's browser, or on macOS of the owner's own.",
 			"browser url address link current website page chrome safari"),
-		Summary: func(in ofTabIn) string { return "Look at the address of " + in.title(d) },
+		Summary: func(in ofTabIn) string { return "Show the address of " + in.title(d) },
 		Judge: func(_ context.Context, in ofTabIn) tools.Judgement {
 			_, mine, err := d.own(in.Browser)
 			return tools.Judgement{Private: !mine, Refused: err}
@@ -239,7 +239,7 @@ func getURL(d Deps) tools.Tool {
 				return tools.Result{}, outward(err, in.Tab)
 			}
 			if !t.Web() {
-				return tools.Result{Source: provenance.Tool, Text: "The tab " + t.ID + " shows no page of the web."}, nil
+				return tools.Result{Source: provenance.Tool, Text: "The tab " + t.ID + " does not show a web page."}, nil
 			}
 			return tools.Result{
 				Text: fmt.Sprintf("%s\n%s", t.URL, t.Title), Data: t, Source: provenance.Outside, Origins: origin("browser_get_url", t.URL), Links: d.canonical(t.URL),

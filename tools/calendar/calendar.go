@@ -79,7 +79,7 @@ func (d Deps) read(ctx context.Context, accounts []pim.Account, s ics.Span) ([]p
 			ctx, cancel := context.WithTimeout(ctx, d.wait())
 			defer cancel()
 			if found[i], failed[i] = readAccount(ctx, a, s); errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				failed[i] = fmt.Errorf("account %s: it does not answer within %s", a.Name, d.wait())
+				failed[i] = fmt.Errorf("account %s: no response within %s", a.Name, d.wait())
 			}
 		})
 	}
@@ -171,7 +171,7 @@ func (d Deps) of(name string) ([]pim.Account, error) {
 		return nil, nil
 	}
 	if len(all) == 0 {
-		return nil, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account has calendars", Remedy: "the owner can add one with: hob account add"}
+		return nil, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account has calendars", Remedy: "add one with: hob account add"}
 	}
 	if name = strings.TrimSpace(name); name == "" {
 		return all, nil
@@ -183,7 +183,7 @@ func (d Deps) of(name string) ([]pim.Account, error) {
 		}
 		names = append(names, a.Name)
 	}
-	return nil, tools.Errorf(tools.NotFound, "no account %q has calendars; there are %s", tools.Clean(phrase.Cut(name, 60)), tools.Clean(strings.Join(names, ", ")))
+	return nil, tools.Errorf(tools.NotFound, "no account %q has calendars; accounts with calendars: %s", tools.Clean(phrase.Cut(name, 60)), tools.Clean(strings.Join(names, ", ")))
 }
 
 // named is an event in a line, without its time.
@@ -257,7 +257,7 @@ func (b Brief) Brief(ctx context.Context, from, to time.Time) ([]tools.BriefItem
 		case e.AllDay:
 			item.Text = "all day: " + item.Text
 		case e.Start.Before(from):
-			item.Text += ", since the day before"
+			item.Text += ", since the previous day"
 		default:
 			item.At = e.Start.In(loc)
 		}
@@ -265,7 +265,7 @@ func (b Brief) Brief(ctx context.Context, from, to time.Time) ([]tools.BriefItem
 			item.Text += ", until " + end.Format("15:04")
 		}
 		if with := clash(e, events); len(with) > 0 {
-			item.Text += "; at the same time as " + strings.Join(with, ", ")
+			item.Text += "; overlaps " + strings.Join(with, ", ")
 		}
 		out = append(out, item)
 	}

@@ -40,7 +40,7 @@ type backData struct {
 }
 
 // untold is what is said where guests are not told of a change.
-const untold = " Its guests were not told."
+const untold = " Its guests were not notified."
 
 func undoOf(label string, c pim.Calendars, r pim.Receipt, nobodyTells bool) *tools.Undo {
 	if len(r.Undo) == 0 {
@@ -70,7 +70,7 @@ func (d Deps) undo(done string) func(context.Context, json.RawMessage) (string, 
 func (d Deps) writers(name string) ([]pim.Calendars, error) {
 	all := d.Calendars()
 	if len(all) == 0 {
-		return nil, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account has calendars", Remedy: "the owner can add one with: hob account add"}
+		return nil, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account has calendars", Remedy: "add one with: hob account add"}
 	}
 	if name = strings.TrimSpace(name); name == "" {
 		return all, nil
@@ -109,7 +109,7 @@ func done(r pim.Receipt, err error) error {
 		return classify(err)
 	}
 	if r.Outcome == pim.Uncertain {
-		return tools.Quoting(tools.Errorf(tools.OutcomeUnknown, "nobody knows whether the calendar was changed (%s); it was not repeated. Look before trying again", r.Why), provenance.Outside)
+		return tools.Quoting(tools.Errorf(tools.OutcomeUnknown, "change of the calendar: outcome unknown (%s); Hob did not repeat it. Check the calendar before you retry", r.Why), provenance.Outside)
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ type found struct {
 func (d Deps) pick(ctx context.Context, words, on, account string, now time.Time) (found, error) {
 	want := phrase.Split(words)
 	if len(want) == 0 {
-		return found{}, tools.Errorf(tools.InvalidArguments, "say which event: words of its title")
+		return found{}, tools.Errorf(tools.InvalidArguments, "name the event: words of its title")
 	}
 	all, err := d.writers(account)
 	if err != nil {
@@ -165,13 +165,13 @@ func (d Deps) pick(ctx context.Context, words, on, account string, now time.Time
 	case len(fit) == 0 && err != nil:
 		return found{}, classify(err)
 	case len(fit) == 0:
-		return found{}, tools.Errorf(tools.NotFound, "no event about %q is in the calendars %s", tools.Clean(phrase.Cut(words, 80)), tools.Clean(map[bool]string{true: "for that day", false: fmt.Sprintf("for the next %d days", lookAhead)}[on != ""]))
+		return found{}, tools.Errorf(tools.NotFound, "no event that matches %q is in the calendars %s", tools.Clean(phrase.Cut(words, 80)), tools.Clean(map[bool]string{true: "for that day", false: fmt.Sprintf("for the next %d days", lookAhead)}[on != ""]))
 	}
 	var b strings.Builder
 	for _, f := range fit[:min(len(fit), 8)] {
 		fmt.Fprintf(&b, "\n- %s, %s", named(f.Event), when.Format(f.Start.In(now.Location()), now))
 	}
-	return found{}, tools.Quoting(tools.Errorf(tools.InvalidArguments, "%d events fit %q; say more of its title, or its day:%s", len(fit), tools.Clean(phrase.Cut(words, 80)), b.String()), provenance.Outside)
+	return found{}, tools.Quoting(tools.Errorf(tools.InvalidArguments, "%d events match %q; give more of the title, or the day:%s", len(fit), tools.Clean(phrase.Cut(words, 80)), b.String()), provenance.Outside)
 }
 
 // guests are the people besides the owner who may be told of a change.
@@ -214,9 +214,9 @@ func (d Deps) judge(ctx context.Context, words, on, account string, more func(f 
 			return j
 		}
 		j.Exact += "; " + string(how)
-		j.Effects, j.To, j.Why = tools.Write|tools.Send, to, "its guests may be told: "+strings.Join(to, ", ")
+		j.Effects, j.To, j.Why = tools.Write|tools.Send, to, "its guests may be notified: "+strings.Join(to, ", ")
 		if len(f.Guests) >= ics.MaxGuests {
-			j.Why += ", and those beyond the first " + strconv.Itoa(ics.MaxGuests)
+			j.Why += ", and guests beyond the first " + strconv.Itoa(ics.MaxGuests)
 		}
 	}
 	return j
@@ -264,7 +264,7 @@ func sure(words string, t, now time.Time, told bool) (string, error) {
 	case err != nil || later != nil || a.Time.Equal(b.Time):
 		return t.Format("Mon 2 Jan 2006 15:04 MST"), nil
 	case told:
-		return "", tools.Errorf(tools.InvalidArguments, "%q is counted from now, and guests are told of it: say the day and the time (%s)", tools.Clean(phrase.Cut(words, 60)), tools.Clean(t.Format("2006-01-02 15:04")))
+		return "", tools.Errorf(tools.InvalidArguments, "%q is relative to now, and the guests will be notified of the time; give the day and the time (%s)", tools.Clean(phrase.Cut(words, 60)), tools.Clean(t.Format("2006-01-02 15:04")))
 	}
 	return strconv.Quote(words), nil
 }

@@ -68,14 +68,14 @@ func (d Deps) createEvent() tools.Tool {
 			return j
 		},
 		Run:  d.create,
-		Undo: d.undo("Took the event out of the calendar."),
+		Undo: d.undo("Removed the event from the calendar."),
 	})
 }
 
 // guestsOf are those who are meant by addresses and names.
 func (d Deps) guestsOf(ctx context.Context, list []string) (out []pim.Person, err error) {
 	if len(list) > pim.MaxRecipients {
-		return nil, tools.Errorf(tools.InvalidArguments, "at most %d people can be invited at once", pim.MaxRecipients)
+		return nil, tools.Errorf(tools.InvalidArguments, "at most %d people can be invited", pim.MaxRecipients)
 	}
 	for _, s := range list {
 		p, err := tools.PersonIn(ctx, s, d.People)
@@ -126,7 +126,7 @@ func (in createIn) planned(c tools.Call) (e pim.NewEvent, err error) {
 		case clock:
 			e.End = end
 		default:
-			return e, tools.Errorf(tools.InvalidArguments, "say at what time it ends on that day")
+			return e, tools.Errorf(tools.InvalidArguments, "give the time at which it ends on that day")
 		}
 	}
 	if in.Alarm > 0 {
@@ -173,7 +173,7 @@ func (d Deps) create(ctx context.Context, c tools.Call, in createIn) (tools.Resu
 		return tools.Result{}, err
 	}
 	if exact != c.Exact {
-		return tools.Result{}, tools.Errorf(tools.Conflict, "the words mean another time, or other people, now than when it was allowed; nothing was made")
+		return tools.Result{}, tools.Errorf(tools.Conflict, "the request now means a different time, or other people, than the approved one; no event was created")
 	}
 	all, err := d.writers(in.Account)
 	if err != nil {
@@ -196,7 +196,7 @@ func (d Deps) create(ctx context.Context, c tools.Call, in createIn) (tools.Resu
 	res := tools.Result{
 		Source: provenance.Tool,
 		Text:   text + ".", Data: changedOut{Outcome: r.Outcome, Event: r.ID, Title: e.Title, Start: e.Start},
-		Undo: undoOf("take the event out of the calendar", all[0], r, len(e.Guests) > 0 && !d.serverTells(ctx, all[0])),
+		Undo: undoOf("remove the event from the calendar", all[0], r, len(e.Guests) > 0 && !d.serverTells(ctx, all[0])),
 	}
 	if len(e.Guests) > 0 {
 		said, err := d.invite(ctx, c, all[0], e)
@@ -220,11 +220,11 @@ func plain(name string) bool {
 func (d Deps) invite(ctx context.Context, c tools.Call, in pim.Calendars, e pim.NewEvent) (string, error) {
 	s, ok := in.(pim.Scheduling)
 	if !ok {
-		return "The guests were not invited by mail; what keeps the calendar may do so.", nil
+		return "The guests were not invited by mail; the calendar service may invite them.", nil
 	}
 	switch is, err := s.Schedules(ctx); {
 	case err != nil:
-		return "Nobody knows whether the server invites the guests, and no invitation was mailed", err
+		return "It is unknown whether the server invites the guests; no invitation was mailed", err
 	case is:
 		return "The server invites the guests.", nil
 	}
@@ -240,11 +240,11 @@ func (d Deps) invite(ctx context.Context, c tools.Call, in pim.Calendars, e pim.
 		}
 	}
 	if box == nil || box.From().Address == "" {
-		return "The guests were not told: no account sends mail" + as + ".", nil
+		return "The guests were not notified: no account sends mail" + as + ".", nil
 	}
 	invite, err := ics.Invitation("REQUEST", e, box.From(), c.Now)
 	if err != nil {
-		return "The guests were not told", err
+		return "The guests were not notified", err
 	}
 	sum := sha256.Sum256([]byte("invitation " + c.ID))
 	_, host, _ := strings.Cut(box.From().Address, "@")
@@ -254,9 +254,9 @@ func (d Deps) invite(ctx context.Context, c tools.Call, in pim.Calendars, e pim.
 	})
 	switch {
 	case err != nil:
-		return "The guests were not told", err
+		return "The guests were not notified", err
 	case r.Outcome == pim.Uncertain:
-		return "Nobody knows whether the invitations went out; they were not repeated.", nil
+		return "It is unknown whether the invitations were sent; Hob did not send them again.", nil
 	}
 	return "The invitations were sent by mail.", nil
 }

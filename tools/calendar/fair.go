@@ -16,7 +16,7 @@ type cutError struct {
 
 // Error implements error.
 func (e *cutError) Error() string {
-	return fmt.Sprintf("there are too many events: %d were left out, from %s on, such as %q", e.count, e.From.Format("Mon 2 Jan 15:04"), e.title)
+	return fmt.Sprintf("too many events: %d were left out, starting on %s, for example %q", e.count, e.From.Format("Mon 2 Jan 15:04"), e.title)
 }
 
 // fair keeps n events at most, in their order. Those that are there most often give

@@ -84,7 +84,7 @@ func (d Deps) answer(ctx context.Context, c tools.Call, in calendarIn) (tools.Re
 	}
 	if err != nil {
 		out.Error = err.Error()
-		text += "\n\nNot everything could be read: " + out.Error
+		text += "\n\nSome sources could not be read: " + out.Error
 	}
 	var origins []provenance.Origin
 	for _, a := range accounts {
@@ -123,7 +123,7 @@ func spanOf(in calendarIn, now time.Time) (s ics.Span, at time.Time, err error) 
 		days = in.nextDays()
 	}
 	if in.Days < 0 || days > maxDays {
-		return s, at, tools.Errorf(tools.InvalidArguments, "days_ahead is 1 to %d", maxDays)
+		return s, at, tools.Errorf(tools.InvalidArguments, "days_ahead must be 1 to %d", maxDays)
 	}
 	s.From = time.Date(from.Year(), from.Month(), from.Day(), 0, 0, 0, 0, now.Location())
 	s.To = s.From.AddDate(0, 0, days)
@@ -157,9 +157,9 @@ func clock(e pim.Event, loc *time.Location) string {
 // nothing says that there is no event, or none of those that were looked for.
 func nothing(query, stretch string) string {
 	if query = strings.TrimSpace(query); query != "" {
-		return fmt.Sprintf("Nothing about %q is in the calendar for %s.", phrase.Cut(query, 80), stretch)
+		return fmt.Sprintf("No event that matches %q is in the calendar for %s.", phrase.Cut(query, 80), stretch)
 	}
-	return "Nothing is in the calendar for " + stretch + "."
+	return "No event is in the calendar for " + stretch + "."
 }
 
 // listText shows those events of all that were looked for.
@@ -186,7 +186,7 @@ func listText(events, all []pim.Event, query string, s ics.Span, now time.Time) 
 		}
 		fmt.Fprintf(&b, "\n- %s %s", clock(e, s.Zone), named(e))
 		if with := clash(e, all); len(with) > 0 {
-			fmt.Fprintf(&b, "; at the same time as %s", strings.Join(with, ", "))
+			fmt.Fprintf(&b, "; overlaps %s", strings.Join(with, ", "))
 		}
 	}
 	if n := len(events) - len(told); n > 0 {
@@ -233,7 +233,7 @@ func freeText(events []pim.Event, at, now time.Time, err error) (string, *bool) 
 	case !free:
 		return "No, " + words + " is taken: " + strings.Join(taken[:min(len(taken), 10)], "; ") + ".", &free
 	case cut != nil && (!at.Before(cut.From) || next.Start.IsZero()):
-		return "It is not known whether " + words + " is free.", nil
+		return "I cannot tell whether " + words + " is free.", nil
 	case next.Start.IsZero():
 		return "Yes, " + words + " is free, and so is the rest of that day.", &free
 	}

@@ -87,11 +87,11 @@ func (d Deps) post(ctx context.Context, c tools.Call, box pim.Mailer, to []pim.P
 	})
 	switch {
 	case err != nil:
-		return "Nobody was told", err
+		return "The guests were not notified", err
 	case r.Outcome == pim.Uncertain:
-		return "Nobody knows whether the mail about it went out; it was not repeated.", nil
+		return "It is unknown whether the mail to the guests was sent; Hob did not send it again.", nil
 	}
-	return "It was mailed to " + addresses(to) + ".", nil
+	return "Mail was sent to " + addresses(to) + ".", nil
 }
 
 func addresses(list []pim.Person) string {
@@ -120,14 +120,14 @@ func (d Deps) tell(ctx context.Context, c tools.Call, f found, box pim.Mailer, s
 	for part := range slices.Chunk(to, pim.MaxRecipients) {
 		said, err := d.post(ctx, c, box, part, subject+": "+f.Title, strings.TrimSpace(text), message)
 		if err != nil && len(to) > len(part) {
-			said = "Nobody told " + addresses(part)
+			said = "Not notified: " + addresses(part)
 		}
 		if out += " " + said; err != nil {
 			out += ": " + pim.Line(err.Error(), 300)
 		}
 	}
 	if len(f.Guests) >= ics.MaxGuests {
-		out += " Guests beyond the first " + strconv.Itoa(ics.MaxGuests) + ", if there are any, were not told."
+		out += " Guests beyond the first " + strconv.Itoa(ics.MaxGuests) + ", if there are any, were not notified."
 	}
 	return out
 }
@@ -166,7 +166,7 @@ func (d Deps) changedFor(ctx context.Context, c tools.Call, f found, change pim.
 	}
 	text, err := message(ctx, how, f, ics.Request, whole)
 	if err != nil {
-		return " The guests were not told: " + pim.Line(err.Error(), 300)
+		return " The guests were not notified: " + pim.Line(err.Error(), 300)
 	}
 	return d.tell(ctx, c, f.after(change), box, "Changed", text)
 }

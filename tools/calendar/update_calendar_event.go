@@ -67,10 +67,10 @@ func (d Deps) updateEvent() tools.Tool {
 			}
 			text += d.changedFor(ctx, c, f, change, how, box, in.Series)
 			res := result("update_calendar_event", f.in, text, r, f.Event)
-			res.Undo = undoOf("change the event back", f.in, r, how == nobody || how == byMail)
+			res.Undo = undoOf("restore the event", f.in, r, how == nobody || how == byMail)
 			return res, nil
 		},
-		Undo: d.undo("The event is as it was."),
+		Undo: d.undo("Restored the event."),
 	})
 }
 
@@ -103,7 +103,7 @@ func (in updateIn) planned(f found, now time.Time) (pim.EventChange, error) {
 		ch.End = &t
 	}
 	if ch == (pim.EventChange{}) {
-		return ch, tools.Errorf(tools.InvalidArguments, "say what is to change")
+		return ch, tools.Errorf(tools.InvalidArguments, "give at least one change")
 	}
 	return ch, nil
 }
@@ -139,7 +139,7 @@ func (d Deps) deleteEvent() tools.Tool {
 			Keywords:    "cancel remove delete call off calendar event appointment meeting",
 		},
 		Summary: func(in deleteIn) string {
-			return fmt.Sprintf("Take the event %q out of the calendar", phrase.Cut(in.Event, 120))
+			return fmt.Sprintf("Remove the event %q from the calendar", phrase.Cut(in.Event, 120))
 		},
 		Judge: func(ctx context.Context, in deleteIn) tools.Judgement {
 			return written(d.judge(ctx, in.Event, in.On, in.Account, nil))
@@ -162,7 +162,7 @@ func (d Deps) deleteEvent() tools.Tool {
 			if in.Series && f.Occurrence != "" {
 				what = "all of them"
 			}
-			text := fmt.Sprintf("Took %q (%s) out of the calendar.", phrase.Cut(f.Title, 120), what)
+			text := fmt.Sprintf("Removed %q (%s) from the calendar.", phrase.Cut(f.Title, 120), what)
 			switch how {
 			case nobody:
 				text += untold
@@ -206,7 +206,7 @@ func (d Deps) same(ctx context.Context, c tools.Call, words, on, account string,
 		}
 	}
 	if exact != c.Exact {
-		err = tools.Errorf(tools.Conflict, "another event, another time or other guests than were allowed are meant now; nothing was changed")
+		err = tools.Errorf(tools.Conflict, "the request now matches a different event, time or list of guests than the approved one; nothing was changed")
 	}
 	return f, err
 }

@@ -79,7 +79,7 @@ func TestCreateIsBound(t *testing.T) {
 	if _, _, err := w.call("create_calendar_event", `{"title":"Tea","start":"in two hours"}`, time.Second); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := w.call("create_calendar_event", `{"title":"Trip","start":"1 December 10:00","end":"3 December"}`, 0); tools.CodeOf(err) != tools.InvalidArguments || !strings.Contains(err.Error(), "at what time it ends") {
+	if _, _, err := w.call("create_calendar_event", `{"title":"Trip","start":"1 December 10:00","end":"3 December"}`, 0); tools.CodeOf(err) != tools.InvalidArguments || !strings.Contains(err.Error(), "the time at which it ends") {
 		t.Error(err)
 	}
 }
@@ -99,10 +99,10 @@ func TestChangeIsBound(t *testing.T) {
 	if err != nil || w.events() != "Review 13.11. 14:00-13.11. 15:00" || !strings.HasSuffix(j.Exact, ", from Fri 13 Nov 2026 14:00 EET") {
 		t.Errorf("%s %v %s", j.Exact, err, w.events())
 	}
-	if !strings.HasSuffix(r.Text, " Its guests were not told.") { // the server tells nobody
+	if !strings.HasSuffix(r.Text, " Its guests were not notified.") { // the server tells nobody
 		t.Error(r.Text)
 	}
-	if text, err := w.tools["update_calendar_event"].(tools.Undoer).Undo(t.Context(), r.Undo.Data); err != nil || text != "The event is as it was. Its guests were not told." {
+	if text, err := w.tools["update_calendar_event"].(tools.Undoer).Undo(t.Context(), r.Undo.Data); err != nil || text != "Restored the event. Its guests were not notified." {
 		t.Error(text, err)
 	}
 }

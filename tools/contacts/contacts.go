@@ -84,9 +84,9 @@ func (d Deps) searchContacts() tools.Tool {
 			books := d.Books()
 			switch {
 			case len(books) == 0:
-				return tools.Result{}, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account has an address book", Remedy: "the owner can set carddav of an account"}
+				return tools.Result{}, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account has an address book", Remedy: "set carddav of an account"}
 			case len(phrase.Split(in.Query)) == 0:
-				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "say whom to look for")
+				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "query is empty; name the person")
 			case in.Limit < 0:
 				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "limit is 1 to %d", most)
 			case in.Limit == 0:
@@ -94,13 +94,13 @@ func (d Deps) searchContacts() tools.Tool {
 			}
 			list, err := Find(ctx, books, in.Query, min(in.Limit, most))
 			if err != nil && len(list) == 0 {
-				return tools.Result{}, tools.Quoting(tools.Errorf(tools.Failed, "the address book could not be looked at: %w", err), provenance.Outside)
+				return tools.Result{}, tools.Quoting(tools.Errorf(tools.Failed, "address book cannot be read: %w", err), provenance.Outside)
 			}
 			out := searchOut{Contacts: list}
 			text := listText(in.Query, list)
 			if err != nil {
 				out.Error = pim.Line(err.Error(), 400)
-				text += "\n\nNot everything could be looked at: " + out.Error
+				text += "\n\nSome sources could not be read: " + out.Error
 			}
 			return tools.Result{
 				Text: text, Data: out, Source: provenance.Outside,
@@ -112,7 +112,7 @@ func (d Deps) searchContacts() tools.Tool {
 
 func listText(query string, list []pim.Contact) string {
 	if len(list) == 0 {
-		return fmt.Sprintf("Nobody in the address book fits %q.", phrase.Cut(query, 80))
+		return fmt.Sprintf("No one in the address book matches %q.", phrase.Cut(query, 80))
 	}
 	var b strings.Builder
 	for i, c := range list {

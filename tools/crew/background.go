@@ -45,7 +45,7 @@ func agentStatus(e Engine) tools.Tool {
 			Description: "Tell how far background tasks and sub-agents are: what they do, since when, and what they wait for.",
 			Keywords:    "progress running tasks subagents background how far still working",
 		},
-		Summary: func(statusIn) string { return "Look how far the tasks are" },
+		Summary: func(statusIn) string { return "Show the progress of the tasks" },
 		RunTx: func(ctx context.Context, tx *store.Tx, c tools.Call, in statusIn) (tools.Result, error) {
 			return e.StatusTx(ctx, tx, c, strings.TrimSpace(in.Task))
 		},

@@ -92,7 +92,7 @@ func (d Deps) target(ctx context.Context, name string) (window.Window, error) {
 	}
 	want := strings.ToLower(strings.TrimSpace(name))
 	if want == "" {
-		return window.Window{}, tools.Errorf(tools.InvalidArguments, "say which window is meant, by a part of its title")
+		return window.Window{}, tools.Errorf(tools.InvalidArguments, "name the window by a part of its title")
 	}
 	var found []window.Window
 	for _, w := range list {
@@ -105,43 +105,43 @@ func (d Deps) target(ctx context.Context, name string) (window.Window, error) {
 	}
 	switch len(found) {
 	case 0:
-		return window.Window{}, tools.Errorf(tools.NotFound, "no window is called %q; list_windows says which there are", tools.Clean(phrase.Cut(name, 60)))
+		return window.Window{}, tools.Errorf(tools.NotFound, "no window is called %q; list_windows shows all of them", tools.Clean(phrase.Cut(name, 60)))
 	case 1:
 		return found[0], nil
 	}
-	return window.Window{}, tools.Errorf(tools.InvalidArguments, "%d windows fit %q; name one by its id", len(found), tools.Clean(phrase.Cut(name, 60)))
+	return window.Window{}, tools.Errorf(tools.InvalidArguments, "%d windows match %q; name one by its id", len(found), tools.Clean(phrase.Cut(name, 60)))
 }
 
 // may says why nobody types or clicks in a window: what stands there could be the
 // owner's answer to Hob, his password, or, with outside text in view, a command.
 func (d Deps) may(ctx context.Context, w window.Window, tainted bool) error {
 	deny := func(why string) error {
-		return tools.Errorf(tools.PolicyDenied, "nothing is typed or clicked there: %s", tools.Clean(why))
+		return tools.Errorf(tools.PolicyDenied, "Hob does not type or click there: %s", tools.Clean(why))
 	}
 	exe, _ := os.Executable() // "" is no window's
 	switch k := w.Kind(); {
 	case w.PID == os.Getpid() || exe != "" && w.Program == exe:
 		return deny("the window is Hob's own")
 	case d.Driven != nil && w.PID != 0 && w.PID == d.Driven():
-		return deny("it is the browser that the tools browser_... drive; use those")
+		return deny("the browser_... tools drive this browser; use them")
 	case k == window.Notice:
-		return deny("it may be a question of Hob's, which its owner answers himself")
+		return deny("it may be an approval request of Hob, which only the user may answer")
 	case k == window.Prompt:
-		return deny("it asks for a password or for rights")
+		return deny("it asks for a password or for permissions")
 	case hobs(w.Title):
-		return deny("its title says that it shows Hob")
+		return deny("its title looks like a window of Hob")
 	case k == window.Browser && strings.TrimSpace(w.Title) == "": // macOS does not always tell
-		return deny("nobody knows what page the browser shows; the tools browser_... drive one of Hob's own")
+		return deny("the page in the browser is unknown; the browser_... tools drive Hob's own browser")
 	case w.PID == 0 && w.App == "":
-		return deny("nobody knows whose window it is")
+		return deny("the program of the window is unknown")
 	case tainted && k == window.Terminal:
-		return deny("what is typed into a terminal runs, and text from outside is part of this conversation")
+		return deny("a terminal runs what is typed, and this conversation contains untrusted text")
 	}
 	if d.Asking == nil {
-		return deny("whether a question of Hob's is open is not known")
+		return deny("Hob cannot tell whether an approval request is open")
 	}
 	if open, err := d.Asking(ctx); err != nil || open {
-		return errors.Join(deny("a question of Hob's is open, which a click could answer; its owner answers it first"), err)
+		return errors.Join(deny("an approval request of Hob is open, and a click could answer it; the user must answer it first"), err)
 	}
 	return nil
 }
@@ -179,7 +179,7 @@ func (d Deps) in(ctx context.Context, c tools.Call, name string, act func(w wind
 		return tools.Result{}, err
 	}
 	if bound(w) != c.Exact {
-		return tools.Result{}, tools.Errorf(tools.Conflict, "the window has changed since it was allowed; nothing was done")
+		return tools.Result{}, tools.Errorf(tools.Conflict, "the window has changed since the approval; nothing was done")
 	}
 	tainted := c.Provenance.Tainted()
 	ok := func(now window.Window) error {
@@ -256,7 +256,7 @@ func (d Deps) typeText() tools.Tool {
 		},
 		Judge: func(ctx context.Context, in typeIn) tools.Judgement {
 			if n := utf8.RuneCountInString(in.Text); n == 0 || n > input.MaxText {
-				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "a text of 1 to %d characters is typed", input.MaxText)}
+				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "text must have 1 to %d characters", input.MaxText)}
 			}
 			return d.judged(ctx, in.Window, "types")
 		},
@@ -283,7 +283,7 @@ func (d Deps) pressKeys() tools.Tool {
 		},
 		Judge: func(ctx context.Context, in pressIn) tools.Judgement {
 			if len(in.Keys) == 0 || len(in.Keys) > 50 {
-				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "1 to 50 keys are pressed")}
+				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "keys must have 1 to 50 entries")}
 			}
 			for _, k := range in.Keys {
 				if _, _, err := input.Chord(k); err != nil {
@@ -299,7 +299,7 @@ func (d Deps) pressKeys() tools.Tool {
 		Run: func(ctx context.Context, c tools.Call, in pressIn) (tools.Result, error) {
 			bounds, digest, _ := strings.Cut(c.Exact, clipboardMark)
 			if digest != d.clipboardDigest(ctx) {
-				return tools.Result{}, tools.Errorf(tools.Conflict, "something else was copied since this was allowed, and a key could paste it; nothing was done")
+				return tools.Result{}, tools.Errorf(tools.Conflict, "the clipboard has changed since the approval, and a key could paste it; nothing was done")
 			}
 			c.Exact = bounds
 			return d.in(ctx, c, in.Window, func(w window.Window, ok input.Check) error { return d.Hands.Press(ctx, w, in.Keys, ok) })
@@ -349,7 +349,7 @@ func (d Deps) clickAt() tools.Tool {
 		Run: func(ctx context.Context, c tools.Call, in clickIn) (tools.Result, error) {
 			return d.in(ctx, c, in.Window, func(w window.Window, ok input.Check) error {
 				if in.X < 0 || in.Y < 0 || in.X >= w.W || in.Y >= w.H {
-					return tools.Errorf(tools.InvalidArguments, "the window has %dx%d points", w.W, w.H)
+					return tools.Errorf(tools.InvalidArguments, "the point is outside the window of %dx%d points", w.W, w.H)
 				}
 				return d.Hands.Click(ctx, w, w.X+in.X, w.Y+in.Y, cmp.Or(in.Button, "left"), in.Double, ok)
 			})

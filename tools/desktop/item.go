@@ -43,28 +43,28 @@ func (d Deps) item(given string) (string, error) {
 		return "", tools.Errorf(tools.InvalidArguments, format, args...)
 	}
 	if len(given) > maxItem || given != strings.TrimSpace(given) || strings.ContainsFunc(given, unicode.IsControl) {
-		return bad("that is no file and no address")
+		return bad("the text is neither a file nor an address")
 	}
 	if u, ok := address(given); ok {
 		switch {
 		case u.User != nil:
-			return bad("an address with a name or a password in it is not opened")
+			return bad("an address that contains a user name or a password cannot be opened")
 		case u.Scheme == "mailto":
 			for k := range u.Query() {
 				if !slices.Contains([]string{"subject", "body", "cc", "to"}, strings.ToLower(k)) {
-					return bad("a mailto: with %q is not opened; subject, body, to and cc are", tools.Clean(phrase.Cut(k, 40)))
+					return bad("a mailto: address with %q cannot be opened; allowed are subject, body, to and cc", tools.Clean(phrase.Cut(k, 40)))
 				}
 			}
 			return u.String(), nil
 		case u.Scheme != "http" && u.Scheme != "https":
-			return bad("addresses of the scheme %s: are not opened; http:, https: and mailto: are", tools.Clean(phrase.Cut(u.Scheme, 40)))
+			return bad("addresses with the scheme %s: cannot be opened; use http:, https: or mailto:", tools.Clean(phrase.Cut(u.Scheme, 40)))
 		case u.Hostname() == "":
 			return bad("the address has no host")
 		}
 		return u.String(), nil
 	}
 	if d.Reach == nil {
-		return bad("no files are opened here")
+		return bad("file access is not configured")
 	}
 	return d.Reach(given)
 }

@@ -34,9 +34,9 @@ func (in notificationIn) note(id string) (desk.Note, error) {
 	n := desk.Note{ID: "tool:" + id, Title: strings.TrimSpace(in.Title), Body: strings.TrimSpace(in.Message), Urgency: desk.Normal}
 	switch {
 	case n.Body == "":
-		return n, tools.Errorf(tools.InvalidArguments, "there is nothing to show: the message is empty")
+		return n, tools.Errorf(tools.InvalidArguments, "the message is empty")
 	case utf8.RuneCountInString(n.Title) > maxNoteTitle || utf8.RuneCountInString(n.Body) > maxNoteText:
-		return n, tools.Errorf(tools.InvalidArguments, "a notification has room for a title of %d and a message of %d characters", maxNoteTitle, maxNoteText)
+		return n, tools.Errorf(tools.InvalidArguments, "a notification may have a title of %d and a message of %d characters", maxNoteTitle, maxNoteText)
 	}
 	if n.Title == "" {
 		n.Title = "Hob"
@@ -70,7 +70,7 @@ func (d Deps) sendNotification() tools.Tool {
 			}
 			switch err = d.Notes.Notify(ctx, n); {
 			case err == nil:
-				return tools.Result{Source: provenance.Tool, Text: "The notification is shown."}, nil
+				return tools.Result{Source: provenance.Tool, Text: "Showed the notification."}, nil
 			case errors.Is(err, desk.ErrNoSession), errors.Is(err, desk.ErrNoServer):
 				return tools.Result{}, tools.Errorf(tools.Unsupported, "%w", tools.CleanErr(err))
 			case errors.Is(err, desk.ErrUnsure):

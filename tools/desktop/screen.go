@@ -73,7 +73,7 @@ func (d Deps) runCapture(ctx context.Context, c tools.Call, in captureIn) (tools
 		return tools.Result{}, failed(err)
 	}
 	out := captureOut{File: file, Width: img.Bounds().Dx(), Height: img.Bounds().Dy()}
-	r := tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("The picture is in %s (%dx%d).", file, out.Width, out.Height), Data: out}
+	r := tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("The screenshot is saved in %s (%dx%d).", file, out.Width, out.Height), Data: out}
 	if d.Describe == nil {
 		r.Text += unseen("[knowledge] pictures is off", d.Tree != nil)
 		return r, nil
@@ -85,7 +85,7 @@ func (d Deps) runCapture(ctx context.Context, c tools.Call, in captureIn) (tools
 		return r, nil
 	}
 	out.Description = said
-	r.Text += "\nA model that sees says that it shows:\n" + said
+	r.Text += "\nDescription by a vision model:\n" + said
 	r.Data, r.Source, r.Origins = out, provenance.Outside, from("screen")
 	return r, nil
 }
@@ -96,9 +96,9 @@ const retried = "it is tried again later"
 
 // unseen keeps a model that was given a path from speaking as if it had seen.
 func unseen(why string, reads bool) string {
-	text := " Nobody has looked at it (" + why + "): do not say what it shows."
+	text := " No model has described it (" + why + "): do not claim to know its content."
 	if reads {
-		text += " read_screen reads what a window shows as text."
+		text += " read_screen reads the text of a window."
 	}
 	return text
 }

@@ -54,7 +54,7 @@ func (d Deps) readScreen() tools.Tool {
 				return tools.Result{}, heard(err)
 			}
 			if len(list) == 0 {
-				return tools.Result{}, tools.Errorf(tools.NotFound, "no such window tells what it shows; browsers and programs that were started before accessibility was on often do not. screen_capture makes a picture")
+				return tools.Result{}, tools.Errorf(tools.NotFound, "no such window reports its content; browsers and programs started before accessibility was enabled often do not. Use screen_capture to take a screenshot")
 			}
 			return tools.Result{Text: drawn(list, more), Data: elements(list, more), Source: provenance.Outside, Origins: from("screen")}, nil
 		},
@@ -94,7 +94,7 @@ func drawn(list []tree.Node, more bool) string {
 		b.WriteByte('\n')
 	}
 	if more {
-		b.WriteString("(there is more than was read)\n")
+		b.WriteString("(only the first elements are listed)\n")
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
@@ -151,7 +151,7 @@ func (d Deps) fillElement() tools.Tool {
 		},
 		Judge: func(ctx context.Context, in fillIn) tools.Judgement {
 			if n := utf8.RuneCountInString(in.Text); n > tree.MaxFill {
-				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "a text of at most %d characters is filled in", tree.MaxFill)}
+				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "text must have at most %d characters", tree.MaxFill)}
 			}
 			return d.judgedElement(ctx, in.element(), fillable, "fills", in.Text)
 		},
@@ -188,7 +188,7 @@ func (d Deps) inElement(ctx context.Context, c tools.Call, in elementIn, fits fu
 		return err
 	}
 	if pressed(n, text) != c.Exact {
-		return tools.Errorf(tools.Conflict, "the window has changed since it was allowed; nothing was done")
+		return tools.Errorf(tools.Conflict, "the window has changed since the approval; nothing was done")
 	}
 	if err := d.may(ctx, shownIn(n), c.Provenance.Tainted()); err != nil {
 		return err
@@ -201,7 +201,7 @@ func (d Deps) inElement(ctx context.Context, c tools.Call, in elementIn, fits fu
 	case errors.Is(err, tree.ErrNot):
 		return heard(err)
 	default:
-		return tools.Quoting(tools.Errorf(tools.OutcomeUnknown, "whether it was done is not known: %w", err), provenance.Outside)
+		return tools.Quoting(tools.Errorf(tools.OutcomeUnknown, "outcome unknown: %w", err), provenance.Outside)
 	}
 }
 
@@ -216,7 +216,7 @@ func pressed(n tree.Node, text string) string {
 // element finds the one that is meant among those that fit.
 func (d Deps) element(ctx context.Context, in elementIn, fits func(tree.Node) bool) (tree.Node, error) {
 	if strings.TrimSpace(in.Window) == "" || strings.TrimSpace(in.Name) == "" {
-		return tree.Node{}, tools.Errorf(tools.InvalidArguments, "say which window and which element are meant")
+		return tree.Node{}, tools.Errorf(tools.InvalidArguments, "name a window and an element")
 	}
 	list, _, err := d.Tree.Read(ctx, in.Window)
 	if err != nil {
@@ -230,9 +230,9 @@ func (d Deps) element(ctx context.Context, in elementIn, fits func(tree.Node) bo
 	}
 	switch len(found) {
 	case 0:
-		return tree.Node{}, tools.Errorf(tools.NotFound, "no such element is called %q there; read_screen says what there is, and what it takes", tools.Clean(phrase.Cut(in.Name, 60)))
+		return tree.Node{}, tools.Errorf(tools.NotFound, "no such element is called %q in the window; read_screen lists the elements and what they accept", tools.Clean(phrase.Cut(in.Name, 60)))
 	case 1:
 		return found[0], nil
 	}
-	return tree.Node{}, tools.Errorf(tools.InvalidArguments, "%d elements are called %q; say the role, or click a place", len(found), tools.Clean(phrase.Cut(in.Name, 60)))
+	return tree.Node{}, tools.Errorf(tools.InvalidArguments, "%d elements are called %q; give the role, or click at a position", len(found), tools.Clean(phrase.Cut(in.Name, 60)))
 }

@@ -30,7 +30,7 @@ func (f *Files) refuseOutside(abs, folder, why string) error {
 		msg += " (" + why + ")"
 	}
 	if len(f.allowed) == 0 {
-		msg += "; no folder is allowed so far"
+		msg += "; no folder is allowed yet"
 	} else {
 		shown := make([]string, len(f.allowed))
 		for i, a := range f.allowed {
@@ -40,7 +40,7 @@ func (f *Files) refuseOutside(abs, folder, why string) error {
 	}
 	remedy := "use a file in an allowed folder, or copy the file there"
 	if list := f.allowedWith(folder); list != "" && why == "" {
-		remedy = "the owner can allow exactly this folder with: hob config set files.allowed '" + list + "'"
+		remedy = "allow exactly this folder with: hob config set files.allowed '" + list + "'"
 	}
 	return &tools.Error{Code: tools.PolicyDenied, Message: msg, Err: ErrNotAllowed, Remedy: remedy, Source: provenance.Tool} // abs is the path that was asked for
 }

@@ -82,7 +82,7 @@ func (c carried) note(s *spot) string {
 	if !c {
 		return ""
 	}
-	return fmt.Sprintf(" It still counts as untrusted text. If you vouch for it, run: hob file trust %q", s.shown())
+	return fmt.Sprintf(" Its text still counts as untrusted. To vouch for it, run: hob file trust %q", s.shown())
 }
 
 // carryMarks notes, before a move, what will be untrusted at its destination: what
@@ -207,7 +207,7 @@ func (f *Files) sums(ctx context.Context, s *spot) (files []fileSum, whole bool,
 	}
 	dir, err := s.folder()
 	if err != nil {
-		return nil, false, f.trouble("look into", s, err)
+		return nil, false, f.trouble("list", s, err)
 	}
 	defer func() { _ = dir.Close() }()
 	err = fs.WalkDir(dir.FS(), ".", func(rel string, d fs.DirEntry, err error) error {

@@ -45,7 +45,7 @@ func (f *Files) Documents(ctx context.Context, path string, visit func(Document)
 	}
 	dir, err := s.folder()
 	if err != nil {
-		return "", f.trouble("look into", s, err)
+		return "", f.trouble("list", s, err)
 	}
 	defer func() { _ = dir.Close() }()
 	w := &walk{f: f, recursive: true, limit: maxDocuments, visit: func(e entry) error {

@@ -16,14 +16,14 @@ var (
 	// ErrSpecial: a device, pipe or socket.
 	ErrSpecial = errors.New("not an ordinary file")
 	// ErrLinked: the file has several names.
-	ErrLinked = errors.New("a file with several names")
+	ErrLinked = errors.New("a file with several names (hard links)")
 )
 
 // protected refuses a place. A label is how messages name a file: Clean when the
 // caller gave the name, a string when it was found on the disk.
 func protected(label any, why string) error {
 	e := tools.Errorf(tools.PolicyDenied, "%s is %w (%s)", label, tools.CleanErr(ErrProtected), tools.Clean(why))
-	e.Remedy = "Hob's file tools never touch it; use another program for that"
+	e.Remedy = "Hob's file tools never access it; use another program"
 	return e
 }
 

@@ -200,9 +200,9 @@ func (f *Files) trouble(what string, s *spot, err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return tools.Errorf(tools.NotFound, "there is no %s", name)
 	case errors.Is(err, fs.ErrPermission):
-		return &tools.Error{Code: tools.Failed, Source: provenance.Tool, Message: "the system does not let Hob " + what + " " + string(name), Remedy: "check the file's permissions", Err: err}
+		return &tools.Error{Code: tools.Failed, Source: provenance.Tool, Message: "no permission to " + what + " " + string(name), Remedy: "check the file's permissions", Err: err}
 	case errors.Is(err, fs.ErrExist):
-		return tools.Errorf(tools.Conflict, "something is at %s already; nothing was changed", name)
+		return tools.Errorf(tools.Conflict, "%s already exists; nothing was changed", name)
 	}
 	return tools.Errorf(tools.CodeOf(err), "could not %s %s: %w", tools.Clean(what), name, err)
 }

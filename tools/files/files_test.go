@@ -200,7 +200,7 @@ func TestNoFolderAllowed(t *testing.T) {
 	b := newBench(t, func(o *Options) { o.Allowed = nil })
 	for _, p := range []string{"x.txt", "~/x.txt", "/x"} {
 		_, err := b.call("read_file", map[string]any{"path": p})
-		if !errors.Is(err, ErrNotAllowed) || !strings.Contains(err.Error(), "no folder is allowed so far") {
+		if !errors.Is(err, ErrNotAllowed) || !strings.Contains(err.Error(), "no folder is allowed yet") {
 			t.Errorf("%s: %v", p, err)
 		}
 	}

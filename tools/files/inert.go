@@ -59,7 +59,7 @@ func (f *Files) asJudged(s *spot, exact string) error {
 	if !strings.HasPrefix(exact, newFileMark) || s.info == nil && exact == newFile(s.abs) {
 		return nil
 	}
-	return tools.Errorf(tools.Conflict, "something has come to %s since the call was allowed; nothing was changed", s.label())
+	return tools.Errorf(tools.Conflict, "%s was created since the approval; nothing was changed", s.label())
 }
 
 // maxDropNames is how many names are tried for a file in the drop folder.
@@ -72,7 +72,7 @@ func (f *Files) runDrop(ctx context.Context, c tools.Call, in writeIn) (tools.Re
 	ext := filepath.Ext(in.Path)
 	content, ok := renderFile(ext, in.Content)
 	if !ok {
-		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "the content is no text that can be written there; nothing was written")
+		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "the content is not text that can be written there; nothing was written")
 	}
 	wanted := filepath.Base(in.Path)
 	in.Content = content
@@ -100,7 +100,7 @@ func (f *Files) runDrop(ctx context.Context, c tools.Call, in writeIn) (tools.Re
 		s.Close()
 		return r, err
 	}
-	return tools.Result{}, tools.Errorf(tools.Conflict, "there are too many files of this second in the drop folder")
+	return tools.Result{}, tools.Errorf(tools.Conflict, "too many files in the drop folder for this second; retry")
 }
 
 // slug keeps of a name what has no meaning to any program: small letters and digits.

@@ -123,7 +123,7 @@ func listText(shown string, in listIn, out listOut, more int, said string) strin
 		}
 	}
 	if more > 0 {
-		fmt.Fprintf(&b, "\n(%d more are not shown; narrow it with a pattern.)", more)
+		fmt.Fprintf(&b, "\n(%d more not shown; use a narrower pattern.)", more)
 	}
 	if said != "" {
 		b.WriteString("\n" + said)

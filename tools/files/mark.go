@@ -204,7 +204,7 @@ func (m marks) one(ctx context.Context, query string, args ...any) (list []prove
 		err = json.Unmarshal([]byte(raw), &list)
 	}
 	if err != nil {
-		return nil, true, fmt.Errorf("files: whether it is from outside cannot be looked up: %w", err)
+		return nil, true, fmt.Errorf("files: look up provenance: %w", err)
 	}
 	return list, true, nil
 }
@@ -214,7 +214,7 @@ func (m marks) write(ctx context.Context, do func(tx *store.Tx) error) error {
 		return nil
 	}
 	if err := m.st.Write(context.WithoutCancel(ctx), do); err != nil {
-		return fmt.Errorf("files: that it is from outside cannot be noted, so nothing was changed: %w", err)
+		return fmt.Errorf("files: record provenance: %w; nothing was changed", err)
 	}
 	return nil
 }

@@ -182,7 +182,7 @@ func (f *Files) move(ctx context.Context, from, to *spot, u *moveUndo) (marked c
 func (f *Files) carry(ctx context.Context, from *spot, src *os.Root, to *spot, dst *os.Root) error {
 	if from.info.IsDir() {
 		return &tools.Error{
-			Code: tools.Unsupported, Source: provenance.Tool, Message: from.shown() + " is a folder, and " + to.shown() + " is on another device",
+			Code: tools.Unsupported, Source: provenance.Tool, Message: from.shown() + " is a folder, and " + to.shown() + " is on another file system",
 			Remedy: "move its files one by one",
 		}
 	}
@@ -251,7 +251,7 @@ func (f *Files) undoMove(ctx context.Context, data json.RawMessage) (string, err
 	}
 	defer now.Close()
 	if now.info == nil {
-		return "", tools.Errorf(tools.Conflict, "%s is not there any more", now.label())
+		return "", tools.Errorf(tools.Conflict, "%s no longer exists", now.label())
 	}
 	back, err := f.at(u.From)
 	if err != nil {
@@ -259,7 +259,7 @@ func (f *Files) undoMove(ctx context.Context, data json.RawMessage) (string, err
 	}
 	defer back.Close()
 	if back.info != nil {
-		return "", tools.Errorf(tools.Conflict, "something else is at %s now; undoing would destroy it", back.label())
+		return "", tools.Errorf(tools.Conflict, "%s now holds another file; undo would overwrite it", back.label())
 	}
 	made := u.Made
 	marked, err := f.move(ctx, now, back, &u)

@@ -26,7 +26,7 @@ func (f *Files) expand(path string) (string, error) {
 	case strings.HasPrefix(path, "~/"), runtime.GOOS == "windows" && strings.HasPrefix(path, `~\`):
 		return filepath.Join(f.home, path[2:]), nil
 	case strings.HasPrefix(path, "~"):
-		return "", tools.Errorf(tools.InvalidArguments, "%s: only ~/ is known, not other people's homes", tools.Clean(phrase.Cut(path, 60)))
+		return "", tools.Errorf(tools.InvalidArguments, "%s: only ~/ is supported, not the home folders of other users", tools.Clean(phrase.Cut(path, 60)))
 	}
 	return path, nil
 }
@@ -50,7 +50,7 @@ func (f *Files) clean(path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		// "\x" and "C:x" of Windows are neither absolute nor below a folder.
 		if filepath.VolumeName(path) != "" || os.IsPathSeparator(path[0]) {
-			return "", tools.Errorf(tools.InvalidArguments, "%s: write the whole path, with its drive", tools.Clean(phrase.Cut(path, 60)))
+			return "", tools.Errorf(tools.InvalidArguments, "%s: give the absolute path with its drive", tools.Clean(phrase.Cut(path, 60)))
 		}
 		if len(f.allowed) == 0 {
 			return "", f.notAllowed(path, "")
@@ -155,14 +155,14 @@ func (f *Files) resolve(root *os.Root, abs, rel string) (resolved, error) {
 		}
 		out.linked = len(todo) == 0 && links == 0 && given > 0
 		if links++; links > maxLinks {
-			return out, f.notAllowed(abs, "it goes through too many links")
+			return out, f.notAllowed(abs, "too many links in the path")
 		}
 		target, err := root.Readlink(next)
 		if err != nil {
 			return out, err
 		}
 		if target, err = inward(base, out.rel, target); err != nil {
-			return out, f.notAllowed(abs, "a link on the way leaves the folder")
+			return out, f.notAllowed(abs, "a link in the path leads out of the folder")
 		}
 		todo = append(split(target), todo...)
 		out.rel, out.info = ".", info
@@ -170,7 +170,7 @@ func (f *Files) resolve(root *os.Root, abs, rel string) (resolved, error) {
 	return out, nil
 }
 
-var errOutward = errors.New("the link leaves the folder")
+var errOutward = errors.New("the link leads out of the folder")
 
 // inward gives a link's target relative to base, when it lies in it.
 func inward(base, dir, target string) (string, error) {

@@ -21,7 +21,7 @@ func (f *Files) guarded(abs string, label any) error {
 func (s *spot) guardedRepository() error {
 	for _, c := range protect.Split(s.abs) {
 		if strings.EqualFold(c, ".git") {
-			return protected(s.label(), "it is the inside of a repository")
+			return protected(s.label(), "it is inside the .git folder of a repository")
 		}
 	}
 	return nil
@@ -30,7 +30,7 @@ func (s *spot) guardedRepository() error {
 // holdsProtected refuses to move a folder away with a protected place in it.
 func (s *spot) holdsProtected() error {
 	if place := s.f.places.Holds(s.abs); place != "" {
-		return protected(s.label(), s.f.show(place)+" lies in it")
+		return protected(s.label(), s.f.show(place)+" is in it")
 	}
 	return s.guardedRepository()
 }
@@ -43,7 +43,7 @@ func oneName(dir *os.Root, name string, label any, info fs.FileInfo, remedy stri
 		return err
 	}
 	if n > 1 {
-		e := tools.Errorf(tools.Unsupported, "%s has other names elsewhere (hard links), which may lie in a protected place", label)
+		e := tools.Errorf(tools.Unsupported, "%s has other names (hard links), which may be in a protected folder", label)
 		e.Err, e.Remedy = ErrLinked, remedy
 		return e
 	}

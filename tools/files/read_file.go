@@ -101,14 +101,14 @@ func page(text, note string, in readIn, out *readOut) (string, error) {
 	}
 	if to < from { // one line longer than a result may be
 		b.WriteString(strings.ToValidUTF8(lines[to][:shownBytes], ""))
-		note = strings.TrimPrefix(note+"; the line goes on", "; ")
+		note = strings.TrimPrefix(note+"; the line is cut off", "; ")
 		to++
 	}
 	out.From, out.To = from, to
 	if from > 1 || to < len(lines) {
 		more := fmt.Sprintf("lines %d to %d of %d", from, to, len(lines))
 		if to < len(lines) {
-			more += fmt.Sprintf("; go on with offset %d", to+1)
+			more += fmt.Sprintf("; continue with offset %d", to+1)
 		}
 		note = strings.TrimPrefix(note+"; "+more, "; ")
 	}

@@ -31,7 +31,7 @@ func (f *Files) redoMove(ctx context.Context, data json.RawMessage) (string, jso
 	}
 	defer to.Close()
 	if to.info != nil {
-		return "", nil, tools.Errorf(tools.Conflict, "something else is at %s now; doing it again would destroy it", to.label())
+		return "", nil, tools.Errorf(tools.Conflict, "%s now holds another file; redo would overwrite it", to.label())
 	}
 	marked, err := f.move(ctx, from, to, &u)
 	if err != nil {

@@ -22,7 +22,7 @@ const (
 
 // rendered begins every text, so that nothing of it stands at the start of the file,
 // where front matter, "#!" and the like are looked for.
-const rendered = "Saved by Hob. Untrusted text was part of the conversation, so links, pictures and formulas stand here as plain text."
+const rendered = "Saved by Hob. The conversation contained untrusted text, so links, pictures and formulas are saved as plain text."
 
 // renderedExt returns the ending under which a content is written, by the one that
 // was asked for; "" if there is none.

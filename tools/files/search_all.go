@@ -50,9 +50,9 @@ func (f *Files) searchAll(ctx context.Context, in searchIn, query string, patter
 	said := r.w.said()
 	switch {
 	case indexed && by.Names:
-		said = strings.TrimSpace(said + "\n(" + by.By + " knows names alone: to look into files, name a folder.)")
+		said = strings.TrimSpace(said + "\n(" + by.By + " searches names only: to search in files, name a folder.)")
 	case indexed:
-		said = strings.TrimSpace(said + "\n(Found by " + by.By + ", which may not know the newest files.)")
+		said = strings.TrimSpace(said + "\n(Found by " + by.By + ", which may miss the newest files.)")
 	}
 	r.out.Complete = said == ""
 	result := tools.Result{Source: provenance.Tool, Text: r.text("your folders", in.Query, said), Data: r.out}
@@ -79,7 +79,7 @@ func (f *Files) roots() (out []string) {
 func (r *search) indexed(ctx context.Context, found fileindex.Found, pattern glob) error {
 	r.names = found.Names
 	if found.Cut {
-		r.w.stopped = "the index has more"
+		r.w.stopped = "the index has more results"
 	}
 	for _, path := range found.Paths {
 		if err := ctx.Err(); err != nil {
@@ -125,7 +125,7 @@ func (r *search) one(ctx context.Context, path string, pattern glob) error {
 	// A file that was read and does not hold the text is one that an index takes for it
 	// by a form of its word.
 	if err == nil && len(r.out.Matches) == before && r.out.Searched == read && !r.names && s.info.Mode().IsRegular() && oneName(dir, name, s.label(), s.info, "") == nil {
-		r.out.Matches = append(r.out.Matches, match{Path: e.rel, Text: "(in its text, as the index says)"})
+		r.out.Matches = append(r.out.Matches, match{Path: e.rel, Text: "(match in the text, reported by the index)"})
 	}
 	return err
 }

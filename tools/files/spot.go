@@ -45,7 +45,7 @@ func (f *Files) locate(path string, isFolder bool) (*spot, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &tools.Error{
 			Code: tools.NotFound, Source: provenance.Tool, Err: err, Message: "the allowed folder " + f.show(folder) + " does not exist",
-			Remedy: "make it, or take it out of files.allowed",
+			Remedy: "create it, or remove it from files.allowed",
 		}
 	}
 	if err != nil {
@@ -64,7 +64,7 @@ func (f *Files) locate(path string, isFolder bool) (*spot, error) {
 	}
 	if err != nil {
 		s.Close()
-		return nil, f.trouble("look at", s, err)
+		return nil, f.trouble("access", s, err)
 	}
 	return s, nil
 }
@@ -82,7 +82,7 @@ func (s *spot) label() tools.Clean { return tools.Clean(s.shown()) }
 // dirName is the spot's parent below the root, and its name there.
 func (s *spot) dirName() (dir, name string) { return filepath.Dir(s.rel), filepath.Base(s.rel) }
 
-var errMoved = errors.New("a folder on the way was replaced meanwhile")
+var errMoved = errors.New("a folder in the path was replaced during the call")
 
 // openDir opens a folder below root through components that are no links: each
 // must be the same folder after it was opened as before.
@@ -185,7 +185,7 @@ func (s *spot) open(limit int64) (*os.File, error) {
 		return nil, fs.ErrNotExist
 	}
 	if s.info.IsDir() {
-		return nil, tools.Errorf(tools.InvalidArguments, "%s is a folder; list_directory shows what is in it", s.label())
+		return nil, tools.Errorf(tools.InvalidArguments, "%s is a folder; list_directory shows its content", s.label())
 	}
 	dir, _, err := s.parent(false)
 	if err != nil {
@@ -225,7 +225,7 @@ func openIn(dir *os.Root, name string, label any, limit int64) (*os.File, error)
 	if !before.Mode().IsRegular() {
 		return nil, special(label)
 	}
-	if err := oneName(dir, name, label, before, "make a copy of it, which has one name, and read that"); err != nil {
+	if err := oneName(dir, name, label, before, "copy the file and read the copy"); err != nil {
 		return nil, err
 	}
 	if before.Size() > limit {

@@ -64,7 +64,7 @@ func (f *Files) TrackChanges(ctx context.Context, id string, list []provenance.O
 	}, nil
 }
 
-var errUntracked = errors.New("the trusted folders could not be compared with what they were before; they count as untrusted until you run hob file trust for each of them")
+var errUntracked = errors.New("cannot compare the trusted folders with their earlier state; they count as untrusted until you run hob file trust for each of them")
 
 // trustedRoots are the trusted folders that exist, with their links resolved and
 // without those that lie in another one.

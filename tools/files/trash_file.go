@@ -92,7 +92,7 @@ func (f *Files) throwAway(ctx context.Context, path string, at time.Time) (item 
 	item.Item, err = f.opt.Trash.Put(dir, name, at)
 	if errors.Is(err, trash.ErrNoTrash) {
 		return item, nil, &tools.Error{
-			Code: tools.Unsupported, Source: provenance.Tool, Err: err, Message: "there is no trash for the place of " + s.shown() + ", so it was left alone",
+			Code: tools.Unsupported, Source: provenance.Tool, Err: err, Message: "no trash is available for " + s.shown() + "; nothing was changed",
 			Remedy: "move it to another folder first, or delete it yourself",
 		}
 	}
@@ -115,7 +115,7 @@ func (f *Files) undoTrash(ctx context.Context, data json.RawMessage) (string, er
 	}
 	defer s.Close()
 	if s.info != nil {
-		return "", tools.Errorf(tools.Conflict, "something else is at %s now; undoing would destroy it", s.label())
+		return "", tools.Errorf(tools.Conflict, "%s now holds another file; undo would overwrite it", s.label())
 	}
 	dir, made, err := s.parent(true)
 	if err != nil {
@@ -132,9 +132,9 @@ func (f *Files) undoTrash(ctx context.Context, data json.RawMessage) (string, er
 	switch {
 	case errors.Is(err, trash.ErrGone):
 		s.unmake(made)
-		return "", tools.Errorf(tools.NotFound, "%s is not in the trash any more", s.label())
+		return "", tools.Errorf(tools.NotFound, "%s is no longer in the trash", s.label())
 	case errors.Is(err, fs.ErrExist):
-		return "", tools.Errorf(tools.Conflict, "something else is at %s now; undoing would destroy it", s.label())
+		return "", tools.Errorf(tools.Conflict, "%s now holds another file; undo would overwrite it", s.label())
 	case err != nil:
 		s.unmake(made)
 		return "", f.trouble("restore", s, err)

@@ -25,7 +25,7 @@ func (f *Files) undoWrite(ctx context.Context, data json.RawMessage) (string, er
 		return "", err
 	}
 	if _, err := f.undo.put(now); err != nil && !errors.Is(err, errNotKept) {
-		return "", tools.Errorf(tools.Failed, "what is in %s now could not be kept, so nothing was undone: %w", s.label(), err)
+		return "", tools.Errorf(tools.Failed, "cannot save the current content of %s, so nothing was undone: %w", s.label(), err)
 	}
 	dir, _, err := s.parent(false)
 	if err != nil {
@@ -49,7 +49,7 @@ func (f *Files) undoWrite(ctx context.Context, data json.RawMessage) (string, er
 	if err := f.putBack(ctx, s, dir, name, u.Before, u.Mode); err != nil {
 		return "", err
 	}
-	return "Brought back the former content of " + s.shown() + ".", nil
+	return "Restored the earlier content of " + s.shown() + ".", nil
 }
 
 // redoWrite writes again what undoWrite took back.
@@ -62,7 +62,7 @@ func (f *Files) redoWrite(ctx context.Context, data json.RawMessage) (string, js
 	defer s.Close()
 	if u.Created {
 		if s.info != nil {
-			return "", nil, tools.Errorf(tools.Conflict, "something else is at %s now; doing it again would destroy it", s.label())
+			return "", nil, tools.Errorf(tools.Conflict, "%s now holds another file; redo would overwrite it", s.label())
 		}
 	} else if _, err := f.stillIs(s, u.Before); err != nil {
 		return "", nil, err
@@ -112,7 +112,7 @@ func (f *Files) stillIs(s *spot, sum string) ([]byte, error) {
 }
 
 func changedSince(s *spot) error {
-	return tools.Errorf(tools.Conflict, "%s was changed since; undoing would destroy that", s.label())
+	return tools.Errorf(tools.Conflict, "%s has changed; undo would overwrite the change", s.label())
 }
 
 // same reports whether the file is the one that was looked at, unchanged.
@@ -134,7 +134,7 @@ func (s *spot) same(dir *os.Root, name string) error {
 func (f *Files) putBack(ctx context.Context, s *spot, dir *os.Root, name, sum string, mode *fs.FileMode) error {
 	old, err := f.undo.get(sum)
 	if err != nil {
-		return tools.Errorf(tools.NotFound, "the former content of %s is not there any more: %w", s.label(), err)
+		return tools.Errorf(tools.NotFound, "the earlier content of %s is no longer available: %w", s.label(), err)
 	}
 	if err := s.same(dir, name); err != nil {
 		return err

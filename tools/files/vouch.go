@@ -39,8 +39,8 @@ func (f *Files) Vouch(ctx context.Context, path string, now time.Time, record fu
 	case s.info == nil:
 		return Vouched{}, f.trouble("find", s, fs.ErrNotExist)
 	case !f.trusts(s.abs):
-		e := tools.Errorf(tools.Unsupported, "%s lies in no trusted folder", s.label())
-		e.Remedy = "move it into one of files.trusted first"
+		e := tools.Errorf(tools.Unsupported, "%s is not in a trusted folder", s.label())
+		e.Remedy = "move it into a folder of files.trusted first"
 		return Vouched{}, e
 	}
 	files, whole, err := f.sums(ctx, s)

@@ -155,7 +155,7 @@ func (f *Files) former(s *spot, dir *os.Root, in writeIn, u *writeUndo) (content
 	}
 	u.Before, kept = f.undo.put(old)
 	if kept != nil && !errors.Is(kept, errNotKept) {
-		return nil, nil, fmt.Errorf("the former content could not be kept, so nothing was written: %w", kept)
+		return nil, nil, fmt.Errorf("cannot save the earlier content, so nothing was written: %w", kept)
 	}
 	return content, kept, nil
 }
@@ -174,14 +174,14 @@ func (f *Files) wrote(s *spot, in writeIn, u writeUndo, n int, kept error) tools
 		r.Text = fmt.Sprintf("Replaced %s (now %s).", shown, size(int64(n)))
 	}
 	if kept == nil {
-		r.Undo = tools.NewUndo("bring back the former content of "+shown, u)
+		r.Undo = tools.NewUndo("restore the earlier content of "+shown, u)
 		return r
 	}
 	r.Text += " This cannot be undone: "
 	if errors.Is(kept, errTooLarge) {
-		r.Text += "the former content was larger than " + size(f.opt.MaxFile) + "."
+		r.Text += "the earlier content is larger than " + size(f.opt.MaxFile) + "."
 	} else {
-		r.Text += "no place for former contents is set."
+		r.Text += "no folder for earlier contents is configured."
 	}
 	return r
 }
@@ -201,7 +201,7 @@ func (f *Files) ensureFolder(path string) error {
 		return err
 	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return tools.Errorf(tools.Failed, "could not make the allowed folder %s: %w", tools.Clean(f.show(folder)), err)
+		return tools.Errorf(tools.Failed, "cannot create the allowed folder %s: %w", tools.Clean(f.show(folder)), err)
 	}
 	return nil
 }

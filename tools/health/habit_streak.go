@@ -70,7 +70,7 @@ func exactly(all []Streak, habit string) (Streak, error) {
 		src = provenance.Worst(src, s.Source)
 		names = append(names, strconv.Quote(phrase.Cut(s.Habit, 60)))
 	}
-	err := tools.Errorf(tools.NotFound, "no habit is called %q; logged are %s", tools.Clean(phrase.Cut(habit, 60)), tools.Clean(strings.Join(names, ", ")))
+	err := tools.Errorf(tools.NotFound, "no habit is called %q; logged habits: %s", tools.Clean(phrase.Cut(habit, 60)), tools.Clean(strings.Join(names, ", ")))
 	return Streak{}, tools.Quoting(err, src)
 }
 

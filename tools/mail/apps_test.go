@@ -67,7 +67,7 @@ func TestPrograms(t *testing.T) {
 		}
 	}
 	p.err = pim.Partial("Mail: only the newest 3 of 9 mails were looked through")
-	if r, err := call(1, `{"query":"zebra"}`); err != nil || !strings.Contains(r.Text, "Not everything could be read: Mail: only the newest 3 of 9") {
+	if r, err := call(1, `{"query":"zebra"}`); err != nil || !strings.Contains(r.Text, "Some sources could not be read: Mail: only the newest 3 of 9") {
 		t.Error(r.Text, err)
 	}
 	p.mails, p.err = nil, pim.ErrRefused

@@ -81,7 +81,7 @@ func (d Deps) write(ctx context.Context, in letterIn) (letter, error) {
 		return letter{}, tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 	}
 	if len([]rune(out.whom())) > maxWhom {
-		return letter{}, tools.Errorf(tools.InvalidArguments, "these are more addresses than can be shown to the owner; write to fewer people at once")
+		return letter{}, tools.Errorf(tools.InvalidArguments, "too many addresses to show in the approval request; write to fewer people at once")
 	}
 	return out, nil
 }
@@ -114,14 +114,14 @@ func (d Deps) answering(ctx context.Context, in letterIn, all []pim.Mailer, out 
 	if len(list) == 0 {
 		list = m.From
 	} else if !slices.EqualFunc(m.ReplyTo, m.From, func(a, b pim.Person) bool { return a.Address == b.Address }) {
-		out.notes = append(out.notes, "the sender "+fullNames(m.From)+" wants answers to go there instead")
+		out.notes = append(out.notes, "the sender "+fullNames(m.From)+" requests replies to that address")
 	}
 	for _, p := range list {
 		p.Name = "" // he gave it to himself
 		out.To = append(out.To, p)
 	}
 	if len(out.To) == 0 {
-		return tools.Errorf(tools.InvalidArguments, "the mail does not say who wrote it; say to whom the answer goes")
+		return tools.Errorf(tools.InvalidArguments, "the mail does not name its sender; give the recipient of the reply")
 	}
 	return nil
 }
@@ -132,7 +132,7 @@ func (d Deps) attach(ctx context.Context, paths []string, out *letter) error {
 		return tools.Errorf(tools.InvalidArguments, "at most %d files can be attached", pim.MaxFiles)
 	}
 	if len(paths) > 0 && d.Attach == nil {
-		return tools.Errorf(tools.Unsupported, "no files can be attached here")
+		return tools.Errorf(tools.Unsupported, "file access is not configured")
 	}
 	for _, path := range paths {
 		f, err := d.Attach(ctx, path)

@@ -94,7 +94,7 @@ func each[T any](ctx context.Context, accounts []pim.Account, wait time.Duration
 			defer cancel()
 			found[i], failed[i] = signedIn(ctx, a, ask)
 			if failed[i] != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				failed[i] = fmt.Errorf("account %s: it does not answer within %s", a.Name, wait)
+				failed[i] = fmt.Errorf("account %s: no response within %s", a.Name, wait)
 			}
 		})
 	}
@@ -119,7 +119,7 @@ func signedIn[T any](ctx context.Context, a pim.Account, ask func(context.Contex
 func (d Deps) of(name string) ([]pim.Account, error) {
 	all := d.Accounts()
 	if len(all) == 0 {
-		return nil, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account has mail", Remedy: "the owner can add one with: hob account add"}
+		return nil, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account has mail", Remedy: "add one with: hob account add"}
 	}
 	if name = strings.TrimSpace(name); name == "" {
 		return all, nil
@@ -131,7 +131,7 @@ func (d Deps) of(name string) ([]pim.Account, error) {
 		}
 		names = append(names, a.Name)
 	}
-	return nil, tools.Errorf(tools.NotFound, "no account %q has mail; there are %s", tools.Clean(phrase.Cut(name, 60)), tools.Clean(strings.Join(names, ", ")))
+	return nil, tools.Errorf(tools.NotFound, "no account %q has mail; accounts with mail: %s", tools.Clean(phrase.Cut(name, 60)), tools.Clean(strings.Join(names, ", ")))
 }
 
 // newest reads the heads of the newest of some mails, the newest first. One that
@@ -164,7 +164,7 @@ func newest(ctx context.Context, c *mailbox.Conn, uids []uint32, limit int) (out
 // sender is who a mail says it is from.
 func sender(m pim.Message) string {
 	if len(m.From) == 0 {
-		return "somebody unnamed"
+		return "an unknown sender"
 	}
 	return m.From[0].String()
 }

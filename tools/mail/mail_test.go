@@ -129,7 +129,7 @@ func TestBrief(t *testing.T) {
 	all := append(d.Accounts(), pim.Account{Name: "mute", IMAP: "imaps://" + l.Addr().String(), User: "x", Secret: func(context.Context) (string, error) { return "x", nil }})
 	d.Accounts, d.Wait = func() []pim.Account { return all }, 3*time.Second
 	items, err = Brief{d}.Brief(t.Context(), from, from.AddDate(0, 0, 1))
-	if len(items) != 2 || err == nil || !strings.Contains(err.Error(), "account mute: it does not answer within 3s") {
+	if len(items) != 2 || err == nil || !strings.Contains(err.Error(), "account mute: no response within 3s") {
 		t.Errorf("%+v, %v", items, err)
 	}
 }

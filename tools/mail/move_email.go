@@ -51,7 +51,7 @@ func (d Deps) moveEmail() tools.Tool {
 				return tools.Result{}, classify(err)
 			}
 			if x.Ref != c.Exact {
-				return tools.Result{}, tools.Errorf(tools.Conflict, "another mail than the one that was allowed fits now; nothing was moved")
+				return tools.Result{}, tools.Errorf(tools.Conflict, "the request now matches a different mail than the approved one; nothing was moved")
 			}
 			to := cmp.Or(strings.TrimSpace(in.To), "archive")
 			r, err := box.MoveMail(ctx, x.Ref, to)
@@ -71,7 +71,7 @@ func (d Deps) moveEmail() tools.Tool {
 			if err := d.takeBack(ctx, data); err != nil {
 				return "", err
 			}
-			return "Moved the mail back to where it was.", nil
+			return "Moved the mail back to its folder.", nil
 		},
 	})
 }
@@ -119,7 +119,7 @@ func (d Deps) readEmail() tools.Tool {
 			}
 			fmt.Fprintf(&b, "\nId: %s\n\n%s", x.Ref, x.Text)
 			if x.Cut {
-				b.WriteString("\n\n(The mail goes on; this is its beginning.)")
+				b.WriteString("\n\n(Only the beginning of the mail is shown.)")
 			}
 			l := shownLetter(x, box)
 			return tools.Result{Text: b.String(), Data: mailOut{Mails: []letterOut{l}}, Source: provenance.Outside, Origins: origin(x, "read_email")}, nil

@@ -24,7 +24,7 @@ func (d Deps) mailers(name string) ([]pim.Mailer, error) {
 		all = d.Mailers()
 	}
 	if len(all) == 0 {
-		return nil, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account has mail", Remedy: "the owner can add one with: hob account add"}
+		return nil, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account has mail", Remedy: "add one with: hob account add"}
 	}
 	if name = strings.TrimSpace(name); name == "" {
 		return all, nil
@@ -36,7 +36,7 @@ func (d Deps) mailers(name string) ([]pim.Mailer, error) {
 		}
 		names = append(names, m.Name())
 	}
-	return nil, tools.Errorf(tools.NotFound, "no account %q has mail; there are %s", tools.Clean(phrase.Cut(name, 60)), tools.Clean(strings.Join(names, ", ")))
+	return nil, tools.Errorf(tools.NotFound, "no account %q has mail; accounts with mail: %s", tools.Clean(phrase.Cut(name, 60)), tools.Clean(strings.Join(names, ", ")))
 }
 
 // found is a mail and where it lies.
@@ -50,7 +50,7 @@ type found struct {
 func (d Deps) pick(ctx context.Context, words, folder string, all []pim.Mailer) (pim.Message, pim.Mailer, error) {
 	words = strings.TrimSpace(words)
 	if words == "" {
-		return pim.Message{}, nil, tools.Errorf(tools.InvalidArguments, "say which mail: its id, or words of its sender or subject")
+		return pim.Message{}, nil, tools.Errorf(tools.InvalidArguments, "name the mail: its id, or words of its sender or subject")
 	}
 	if account, rest, ok := strings.Cut(words, "/"); ok && strings.Count(rest, "/") >= 2 && !strings.ContainsAny(account, " \t") {
 		for _, m := range all {
@@ -74,7 +74,7 @@ func (d Deps) pick(ctx context.Context, words, folder string, all []pim.Mailer) 
 	for _, f := range list[:min(len(list), 8)] {
 		fmt.Fprintf(&b, "\n- %s: %s (%s)", sender(f.Message), subject(f.Message, 80), f.Ref)
 	}
-	return pim.Message{}, nil, outside(tools.Errorf(tools.InvalidArguments, "%d mails fit %q; say which by its id:%s", len(list), tools.Clean(phrase.Cut(words, 80)), b.String()))
+	return pim.Message{}, nil, outside(tools.Errorf(tools.InvalidArguments, "%d mails match %q; name one by its id:%s", len(list), tools.Clean(phrase.Cut(words, 80)), b.String()))
 }
 
 // fitting finds the mails with words in their sender or subject.

@@ -132,7 +132,7 @@ func (d Deps) searchEmails() tools.Tool {
 				w.until = w.until.AddDate(0, 0, 1)
 			}
 			if w.Query == (mailbox.Query{}) && w.until.IsZero() {
-				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "say what to look for: words, a sender, a subject or a day")
+				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "give at least one of words, a sender, a subject or a day")
 			}
 			return d.answer(ctx, c, w, "search_emails")
 		},
@@ -178,7 +178,7 @@ func (d Deps) answer(ctx context.Context, c tools.Call, w wanted, tool string) (
 	text := lettersText(list, len(accounts) > 1, c.Now)
 	if err != nil {
 		out.Error = err.Error()
-		text += "\n\nNot everything could be read: " + out.Error
+		text += "\n\nSome sources could not be read: " + out.Error
 	}
 	var origins []provenance.Origin
 	for _, l := range list {
@@ -224,7 +224,7 @@ func (w wanted) in(ctx context.Context, c *mailbox.Conn, a pim.Account) ([]lette
 		out = append(out, l)
 	}
 	if looked < len(uids) && len(out) < w.limit {
-		return out, fmt.Errorf("account %s: only the newest %d of %d mails were looked at, and %d of them fit; other days, words or a sender narrow it down", a.Name, looked, len(uids), len(out))
+		return out, fmt.Errorf("account %s: only the newest %d of %d mails were checked, and %d of them match; narrow the search by days, words or sender", a.Name, looked, len(uids), len(out))
 	}
 	return out, nil
 }

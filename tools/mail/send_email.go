@@ -36,7 +36,7 @@ func (d Deps) sendEmail() tools.Tool {
 				return tools.Result{}, classify(err)
 			}
 			if l.exact() != c.Exact {
-				return tools.Result{}, tools.Errorf(tools.Conflict, "whom this reaches, or a file that goes with it, has changed since it was allowed; nothing was sent")
+				return tools.Result{}, tools.Errorf(tools.Conflict, "the recipients or an attached file have changed since the approval; nothing was sent")
 			}
 			l.named(c)
 			r, err := l.from.SendMail(ctx, l.Letter)
@@ -44,11 +44,11 @@ func (d Deps) sendEmail() tools.Tool {
 				return tools.Result{}, classify(err)
 			}
 			if r.Outcome == pim.Uncertain {
-				return tools.Result{}, outside(tools.Errorf(tools.OutcomeUnknown, "nobody knows whether the mail to %s went out (%s); it was not repeated. Look among the sent mails, or ask, before sending it again", l.whom(), r.Why))
+				return tools.Result{}, outside(tools.Errorf(tools.OutcomeUnknown, "mail to %s: outcome unknown (%s); Hob did not send it again. Check the sent mails, or ask, before you retry", l.whom(), r.Why))
 			}
 			text := fmt.Sprintf("Sent to %s: %s.", l.whom(), l.Subject)
 			if r.Outcome == pim.Pending {
-				text = fmt.Sprintf("The mail to %s was handed over and goes out by itself: %s.", l.whom(), l.Subject)
+				text = fmt.Sprintf("The mail to %s was queued and will be sent automatically: %s.", l.whom(), l.Subject)
 			}
 			return l.result(text, r), nil
 		},
@@ -79,7 +79,7 @@ func (d Deps) judgeSend(ctx context.Context, in letterIn) tools.Judgement {
 		return refused(err)
 	}
 	if len(l.Everybody()) == 0 {
-		return refused(tools.Errorf(tools.InvalidArguments, "say to whom it goes"))
+		return refused(tools.Errorf(tools.InvalidArguments, "give a recipient"))
 	}
 	j := tools.Judgement{Why: "it reaches " + l.whom(), Exact: l.exact()}
 	if len(l.notes) > 0 {

@@ -81,7 +81,7 @@ func TestSend(t *testing.T) {
 	}
 	t.Run("an answer goes where the mail wants it, and that is said", func(t *testing.T) {
 		j, _, err := judged(t, send, `{"answer":"lunch","text":"Yes."}`)
-		if err != nil || j.Why != "it reaches eve@evil.example; the sender Bob <bob@example.org> wants answers to go there instead" || j.Pattern != "mail:eve@evil.example" {
+		if err != nil || j.Why != "it reaches eve@evil.example; the sender Bob <bob@example.org> requests replies to that address" || j.Pattern != "mail:eve@evil.example" {
 			t.Errorf("%+v, %v", j, err)
 		}
 		last := s.Mails()[len(s.Mails())-1].Mail
@@ -138,7 +138,7 @@ func TestSend(t *testing.T) {
 func TestDraftAndMove(t *testing.T) {
 	by, s, in := writing(t)
 	_, r, err := judged(t, by["draft_email"], `{"to":["Ada"],"text":"Lunch on Friday?"}`)
-	if err != nil || r.Text != "The draft to Ada Lovelace <ada@example.org> lies among the drafts of work: Lunch on Friday?." || r.Undo == nil || len(in("drafts")) != 1 || len(s.Mails()) != 0 {
+	if err != nil || r.Text != "The draft to Ada Lovelace <ada@example.org> is saved in the drafts of work: Lunch on Friday?." || r.Undo == nil || len(in("drafts")) != 1 || len(s.Mails()) != 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	undo := func(tool string, data json.RawMessage) error {

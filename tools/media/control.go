@@ -75,11 +75,11 @@ func action(in controlIn) (media.Action, error) {
 	}
 	switch {
 	case !slices.Contains(media.Actions(), a):
-		return "", tools.Errorf(tools.InvalidArguments, "the action is play, pause, toggle, next, previous, stop, seek or volume, not %q", tools.Clean(phrase.Cut(in.Action, 40)))
+		return "", tools.Errorf(tools.InvalidArguments, "action must be play, pause, toggle, next, previous, stop, seek or volume, not %q", tools.Clean(phrase.Cut(in.Action, 40)))
 	case a == media.Seek && (in.Amount == 0 || in.Amount > 86_400 || in.Amount < -86_400):
 		return "", tools.Errorf(tools.InvalidArguments, "seek needs an amount of seconds")
 	case a == media.Volume && (in.Amount < 0 || in.Amount > 100):
-		return "", tools.Errorf(tools.InvalidArguments, "the volume is 0 to 100")
+		return "", tools.Errorf(tools.InvalidArguments, "the volume must be 0 to 100")
 	}
 	return a, nil
 }
@@ -113,7 +113,7 @@ func (d Deps) runControl(ctx context.Context, _ tools.Call, in controlIn) (tools
 	now := d.after(ctx, p, a)
 	r := tools.Result{Source: provenance.Tool, Text: worded(a, p, now, in.Amount), Data: controlOut{a, now.State}}
 	if u, ok := back(a, p, now, in.Amount); ok {
-		r.Undo = tools.NewUndo("put the player back as it was", u)
+		r.Undo = tools.NewUndo("restore the state of the player", u)
 	}
 	return r, nil
 }
@@ -143,7 +143,7 @@ func pick(list []media.Player, name string) (media.Player, error) {
 		}
 		names = append(names, p.Name)
 	}
-	return media.Player{}, quoting(tools.Errorf(tools.NotFound, "no player of that name is running; there is %s", tools.Clean(strings.Join(names, ", "))))
+	return media.Player{}, quoting(tools.Errorf(tools.NotFound, "no player of that name is running; running: %s", tools.Clean(strings.Join(names, ", "))))
 }
 
 // after is the player once it says what was asked for, or as it is when it does not.
@@ -193,11 +193,11 @@ func worded(a media.Action, was, now media.Player, amount int) string {
 	case a == media.Volume:
 		return fmt.Sprintf("The player's volume is %d%%.", amount)
 	case (a == media.Next || a == media.Previous) && reached(a, was, now):
-		return map[media.Action]string{media.Next: "On to the next one.", media.Previous: "Back to the one before."}[a]
+		return map[media.Action]string{media.Next: "Skipped to the next track.", media.Previous: "Went back to the previous track."}[a]
 	case a == media.Next || a == media.Previous:
-		return "The player was asked for it, and still says that it plays the same."
+		return "The player accepted the command, but still reports the same track."
 	case !reached(a, was, now):
-		return fmt.Sprintf("The player was asked for it, and says that it is %s.", now.State)
+		return fmt.Sprintf("The player accepted the command, but reports that it is %s.", now.State)
 	case now.State == media.Playing:
 		return "It is playing."
 	case now.State == media.Paused:
@@ -235,12 +235,12 @@ func (d Deps) undoControl(ctx context.Context, data json.RawMessage) (string, er
 	case i < 0 && err != nil:
 		return "", heard(err)
 	case i < 0:
-		return "", tools.Errorf(tools.Conflict, "the player has gone")
+		return "", tools.Errorf(tools.Conflict, "the player is no longer running")
 	case u.Action == media.Volume && list[i].Volume != u.Was, u.Action != media.Volume && list[i].State != u.After:
-		return "", tools.Errorf(tools.Conflict, "the player was used since")
+		return "", tools.Errorf(tools.Conflict, "the player was used in the meantime")
 	}
 	if err := d.Deck.Do(ctx, media.Request{Player: u.Player, Action: u.Action, Level: u.Level}); err != nil {
 		return "", quoting(failed(err))
 	}
-	return "The player is as it was.", nil
+	return "Restored the state of the player.", nil
 }

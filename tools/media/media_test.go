@@ -65,7 +65,7 @@ func TestNothingPlaysOrNobodyKnows(t *testing.T) {
 		"stopped":           {deck{list: []media.Player{{ID: "vlc", Name: "VLC", State: media.Stopped}}}, "Nothing is playing.", "", false},
 		"no session":        {deck{err: fmt.Errorf("%w: x", session.ErrNone)}, "", tools.Unsupported, false},
 		"a player hangs":    {deck{err: hung}, "", tools.Failed, true},
-		"one of two hangs":  {deck{list: []media.Player{{ID: "vlc", Name: "VLC", State: media.Stopped}}, err: hung}, "(Another player did not answer, and is not counted.)", "", false},
+		"one of two hangs":  {deck{list: []media.Player{{ID: "vlc", Name: "VLC", State: media.Stopped}}, err: hung}, "(Another player did not respond.)", "", false},
 		"not allowed (Mac)": {deck{err: &osrun.Error{Kind: osrun.Denied, Cause: "macOS has not let Hob use it"}}, "", tools.Failed, true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -27,7 +27,7 @@ func (d Deps) currentTrack() tools.Tool {
 			Description: "Say which song, video or podcast is playing, and in which player.",
 			Keywords:    "music song title artist album playing now track listening spotify video podcast what plays",
 		},
-		Summary: func(trackIn) string { return "Look what is playing" },
+		Summary: func(trackIn) string { return "Show what is playing" },
 		Run: func(ctx context.Context, _ tools.Call, _ trackIn) (tools.Result, error) {
 			list, err := d.Deck.Players(ctx)
 			if len(list) == 0 && err != nil {
@@ -41,7 +41,7 @@ func (d Deps) currentTrack() tools.Tool {
 				r.Source, r.Origins = provenance.Outside, []provenance.Origin{{Kind: "music"}}
 			}
 			if err != nil {
-				r.Text += "\n(Another player did not answer, and is not counted.)"
+				r.Text += "\n(Another player did not respond.)"
 			}
 			return r, nil
 		},
@@ -76,7 +76,7 @@ func track(p media.Player) string {
 	var b strings.Builder
 	title := p.Title
 	if title == "" {
-		title = "(it does not say what)"
+		title = "(unknown title)"
 	}
 	b.WriteString(title)
 	if p.Artist != "" {

@@ -57,8 +57,8 @@ func (d Deps) appendNote() tools.Tool {
 				return tools.Result{}, err
 			}
 			return tools.Result{
-				Text: "Added it to the note " + quoted(n.Title) + ".", Data: n, Source: sourceOf([]Note{n}, noteSource),
-				Undo: tools.NewUndo("take the last addition out of the note "+quoted(n.Title), u),
+				Text: "Added the text to the note " + quoted(n.Title) + ".", Data: n, Source: sourceOf([]Note{n}, noteSource),
+				Undo: tools.NewUndo("remove the last addition from the note "+quoted(n.Title), u),
 			}, nil
 		},
 		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
@@ -67,7 +67,7 @@ func (d Deps) appendNote() tools.Tool {
 				return "", err
 			}
 			n.Text, n.UpdatedAt, n.Provenance = n.Text[:u.Length], u.UpdatedAt, u.Provenance
-			return "Took the last addition out of the note " + quoted(n.Title) + ".", d.changeNote(tx, n)
+			return "Removed the last addition from the note " + quoted(n.Title) + ".", d.changeNote(tx, n)
 		},
 	})
 }
@@ -96,9 +96,9 @@ func unchanged[U interface{ left() noteUndo }](tx *store.Tx, data json.RawMessag
 	case err != nil:
 		return u, n, err
 	case !ok:
-		return u, n, tools.Errorf(tools.Conflict, "the note was deleted since")
+		return u, n, tools.Errorf(tools.Conflict, "the note was deleted")
 	case state(n) != u.left().State:
-		return u, n, tools.Quoting(tools.Errorf(tools.Conflict, "the note %s was changed since; undoing would destroy that", tools.Clean(quoted(n.Title))), n.Provenance)
+		return u, n, tools.Quoting(tools.Errorf(tools.Conflict, "the note %s has changed; undo would overwrite the change", tools.Clean(quoted(n.Title))), n.Provenance)
 	}
 	return u, n, nil
 }

@@ -140,9 +140,9 @@ func goes(g knowledge.Going) string {
 	text := "it removes " + strings.Join(parts, ", ")
 	switch {
 	case slices.Contains(g.Erasure.Sources, knowledge.BrowserSource):
-		text = "it removes all that my browser keeps, with cookies: you are signed out of everything there"
+		text = "it removes all data of Hob's browser, including cookies: you are signed out of every site there"
 	case len(parts) == 0:
-		text = "it removes no whole row"
+		text = "it removes no complete row"
 	}
 	if more := len(g.Facts) + len(g.Docs) - said(g) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
@@ -155,9 +155,9 @@ func goes(g knowledge.Going) string {
 		within = append(within, fmt.Sprintf("%d %s", g.Within[kind], many(kind, g.Within[kind])))
 	}
 	if len(within) > 0 { // what was said a moment ago is no row yet
-		text += "; in " + strings.Join(within, ", ") + ", and wherever else they stand, the words are blotted out"
+		text += "; in " + strings.Join(within, ", ") + ", and everywhere else the text occurs, Hob redacts it"
 	} else if len(g.Erasure.Phrases) > 0 {
-		text += "; wherever else the words stand, they are blotted out"
+		text += "; everywhere else the text occurs, Hob redacts it"
 	}
 	return text + ". It cannot be undone."
 }
@@ -180,7 +180,7 @@ func (d Deps) runForget(_ context.Context, tx *store.Tx, c tools.Call, in forget
 			return tools.Result{}, classify(err)
 		}
 		if c.Exact != "forget:"+all.Digest() {
-			return tools.Result{}, tools.Errorf(tools.Failed, "there is more, or less, to forget now than was shown to the owner; ask again")
+			return tools.Result{}, tools.Errorf(tools.Failed, "the data to forget has changed since the approval; ask again")
 		}
 		shown = excerptsOf(all)
 	}
@@ -189,7 +189,7 @@ func (d Deps) runForget(_ context.Context, tx *store.Tx, c tools.Call, in forget
 	case errors.Is(err, knowledge.ErrNotFound), err == nil && len(g.Facts) == 0 && in.Query != "" && !in.Everything:
 		return tools.Result{}, d.nothingToForget(tx, c.Realm, in)
 	case err == nil && !g.Found() && in.Source != "" && in.Source != knowledge.BrowserSource && len(g.Erasure.Events)+len(g.Erasure.Sessions) == 0:
-		return tools.Result{}, tools.Errorf(tools.NotFound, "nothing is kept that came from there")
+		return tools.Result{}, tools.Errorf(tools.NotFound, "no stored data has this source")
 	case err != nil:
 		return tools.Result{}, classify(err)
 	}
@@ -212,7 +212,7 @@ func (d Deps) eraseTx(tx *store.Tx, g knowledge.Going, c tools.Call, keep bool) 
 
 // forgotten is the result. It does not repeat what is to be forgotten.
 func forgotten(g knowledge.Going, keep bool) string {
-	text := "Forgotten for good."
+	text := "Permanently deleted."
 	retired := 0
 	for _, f := range g.Facts {
 		if !f.RetiredAt.IsZero() {
@@ -221,34 +221,34 @@ func forgotten(g knowledge.Going, keep bool) string {
 	}
 	switch live := len(g.Facts) - retired; {
 	case live > 1:
-		text = fmt.Sprintf("Forgotten for good: %d facts.", len(g.Facts))
+		text = fmt.Sprintf("Permanently deleted %d facts.", len(g.Facts))
 	case live == 1 && retired > 0:
-		text = fmt.Sprintf("Forgotten for good, with %d older versions of it.", retired)
+		text = fmt.Sprintf("Permanently deleted the fact and %d older versions of it.", retired)
 	}
 	if n := len(g.Docs); n > 0 {
-		text += fmt.Sprintf(" %d other rows went with it.", n)
+		text += fmt.Sprintf(" %d other rows were deleted with it.", n)
 	}
 	if n := len(g.Made); n > 0 {
 		var ids []string
 		for _, doc := range g.Made {
 			ids = append(ids, doc.Kind+" "+doc.Ref)
 		}
-		text += fmt.Sprintf(" Made with it in view and still kept until you name them: %s.", phrase.Cut(strings.Join(ids, ", "), 400))
+		text += fmt.Sprintf(" Created while it was in view, and kept until you name them: %s.", phrase.Cut(strings.Join(ids, ", "), 400))
 	}
-	text += " What conversations, records and files hold of it goes when this answer is given."
+	text += " Copies in conversations, records and files are deleted after this answer."
 	if keep {
-		text += " Older backups still hold it."
+		text += " Older backups still contain it."
 	}
-	return text + " It is not to be repeated."
+	return text + " Do not repeat it."
 }
 
 func (d Deps) nothingToForget(tx *store.Tx, realm string, in forgetIn) error {
 	if in.ID != "" {
 		return tools.Errorf(tools.NotFound, "%w: %s", tools.CleanErr(knowledge.ErrNotFound), tools.Clean(phrase.Cut(in.ID, 40)))
 	}
-	e := tools.Errorf(tools.NotFound, "no remembered fact has all of these words: %s", tools.Clean(quoted(phrase.Cut(in.Query, 100))))
+	e := tools.Errorf(tools.NotFound, "no remembered fact contains all of these words: %s", tools.Clean(quoted(phrase.Cut(in.Query, 100))))
 	if notes, err := d.Knowledge.Search(tx, in.Query, knowledge.SearchOptions{Limit: 1, All: true, Kinds: []string{kindNote}}); err == nil && len(notes) > 0 {
-		e.Remedy = "there is a note " + quoted(phrase.Cut(notes[0].Title, 60)) + ", which delete_note removes"
+		e.Remedy = "there is a note " + quoted(phrase.Cut(notes[0].Title, 60)) + ", which delete_note deletes"
 		return tools.Quoting(e, notes[0].Provenance)
 	}
 	near, err := d.Knowledge.Recall(tx, realm, in.Query, 3)

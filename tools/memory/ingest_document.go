@@ -88,7 +88,7 @@ func (d Deps) ingestDocument() tools.Tool {
 			if err := d.Documents.Forget(ctx, u.Realm, u.Taken); err != nil {
 				return "", err
 			}
-			return "Removed from the memory what was taken in.", nil
+			return "Removed the ingested documents from the memory.", nil
 		},
 	})
 }
@@ -122,7 +122,7 @@ func (d Deps) runIngest(ctx context.Context, c tools.Call, in ingestIn) (tools.R
 	if len(taken.Fresh) > 0 || taken.Folder != "" {
 		kept := taken
 		kept.Skipped = nil
-		r.Undo = tools.NewUndo("remove from the memory what was taken in", ingestUndo{c.Realm, kept})
+		r.Undo = tools.NewUndo("remove the ingested documents from the memory", ingestUndo{c.Realm, kept})
 	}
 	return r, nil
 }
@@ -132,19 +132,19 @@ func takenText(t DocumentTaken) string {
 	var b strings.Builder
 	switch fresh := t.Documents; {
 	case fresh == 0 && len(t.Skipped) == 0:
-		b.WriteString("There was nothing to take in.")
+		b.WriteString("There was nothing to ingest.")
 	case fresh == 0:
-		b.WriteString("Nothing could be taken in.")
+		b.WriteString("Nothing could be ingested.")
 	case t.Unchanged > 0 && t.Unchanged >= t.Documents:
-		b.WriteString("It was taken in before and has not changed.")
+		b.WriteString("It was ingested before and has not changed.")
 	default:
 		fmt.Fprintf(&b, "Took in %s in %s.", count(t.Documents, "document", "documents"), count(t.Chunks, "part", "parts"))
 	}
 	if t.Folder != "" {
-		b.WriteString(" The folder is kept in step from now on.")
+		b.WriteString(" Changes in the folder are ingested automatically.")
 	}
 	if t.More {
-		b.WriteString(" There is more in it, which follows in the background.")
+		b.WriteString(" The rest of the folder is ingested in the background.")
 	}
 	for i, s := range t.Skipped {
 		if i == 20 {

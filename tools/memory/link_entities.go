@@ -40,7 +40,7 @@ func (d Deps) linkEntities() tools.Tool {
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in linkIn) (tools.Result, error) {
 			for _, kind := range []string{in.FromKind, in.ToKind} {
 				if kind != "" && !slices.Contains([]string{knowledge.Person, knowledge.Company, knowledge.Place, knowledge.Happened, knowledge.Thing}, kind) {
-					return tools.Result{}, tools.Errorf(tools.InvalidArguments, "%q is no kind; there are person, organisation, place, event and thing", tools.Clean(phrase.Cut(kind, 40)))
+					return tools.Result{}, tools.Errorf(tools.InvalidArguments, "%q is not a known kind; use person, organisation, place, event or thing", tools.Clean(phrase.Cut(kind, 40)))
 				}
 			}
 			out, err := d.Linker.LinkTx(tx, knowledge.Link{
@@ -57,7 +57,7 @@ func (d Deps) linkEntities() tools.Tool {
 			}
 			res.Text = "I noted that " + text + "."
 			// No names in the label: the journal must not outlive what is forgotten.
-			res.Undo = tools.NewUndo("take back what was just linked", linkUndo{Relation: out.Relation.ID, Made: out.Made})
+			res.Undo = tools.NewUndo("remove the new link", linkUndo{Relation: out.Relation.ID, Made: out.Made})
 			return res, nil
 		},
 		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
@@ -67,9 +67,9 @@ func (d Deps) linkEntities() tools.Tool {
 			}
 			err := d.Linker.UnlinkTx(tx, u.Relation, u.Made)
 			if errors.Is(err, knowledge.ErrNobody) {
-				return "", tools.Errorf(tools.Conflict, "this link is gone already")
+				return "", tools.Errorf(tools.Conflict, "the link no longer exists")
 			}
-			return "Took the link back.", err
+			return "Removed the link.", err
 		},
 	})
 }

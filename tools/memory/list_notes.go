@@ -81,7 +81,7 @@ func (d Deps) runListNotes(ctx context.Context, c tools.Call, in listNotesIn) (t
 		}
 		list, err := leaves(ctx, shelves, in.Query, most)
 		if folder != "" && len(list) > 0 && !slices.ContainsFunc(list, func(n Leaf) bool { return n.Folder != "" }) {
-			return tools.Result{}, tools.Errorf(tools.Unsupported, "the notes of %s cannot be listed by folder; leave it out", tools.Clean(shelves[0].Name()))
+			return tools.Result{}, tools.Errorf(tools.Unsupported, "the notes of %s cannot be listed by folder; omit the folder", tools.Clean(shelves[0].Name()))
 		}
 		list = slices.DeleteFunc(list, func(n Leaf) bool { return folder != "" && !strings.EqualFold(n.Folder, folder) })
 		list = list[:min(len(list), limit)]
@@ -134,7 +134,7 @@ func notesText(query string, list []Note, total int, now time.Time) string {
 	case total == 0:
 		return "There are no notes."
 	case len(list) == 0:
-		return fmt.Sprintf("No note is about %s.", quoted(phrase.Cut(query, 100)))
+		return fmt.Sprintf("No note matches %s.", quoted(phrase.Cut(query, 100)))
 	case len(list) == 1:
 		n := list[0]
 		if strings.TrimSpace(n.Text) == n.Title {

@@ -64,7 +64,7 @@ func (d Deps) readLeaf(ctx context.Context, c tools.Call, in readNoteIn, missed 
 			err = missed // it names notes that are near
 		}
 		if err == nil {
-			err = tools.Errorf(tools.NotFound, "there is no note about %s", tools.Clean(quoted(phrase.Cut(in.Note, 80))))
+			err = tools.Errorf(tools.NotFound, "no note matches %s", tools.Clean(quoted(phrase.Cut(in.Note, 80))))
 		}
 		return tools.Result{}, err
 	}
@@ -93,5 +93,5 @@ func (d Deps) readLeaf(ctx context.Context, c tools.Call, in readNoteIn, missed 
 		}
 		return tools.Result{Text: text, Data: Leaf{n, s.Name()}, Source: provenance.Outside, Origins: shelfOrigins("read_note", s.Name())}, nil
 	}
-	return tools.Result{}, tools.Errorf(tools.NotFound, "there is no note about %s", tools.Clean(quoted(phrase.Cut(in.Note, 80))))
+	return tools.Result{}, tools.Errorf(tools.NotFound, "no note matches %s", tools.Clean(quoted(phrase.Cut(in.Note, 80))))
 }

@@ -102,7 +102,7 @@ func recallText(query string, facts []knowledge.Fact, now time.Time, before bool
 	case len(facts) == 0 && before:
 		return ""
 	case len(facts) == 0 && strings.TrimSpace(query) == "":
-		return "I was not asked to remember anything yet."
+		return "I have no remembered facts yet."
 	case len(facts) == 0:
 		return fmt.Sprintf("I remember nothing about %s.", quoted(phrase.Cut(query, 100)))
 	case len(facts) == 1:

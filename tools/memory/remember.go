@@ -56,7 +56,7 @@ func (d Deps) remember() tools.Tool {
 				out.Text += " It replaces " + quoted(o.Text) + "."
 			}
 			// No text in the label: the journal must not outlive a forgotten fact.
-			out.Undo = tools.NewUndo("take back what was just remembered", factUndo{ID: r.Fact.ID})
+			out.Undo = tools.NewUndo("remove the new fact", factUndo{ID: r.Fact.ID})
 			return out, nil
 		},
 		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
@@ -66,9 +66,9 @@ func (d Deps) remember() tools.Tool {
 			}
 			err := d.Knowledge.TakeBackTx(tx, u.ID)
 			if errors.Is(err, knowledge.ErrNotFound) {
-				return "", tools.Errorf(tools.Conflict, "this fact was forgotten or corrected since")
+				return "", tools.Errorf(tools.Conflict, "this fact was forgotten or corrected")
 			}
-			return "Took back what was remembered.", err
+			return "Removed the fact.", err
 		},
 	})
 }

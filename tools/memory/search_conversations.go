@@ -105,14 +105,14 @@ func (d Deps) said(ctx context.Context, c tools.Call, in conversationsIn) ([]Sai
 	}
 	if c.Realm != "" { // another agent reads its own conversation only
 		if in.Session != "" && in.Session != c.Session {
-			return nil, tools.Errorf(tools.PolicyDenied, "only this conversation can be read here")
+			return nil, tools.Errorf(tools.PolicyDenied, "here you can read only this conversation")
 		}
 		in.Session = c.Session
 	}
 	if in.Message != 0 {
 		s, err := d.Conversations.SaidIn(ctx, in.Message)
 		if err == nil && in.Session != "" && s.Session != in.Session {
-			err = tools.Errorf(tools.NotFound, "there is no message %d in this conversation", in.Message)
+			err = tools.Errorf(tools.NotFound, "this conversation has no message %d", in.Message)
 		}
 		text, ok := c.CredentialViewer().Show("", s.Text)
 		s.Text, s.Withheld = text, !ok
@@ -148,7 +148,7 @@ func conversationsText(in conversationsIn, found []Said, now time.Time) string {
 	case len(found) == 0 && in.Message != 0:
 		return ""
 	case len(found) == 0:
-		return fmt.Sprintf("Nothing was said about %s.", quoted(phrase.Cut(in.Query, 100)))
+		return fmt.Sprintf("No message matches %s.", quoted(phrase.Cut(in.Query, 100)))
 	case in.Message != 0:
 		s := found[0]
 		return fmt.Sprintf("Message %d, %s in %s, %s:\n%s", s.Message, s.Who, s.Session, when.FormatDay(s.At, now), s.Text)

@@ -60,7 +60,7 @@ func hitSource(h knowledge.Hit) provenance.Source { return h.Provenance }
 func searchText(query string, hits []knowledge.Hit, now time.Time) string {
 	if len(hits) == 0 {
 		if strings.TrimSpace(query) == "" {
-			return "Nothing is kept yet."
+			return "Nothing is stored yet."
 		}
 		return fmt.Sprintf("I found nothing about %s in facts, notes, tasks or expenses.", quoted(phrase.Cut(query, 100)))
 	}

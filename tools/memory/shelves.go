@@ -51,7 +51,7 @@ func leaves(ctx context.Context, shelves []pim.Notes, words string, limit int) (
 			defer cancel()
 			found[i], failed[i] = s.FindNotes(ctx, words, limit)
 			if failed[i] != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				failed[i] = fmt.Errorf("%s: it does not answer within %s", s.Name(), shelfWait)
+				failed[i] = fmt.Errorf("%s: no response within %s", s.Name(), shelfWait)
 			}
 		})
 	}
@@ -76,7 +76,7 @@ func (d Deps) shelf(in string) (s pim.Notes, folder string, err error) {
 		}
 		names = append(names, s.Name())
 	}
-	return nil, "", tools.Errorf(tools.NotFound, "there are no notes in %q; there are %s", tools.Clean(phrase.Cut(where, 60)), tools.Clean(strings.Join(names, ", ")))
+	return nil, "", tools.Errorf(tools.NotFound, "%q is not a source of notes; available: %s", tools.Clean(phrase.Cut(where, 60)), tools.Clean(strings.Join(names, ", ")))
 }
 
 // elsewhere reports whether a new note is for one of the owner's apps.
@@ -177,7 +177,7 @@ func (d Deps) createLeaf(spec tools.Spec) tools.Tool {
 			}
 			r, err := d.createTracked(ctx, c, s, n)
 			if err == nil && r.Outcome == pim.Uncertain {
-				err = tools.Errorf(tools.OutcomeUnknown, "nobody knows whether the note was written (%s); it was not repeated. Look before trying again", r.Why)
+				err = tools.Errorf(tools.OutcomeUnknown, "note: outcome unknown (%s); Hob did not write it again. Check the notes before you retry", r.Why)
 				return tools.Result{}, tools.Quoting(err, provenance.Outside)
 			}
 			if err != nil {
@@ -199,7 +199,7 @@ func (d Deps) createLeaf(spec tools.Spec) tools.Tool {
 			if err != nil {
 				return "", err
 			}
-			return "Took the note away.", outside(s.TakeBack(ctx, u.Undo))
+			return "Removed the note.", outside(s.TakeBack(ctx, u.Undo))
 		},
 	})
 }
@@ -220,12 +220,12 @@ func leavesText(query string, list []Leaf, shelves []pim.Notes, err error, now t
 		}
 	case err != nil:
 	case strings.TrimSpace(query) != "":
-		fmt.Fprintf(&b, "No note in %s is about %s.", of, quoted(phrase.Cut(query, 100)))
+		fmt.Fprintf(&b, "No note in %s matches %s.", of, quoted(phrase.Cut(query, 100)))
 	default:
 		fmt.Fprintf(&b, "There are no notes in %s.", of)
 	}
 	if err != nil {
-		b.WriteString("\n\nNot everything could be looked at: " + err.Error())
+		b.WriteString("\n\nSome sources could not be read: " + err.Error())
 	}
 	return strings.TrimSpace(b.String())
 }

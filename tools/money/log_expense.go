@@ -68,7 +68,7 @@ func (d Deps) logExpense() tools.Tool {
 				return "", err
 			}
 			if len(found) == 0 {
-				return "", tools.Errorf(tools.Conflict, "the expense is gone already")
+				return "", tools.Errorf(tools.Conflict, "the expense no longer exists")
 			}
 			if _, err := tx.Exec(`DELETE FROM expenses WHERE id = ?`, id); err != nil {
 				return "", fmt.Errorf("expenses: %w", err)

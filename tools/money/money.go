@@ -114,7 +114,7 @@ func minorOf(amount, currency string) (int64, error) {
 	}
 	frac = strings.TrimRight(frac, "0")
 	if len(frac) > d {
-		return 0, tools.Errorf(tools.InvalidArguments, "amount %s has more decimals than %s knows (%d)", tools.Clean(amount), tools.Clean(currency), d)
+		return 0, tools.Errorf(tools.InvalidArguments, "amount %s has more decimals than %s allows (%d)", tools.Clean(amount), tools.Clean(currency), d)
 	}
 	n, err := strconv.ParseInt(whole+frac+strings.Repeat("0", d-len(frac)), 10, 64)
 	if err != nil {

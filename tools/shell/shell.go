@@ -113,7 +113,7 @@ func limit(in runIn) (time.Duration, error) {
 	}
 	d := time.Duration(in.Timeout) * time.Second
 	if in.Timeout < 0 || in.Timeout > int(command.MaxTimeout/time.Second) {
-		return 0, tools.Errorf(tools.InvalidArguments, "a timeout is 1 to %d seconds", int(command.MaxTimeout/time.Second))
+		return 0, tools.Errorf(tools.InvalidArguments, "timeout must be 1 to %d seconds", int(command.MaxTimeout/time.Second))
 	}
 	return d, nil
 }
@@ -139,8 +139,8 @@ func (s shell) run(ctx context.Context, c tools.Call, in runIn) (tools.Result, e
 	if v.Exact != c.Exact {
 		return tools.Result{}, &tools.Error{
 			Source: provenance.Tool,
-			Code:   tools.Conflict, Message: "what this command would run has changed since it was allowed; nothing was run",
-			Remedy: "look at what is there now, and call it again",
+			Code:   tools.Conflict, Message: "the command now resolves to something different than the approved one; nothing was run",
+			Remedy: "check the files and call the tool again",
 		}
 	}
 	settle, err := s.track(ctx, c, in, v)
@@ -156,9 +156,9 @@ func (s shell) run(ctx context.Context, c tools.Call, in runIn) (tools.Result, e
 	switch {
 	case errors.Is(err, command.ErrTimeout):
 	case errors.Is(err, command.ErrNoSandbox):
-		return tools.Result{}, &tools.Error{Source: provenance.Outside, Code: tools.Unsupported, Err: err, Message: err.Error(), Remedy: "the owner can install one, or set: hob config set shell.sandbox auto"}
+		return tools.Result{}, &tools.Error{Source: provenance.Outside, Code: tools.Unsupported, Err: err, Message: err.Error(), Remedy: "install a sandbox, or run: hob config set shell.sandbox auto"}
 	case errors.Is(err, command.ErrNoHelper):
-		return tools.Result{}, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Err: err, Message: "commands cannot be run here", Remedy: "start Hob with its own program: hob start"}
+		return tools.Result{}, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Err: err, Message: "commands cannot run here", Remedy: "start Hob with its own program: hob start"}
 	case err != nil:
 		return tools.Result{}, err
 	}
@@ -167,7 +167,7 @@ func (s shell) run(ctx context.Context, c tools.Call, in runIn) (tools.Result, e
 	case untracked != nil:
 		r.Text += "\n(" + untracked.Error() + ".)"
 	case changed > 0:
-		r.Text += fmt.Sprintf("\n(It changed files in trusted folders: %d. They count as untrusted text now. To vouch for one, run: hob file trust PATH)", changed)
+		r.Text += fmt.Sprintf("\n(The command changed files in trusted folders: %d. They now count as untrusted. To vouch for one, run: hob file trust PATH)", changed)
 	}
 	return r, nil
 }
@@ -186,16 +186,16 @@ func (s shell) result(in runIn, v command.Verdict, out command.Outcome, ended bo
 	var b strings.Builder
 	switch {
 	case ended:
-		fmt.Fprintf(&b, "It took longer than %s and was ended, with all that it had started. What it printed by then:\n", most)
+		fmt.Fprintf(&b, "The command ran longer than %s and was stopped with all its child processes. Its output until then:\n", most)
 	case out.Status != 0:
-		fmt.Fprintf(&b, "It ended with exit status %d.\n", out.Status)
+		fmt.Fprintf(&b, "The command ended with exit status %d.\n", out.Status)
 	}
 	b.WriteString(strings.TrimRight(out.Output, "\n"))
 	if out.Output == "" {
 		b.WriteString("It printed nothing.")
 	}
 	if out.Sandbox == "" && !v.Listed {
-		b.WriteString("\n(No sandbox confined it: " + out.Missing + ")")
+		b.WriteString("\n(The command ran without a sandbox: " + out.Missing + ")")
 	}
 	source, origins := provenance.Outside, []provenance.Origin{{Kind: "tool", Label: in.Command, Via: "run_command"}}
 	if v.Own {

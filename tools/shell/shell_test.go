@@ -152,7 +152,7 @@ func TestResults(t *testing.T) {
 		"nothing":                {runIn{Command: "true"}, "It printed nothing.", provenance.Tool},
 		"status":                 {runIn{Command: "ls nothing"}, "exit status", provenance.Outside},
 		"another folder":         {runIn{Command: "pwd", Cwd: "~/Documents"}, b.docs, provenance.Outside},
-		"no sandbox is said":     {runIn{Command: "touch x"}, "No sandbox confined it", provenance.Outside},
+		"no sandbox is said":     {runIn{Command: "touch x"}, "without a sandbox", provenance.Outside},
 		"too long":               {runIn{Command: "sleep 60", Timeout: 1}, "took longer than 1s and was ended", provenance.Tool},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -68,7 +68,7 @@ func sendFile(p Post) tools.Tool {
 			}
 			r := sendIn{Channel: m.Channel, To: m.To}.result(c, m, sent)
 			if !sent.Attached {
-				r.Text = fmt.Sprintf("%s takes no such files; the message says where it lies. %s", m.Channel, r.Text)
+				r.Text = fmt.Sprintf("%s does not accept such files; the message names the file's location. %s", m.Channel, r.Text)
 			}
 			return r, nil
 		},
@@ -83,7 +83,7 @@ func sendFile(p Post) tools.Tool {
 }
 
 func changed() error {
-	return tools.Errorf(tools.Conflict, "the file, or whom this reaches, has changed since it was allowed; nothing was sent")
+	return tools.Errorf(tools.Conflict, "the file or its recipients have changed since the approval; nothing was sent")
 }
 
 // judge looks at the file and finds whom it reaches. What it found is what the yes is
@@ -98,7 +98,7 @@ func (in fileIn) judge(ctx context.Context, p Post, event string) (Message, tool
 		return refuse(err)
 	}
 	if f.Hidden {
-		return refuse(tools.Errorf(tools.Unsupported, "%s is hidden, or lies in a hidden folder, and such files are not sent", f.Name))
+		return refuse(tools.Errorf(tools.Unsupported, "%s is hidden or in a hidden folder, and Hob does not send hidden files", f.Name))
 	}
 	channel, to, _ := strings.Cut(in.To, ":")
 	if to == "" {

@@ -25,9 +25,9 @@ func ChangeConfig(c config.Copies) tools.Tool {
 	put := func(from, to string) (string, error) {
 		err := c.Put(from, to)
 		if errors.Is(err, config.ErrEdited) {
-			return "", tools.Errorf(tools.Conflict, "%w; undoing would destroy that", tools.CleanErr(err))
+			return "", tools.Errorf(tools.Conflict, "%w; undo would overwrite the change", tools.CleanErr(err))
 		}
-		return "The configuration is as it was before. Hob reads it at its next start.", err
+		return "Restored the previous configuration. Hob reads it at the next start.", err
 	}
 	return tools.New(tools.Def[struct{}]{
 		Spec: tools.Spec{
@@ -35,7 +35,7 @@ func ChangeConfig(c config.Copies) tools.Tool {
 			Description: "Change the configuration.", Keywords: "configuration settings",
 		},
 		Run: func(context.Context, tools.Call, struct{}) (tools.Result, error) {
-			return tools.Result{}, tools.Errorf(tools.Unsupported, "the configuration is changed by its owner: hob config set")
+			return tools.Result{}, tools.Errorf(tools.Unsupported, "only the user can change the configuration: hob config set")
 		},
 		Undo: func(_ context.Context, data json.RawMessage) (string, error) {
 			var ch ConfigChange

@@ -130,7 +130,7 @@ func (r Report) Text(now time.Time) string {
 	}
 	fmt.Fprintf(&b, "; level %s", r.Level)
 	if r.Paused {
-		fmt.Fprintf(&b, "\nPaused %s: nothing begins by itself", r.PausedText)
+		fmt.Fprintf(&b, "\nPaused %s: no background work starts", r.PausedText)
 	}
 	fmt.Fprintf(&b, "\nWork: %d running, %d waiting, %s for you", r.Running, r.Pending, count(r.Questions, "question"))
 	fmt.Fprintf(&b, "\nWatching: %s, %s, %s", count(r.Watchers, "watcher"), count(r.Schedules, "schedule"), count(r.Reminders, "reminder"))

@@ -44,7 +44,7 @@ func undo(e Engine) tools.Tool {
 			case in.ID != "":
 				return verb + " " + in.ID
 			case in.Turn:
-				return verb + " all that the last answer did"
+				return verb + " all actions of the last answer"
 			case in.Last > 1:
 				return fmt.Sprintf("%s the last %d actions", verb, in.Last)
 			}
@@ -84,7 +84,7 @@ func (in undoIn) check() error {
 	case in.Last < 0 || in.Last > most:
 		return tools.Errorf(tools.InvalidArguments, "last must be 1 to %d", most)
 	case n > 1 || in.Redo && (in.Last > 1 || in.Turn):
-		return tools.Errorf(tools.InvalidArguments, "give one of id, last and turn")
+		return tools.Errorf(tools.InvalidArguments, "give exactly one of id, last and turn")
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func (d Deps) completeReminder() tools.Tool {
 				return tools.Result{}, err
 			}
 			if e.exact() != c.Exact {
-				return tools.Result{}, tools.Errorf(tools.Conflict, "another one than was allowed is meant now; nothing was changed")
+				return tools.Result{}, tools.Errorf(tools.Conflict, "the request now matches a different item than the approved one; nothing was changed")
 			}
 			r, err := l.CompleteReminder(ctx, e.Ref)
 			if err := written(r, err); err != nil {
@@ -64,7 +64,7 @@ func (d Deps) completeReminder() tools.Tool {
 			if err := d.takeBack(ctx, data); err != nil {
 				return "", err
 			}
-			return "It is to be done again.", nil
+			return "The item is open again.", nil
 		},
 	})
 }
@@ -85,7 +85,7 @@ func (d Deps) pickErrand(ctx context.Context, in completeIn) (Errand, pim.Remind
 		lists = []pim.Reminders{l}
 	}
 	if len(lists) == 0 {
-		return Errand{}, nil, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account or app has lists of things to do", Remedy: "Hob's own reminders end by themselves, or with cancel_reminder"}
+		return Errand{}, nil, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account or app has lists", Remedy: "Hob's own reminders end automatically, or with cancel_reminder"}
 	}
 	all, err := errands(ctx, lists, askWait)
 	e, perr := tools.Pick("reminder", in.Reminder, all, func(e Errand) (string, string) { return e.Ref, e.Title })
@@ -94,7 +94,7 @@ func (d Deps) pickErrand(ctx context.Context, in completeIn) (Errand, pim.Remind
 			return Errand{}, nil, err // it may be where nobody could look
 		}
 		if terr, is := errors.AsType[*tools.Error](perr); is && terr.Code == tools.NotFound {
-			terr.Remedy = "one of Hob's own ends with cancel_reminder"
+			terr.Remedy = "to end one of Hob's own reminders, use cancel_reminder"
 		}
 		return Errand{}, nil, tools.Quoting(perr, provenance.Outside)
 	}

@@ -27,7 +27,7 @@ func (d Deps) completeTask() tools.Tool {
 				return tools.Result{}, err
 			}
 			if before.Status == statusDone {
-				return tools.Result{Text: fmt.Sprintf("Task %q was done already.", before.Title), Data: before, Source: source(before)}, nil
+				return tools.Result{Text: fmt.Sprintf("Task %q is already done.", before.Title), Data: before, Source: source(before)}, nil
 			}
 			t := before
 			t.Status, t.DoneAt, t.UpdatedAt = statusDone, store.Time(store.Millis(c.Now)), store.Time(store.Millis(c.Now))

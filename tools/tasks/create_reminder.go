@@ -78,7 +78,7 @@ func (d Deps) createOwn(spec tools.Spec) tools.Tool {
 			}
 			spec, err := d.cancel(tx, u.ID)
 			if errors.Is(err, watchers.ErrNotFound) {
-				return "", tools.Errorf(tools.Conflict, "the reminder was cancelled since")
+				return "", tools.Errorf(tools.Conflict, "the reminder was cancelled")
 			}
 			return fmt.Sprintf("Cancelled the reminder %q.", phrase.Cut(spec.Action, 80)), err
 		},

@@ -111,12 +111,12 @@ func listsText(query string, found []Errand, lists []pim.Reminders, err error, n
 	case len(found) == 0 && err != nil:
 		text = ""
 	case len(found) == 0 && query != "":
-		text = fmt.Sprintf("Nothing about %q is on the lists of %s.", phrase.Cut(query, 80), of)
+		text = fmt.Sprintf("Nothing that matches %q is on the lists of %s.", phrase.Cut(query, 80), of)
 	case len(found) == 0:
-		text = "Nothing is to do on the lists of " + of + "."
+		text = "Nothing is open on the lists of " + of + "."
 	}
 	if err != nil {
-		text += "\n\nNot everything could be looked at: " + err.Error()
+		text += "\n\nSome sources could not be read: " + err.Error()
 	}
 	return strings.TrimSpace(text)
 }
@@ -158,7 +158,7 @@ func (d Deps) remindersText(query string, list []watchers.Spec, total int, now t
 	case total == 0:
 		return "There are no reminders."
 	case len(list) == 0:
-		return fmt.Sprintf("No reminder is about %q.", phrase.Cut(query, 80))
+		return fmt.Sprintf("No reminder matches %q.", phrase.Cut(query, 80))
 	}
 	var b strings.Builder
 	if len(list) == 1 {

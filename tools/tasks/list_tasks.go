@@ -64,7 +64,7 @@ func (d Deps) find(tx *store.Tx, in listIn, now time.Time) ([]Task, error) {
 		status = statusOpen
 	case statusOpen, statusDone, "all":
 	default:
-		return nil, tools.Errorf(tools.InvalidArguments, "the status is open, done or all, not %q", tools.Clean(phrase.Cut(in.Status, 40)))
+		return nil, tools.Errorf(tools.InvalidArguments, "status must be open, done or all, not %q", tools.Clean(phrase.Cut(in.Status, 40)))
 	}
 	due, err := dueFilter(in.Due, now)
 	if err != nil {

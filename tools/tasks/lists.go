@@ -56,7 +56,7 @@ func errands(ctx context.Context, lists []pim.Reminders, wait time.Duration) ([]
 			defer cancel()
 			found[i], failed[i] = l.FindReminders(ctx, false)
 			if failed[i] != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				failed[i] = fmt.Errorf("%s: it does not answer within %s", l.Name(), wait)
+				failed[i] = fmt.Errorf("%s: no response within %s", l.Name(), wait)
 			}
 		})
 	}
@@ -86,7 +86,7 @@ func (d Deps) list(in string) (l pim.Reminders, name string, err error) {
 		}
 		names = append(names, l.Name())
 	}
-	return nil, "", tools.Errorf(tools.NotFound, "there are no reminders in %q; there are %s", tools.Clean(phrase.Cut(where, 60)), tools.Clean(strings.Join(names, ", ")))
+	return nil, "", tools.Errorf(tools.NotFound, "%q is not a source of reminders; available: %s", tools.Clean(phrase.Cut(where, 60)), tools.Clean(strings.Join(names, ", ")))
 }
 
 // where is the store that a new reminder goes to: as it was said, else as the owner
@@ -164,7 +164,7 @@ func outside(err error) error {
 // written makes an error of a change of which nobody knows whether it happened.
 func written(r pim.Receipt, err error) error {
 	if err == nil && r.Outcome == pim.Uncertain {
-		return tools.Quoting(tools.Errorf(tools.OutcomeUnknown, "nobody knows whether the list was changed (%s); it was not repeated. Look before trying again", r.Why), provenance.Outside)
+		return tools.Quoting(tools.Errorf(tools.OutcomeUnknown, "change of the list: outcome unknown (%s); Hob did not repeat it. Check the list before you retry", r.Why), provenance.Outside)
 	}
 	return outside(err)
 }
@@ -244,9 +244,9 @@ func (d Deps) createErrand(spec tools.Spec) tools.Tool {
 			r := pim.Reminder{UID: hex.EncodeToString(sum[:16]) + "@hob", Title: strings.TrimSpace(strings.ToValidUTF8(in.Text, "\uFFFD")), List: name}
 			switch {
 			case r.Title == "":
-				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "say what is to be done")
+				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "text is empty; describe the reminder")
 			case strings.TrimSpace(in.Every) != "":
-				return tools.Result{}, tools.Errorf(tools.Unsupported, "only Hob's own reminders repeat here; use in %q", tools.Clean(own))
+				return tools.Result{}, tools.Errorf(tools.Unsupported, "only Hob's own reminders can repeat; use in %q", tools.Clean(own))
 			case strings.TrimSpace(in.At) != "":
 				m, err := when.Parse(in.At, c.Now)
 				if err != nil {
@@ -272,14 +272,14 @@ func (d Deps) createErrand(spec tools.Spec) tools.Tool {
 					Outcome pim.Outcome `json:"outcome"`
 					Errand
 				}{got.Outcome, e},
-				Undo: undoOf(fmt.Sprintf("take %q off the list", phrase.Cut(r.Title, 80)), l.Name(), got),
+				Undo: undoOf(fmt.Sprintf("remove %q from the list", phrase.Cut(r.Title, 80)), l.Name(), got),
 			}, nil
 		},
 		Undo: func(ctx context.Context, data json.RawMessage) (string, error) {
 			if err := d.takeBack(ctx, data); err != nil {
 				return "", err
 			}
-			return "Took it off the list.", nil
+			return "Removed it from the list.", nil
 		},
 	})
 }

@@ -185,11 +185,11 @@ func (d Deps) undoChange(_ context.Context, tx *store.Tx, data json.RawMessage) 
 	case err != nil:
 		return "", err
 	case !ok:
-		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the task %q was deleted since", tools.Clean(u.Before.Title)), u.Before.Provenance)
+		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the task %q was deleted", tools.Clean(u.Before.Title)), u.Before.Provenance)
 	case state(now) != u.After:
-		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the task %q was changed since; undoing would destroy that", tools.Clean(now.Title)), now.Provenance)
+		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the task %q has changed; undo would overwrite the change", tools.Clean(now.Title)), now.Provenance)
 	}
-	return fmt.Sprintf("The task %q is as it was before.", u.Before.Title), d.change(tx, u.Before)
+	return fmt.Sprintf("Restored the previous version of the task %q.", u.Before.Title), d.change(tx, u.Before)
 }
 
 // dueAt is when a task is due: the end of its day when no time is given.

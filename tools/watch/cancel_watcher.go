@@ -57,7 +57,7 @@ func (f family) undoCancel(tx *store.Tx, data json.RawMessage) (string, error) {
 	}
 	if err := f.m.RestoreTx(tx, s); err != nil {
 		if errors.Is(err, watchers.ErrInvalid) {
-			return "", tools.Errorf(tools.Conflict, "the %s cannot be brought back: %w", tools.Clean(f.noun), err)
+			return "", tools.Errorf(tools.Conflict, "the %s cannot be restored: %w", tools.Clean(f.noun), err)
 		}
 		return "", err
 	}

@@ -44,16 +44,16 @@ func (d Deps) createWatcher() tools.Tool {
 			if mode, action := modeOf(in.Action); mode == watchers.Do {
 				return s + " and then: " + phrase.Cut(action, 120)
 			}
-			return s + " and tell the owner"
+			return s + " and notify you"
 		},
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in watcherIn) (tools.Result, error) {
 			kind := in.kind()
 			if timed(kind) {
-				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "for times there are create_schedule and create_reminder")
+				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "for fixed times use create_schedule or create_reminder")
 			}
 			config, err := json.Marshal(in.Config)
 			if err != nil {
-				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "the config cannot be kept: %w", err)
+				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "config cannot be saved: %w", err)
 			}
 			mode, action := modeOf(in.Action)
 			s, err := d.Manager.CreateTx(tx, watchers.Spec{
@@ -65,7 +65,7 @@ func (d Deps) createWatcher() tools.Tool {
 			}
 			what := s
 			what.Action = ""
-			text := fmt.Sprintf("I am watching %s and will tell you.", d.Manager.Describe(what))
+			text := fmt.Sprintf("I am watching %s and will notify you.", d.Manager.Describe(what))
 			if mode == watchers.Do {
 				text = fmt.Sprintf("I am watching %s, and then will: %s.", d.Manager.Describe(what), strings.TrimRight(action, "."))
 			}

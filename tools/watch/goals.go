@@ -52,7 +52,7 @@ const (
 )
 
 // ErrGoal is wrapped by errors of Goals that only other arguments mend.
-var ErrGoal = errors.New("this cannot be a goal")
+var ErrGoal = errors.New("invalid goal")
 
 // Goals keeps goals.
 type Goals interface {
@@ -158,7 +158,7 @@ func everyField(s string, _ time.Time) (int64, error) {
 		"week": 7 * 86400, "weeks": 7 * 86400, "w": 7 * 86400, "weekly": 7 * 86400, "month": 30 * 86400, "months": 30 * 86400, "monthly": 30 * 86400,
 	}[unit]
 	if err != nil || seconds == 0 || n < 1 || n > 1000 || len(words) > 2 {
-		return 0, tools.Errorf(tools.InvalidArguments, "%q is no interval; say 30m, 6h or \"2 days\"", tools.Clean(phrase.Cut(s, 40)))
+		return 0, tools.Errorf(tools.InvalidArguments, "%q is not an interval; use 30m, 6h or \"2 days\"", tools.Clean(phrase.Cut(s, 40)))
 	}
 	return int64(n) * seconds, nil
 }
@@ -196,11 +196,11 @@ func (d Deps) undoGoal(_ context.Context, tx *store.Tx, data json.RawMessage) (s
 	i := slices.IndexFunc(all, func(g Goal) bool { return g.ID == u.Before.ID })
 	switch {
 	case i < 0:
-		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the goal %q was removed since", tools.Clean(goalName(u.Before))), u.Before.Provenance)
+		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the goal %q was removed", tools.Clean(goalName(u.Before))), u.Before.Provenance)
 	case all[i].owned() != u.After.owned():
-		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the goal %q was changed since; undoing would destroy that", tools.Clean(goalName(all[i]))), all[i].Provenance)
+		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the goal %q has changed; undo would overwrite the change", tools.Clean(goalName(all[i]))), all[i].Provenance)
 	}
-	return fmt.Sprintf("The goal %q is as it was before.", goalName(u.Before)), classifyGoal(d.Goals.PutTx(tx, u.back(all[i])))
+	return fmt.Sprintf("Restored the previous version of the goal %q.", goalName(u.Before)), classifyGoal(d.Goals.PutTx(tx, u.back(all[i])))
 }
 
 // back is the goal as it was before the change. What reviews have noted in it since

@@ -105,5 +105,5 @@ func (f family) undoPause(tx *store.Tx, data json.RawMessage) (string, error) {
 		}
 		return fmt.Sprintf("The %s is %s again: %s.", f.noun, s.State, f.m.Describe(s)), nil
 	}
-	return "", tools.Errorf(tools.Conflict, "the %s was cancelled since", tools.Clean(f.noun))
+	return "", tools.Errorf(tools.Conflict, "the %s was cancelled", tools.Clean(f.noun))
 }

@@ -68,7 +68,7 @@ func (d Deps) snoozeNotice() tools.Tool {
 			if err := d.Notices.UnsnoozeTx(tx, data); err != nil {
 				return "", err
 			}
-			return "The notice is not put off any more.", nil
+			return "The notification is no longer snoozed.", nil
 		},
 	})
 }
@@ -104,6 +104,6 @@ func (d Deps) snooze(tx *store.Tx, c tools.Call, in snoozeIn) (tools.Result, err
 	about := phrase.Cut(n.Text, 200)
 	return tools.Result{
 		Text: fmt.Sprintf("I tell it %s: %s", when.Format(until.In(c.Now.Location()), c.Now), about), Data: n, Source: provenance.Worst(provenance.Tool, n.Provenance),
-		Undo: &tools.Undo{Label: "not put off the notice: " + about, Data: data},
+		Undo: &tools.Undo{Label: "unsnooze the notification: " + about, Data: data},
 	}, nil
 }

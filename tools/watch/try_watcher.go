@@ -52,7 +52,7 @@ func (d Deps) tryWatcher() tools.Tool {
 		},
 		Summary: func(in tryIn) string {
 			config, _ := json.Marshal(in.Config)
-			return "Look what would have fired: " + phrase.Cut(cmp.Or(in.Watcher, in.Kind+" "+string(config)), 160)
+			return "Show what would have fired: " + phrase.Cut(cmp.Or(in.Watcher, in.Kind+" "+string(config)), 160)
 		},
 		Judge: func(ctx context.Context, in tryIn) tools.Judgement {
 			s, err := d.meant(ctx, in)

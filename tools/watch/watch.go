@@ -228,7 +228,7 @@ func (f family) undoCreate(tx *store.Tx, data json.RawMessage) (string, error) {
 	}
 	s, err := f.m.CancelTx(tx, u.ID)
 	if errors.Is(err, watchers.ErrNotFound) {
-		return "", tools.Errorf(tools.Conflict, "the %s was cancelled since", tools.Clean(f.noun))
+		return "", tools.Errorf(tools.Conflict, "the %s was cancelled", tools.Clean(f.noun))
 	}
 	if err != nil {
 		return "", err

@@ -87,7 +87,7 @@ func (d Deps) getWeather() tools.Tool {
 			place := d.place(in)
 			switch {
 			case place == "":
-				return tools.Result{}, &tools.Error{Source: provenance.Tool, Code: tools.InvalidArguments, Message: "say of which place", Remedy: "the owner can set where he lives with: hob config set plan.place TOWN"}
+				return tools.Result{}, &tools.Error{Source: provenance.Tool, Code: tools.InvalidArguments, Message: "location is empty", Remedy: "set a default location with: hob config set plan.place TOWN"}
 			case in.Days < 0 || in.Days > maxDays:
 				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "days is 1 to %d", maxDays)
 			case in.Days == 0:
@@ -135,7 +135,7 @@ func (b Brief) Brief(ctx context.Context, from, _ time.Time) ([]tools.BriefItem,
 	defer cancel()
 	out, err := b.ask(ctx, place, maxDays)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		err = fmt.Errorf("open-meteo.com does not answer within %s", briefWait)
+		err = fmt.Errorf("open-meteo.com: no response within %s", briefWait)
 	}
 	if err != nil {
 		return nil, err
@@ -175,7 +175,7 @@ func (d Deps) ask(ctx context.Context, place string, days int) (out weatherOut, 
 			return out, err
 		}
 		if len(found.Results) == 0 {
-			return out, tools.Errorf(tools.NotFound, "no place called %q is known", tools.Clean(phrase.Cut(place, 80)))
+			return out, tools.Errorf(tools.NotFound, "no place called %q was found", tools.Clean(phrase.Cut(place, 80)))
 		}
 		r := found.Results[0]
 		lat, lon, out.Place = r.Latitude, r.Longitude, strings.TrimSuffix(pim.Line(r.Name, 80)+", "+pim.Line(r.Country, 60), ", ")
@@ -209,7 +209,7 @@ func (d Deps) ask(ctx context.Context, place string, days int) (out weatherOut, 
 	return out, nil
 }
 
-func errUnread() error { return errors.New("the answer of open-meteo.com cannot be read") }
+func errUnread() error { return errors.New("open-meteo.com: invalid response") }
 
 func at[T any](list []*T, i int) *T {
 	if i < len(list) {
@@ -227,7 +227,7 @@ func (d Deps) get(ctx context.Context, address string, into any) error {
 		return err
 	}
 	if r.Status != http.StatusOK {
-		return fmt.Errorf("open-meteo.com answers %d %s", r.Status, http.StatusText(r.Status))
+		return fmt.Errorf("open-meteo.com: HTTP status %d %s", r.Status, http.StatusText(r.Status))
 	}
 	if json.Unmarshal(r.Body, into) != nil {
 		return errUnread()

@@ -133,14 +133,14 @@ func status(r *safehttp.Response) error {
 	e := tools.Errorf(tools.Failed, "%s answered %d %s", r.URL.Host, r.Status, tools.Clean(http.StatusText(r.Status)))
 	switch r.Status {
 	case http.StatusNotFound, http.StatusGone:
-		e.Code, e.Remedy = tools.NotFound, "the page is not there; search for it"
+		e.Code, e.Remedy = tools.NotFound, "the page does not exist; search for it"
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusPaymentRequired:
-		e.Remedy = "the page wants a login, or takes no programs; open it in a browser"
+		e.Remedy = "the page needs a login or blocks programs; open it in a browser"
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		e.Remedy = later(r.Header, time.Now())
 	default:
 		if r.Status >= 500 {
-			e.Remedy = "it is their fault; try again later"
+			e.Remedy = "the server has an error; try again later"
 		}
 	}
 	return e

@@ -54,8 +54,8 @@ func (e *engine) duckduckgo(ctx context.Context, query string) ([]Result, error)
 	case challenge:
 		return nil, &tools.Error{
 			Source: provenance.Tool,
-			Code:   tools.Failed, Message: "DuckDuckGo wants a person to solve a CAPTCHA, so nothing was searched",
-			Remedy: "try again later, or set a key of Tavily or Brave, or a SearXNG, in [search]",
+			Code:   tools.Failed, Message: "DuckDuckGo asks for a CAPTCHA; nothing was searched",
+			Remedy: "try again later, or configure a key of Tavily or Brave, or a SearXNG server, in [search]",
 		}
 	}
 	return nil, e.unreadable()

@@ -108,7 +108,7 @@ func (s Search) choose(ctx context.Context) (name, key string, err error) {
 
 func need(who, key string) (string, error) {
 	if key == "" {
-		return "", &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: who + " wants a key, and there is none", Remedy: `set key in [search], best as a reference such as "keychain:search" (hob secret set search), or provider = "duckduckgo", which wants none`}
+		return "", &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: who + " needs a key, and none is set", Remedy: `set key in [search], best as a reference such as "keychain:search" (hob secret set search), or provider = "duckduckgo", which needs none`}
 	}
 	if strings.ContainsAny(key, "\r\n\x00") {
 		return "", &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: "the key of " + who + " holds a line break", Remedy: "store it again"}
@@ -132,7 +132,7 @@ func (d Deps) engine(ctx context.Context) (*engine, error) {
 		e.base = "https://html.duckduckgo.com"
 	case "searxng":
 		if e.base = strings.TrimRight(d.Search.BaseURL, "/"); e.base == "" {
-			return nil, &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: "there is no address of your SearXNG", Remedy: `set base_url in [search], such as "http://127.0.0.1:8888"`}
+			return nil, &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: "the address of your SearXNG server is not set", Remedy: `set base_url in [search], such as "http://127.0.0.1:8888"`}
 		}
 		if e.net, err = d.Network.Named(e.base); err != nil {
 			return nil, e.failed(err)
@@ -150,15 +150,15 @@ func (e *engine) ask(ctx context.Context, r safehttp.Request) (*safehttp.Respons
 	if resp.Status >= 200 && resp.Status < 300 {
 		return resp, nil
 	}
-	out := tools.Errorf(tools.Failed, "%s answered %d %s, so nothing was searched", tools.Clean(e.title()), resp.Status, tools.Clean(http.StatusText(resp.Status)))
+	out := tools.Errorf(tools.Failed, "%s responded with HTTP status %d %s; nothing was searched", tools.Clean(e.title()), resp.Status, tools.Clean(http.StatusText(resp.Status)))
 	switch resp.Status {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		out.Remedy = "check [search] key"
 		switch e.name {
 		case "searxng":
-			out.Remedy = "let it answer in JSON: add json to search.formats in its settings.yml"
+			out.Remedy = "enable JSON: add json to search.formats in its settings.yml"
 		case "duckduckgo":
-			out.Remedy = "it takes no programs just now; set a key of Tavily or Brave, or a SearXNG, in [search]"
+			out.Remedy = "it blocks programs at the moment; configure a key of Tavily or Brave, or a SearXNG server, in [search]"
 		}
 	case http.StatusTooManyRequests:
 		out.Remedy = "too many searches; " + e.wait(resp.Header)
@@ -167,8 +167,8 @@ func (e *engine) ask(ctx context.Context, r safehttp.Request) (*safehttp.Respons
 	case http.StatusUnprocessableEntity: // Brave: an invalid key as well as an invalid query
 		out.Remedy = "check [search] key, or use other words"
 	case 432, 433: // Tavily: the limit of the plan, or of what is paid as it goes
-		out.Message = e.title() + " says that the plan's limit is reached, so nothing was searched"
-		out.Remedy = "wait until it begins anew, or change the plan"
+		out.Message = e.title() + " reports that the limit of the plan is reached; nothing was searched"
+		out.Remedy = "wait until the limit is reset, or change the plan"
 	default:
 		out.Remedy = "try again later"
 	}
@@ -189,7 +189,7 @@ func (e *engine) wait(h http.Header) string {
 // unreadable is an answer that is not what the service documents: no results
 // is something else.
 func (e *engine) unreadable() error {
-	return &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: e.title() + " answered something that cannot be read, so it is not known whether there are results", Remedy: "try again later, or set another provider in [search]"}
+	return &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: e.title() + " sent an invalid response, so it is unknown whether there are results", Remedy: "try again later, or set another provider in [search]"}
 }
 
 // tavily: docs.tavily.com/documentation/api-reference/endpoint/search
@@ -263,8 +263,8 @@ func (e *engine) searxng(ctx context.Context, query string) ([]Result, error) {
 	if len(*out.Results) == 0 && len(out.Unresponsive) > 0 {
 		return nil, sealed(&tools.Error{
 			Source: provenance.Outside,
-			Code:   tools.Failed, Message: fmt.Sprintf("%s found nothing, but %d of its engines did not answer (%.200s)", e.title(), len(out.Unresponsive), engines(out.Unresponsive)),
-			Remedy: "try again later, or look at its engines",
+			Code:   tools.Failed, Message: fmt.Sprintf("%s found nothing, but %d of its engines did not respond (%.200s)", e.title(), len(out.Unresponsive), engines(out.Unresponsive)),
+			Remedy: "try again later, or check its engines",
 		})
 	}
 	var found []Result

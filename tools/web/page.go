@@ -25,7 +25,7 @@ const maxLinks = 300
 func readHTML(text string, base *url.URL) (*page, error) {
 	p, err := readable.HTML(text, base)
 	if err != nil {
-		return nil, &tools.Error{Source: provenance.Outside, Code: tools.Unsupported, Message: "the page of " + base.Host + " is built so that it cannot be read", Remedy: "open it in a browser", Err: err}
+		return nil, &tools.Error{Source: provenance.Outside, Code: tools.Unsupported, Message: "the page of " + base.Host + " has a structure that cannot be read", Remedy: "open it in a browser", Err: err}
 	}
 	return &page{kind: "page", title: p.Title, body: p.Text, links: p.Links}, nil
 }
@@ -51,11 +51,11 @@ func (p *page) text(final string) string {
 		body, p.cut = strings.ToValidUTF8(body[:maxText], ""), true
 	}
 	if strings.TrimSpace(body) == "" {
-		body = "There is no text on it; it may need a browser that runs scripts."
+		body = "The page has no text; it may need a browser that runs scripts."
 	}
 	b.WriteString(body)
 	if p.cut {
-		b.WriteString("\n\n(This is the beginning; the rest was not read.)")
+		b.WriteString("\n\n(Only the beginning of the page was read.)")
 	}
 	return b.String()
 }
@@ -80,10 +80,10 @@ func read(r *safehttp.Response) (*page, error) {
 	case strings.HasPrefix(kind, "text/") || kind == "application/javascript" || kind == "application/x-ndjson":
 		return &page{kind: "text", body: readable.Tidy(decode(r.Body, declared))}, nil
 	case kind == "application/pdf" || bytes.HasPrefix(r.Body, []byte("%PDF-")):
-		return nil, &tools.Error{Source: provenance.Outside, Code: tools.Unsupported, Message: r.URL.Host + " sent a PDF, and those cannot be read yet", Remedy: "look for the same text as a web page"}
+		return nil, &tools.Error{Source: provenance.Outside, Code: tools.Unsupported, Message: r.URL.Host + " sent a PDF; PDF pages are not supported", Remedy: "find the same text as a web page"}
 	}
 	// The type is the server's word.
-	return nil, sealed(&tools.Error{Source: provenance.Outside, Code: tools.Unsupported, Message: fmt.Sprintf("%s sent %.60q, which is no text", r.URL.Host, kind), Remedy: "only pages, feeds and text files can be read"})
+	return nil, sealed(&tools.Error{Source: provenance.Outside, Code: tools.Unsupported, Message: fmt.Sprintf("%s sent %.60q, which is not text", r.URL.Host, kind), Remedy: "use a page, a feed or a text file"})
 }
 
 // decode brings a text into UTF-8. The HTML standard's order: the mark at the

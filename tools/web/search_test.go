@@ -68,7 +68,7 @@ func TestSearchRefused(t *testing.T) {
 		{"empty", searchIn{Query: " \n"}, Search{}, "query is empty"},
 		{"too long", searchIn{Query: strings.Repeat("a", 401)}, Search{}, "at most 400"},
 		{"too many", searchIn{Query: "a", Limit: 21}, Search{}, "limit must be 1 to 20"},
-		{"no key", searchIn{Query: "a"}, Search{Provider: "tavily"}, "wants a key, and there is none; set key in [search]"},
+		{"no key", searchIn{Query: "a"}, Search{Provider: "tavily"}, "needs a key, and none is set; set key in [search]"},
 		{"an instance inside by name", searchIn{Query: "a"}, Search{Provider: "searxng", BaseURL: "http://searx.local"}, "[network] allow"},
 		{"metadata as an instance", searchIn{Query: "a"}, Search{Provider: "searxng", BaseURL: "http://169.254.169.254"}, "refused"},
 	} {

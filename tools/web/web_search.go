@@ -71,7 +71,7 @@ func (in searchIn) check() error {
 	case n == 0:
 		return tools.Errorf(tools.InvalidArguments, "query is empty; say what to search for")
 	case n > maxQuery:
-		return tools.Errorf(tools.InvalidArguments, "query has %d characters, at most %d are allowed; use fewer words", n, maxQuery)
+		return tools.Errorf(tools.InvalidArguments, "query has %d characters; use at most %d", n, maxQuery)
 	case in.Limit < 0 || in.Limit > maxResults:
 		return tools.Errorf(tools.InvalidArguments, "limit must be 1 to %d", maxResults)
 	}
@@ -125,7 +125,7 @@ func (e *engine) failed(err error) error {
 	}
 	if err = outward(err, e.base); tools.CodeOf(err) == tools.PolicyDenied {
 		t, _ := errors.AsType[*tools.Error](err)
-		return &tools.Error{Source: t.Source, Code: tools.PolicyDenied, Message: t.Message, Remedy: "check [search] base_url, and name its host and port in [network] allow", Err: err}
+		return &tools.Error{Source: t.Source, Code: tools.PolicyDenied, Message: t.Message, Remedy: "check [search] base_url, and add its host and port to [network] allow", Err: err}
 	}
 	return err
 }

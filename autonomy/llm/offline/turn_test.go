@@ -110,7 +110,7 @@ func TestAnswerIsMadeOfResults(t *testing.T) {
 			[]string{"I remember:\n- I am allergic to nuts (you told me today)\n- my dog is called Rex (you told me today)"},
 			"I remember:\n- you are allergic to nuts (you told me today)\n- your dog is called Rex (you told me today)",
 		},
-		{"a recall of another form stands", "what do you remember?", []string{"I was not asked to remember anything yet."}, "I was not asked to remember anything yet."},
+		{"a recall of another form stands", "what do you remember?", []string{"I have no remembered facts yet."}, "I have no remembered facts yet."},
 		{"a question after the result", "add a task to buy milk and remind me to cook", []string{"Added."}, "Added.\n\nWhen should I remind you?"},
 		{"small talk after the result", "what's the time and what are my tasks?", []string{"No open tasks."}, "No open tasks.\n\nIt is 10:15 on Wednesday, 4 March 2026."},
 	}
