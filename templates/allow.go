@@ -12,7 +12,7 @@ import (
 	"unicode"
 )
 
-// bound says how a key may be changed by a template.
+// bound is a rule for how a template may change a key.
 type bound int
 
 const (
@@ -23,9 +23,9 @@ const (
 	level        // watch < supervised < trusted: it may only become narrower
 )
 
-// allowed are the keys that a template may set: how Hob behaves, never what it
-// may do, whom it contacts, what it may read or who pays. Everything that is
-// not named here is refused, keys of later versions included.
+// allowed returns the keys that a template may set, with their rules. They change how Hob
+// behaves, never its permissions, contacts, readable data or costs. All other keys are
+// refused, including those of later versions.
 func allowed() map[string]bound {
 	return map[string]bound{
 		"agent.name":                free,
@@ -68,7 +68,7 @@ func settings(table map[string]any) ([]Setting, error) {
 	return out, nil
 }
 
-// written is a scalar as TOML.
+// written formats a scalar as TOML.
 func written(v any) (string, error) {
 	switch v := v.(type) {
 	case string:
@@ -124,7 +124,7 @@ func numbers(value string, now any) (a, b float64, ok bool) {
 	return a, b, aerr == nil && berr == nil
 }
 
-// Settings are those of a configuration that a template may hold.
+// Settings returns the settings of a configuration that a template may contain.
 func Settings(text []byte) ([]Setting, error) {
 	var out []Setting
 	there, err := keys(string(text))

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Asks says in plain words all that a template wants, one line for each thing,
-// and what it cannot have.
+// Asks describes everything a template requests, one line per item, and what it cannot
+// have.
 func (t *Template) Asks() []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }

@@ -31,7 +31,7 @@ func Builtins() ([]*Template, error) {
 	return out, nil
 }
 
-// IsBuiltin reports whether a name is that of a template that comes with Hob.
+// IsBuiltin reports whether name belongs to a template that is built into Hob.
 func IsBuiltin(name string) bool {
 	if CheckName(name) != nil {
 		return false

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// Editor knows the format of the configuration.
+// Editor reads and edits the text of the configuration.
 type Editor interface {
 	// Value is the value in force of a key, and whether the text itself sets it.
 	Value(text []byte, key string) (v any, set bool, err error)
@@ -26,23 +26,23 @@ type Editor interface {
 
 // Things keeps what templates make beside files.
 type Things interface {
-	// Reconcile makes the things of all templates those of Wanted, and no
-	// others, in one transaction. What the owner changed is kept and becomes his
-	// own. Doing the same again changes nothing.
+	// Reconcile makes the stored resources of all templates equal to Wanted in one
+	// transaction. It keeps resources that the owner changed, which then belong to the
+	// owner. It is idempotent.
 	Reconcile(ctx context.Context, w Wanted) (Done, error)
 }
 
-// Wanted is what there shall be of things from templates.
+// Wanted lists the resources that templates should have.
 type Wanted struct {
 	Source    string     `json:"source"`  // see SourceOf; "" when no template is in use
-	Trusted   bool       `json:"trusted"` // built in; the rest counts as outside text
+	Trusted   bool       `json:"trusted"` // built in; all other templates count as untrusted text
 	Goals     []Goal     `json:"goals"`
 	Schedules []Schedule `json:"schedules"`
 	Watchers  []Watcher  `json:"watchers"`
-	Dry       bool       `json:"dry"` // only say what would be done
+	Dry       bool       `json:"dry"` // report only, change nothing
 }
 
-// Done is what was done about things.
+// Done reports the changes that Reconcile made.
 type Done struct {
 	Made    []Thing `json:"made"`
 	Removed []Thing `json:"removed"`
@@ -60,14 +60,14 @@ type Thing struct {
 
 // Options of NewHome.
 type Options struct {
-	Dir    string // for the state and the journal, of Hob's own
+	Dir    string // Hob's private folder for the state and the journal
 	Config string // path of config.toml
 	Soul   string // path of SOUL.md
-	// Persona is what SOUL.md means when there is none.
+	// Persona is the personality used when SOUL.md does not exist.
 	Persona string
 	Editor  Editor
 	Things  Things
-	// Write replaces a private file as a whole, durably.
+	// Write atomically and durably replaces a private file.
 	Write func(path string, data []byte) error
 	// Step is called at each point at which a crash may happen; nil is fine.
 	Step func(name string)
@@ -92,7 +92,7 @@ func NewHome(opt Options) (*Home, error) {
 	return &Home{opt}, nil
 }
 
-// State says which template is in use.
+// State records the template in use.
 type State struct {
 	Name    string    `json:"name"` // "" is none
 	Version string    `json:"version,omitempty"`
@@ -109,20 +109,20 @@ type State struct {
 // stateFile holds State.
 const stateFile = "state.json"
 
-// journalFile holds a change that is under way.
+// journalFile holds an unfinished change.
 const journalFile = "journal.json"
 
-// pair is a file before and after; nil is no file.
+// pair is the text of a file before and after a change; nil means no file.
 type pair struct {
 	Before *string `json:"before"`
 	After  *string `json:"after"`
 }
 
-// journal is what is being done. It stands before anything is changed and
-// becomes the state when all is done.
+// journal describes one change. It is written before anything is changed and becomes the
+// state when the change is complete.
 type journal struct {
 	State  State  `json:"state"`
-	Config pair   `json:"config"` // from what to what
+	Config pair   `json:"config"` // texts before and after
 	Soul   pair   `json:"soul"`
 	Wanted Wanted `json:"wanted"`
 }
@@ -133,10 +133,10 @@ func (h *Home) journalPath() string { return filepath.Join(h.opt.Dir, journalFil
 // State reads which template is in use.
 func (h *Home) State() (State, error) { return InUse(h.opt.Dir) }
 
-// Pending reports whether a change was begun and not finished.
+// Pending reports whether a change was started but not finished.
 func (h *Home) Pending() (bool, error) { return Unfinished(h.opt.Dir) }
 
-// Unfinished is Pending for the folder of a home's state.
+// Unfinished does the same as Pending for the folder of a home's state.
 func Unfinished(dir string) (bool, error) {
 	switch _, err := os.Stat(filepath.Join(dir, journalFile)); {
 	case err == nil:
@@ -197,7 +197,7 @@ func text(s *string) string {
 	return *s
 }
 
-// put makes a file say what it shall; nil removes it.
+// put writes s to the file, or removes the file if s is nil.
 func (h *Home) put(path string, s *string) error {
 	if s != nil {
 		return h.opt.Write(path, []byte(*s))
@@ -208,8 +208,8 @@ func (h *Home) put(path string, s *string) error {
 	return nil
 }
 
-// Finish ends what a crash interrupted, and reports whether there was anything.
-// Where files were edited meanwhile it returns what was kept aside of them.
+// Finish completes a change that a crash interrupted and reports whether there was one. It
+// returns the copies it saved of files that were edited in the meantime.
 func (h *Home) Finish(ctx context.Context) (kept []string, there bool, err error) {
 	var j journal
 	there, err = readJSON(h.journalPath(), &j)
@@ -220,7 +220,7 @@ func (h *Home) Finish(ctx context.Context) (kept []string, there bool, err error
 	return kept, true, err
 }
 
-// carryOut does what the journal says, all of it or what is left of it.
+// carryOut performs the change in the journal, or the rest of it.
 func (h *Home) carryOut(ctx context.Context, j journal) (done Done, kept []string, err error) {
 	h.opt.Step("template.journal")
 	if done, err = h.opt.Things.Reconcile(ctx, j.Wanted); err != nil {
@@ -247,10 +247,10 @@ func (h *Home) carryOut(ctx context.Context, j journal) (done Done, kept []strin
 	return done, kept, os.Remove(h.journalPath())
 }
 
-// bring makes a file say what it shall. It may say so already. When it was edited
-// after a crash the edit stays, and the change is merged into it unless it was
-// made already. Where the two make no sense together the edit stays alone. What is
-// lost of either is kept aside.
+// bring changes a file from p.Before to p.After. The file may already be correct. If it was
+// edited after a crash, the edit stays and the change is merged into it, unless the edit
+// contains it already. If the merge is invalid, only the edit stays. Texts that get lost
+// are saved as copies.
 func (h *Home) bring(path string, p pair, merged func(base, ours, theirs string) string, check func(before, after []byte) error) (kept []string, err error) {
 	now, err := readText(path)
 	if err != nil || equal(now, p.After) {

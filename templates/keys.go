@@ -33,8 +33,7 @@ func leaves(table map[string]any) []leaf {
 	return out
 }
 
-// keys are the values of a TOML text by their dotted keys, in a form that
-// compares.
+// keys returns the values of a TOML text by dotted key, in a comparable form.
 func keys(text string) (map[string]string, error) {
 	var table map[string]any
 	if err := toml.Unmarshal([]byte(strings.TrimPrefix(text, "\ufeff")), &table); err != nil {
@@ -63,8 +62,8 @@ func quotePart(p string) string {
 	return p
 }
 
-// keys3 merges three ways: base with what ours and theirs changed of it. Where
-// both changed a key differently, ours stays and the key is a conflict.
+// keys3 merges base with the changes in ours and theirs. A key that both changed
+// differently keeps the value of ours and is reported as a conflict.
 func keys3(base, ours, theirs map[string]string) (merged map[string]string, conflicts []string) {
 	merged = map[string]string{}
 	all := maps.Clone(base)

@@ -25,8 +25,8 @@ func split(text string) []string {
 	return out
 }
 
-// maxEdits bounds the search for the smallest difference; beyond it what lies
-// between the common beginning and end counts as one change.
+// maxEdits bounds the search for the smallest difference. Beyond it, everything between the
+// common beginning and end counts as one change.
 const maxEdits = 2000
 
 // diff returns what makes b of a, in order: the greedy algorithm of E. Myers, "An
@@ -52,7 +52,7 @@ func diff(a, b []string) []hunk {
 	return out
 }
 
-// whole is diff with one hunk at most.
+// whole returns the difference as at most one hunk.
 func whole(a, b []string) []hunk {
 	pre, post := ends(a, b)
 	if pre+post == len(a) && pre+post == len(b) {
@@ -138,8 +138,8 @@ func overlaps(a, b hunk) bool {
 
 func same(a, b hunk) bool { return a.from == b.from && a.to == b.to && slices.Equal(a.lines, b.lines) }
 
-// merge applies two sets of changes. Where they overlap those of winner stay,
-// and of loser the rest; it reports which of loser's were left out.
+// merge applies two sets of changes. Where they overlap, it applies those of winner and
+// returns the dropped hunks of loser.
 func merge(base []string, winner, loser []hunk) (text string, left []hunk) {
 	all := slices.Clone(winner)
 	for _, h := range loser {
@@ -156,7 +156,7 @@ func merge(base []string, winner, loser []hunk) (text string, left []hunk) {
 	add := func(lines []string) {
 		for _, l := range lines {
 			if s := b.String(); s != "" && s[len(s)-1] != '\n' {
-				b.WriteByte('\n') // the last line of a text need not have an end
+				b.WriteByte('\n') // the last line of a text may lack a line end
 			}
 			b.WriteString(l)
 		}
@@ -217,7 +217,7 @@ func group(out *strings.Builder, x []string, hunks []hunk, around, shift int) in
 	return shift + grown
 }
 
-// span is a range of lines as unified diffs write it.
+// span formats a range of lines as in unified diffs.
 func span(from, n int) string {
 	if n == 0 {
 		return fmt.Sprintf("%d,0", from)

@@ -21,7 +21,8 @@ const (
 // files are the texts of a template by their slashed paths.
 type files map[string][]byte
 
-// wanted says how large a file of a template may be; 0 is no file of one.
+// wanted returns the maximum size of a template file in bytes; 0 if the name does not
+// belong to a template.
 func wanted(name string) int {
 	dir, file := path.Split(name)
 	switch {
@@ -35,7 +36,7 @@ func wanted(name string) int {
 	return 0
 }
 
-// template makes a template of its files.
+// template builds a template from its files.
 func (f files) template(origin Origin, from string) (*Template, error) {
 	text, ok := f[manifestFile]
 	if !ok {
@@ -91,8 +92,8 @@ func Load(from string) (*Template, error) {
 	return f.template(Archive, abs)
 }
 
-// readFolder reads what belongs to a template and nothing else. Links are
-// refused, also those that stay inside.
+// readFolder reads only the files of a template. It refuses links, even those that stay
+// inside.
 func readFolder(dir string) (files, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -16,8 +16,8 @@ type Plan struct {
 	Was      string `json:"was"`      // the template in use now, "" for none
 	// Settings are the keys that the template sets.
 	Settings []Change `json:"settings"`
-	// Conflicts are edits of the owner's that do not go together with taking
-	// back the template in use.
+	// Conflicts are edits of the owner that cannot be merged with the reset of the template
+	// in use.
 	Conflicts []Conflict `json:"conflicts"`
 	Things    Done       `json:"things"`
 
@@ -29,10 +29,10 @@ type Plan struct {
 	keep   map[string]string // texts to be kept aside, by their names
 }
 
-// FilePlan is what becomes of one file.
+// FilePlan describes the planned change of one file.
 type FilePlan struct {
 	Path string `json:"path"`
-	Diff string `json:"diff"` // "" when it stays as it is
+	Diff string `json:"diff"` // "" if unchanged
 	pair pair
 }
 
@@ -43,25 +43,25 @@ type Change struct {
 	Now string `json:"now"`
 	// Yours: the owner's file sets the key itself.
 	Yours bool `json:"yours"`
-	// Stays says why the template's value is not taken, "" when it is.
+	// Stays says why the template's value is not applied; "" if it is.
 	Stays string `json:"stays,omitempty"`
 }
 
-// Conflict is an edit that cannot be merged, and what becomes of it.
+// Conflict describes an edit that cannot be merged and how it is handled.
 type Conflict struct {
 	File string `json:"file"`
 	Key  string `json:"key,omitempty"`
 	Text string `json:"text"`
 }
 
-// ErrNoneInUse says that there is nothing to reset.
+// ErrNoneInUse is returned when there is nothing to reset.
 var ErrNoneInUse = errors.New("no template is in use")
 
-// ErrChanged says that something changed between the preview and the consent.
+// ErrChanged is returned when something changed between the preview and the approval.
 var ErrChanged = errors.New("files changed since the preview; run the preview again")
 
-// Plan says what using t would change, or resetting when it is nil. Nothing is
-// written. An unfinished change must have been finished.
+// Plan previews the changes of installing t, or of a reset if t is nil. It writes nothing.
+// An unfinished change must be finished first.
 func (h *Home) Plan(ctx context.Context, t *Template) (*Plan, error) {
 	s, err := h.State()
 	if err != nil {

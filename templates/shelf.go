@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Shelf finds templates by what the owner calls them: the built-in ones, those
-// in Hob's own folder, and folders and archives anywhere.
+// Shelf finds templates by name or path: built-in ones, those in Hob's own folder, and
+// folders and archives anywhere.
 type Shelf struct {
 	Dir string // Hob's own folder of templates
 }
@@ -22,8 +22,8 @@ type Listed struct {
 	Err error
 }
 
-// List returns the built-in templates and those in Hob's folder, by name. One
-// that cannot be read has an error and the name of its folder.
+// List returns the built-in templates and those in Hob's folder, sorted by name. An
+// unreadable template has an error and the name of its folder.
 func (s Shelf) List() ([]Listed, error) {
 	all, err := Builtins()
 	if err != nil {
@@ -129,7 +129,7 @@ func (s Shelf) Remove(name string) error {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(s.Dir) // nothing beside it is ever deleted
+	root, err := os.OpenRoot(s.Dir) // the root confines the deletion to this folder
 	if err != nil {
 		return err
 	}

@@ -11,8 +11,8 @@ import (
 
 func mapKeys[V any](m map[string]V) iter.Seq[string] { return maps.Keys(m) }
 
-// takeBackConfig returns the configuration without what the template in use
-// changed, and with what the owner did.
+// takeBackConfig returns the configuration without the template's changes and with the
+// owner's edits.
 func (h *Home) takeBackConfig(s State, p *Plan) (*string, error) {
 	now, err := readText(h.opt.Config)
 	p.Config.pair.Before = now
@@ -63,7 +63,7 @@ func (h *Home) takeBackConfig(s State, p *Plan) (*string, error) {
 	return &out, nil
 }
 
-// leave notes that the configuration stays as it is, and why.
+// leave records the conflict and leaves the configuration unchanged.
 func (h *Home) leave(p *Plan, before, why string) {
 	p.keep["config.toml"] = before
 	p.Conflicts = append(p.Conflicts, Conflict{
@@ -78,7 +78,7 @@ func shown(m map[string]string, k string) string {
 	return "not set"
 }
 
-// says reports whether a text means what it shall, and has no new mistakes.
+// says reports whether the text has the expected values and no new errors.
 func (h *Home) says(out string, want map[string]string, now string) bool {
 	got, err := keys(out)
 	return err == nil && maps.Equal(got, want) && h.opt.Editor.Check([]byte(now), []byte(out)) == nil
@@ -91,15 +91,15 @@ func (h *Home) ours(base, ours, theirs string) string {
 	return out
 }
 
-// theirs merges by lines, the change as one: where the owner edited what goes,
-// his edit goes with it.
+// theirs merges by lines and treats the change as one hunk: an edit inside the removed text
+// is removed with it.
 func theirs(base, ours, theirs string) string {
 	b := split(base)
 	out, _ := merge(b, whole(b, split(theirs)), diff(b, split(ours)))
 	return out
 }
 
-// byKey takes back key by key what the owner left as the template set it.
+// byKey reverts each key that still has the template's value.
 func (h *Home) byKey(now string, base, ours, theirs map[string]string) string {
 	out := []byte(now)
 	for _, k := range slices.Sorted(mapKeys(base)) {
@@ -113,15 +113,15 @@ func (h *Home) byKey(now string, base, ours, theirs map[string]string) string {
 		}
 		next, err := edit()
 		if err != nil {
-			return now // the caller sees that it does not say what it shall
+			return now // the caller detects that the values are not as expected
 		}
 		out = next
 	}
 	return string(out)
 }
 
-// withoutEmpty drops the headers of sections that the template brought and in
-// which nothing is any more.
+// withoutEmpty drops the headers of sections that the template added and that are now
+// empty.
 func withoutEmpty(s, after, before string) string {
 	header := func(line string) string {
 		line = strings.TrimSpace(line)
@@ -148,7 +148,7 @@ func withoutEmpty(s, after, before string) string {
 	return strings.Join(out, "")
 }
 
-// empty reports whether no key stands before the next header.
+// empty reports whether no key occurs before the next header.
 func empty(lines []string) bool {
 	for _, l := range lines {
 		l = strings.TrimSpace(l)
@@ -159,8 +159,8 @@ func empty(lines []string) bool {
 	return true
 }
 
-// takeBackSoul returns the personality without the template's, and with what the
-// owner added to it. What he changed within the template's own text is kept aside.
+// takeBackSoul returns the personality without the template's text and with the owner's
+// additions. Edits inside the template's text are saved in a copy.
 func (h *Home) takeBackSoul(s State, p *Plan) (*string, error) {
 	now, err := readText(h.opt.Soul)
 	p.Soul.pair.Before = now
@@ -186,7 +186,7 @@ func (h *Home) takeBackSoul(s State, p *Plan) (*string, error) {
 		})
 	}
 	if s.Soul.Before == nil && out == before {
-		return nil, nil // nothing of the owner's is left
+		return nil, nil // no text of the owner remains
 	}
 	return &out, nil
 }

@@ -22,7 +22,7 @@ const (
 	maxText     = 2000
 )
 
-// ErrInvalid is wrapped by errors about a template that cannot be used as it is.
+// ErrInvalid is wrapped by errors about an unusable template.
 var ErrInvalid = errors.New("invalid template")
 
 // ErrNotFound is wrapped when there is no template of a name.
@@ -41,17 +41,17 @@ type Template struct {
 	Watchers    []Watcher  `json:"watchers"`
 	Config      []Setting  `json:"config"` // in order of their keys
 	Soul        string     `json:"soul,omitempty"`
-	// Skills are the names of the skills that came along.
+	// Skills lists the names of the included skills.
 	Skills []string `json:"skills,omitempty"`
 
 	// Bodies are the skills themselves.
 	Bodies []Skill `json:"-"`
 }
 
-// Origin says where a template comes from.
+// Origin tells where a template comes from.
 type Origin string
 
-// The origins. What is not built in counts as outside text.
+// The origins. Only built-in templates are trusted text.
 const (
 	Builtin Origin = "built-in"
 	Own     Origin = "own" // in Hob's folder of templates
@@ -59,10 +59,10 @@ const (
 	Archive Origin = "archive"
 )
 
-// Source is how things that the template made are marked.
+// Source returns the mark of resources that the template created.
 func (t *Template) Source() string { return SourceOf(t.Name) }
 
-// SourceOf is how things are marked that a template of the name made.
+// SourceOf returns the mark of resources that the named template created.
 func SourceOf(name string) string { return "template:" + name }
 
 // Goal is something that Hob pursues.
@@ -78,8 +78,8 @@ type Goal struct {
 type Schedule struct {
 	Every  string `json:"every,omitempty" toml:"every"` // "weekday at 8:30"
 	At     string `json:"at,omitempty" toml:"at"`
-	Do     string `json:"do,omitempty" toml:"do"`   // a wish, in plain words
-	Say    string `json:"say,omitempty" toml:"say"` // a reminder, told as it stands
+	Do     string `json:"do,omitempty" toml:"do"`   // a request in natural language
+	Say    string `json:"say,omitempty" toml:"say"` // a reminder text, sent verbatim
 	Missed string `json:"missed,omitempty" toml:"missed"`
 }
 
@@ -87,7 +87,7 @@ type Schedule struct {
 type Watcher struct {
 	Kind   string         `json:"kind" toml:"kind"`
 	Config map[string]any `json:"config" toml:"config"`   // the kind's own
-	Do     string         `json:"do,omitempty" toml:"do"` // empty: the owner is told
+	Do     string         `json:"do,omitempty" toml:"do"` // empty: notify only
 }
 
 // Setting is one key of the configuration.
@@ -112,7 +112,7 @@ type manifest struct {
 
 var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)
 
-// CheckName says what is wrong with a template's name; it becomes part of paths.
+// CheckName validates a template's name, which becomes part of paths.
 func CheckName(name string) error {
 	if !validName.MatchString(name) {
 		return fmt.Errorf("%w: %q is not a name; use up to 40 lowercase letters, digits and -, such as \"night-owl\"", ErrInvalid, cut(name, 60))
@@ -120,8 +120,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Parse reads and checks template.toml and SOUL.md (nil: there is none).
-// Unknown keys are errors, and so are settings that no template may make.
+// Parse reads and checks template.toml and SOUL.md (nil: missing). Unknown keys and
+// settings that no template may set are errors.
 func Parse(toml, soul []byte) (*Template, error) {
 	m, err := decode(toml)
 	if err != nil {

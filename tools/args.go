@@ -27,7 +27,7 @@ func (t *typed) Check(args json.RawMessage) error {
 	return err
 }
 
-// decode makes a pointer to the struct. It is strict: unknown, missing and
+// decode unmarshals args into a pointer to the struct. It is strict: unknown, missing and
 // mistyped arguments are errors that name the argument.
 func (t *typed) decode(args json.RawMessage) (any, error) {
 	if len(bytes.TrimSpace(args)) == 0 || bytes.Equal(bytes.TrimSpace(args), []byte("null")) {

@@ -16,8 +16,8 @@ type Catalogue struct {
 	index  func() *index // made when it is first asked
 }
 
-// NewCatalogue checks the tools (unique names) and drops those which cannot run
-// on this platform.
+// NewCatalogue checks that tool names are unique and drops tools that cannot run on this
+// platform.
 func NewCatalogue(list ...Tool) (*Catalogue, error) {
 	c := &Catalogue{byName: map[string]Tool{}}
 	for _, t := range list {
@@ -68,9 +68,8 @@ func (c *Catalogue) Core() []Tool {
 	return out
 }
 
-// Search ranks tools for a request in plain words, which may be foreign ones
-// or mistyped, and returns at most n of them. A tool that the request names
-// exactly comes first.
+// Search ranks tools for a request, which may be in another language or mistyped, and
+// returns at most n. A tool that the request names exactly comes first.
 func (c *Catalogue) Search(query string, n int) []Tool {
 	var out []Tool
 	for _, i := range c.index().search(query, n) {

@@ -8,11 +8,10 @@ import (
 	"hob/platform/when"
 )
 
-// PastDay reads the day on which something was done: "yesterday", "last
-// Friday", "3 May", a date. Empty means today, and a weekday or a date without
-// a year the latest that has begun. The result is the beginning of that day in
-// now's zone; a stretch of several days and a day to come are InvalidArguments
-// errors.
+// PastDay parses the day of a past activity: "yesterday", "last Friday", "3 May", a date.
+// Empty means today; a weekday or a date without a year means the latest one that has
+// begun. It returns the beginning of that day in now's zone. A range of days or a future
+// day is an InvalidArguments error.
 func PastDay(words string, now time.Time) (time.Time, error) {
 	words = strings.TrimSpace(words)
 	day := now

@@ -15,14 +15,14 @@ type Divided interface {
 	Own
 	// For is who makes a call of these arguments.
 	For(args json.RawMessage) Tool
-	// Undoing is who takes back what left this data.
+	// Undoing returns the tool that undoes a call with this undo data.
 	Undoing(data json.RawMessage) Tool
 	// Each is the tool with both of its parts as f makes them of these.
 	Each(f func(Tool) Tool) Tool
 }
 
-// Divide makes one tool of two. elsewhere says of arguments that they are for other;
-// theirs of the data of an undo that other left it.
+// Divide combines two tools into one. elsewhere reports whether arguments are for other;
+// theirs reports whether undo data belongs to other.
 func Divide(own, other Tool, elsewhere, theirs func(json.RawMessage) bool) Tool {
 	mine, is := own.(Own)
 	if !is || other.Spec().Own || own.Spec().Name != other.Spec().Name || own.Spec().Effects != other.Spec().Effects {
@@ -31,7 +31,7 @@ func Divide(own, other Tool, elsewhere, theirs func(json.RawMessage) bool) Tool 
 	return &divided{mine, other, elsewhere, theirs}
 }
 
-// For is who makes a call of a tool: itself, but for one that is divided.
+// For returns the tool that runs a call: t itself, or the part of a divided tool.
 func For(t Tool, args json.RawMessage) Tool {
 	if d, ok := t.(Divided); ok {
 		return d.For(args)
@@ -39,7 +39,7 @@ func For(t Tool, args json.RawMessage) Tool {
 	return t
 }
 
-// Undoing is who takes back what a call of a tool left.
+// Undoing returns the tool that undoes a call: t itself, or the part of a divided tool.
 func Undoing(t Tool, data json.RawMessage) Tool {
 	if d, ok := t.(Divided); ok {
 		return d.Undoing(data)
@@ -80,7 +80,7 @@ func (d *divided) CallTx(ctx context.Context, tx *store.Tx, c Call) (Result, err
 // Each implements Divided.
 func (d *divided) Each(f func(Tool) Tool) Tool {
 	own, is := f(d.Own).(Own)
-	if !is { // then nothing is left of which the database knows
+	if !is { // the database then has no record of the call
 		return f(d.other)
 	}
 	return &divided{own, f(d.other), d.elsewhere, d.theirs}

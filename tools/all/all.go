@@ -1,5 +1,5 @@
-// Package all is the list of Hob's tools, of their tables and of the sections
-// of its daily briefing; nothing else. A new category is a line in each.
+// Package all lists Hob's tools, their tables and the sections of the daily briefing. A new
+// category adds one line to each list.
 package all
 
 import (
@@ -44,8 +44,7 @@ type Deps struct {
 	Files     *files.Files
 	Watchers  Watchers
 	Engine    system.Engine
-	// Goals keeps goals, and Notices what Hob tells by itself; nil leaves their tools
-	// out.
+	// Goals stores goals, Notices stores notifications; nil leaves out their tools.
 	Goals   watch.Goals
 	Notices watch.Notices
 	// Crew hands tasks on; nil leaves its tools out.
@@ -56,7 +55,7 @@ type Deps struct {
 	Web web.Deps
 	// Shell judges and runs commands; without a judge there is no tool for them.
 	Shell shell.Deps
-	// Conversations are what was said; nil: they cannot be searched.
+	// Conversations searches past messages; nil: they cannot be searched.
 	Conversations memory.Conversations
 	// Forgetting takes what is forgotten out of everything; nil: only the facts go.
 	Forgetting memory.Forgetting
@@ -64,21 +63,21 @@ type Deps struct {
 	// tools for them.
 	Calendar calendar.Deps
 	Mail     mail.Deps
-	// Contacts are the owner's address books; without Books there is no tool for them.
+	// Contacts reads the owner's address books; without Books the tool is left out.
 	Contacts contacts.Deps
-	// Lists are the owner's lists of things to do besides Hob's own reminders, and Notes
-	// his notes besides Hob's own; nil: there are none.
+	// Lists returns the owner's to-do lists besides Hob's reminders, Notes the owner's
+	// notes besides Hob's; nil: none.
 	Lists func() []pim.Reminders
 	Notes func() []pim.Notes
 	// NewReminders and NewNotes are where new ones go: "" or "hob" Hob's own.
 	NewReminders, NewNotes string
-	// Weather tells the weather; without a network there is no tool for it.
+	// Weather is left out if it has no network.
 	Weather weather.Deps
 	// Browser is the browser that Hob drives; without one there are no tools for it.
 	Browser browser.Deps
 	// Desktop reaches the owner's desktop; what is nil there leaves its tools out.
 	Desktop desktop.Deps
-	// Media reaches what is heard and seen; what is nil there leaves its tools out.
+	// Media controls players, sound and speech; nil fields leave out their tools.
 	Media media.Deps
 	// Briefs are sections of the daily briefing that are not the tools' own.
 	Briefs []tools.BriefSource
@@ -149,7 +148,7 @@ func Briefs(d Deps) []tools.BriefSource {
 	)
 }
 
-// Day returns the sections that say what a day brings, in order.
+// Day returns the briefing sections about a day, in order.
 func Day(d Deps) (out []tools.BriefSource) {
 	if d.Calendar.Accounts != nil {
 		out = append(out, calendar.Brief{Deps: d.Calendar})
@@ -172,7 +171,7 @@ func Day(d Deps) (out []tools.BriefSource) {
 	return out
 }
 
-// Migrations are the tables of the tools and of the memory they share.
+// Migrations returns the tables of the tools and of the shared memory.
 func Migrations() []store.Set {
 	sets := knowledge.Migrations()
 	for _, more := range [][]store.Set{memory.Migrations(), tasks.Migrations(), money.Migrations(), health.Migrations(), files.Migrations()} {

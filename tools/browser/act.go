@@ -11,7 +11,7 @@ import (
 	"hob/tools"
 )
 
-// judgeFor is how long a page may take to say what is about to be done on it.
+// judgeFor is the time a page may take to describe the pending action.
 const judgeFor = 10 * time.Second
 
 type clickIn struct {
@@ -68,7 +68,7 @@ func click(d Deps) tools.Tool {
 	})
 }
 
-// same refuses what is not as the owner was asked about it.
+// same returns a check that refuses an element that differs from the approved one.
 func same(exact string) browser.Check {
 	return func(list []browser.Described) error {
 		if len(list) != 1 || bound(list[0]) != exact {
@@ -82,8 +82,8 @@ func changed() error {
 	return tools.Errorf(tools.Conflict, "the page has changed; nothing was done. Read the page again")
 }
 
-// known is an element for the words of a question: as it was when its page was
-// read. What is asked about is what the guard shows beside it.
+// known describes an element for an approval request, as it was when its page was read. The
+// guard shows the approved binding next to it.
 func (d Deps) known(handle string) string {
 	e, tab, page, ok := d.Browser.Seen(handle)
 	if !ok {
@@ -100,7 +100,7 @@ func words(e browser.Element) string {
 	return fmt.Sprintf("the %s %q", e.Kind, e.Name)
 }
 
-// did is the result of something that was done on a page.
+// did returns the result of an action on a page.
 func (d Deps) did(tool, said string, r browser.Done) tools.Result {
 	var b strings.Builder
 	b.WriteString(said)
@@ -192,7 +192,7 @@ func fill(d Deps) tools.Tool {
 	})
 }
 
-// form finds the fields that are meant: all of one page, none of them for secrets.
+// form finds the named fields. They must be on one page, and none may hold a secret.
 func (d Deps) form(ctx context.Context, in fillIn) ([]browser.Described, error) {
 	if len(in.Fields) == 0 || len(in.Fields) > maxFields {
 		return nil, tools.Errorf(tools.InvalidArguments, "browser_fill_form takes 1 to %d fields", maxFields)
@@ -223,7 +223,7 @@ type scriptIn struct {
 	Browser string `json:"browser,omitempty" jsonschema:"hob (default), or the owner's own on macOS: safari, chrome, edge, brave, arc"`
 }
 
-// ran is what a script is bound to.
+// ran is the approval binding of a script.
 type ran struct {
 	Tab string `json:"tab"`
 	URL string `json:"url"`
@@ -282,7 +282,7 @@ type value struct {
 	Value string `json:"value"`
 }
 
-// bare is an address without its fragment, which pages change as they like.
+// bare returns an address without its fragment, which pages change at will.
 func bare(address string) string {
 	address, _, _ = strings.Cut(address, "#")
 	return address
@@ -336,7 +336,7 @@ type picture struct {
 	Shows string `json:"shows,omitempty"`
 }
 
-// short is the end of an id, for a file's name.
+// short returns the end of an id for a file name.
 func short(id string) string {
 	id = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {

@@ -29,7 +29,7 @@ type Owners interface {
 	Execute(ctx context.Context, a apps.App, t apps.Tab, code string) (apps.Text, error)
 }
 
-// own finds the owner's browser that is meant; mine: Hob's own is.
+// own finds the owner's browser by name; mine is true for Hob's own browser.
 func (d Deps) own(name string) (a apps.App, mine bool, err error) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	if name == "" || name == "hob" {
@@ -45,8 +45,8 @@ func (d Deps) own(name string) (a apps.App, mine bool, err error) {
 	return a, false, nil
 }
 
-// owned names a tab of the owner's browser for a question. Nothing is asked of the
-// browser for it.
+// owned describes a tab of the owner's browser for an approval request. It does not query
+// the browser.
 func (d Deps) owned(name, tab string) string {
 	if a, mine, err := d.own(name); err == nil && !mine {
 		name = a.Title
@@ -57,15 +57,15 @@ func (d Deps) owned(name, tab string) string {
 	return fmt.Sprintf("the tab %.30q of your own %.30s", tab, name)
 }
 
-// There is what an approval of something in the owner's browser is bound to.
+// there is the approval binding of an action in the owner's browser.
 type there struct {
 	Browser string `json:"browser"`
 	Tab     string `json:"tab"`
 	URL     string `json:"url"`
 }
 
-// inOwn judges what is done in a tab of the owner's: he is asked about the page that
-// is in it, and it is done on no other.
+// inOwn assesses an action in a tab of the owner's browser. The approval request names the
+// current page, and the action runs on no other page.
 func (d Deps) inOwn(ctx context.Context, name, tab string, effects tools.Effects, does string) tools.Judgement {
 	ctx, cancel := context.WithTimeout(ctx, judgeFor)
 	defer cancel()
@@ -86,11 +86,11 @@ func (d Deps) inOwn(ctx context.Context, name, tab string, effects tools.Effects
 	}
 }
 
-// askedForm is the beginning of what an approval is bound to.
+// askedForm matches the beginning of an approval binding.
 var askedForm = regexp.MustCompile(`^\{"browser":"(\w+)","tab":"([^"\\]+)"`)
 
-// askedOf is the tab that the owner was asked about. Without it "the tab in front"
-// would be another one as soon as he answers on a page in that browser.
+// askedOf returns the tab of the approval request. Without it, "the active tab" would
+// change as soon as the owner answers on a page in that browser.
 func askedOf(exact string, a apps.App) string {
 	if m := askedForm.FindStringSubmatch(exact); m != nil && m[1] == a.Name {
 		return m[2]
@@ -98,8 +98,8 @@ func askedOf(exact string, a apps.App) string {
 	return ""
 }
 
-// mine reports whether an address may be one of Hob's own page, or shares its cookies,
-// which no port tells apart.
+// mine reports whether an address may belong to the dashboard or share its cookies, which
+// ports do not separate.
 func (d Deps) mine(raw string) bool {
 	for _, within := range []string{"view-source:", "blob:"} {
 		raw = strings.TrimPrefix(raw, within)
@@ -127,7 +127,7 @@ func (d Deps) mine(raw string) bool {
 	})
 }
 
-// again finds the tab that the owner was asked about.
+// again finds the approved tab and refuses it if its page has changed.
 func (d Deps) again(ctx context.Context, name, tab, exact string) (apps.App, apps.Tab, error) {
 	a, _, err := d.own(name)
 	if err != nil {
@@ -143,7 +143,8 @@ func (d Deps) again(ctx context.Context, name, tab, exact string) (apps.App, app
 	return a, t, nil
 }
 
-// acting are the effects of a script in the owner's browser: it can do all that he can.
+// acting are the effects of a script in the owner's browser: it can do everything the owner
+// can.
 const acting = tools.Exec | tools.Send | tools.Destroy
 
 // openingOwn judges what opens an address in the owner's browser: beyond Hob's proxy,
@@ -179,7 +180,7 @@ func (d Deps) openOwn(ctx context.Context, name, raw string) (tools.Result, erro
 	return tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("Opened in %s, tab %s: %s", a.Title, t.ID, u), Data: t}, nil
 }
 
-// listOwn tells addresses without what may be secret in them.
+// listOwn lists the tabs without the parts of addresses that may be secret.
 func (d Deps) listOwn(ctx context.Context, name string) (tools.Result, error) {
 	a, _, err := d.own(name)
 	if err != nil {
@@ -210,7 +211,7 @@ func (d Deps) listOwn(ctx context.Context, name string) (tools.Result, error) {
 	return tools.Result{Text: strings.TrimSuffix(b.String(), "\n"), Data: l, Source: provenance.Outside, Origins: origin("browser_list_tabs", a.Title)}, nil
 }
 
-// withoutQuery is an address without what comes behind its path.
+// withoutQuery returns an address without query and fragment.
 func withoutQuery(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -234,7 +235,7 @@ func cutTo(s string, most int) string {
 	return s
 }
 
-// ofOwn is the result of something in the owner's browser that shows words of a page.
+// ofOwn returns a result that shows page text from the owner's browser.
 func ofOwn(tool string, a apps.App, t apps.Tab, text string, data any) tools.Result {
 	return tools.Result{Text: text, Data: data, Source: provenance.Outside, Origins: origin(tool, a.Title+": "+withoutQuery(t.URL))}
 }

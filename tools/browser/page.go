@@ -57,7 +57,7 @@ type read struct {
 	Elements []browser.Element `json:"elements,omitempty"`
 }
 
-// page is a page as a model reads it, and the addresses on it.
+// page renders a page for the model and returns the addresses on it.
 func (d Deps) page(c *browser.Content) (string, []string) {
 	var b strings.Builder
 	if c.Title != "" {
@@ -92,7 +92,7 @@ func (d Deps) page(c *browser.Content) (string, []string) {
 	return b.String(), links
 }
 
-// remarks are what a reader of the page should know.
+// remarks returns notes for the reader of the page.
 func remarks(c *browser.Content) []string {
 	var out []string
 	if c.Cut {
@@ -160,13 +160,13 @@ func navigate(d Deps) tools.Tool {
 	})
 }
 
-// goal is what a navigation is bound to.
+// goal is the approval binding of a navigation.
 type goal struct {
 	Tab string `json:"tab"`
 	URL string `json:"url"`
 }
 
-// steps is how far an action moves in the history.
+// steps returns how far an action moves in the history.
 func steps(action string) int {
 	switch action {
 	case "back":
@@ -177,7 +177,7 @@ func steps(action string) int {
 	return 0
 }
 
-// goal finds the tab and the address that are meant.
+// goal resolves the tab and the target address.
 func (d Deps) goal(ctx context.Context, in navigateIn) (browser.Tab, string, error) {
 	id, err := d.which(ctx, in.Tab)
 	if err != nil {

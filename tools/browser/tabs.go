@@ -53,7 +53,7 @@ func listTabs(d Deps) tools.Tool {
 	})
 }
 
-// line is a tab on one line.
+// line formats a tab as one line.
 func line(t browser.Tab) string {
 	title := t.Title
 	if title == "" {
@@ -119,7 +119,7 @@ type ofTabIn struct {
 	Browser string `json:"browser,omitempty" jsonschema:"hob (default), or the owner's own on macOS: safari, chrome, edge, brave, arc"`
 }
 
-// title names the tab for a question.
+// title describes the tab for an approval request.
 func (in ofTabIn) title(d Deps) string {
 	if _, mine, err := d.own(in.Browser); err != nil || !mine {
 		return d.owned(in.Browser, in.Tab)
@@ -149,7 +149,7 @@ func closeTab(d Deps) tools.Tool {
 				return tools.Judgement{Refused: outward(err, in.Tab)}
 			}
 			j := tools.Judgement{Exact: t.ID}
-			if t.Own { // nothing of the owner's is in it
+			if t.Own { // the tab contains no data of the owner
 				j.Effects = tools.Read
 			}
 			return j

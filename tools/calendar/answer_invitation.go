@@ -23,7 +23,7 @@ type answerIn struct {
 	Account string `json:"account,omitempty"`
 }
 
-// maxComment bounds a word to who invites, in characters.
+// maxComment bounds the comment to the organizer, in characters.
 const maxComment = 1000
 
 func (in answerIn) answer() (a pim.Answer, word string, err error) {
@@ -70,7 +70,7 @@ func (d Deps) invited(ctx context.Context, in answerIn, now time.Time) (f found,
 	return f, s, exact, nil
 }
 
-// answerInvitation tells who invited whether the owner comes.
+// answerInvitation tells the organizer whether the owner attends.
 func (d Deps) answerInvitation() tools.Tool {
 	return tools.New(tools.Def[answerIn]{
 		Spec: tools.Spec{

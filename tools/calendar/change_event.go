@@ -21,7 +21,7 @@ import (
 	"hob/tools"
 )
 
-// lookAhead is in how many days an event is looked for that is to be changed.
+// lookAhead is the number of days searched for an event to change.
 const lookAhead = 92
 
 // changedOut is the Data of the tools that change calendars.
@@ -36,10 +36,10 @@ type changedOut struct {
 type backData struct {
 	Account string `json:"account"`
 	Undo    []byte `json:"undo"`
-	Untold  bool   `json:"untold,omitempty"` // it has guests, and nobody tells them
+	Untold  bool   `json:"untold,omitempty"` // it has guests whom no one notifies
 }
 
-// untold is what is said where guests are not told of a change.
+// untold ends a result when the guests were not notified of the change.
 const untold = " Its guests were not notified."
 
 func undoOf(label string, c pim.Calendars, r pim.Receipt, nobodyTells bool) *tools.Undo {
@@ -66,7 +66,7 @@ func (d Deps) undo(done string) func(context.Context, json.RawMessage) (string, 
 	}
 }
 
-// writers are the calendars that are meant: those of a name, or all; at least one.
+// writers returns the calendars of that name, or all; at least one.
 func (d Deps) writers(name string) ([]pim.Calendars, error) {
 	all := d.Calendars()
 	if len(all) == 0 {
@@ -103,7 +103,7 @@ func classify(err error) error {
 	return tools.Quoting(tools.Errorf(code, "%w", err), provenance.Outside)
 }
 
-// done makes an error of a change of which nobody knows whether it happened.
+// done turns an uncertain outcome of a change into an error.
 func done(r pim.Receipt, err error) error {
 	if err != nil {
 		return classify(err)
@@ -120,8 +120,8 @@ type found struct {
 	in pim.Calendars
 }
 
-// pick finds the event that is meant by words of its title, place or guests: the next
-// one, or the one of a day. Several that fit are an error that names them.
+// pick finds the event by words of its title, place or guests: the next match, or the match
+// on a given day. Several matches are an error that names them.
 func (d Deps) pick(ctx context.Context, words, on, account string, now time.Time) (found, error) {
 	want := phrase.Split(words)
 	if len(want) == 0 {
@@ -174,7 +174,7 @@ func (d Deps) pick(ctx context.Context, words, on, account string, now time.Time
 	return found{}, tools.Quoting(tools.Errorf(tools.InvalidArguments, "%d events match %q; give more of the title, or the day:%s", len(fit), tools.Clean(phrase.Cut(words, 80)), b.String()), provenance.Outside)
 }
 
-// guests are the people besides the owner who may be told of a change.
+// guests returns the people besides the owner who may be notified of a change.
 func (f found) guests(own string) (out []string) {
 	for _, g := range append([]pim.Person{f.Organizer}, f.Guests...) {
 		if g.Address != "" && !strings.EqualFold(g.Address, own) && !slices.Contains(out, g.Address) {
@@ -184,8 +184,7 @@ func (f found) guests(own string) (out []string) {
 	return out
 }
 
-// exact is which event is meant, as it is now and with those who are invited: an
-// approval is bound to it.
+// exact returns the approval binding: the event as it is now, with its guests.
 func (f found) exact() string {
 	with := f.guests("")
 	slices.Sort(with)
@@ -193,8 +192,8 @@ func (f found) exact() string {
 	return fmt.Sprintf("%s, %s (%s)", named(f.Event), f.Start.Format("Mon 2 Jan 2006 15:04"), hex.EncodeToString(sum[:6]))
 }
 
-// judge says of a change whom it reaches; more says what else an approval of it is
-// bound to, nil nothing.
+// judge assesses whom a change reaches. more returns further text to bind the approval to;
+// nil for none.
 func (d Deps) judge(ctx context.Context, words, on, account string, more func(f found, now time.Time) (string, error)) tools.Judgement {
 	f, err := d.pick(ctx, words, on, account, d.now())
 	if err != nil {
@@ -229,7 +228,7 @@ func (d Deps) now() time.Time {
 	return time.Now()
 }
 
-// own is the owner's address in an account.
+// own returns the owner's address in an account.
 func (d Deps) own(account string) string {
 	for _, a := range d.Accounts() {
 		if a.Name == account {
@@ -254,9 +253,9 @@ func moment(words string, of, now time.Time) (t time.Time, clock bool, err error
 	return m.Time.In(now.Location()), m.HasClock, nil
 }
 
-// sure is a time as an approval is bound to it. Words that mean another time a minute
-// later can be bound to nothing but themselves, which is too little where people are
-// told of it.
+// sure returns a time for the approval binding. Relative words mean another time a minute
+// later and can only be bound as words, which is not enough if people are notified of the
+// time.
 func sure(words string, t, now time.Time, told bool) (string, error) {
 	a, err := when.Parse(words, now)
 	b, later := when.Parse(words, now.Add(time.Minute))

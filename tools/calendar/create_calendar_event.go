@@ -72,7 +72,7 @@ func (d Deps) createEvent() tools.Tool {
 	})
 }
 
-// guestsOf are those who are meant by addresses and names.
+// guestsOf resolves addresses and names to people.
 func (d Deps) guestsOf(ctx context.Context, list []string) (out []pim.Person, err error) {
 	if len(list) > pim.MaxRecipients {
 		return nil, tools.Errorf(tools.InvalidArguments, "at most %d people can be invited", pim.MaxRecipients)
@@ -89,7 +89,7 @@ func (d Deps) guestsOf(ctx context.Context, list []string) (out []pim.Person, er
 	return out, nil
 }
 
-// planned is what the arguments mean, with the guests looked up.
+// planned resolves the arguments to an event, with the guests looked up.
 func (d Deps) planned(ctx context.Context, in createIn, c tools.Call) (pim.NewEvent, error) {
 	e, err := in.planned(c)
 	if err != nil {
@@ -142,7 +142,7 @@ func (in createIn) planned(c tools.Call) (e pim.NewEvent, err error) {
 	return e, nil
 }
 
-// exact is when it will be, and with whom: an approval is bound to it.
+// exact returns the approval binding: the times and the guests.
 func (in createIn) exact(e pim.NewEvent, now time.Time) (string, error) {
 	s, err := in.times(e, now)
 	for i, g := range e.Guests {
@@ -216,7 +216,7 @@ func plain(name string) bool {
 	return name != "" && len(name) <= 24 && len(strings.Fields(name)) <= 2 && !strings.ContainsFunc(name, odd)
 }
 
-// invite sends the invitations where the server does not, and says what came of it.
+// invite sends the invitations if the server does not, and describes the outcome.
 func (d Deps) invite(ctx context.Context, c tools.Call, in pim.Calendars, e pim.NewEvent) (string, error) {
 	s, ok := in.(pim.Scheduling)
 	if !ok {
@@ -230,7 +230,7 @@ func (d Deps) invite(ctx context.Context, c tools.Call, in pim.Calendars, e pim.
 	}
 	box, as := d.box(d.own(in.Name())), ""
 	switch own := d.own(in.Name()); {
-	case own != "": // the event says so: who changes it later is believed under no other one
+	case own != "": // the event names this organizer: later changes from another address are not trusted
 		as = " as " + own
 	case d.Mailers != nil:
 		for _, m := range d.Mailers() {

@@ -19,7 +19,7 @@ import (
 // The bounds of a question.
 const (
 	maxDays  = 92
-	lookNext = 30 // days in which the next event is looked for
+	lookNext = 30 // days searched for the next event
 	shown    = 60 // events
 )
 
@@ -66,7 +66,7 @@ func (d Deps) answer(ctx context.Context, c tools.Call, in calendarIn) (tools.Re
 	if err != nil && events == nil {
 		return tools.Result{}, err
 	}
-	all := events // what is free follows from all of them, whatever is looked for
+	all := events // free time depends on all events, not only on the matches
 	if want := phrase.Split(in.Query); len(want) > 0 {
 		events = slices.DeleteFunc(slices.Clone(events), func(e pim.Event) bool { return !about(e, want) })
 	}
@@ -93,7 +93,7 @@ func (d Deps) answer(ctx context.Context, c tools.Call, in calendarIn) (tools.Re
 	return tools.Result{Text: text, Data: out, Source: provenance.Outside, Origins: origins}, nil
 }
 
-// spanOf is what to look at; at is the time that is asked about, if any.
+// spanOf returns the time range to read; at is the requested time, if any.
 func spanOf(in calendarIn, now time.Time) (s ics.Span, at time.Time, err error) {
 	s.Zone = now.Location()
 	read := func(words string) (time.Time, error) {
@@ -139,7 +139,7 @@ func about(e pim.Event, want []string) bool {
 	return !slices.ContainsFunc(want, func(w string) bool { return !slices.Contains(have, w) })
 }
 
-// span is an event's time on its day.
+// clock formats the time of an event on its day.
 func clock(e pim.Event, loc *time.Location) string {
 	if e.AllDay {
 		return "all day"
@@ -154,7 +154,7 @@ func clock(e pim.Event, loc *time.Location) string {
 	return start.Format("15:04") + "-" + end.Format("15:04")
 }
 
-// nothing says that there is no event, or none of those that were looked for.
+// nothing says that there is no event, or no match for the query.
 func nothing(query, stretch string) string {
 	if query = strings.TrimSpace(query); query != "" {
 		return fmt.Sprintf("No event that matches %q is in the calendar for %s.", phrase.Cut(query, 80), stretch)
@@ -162,7 +162,7 @@ func nothing(query, stretch string) string {
 	return "No event is in the calendar for " + stretch + "."
 }
 
-// listText shows those events of all that were looked for.
+// listText formats the matching events and mentions overlaps with all others.
 func listText(events, all []pim.Event, query string, s ics.Span, now time.Time) string {
 	last := s.To.AddDate(0, 0, -1)
 	stretch := when.FormatDay(s.From, now)
@@ -177,7 +177,7 @@ func listText(events, all []pim.Event, query string, s ics.Span, now time.Time) 
 	told, _ := fair(events, shown)
 	for _, e := range told {
 		at := e.Start.In(s.Zone)
-		if at.Before(s.From) { // it goes on
+		if at.Before(s.From) { // in progress
 			at = s.From
 		}
 		if d := when.FormatDay(at, now); d != day {
@@ -198,7 +198,7 @@ func listText(events, all []pim.Event, query string, s ics.Span, now time.Time) 
 	return strings.TrimSpace(b.String())
 }
 
-// nextDays are the days in which the next event is looked for.
+// nextDays returns the number of days searched for the next event.
 func (in calendarIn) nextDays() int { return max(in.Days, lookNext) }
 
 func nextText(events []pim.Event, in calendarIn, now time.Time) string {
@@ -213,8 +213,8 @@ func nextText(events []pim.Event, in calendarIn, now time.Time) string {
 	return text + "."
 }
 
-// freeText says whether a time is free. It is not known when events from before it
-// on were left out, as err then says.
+// freeText tells whether a time is free. The answer is unknown if events before that time
+// were left out, as err reports.
 func freeText(events []pim.Event, at, now time.Time, err error) (string, *bool) {
 	var taken []string
 	var next pim.Event

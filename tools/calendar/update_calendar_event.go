@@ -108,7 +108,7 @@ func (in updateIn) planned(f found, now time.Time) (pim.EventChange, error) {
 	return ch, nil
 }
 
-// exact is the time that it is moved to.
+// exact returns the new time for the approval binding.
 func (in updateIn) exact(f found, now time.Time) (out string, err error) {
 	ch, err := in.planned(f, now)
 	if err != nil {
@@ -177,7 +177,7 @@ func (d Deps) deleteEvent() tools.Tool {
 	})
 }
 
-// written says that a change reaches nobody, unless it was found that it does.
+// written sets the effect to Write if the assessment found no one to notify.
 func written(j tools.Judgement) tools.Judgement {
 	if j.Effects == 0 && j.Refused == nil {
 		j.Effects = tools.Write

@@ -1,8 +1,8 @@
-// Package contacts are the tools for the people in the owner's address books:
-// search_contacts finds them by name, company, address or number.
+// Package contacts provides search_contacts, which finds people in the owner's address
+// books by name, company, address or number.
 //
-// What stands in an address book is outside text: servers fill them from mails and
-// others share them.
+// Text from an address book is untrusted: servers fill them from mail, and others share
+// them.
 package contacts
 
 import (
@@ -29,7 +29,7 @@ const (
 
 // Deps are what the tools need.
 type Deps struct {
-	// Books are the owner's address books.
+	// Books returns the owner's address books.
 	Books func() []pim.Contacts
 }
 
@@ -44,11 +44,11 @@ type searchIn struct {
 // searchOut is the Data of search_contacts.
 type searchOut struct {
 	Contacts []pim.Contact `json:"contacts"`
-	Error    string        `json:"error,omitempty"` // what could not be looked at
+	Error    string        `json:"error,omitempty"` // sources that could not be read
 }
 
-// Find looks in all address books at the same time. The error says what could not
-// be looked at; who was found is there all the same.
+// Find searches all address books at the same time. It returns matches even with an error,
+// which names the unreadable sources.
 func Find(ctx context.Context, books []pim.Contacts, words string, limit int) ([]pim.Contact, error) {
 	results := make([][]pim.Contact, len(books))
 	failed := make([]error, len(books))

@@ -18,7 +18,8 @@ type spawnIn struct {
 	FollowUp bool     `json:"follow_up,omitempty" jsonschema:"work on with the result here"`
 }
 
-// spawnBackgroundTask is delegate_tasks for one task that nobody waits for.
+// spawnBackgroundTask returns a variant of delegate_tasks for one task that no call waits
+// for.
 func spawnBackgroundTask(e Engine) tools.Tool {
 	t := tools.New(tools.Def[spawnIn]{
 		Spec: tools.Spec{

@@ -83,8 +83,8 @@ func (d Deps) openApp() tools.Tool {
 	})
 }
 
-// missing puts an error of a search into the words of tools: most of them say
-// which name would do.
+// missing converts an error of a search into a tool error; most of them suggest a valid
+// name.
 func missing(err error) error {
 	err = failed(err)
 	if tools.CodeOf(err) == tools.Failed {
@@ -105,8 +105,9 @@ func command(a apps.App) string {
 	return phrase.Cut(strings.Join(a.Command, " "), 200)
 }
 
-// menu reports whether starting it does what a click in the menu does: it was put
-// there by the administrator, and ends or raises nothing by itself.
+// menu reports whether starting the app has the same effect as a click in the menu: an
+// administrator installed it, and starting it neither stops other programs nor raises
+// permissions.
 func menu(a apps.App) bool {
 	if !a.Shared {
 		return false

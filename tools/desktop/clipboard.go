@@ -70,11 +70,10 @@ func clipResult(held clipboard.Content) tools.Result {
 	return r
 }
 
-// judgeClip looks what is there: what may be a secret is revealed by the owner's
-// word alone.
+// judgeClip assesses the clipboard content: text that may be a secret needs approval.
 func (d Deps) judgeClip(ctx context.Context) tools.Judgement {
 	held, err := d.Clipboard.Read(ctx)
-	if err != nil { // the call says why
+	if err != nil { // the call reports the error
 		return tools.Judgement{Effects: tools.Read, Private: true}
 	}
 	return d.clipped(held)
@@ -96,9 +95,8 @@ func (d Deps) clipped(held clipboard.Content) tools.Judgement {
 	return j
 }
 
-// secretive reports whether a text looks like a password: one word of mixed
-// characters that is no address, number or path; or holds what has the shape of a
-// key or of a card's number.
+// secretive reports whether a text looks like a password: one word of mixed characters that
+// is no address, number or path, or that has the shape of a key or a card number.
 func secretive(s string) bool {
 	s = strings.TrimSpace(s)
 	if redact.Shapes(s) != s {
@@ -136,7 +134,7 @@ type setIn struct {
 	Text string `json:"text"`
 }
 
-// setUndo is what was on the clipboard, and what was put there in its place.
+// setUndo holds the previous clipboard content and the text that replaced it.
 type setUndo struct {
 	Before string `json:"before"`
 	Set    string `json:"set"`

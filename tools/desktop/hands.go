@@ -20,7 +20,7 @@ import (
 	"hob/tools"
 )
 
-// Windows are those of the desktop; *window.Windows lists them.
+// Windows lists the desktop's windows; *window.Windows implements it.
 type Windows interface {
 	List(ctx context.Context) ([]window.Window, error)
 }
@@ -84,7 +84,7 @@ func (d Deps) listWindows() tools.Tool {
 	})
 }
 
-// target finds the one window that is meant: by its id, its title or its program.
+// target finds exactly one window by its id, title or program.
 func (d Deps) target(ctx context.Context, name string) (window.Window, error) {
 	list, err := d.Windows.List(ctx)
 	if err != nil {
@@ -112,13 +112,14 @@ func (d Deps) target(ctx context.Context, name string) (window.Window, error) {
 	return window.Window{}, tools.Errorf(tools.InvalidArguments, "%d windows match %q; name one by its id", len(found), tools.Clean(phrase.Cut(name, 60)))
 }
 
-// may says why nobody types or clicks in a window: what stands there could be the
-// owner's answer to Hob, his password, or, with outside text in view, a command.
+// may returns why typing and clicking in a window is refused: its content could be an
+// approval request of Hob, a password prompt or, with untrusted text in the conversation, a
+// terminal.
 func (d Deps) may(ctx context.Context, w window.Window, tainted bool) error {
 	deny := func(why string) error {
 		return tools.Errorf(tools.PolicyDenied, "Hob does not type or click there: %s", tools.Clean(why))
 	}
-	exe, _ := os.Executable() // "" is no window's
+	exe, _ := os.Executable() // "" matches no window
 	switch k := w.Kind(); {
 	case w.PID == os.Getpid() || exe != "" && w.Program == exe:
 		return deny("the window is Hob's own")
@@ -130,7 +131,7 @@ func (d Deps) may(ctx context.Context, w window.Window, tainted bool) error {
 		return deny("it asks for a password or for permissions")
 	case hobs(w.Title):
 		return deny("its title looks like a window of Hob")
-	case k == window.Browser && strings.TrimSpace(w.Title) == "": // macOS does not always tell
+	case k == window.Browser && strings.TrimSpace(w.Title) == "": // macOS sometimes reports no title
 		return deny("the page in the browser is unknown; the browser_... tools drive Hob's own browser")
 	case w.PID == 0 && w.App == "":
 		return deny("the program of the window is unknown")
@@ -151,7 +152,7 @@ var hobWord = regexp.MustCompile(`(?i)(^|[^\pL\pN])hob([^\pL\pN]|$)`)
 // hobs: the dashboard's page is called Hob, and a terminal with the chat is, too.
 func hobs(title string) bool { return hobWord.MatchString(title) }
 
-// bound is what an approval is bound to: the window, whose it is and what it shows.
+// bound returns the approval binding: the window, its program and its title.
 func bound(w window.Window) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %q %q %q", w.ID, w.PID, w.App, w.Program, w.Title))
 	return "window " + hex.EncodeToString(sum[:12])
@@ -160,7 +161,7 @@ func bound(w window.Window) string {
 // acting are the effects of hands: a person can do anything with them.
 const acting = tools.Exec | tools.Send | tools.Destroy
 
-// judged is the judgement of an action in a window.
+// judged assesses an action in a window.
 func (d Deps) judged(ctx context.Context, name, does string) tools.Judgement {
 	w, err := d.target(ctx, name)
 	if err == nil {
@@ -183,7 +184,7 @@ func (d Deps) in(ctx context.Context, c tools.Call, name string, act func(w wind
 	}
 	tainted := c.Provenance.Tainted()
 	ok := func(now window.Window) error {
-		if now.Kind() == window.Browser && bound(now) != c.Exact { // its title is that of the page
+		if now.Kind() == window.Browser && bound(now) != c.Exact { // a browser window has the title of its page
 			return fmt.Errorf("%w: the page has changed", input.ErrMoved)
 		}
 		return d.may(ctx, now, tainted)
@@ -216,8 +217,8 @@ type focusIn struct {
 	Window string `json:"window" jsonschema:"part of its title, or its id"`
 }
 
-// focusWindow changes where the owner's own keys go: it does so at once only where
-// he has just asked for it, and nobody else had a part in that.
+// focusWindow moves the owner's keyboard focus. It runs without approval only if the owner
+// has just asked for it and no untrusted text is involved.
 func (d Deps) focusWindow() tools.Tool {
 	return tools.New(tools.Def[focusIn]{
 		Spec: tools.Spec{

@@ -16,8 +16,8 @@ import (
 // maxItem bounds what an application is to open, in bytes.
 const maxItem = 4000
 
-// judgedItem is the judgement of an application that opens something. It always
-// asks: what a file does in a program, and what a page does, nobody here can tell.
+// judgedItem assesses an application that opens a file or an address. It always needs
+// approval, because Hob cannot tell what a file or a page does in a program.
 func (d Deps) judgedItem(a apps.App, given string) tools.Judgement {
 	item, err := d.item(given)
 	if err == nil && !a.Takes(item) {
@@ -36,8 +36,8 @@ func (d Deps) judgedItem(a apps.App, given string) tools.Judgement {
 	return j
 }
 
-// item is what an application is handed: an address of a scheme that opens pages and
-// mails alone, or the whole path of a file that Hob may reach.
+// item resolves the item to open: an address of a scheme that only opens pages or mails, or
+// the absolute path of a file that Hob may access.
 func (d Deps) item(given string) (string, error) {
 	bad := func(format string, args ...any) (string, error) {
 		return "", tools.Errorf(tools.InvalidArguments, format, args...)
@@ -69,7 +69,7 @@ func (d Deps) item(given string) (string, error) {
 	return d.Reach(given)
 }
 
-// address reports whether a text is one. A drive of Windows is no scheme.
+// address parses a text as an address. A Windows drive is not a scheme.
 func address(s string) (*url.URL, bool) {
 	scheme, _, ok := strings.Cut(s, ":")
 	if !ok || len(scheme) < 2 || strings.ContainsAny(scheme, `/\ .~`) {
@@ -77,7 +77,7 @@ func address(s string) (*url.URL, bool) {
 	}
 	u, err := url.Parse(s)
 	if err != nil {
-		return &url.URL{Scheme: strings.ToLower(scheme), User: url.User("?")}, true // it is meant as one, and goes nowhere
+		return &url.URL{Scheme: strings.ToLower(scheme), User: url.User("?")}, true // meant as an address, but without a valid target
 	}
 	return u, u.Scheme != ""
 }

@@ -24,7 +24,7 @@ type Display interface {
 	SetDark(ctx context.Context, on bool) (bool, error)
 }
 
-// machine are the tools for the machine's own hardware and look.
+// machine returns the tools for hardware and appearance.
 func (d Deps) machine() (out []tools.Tool) {
 	if d.Battery != nil {
 		out = append(out, d.batteryStatus())
@@ -101,7 +101,7 @@ func batteryText(b power.Battery) string {
 	return text + "."
 }
 
-// span is a time as people say it.
+// span formats a duration for people.
 func span(d time.Duration) string {
 	d = d.Round(time.Minute)
 	h, m := int(d.Hours()), int(d.Minutes())%60
@@ -261,7 +261,7 @@ func (d Deps) darkMode() tools.Tool {
 	})
 }
 
-// takeBack sets what was set to what it was before, unless it was changed since.
+// takeBack restores the previous setting, unless it was changed in the meantime.
 func takeBack[T comparable](ctx context.Context, data json.RawMessage, get func(context.Context) (T, error), set func(context.Context, T) (T, error)) (string, error) {
 	var c changed[T]
 	if err := json.Unmarshal(data, &c); err != nil {

@@ -28,8 +28,8 @@ type notificationIn struct {
 	Message string `json:"message"`
 }
 
-// note is the notification: it says whose it is, so that none
-// passes for another program's.
+// note builds the notification. It names Hob as the sender, so that it cannot pass for
+// another program's.
 func (in notificationIn) note(id string) (desk.Note, error) {
 	n := desk.Note{ID: "tool:" + id, Title: strings.TrimSpace(in.Title), Body: strings.TrimSpace(in.Message), Urgency: desk.Normal}
 	switch {
@@ -46,9 +46,9 @@ func (in notificationIn) note(id string) (desk.Note, error) {
 	return n, nil
 }
 
-// sendNotification shows one at once. What Hob has to tell by itself is a notice,
-// which goes where the owner is and keeps his quiet hours: this is for what he asks
-// for, and asks him where text from outside or nobody's wish is behind it.
+// sendNotification shows a notification at once, when the user asks for one. Hob's own
+// notifications use the outbox instead and respect quiet hours. It needs approval if
+// untrusted text or no direct request is behind the call.
 func (d Deps) sendNotification() tools.Tool {
 	return tools.New(tools.Def[notificationIn]{
 		Spec: tools.Spec{

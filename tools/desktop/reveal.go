@@ -18,7 +18,7 @@ type Filer interface {
 	Reveal(ctx context.Context, path string) error
 }
 
-// Shortcuts are those of macOS; shortcuts.Library has them.
+// Shortcuts lists and runs macOS shortcuts; shortcuts.Library implements it.
 type Shortcuts interface {
 	List(ctx context.Context) ([]string, error)
 	Start(ctx context.Context, name, input string) (string, error)

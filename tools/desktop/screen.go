@@ -90,8 +90,8 @@ func (d Deps) runCapture(ctx context.Context, c tools.Call, in captureIn) (tools
 	return r, nil
 }
 
-// retried ends the errors of what describes pictures of documents. A screen has
-// changed by then.
+// retried ends errors of the describer for document pictures. It does not apply here,
+// because the screen has changed by then.
 const retried = "it is tried again later"
 
 // unseen keeps a model that was given a path from speaking as if it had seen.

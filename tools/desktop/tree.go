@@ -169,7 +169,7 @@ func pressable(n tree.Node) bool { return n.Does != "" }
 
 func fillable(n tree.Node) bool { return n.Takes && !n.Secret }
 
-// judgedElement is the judgement of an action on an element.
+// judgedElement assesses an action on an element.
 func (d Deps) judgedElement(ctx context.Context, in elementIn, fits func(tree.Node) bool, does, text string) tools.Judgement {
 	n, err := d.element(ctx, in, fits)
 	if err == nil {
@@ -213,7 +213,7 @@ func pressed(n tree.Node, text string) string {
 	return "element " + n.Ref + " " + bound(shownIn(n)) + text
 }
 
-// element finds the one that is meant among those that fit.
+// element finds the one element with that name among those that fit.
 func (d Deps) element(ctx context.Context, in elementIn, fits func(tree.Node) bool) (tree.Node, error) {
 	if strings.TrimSpace(in.Window) == "" || strings.TrimSpace(in.Name) == "" {
 		return tree.Node{}, tools.Errorf(tools.InvalidArguments, "name a window and an element")

@@ -12,9 +12,9 @@ import (
 	"hob/tools"
 )
 
-// notAllowed refuses a path outside the allowed folders. The remedy names the folder of
-// the file abs; folderNotAllowed is for calls that need the folder abs itself. Neither
-// looks whether abs exists, so that a refusal tells nothing about other folders.
+// notAllowed refuses a path outside the allowed folders. The remedy names the folder of the
+// file abs; folderNotAllowed is for calls that need the folder abs itself. Neither checks
+// whether abs exists, so that a refusal reveals nothing about other folders.
 func (f *Files) notAllowed(abs, why string) error {
 	return f.refuseOutside(abs, filepath.Dir(abs), why)
 }
@@ -42,10 +42,10 @@ func (f *Files) refuseOutside(abs, folder, why string) error {
 	if list := f.allowedWith(folder); list != "" && why == "" {
 		remedy = "allow exactly this folder with: hob config set files.allowed '" + list + "'"
 	}
-	return &tools.Error{Code: tools.PolicyDenied, Message: msg, Err: ErrNotAllowed, Remedy: remedy, Source: provenance.Tool} // abs is the path that was asked for
+	return &tools.Error{Code: tools.PolicyDenied, Message: msg, Err: ErrNotAllowed, Remedy: remedy, Source: provenance.Tool} // abs is the requested path
 }
 
-// protectedReason says why abs, or what its links lead to, is protected.
+// protectedReason returns why abs, or the target of its links, is protected.
 func (f *Files) protectedReason(abs string) string {
 	if why := f.places.Why(abs); why != "" || !filepath.IsAbs(abs) {
 		return why
@@ -120,8 +120,8 @@ func (f *Files) homes() []string {
 	return out
 }
 
-// unsafeInCommand reports a character that must not stand in a path of a suggested
-// command: shells give it a meaning within or after quotes, or it cannot be seen.
+// unsafeInCommand reports a character that a path in a suggested command must not contain:
+// shells interpret it inside or after quotes, or it is invisible.
 func unsafeInCommand(r rune) bool {
 	return strings.ContainsRune("'\"`$%!;&|<>*?\n", r) || (r == '\\' && filepath.Separator != '\\') || r == unicode.ReplacementChar ||
 		!unicode.IsPrint(r)

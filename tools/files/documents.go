@@ -13,10 +13,10 @@ import (
 	"hob/platform/provenance"
 )
 
-// Document is a file that is read as a whole, with whose text it is.
+// Document is a whole file with the provenance of its text.
 type Document struct {
 	Path     string // absolute, links resolved
-	Hidden   bool   // it, or a folder in which it lies below the allowed one; set by OpenDocument
+	Hidden   bool   // the file, or a folder above it within the allowed folder; set by OpenDocument
 	Size     int64
 	Modified time.Time
 	Trusted  bool   // the owner trusts where it lies; set by Documents
@@ -28,9 +28,9 @@ type Document struct {
 // maxDocuments bounds how many files one walk visits.
 const maxDocuments = 200_000
 
-// Documents visits a file, or the files below a folder as search_files would:
-// no hidden ones, no links, nothing of the folders that nobody looks into. left
-// says what was left out. The error wraps fs.ErrNotExist when nothing is there.
+// Documents visits a file, or the files below a folder as search_files would: no hidden
+// files, no links, no heavy folders. left describes what was left out. The error wraps
+// fs.ErrNotExist if the path does not exist.
 func (f *Files) Documents(ctx context.Context, path string, visit func(Document) error) (left string, err error) {
 	s, err := f.at(path)
 	if err != nil {
@@ -57,7 +57,7 @@ func (f *Files) Documents(ctx context.Context, path string, visit func(Document)
 	if err := w.run(ctx, dir, s.abs); err != nil {
 		return "", err
 	}
-	delete(w.left, "hidden") // nobody misses them
+	delete(w.left, "hidden") // hidden files need no mention
 	delete(w.left, "protected")
 	if w.stopped == "" && len(w.left) == 0 {
 		return "", nil

@@ -8,8 +8,8 @@ import (
 
 // Errors that are wrapped by a *tools.Error of code PolicyDenied.
 var (
-	// ErrNotAllowed: the path lies in no allowed folder, or a link on it
-	// leaves the folder.
+	// ErrNotAllowed: the path is in no allowed folder, or a link in it leads out of the
+	// folder.
 	ErrNotAllowed = errors.New("not in an allowed folder")
 	// ErrProtected: the path holds keys, starts programs or is Hob's own.
 	ErrProtected = errors.New("a protected place")

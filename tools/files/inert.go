@@ -11,7 +11,7 @@ import (
 	"hob/tools"
 )
 
-// inert reports whether a spot lies in no dot-folder and in no repository.
+// inert reports whether a spot is in no dot-folder and in no repository.
 func inert(s *spot) bool {
 	parts := split(s.rel)
 	for i, c := range parts {
@@ -30,10 +30,10 @@ func inert(s *spot) bool {
 	return true
 }
 
-// judgeWrite says of a write whether it may make a new document in the drop folder by
-// itself. With untrusted text in view it is then rendered, under a name of Hob's (see
-// runDrop). Exact holds it to that. A folder whose files count as the owner's own
-// words is none to drop things in.
+// judgeWrite decides whether a write may create a document in the drop folder without
+// approval. With untrusted text in the conversation the document is then rendered under a
+// name that Hob chooses (see runDrop); Exact binds the call to that. A folder whose files
+// count as the owner's own words is never a drop folder.
 func (f *Files) judgeWrite(ctx context.Context, in writeIn) tools.Judgement {
 	p, err := f.Inspect(in.Path)
 	if err != nil || !p.Drop || !p.Inert || p.Trusted || p.Exists || in.Append || strings.HasSuffix(in.Path, "/") {
@@ -65,9 +65,9 @@ func (f *Files) asJudged(s *spot, exact string) error {
 // maxDropNames is how many names are tried for a file in the drop folder.
 const maxDropNames = 1000
 
-// runDrop makes a new file in the drop folder with untrusted text in view. Its name
-// is Hob's, of a form that no program gives a meaning, and its content is rendered:
-// who chose them may be a stranger.
+// runDrop creates a file in the drop folder with untrusted text in the conversation. An
+// attacker may have chosen name and content, so Hob chooses a name without a meaning to any
+// program and renders the content.
 func (f *Files) runDrop(ctx context.Context, c tools.Call, in writeIn) (tools.Result, error) {
 	ext := filepath.Ext(in.Path)
 	content, ok := renderFile(ext, in.Content)

@@ -92,7 +92,7 @@ func (f *Files) runList(ctx context.Context, c tools.Call, in listIn) (tools.Res
 	r := tools.Result{Source: provenance.Tool, Text: listText(s.shown(), in, out, more, said), Data: out}
 	r.Source, r.Origins = f.origins(ctx, s)
 	if len(out.Entries) == 0 && len(w.heavies) == 0 {
-		r.Source, r.Origins = provenance.Tool, nil // nothing in it that somebody else wrote
+		r.Source, r.Origins = provenance.Tool, nil // the result contains no text of others
 	}
 	return r, nil
 }

@@ -31,8 +31,8 @@ func (f *Files) expand(path string) (string, error) {
 	return path, nil
 }
 
-// clean turns what was given into an absolute path without "." and "..";
-// relative ones start at the first allowed folder.
+// clean turns a given path into an absolute path without "." and ".."; relative paths start
+// at the first allowed folder.
 func (f *Files) clean(path string) (string, error) {
 	path = strings.TrimSpace(path)
 	switch {
@@ -118,8 +118,8 @@ type resolved struct {
 	linked bool        // the last component that was given is a link
 }
 
-// resolve follows the links of rel itself, so that what is checked is what is
-// opened. A link that leaves the folder is refused.
+// resolve follows the links in rel, so that the checked path is the opened path. It refuses
+// a link that leads out of the folder.
 func (f *Files) resolve(root *os.Root, abs, rel string) (resolved, error) {
 	base := root.Name()
 	todo := split(rel)
@@ -172,7 +172,7 @@ func (f *Files) resolve(root *os.Root, abs, rel string) (resolved, error) {
 
 var errOutward = errors.New("the link leads out of the folder")
 
-// inward gives a link's target relative to base, when it lies in it.
+// inward returns a link's target relative to base, if it is inside base.
 func inward(base, dir, target string) (string, error) {
 	if filepath.IsAbs(target) {
 		rel, ok := below(base, filepath.Clean(target))
@@ -203,8 +203,8 @@ func component(c string) bool {
 	return !strings.ContainsAny(c, `:*?"<>|`) && strings.TrimRight(c, ". ") == c && filepath.IsLocal(c)
 }
 
-// Watchable reports whether a folder that its owner named may be looked at,
-// inside the allowed folders or not: any but a protected place.
+// Watchable reports whether a folder that the owner named may be watched, inside the
+// allowed folders or not: all except protected folders.
 func (f *Files) Watchable(path string) error {
 	abs, err := f.expand(path)
 	if err != nil {

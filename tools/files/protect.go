@@ -35,8 +35,8 @@ func (s *spot) holdsProtected() error {
 	return s.guardedRepository()
 }
 
-// oneName refuses a file that has other names (hard links): one of them may lie
-// in a place that must not be read, or would change with this one.
+// oneName refuses a file with several names (hard links): another name may be in a
+// protected folder or would change with this one.
 func oneName(dir *os.Root, name string, label any, info fs.FileInfo, remedy string) error {
 	n, err := links(dir, name, info)
 	if err != nil {

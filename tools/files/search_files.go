@@ -11,7 +11,7 @@ import (
 	"hob/tools"
 )
 
-// Limits of one search; each that is reached is said in the result.
+// Limits of one search. The result mentions each limit that is reached.
 const (
 	maxVisited = 20_000
 	maxFound   = 100
@@ -63,7 +63,7 @@ type search struct {
 	out     searchOut
 	scanned int64
 	names   bool                // the index knows names alone
-	copied  []provenance.Origin // of a match in what is known to be from outside
+	copied  []provenance.Origin // of matches in content known to be untrusted
 }
 
 func (f *Files) runSearch(ctx context.Context, _ tools.Call, in searchIn) (tools.Result, error) {
@@ -106,7 +106,7 @@ func (f *Files) runSearch(ctx context.Context, _ tools.Call, in searchIn) (tools
 		result.Source, result.Origins = provenance.Outside, r.copied
 	}
 	if len(r.out.Matches) == 0 && len(r.w.heavies) == 0 {
-		result.Source, result.Origins = provenance.Tool, nil // nothing in it that somebody else wrote
+		result.Source, result.Origins = provenance.Tool, nil // the result contains no text of others
 	}
 	return result, nil
 }

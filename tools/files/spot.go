@@ -26,7 +26,7 @@ type spot struct {
 // folder. The caller closes the spot.
 func (f *Files) at(path string) (*spot, error) { return f.locate(path, false) }
 
-// folderAt is at for a tool that works on a folder.
+// folderAt does the same as at for a tool that works on a folder.
 func (f *Files) folderAt(path string) (*spot, error) { return f.locate(path, true) }
 
 func (f *Files) locate(path string, isFolder bool) (*spot, error) {
@@ -72,14 +72,14 @@ func (f *Files) locate(path string, isFolder bool) (*spot, error) {
 // Close releases the folder's handle.
 func (s *spot) Close() { _ = s.root.Close() }
 
-// shown names the spot to the owner as the caller named it. A name that a link
-// leads to was perhaps chosen by somebody else, and is not repeated.
+// shown returns the path as the caller gave it. A name behind a link may have been chosen
+// by others and is not repeated.
 func (s *spot) shown() string { return s.f.show(s.given) }
 
-// label is shown for error messages: it holds no text but the caller's own.
+// label returns the path for error messages: it contains only the caller's own text.
 func (s *spot) label() tools.Clean { return tools.Clean(s.shown()) }
 
-// dirName is the spot's parent below the root, and its name there.
+// dirName returns the spot's parent below the root and its name there.
 func (s *spot) dirName() (dir, name string) { return filepath.Dir(s.rel), filepath.Base(s.rel) }
 
 var errMoved = errors.New("a folder in the path was replaced during the call")
@@ -150,7 +150,7 @@ func (s *spot) parent(create bool) (dir *os.Root, made []string, err error) {
 	return dir, made, nil
 }
 
-// unmake removes folders that parent made, as far as they are empty.
+// unmake removes the folders that parent created, as far as they are empty.
 func (s *spot) unmake(made []string) {
 	for i := len(made) - 1; i >= 0; i-- {
 		if s.root.Remove(made[i]) != nil {

@@ -53,7 +53,7 @@ func (d Deps) answerApps(ctx context.Context, c tools.Call, w wanted, tool strin
 	out, text := mailOut{Mails: append([]letterOut{}, list...)}, lettersText(list, len(all) > 1, c.Now)
 	if err != nil {
 		out.Error = pim.Line(err.Error(), 400)
-		text += "\n\nNot everything could be read: " + out.Error
+		text += "\n\nSome sources could not be read: " + out.Error
 	}
 	origins := []provenance.Origin{{Kind: "mail", Label: all[0].Name(), Via: tool}}
 	for i, l := range list {

@@ -286,7 +286,7 @@ func TestChosen(t *testing.T) {
 		{"both variables", Search{Env: env("BRAVE_API_KEY", "x", "TAVILY_API_KEY", "y")}, "tavily"},
 		{"an instance", Search{BaseURL: "http://127.0.0.1:8888", Key: key("x")}, "searxng"},
 		{"named", Search{Provider: "brave", Env: env("BRAVE_API_KEY", "x"), BaseURL: "http://x"}, "brave"},
-		{"named without a key", Search{Provider: "brave"}, "there is none; set key in [search]"},
+		{"named without a key", Search{Provider: "brave"}, "none is set; set key in [search]"},
 		{"a key with a line break", Search{Provider: "tavily", Key: key("a\nb")}, "holds a line break"},
 		{"a key that cannot be read", Search{Key: key("locked")}, "the keychain is locked; check [search] key"},
 	} {
