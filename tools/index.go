@@ -18,7 +18,7 @@ const (
 	covered    = 0.3  // the whole name is in the request
 )
 
-// maxWords bounds the words of a request that are looked at.
+// maxWords bounds the words of a request used for the search.
 const maxWords = 100
 
 // field is one text of a spec: what a word in it counts, and how much a long
@@ -81,7 +81,7 @@ func newIndex(specs []*Spec, table *synonyms) *index {
 			x.lexicon.add(w)
 		}
 	}
-	slices.Sort(x.lexicon.words) // the order of a map is no order
+	slices.Sort(x.lexicon.words) // map iteration has no fixed order
 	x.lexicon.masks = x.lexicon.masks[:0]
 	for _, w := range x.lexicon.words {
 		x.lexicon.masks = append(x.lexicon.masks, letters(w))
@@ -121,7 +121,7 @@ func (x *index) add(doc int, texts *[len(fields)][]string, mean *[len(fields)]fl
 	}
 }
 
-// argumentWords are the names and descriptions of a schema's arguments.
+// argumentWords returns the names and descriptions of a schema's arguments.
 func argumentWords(schema json.RawMessage) string {
 	var s struct {
 		Properties map[string]struct {
@@ -138,7 +138,7 @@ func argumentWords(schema json.RawMessage) string {
 	return b.String()
 }
 
-// wanted is one term that a word of the request may stand for.
+// wanted is a term that a word of the request may mean, with its weight.
 type wanted struct {
 	*term
 	weight float64
@@ -182,7 +182,7 @@ func (x *index) search(query string, n int) []int {
 	return hits[:min(max(n, 0), len(hits))]
 }
 
-// coverage is how much of a name the request asks for, 0 to 1.
+// coverage returns the fraction (0 to 1) of a name that the request mentions.
 func coverage(name []*term, asked map[*term]float64) float64 {
 	var have, all float64
 	for _, t := range name {

@@ -29,9 +29,9 @@ func (c *Catalogue) Categories() []Category {
 // asking are words of a request for a list that are no category.
 const asking = " all list show every which everything available category categories overview possible capabilities able use "
 
-// Asked returns the category that a request asks for as a whole: "what can you
-// do with files?". The answer is every category when it names none ("what can
-// you do?"), and nothing when the request says anything else.
+// Asked returns the category that a request as a whole asks about: "what can you do with
+// files?". It returns all categories if the request names none ("what can you do?"), and
+// none if the request says anything else.
 func (c *Catalogue) Asked(query string) []Category {
 	var left []string
 	for _, w := range words(query) {
@@ -79,7 +79,7 @@ func (c *Catalogue) Nearest(query string) []Category {
 	return out
 }
 
-// pairs are the neighbouring letters in the words of a text.
+// pairs returns the pairs of adjacent letters in the words of a text.
 func pairs(s string) map[string]bool {
 	out := map[string]bool{}
 	for _, w := range words(s) {

@@ -10,7 +10,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// WholePerson is a person with the whole address, as it is written to.
+// WholePerson formats a person with the complete address.
 func WholePerson(p pim.Person) string {
 	if p.Name == "" {
 		return p.Address
@@ -18,9 +18,8 @@ func WholePerson(p pim.Person) string {
 	return pim.Person{Name: p.Name}.String() + " <" + p.Address + ">"
 }
 
-// PersonIn is who is meant by an address, "Name <address>", or a name that people finds
-// in the owner's address books (nil: there are none). Several that fit are an error that
-// names them.
+// PersonIn resolves an address, "Name <address>", or a name that people finds in the
+// owner's address books (nil: none). Several matches are an error that names them.
 func PersonIn(ctx context.Context, s string, people func(ctx context.Context, words string) ([]pim.Contact, error)) (pim.Person, error) {
 	s = strings.TrimSpace(s)
 	name, rest, has := strings.Cut(s, "<")

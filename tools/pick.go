@@ -15,11 +15,10 @@ var ErrAmbiguous = errors.New("several match")
 // listed is how many candidates an error of Pick names.
 const listed = 6
 
-// Pick finds the one item that the owner or a model names: by its id or the
-// first four or more characters of it, by its title, or by some words of its
-// title. noun is what an item is called ("open task"); key returns an item's id
-// and title. No match is a NotFound error that names the nearest titles,
-// several are an InvalidArguments error that lists them and wraps
+// Pick finds the item that the owner or a model names: by its id or at least its first four
+// characters, by its title, or by words of its title. noun is the term for an item ("open
+// task"); key returns an item's id and title. No match is a NotFound error that names
+// similar titles; several are an InvalidArguments error that lists them and wraps
 // ErrAmbiguous.
 func Pick[T any](noun, query string, list []T, key func(T) (id, title string)) (T, error) {
 	var zero T
@@ -72,7 +71,7 @@ func wordMatch(noun, query string) func(id, title string) bool {
 	}
 }
 
-// small words tell nothing about which thing is meant.
+// Small words do not identify an item.
 var small = map[string]bool{
 	"the": true, "a": true, "an": true, "my": true, "our": true, "to": true, "about": true, "for": true, "of": true, "on": true,
 	"in": true, "at": true, "with": true, "and": true, "that": true, "this": true, "it": true, "is": true, "me": true, "one": true,

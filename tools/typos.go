@@ -5,7 +5,7 @@ import "unicode/utf8"
 // lexicon is the words a mistyped one may have meant.
 type lexicon struct {
 	words []string
-	masks []uint32 // which letters each has, to leave out most of them at once
+	masks []uint32 // the letters of each word, to skip most words quickly
 }
 
 func (l *lexicon) add(w string) {
@@ -20,7 +20,7 @@ func letters(w string) (m uint32) {
 	return m
 }
 
-// slips is how many typing errors a word of n letters may have.
+// slips returns how many typing errors a word of n letters may have.
 func slips(n int) int {
 	switch {
 	case n < 4:
@@ -65,7 +65,7 @@ func ones(m uint32) (n int) {
 	return n
 }
 
-// maxWord bounds the words that are looked at.
+// maxWord bounds the compared letters of a word.
 const maxWord = 32
 
 func runes(w string, out []rune) []rune {

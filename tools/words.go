@@ -9,12 +9,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxBytes is the length of the longest word that is looked at.
+// maxBytes is the maximum length of an indexed word.
 const maxBytes = 64
 
-// words splits a text at anything but letters and digits, and inside
-// camelCase; they are lower-cased, without accents. Numbers, single letters and
-// what is too long for a word are left out: they do not tell tools apart.
+// words splits a text at anything but letters and digits, and inside camelCase, and returns
+// lower-case words without accents. It leaves out numbers, single letters and overlong
+// words: they do not tell tools apart.
 func words(s string) []string {
 	var out []string
 	var b strings.Builder
@@ -62,9 +62,9 @@ func squeeze(s string) string {
 	}, s)
 }
 
-// stem cuts an English word down to what its forms share (Porter2, "the
-// English Snowball stemmer"): "reminders" meets "remind". Words of other
-// languages are matched by the table of synonyms instead.
+// stem reduces an English word to the stem that its forms share (Porter2, "the English
+// Snowball stemmer"): "reminders" matches "remind". The table of synonyms handles words of
+// other languages.
 func stem(w string) string {
 	if len(w) < 3 {
 		return w

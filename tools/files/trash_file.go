@@ -25,8 +25,8 @@ type trashOut struct {
 // trashUndo is what undoing needs.
 type trashUndo struct {
 	trash.Item
-	// Own is the digest of what lay in a trusted folder and was the owner's own: it is
-	// so again when it comes out of the trash unchanged.
+	// Own is the digest of a trusted item in a trusted folder: it is trusted again when it
+	// is restored from the trash unchanged.
 	Own string `json:"own,omitempty"`
 }
 
@@ -65,8 +65,8 @@ func (f *Files) runTrash(ctx context.Context, c tools.Call, in trashIn) (tools.R
 	}, nil
 }
 
-// throwAway moves something to the trash. The caller holds f.mu, and closes the
-// spot unless there is an error.
+// throwAway moves an item to the trash. The caller holds f.mu and closes the spot unless
+// there is an error.
 func (f *Files) throwAway(ctx context.Context, path string, at time.Time) (item trashUndo, _ *spot, err error) {
 	s, err := f.at(path)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"hob/tools"
 )
 
-// undoWrite brings back what was there before. What somebody wrote since stays:
-// the content must be the one that was written, when it is read and once more
-// right before it is replaced. It is kept, so that it can be done again.
+// undoWrite restores the earlier content. Later edits survive: the content must be the
+// written one, both when it is read and right before it is replaced. The replaced content
+// is saved for a redo.
 func (f *Files) undoWrite(ctx context.Context, data json.RawMessage) (string, error) {
 	u, s, err := f.written(data)
 	if err != nil {
@@ -52,7 +52,7 @@ func (f *Files) undoWrite(ctx context.Context, data json.RawMessage) (string, er
 	return "Restored the earlier content of " + s.shown() + ".", nil
 }
 
-// redoWrite writes again what undoWrite took back.
+// redoWrite repeats a write that undoWrite reverted.
 func (f *Files) redoWrite(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error) {
 	u, s, err := f.written(data)
 	if err != nil {
@@ -115,7 +115,7 @@ func changedSince(s *spot) error {
 	return tools.Errorf(tools.Conflict, "%s has changed; undo would overwrite the change", s.label())
 }
 
-// same reports whether the file is the one that was looked at, unchanged.
+// same reports an error if the file has changed since it was inspected.
 func (s *spot) same(dir *os.Root, name string) error {
 	now, err := dir.Lstat(name)
 	if s.info == nil {
@@ -130,7 +130,7 @@ func (s *spot) same(dir *os.Root, name string) error {
 	return nil
 }
 
-// putBack makes a kept content the file's.
+// putBack writes a saved content to the file.
 func (f *Files) putBack(ctx context.Context, s *spot, dir *os.Root, name, sum string, mode *fs.FileMode) error {
 	old, err := f.undo.get(sum)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"hob/tools"
 )
 
-// Vouched says what Vouch did.
+// Vouched is the result of Vouch.
 type Vouched struct {
 	Path  string `json:"path"`
 	Files int    `json:"files"`

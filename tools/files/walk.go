@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// heavy are folders of generated or foreign files that nobody looks for.
+// heavy lists folders of generated or third-party files that searches skip.
 var heavy = []string{"node_modules", "bower_components", "__pycache__", "site-packages", "venv", "$recycle.bin", "system volume information"}
 
 // maxDepth bounds how deep a walk goes, maxNames how many names of one folder
@@ -22,7 +22,7 @@ const (
 	maxNames = 20_000
 )
 
-// entry is one name that a walk came to; dir is the open folder it lies in.
+// entry is one name found by a walk; dir is the open folder that contains it.
 type entry struct {
 	dir  *os.Root
 	name string
@@ -31,9 +31,9 @@ type entry struct {
 	info fs.FileInfo
 }
 
-// walk visits files and folders below an open folder, names in order, without
-// following links. Whatever it leaves out is counted, so that a result never
-// looks complete when it is not.
+// walk visits files and folders below an open folder, in order of names, without following
+// links. It counts everything it leaves out, so that a result never looks complete when it
+// is not.
 type walk struct {
 	f         *Files
 	recursive bool
@@ -42,7 +42,7 @@ type walk struct {
 	visit     func(e entry) error
 
 	seen    int
-	left    map[string]int // what was left out, by reason
+	left    map[string]int // number of entries left out, by reason
 	heavies []string
 	stopped string // why it ended early
 }
@@ -166,7 +166,7 @@ func (w *walk) leaveOut(name string) {
 	w.left["heavy"]++
 }
 
-// said words what was left out, "" when nothing was.
+// said describes what was left out, "" if nothing was.
 func (w *walk) said() string {
 	var parts []string
 	if w.stopped != "" {

@@ -124,8 +124,8 @@ func (f *Files) write(ctx context.Context, c tools.Call, s *spot, in writeIn) (t
 	return f.wrote(s, in, u, len(content), kept), nil
 }
 
-// former looks at the file that will be replaced, keeps its content and
-// returns what the file will hold. kept is nil when it can be undone.
+// former reads the file to replace, saves its content and returns the new content. kept is
+// nil if the write can be undone.
 func (f *Files) former(s *spot, dir *os.Root, in writeIn, u *writeUndo) (content []byte, kept, err error) {
 	_, name := s.dirName()
 	if !s.info.Mode().IsRegular() {
@@ -186,8 +186,8 @@ func (f *Files) wrote(s *spot, in writeIn, u writeUndo, n int, kept error) tools
 	return r
 }
 
-// ensureFolder makes the allowed folder itself, which the owner named but may
-// not have made yet, such as the drop folder.
+// ensureFolder creates the allowed folder itself, which the configuration may name before
+// it exists, such as the drop folder.
 func (f *Files) ensureFolder(path string) error {
 	abs, err := f.clean(path)
 	if err != nil {

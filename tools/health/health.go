@@ -1,6 +1,6 @@
-// Package health are the tools for habits: log_habit and habit_streak. A habit
-// is what its owner calls it; names that differ only in case or spacing are the
-// same. A streak is a run of days that touches today or yesterday.
+// Package health provides log_habit and habit_streak. Habits have free names; names that
+// differ only in case or spacing are the same. A streak is a run of days that includes
+// today or yesterday.
 package health
 
 import (
@@ -24,7 +24,7 @@ type Deps struct {
 // Tools returns the category's tools.
 func Tools(d Deps) []tools.Tool { return []tools.Tool{d.logHabit(), d.habitStreak()} }
 
-// Migrations are the tables of this package.
+// Migrations returns the tables of this package.
 func Migrations() []store.Set {
 	return []store.Set{{Owner: "habits", Steps: []string{`
 CREATE TABLE habits (
@@ -50,8 +50,8 @@ type Entry struct {
 	CreatedAt  time.Time         `json:"created_at"`
 }
 
-// fold makes names comparable; a name without letters or digits, such as an
-// emoji, stands for itself.
+// fold normalizes a name for comparison; a name without letters or digits, such as an
+// emoji, stays as it is.
 func fold(habit string) string {
 	if words := phrase.Split(habit); len(words) > 0 {
 		return strings.Join(words, " ")

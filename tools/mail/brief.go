@@ -20,8 +20,8 @@ const (
 	named    = 8                  // mails of an account that are named
 )
 
-// Brief is the mail's part of a briefing: which unread mails matter, and how many
-// others there are. Of a mail nothing but its sender and subject is said.
+// Brief is the mail section of a briefing: the unread mails that matter and the number of
+// others. It shows only sender and subject of a mail.
 type Brief struct{ Deps }
 
 // BriefTitle implements tools.BriefSource.

@@ -25,7 +25,7 @@ func undoOf(label string, m pim.Mailer, r pim.Receipt) *tools.Undo {
 	return tools.NewUndo(label, backData{m.Name(), r.Undo})
 }
 
-// takeBack is the Undo of the tools that change mailboxes.
+// takeBack implements Undo for the tools that change mailboxes.
 func (d Deps) takeBack(ctx context.Context, data json.RawMessage) error {
 	var u backData
 	if err := json.Unmarshal(data, &u); err != nil {
@@ -38,7 +38,7 @@ func (d Deps) takeBack(ctx context.Context, data json.RawMessage) error {
 	return classify(all[0].TakeBack(ctx, u.Undo))
 }
 
-// unsure is the error of a change of which nobody knows whether it happened.
+// unsure returns the error of a change with an unknown outcome.
 func unsure(what string, r pim.Receipt) error {
 	return outside(tools.Errorf(tools.OutcomeUnknown, "outcome unknown: Hob cannot tell whether %s (%s); it was not repeated", tools.Clean(what), r.Why))
 }

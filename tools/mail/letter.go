@@ -16,7 +16,7 @@ import (
 	"hob/tools"
 )
 
-// lookWait is how long it may take to find out whom a letter reaches.
+// lookWait is the time limit for finding the recipients of a mail.
 const lookWait = 20 * time.Second
 
 type letterIn struct {
@@ -30,17 +30,16 @@ type letterIn struct {
 	Account string   `json:"account,omitempty"`
 }
 
-// letter is what was made of the arguments, for one who is asked and for the one
-// who sends.
+// letter is a composed mail, for the approval request and for sending.
 type letter struct {
 	pim.Letter
 	from  pim.Mailer
 	reply bool     // a mail or an address book had a part in it
-	notes []string // what the owner should know about whom it reaches
+	notes []string // notes for the owner about the recipients
 }
 
-// write makes a letter of the arguments. It looks at the mail that is answered, the
-// address book and the files, and changes nothing.
+// write composes a mail from the arguments. It reads the answered mail, the address book
+// and the files, and changes nothing.
 func (d Deps) write(ctx context.Context, in letterIn) (letter, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookWait)
 	defer cancel()
@@ -86,7 +85,7 @@ func (d Deps) write(ctx context.Context, in letterIn) (letter, error) {
 	return out, nil
 }
 
-// maxWhom bounds how the people whom a letter reaches are shown, which is never cut.
+// maxWhom bounds the recipient list in an approval request, which is never truncated.
 const maxWhom = 1200
 
 // answering fills in what follows from the mail that is answered.
@@ -96,7 +95,7 @@ func (d Deps) answering(ctx context.Context, in letterIn, all []pim.Mailer, out 
 		return err
 	}
 	out.from, out.reply = box, true
-	if pim.GoodID(m.ID) { // an answer without it is an answer all the same
+	if pim.GoodID(m.ID) { // without an id the reply is sent without threading
 		out.Answers = m.ID
 	}
 	out.References = slices.DeleteFunc(slices.Clone(m.Refers), func(id string) bool { return !pim.GoodID(id) })
@@ -152,7 +151,7 @@ func fullNames(list []pim.Person) string {
 	return strings.Join(out, ", ")
 }
 
-// whom says whom a letter reaches, all of them and whole.
+// whom lists all recipients with their complete addresses.
 func (l letter) whom() string {
 	var out []string
 	for _, x := range []struct {
@@ -166,8 +165,8 @@ func (l letter) whom() string {
 	return strings.Join(out, "; ")
 }
 
-// exact is everything that would be written beyond the arguments: an approval is
-// bound to it.
+// exact returns the approval binding: everything that would be written beyond the
+// arguments.
 func (l letter) exact() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "from %s (%s) to %s", cmp.Or(tools.WholePerson(l.from.From()), "you"), l.from.Name(), cmp.Or(l.whom(), "nobody yet"))
@@ -190,7 +189,7 @@ func (l *letter) named(c tools.Call) {
 	l.ID, l.Date = hex.EncodeToString(sum[:16])+"@"+cmp.Or(host, "localhost"), c.Now
 }
 
-// refused is the judgement of a letter that cannot be written.
+// refused returns the judgement of a mail that cannot be written.
 func refused(err error) tools.Judgement { return tools.Judgement{Refused: classify(err)} }
 
 // classify gives errors of the drivers their code.

@@ -76,7 +76,7 @@ func (d Deps) moveEmail() tools.Tool {
 	})
 }
 
-// moving is the mail that is meant.
+// moving finds the mail to move.
 func (d Deps) moving(ctx context.Context, in moveIn) (pim.Message, pim.Mailer, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookWait)
 	defer cancel()
@@ -127,7 +127,7 @@ func (d Deps) readEmail() tools.Tool {
 	})
 }
 
-// shownLetter is a whole mail as Data has it.
+// shownLetter converts a whole mail for Data.
 func shownLetter(x pim.Message, box pim.Mailer) letterOut {
 	l := letterOut{
 		Account: box.Name(), ID: x.Ref, UID: x.UID, From: fullNames(x.From), Subject: subject(x, 300), At: x.Received, Unread: !x.Seen, Flagged: x.Flagged,

@@ -17,7 +17,7 @@ import (
 // outside marks an error that quotes mail or what a server said.
 func outside(err error) error { return tools.Quoting(err, provenance.Outside) }
 
-// mailers are those that are meant: the one of a name, or all; at least one.
+// mailers returns the mailbox of that name, or all; at least one.
 func (d Deps) mailers(name string) ([]pim.Mailer, error) {
 	var all []pim.Mailer
 	if d.Mailers != nil {
@@ -45,8 +45,8 @@ type found struct {
 	box pim.Mailer
 }
 
-// pick finds the one mail that is meant: by its id, or by words of its sender or
-// subject in a folder ("" the inbox). Several that fit are an error that names them.
+// pick finds exactly one mail: by its id, or by words of its sender or subject in a folder
+// ("" is the inbox). Several matches are an error that names them.
 func (d Deps) pick(ctx context.Context, words, folder string, all []pim.Mailer) (pim.Message, pim.Mailer, error) {
 	words = strings.TrimSpace(words)
 	if words == "" {

@@ -21,7 +21,7 @@ const (
 	usual   = 10
 	most    = 50
 	preview = 500    // characters of a mail's text
-	whole   = 20_000 // likewise, when it is asked for whole
+	whole   = 20_000 // the same for a mail shown in full
 	mostFew = 5      // mails that are read whole
 
 	mostLooked = 1000 // mails of an account whose heads are read
@@ -139,7 +139,7 @@ func (d Deps) searchEmails() tools.Tool {
 	})
 }
 
-// day is the beginning of a day that is past, zero when none is given.
+// day parses a past day and returns its beginning; zero if none is given.
 func day(words string, now time.Time) (time.Time, error) {
 	if strings.TrimSpace(words) == "" {
 		return time.Time{}, nil
@@ -190,7 +190,7 @@ func (d Deps) answer(ctx context.Context, c tools.Call, w wanted, tool string) (
 	return tools.Result{Text: text, Data: out, Source: provenance.Outside, Origins: origins}, nil
 }
 
-// in reads what is wanted of one account.
+// in reads the matching mails of one account.
 func (w wanted) in(ctx context.Context, c *mailbox.Conn, a pim.Account) ([]letterOut, error) {
 	s, err := c.Select(ctx, w.folder)
 	if err != nil {
@@ -198,7 +198,7 @@ func (w wanted) in(ctx context.Context, c *mailbox.Conn, a pim.Account) ([]lette
 	}
 	q := w.Query
 	if !q.Since.IsZero() {
-		q.Since = q.Since.UTC().AddDate(0, 0, -1) // servers have days of their own
+		q.Since = q.Since.UTC().AddDate(0, 0, -1) // servers use their own time zone for days
 	}
 	if !w.until.IsZero() {
 		q.Before = w.until.UTC().AddDate(0, 0, 2)
@@ -250,7 +250,7 @@ func (w wanted) fits(m pim.Message) bool {
 	return (w.matters == nil || w.matters(m) != "") && !m.Received.Before(w.Since) && (w.until.IsZero() || m.Received.Before(w.until))
 }
 
-// find looks for mails; words of sender or subject are looked for in both.
+// find searches for mails; words are searched in sender and subject.
 func (w wanted) find(ctx context.Context, c *mailbox.Conn, q mailbox.Query) ([]uint32, error) {
 	if w.either == "" {
 		return c.Find(ctx, q)

@@ -55,7 +55,7 @@ func (d Deps) sendEmail() tools.Tool {
 	})
 }
 
-// about says in a summary what goes to whom, as far as the arguments tell.
+// about describes recipients and content for a summary, as far as the arguments tell.
 func (in letterIn) about() string {
 	var b strings.Builder
 	if to := strings.Join(append(append(append([]string{}, in.To...), in.Cc...), in.Bcc...), ", "); to != "" {
@@ -99,8 +99,8 @@ func (d Deps) judgeSend(ctx context.Context, in letterIn) tools.Judgement {
 	return j
 }
 
-// result tells what came of a letter. Its words are quoted from a mail or an address
-// book when that named who gets it.
+// result describes the outcome of sending. Its text counts as untrusted if a mail or an
+// address book named the recipient.
 func (l letter) result(text string, r pim.Receipt) tools.Result {
 	out := sentOut{Outcome: r.Outcome, ID: r.ID, Subject: l.Subject, Warning: r.Why}
 	for _, p := range l.Everybody() {

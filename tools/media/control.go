@@ -28,16 +28,17 @@ type controlOut struct {
 	State  media.State  `json:"state"`
 }
 
-// controlUndo is what a press changed.
+// controlUndo holds what a command changed.
 type controlUndo struct {
 	Player string       `json:"player"`
-	Action media.Action `json:"action"` // takes it back
+	Action media.Action `json:"action"` // the command that reverts it
 	Level  int          `json:"level,omitempty"`
 	After  media.State  `json:"after"`
 	Was    int          `json:"was,omitempty"` // the volume that was set
 }
 
-// The player is looked at after a press, since most say it later than they do it.
+// The state of the player is polled after a command, because most players report a change
+// late.
 const (
 	looks   = 6
 	between = 100 * time.Millisecond
@@ -62,7 +63,7 @@ func (d Deps) control() tools.Tool {
 	})
 }
 
-// action reads what is asked for.
+// action parses the requested action.
 func action(in controlIn) (media.Action, error) {
 	a := media.Action(strings.ToLower(strings.TrimSpace(in.Action)))
 	switch a {
@@ -118,8 +119,8 @@ func (d Deps) runControl(ctx context.Context, _ tools.Call, in controlIn) (tools
 	return r, nil
 }
 
-// heard puts an error of players into the words of tools: what they answer stands in
-// it, but where there is no desktop none was asked.
+// heard classifies an error of a player. It may quote the player and counts as untrusted,
+// except that the missing desktop is Hob's own text.
 func heard(err error) error {
 	if errors.Is(err, session.ErrNone) {
 		return failed(err)
@@ -127,10 +128,10 @@ func heard(err error) error {
 	return quoting(failed(err))
 }
 
-// quoting marks an error that says what a player said.
+// quoting marks an error that quotes a player as untrusted.
 func quoting(err error) error { return tools.Quoting(err, provenance.Outside) }
 
-// pick chooses the player: that of the name, else the one that plays, or that did.
+// pick chooses the player: the named one, else the one that plays or played last.
 func pick(list []media.Player, name string) (media.Player, error) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	if name == "" {
@@ -146,7 +147,8 @@ func pick(list []media.Player, name string) (media.Player, error) {
 	return media.Player{}, quoting(tools.Errorf(tools.NotFound, "no player of that name is running; running: %s", tools.Clean(strings.Join(names, ", "))))
 }
 
-// after is the player once it says what was asked for, or as it is when it does not.
+// after returns the player once it reports the requested state, or its current state after
+// the time limit.
 func (d Deps) after(ctx context.Context, was media.Player, a media.Action) media.Player {
 	now := was
 	for range looks {
@@ -185,7 +187,7 @@ func reached(a media.Action, was, now media.Player) bool {
 	return true
 }
 
-// worded says what came of it, without words of the player.
+// worded describes the outcome without text from the player.
 func worded(a media.Action, was, now media.Player, amount int) string {
 	switch {
 	case a == media.Seek:
@@ -206,7 +208,7 @@ func worded(a media.Action, was, now media.Player, amount int) string {
 	return "Stopped."
 }
 
-// back says what takes a press back.
+// back returns the undo data of a command.
 func back(a media.Action, was, now media.Player, amount int) (controlUndo, bool) {
 	u := controlUndo{Player: was.ID, After: now.State}
 	switch {

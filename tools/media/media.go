@@ -1,7 +1,6 @@
-// Package media are the tools for what is heard and seen: the music that plays,
-// how loud it is, reading a text aloud and reading the text in a picture. How each
-// system does that is the business of platform/desktop and platform/system; here is
-// what a model may ask for, and what the guard has to know of it.
+// Package media provides tools for sound and pictures: music players, volume, speech and
+// text recognition. platform/desktop and platform/system implement them for each system;
+// this package defines what a model may request and what the guard needs to know.
 package media
 
 import (

@@ -48,7 +48,7 @@ func (d Deps) currentTrack() tools.Tool {
 	})
 }
 
-// tracks words what plays.
+// tracks describes what is playing.
 func tracks(list []media.Player) string {
 	var playing, held []string
 	for _, p := range list {

@@ -72,7 +72,7 @@ func (d Deps) appendNote() tools.Tool {
 	})
 }
 
-// state is a digest of everything about a note.
+// state returns a digest of a whole note.
 func state(n Note) string {
 	b, err := json.Marshal(n)
 	if err != nil { // a programming error: a Note is plain data
@@ -82,7 +82,7 @@ func state(n Note) string {
 	return hex.EncodeToString(h[:12])
 }
 
-// left is what undo data says about the note as the call left it.
+// left returns the state of the note after the call, for comparison.
 func (u noteUndo) left() noteUndo { return u }
 
 // unchanged decodes undo data and returns it with the note, if that still is as
@@ -103,5 +103,5 @@ func unchanged[U interface{ left() noteUndo }](tx *store.Tx, data json.RawMessag
 	return u, n, nil
 }
 
-// moment is a time as the store keeps it.
+// moment rounds a time to the precision of the store.
 func moment(t time.Time) time.Time { return store.Time(store.Millis(t)) }

@@ -23,7 +23,7 @@ type noteUndo struct {
 	State string `json:"state"` // digest of the note as the call left it
 }
 
-// createNote is a note of Hob's own, or one in the notes of the owner's apps.
+// createNote creates a note in Hob's own store or in the owner's notes app.
 func (d Deps) createNote() tools.Tool {
 	spec := tools.Spec{
 		Name: "create_note", Category: "memory", Effects: tools.Write,

@@ -32,7 +32,7 @@ type forgetIn struct {
 // ForgetOut is the Data of forget.
 type ForgetOut struct {
 	Forgotten int            `json:"forgotten"` // facts, with those they had replaced
-	Rows      int            `json:"rows"`      // other rows that went as a whole
+	Rows      int            `json:"rows"`      // other rows that were deleted completely
 	Within    map[string]int `json:"within,omitempty"`
 	Erasure   string         `json:"erasure,omitempty"` // see GET /api/v1/memory/erasures
 }
@@ -64,14 +64,14 @@ func (d Deps) judgeForget(ctx context.Context, in forgetIn) tools.Judgement {
 	switch {
 	case errors.Is(err, knowledge.ErrTooCommon), errors.Is(err, knowledge.ErrSourceUnknown):
 		return tools.Judgement{Refused: classify(err)}
-	case err != nil: // the call itself says why, in the realm it is made for
+	case err != nil: // the call itself reports the error, for its own namespace
 		return tools.Judgement{}
 	}
 	return tools.Judgement{Items: g.Items(), Why: goes(g), Exact: "forget:" + g.Digest()}
 }
 
-// plan is what the call would take. A query that fits several facts has to say
-// that all of them are meant. f says for whom it is made.
+// plan returns what the call would delete. A query that matches several facts must confirm
+// that all of them are meant. f says for whom the plan is made.
 func (d Deps) plan(q store.Querier, in forgetIn, f knowledge.Forget) (knowledge.Going, error) {
 	f.ID, f.Query, f.Everything, f.Source = in.ID, in.Query, in.Everything, in.Source
 	g, err := d.Knowledge.Going(q, f)
@@ -93,8 +93,9 @@ func (d Deps) plan(q store.Querier, in forgetIn, f knowledge.Forget) (knowledge.
 // excerpts are how many of the rows that go are shown by their first words.
 const excerpts = 4
 
-// excerptsOf shows some of the rows that go. What is shown is blotted out as well
-// (see runForget): the question stays. Of messages and documents nothing is.
+// excerptsOf returns excerpts of some of the rows to delete. These excerpts are redacted
+// too (see runForget), because the approval request stays. Messages and documents are not
+// quoted.
 func excerptsOf(g knowledge.Going) (out []string) {
 	for _, f := range g.Facts[:min(excerpts, len(g.Facts))] {
 		out = append(out, quoted(phrase.Cut(f.Text, 60)))
@@ -120,7 +121,7 @@ func said(g knowledge.Going) (n int) {
 	return n
 }
 
-// goes says what goes in a line for the owner.
+// goes summarizes in one line for the owner what will be deleted.
 func goes(g knowledge.Going) string {
 	var parts, names []string
 	add := func(n int, one, many string) {
@@ -154,7 +155,7 @@ func goes(g knowledge.Going) string {
 	for _, kind := range slices.Sorted(maps.Keys(g.Within)) {
 		within = append(within, fmt.Sprintf("%d %s", g.Within[kind], many(kind, g.Within[kind])))
 	}
-	if len(within) > 0 { // what was said a moment ago is no row yet
+	if len(within) > 0 { // a message sent just now has no row yet
 		text += "; in " + strings.Join(within, ", ") + ", and everywhere else the text occurs, Hob redacts it"
 	} else if len(g.Erasure.Phrases) > 0 {
 		text += "; everywhere else the text occurs, Hob redacts it"
@@ -210,7 +211,7 @@ func (d Deps) eraseTx(tx *store.Tx, g knowledge.Going, c tools.Call, keep bool) 
 	return d.Forgetting.BeginTx(tx, d.Knowledge, g.Erasure, c.Event, keep)
 }
 
-// forgotten is the result. It does not repeat what is to be forgotten.
+// forgotten returns the result text. It does not repeat the forgotten text.
 func forgotten(g knowledge.Going, keep bool) string {
 	text := "Permanently deleted."
 	retired := 0

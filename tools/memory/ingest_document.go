@@ -21,24 +21,23 @@ type Documents interface {
 	// Ingest takes one in: a file, a folder, which is kept in step from then on,
 	// or a page.
 	Ingest(ctx context.Context, c tools.Call, want DocumentWant) (DocumentTaken, error)
-	// Forget takes that back.
+	// Forget undoes Ingest.
 	Forget(ctx context.Context, realm string, taken DocumentTaken) error
 }
 
-// DocumentWant is what to take in: a Path or a URL.
+// DocumentWant names what to ingest: a Path or a URL.
 type DocumentWant struct {
 	Path, URL, Title string
 	Tags             []string
 }
 
-// DocumentTaken is what came of it; its fields are also what an undo needs.
+// DocumentTaken is the result of ingesting; its fields are also the undo data.
 type DocumentTaken struct {
 	Documents int               `json:"documents"`
 	Chunks    int               `json:"chunks"`
 	Unchanged int               `json:"unchanged"`
 	Skipped   []DocumentSkipped `json:"skipped,omitempty"`
-	// Fresh are the sources that were not known before, Folder one that is kept
-	// in step since.
+	// Fresh lists the sources that were new, Folder is the folder that is kept in sync.
 	Fresh  []string `json:"fresh,omitempty"`
 	Folder string   `json:"folder,omitempty"`
 	// More: the time was not enough; the rest follows in the background.
@@ -46,7 +45,7 @@ type DocumentTaken struct {
 	Origins []provenance.Origin `json:"-"`
 }
 
-// DocumentSkipped is a file that was not taken in.
+// DocumentSkipped is a file that was not ingested.
 type DocumentSkipped struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`
@@ -59,7 +58,7 @@ type ingestIn struct {
 	Tags  []string `json:"tags,omitempty"`
 }
 
-// ingestUndo is what taking it back needs.
+// ingestUndo is the undo data.
 type ingestUndo struct {
 	Realm string        `json:"realm,omitempty"`
 	Taken DocumentTaken `json:"taken"`
@@ -127,7 +126,7 @@ func (d Deps) runIngest(ctx context.Context, c tools.Call, in ingestIn) (tools.R
 	return r, nil
 }
 
-// takenText says what came of it.
+// takenText describes the result of ingesting.
 func takenText(t DocumentTaken) string {
 	var b strings.Builder
 	switch fresh := t.Documents; {

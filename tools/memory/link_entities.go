@@ -56,7 +56,7 @@ func (d Deps) linkEntities() tools.Tool {
 				return res, nil
 			}
 			res.Text = "I noted that " + text + "."
-			// No names in the label: the journal must not outlive what is forgotten.
+			// No names in the label: the journal must not keep forgotten text.
 			res.Undo = tools.NewUndo("remove the new link", linkUndo{Relation: out.Relation.ID, Made: out.Made})
 			return res, nil
 		},
@@ -74,7 +74,7 @@ func (d Deps) linkEntities() tools.Tool {
 	})
 }
 
-// eventSource is the source of what was made in a turn.
+// eventSource returns the source of facts that a turn created.
 func eventSource(event string) string {
 	if event == "" {
 		return ""

@@ -26,7 +26,7 @@ type listNotesIn struct {
 type listNotesOut struct {
 	Notes []Note `json:"notes"`
 	Apps  []Leaf `json:"apps,omitempty"`  // of the owner's apps
-	Error string `json:"error,omitempty"` // what could not be looked at
+	Error string `json:"error,omitempty"` // sources that could not be read
 }
 
 func (d Deps) listNotes() tools.Tool {
@@ -99,7 +99,7 @@ func (d Deps) runListNotes(ctx context.Context, c tools.Call, in listNotesIn) (t
 			r.Origins = append(r.Origins, shelfOrigins("list_notes", s.Name())...)
 		}
 		if len(out.Notes) == 0 && len(list) > 0 {
-			parts = nil // "there are none" would be wrong
+			parts = nil // "no notes" would be wrong
 		}
 		parts = append(parts, leavesText(in.Query, list, shelves, err, c.Now))
 	}

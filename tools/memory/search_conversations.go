@@ -14,11 +14,11 @@ import (
 	"hob/tools"
 )
 
-// Conversations is the engine's record of all that was said. It may be called
-// concurrently.
+// Conversations searches the engine's record of all messages. It is safe for concurrent
+// use.
 type Conversations interface {
-	// SearchConversations finds messages by their words, the best first. Errors
-	// of the caller's making are *tools.Error.
+	// SearchConversations finds messages by their words, best first. Invalid arguments are
+	// *tools.Error.
 	SearchConversations(ctx context.Context, q ConversationQuery) ([]Said, error)
 	// SaidIn returns one whole message.
 	SaidIn(ctx context.Context, message int64) (Said, error)
@@ -42,7 +42,7 @@ type Said struct {
 	At         time.Time         `json:"at"`
 	Text       string            `json:"text"` // all of it, or the place found
 	Provenance provenance.Source `json:"provenance"`
-	// Origins are from where outside text in it came.
+	// Origins are the origins of untrusted text in the message.
 	Origins []provenance.Origin `json:"origins,omitempty"`
 	// Withheld: the text looks like a credential that was not asked for by name.
 	Withheld bool `json:"-"`

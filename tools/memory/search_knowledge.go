@@ -21,9 +21,9 @@ type searchIn struct {
 // searchOut is the Data of search_knowledge.
 type searchOut struct {
 	Hits []found `json:"hits"`
-	// Before is what was so, when that is asked for.
+	// Before lists earlier values, if the query asks for them.
 	Before []found `json:"before,omitempty"`
-	// Withheld counts the rows that look like a credential and were left out.
+	// Withheld is the number of rows left out because they look like a credential.
 	Withheld int `json:"withheld,omitempty"`
 }
 

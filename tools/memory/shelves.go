@@ -18,14 +18,13 @@ import (
 	"hob/tools"
 )
 
-// own is what Hob's own notes are called where a store is chosen.
+// own is the name of Hob's own notes where a store is chosen.
 const own = "hob"
 
 // shelfWait is how long notes of the owner's apps may take.
 const shelfWait = 40 * time.Second
 
-// allNotes is more notes than an app is looked through for: of those that fit, what is
-// asked for may be any.
+// allNotes bounds the notes read from an app for a search.
 const allNotes = 20_000
 
 // Leaf is a note of the owner's apps.
@@ -41,7 +40,7 @@ func (d Deps) shelves() []pim.Notes {
 	return d.Shelves()
 }
 
-// leaves looks for notes in all of these. The error says which could not be looked at.
+// leaves searches the notes of all apps. The error names those that could not be read.
 func leaves(ctx context.Context, shelves []pim.Notes, words string, limit int) ([]Leaf, error) {
 	found, failed := make([][]pim.Note, len(shelves)), make([]error, len(shelves))
 	var wg sync.WaitGroup
@@ -66,7 +65,7 @@ func leaves(ctx context.Context, shelves []pim.Notes, words string, limit int) (
 	return out[:min(len(out), limit)], tools.Unreached(failed)
 }
 
-// shelf is the one of a name: "apple", or "apple/Work" for one of its folders.
+// shelf resolves "apple", or "apple/Work" for one of its folders.
 func (d Deps) shelf(in string) (s pim.Notes, folder string, err error) {
 	where, folder, _ := strings.Cut(strings.TrimSpace(in), "/")
 	names := []string{own}
@@ -83,7 +82,7 @@ func (d Deps) shelf(in string) (s pim.Notes, folder string, err error) {
 func (d Deps) elsewhere(args json.RawMessage) bool {
 	var in createNoteIn
 	if json.Unmarshal(args, &in) != nil {
-		return false // the schema says what is wrong with them
+		return false // the schema check reports the error
 	}
 	return d.elsewhereAt(d.where(in))
 }
@@ -107,8 +106,7 @@ func ofShelf(data json.RawMessage) bool {
 	return json.Unmarshal(data, &u) == nil && u.In != ""
 }
 
-// outside gives errors of the drivers, of which an app may have written a part, their
-// code.
+// outside classifies errors of the drivers. They may quote an app and count as untrusted.
 func outside(err error) error {
 	if _, is := errors.AsType[*tools.Error](err); is || err == nil {
 		return err
@@ -136,8 +134,8 @@ func shelfOrigins(via string, names ...string) (out []provenance.Origin) {
 	return out
 }
 
-// createTracked writes a note. With untrusted text in view it stays untrusted as a
-// file, too.
+// createTracked writes a note. With untrusted text in the conversation its file stays
+// untrusted, too.
 func (d Deps) createTracked(ctx context.Context, c tools.Call, s pim.Notes, n pim.Note) (pim.Receipt, error) {
 	if d.Track == nil || !provenance.Worst(c.Provenance).Tainted() {
 		return s.CreateNote(ctx, n)
@@ -154,7 +152,7 @@ func (d Deps) createTracked(ctx context.Context, c tools.Call, s pim.Notes, n pi
 	return r, err
 }
 
-// createLeaf is create_note for the notes of the owner's apps.
+// createLeaf implements create_note for the owner's notes apps.
 func (d Deps) createLeaf(spec tools.Spec) tools.Tool {
 	spec.Timeout = time.Minute
 	return tools.New(tools.Def[createNoteIn]{

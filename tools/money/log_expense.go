@@ -27,7 +27,7 @@ type logExpenseIn struct {
 	Note     string `json:"note,omitempty"`
 }
 
-// amount keeps a JSON number as it was written, so that nothing is rounded.
+// amount keeps a JSON number as written to avoid rounding.
 type amount = json.Number
 
 func (d Deps) logExpense() tools.Tool {

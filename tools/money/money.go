@@ -32,7 +32,7 @@ func Tools(d Deps) []tools.Tool {
 	return []tools.Tool{d.logExpense(), d.spendingSummary()}
 }
 
-// Migrations are the tables of this package.
+// Migrations returns the tables of this package.
 func Migrations() []store.Set {
 	return []store.Set{{Owner: "expenses", Steps: []string{`
 CREATE TABLE expenses (
@@ -91,7 +91,7 @@ func code(s, otherwise string) (string, error) {
 		return otherwise, nil
 	}
 	if c, ok := symbols[strings.ToLower(s)]; ok {
-		// A dollar or pound of one's own comes before the best known one.
+		// The user's own dollar or pound takes precedence over the best known one.
 		if shared[otherwise] == c {
 			return otherwise, nil
 		}
@@ -104,8 +104,8 @@ func code(s, otherwise string) (string, error) {
 	return c, nil
 }
 
-// minorOf turns a JSON number as it was written into the smallest unit. It
-// refuses what the currency cannot express instead of rounding it.
+// minorOf converts a JSON number as written into the smallest unit. It refuses amounts that
+// the currency cannot express instead of rounding.
 func minorOf(amount, currency string) (int64, error) {
 	d := digits(currency)
 	whole, frac, _ := strings.Cut(amount, ".")

@@ -1,8 +1,7 @@
-// Package shell is the tool run_command. What a command would do is judged by
-// platform/command, which also runs it; whether it needs the owner's yes is the
-// guard's business. A command that was allowed is judged once more right before
-// it runs, and runs only if it is still the same: the same programs, scripts,
-// files of a pattern.
+// Package shell provides run_command. platform/command assesses and runs commands; the
+// guard decides whether a call needs approval. An approved command is assessed again right
+// before it runs, and runs only if it is still the same: the same programs, scripts and
+// files matched by patterns.
 package shell
 
 import (
@@ -118,7 +117,7 @@ func limit(in runIn) (time.Duration, error) {
 	return d, nil
 }
 
-// summary says what would run, as it is resolved, not as it is written.
+// summary describes what would run, as resolved, not as written.
 func (s shell) summary(in runIn) string {
 	v := s.Judge.Judge(in.command())
 	if v.Refused != nil {

@@ -43,7 +43,7 @@ func sendFile(p Post) tools.Tool {
 				return nil, j.Refused
 			case j.Exact != c.Exact:
 				return nil, changed()
-			case m.Channel == "": // it goes nowhere
+			case m.Channel == "": // it is sent nowhere
 				return m, nil
 			}
 			return m, p.Keep(ctx, m)
@@ -86,8 +86,8 @@ func changed() error {
 	return tools.Errorf(tools.Conflict, "the file or its recipients have changed since the approval; nothing was sent")
 }
 
-// judge looks at the file and finds whom it reaches. What it found is what the yes is
-// about: the file with this content, for these people.
+// judge reads the file and finds the recipients. The approval is bound to both: this
+// content, for these people.
 func (in fileIn) judge(ctx context.Context, p Post, event string) (Message, tools.Judgement) {
 	refuse := func(err error) (Message, tools.Judgement) { return Message{}, tools.Judgement{Refused: err} }
 	if utf8.RuneCountInString(in.Text) > maxText {
@@ -115,7 +115,7 @@ func (in fileIn) judge(ctx context.Context, p Post, event string) (Message, tool
 	return m, j
 }
 
-// judge says whom a message with a file reaches, as it is at the moment.
+// judge assesses whom a message with a file reaches at the moment.
 func (m Message) judge(ctx context.Context, p Post, f File) tools.Judgement {
 	if m.Channel == "" {
 		return tools.Judgement{Effects: tools.Read, Why: "it goes nowhere", Exact: "here " + f.Digest}
@@ -123,7 +123,7 @@ func (m Message) judge(ctx context.Context, p Post, f File) tools.Judgement {
 	j := judge(ctx, p, sendIn{Channel: m.Channel, To: m.To, Text: m.Text})
 	if j.Refused == nil {
 		j.Exact += " " + f.Digest
-		j.Pattern = "" // each file is a matter of its own
+		j.Pattern = "" // each file needs its own approval
 	}
 	return j
 }

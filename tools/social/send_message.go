@@ -68,7 +68,7 @@ func sendMessage(p Post) tools.Tool {
 	})
 }
 
-// whom says where a message goes.
+// whom describes the recipient of a message.
 func (in sendIn) whom() string {
 	if in.To == "" {
 		return in.Channel
@@ -90,7 +90,7 @@ func judge(ctx context.Context, p Post, in sendIn) tools.Judgement {
 		return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "%q is not a channel that can send; available: %s", tools.Clean(in.Channel), tools.Clean(strings.Join(known, ", ")))}
 	}
 	owners, err := p.Owners(ctx, in.Channel, in.To)
-	if err != nil { // whom it reaches cannot be told
+	if err != nil { // the recipients are unknown
 		return tools.Judgement{Refused: err}
 	}
 	to := in.Channel + ":" + in.To

@@ -9,8 +9,8 @@ import (
 	"hob/tools"
 )
 
-// ConfigAct is the tool name under which changes of the configuration stand in
-// the journal. Nobody calls it: no model changes the configuration.
+// ConfigAct is the tool name of configuration changes in the journal. It cannot be called:
+// no model changes the configuration.
 const ConfigAct = "change_config"
 
 // ConfigChange is one change, by the names of the texts before and after it.
@@ -19,8 +19,8 @@ type ConfigChange struct {
 	After  string `json:"after"`
 }
 
-// ChangeConfig makes the tool that takes changes of the configuration back. It is
-// not for the catalogue.
+// ChangeConfig returns the tool that undoes configuration changes. It is not in the
+// catalogue.
 func ChangeConfig(c config.Copies) tools.Tool {
 	put := func(from, to string) (string, error) {
 		err := c.Put(from, to)

@@ -13,7 +13,7 @@ type explainIn struct {
 	About string `json:"about,omitempty" jsonschema:"id; of a silence also words (Ada invoice), a watcher or goal, since TIME; empty: the last, of a silence all"`
 }
 
-// ExplainRequest is a question why. Its fields are those of the engine's own.
+// ExplainRequest asks why something happened. Its fields are those of the engine's type.
 type ExplainRequest struct {
 	Kind, About, Session, Asked string
 }

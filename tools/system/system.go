@@ -1,6 +1,5 @@
-// Package system are the tools about Hob itself: status says what it is doing,
-// undo takes actions back, explain says why. They know nothing of the engine but the two small
-// interfaces here.
+// Package system provides tools about Hob itself: status, undo and explain. They know the
+// engine only through the two small interfaces here.
 package system
 
 import (
@@ -16,7 +15,7 @@ import (
 	"hob/tools"
 )
 
-// Report is what Hob is doing.
+// Report is the status of Hob.
 type Report struct {
 	Name         string        `json:"name"`
 	Version      string        `json:"version"`
@@ -46,7 +45,7 @@ type Report struct {
 	Memory       uint64        `json:"memory_bytes"` // in use by this process's heap
 	Machine      string        `json:"machine"`      // "linux/amd64, 2 cores"
 	Facts        int           `json:"facts"`
-	Rows         int           `json:"memory_rows"`             // all that can be searched
+	Rows         int           `json:"memory_rows"`             // all searchable rows
 	Behind       int           `json:"memory_behind,omitempty"` // changes that are not in the index yet
 	AuditLines   int64         `json:"audit_lines"`
 	AuditHead    string        `json:"audit_head"` // the hash of its last line
@@ -59,20 +58,20 @@ type Channel struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Engine is what the tools need of Hob.
+// Engine is the part of Hob that the tools need.
 type Engine interface {
 	Status(ctx context.Context) (Report, error)
-	// Undo takes back what is asked for. The result and the error say whether they
-	// quote text from outside.
+	// Undo reverts the requested actions. The result and the error say whether they quote
+	// untrusted text.
 	Undo(ctx context.Context, r UndoRequest) (tools.Result, error)
-	// Undoable counts the actions that a request would take back.
+	// Undoable returns the number of actions that a request would revert.
 	Undoable(ctx context.Context, r UndoRequest) (int, error)
-	// Explain says why something happened, or did not.
+	// Explain says why something happened or did not happen.
 	Explain(ctx context.Context, r ExplainRequest) (tools.Result, error)
 }
 
-// UndoRequest says what is to be taken back; the zero value: the last action.
-// Its fields are those of the engine's own.
+// UndoRequest selects the actions to revert; the zero value is the last action. Its fields
+// are those of the engine's type.
 type UndoRequest struct {
 	ID         string
 	Last       int
@@ -106,8 +105,8 @@ func status(e Engine) tools.Tool {
 	})
 }
 
-// source is the provenance of the words: what went wrong with a channel is told
-// in the words of the server at its other end.
+// source returns the provenance of the text: channel errors quote the server at the other
+// end.
 func (r Report) source() provenance.Source {
 	if slices.ContainsFunc(r.Channels, func(c Channel) bool { return c.Error != "" }) {
 		return provenance.Outside
@@ -115,7 +114,7 @@ func (r Report) source() provenance.Source {
 	return provenance.Tool
 }
 
-// Text words the report.
+// Text formats the report.
 func (r Report) Text(now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s", r.Name, r.Version)
@@ -170,7 +169,7 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// size words a number of bytes.
+// size formats a number of bytes.
 func size(n uint64) string {
 	units := []string{"B", "KB", "MB", "GB", "TB"}
 	f, i := float64(n), 0

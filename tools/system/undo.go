@@ -15,7 +15,7 @@ type undoIn struct {
 	Redo bool   `json:"redo,omitempty" jsonschema:"do again what was undone"`
 }
 
-// most is how many actions one call takes back.
+// most is the maximum number of actions that one call reverts.
 const most = 100
 
 func (in undoIn) request(c tools.Call) UndoRequest {
@@ -26,8 +26,8 @@ func (in undoIn) request(c tools.Call) UndoRequest {
 	return r
 }
 
-// undo is the owner's: it takes back by his authority what was done by it. What
-// undoing did is not undone itself; redo does it again where that is possible.
+// undo returns the undo tool. It acts with the owner's authority. An undo itself cannot be
+// undone; redo repeats the action where possible.
 func undo(e Engine) tools.Tool {
 	return tools.New(tools.Def[undoIn]{
 		Spec: tools.Spec{

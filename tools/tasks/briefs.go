@@ -24,8 +24,8 @@ type TaskBrief struct {
 // BriefTitle implements tools.BriefSource.
 func (TaskBrief) BriefTitle() string { return "Tasks" }
 
-// Brief implements tools.BriefSource: what is due that day and, for a day that
-// has begun, what is overdue.
+// Brief implements tools.BriefSource: tasks due that day and, if the day has begun, overdue
+// tasks.
 func (b TaskBrief) Brief(ctx context.Context, from, to time.Time) ([]tools.BriefItem, error) {
 	now := time.Now().In(from.Location())
 	if b.Now != nil {
@@ -66,11 +66,11 @@ type ListBrief struct {
 // BriefTitle implements tools.BriefSource.
 func (ListBrief) BriefTitle() string { return "To do" }
 
-// maxBriefed bounds how much of the lists stands in a briefing.
+// maxBriefed bounds the list items in a briefing.
 const maxBriefed = 20
 
-// Brief implements tools.BriefSource: what is due that day and, for a day that has
-// begun, what is overdue.
+// Brief implements tools.BriefSource: items due that day and, if the day has begun, overdue
+// items.
 func (b ListBrief) Brief(ctx context.Context, from, to time.Time) ([]tools.BriefItem, error) {
 	now := time.Now().In(from.Location())
 	if b.Now != nil {
@@ -107,8 +107,7 @@ func (b ListBrief) Brief(ctx context.Context, from, to time.Time) ([]tools.Brief
 	return out, err
 }
 
-// ClockBrief contributes reminders (Remind) or schedules (Do, Notify) that come
-// up on a day.
+// ClockBrief contributes the reminders (Remind) or schedules (Do, Notify) of a day.
 type ClockBrief struct {
 	Clock     Clock
 	Reminders bool
@@ -122,7 +121,7 @@ func (b ClockBrief) BriefTitle() string {
 	return "Scheduled"
 }
 
-// maxOccurrences bounds how often one reminder stands in a briefing.
+// maxOccurrences bounds the occurrences of one reminder in a briefing.
 const maxOccurrences = 3
 
 // Brief implements tools.BriefSource.

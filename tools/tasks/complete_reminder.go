@@ -20,8 +20,8 @@ type completeIn struct {
 	In       string `json:"in,omitempty" jsonschema:"the app or account, where several have such a one"`
 }
 
-// completeReminder marks something on a list of the owner's apps as done. Hob's own
-// reminders end by themselves.
+// completeReminder marks an item on a list of the owner's apps as done. Hob's own reminders
+// end automatically.
 func (d Deps) completeReminder() tools.Tool {
 	return tools.New(tools.Def[completeIn]{
 		Spec: tools.Spec{
@@ -69,7 +69,7 @@ func (d Deps) completeReminder() tools.Tool {
 	})
 }
 
-// exact is which one is meant: an approval is bound to it.
+// exact returns the approval binding, which names the item.
 func (e Errand) exact() string {
 	sum := sha256.Sum256([]byte(e.In + "\x00" + e.Ref))
 	return fmt.Sprintf("%q on the list %s (%s)", phrase.Cut(e.Title, 120), e.In, hex.EncodeToString(sum[:6]))
@@ -91,7 +91,7 @@ func (d Deps) pickErrand(ctx context.Context, in completeIn) (Errand, pim.Remind
 	e, perr := tools.Pick("reminder", in.Reminder, all, func(e Errand) (string, string) { return e.Ref, e.Title })
 	if perr != nil {
 		if tools.CodeOf(perr) == tools.NotFound && err != nil {
-			return Errand{}, nil, err // it may be where nobody could look
+			return Errand{}, nil, err // an unreadable list may contain it
 		}
 		if terr, is := errors.AsType[*tools.Error](perr); is && terr.Code == tools.NotFound {
 			terr.Remedy = "to end one of Hob's own reminders, use cancel_reminder"

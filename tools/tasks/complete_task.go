@@ -47,7 +47,7 @@ func (d Deps) completeTask() tools.Tool {
 	})
 }
 
-// count words how many tasks are left.
+// count says how many tasks are left.
 func count(open int) string {
 	switch open {
 	case 0:

@@ -29,8 +29,8 @@ type reminderUndo struct {
 
 const kindReminder = "reminder"
 
-// createReminder is a reminder of Hob's own, which rings by itself, or one on a list of
-// the owner's apps.
+// createReminder creates a reminder in Hob's own store, which fires automatically, or on a
+// list of the owner's apps.
 func (d Deps) createReminder() tools.Tool {
 	spec := tools.Spec{
 		Name: "create_reminder", Category: "tasks", Effects: tools.Write, Core: true,
@@ -85,7 +85,7 @@ func (d Deps) createOwn(spec tools.Spec) tools.Tool {
 	})
 }
 
-// promise words what a new reminder will do.
+// promise describes what a new reminder will do.
 func (d Deps) promise(s watchers.Spec, c tools.Call) string {
 	if s.Kind == watchers.KindOneshot {
 		return fmt.Sprintf("I will remind you %s: %s.", when.Format(s.NextAt, c.Now), strings.TrimRight(s.Action, "."))

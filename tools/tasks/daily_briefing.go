@@ -89,7 +89,7 @@ func briefText(tmpl *wording.Template, out briefOut, from, now time.Time) (strin
 	return strings.TrimSpace(b.String()), nil
 }
 
-// dayWords is "today, Mon 9 Mar" or "Tue 24 Nov".
+// dayWords formats a day as "today, Mon 9 Mar" or "Tue 24 Nov".
 func dayWords(day, now time.Time) string {
 	words := when.FormatDay(day, now)
 	if date := day.Format("Mon 2 Jan"); !strings.Contains(words, date) {

@@ -51,7 +51,7 @@ func priorityField(s string) (string, error) {
 	return "", tools.Errorf(tools.InvalidArguments, "priority must be low, medium, high or critical, not %q", tools.Clean(phrase.Cut(s, 40)))
 }
 
-// dueField reads a time in words into the stored form.
+// dueField parses a time in words into the stored form.
 func dueField(s string, now time.Time) (string, error) {
 	s = strings.TrimSpace(s)
 	if s == "" {

@@ -96,7 +96,7 @@ func (d Deps) find(tx *store.Tx, in listIn, now time.Time) ([]Task, error) {
 	return list, nil
 }
 
-// dueFilter reads the words for a stretch of time into a test, nil for none.
+// dueFilter parses words for a time range into a test; nil for none.
 func dueFilter(words string, now time.Time) (func(Task) bool, error) {
 	words = strings.ToLower(strings.TrimSpace(strings.ReplaceAll(words, "_", " ")))
 	switch words {

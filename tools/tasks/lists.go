@@ -20,24 +20,22 @@ import (
 	"hob/tools"
 )
 
-// own is what Hob's own reminders are called where a store is chosen: they ring by
-// themselves.
+// own is the name of Hob's own reminders where a store is chosen; they fire automatically.
 const own = "hob"
 
-// The time that a list of the owner's apps may take: for a briefing, and when it is
-// asked for.
+// Time limits for a list of the owner's apps: for a briefing, and for a call.
 const (
 	briefWait = 8 * time.Second
 	askWait   = 40 * time.Second
 )
 
-// Errand is something to do on one of the lists of the owner's apps.
+// Errand is an item on a list of the owner's apps.
 type Errand struct {
 	pim.Reminder
 	In string `json:"in"` // the account or app
 }
 
-// lists are those of the owner's accounts and apps.
+// lists returns the lists of the owner's accounts and apps.
 func (d Deps) lists() []pim.Reminders {
 	if d.Lists == nil {
 		return nil
@@ -45,8 +43,8 @@ func (d Deps) lists() []pim.Reminders {
 	return d.Lists()
 }
 
-// errands returns what is to do on all of these, what is due first coming first. The
-// error says which could not be looked at; what the others have is there all the same.
+// errands returns the open items of all lists, those due first coming first. It returns
+// items even with an error, which names the unreadable lists.
 func errands(ctx context.Context, lists []pim.Reminders, wait time.Duration) ([]Errand, error) {
 	found, failed := make([][]pim.Reminder, len(lists)), make([]error, len(lists))
 	var wg sync.WaitGroup
@@ -76,7 +74,7 @@ func errands(ctx context.Context, lists []pim.Reminders, wait time.Duration) ([]
 	return out, tools.Unreached(failed)
 }
 
-// list is the one of a name: "home", or "home/Shopping" for one of its lists.
+// list resolves "home", or "home/Shopping" for one of its lists.
 func (d Deps) list(in string) (l pim.Reminders, name string, err error) {
 	where, name, _ := strings.Cut(strings.TrimSpace(in), "/")
 	names := []string{own}
@@ -89,8 +87,8 @@ func (d Deps) list(in string) (l pim.Reminders, name string, err error) {
 	return nil, "", tools.Errorf(tools.NotFound, "%q is not a source of reminders; available: %s", tools.Clean(phrase.Cut(where, 60)), tools.Clean(strings.Join(names, ", ")))
 }
 
-// where is the store that a new reminder goes to: as it was said, else as the owner
-// wants it. What repeats is Hob's own unless something else was said.
+// where returns the store of a new reminder: the requested one, else the configured one. A
+// repeating reminder goes to Hob's own store unless another one is requested.
 func (d Deps) where(in remindIn) string {
 	if strings.TrimSpace(in.In) == "" && strings.TrimSpace(in.Every) != "" {
 		return own
@@ -102,7 +100,7 @@ func (d Deps) where(in remindIn) string {
 func (d Deps) elsewhere(args json.RawMessage) bool {
 	var in remindIn
 	if json.Unmarshal(args, &in) != nil {
-		return false // the schema says what is wrong with them
+		return false // the schema check reports the error
 	}
 	where, _, _ := strings.Cut(d.where(in), "/")
 	return where != "" && !strings.EqualFold(strings.TrimSpace(where), own)
@@ -139,8 +137,8 @@ func (d Deps) takeBack(ctx context.Context, data json.RawMessage) error {
 	return outside(l.TakeBack(ctx, u.Undo))
 }
 
-// outside gives errors of the drivers, of which a server or an app may have written a
-// part, their code.
+// outside classifies errors of the drivers. They may quote a server or an app and count as
+// untrusted.
 func outside(err error) error {
 	if _, is := errors.AsType[*tools.Error](err); is || err == nil {
 		return err
@@ -161,7 +159,7 @@ func outside(err error) error {
 	return tools.Quoting(tools.Errorf(code, "%w", err), provenance.Outside)
 }
 
-// written makes an error of a change of which nobody knows whether it happened.
+// written turns an uncertain outcome of a change into an error.
 func written(r pim.Receipt, err error) error {
 	if err == nil && r.Outcome == pim.Uncertain {
 		return tools.Quoting(tools.Errorf(tools.OutcomeUnknown, "change of the list: outcome unknown (%s); Hob did not repeat it. Check the list before you retry", r.Why), provenance.Outside)
@@ -169,7 +167,7 @@ func written(r pim.Receipt, err error) error {
 	return outside(err)
 }
 
-// dueWords words when an errand is due, "" for no time.
+// dueWords describes when an item is due, "" for no time.
 func (e Errand) dueWords(now time.Time) string {
 	words := ""
 	switch {
@@ -186,7 +184,7 @@ func (e Errand) dueWords(now time.Time) string {
 	return words
 }
 
-// line is an errand in a list.
+// line formats an item for a list.
 func (e Errand) line(now time.Time) string {
 	from := e.In
 	if e.List != "" && !strings.EqualFold(e.List, e.In) {
@@ -205,7 +203,7 @@ func (e Errand) line(now time.Time) string {
 	return phrase.Cut(e.Title, 200) + " (" + strings.Join(append(about, from), "; ") + ")"
 }
 
-// shownErrands bounds how many stand in an answer.
+// shownErrands bounds the items in an answer.
 const shownErrands = 60
 
 func errandsText(list []Errand, now time.Time) string {
@@ -223,7 +221,7 @@ func origins(in, via string) []provenance.Origin {
 	return []provenance.Origin{{Kind: "reminders", Label: in, Via: via}}
 }
 
-// createErrand is create_reminder for a list of the owner's apps.
+// createErrand implements create_reminder for a list of the owner's apps.
 func (d Deps) createErrand(spec tools.Spec) tools.Tool {
 	spec.Timeout = time.Minute
 	return tools.New(tools.Def[remindIn]{

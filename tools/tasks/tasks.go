@@ -1,11 +1,11 @@
-// Package tasks are the tools for what the owner has to do: tasks (create_task,
-// list_tasks, update_task, complete_task, delete_task), reminders
-// (create_reminder, list_reminders, cancel_reminder, complete_reminder) and
-// daily_briefing.
+// Package tasks provides tools for tasks (create_task, list_tasks, update_task,
+// complete_task, delete_task), reminders (create_reminder, list_reminders, cancel_reminder,
+// complete_reminder) and daily_briefing.
 //
-// The tasks' table is here; Hob's own reminders are watchers that the watchers'
-// manager keeps and fires. The lists of the owner's accounts and apps are read beside
-// them, and are outside text: others share them. Hob does not do tasks by itself; that is what goals are for.
+// The table of tasks is in this package; Hob's own reminders are watchers, which the
+// watchers' manager stores and fires. Items of the lists in the owner's accounts and apps
+// are shown with them and are untrusted, because others share these lists. Hob does not do
+// tasks; goals are for that.
 package tasks
 
 import (
@@ -37,8 +37,8 @@ type Deps struct {
 	Knowledge *knowledge.Base
 	Clock     Clock
 	Store     *store.Store
-	// Lists are the lists of things to do of the owner's accounts and apps; nil: there
-	// are none, and Hob's own reminders are all.
+	// Lists returns the to-do lists of the owner's accounts and apps; nil: only Hob's own
+	// reminders exist.
 	Lists func() []pim.Reminders
 	// NewIn is where new reminders go: "" or "hob" Hob's own, else one of Lists by name.
 	NewIn string
@@ -58,7 +58,7 @@ func Tools(d Deps) []tools.Tool {
 	return out
 }
 
-// Migrations are the tables of this package.
+// Migrations returns the tables of this package.
 func Migrations() []store.Set {
 	return []store.Set{{Owner: "tasks", Steps: []string{`
 CREATE TABLE tasks (
@@ -78,7 +78,7 @@ CREATE TABLE tasks (
 CREATE INDEX tasks_status ON tasks (status);`}}}
 }
 
-// from is the provenance that a new row gets.
+// from returns the provenance of a new row.
 func from(c tools.Call) provenance.Source { return provenance.Worst(c.Provenance) }
 
 // classify gives errors of the watchers' manager their code.

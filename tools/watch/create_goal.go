@@ -77,7 +77,7 @@ func (d Deps) createGoal() tools.Tool {
 	})
 }
 
-// reviewField reads when to look at a goal next.
+// reviewField parses the time of the next review of a goal.
 func reviewField(s string, now time.Time) (time.Time, error) {
 	s = strings.TrimSpace(s)
 	if s == "" {
@@ -93,7 +93,7 @@ func reviewField(s string, now time.Time) (time.Time, error) {
 	return m.Time, nil
 }
 
-// spoken words an interval in seconds: "hour", "2 days", "90 minutes".
+// spoken formats an interval in seconds: "hour", "2 days", "90 minutes".
 func spoken(seconds int64) string {
 	for _, u := range []struct {
 		name string

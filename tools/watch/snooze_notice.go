@@ -14,7 +14,7 @@ import (
 	"hob/tools"
 )
 
-// Notice is something that Hob told by itself, or holds.
+// Notice is a notification that Hob sent or deferred.
 type Notice struct {
 	ID         string            `json:"id"`
 	Text       string            `json:"text"`
@@ -23,14 +23,15 @@ type Notice struct {
 	Provenance provenance.Source `json:"provenance"`
 }
 
-// Notices keeps what Hob tells by itself. Its errors are those of tools.
+// Notices stores notifications. Its errors are tool errors.
 type Notices interface {
-	// Until reads how long, or until when, something is put off.
+	// Until parses a duration or a time for snoozing.
 	Until(text string, now time.Time) (time.Time, error)
-	// ListIn lists what was told of late or is held, the newest first.
+	// ListIn lists recent and deferred notifications, newest first.
 	ListIn(q store.Querier) ([]Notice, error)
-	// SnoozeTx tells one at a time, again if it was told; without an id the last one
-	// told in a conversation. UnsnoozeTx takes that back by what it returned.
+	// SnoozeTx sends a notification at a later time, again if it was already sent; without
+	// an id, the last one sent in a conversation. UnsnoozeTx undoes that with the returned
+	// data.
 	SnoozeTx(tx *store.Tx, id, session string, until time.Time) (Notice, json.RawMessage, error)
 	UnsnoozeTx(tx *store.Tx, data json.RawMessage) error
 }

@@ -68,7 +68,7 @@ func (f family) update(tx *store.Tx, in updateWatcherIn) (tools.Result, error) {
 	}, nil
 }
 
-// meant is the watcher that is named, or the newest.
+// meant returns the named watcher, or the newest.
 func (f family) meant(tx *store.Tx, query string) (watchers.Spec, error) {
 	if query != "" {
 		return f.pick(tx, query)

@@ -1,7 +1,7 @@
-// Package weather is get_weather, which tells the weather of a place by Open-Meteo
-// (https://open-meteo.com/en/docs), a service that wants no key, and Brief, the
-// weather's part of a briefing. Open-Meteo learns the place and the address of this
-// machine, and nothing else: Brief asks only for the place that the owner set.
+// Package weather provides get_weather, which queries Open-Meteo
+// (https://open-meteo.com/en/docs), a service without keys, and Brief, the weather section
+// of a briefing. Open-Meteo learns only the place and the address of this machine. Brief
+// asks only for the configured place.
 package weather
 
 import (
@@ -76,7 +76,7 @@ func (d Deps) getWeather() tools.Tool {
 		},
 		Summary: func(in weatherIn) string { return "Look up the weather in " + phrase.Cut(d.place(in), 80) },
 		Judge: func(_ context.Context, in weatherIn) tools.Judgement {
-			if strings.TrimSpace(in.Location) == "" { // the owner wrote what is sent
+			if strings.TrimSpace(in.Location) == "" { // the configuration provides the text that is sent
 				return tools.Judgement{Effects: tools.Read}
 			}
 			return tools.Judgement{
@@ -140,7 +140,7 @@ func (b Brief) Brief(ctx context.Context, from, _ time.Time) ([]tools.BriefItem,
 	if err != nil {
 		return nil, err
 	}
-	for _, x := range out.Days { // numbers and the owner's own word for the place
+	for _, x := range out.Days { // numbers and the configured name of the place
 		if x.Date == from.Format(time.DateOnly) {
 			return []tools.BriefItem{{Text: phrase.Cut(place, 60) + ": " + x.words(), Source: provenance.Tool}}, nil
 		}
@@ -235,7 +235,7 @@ func (d Deps) get(ctx context.Context, address string, into any) error {
 	return nil
 }
 
-// words words a day: "light rain, 3 to 7 °C, rain 80%, wind up to 30 km/h".
+// words formats a day: "light rain, 3 to 7 °C, rain 80%, wind up to 30 km/h".
 func (x day) words() string {
 	var parts []string
 	if x.Code != nil {
@@ -256,7 +256,7 @@ func (x day) words() string {
 	return strings.Join(parts, ", ")
 }
 
-// sky words a code of WMO 4677, as the service uses it.
+// sky describes a code of WMO 4677, as the service uses it.
 func sky(code int) string {
 	for _, s := range []struct {
 		upTo int

@@ -16,7 +16,7 @@ import (
 	"hob/tools"
 )
 
-// Providers are the values of [search] provider beside "auto".
+// Providers returns the values of [search] provider besides "auto".
 func Providers() []string { return []string{"tavily", "brave", "searxng", "duckduckgo"} }
 
 // engine is one search service.
@@ -32,7 +32,7 @@ func (e *engine) title() string {
 	return map[string]string{"tavily": "Tavily", "brave": "Brave Search", "searxng": "Your SearXNG", "duckduckgo": "DuckDuckGo"}[e.name]
 }
 
-// find asks it. What comes back may be more than was asked for.
+// find runs a search. It may return more results than requested.
 func (e *engine) find(ctx context.Context, query string, limit int) ([]Result, error) {
 	switch e.name {
 	case "tavily":
@@ -45,7 +45,7 @@ func (e *engine) find(ctx context.Context, query string, limit int) ([]Result, e
 	return e.duckduckgo(ctx, query)
 }
 
-// label names who is asked, as far as the configuration tells.
+// label names the search service, as far as the configuration tells.
 func (s Search) label() string {
 	switch {
 	case s.Provider == "searxng" || s.auto() && s.BaseURL != "":
@@ -58,8 +58,8 @@ func (s Search) label() string {
 
 func (s Search) auto() bool { return s.Provider == "" || s.Provider == "auto" }
 
-// Chosen says which service is asked, and why not when it cannot be. It looks
-// for keys, and asks nobody.
+// Chosen returns the search service in use, or why there is none. It looks up keys and
+// sends no request.
 func (s Search) Chosen(ctx context.Context) (name string, err error) {
 	name, _, err = s.choose(ctx)
 	return name, err
@@ -116,7 +116,7 @@ func need(who, key string) (string, error) {
 	return key, nil
 }
 
-// engine makes the service that is asked.
+// engine returns the configured search engine.
 func (d Deps) engine(ctx context.Context) (*engine, error) {
 	name, key, err := d.Search.choose(ctx)
 	if err != nil {
@@ -166,7 +166,7 @@ func (e *engine) ask(ctx context.Context, r safehttp.Request) (*safehttp.Respons
 		out.Remedy = "check [search] base_url"
 	case http.StatusUnprocessableEntity: // Brave: an invalid key as well as an invalid query
 		out.Remedy = "check [search] key, or use other words"
-	case 432, 433: // Tavily: the limit of the plan, or of what is paid as it goes
+	case 432, 433: // Tavily: the limit of the plan, or of pay-as-you-go usage
 		out.Message = e.title() + " reports that the limit of the plan is reached; nothing was searched"
 		out.Remedy = "wait until the limit is reset, or change the plan"
 	default:
@@ -175,8 +175,8 @@ func (e *engine) ask(ctx context.Context, r safehttp.Request) (*safehttp.Respons
 	return nil, out
 }
 
-// wait words when to come back. Brave says it in X-RateLimit-Reset: seconds
-// for each of its limits, the shortest first.
+// wait says when to retry. Brave sends it in X-RateLimit-Reset: seconds for each of its
+// limits, the shortest first.
 func (e *engine) wait(h http.Header) string {
 	if s, _, _ := strings.Cut(h.Get("X-RateLimit-Reset"), ","); h.Get("Retry-After") == "" {
 		if n, err := strconv.ParseUint(strings.TrimSpace(s), 10, 31); err == nil && n > 0 {
@@ -186,8 +186,8 @@ func (e *engine) wait(h http.Header) string {
 	return later(h, e.now())
 }
 
-// unreadable is an answer that is not what the service documents: no results
-// is something else.
+// unreadable returns the error for a response that does not match the service's
+// documentation. It is not an empty result.
 func (e *engine) unreadable() error {
 	return &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: e.title() + " sent an invalid response, so it is unknown whether there are results", Remedy: "try again later, or set another provider in [search]"}
 }
@@ -235,7 +235,7 @@ func (e *engine) brave(ctx context.Context, query string, limit int) ([]Result, 
 		} `json:"web"`
 	}
 	if json.Unmarshal(resp.Body, &out) != nil || out.Type != "search" {
-		return nil, e.unreadable() // without results "web" is not there
+		return nil, e.unreadable() // without results "web" is missing
 	}
 	var found []Result
 	for _, r := range out.Web.Results {
@@ -284,7 +284,7 @@ func engines(list [][]any) string {
 	return strings.Join(names, ", ")
 }
 
-// first is the first text that says something.
+// first returns the first non-empty text.
 func first(list ...string) string {
 	for _, s := range list {
 		if strings.TrimSpace(s) != "" {

@@ -39,7 +39,7 @@ type page struct {
 	cut   bool
 }
 
-// text is the page as a model reads it.
+// text renders the page for a model.
 func (p *page) text(final string) string {
 	var b strings.Builder
 	if p.title != "" {
@@ -60,7 +60,7 @@ func (p *page) text(final string) string {
 	return b.String()
 }
 
-// read makes a page of an answer, by its type.
+// read parses a response by its content type.
 func read(r *safehttp.Response) (*page, error) {
 	declared := r.Header.Get("Content-Type")
 	kind, _, err := mime.ParseMediaType(declared)
@@ -82,7 +82,7 @@ func read(r *safehttp.Response) (*page, error) {
 	case kind == "application/pdf" || bytes.HasPrefix(r.Body, []byte("%PDF-")):
 		return nil, &tools.Error{Source: provenance.Outside, Code: tools.Unsupported, Message: r.URL.Host + " sent a PDF; PDF pages are not supported", Remedy: "find the same text as a web page"}
 	}
-	// The type is the server's word.
+	// The server chose the text of the content type.
 	return nil, sealed(&tools.Error{Source: provenance.Outside, Code: tools.Unsupported, Message: fmt.Sprintf("%s sent %.60q, which is not text", r.URL.Host, kind), Remedy: "use a page, a feed or a text file"})
 }
 

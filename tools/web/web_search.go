@@ -63,7 +63,7 @@ func search(d Deps) tools.Tool {
 	})
 }
 
-// words is a query on one line.
+// words normalizes a query to one line.
 func words(q string) string { return readable.Squeeze(q) }
 
 func (in searchIn) check() error {
@@ -118,7 +118,7 @@ func (d Deps) search(ctx context.Context, query string, limit int) (tools.Result
 	return out, nil
 }
 
-// failed makes an error of a search one that says what to do about it.
+// failed adds a remedy to the error of a search.
 func (e *engine) failed(err error) error {
 	if t, ok := errors.AsType[*tools.Error](err); ok {
 		return t
