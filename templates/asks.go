@@ -33,7 +33,7 @@ func (t *Template) Asks() []string {
 		if err != nil {
 			b = []byte("{}")
 		}
-		then := "tells you"
+		then := "notifies you"
 		if w.Do != "" {
 			then = "then: " + w.Do
 		}
@@ -42,16 +42,16 @@ func (t *Template) Asks() []string {
 	for _, g := range t.Goals {
 		every := ""
 		if g.CheckEvery != "" {
-			every = ", looked at every " + g.CheckEvery
+			every = ", reviewed every " + g.CheckEvery
 		}
 		until := ""
 		if g.Success != "" {
-			until = "; reached when: " + g.Success
+			until = "; complete when: " + g.Success
 		}
 		add("goal (priority %d%s): %s%s", g.Priority, every, g.Description, until)
 	}
 	if len(t.Skills) > 0 {
-		as := ", as outside text"
+		as := ", as untrusted text"
 		if t.Origin == Builtin {
 			as = ""
 		}

@@ -113,7 +113,7 @@ func (h *Home) layOn(t *Template, p *Plan, config, soul *string) error {
 		c := Change{Key: s.Key, Was: fmt.Sprint(v), Now: s.Value, Yours: set}
 		switch {
 		case widens(s.Key, s.Value, v):
-			c.Stays = "yours is tighter"
+			c.Stays = "your value is stricter"
 		default:
 			if now, err = h.opt.Editor.Set(now, s.Key, s.Value); err != nil {
 				return fmt.Errorf("%w: %w", ErrInvalid, err)

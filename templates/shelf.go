@@ -98,7 +98,7 @@ func (s Shelf) Create(t *Template, write func(path string, data []byte) error) (
 	}
 	dir := filepath.Join(s.Dir, t.Name)
 	if IsBuiltin(t.Name) {
-		return "", fmt.Errorf("%w: %s is built in", ErrThere, t.Name)
+		return "", fmt.Errorf("%w: %s is a built-in template", ErrThere, t.Name)
 	}
 	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%w: %s", ErrThere, dir)

@@ -38,7 +38,7 @@ func (t *typed) decode(args json.RawMessage) (any, error) {
 	dec.UseNumber()
 	err := dec.Decode(&v)
 	if err == nil && dec.More() {
-		err = errors.New("something follows it")
+		err = errors.New("unexpected text after the object")
 	}
 	if err == nil {
 		err = tidy(v)

@@ -34,7 +34,7 @@ func PersonIn(ctx context.Context, s string, people func(ctx context.Context, wo
 	if s == "" {
 		return pim.Person{}, Errorf(InvalidArguments, "a recipient is empty")
 	}
-	remedy := "say the address"
+	remedy := "give the address"
 	if people == nil {
 		return pim.Person{}, Errorf(NotFound, "the mail address of %q is unknown; %s", Clean(phrase.Cut(s, 80)), Clean(remedy))
 	}

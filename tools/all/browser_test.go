@@ -152,7 +152,7 @@ func browserCases() []toolstest.Case {
 		{Step: step("browser_click", `{"element":"e2"}`), Before: []toolstest.Step{open}, Want: `Clicked the button "Buy".`, Outside: true},
 		{Step: step("browser_fill_form", `{"fields":[{"element":"e3","value":"Ada"}],"submit":true}`), Before: []toolstest.Step{open}, Want: "Filled in and submitted the form.", Outside: true},
 		{Step: step("browser_execute_js", `{"script":"1+1"}`), Before: []toolstest.Step{open}, Want: "value of 1+1", Outside: true},
-		{Step: step("browser_screenshot", `{}`), Before: []toolstest.Step{open}, Want: "lies in /pictures/browser-20940310-", Outside: true},
+		{Step: step("browser_screenshot", `{}`), Before: []toolstest.Step{open}, Want: "is saved in /pictures/browser-20940310-", Outside: true},
 		{Step: step("browser_close_tab", `{}`), Before: []toolstest.Step{open}, Want: "Closed the tab t1."},
 		{Step: step("browser_list_tabs", `{"browser":"safari"}`), Want: "- 1.2: Inbox (https://mail.example/…), in front\n(and 9 more tabs)\n(Private windows not listed: 1)", Outside: true},
 		{Step: step("browser_get_url", `{"browser":"Safari"}`), Want: "https://mail.example/?id=7\nInbox", Outside: true},

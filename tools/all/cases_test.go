@@ -24,7 +24,7 @@ func accountCases() []toolstest.Case {
 		{Step: step("create_calendar_event", `{"title":"Trip","start":"tomorrow","end":"Friday","repeat":"yearly"}`), Want: `Put "Trip" into the calendar Home: tomorrow, all day.`, Undone: "Removed the event"},
 		{Step: step("update_calendar_event", `{"event":"dentist","start":"16:00"}`), Want: `Moved "Dentist" from `, Outside: true, Undone: "Restored the event"},
 		{Step: step("answer_invitation", `{"event":"review","answer":"decline"}`), Want: `Declined: "Review", Tue 30 Mar at 14:30. It is unknown whether the server notifies ada@example.org; no mail was sent.`, Outside: true, Undone: "Restored the invitation in your calendar"},
-		{Step: step("delete_calendar_event", `{"event":"dentist"}`), Want: `Took "Dentist" (`, Outside: true, Undone: "Put the event back"},
+		{Step: step("delete_calendar_event", `{"event":"dentist"}`), Want: `Removed "Dentist" (`, Outside: true, Undone: "Put the event back"},
 		{Step: step("create_reminder", `{"text":"Milk","at":"Friday","in":"home"}`), Want: `Put "Milk" on the list home: Fri 12 Mar.`, Undone: "Removed it from the list."},
 		{Step: step("list_reminders", `{}`), Before: []toolstest.Step{step("create_reminder", `{"text":"Milk","at":"Friday","in":"home"}`)}, Want: "- Pay rent (tomorrow; high priority; home)\n- Milk (Fri 12 Mar; home)", Outside: true},
 		{Step: step("list_reminders", `{"query":"rent"}`), Before: []toolstest.Step{step("create_reminder", `{"text":"stretch","at":"at 18:00"}`)}, Want: "To do, on the lists of home:\n- Pay rent", Outside: true},
@@ -39,10 +39,10 @@ func accountCases() []toolstest.Case {
 		{Step: step("read_calendar", `{}`), Want: "No event is in the calendar for today.", Outside: true},
 		{Step: step("read_emails", `{}`), Want: "From: Ada <ada@example.org>\nSubject: The invoice", Outside: true},
 		{Step: step("search_emails", `{"from":"ada"}`), Want: "Pay 99.", Outside: true},
-		{Step: step("search_emails", `{"query":"zebra"}`), Want: "No mail fits.", Outside: true},
+		{Step: step("search_emails", `{"query":"zebra"}`), Want: "No mail matches.", Outside: true},
 		{Step: step("read_email", `{"mail":"invoice"}`), Want: "Pay 99.", Outside: true},
 		{Step: step("draft_email", `{"to":["ada@example.org"],"text":"Hello"}`), Want: "The draft to ada@example.org is saved in the drafts of work: Hello.", Undone: "Removed the draft."},
-		{Step: step("draft_email", `{"answer":"invoice","text":"Paid"}`), Want: "The draft to ada@example.org lies among the drafts", Outside: true, Undone: "Removed the draft."},
+		{Step: step("draft_email", `{"answer":"invoice","text":"Paid"}`), Want: "The draft to ada@example.org is saved in the drafts", Outside: true, Undone: "Removed the draft."},
 		{Step: step("send_email", `{"to":["ada@example.org"],"text":"Hello","attach":["a.txt"]}`), Want: "Sent to ada@example.org: Hello."},
 		{Step: step("move_email", `{"mail":"invoice"}`), Want: `Moved the mail "The invoice" from Ada <ada@example.org> to archive.`, Outside: true, Undone: "Moved the mail back"},
 	}
@@ -51,10 +51,10 @@ func accountCases() []toolstest.Case {
 func sendCases() []toolstest.Case {
 	return []toolstest.Case{
 		{Step: step("send_message", `{"channel":"webhook","text":"hello"}`), Want: "The message to webhook is sent at 14:30:10; to cancel it: hob undo call", Undone: "Called back"},
-		{Step: step("send_message", `{"channel":"telegram","to":"42","text":"hello"}`), Want: "The message to 42 on telegram goes out", Undone: "Called back"},
+		{Step: step("send_message", `{"channel":"telegram","to":"42","text":"hello"}`), Want: "The message to 42 on telegram is sent", Undone: "Called back"},
 		{Step: step("send_message", `{"channel":"telegram","to":"7","text":"hello"}`), Want: "On its way to 7 on telegram."},
 		{Step: step("send_file", `{"path":"a.txt"}`), Want: "On its way to 7 on telegram."},
-		{Step: step("send_file", `{"path":"a.txt","to":"webhook:x","text":"here"}`), Want: "The message to x on webhook goes out at", Undone: "Called back"},
+		{Step: step("send_file", `{"path":"a.txt","to":"webhook:x","text":"here"}`), Want: "The message to x on webhook is sent at", Undone: "Called back"},
 	}
 }
 
@@ -76,9 +76,9 @@ func memoryCases() []toolstest.Case {
 			Step: step("remember", `{"text":"My sister's birthday is on 4 May."}`), Before: []toolstest.Step{fact},
 			Want: `It replaces "my sister's birthday is on 3 May".`, Undone: "Removed the fact.",
 		},
-		{Step: fact, Before: []toolstest.Step{fact}, Want: "I knew that already"},
+		{Step: fact, Before: []toolstest.Step{fact}, Want: "Already known"},
 		{Step: link, Want: `I noted that "Ana works at Initech".`, Undone: "Removed the link."},
-		{Step: step("link_entities", `{"from":"Initech","relation":"employs","to":"ana"}`), Before: []toolstest.Step{link}, Want: "I knew that already"},
+		{Step: step("link_entities", `{"from":"Initech","relation":"employs","to":"ana"}`), Before: []toolstest.Step{link}, Want: "Already known"},
 		{Step: step("recall", `{"query":"when is my sister's birthday?"}`), Before: []toolstest.Step{fact}, Want: "I remember: my sister's birthday is on 3 May (you told me today)."},
 		{Step: step("recall", `{"query":""}`), Want: "no remembered facts"},
 		{Step: step("recall", `{"query":"\"* OR ("}`), Before: []toolstest.Step{fact}, Want: "I remember nothing about"},
@@ -87,7 +87,7 @@ func memoryCases() []toolstest.Case {
 		{Step: step("smart_recall", `{"query":"when is the birthday of my sister?"}`), Before: []toolstest.Step{note, fact}, Want: "- fact: my sister's birthday is on 3 May (today)"},
 		{
 			Step: step("smart_recall", `{"query":"what was my sister's birthday before?"}`), Before: []toolstest.Step{fact, step("remember", `{"text":"My sister's birthday is on 4 May."}`)},
-			Want: "- fact: My sister's birthday is on 4 May. (today)\nNo longer so:\n- fact: my sister's birthday is on 3 May (today, so until today)",
+			Want: "- fact: My sister's birthday is on 4 May. (today)\nNo longer so:\n- fact: my sister's birthday is on 3 May (today, valid until today)",
 		},
 		{Step: step("smart_recall", `{"query":"zebra"}`), Before: []toolstest.Step{fact}, Want: "I found nothing about"},
 		{Step: step("recall", `{"query":"what was my sister's birthday before?"}`), Before: []toolstest.Step{fact, step("remember", `{"text":"My sister's birthday is on 4 May."}`)}, Want: "No longer so:\n- my sister's birthday is on 3 May (you told me today, until today)"},
@@ -175,8 +175,8 @@ func watchCases() []toolstest.Case {
 		{Step: goal, Want: `Added the goal "read a book a month". I review it every 2 days.`, Undone: "Removed the goal"},
 		{Step: step("create_goal", `{"description":"tidy up","check_every":"90m","next_review":"tomorrow at 9"}`), Want: "every 90 minutes", Undone: "Removed"},
 		{Step: step("list_goals", `{}`), Want: "There are no goals."},
-		{Step: step("list_goals", `{}`), Before: []toolstest.Step{goal}, Want: "1 goal(s):\n- read a book a month (priority 4; next look today at 14:30; reached when 12 are read)"},
-		{Step: step("update_goal", `{"goal":"book","priority":5,"check_every":"weekly","success":"none"}`), Before: []toolstest.Step{goal}, Want: "Changed the goal: read a book a month (priority 5; next look today at 14:30).", Undone: "Restored the previous version"},
+		{Step: step("list_goals", `{}`), Before: []toolstest.Step{goal}, Want: "1 goal(s):\n- read a book a month (priority 4; next review today at 14:30; reached when 12 are read)"},
+		{Step: step("update_goal", `{"goal":"book","priority":5,"check_every":"weekly","success":"none"}`), Before: []toolstest.Step{goal}, Want: "Changed the goal: read a book a month (priority 5; next review today at 14:30).", Undone: "Restored the previous version"},
 		{Step: step("pause_goal", `{"goal":"book"}`), Before: []toolstest.Step{goal}, Want: "Paused the goal: read a book", Undone: "Restored the previous version"},
 		{Step: step("pause_goal", `{"goal":"book","resume":true}`), Before: []toolstest.Step{goal, step("complete_goal", `{"goal":"book"}`)}, Want: "Resumed the goal", Undone: "Restored the previous version"},
 		{Step: step("complete_goal", `{"goal":"book"}`), Before: []toolstest.Step{goal}, Want: "Reached the goal: read a book", Undone: "Restored the previous version"},
@@ -193,8 +193,8 @@ func watchCases() []toolstest.Case {
 		{Step: step("update_watcher", `{"watcher":"pdf","active_hours":"mon-fri 08:00-18:00","per_day":3}`), Before: []toolstest.Step{pdf}, Want: "(only mon-fri 08:00-18:00, at most 3 a day).", Undone: "Restored the watcher: "},
 		{Step: step("update_watcher", `{"per_day":-1}`), Before: []toolstest.Step{pdf, step("update_watcher", `{"per_day":3}`)}, Want: "Changed the watcher: ", Undone: "(at most 3 a day)."},
 		{Step: step("update_watcher", `{"active_hours":"always","per_day":1}`), Before: []toolstest.Step{pdf}, Want: "(at most 1 a day).", Undone: "Restored the watcher"},
-		{Step: step("snooze_notice", `{"notice":"backup","until":"tomorrow at 9"}`), Want: "I tell it tomorrow at 09:00: The backup is done.", Undone: "The notification is no longer snoozed."},
-		{Step: step("snooze_notice", `{"notice":"n-bbbbbbbb","until":"2h"}`), Want: "I tell it today at 16:30: Mail from Eve: buy stoves", Undone: "no longer snoozed", Outside: true},
+		{Step: step("snooze_notice", `{"notice":"backup","until":"tomorrow at 9"}`), Want: "Snoozed until tomorrow at 09:00: The backup is done.", Undone: "The notification is no longer snoozed."},
+		{Step: step("snooze_notice", `{"notice":"n-bbbbbbbb","until":"2h"}`), Want: "Snoozed until today at 16:30: Mail from Eve: buy stoves", Undone: "no longer snoozed", Outside: true},
 		{Step: step("pause_watcher", `{"watcher":"pdf","resume":true}`), Before: []toolstest.Step{pdf}, Want: "The watcher is active already"},
 	}
 }

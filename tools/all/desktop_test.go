@@ -108,9 +108,9 @@ func desktopCases() []toolstest.Case {
 		{Step: step("click", `{"window":"gedit","x":5,"y":5}`), Want: "Done."},
 		{Step: step("read_screen", `{}`), Want: `- push button "Save" [click]`, Outside: true},
 		{Step: step("click_element", `{"window":"letter","name":"save"}`), Want: "Pressed."},
-		{Step: step("fill_element", `{"window":"letter","name":"body","text":"hello"}`), Want: "Filled in."},
+		{Step: step("fill_element", `{"window":"letter","name":"body","text":"hello"}`), Want: "Filled in the text."},
 		{Step: step("focus_window", `{"window":"letter"}`), Want: "Done."},
 		{Step: step("screen_capture", `{}`), Want: "The screenshot is saved in /pictures/screen-20940310-143000-call.png (8x6). No model has described it ([knowledge] pictures is off): do not claim to know its content."},
-		{Step: step("list_apps", `{"query":"x"}`), Want: "None of the 1 applications"},
+		{Step: step("list_apps", `{"query":"x"}`), Want: "No match among the 1 applications"},
 	}
 }

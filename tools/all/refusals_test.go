@@ -20,7 +20,7 @@ func TestRefusals(t *testing.T) {
 		code   tools.Code
 		want   string
 	}{
-		{"no such task", tasks, step("complete_task", `{"task":"call mom"}`), tools.NotFound, `the nearest: "call mum"`},
+		{"no such task", tasks, step("complete_task", `{"task":"call mom"}`), tools.NotFound, `the closest: "call mum"`},
 		{"two tasks", tasks, step("delete_task", `{"task":"call"}`), tools.InvalidArguments, "2 open tasks match"},
 		{"no tasks", nil, step("complete_task", `{"task":"x"}`), tools.NotFound, "there is no open task"},
 		{"task without a title", nil, step("create_task", `{"title":"  "}`), tools.InvalidArguments, "no title"},
@@ -32,11 +32,11 @@ func TestRefusals(t *testing.T) {
 		{"reminder in the past", nil, step("create_reminder", `{"text":"x","at":"2094-03-10T14:00:00+01:00"}`), tools.InvalidArguments, "later time"},
 		{"reminder without a time", nil, step("create_reminder", `{"text":"x"}`), tools.InvalidArguments, "exactly one"},
 		{"reminder with two times", nil, step("create_reminder", `{"text":"x","at":"tomorrow","every":"day"}`), tools.InvalidArguments, "exactly one"},
-		{"reminder without words", nil, step("create_reminder", `{"text":"  ","at":"tomorrow"}`), tools.InvalidArguments, "what to do"},
+		{"reminder without words", nil, step("create_reminder", `{"text":"  ","at":"tomorrow"}`), tools.InvalidArguments, "action is empty"},
 		{"bad cron text", nil, step("create_reminder", `{"text":"x","every":"99 * * * *"}`), tools.InvalidArguments, "99"},
 		{"no such reminder", nil, step("cancel_reminder", `{"reminder":"x"}`), tools.NotFound, "there is no reminder"},
 		{"unknown missed policy", nil, step("create_schedule", `{"every":"day","action":"x","missed":"cry"}`), tools.InvalidArguments, "run_once"},
-		{"schedule of nothing", nil, step("create_schedule", `{"every":"day","action":" "}`), tools.InvalidArguments, "what to do"},
+		{"schedule of nothing", nil, step("create_schedule", `{"every":"day","action":" "}`), tools.InvalidArguments, "action is empty"},
 		{"unknown kind", nil, step("create_watcher", `{"kind":"crystal ball","config":{}}`), tools.InvalidArguments, "file"},
 		{"time as a watcher", nil, step("create_watcher", `{"kind":"cron","config":{"cron":"* * * * *"}}`), tools.InvalidArguments, "create_schedule"},
 		{"unknown key", nil, step("create_watcher", `{"kind":"file","config":{"path":"$DIR","folder":1}}`), tools.InvalidArguments, "folder"},
@@ -67,7 +67,7 @@ func TestRefusals(t *testing.T) {
 		{"spent last week", nil, step("log_expense", `{"amount":1,"date":"last week"}`), tools.InvalidArguments, "more than one day"},
 		{"unknown period", nil, step("spending_summary", `{"period":"the good old days"}`), tools.InvalidArguments, "not understood"},
 		{"habit of the future", nil, step("log_habit", `{"habit":"gym","date":"2094-03-11"}`), tools.InvalidArguments, "in the future"},
-		{"habit without a name", nil, step("log_habit", `{"habit":" "}`), tools.InvalidArguments, "which habit"},
+		{"habit without a name", nil, step("log_habit", `{"habit":" "}`), tools.InvalidArguments, "habit is empty"},
 		{"another habit", []toolstest.Step{step("log_habit", `{"habit":"running"}`)}, step("habit_streak", `{"habit":"run"}`), tools.NotFound, `"running"`},
 		{"no such day", nil, step("daily_briefing", `{"date":"someday"}`), tools.InvalidArguments, "not understood"},
 	}

@@ -142,7 +142,7 @@ func fill(d Deps) tools.Tool {
 				fmt.Fprintf(&b, "%s %s: %.80q", map[bool]string{true: ":", false: ";"}[i == 0], d.known(f.Element), f.Value)
 			}
 			if in.Submit {
-				b.WriteString(" - and send it")
+				b.WriteString(" and submit it")
 			}
 			return b.String()
 		},
@@ -155,7 +155,7 @@ func fill(d Deps) tools.Tool {
 			}
 			why := "types into a form on " + place(list[0].URL)
 			if in.Submit {
-				why = "sends a form on " + place(list[0].URL)
+				why = "submits a form on " + place(list[0].URL)
 				if f := list[0].Form; f != nil && place(f.Action) != place(list[0].URL) {
 					why += " to " + place(f.Action)
 				}
@@ -292,7 +292,7 @@ func screenshot(d Deps) tools.Tool {
 	return tools.New(tools.Def[tabIn]{
 		Spec: spec("browser_screenshot", tools.Read, openFor, "Take a picture of the page in a tab of Hob's browser, and say what is on it where a model can see.",
 			"browser screenshot picture capture page website image look chrome safari"),
-		Summary: func(in tabIn) string { return "Take a picture of " + d.named(in.Tab) },
+		Summary: func(in tabIn) string { return "Take a screenshot of " + d.named(in.Tab) },
 		Run: func(ctx context.Context, c tools.Call, in tabIn) (tools.Result, error) {
 			id, err := d.which(ctx, in.Tab)
 			if err != nil {
@@ -308,7 +308,7 @@ func screenshot(d Deps) tools.Tool {
 			}
 			path, err := d.Keep("browser-"+c.Now.Format("20060102-150405")+"-"+short(c.ID)+ext, data)
 			if err != nil {
-				return tools.Result{}, fmt.Errorf("keep the picture: %w", err)
+				return tools.Result{}, fmt.Errorf("save the screenshot: %w", err)
 			}
 			said := ""
 			if d.See != nil {

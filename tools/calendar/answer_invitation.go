@@ -65,7 +65,7 @@ func (d Deps) invited(ctx context.Context, in answerIn, now time.Time) (f found,
 	}
 	exact = fmt.Sprintf("%s: %s, to %s", f.exact(), a, f.Organizer.Address)
 	if in.Series {
-		exact += ", all of them"
+		exact += ", whole series"
 	}
 	return f, s, exact, nil
 }
@@ -90,7 +90,7 @@ func (d Deps) answerInvitation() tools.Tool {
 			if err != nil {
 				return tools.Judgement{Refused: err}
 			}
-			return tools.Judgement{Exact: exact, To: []string{f.Organizer.Address}, Why: "it tells " + tools.WholePerson(f.Organizer) + ", who invites"}
+			return tools.Judgement{Exact: exact, To: []string{f.Organizer.Address}, Why: "it notifies " + tools.WholePerson(f.Organizer) + ", the organizer"}
 		},
 		Run:  d.runAnswer,
 		Undo: d.undo("Restored the invitation in your calendar. The organizer was not notified, unless the server did it."),
@@ -118,7 +118,7 @@ func (d Deps) runAnswer(ctx context.Context, c tools.Call, in answerIn) (tools.R
 	box := d.box(d.own(f.in.Name()))
 	switch {
 	case is:
-		text += " The server tells " + f.Organizer.Address + "."
+		text += " The server notifies " + f.Organizer.Address + "."
 	case unknown != nil:
 		text += " It is unknown whether the server notifies " + f.Organizer.Address + "; no mail was sent."
 	case box == nil:

@@ -160,7 +160,7 @@ func (d Deps) deleteEvent() tools.Tool {
 			}
 			what := when.Format(f.Start.In(c.Now.Location()), c.Now)
 			if in.Series && f.Occurrence != "" {
-				what = "all of them"
+				what = "the whole series"
 			}
 			text := fmt.Sprintf("Removed %q (%s) from the calendar.", phrase.Cut(f.Title, 120), what)
 			switch how {

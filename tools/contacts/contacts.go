@@ -79,7 +79,7 @@ func (d Deps) searchContacts() tools.Tool {
 			Description: "Find people in the owner's address books: mail addresses, phone numbers, company, birthday.",
 			Keywords:    "contact contacts address book person people phone number email address of birthday who is call",
 		},
-		Summary: func(in searchIn) string { return "Look for " + phrase.Cut(in.Query, 80) + " in the address book" },
+		Summary: func(in searchIn) string { return "Search for " + phrase.Cut(in.Query, 80) + " in the address book" },
 		Run: func(ctx context.Context, _ tools.Call, in searchIn) (tools.Result, error) {
 			books := d.Books()
 			switch {
@@ -88,7 +88,7 @@ func (d Deps) searchContacts() tools.Tool {
 			case len(phrase.Split(in.Query)) == 0:
 				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "query is empty; name the person")
 			case in.Limit < 0:
-				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "limit is 1 to %d", most)
+				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "limit must be 1 to %d", most)
 			case in.Limit == 0:
 				in.Limit = usual
 			}

@@ -64,7 +64,7 @@ func stopTask(e Engine) tools.Tool {
 			Description: "End a background task or a sub-agent of this conversation, with all that it has handed on.",
 			Keywords:    "cancel kill abort halt background subagent",
 		},
-		Summary: func(in stopIn) string { return fmt.Sprintf("End the task %s", phrase.Cut(in.Task, 40)) },
+		Summary: func(in stopIn) string { return fmt.Sprintf("Stop the task %s", phrase.Cut(in.Task, 40)) },
 		RunTx: func(ctx context.Context, tx *store.Tx, c tools.Call, in stopIn) (tools.Result, error) {
 			return e.StopTx(ctx, tx, c, strings.TrimSpace(in.Task))
 		},

@@ -66,7 +66,7 @@ func delegateTasks(e Engine) tools.Tool {
 			for _, t := range in.Tasks {
 				list = append(list, phrase.Cut(t.Task, 80))
 			}
-			return fmt.Sprintf("Hand on %d task(s): %s", len(list), strings.Join(list, "; "))
+			return fmt.Sprintf("Delegate %d task(s): %s", len(list), strings.Join(list, "; "))
 		},
 		RunTx: func(ctx context.Context, tx *store.Tx, c tools.Call, in delegateIn) (tools.Result, error) {
 			return tools.Result{}, e.BeginTx(ctx, tx, c, in.Tasks)

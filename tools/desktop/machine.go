@@ -188,7 +188,7 @@ func (d Deps) setBrightness() tools.Tool {
 		Summary: func(in brightIn) string { return fmt.Sprintf("Set the screen's brightness to %d%%", in.Level) },
 		Judge: func(_ context.Context, in brightIn) tools.Judgement {
 			if in.Level < 1 || in.Level > 100 {
-				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "a brightness is 1 to 100")}
+				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "level must be 1 to 100")}
 			}
 			return tools.Judgement{}
 		},

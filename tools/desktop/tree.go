@@ -160,7 +160,7 @@ func (d Deps) fillElement() tools.Tool {
 			if err != nil {
 				return tools.Result{}, err
 			}
-			return tools.Result{Source: provenance.Tool, Text: "Filled in."}, nil
+			return tools.Result{Source: provenance.Tool, Text: "Filled in the text."}, nil
 		},
 	})
 }

@@ -40,11 +40,11 @@ func (f *Files) boundState(ctx context.Context, path string) string {
 	defer s.Close()
 	switch {
 	case s.info == nil:
-		return s.abs + " (nothing is there)"
+		return s.abs + " (does not exist)"
 	case s.info.IsDir():
 		return fmt.Sprintf("%s (a folder, %s)", s.abs, s.folderDigest(ctx))
 	case !s.info.Mode().IsRegular():
-		return s.abs + " (no file)"
+		return s.abs + " (not a file)"
 	}
 	return fmt.Sprintf("%s (%d bytes, %s)", s.abs, s.info.Size(), s.fileDigest())
 }

@@ -229,7 +229,7 @@ func (f *Files) sums(ctx context.Context, s *spot) (files []fileSum, whole bool,
 	return files, whole, err
 }
 
-var errGrows = errors.New("the file grows")
+var errGrows = errors.New("the file is growing")
 
 // sumFile digests a file of a known size.
 func sumFile(ctx context.Context, open func() (*os.File, error), size int64) (string, error) {

@@ -121,7 +121,7 @@ func (r *search) look(ctx context.Context, e entry) error {
 		}
 	}
 	if len(r.out.Matches) >= maxFound {
-		r.w.stopped = "it ended after " + plural(maxFound, "match", "matches")
+		r.w.stopped = "the search stopped after " + plural(maxFound, "match", "matches")
 		return errStop
 	}
 	return nil
@@ -129,7 +129,7 @@ func (r *search) look(ctx context.Context, e entry) error {
 
 func (r *search) lines(ctx context.Context, e entry) error {
 	if r.scanned+e.info.Size() > maxScanned {
-		r.w.stopped = "it ended after " + size(maxScanned) + " of text"
+		r.w.stopped = "the search stopped after " + size(maxScanned) + " of text"
 		return errStop
 	}
 	b, err := readRegular(e.dir, e.name, e.rel, r.f.opt.MaxFile)

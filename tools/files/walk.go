@@ -77,7 +77,7 @@ func (w *walk) folder(ctx context.Context, dir *os.Root, abs, rel string, depth 
 			continue
 		}
 		if w.limit > 0 && w.seen >= w.limit {
-			w.stopped = "it ended after " + plural(w.limit, "entry", "entries")
+			w.stopped = "the search stopped after " + plural(w.limit, "entry", "entries")
 			return errStop
 		}
 		w.seen++
@@ -181,7 +181,7 @@ func (w *walk) said() string {
 	}) {
 		switch k {
 		case "heavy":
-			parts = append(parts, "the inside of "+strings.Join(w.heavies, ", ")+" was left out")
+			parts = append(parts, "the content of "+strings.Join(w.heavies, ", ")+" was left out")
 		case "names beyond the first 20,000 of a folder", "deeper than 16 folders":
 			parts = append(parts, "what is "+strings.TrimPrefix(k, "names ")+" was left out")
 		default:

@@ -59,7 +59,7 @@ func TestPrograms(t *testing.T) {
 		{0, `{"limit":1}`, "From: ada@example.org\nSubject: Bob's lunch\nDate: today at 07:00\nId: apple/mail/1/\nMarks: unread"},
 		{0, `{"search":"bob"}`, "From: ada@example.org\nSubject: Bob's lunch\nDate: today at 07:00\nId: apple/mail/1/\nMarks: unread\n---\nFrom: bob@example.org\nSubject: Review\nDate: today at 06:00\nId: apple/mail/2/\nMarks: unread"},
 		{1, `{"from":"bob","whole":true}`, "From: bob@example.org\nSubject: Review\nDate: today at 06:00\nId: apple/mail/2/\nMarks: unread\nThe text of Review"},
-		{1, `{"query":"zebra"}`, "No mail fits."},
+		{1, `{"query":"zebra"}`, "No mail matches."},
 	} {
 		r, err := call(tc.tool, tc.args)
 		if err != nil || r.Text != tc.want || !r.Source.Tainted() || len(r.Origins) == 0 {

@@ -73,7 +73,7 @@ func (d Deps) draftEmail() tools.Tool {
 			}
 			res := l.result(fmt.Sprintf("%s is saved in the drafts of %s: %s.", to, l.from.Name(), strings.TrimRight(l.Subject, ".")), r)
 			if len(l.notes) > 0 {
-				res.Text += " Note that " + strings.Join(l.notes, "; ") + "."
+				res.Text += " Note: " + strings.Join(l.notes, "; ") + "."
 			}
 			res.Undo = undoOf("remove the draft", l.from, r)
 			return res, nil

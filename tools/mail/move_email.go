@@ -111,7 +111,7 @@ func (d Deps) readEmail() tools.Tool {
 			var b strings.Builder
 			fmt.Fprintf(&b, "From: %s", fullNames(x.From))
 			if len(x.ReplyTo) > 0 {
-				fmt.Fprintf(&b, "\nAnswers go to: %s", fullNames(x.ReplyTo))
+				fmt.Fprintf(&b, "\nReply-To: %s", fullNames(x.ReplyTo))
 			}
 			fmt.Fprintf(&b, "\nTo: %s\nSubject: %s\nDate: %s", fullNames(x.To[:min(len(x.To), 50)]), subject(x, 300), when.Format(x.Received.In(c.Now.Location()), c.Now))
 			if len(x.Files) > 0 {

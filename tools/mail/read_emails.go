@@ -149,7 +149,7 @@ func day(words string, now time.Time) (time.Time, error) {
 
 func (d Deps) answer(ctx context.Context, c tools.Call, w wanted, tool string) (tools.Result, error) {
 	if w.limit < 0 {
-		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "limit is 1 to %d", most)
+		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "limit must be 1 to %d", most)
 	}
 	if w.limit == 0 {
 		w.limit = usual
@@ -289,7 +289,7 @@ func (w wanted) letter(m pim.Message, a pim.Account) letterOut {
 
 func lettersText(list []letterOut, several bool, now time.Time) string {
 	if len(list) == 0 {
-		return "No mail fits."
+		return "No mail matches."
 	}
 	var b strings.Builder
 	for i, l := range list {

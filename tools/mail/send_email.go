@@ -62,7 +62,7 @@ func (in letterIn) about() string {
 		b.WriteString(" to " + to)
 	}
 	if in.Answer != "" {
-		b.WriteString(" in answer to " + phrase.Cut(in.Answer, 60))
+		b.WriteString(" in reply to " + phrase.Cut(in.Answer, 60))
 	}
 	if in.Subject != "" {
 		b.WriteString(", about " + phrase.Cut(in.Subject, 80))

@@ -177,7 +177,7 @@ func TestDraftAndMove(t *testing.T) {
 		t.Fatalf("%s %v", r.Text, err)
 	}
 	_, r, err = judged(t, by["read_email"], `{"mail":"`+id+`"}`)
-	if err != nil || !strings.HasPrefix(r.Text, "From: Bob <bob@example.org>\nAnswers go to: Eve <eve@evil.example>\nTo: tester@test.local\nSubject: Lunch?") || !strings.HasSuffix(r.Text, "At noon?") {
+	if err != nil || !strings.HasPrefix(r.Text, "From: Bob <bob@example.org>\nReply-To: Eve <eve@evil.example>\nTo: tester@test.local\nSubject: Lunch?") || !strings.HasSuffix(r.Text, "At noon?") {
 		t.Errorf("%s %v", r.Text, err)
 	}
 }

@@ -191,7 +191,7 @@ func reached(a media.Action, was, now media.Player) bool {
 func worded(a media.Action, was, now media.Player, amount int) string {
 	switch {
 	case a == media.Seek:
-		return "Done: moved by " + fmt.Sprint(amount) + " seconds."
+		return "Moved by " + fmt.Sprint(amount) + " seconds."
 	case a == media.Volume:
 		return fmt.Sprintf("The player's volume is %d%%.", amount)
 	case (a == media.Next || a == media.Previous) && reached(a, was, now):

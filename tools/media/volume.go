@@ -92,7 +92,7 @@ func (in volumeIn) sound() error {
 	case in.Level != nil && in.By != 0:
 		return tools.Errorf(tools.InvalidArguments, "give level or by, not both")
 	case in.Level != nil && (*in.Level < 0 || *in.Level > 100), in.By < -100 || in.By > 100:
-		return tools.Errorf(tools.InvalidArguments, "a volume is 0 to 100")
+		return tools.Errorf(tools.InvalidArguments, "level must be 0 to 100")
 	}
 	return nil
 }
@@ -150,5 +150,5 @@ func (d Deps) undoVolume(ctx context.Context, data json.RawMessage) (string, err
 			return "", failed(err)
 		}
 	}
-	return "As before: " + strings.ToLower(loudness(now)[:1]) + loudness(now)[1:], nil
+	return "Restored: " + strings.ToLower(loudness(now)[:1]) + loudness(now)[1:], nil
 }

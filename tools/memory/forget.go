@@ -47,11 +47,11 @@ func (d Deps) forget() tools.Tool {
 		Summary: func(in forgetIn) string {
 			switch {
 			case in.ID != "":
-				return "Forget " + in.ID + " for good"
+				return "Forget " + in.ID + " permanently"
 			case in.Source != "":
-				return "Forget everything from " + quoted(phrase.Cut(in.Source, 100)) + " for good"
+				return "Forget everything from " + quoted(phrase.Cut(in.Source, 100)) + " permanently"
 			}
-			return "Forget what is known about " + quoted(phrase.Cut(in.Query, 100)) + " for good"
+			return "Forget what is known about " + quoted(phrase.Cut(in.Query, 100)) + " permanently"
 		},
 		Judge: d.judgeForget,
 		RunTx: d.runForget,
@@ -264,7 +264,7 @@ func (d Deps) nothingToForget(tx *store.Tx, realm string, in forgetIn) error {
 		names = append(names, quoted(phrase.Cut(f.Text, 80)))
 	}
 	if len(names) > 0 {
-		e.Remedy = "the nearest: " + strings.Join(names, ", ")
+		e.Remedy = "the closest: " + strings.Join(names, ", ")
 	}
 	return tools.Quoting(e, sourceOf(near, factSource))
 }

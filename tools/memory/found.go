@@ -56,10 +56,10 @@ func line(h knowledge.Hit, query string, now time.Time) string {
 		kind = "document"
 	}
 	if !h.Until.IsZero() {
-		day += ", so until " + when.FormatDay(h.Until, now)
+		day += ", valid until " + when.FormatDay(h.Until, now)
 	}
 	if h.Provenance.Tainted() {
-		day += ", from outside"
+		day += ", untrusted source"
 	}
 	return fmt.Sprintf("- %s: %s (%s)", kind, text, day)
 }

@@ -73,9 +73,9 @@ func (d Deps) ingestDocument() tools.Tool {
 		},
 		Summary: func(in ingestIn) string {
 			if in.URL != "" {
-				return "Take the page " + quoted(phrase.Cut(in.URL, 200)) + " into the memory"
+				return "Ingest the page " + quoted(phrase.Cut(in.URL, 200)) + " into the memory"
 			}
-			return "Take " + quoted(phrase.Cut(in.Path, 200)) + " into the memory"
+			return "Ingest " + quoted(phrase.Cut(in.Path, 200)) + " into the memory"
 		},
 		Judge: func(_ context.Context, in ingestIn) tools.Judgement { return d.judgeIngest(in) },
 		Run:   d.runIngest,
@@ -137,7 +137,7 @@ func takenText(t DocumentTaken) string {
 	case t.Unchanged > 0 && t.Unchanged >= t.Documents:
 		b.WriteString("It was ingested before and has not changed.")
 	default:
-		fmt.Fprintf(&b, "Took in %s in %s.", count(t.Documents, "document", "documents"), count(t.Chunks, "part", "parts"))
+		fmt.Fprintf(&b, "Ingested %s in %s.", count(t.Documents, "document", "documents"), count(t.Chunks, "part", "parts"))
 	}
 	if t.Folder != "" {
 		b.WriteString(" Changes in the folder are ingested automatically.")

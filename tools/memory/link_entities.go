@@ -35,7 +35,7 @@ func (d Deps) linkEntities() tools.Tool {
 			Keywords:    "relation relationship graph connect link",
 		},
 		Summary: func(in linkIn) string {
-			return "Note that " + quoted(phrase.Cut(in.From+" "+strings.ReplaceAll(in.Relation, "_", " ")+" "+in.To, 120))
+			return "Link: " + quoted(phrase.Cut(in.From+" "+strings.ReplaceAll(in.Relation, "_", " ")+" "+in.To, 120))
 		},
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in linkIn) (tools.Result, error) {
 			for _, kind := range []string{in.FromKind, in.ToKind} {
@@ -52,7 +52,7 @@ func (d Deps) linkEntities() tools.Tool {
 			text := quoted(out.From.Name + " " + strings.ReplaceAll(out.Relation.Name, "_", " ") + " " + out.To.Name)
 			res := tools.Result{Data: out, Source: sourceOf([]knowledge.Entity{out.From, out.To}, func(e knowledge.Entity) provenance.Source { return e.Provenance })}
 			if out.Known {
-				res.Text = "I knew that already: " + text + "."
+				res.Text = "Already known: " + text + "."
 				return res, nil
 			}
 			res.Text = "I noted that " + text + "."

@@ -89,7 +89,7 @@ func (d Deps) readLeaf(ctx context.Context, c tools.Call, in readNoteIn, missed 
 		n.Text = shown
 		text := fmt.Sprintf("Note %s (%s, %s):\n%s", quoted(n.Title), s.Name(), when.FormatDay(n.Changed, c.Now), n.Text)
 		if n.Cut {
-			text += "\n(It goes on.)"
+			text += "\n(Only the beginning of the note is shown.)"
 		}
 		return tools.Result{Text: text, Data: Leaf{n, s.Name()}, Source: provenance.Outside, Origins: shelfOrigins("read_note", s.Name())}, nil
 	}

@@ -124,5 +124,5 @@ func told(f knowledge.Fact, now time.Time) string {
 	case provenance.Hob, provenance.Tool:
 		return "noted " + day
 	}
-	return "from outside, " + day
+	return "untrusted source, " + day
 }

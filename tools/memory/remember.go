@@ -44,7 +44,7 @@ func (d Deps) remember() tools.Tool {
 			out := tools.Result{Source: provenance.Tool, Data: rememberOut{Fact: r.Fact, Known: r.Known, Retired: r.Retired}}
 			out.Source = sourceOf(append([]knowledge.Fact{r.Fact}, r.Retired...), factSource)
 			if r.Known {
-				out.Text = "I knew that already: " + quoted(r.Fact.Text) + "."
+				out.Text = "Already known: " + quoted(r.Fact.Text) + "."
 				return out, nil
 			}
 			out.Text = "I will remember " + quoted(r.Fact.Text) + "."

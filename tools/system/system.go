@@ -142,7 +142,7 @@ func (r Report) Text(now time.Time) string {
 			fmt.Fprintf(&b, ", %d of them wait for your answer", r.GoalsWaiting)
 		}
 		if !r.NextReview.IsZero() {
-			fmt.Fprintf(&b, "; next look %s", when.Format(r.NextReview.In(now.Location()), now))
+			fmt.Fprintf(&b, "; next review %s", when.Format(r.NextReview.In(now.Location()), now))
 		}
 	}
 	for _, c := range r.Channels {

@@ -38,7 +38,7 @@ func undo(e Engine) tools.Tool {
 		Summary: func(in undoIn) string {
 			verb := "Undo"
 			if in.Redo {
-				verb = "Do again"
+				verb = "Redo"
 			}
 			switch {
 			case in.ID != "":

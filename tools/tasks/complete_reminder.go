@@ -53,7 +53,7 @@ func (d Deps) completeReminder() tools.Tool {
 			e.Done = !e.Repeat
 			text := fmt.Sprintf("Done: %s.", e.line(c.Now))
 			if e.Repeat {
-				text += " It comes again."
+				text += " It will repeat."
 			}
 			return tools.Result{
 				Text: text, Data: e, Source: provenance.Outside, Origins: origins(e.In, "complete_reminder"),

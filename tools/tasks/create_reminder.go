@@ -48,7 +48,7 @@ func (d Deps) createOwn(spec tools.Spec) tools.Tool {
 	return tools.New(tools.Def[remindIn]{
 		Spec: spec,
 		Summary: func(in remindIn) string {
-			return fmt.Sprintf("Remind the owner (%s): %s", strings.TrimSpace(in.At+in.Every), phrase.Cut(in.Text, 100))
+			return fmt.Sprintf("Remind you (%s): %s", strings.TrimSpace(in.At+in.Every), phrase.Cut(in.Text, 100))
 		},
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in remindIn) (tools.Result, error) {
 			kind, config, err := watchers.InWords(in.At, in.Every, c.Now)

@@ -33,7 +33,7 @@ func (d Deps) dailyBriefing() tools.Tool {
 			Description: "Sum up a day: calendar, mail that matters, weather, tasks, reminders, schedules, goals, habits, spending.",
 			Keywords:    "brief me morning briefing summary today plan agenda what is on",
 		},
-		Summary: func(briefIn) string { return "Brief the owner" },
+		Summary: func(briefIn) string { return "Create the daily briefing" },
 		Run: func(ctx context.Context, c tools.Call, in briefIn) (tools.Result, error) {
 			day := c.Now
 			if strings.TrimSpace(in.Date) != "" {

@@ -46,7 +46,7 @@ func (f family) cancel(tx *store.Tx, query string) (tools.Result, error) {
 	words := f.m.Describe(s)
 	return tools.Result{
 		Text: fmt.Sprintf("Cancelled the %s: %s.", f.noun, words), Data: row{Spec: s, Description: words}, Source: sourceOf([]watchers.Spec{s}),
-		Undo: tools.NewUndo(fmt.Sprintf("bring back the %s: %s", f.noun, words), s),
+		Undo: tools.NewUndo(fmt.Sprintf("restore the %s: %s", f.noun, words), s),
 	}, nil
 }
 
@@ -61,5 +61,5 @@ func (f family) undoCancel(tx *store.Tx, data json.RawMessage) (string, error) {
 		}
 		return "", err
 	}
-	return fmt.Sprintf("Brought back the %s: %s.", f.noun, f.m.Describe(s)), nil
+	return fmt.Sprintf("Restored the %s: %s.", f.noun, f.m.Describe(s)), nil
 }

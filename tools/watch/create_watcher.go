@@ -102,7 +102,7 @@ func (d Deps) judge(own tools.Effects, kind string, config json.RawMessage) tool
 		}
 		j.Why = "contacts " + strings.Join(hosts, ", ")
 		if own == tools.Write {
-			j.Why += " again and again"
+			j.Why += " repeatedly"
 		}
 	}
 	if len(reach.Secrets) > 0 {

@@ -118,7 +118,7 @@ func goalLine(g Goal, now time.Time) string {
 	parts := []string{fmt.Sprintf("priority %d", g.Priority)}
 	switch g.Status {
 	case goalActive:
-		parts = append(parts, "next look "+when.Format(g.NextAt.In(now.Location()), now))
+		parts = append(parts, "next review "+when.Format(g.NextAt.In(now.Location()), now))
 	default:
 		parts = append(parts, g.Status)
 	}

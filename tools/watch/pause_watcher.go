@@ -61,7 +61,7 @@ func (f family) pause(tx *store.Tx, c tools.Call, query string, resume bool) (to
 	}
 	words := f.m.Describe(s)
 	if s.State == want {
-		return tools.Result{Text: fmt.Sprintf("The %s is %s already: %s.", f.noun, want, words), Data: f.row(s), Source: sourceOf([]watchers.Spec{s})}, nil
+		return tools.Result{Text: fmt.Sprintf("The %s is already %s: %s.", f.noun, want, words), Data: f.row(s), Source: sourceOf([]watchers.Spec{s})}, nil
 	}
 	u := paused{ID: s.ID, Before: s.State, After: want}
 	if s, err = f.m.SetStateTx(tx, s.ID, want); err != nil {

@@ -56,11 +56,11 @@ func (d Deps) snoozeNotice() tools.Tool {
 			Keywords:    "snooze later postpone defer remind me again of this notification not now",
 		},
 		Summary: func(in snoozeIn) string {
-			which := "the last notice"
+			which := "the last notification"
 			if in.Notice != "" {
-				which = fmt.Sprintf("the notice %q", phrase.Cut(in.Notice, 100))
+				which = fmt.Sprintf("the notification %q", phrase.Cut(in.Notice, 100))
 			}
-			return "Put off " + which + ": " + phrase.Cut(in.Until, 60)
+			return "Snooze " + which + ": " + phrase.Cut(in.Until, 60)
 		},
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in snoozeIn) (tools.Result, error) {
 			return d.snooze(tx, c, in)
@@ -104,7 +104,7 @@ func (d Deps) snooze(tx *store.Tx, c tools.Call, in snoozeIn) (tools.Result, err
 	}
 	about := phrase.Cut(n.Text, 200)
 	return tools.Result{
-		Text: fmt.Sprintf("I tell it %s: %s", when.Format(until.In(c.Now.Location()), c.Now), about), Data: n, Source: provenance.Worst(provenance.Tool, n.Provenance),
+		Text: fmt.Sprintf("Snoozed until %s: %s", when.Format(until.In(c.Now.Location()), c.Now), about), Data: n, Source: provenance.Worst(provenance.Tool, n.Provenance),
 		Undo: &tools.Undo{Label: "unsnooze the notification: " + about, Data: data},
 	}, nil
 }

@@ -89,7 +89,7 @@ func (d Deps) getWeather() tools.Tool {
 			case place == "":
 				return tools.Result{}, &tools.Error{Source: provenance.Tool, Code: tools.InvalidArguments, Message: "location is empty", Remedy: "set a default location with: hob config set plan.place TOWN"}
 			case in.Days < 0 || in.Days > maxDays:
-				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "days is 1 to %d", maxDays)
+				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "days must be 1 to %d", maxDays)
 			case in.Days == 0:
 				in.Days = usual
 			}
@@ -251,7 +251,7 @@ func (x day) words() string {
 		parts = append(parts, fmt.Sprintf("wind up to %.0f km/h", *x.Wind))
 	}
 	if len(parts) == 0 {
-		return "not known"
+		return "unknown"
 	}
 	return strings.Join(parts, ", ")
 }

@@ -111,7 +111,7 @@ func need(who, key string) (string, error) {
 		return "", &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: who + " needs a key, and none is set", Remedy: `set key in [search], best as a reference such as "keychain:search" (hob secret set search), or provider = "duckduckgo", which needs none`}
 	}
 	if strings.ContainsAny(key, "\r\n\x00") {
-		return "", &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: "the key of " + who + " holds a line break", Remedy: "store it again"}
+		return "", &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: "the key of " + who + " contains a line break", Remedy: "store it again"}
 	}
 	return key, nil
 }

@@ -287,7 +287,7 @@ func TestChosen(t *testing.T) {
 		{"an instance", Search{BaseURL: "http://127.0.0.1:8888", Key: key("x")}, "searxng"},
 		{"named", Search{Provider: "brave", Env: env("BRAVE_API_KEY", "x"), BaseURL: "http://x"}, "brave"},
 		{"named without a key", Search{Provider: "brave"}, "none is set; set key in [search]"},
-		{"a key with a line break", Search{Provider: "tavily", Key: key("a\nb")}, "holds a line break"},
+		{"a key with a line break", Search{Provider: "tavily", Key: key("a\nb")}, "contains a line break"},
 		{"a key that cannot be read", Search{Key: key("locked")}, "the keychain is locked; check [search] key"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

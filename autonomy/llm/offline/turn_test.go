@@ -133,8 +133,8 @@ func TestSearchFollowsAnEmptyRecall(t *testing.T) {
 	want(t, c.hear("when is my dentist appointment?"), `recall{"query":"dentist appointment"}`)
 	next := c.result(`I remember nothing about "dentist appointment".`)
 	want(t, next.Calls(), `search_knowledge{"query":"dentist appointment"}`)
-	last := c.result("What I keep about \"dentist appointment\":\n- task: dentist appointment (Fri 6 Mar)")
-	if len(last.Calls()) > 0 || !strings.HasPrefix(last.Text(), "What I keep about") {
+	last := c.result("What I know about \"dentist appointment\":\n- task: dentist appointment (Fri 6 Mar)")
+	if len(last.Calls()) > 0 || !strings.HasPrefix(last.Text(), "What I know about") {
 		t.Errorf("got %q", last.Text())
 	}
 }

@@ -125,7 +125,7 @@ func TestAFullList(t *testing.T) {
 	if got := h.tool("daily_briefing", `{}`); !strings.Contains(got.Text, "Tax") || !strings.Contains(got.Text, "old24") || !strings.Contains(got.Text, "and 6 more") {
 		t.Errorf("%+v", got)
 	}
-	if got := h.tool("complete_reminder", `{"reminder":"pill"}`); !strings.Contains(got.Text, "Done: Pill") || !strings.Contains(got.Text, "It comes again.") {
+	if got := h.tool("complete_reminder", `{"reminder":"pill"}`); !strings.Contains(got.Text, "Done: Pill") || !strings.Contains(got.Text, "It will repeat.") {
 		t.Errorf("%+v", got)
 	}
 	if got := h.tool("complete_reminder", `{"reminder":"pill"}`); !strings.Contains(got.Text, "Done: Pill") || strings.Contains(got.Text, "again") || strings.Contains(got.Text, "repeats") {

@@ -98,7 +98,7 @@ func TestCalendarIsWritten(t *testing.T) {
 	if m := decoded(t, s.Mails()[1].Mail); !strings.Contains(m, "METHOD:REQUEST") || !strings.Contains(m, "SEQUENCE:1") || !strings.Contains(m, ", 16:00 ") {
 		t.Errorf("%s", m)
 	}
-	if got := h.tool("delete_calendar_event", `{"event":"review"}`); len(got.Approvals) != 1 || !strings.Contains(got.Text, `Took "Review"`) || len(in()) != 0 || len(s.Mails()) != 3 {
+	if got := h.tool("delete_calendar_event", `{"event":"review"}`); len(got.Approvals) != 1 || !strings.Contains(got.Text, `Removed "Review"`) || len(in()) != 0 || len(s.Mails()) != 3 {
 		t.Fatalf("%+v", got)
 	}
 	if m := decoded(t, s.Mails()[2].Mail); !strings.Contains(m, "METHOD:CANCEL") || !strings.Contains(m, "STATUS:CANCELLED") || !strings.Contains(m, "SEQUENCE:2") {
