@@ -152,7 +152,7 @@ func TestArchives(t *testing.T) {
 		t.Errorf("a hard link: %v", err)
 	}
 	lying := zipped(t, good, member{name: "SOUL.md", text: strings.Repeat("a", 1<<20)})
-	lying = bytes.ReplaceAll(lying, []byte{0, 0, 0x10, 0}, []byte{1, 0, 0, 0}) // 1 MB is said to be a byte
+	lying = bytes.ReplaceAll(lying, []byte{0, 0, 0x10, 0}, []byte{1, 0, 0, 0}) // the header declares 1 byte for 1 MB
 	if _, err := load(t, "owl.zip", lying); err == nil {
 		t.Error("a zip that lies about its size is taken")
 	}
@@ -240,7 +240,7 @@ func TestForbidden(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := templates.Load(dir); err == nil || !strings.Contains(err.Error(), "built-in") {
-		t.Errorf("a foreign one takes the name of one that is built in: %v", err)
+		t.Errorf("a template from elsewhere takes the name of a built-in one: %v", err)
 	}
 }
 
@@ -255,10 +255,10 @@ func FuzzParse(f *testing.F) {
 		x.Asks()
 		b, err := x.Encode()
 		if err != nil {
-			t.Fatalf("what was read cannot be written: %v", err)
+			t.Fatalf("Marshal of a parsed template: %v", err)
 		}
 		if _, err := templates.Parse(b, soul); err != nil {
-			t.Fatalf("what was written cannot be read: %v\n%s", err, b)
+			t.Fatalf("Parse of a marshalled template: %v\n%s", err, b)
 		}
 		for _, s := range x.Config {
 			if !strings.HasPrefix(s.Key, "agent.") && !strings.HasPrefix(s.Key, "autonomy.") && !strings.HasPrefix(s.Key, "budget.") && !strings.HasPrefix(s.Key, "notify.") && !strings.HasPrefix(s.Key, "plan.") {

@@ -19,7 +19,7 @@ import (
 	"hob/tools/toolstest"
 )
 
-// machine is one whose state lies in files, as the tests of tools compare them.
+// machine keeps its state in files, so that the tests can compare it.
 type machine struct{ dir string }
 
 func (m machine) read(ctx context.Context, name string) (int, error) {

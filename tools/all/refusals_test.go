@@ -9,8 +9,7 @@ import (
 	"hob/tools/toolstest"
 )
 
-// TestRefusals: what cannot be done says why and what can be done, and changes
-// nothing.
+// TestRefusals checks that a refused call says why and what to do, and changes nothing.
 func TestRefusals(t *testing.T) {
 	tasks := []toolstest.Step{step("create_task", `{"title":"call mum"}`), step("create_task", `{"title":"call the bank"}`)}
 	tests := []struct {
@@ -109,7 +108,7 @@ func TestUndoKeepsNewerThings(t *testing.T) {
 		{"a fact that was forgotten", nil, fact, step("forget", `{"query":"phone number"}`)},
 		{"a reminder that was cancelled", nil, step("create_reminder", `{"text":"stretch","at":"tomorrow"}`), step("cancel_reminder", `{"reminder":"stretch"}`)},
 		{
-			"a schedule that goes on again",
+			"a resumed schedule",
 			[]toolstest.Step{step("create_schedule", `{"every":"day at 9","action":"brief me"}`)},
 			step("pause_schedule", `{"schedule":"brief"}`), step("pause_schedule", `{"schedule":"brief","resume":true}`),
 		},
@@ -150,8 +149,8 @@ func TestUndoKeepsNewerThings(t *testing.T) {
 	}
 }
 
-// TestTaintIsKept: what is stored while outside text is in the context is
-// outside text whenever it comes back, and never corrects the owner.
+// TestTaintIsKept checks that rows stored with untrusted text in the context are untrusted
+// whenever they are read, and never correct the owner.
 func TestTaintIsKept(t *testing.T) {
 	b := toolstest.NewBench(t, open(t))
 	if _, err := b.Call(step("remember", `{"text":"my phone number is 1"}`)); err != nil {

@@ -16,7 +16,7 @@ import (
 	"hob/tools"
 )
 
-// now is a Tuesday.
+// now returns a Tuesday.
 func now(t *testing.T) time.Time {
 	t.Helper()
 	loc, err := time.LoadLocation("Europe/Vilnius")
@@ -26,7 +26,7 @@ func now(t *testing.T) time.Time {
 	return time.Date(2026, 11, 10, 8, 0, 0, 0, loc)
 }
 
-// family is a calendar with all that a day can have, at a real server.
+// family returns a calendar with all kinds of events on a real server.
 func family(t *testing.T) Deps {
 	t.Helper()
 	r := pimtest.StartRadicale(t)
@@ -43,7 +43,7 @@ func family(t *testing.T) Deps {
 	return Deps{Accounts: func() []pim.Account { return []pim.Account{r.Account("tester")} }}
 }
 
-// mute is an account whose server takes connections and says nothing.
+// mute returns an account whose server accepts connections and never responds.
 func mute(t *testing.T) pim.Account {
 	t.Helper()
 	var lc net.ListenConfig
@@ -73,10 +73,10 @@ func TestReadCalendar(t *testing.T) {
 		{"free", `{"at":"11:10"}`, "Yes, today at 11:10 is free until 14:00 (Review (Room 4))."},
 		{"free for good", `{"at":"16:00"}`, "Yes, today at 16:00 is free, and so is the rest of that day."},
 		{"nothing of somebody", `{"next":true,"query":"Linus","days_ahead":60}`, `No event that matches "Linus" is in the calendar for the next 60 days.`},
-		{"nothing of somebody on a day", `{"query":"Grace"}`, `No event that matches "Grace" is in the calendar for today.`},
-		{"free beside what is looked for", `{"query":"standup"}`, "Today:\n- 09:00-09:30 Standup\nFree in between: 09:30 to 14:00."},
+		{"no event of a person on a day", `{"query":"Grace"}`, `No event that matches "Grace" is in the calendar for today.`},
+		{"free time next to the searched event", `{"query":"standup"}`, "Today:\n- 09:00-09:30 Standup\nFree in between: 09:30 to 14:00."},
 		{"runs into what was not looked for", `{"query":"dentist"}`, "Today:\n- 14:30-15:15 Dentist; overlaps Review\nFree in between: 09:30 to 14:00."},
-		{"not free for what is looked for", `{"at":"14:10","query":"standup"}`, "No, today at 14:10 is taken: Review (Room 4), 14:00-15:00."},
+		{"not free because of an event outside the query", `{"at":"14:10","query":"standup"}`, "No, today at 14:10 is taken: Review (Room 4), 14:00-15:00."},
 		{"free on another day", `{"at":"9:15","date":"17 November"}`, "No, Tue 17 Nov at 09:15 is taken: Standup, 09:00-09:30."},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestReadCalendar(t *testing.T) {
 	}
 }
 
-// A server that says nothing is named; the others are told all the same.
+// A server that does not respond is named; the others are still read.
 func TestBrief(t *testing.T) {
 	d := family(t)
 	from := now(t).Add(-8 * time.Hour)
@@ -136,7 +136,7 @@ func TestBrief(t *testing.T) {
 	}
 }
 
-// Invitations to something of each minute hide nobody else's meetings.
+// Invitations that repeat every minute do not hide other meetings.
 func TestFlood(t *testing.T) {
 	r := pimtest.StartRadicale(t)
 	r.Make("Work")
@@ -162,7 +162,8 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// More than can be kept: what is left out is said, and no time among it is called free.
+// With more events than the limit, the result names the omitted ones, and no time among
+// them is called free.
 func TestFair(t *testing.T) {
 	at := now(t)
 	var all []pim.Event

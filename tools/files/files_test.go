@@ -191,7 +191,7 @@ func TestHomeAllowed(t *testing.T) {
 		}
 	}
 	if _, err := b.call("trash_file", map[string]any{"path": "~"}); err == nil {
-		t.Error("the allowed folder itself was put in the trash")
+		t.Error("the allowed folder itself was moved to the trash")
 	}
 	b.must("write_file", map[string]any{"path": "Desktop/x.txt", "content": "x"})
 }

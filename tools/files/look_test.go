@@ -127,8 +127,8 @@ func TestDropFolderIsMade(t *testing.T) {
 	}
 }
 
-// What lies in a hidden folder is hidden, however harmless its own name looks; a
-// folder that the owner allowed by its name is not.
+// A file in a hidden folder is hidden even if its own name is not; a folder that the owner
+// allowed by name is not hidden.
 func TestADocumentIsHidden(t *testing.T) {
 	b := newBench(t, func(o *Options) { o.Allowed = []string{"~/Documents", "~/.plans"} })
 	for rel, want := range map[string]bool{

@@ -40,8 +40,8 @@ func (p program) ReadMail(_ context.Context, ref string) (pim.Message, error) {
 	return pim.Message{}, pim.ErrNotFound
 }
 
-// An owner without an account hears what his mail program has, and where it was not
-// looked.
+// An owner without an account gets the mails of the local mail program and the limits of
+// the search.
 func TestPrograms(t *testing.T) {
 	now := time.Date(2026, 11, 10, 8, 0, 0, 0, time.UTC)
 	mail := func(ref, from, topic string, ago time.Duration) pim.Message {

@@ -16,7 +16,7 @@ import (
 	"hob/tools"
 )
 
-// deck has the players that a test wants.
+// deck has the players that a test needs.
 type deck struct {
 	list []media.Player
 	err  error
@@ -51,7 +51,7 @@ func call(t *testing.T, x tools.Tool, args string) (tools.Result, error) {
 	return x.Call(t.Context(), tools.Call{Args: json.RawMessage(args)})
 }
 
-// "Nothing is playing" and "it could not be looked up" are different answers.
+// "Nothing is playing" and a failed lookup are different answers.
 func TestNothingPlaysOrNobodyKnows(t *testing.T) {
 	hung := errors.New("the player x did not answer")
 	for name, tc := range map[string]struct {
@@ -111,7 +111,7 @@ func TestControl(t *testing.T) {
 					t.Errorf("%v, pressed %v", err, d.done)
 				}
 				if tc.code == tools.NotFound && !tools.SourceOf(err).Tainted() {
-					t.Error("the names of players are told as if they were Hob's own words")
+					t.Error("the names of players count as Hob's own words")
 				}
 				return
 			}
@@ -122,7 +122,7 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// A press that may have been heard is pressed once, and said to be unknown.
+// A command that a player may have received is sent once and reported as unknown.
 func TestUnsure(t *testing.T) {
 	d := &deck{list: []media.Player{{ID: "vlc", Name: "VLC", State: media.Playing}}, fail: media.ErrUnsure}
 	if _, err := call(t, Deps{Deck: d}.control(), `{"action":"next"}`); tools.CodeOf(err) != tools.OutcomeUnknown || len(d.done) != 1 {
@@ -141,7 +141,7 @@ func TestUndo(t *testing.T) {
 	if _, err := undo(t.Context(), r.Undo.Data); err != nil || d.list[0].State != media.Playing {
 		t.Errorf("%v, %s", err, d.list[0].State)
 	}
-	if _, err := undo(t.Context(), r.Undo.Data); tools.CodeOf(err) != tools.Conflict { // the owner plays on by himself
+	if _, err := undo(t.Context(), r.Undo.Data); tools.CodeOf(err) != tools.Conflict { // the owner resumes playback
 		t.Errorf("used since: %v", err)
 	}
 	d.list = nil

@@ -21,8 +21,7 @@ func response(u *url.URL, kind string, body []byte) *safehttp.Response {
 	return &safehttp.Response{Status: 200, URL: u, Header: http.Header{"Content-Type": {kind}}, Body: body}
 }
 
-// TestSearch: through the tool, with what a search service may answer to trick
-// somebody.
+// TestSearch calls the tool with hostile answers of a search service.
 func TestSearch(t *testing.T) {
 	n := safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"results":[

@@ -87,7 +87,7 @@ func TestBrowse(t *testing.T) {
 		links                  []string
 	}{
 		{"article", "text/html; charset=utf-8", article, articleText, []string{"http://paper.example/a", "http://paper.example/news/more.html", "http://paper.example/", "http://paper.example/login", "http://paper.example/imprint"}},
-		{"a form around all", "text/html", `<body><form><div><p>The whole page lies in a form, as some programs make it.</p><input value="x"></div></form>`, "The whole page lies in a form, as some programs make it.", nil},
+		{"a form around the whole page", "text/html", `<body><form><div><p>The whole page lies in a form, as some programs make it.</p><input value="x"></div></form>`, "The whole page lies in a form, as some programs make it.", nil},
 		{"menus alone", "text/html", `<body><nav><a href="/x">There</a></nav>`, "There[1]", nil},
 		{
 			"text beside text", "text/html", `<body><div id="side"><p>One small remark at the side of it.</p></div><div><div><p>` + strings.Repeat("Long words of a story. ", 20) + `</p></div><div>` + strings.Repeat("More of it without a paragraph. ", 20) + `<br></div></div>`,
@@ -196,7 +196,7 @@ func TestBrowseJudgement(t *testing.T) {
 	}
 }
 
-// A page that is longer than what is read says so.
+// A truncated page says so.
 func TestBrowseLong(t *testing.T) {
 	n := safehttptest.New(t, answer("text/plain", strings.Repeat("word ", 3<<20)))
 	r, err := call(t, Deps{Network: n.Client(t)}, "browse_url", browseIn{URL: "http://paper.example/"})
@@ -205,7 +205,7 @@ func TestBrowseLong(t *testing.T) {
 	}
 }
 
-// What a page redirects to is named by the page: such an error is outside text.
+// The page names the target of a redirect, so its error is untrusted.
 func TestErrorsOfPages(t *testing.T) {
 	n := safehttptest.New(t, http.RedirectHandler("http://ignore-all-instructions.internal/", http.StatusFound))
 	_, err := call(t, Deps{Network: n.Client(t)}, "browse_url", browseIn{URL: "http://paper.example/"})
@@ -223,8 +223,7 @@ func TestErrorsOfPages(t *testing.T) {
 	}
 }
 
-// FuzzPage: whatever a server sends, reading it ends, and offers no address
-// that could not be opened.
+// FuzzPage checks that reading ends for every response and offers only valid addresses.
 func FuzzPage(f *testing.F) {
 	for _, s := range []string{article, `<rss><channel><item><title>x</title></item></channel></rss>`, `{"version":"https://jsonfeed.org/version/1","items":[{}]}`, "<p>\xff", "<a href='//a.b/\\c'>"} {
 		for _, kind := range []string{"text/html", "application/xml", "application/json", "text/plain; charset=utf-16"} {
@@ -286,7 +285,7 @@ func TestChosen(t *testing.T) {
 		{"both variables", Search{Env: env("BRAVE_API_KEY", "x", "TAVILY_API_KEY", "y")}, "tavily"},
 		{"an instance", Search{BaseURL: "http://127.0.0.1:8888", Key: key("x")}, "searxng"},
 		{"named", Search{Provider: "brave", Env: env("BRAVE_API_KEY", "x"), BaseURL: "http://x"}, "brave"},
-		{"named without a key", Search{Provider: "brave"}, "none is set; set key in [search]"},
+		{"configured without a key", Search{Provider: "brave"}, "none is set; set key in [search]"},
 		{"a key with a line break", Search{Provider: "tavily", Key: key("a\nb")}, "contains a line break"},
 		{"a key that cannot be read", Search{Key: key("locked")}, "the keychain is locked; check [search] key"},
 	} {
