@@ -17,10 +17,10 @@ type bound int
 
 const (
 	free   bound = iota
-	atMost       // a number that may only become smaller
-	longer       // a duration that may only grow
-	capped       // a number where 0 means no cap: it may only become tighter
-	level        // watch < supervised < trusted: it may only become narrower
+	atMost       // a number that may only decrease
+	longer       // a duration that may only increase
+	capped       // a number where 0 means unlimited: the limit may only get stricter
+	level        // watch < supervised < trusted: the level may only decrease
 )
 
 // allowed returns the keys that a template may set, with their rules. They change how Hob
@@ -51,7 +51,7 @@ func allowed() map[string]bound {
 // AllowedKeys lists the keys that a template may set.
 func AllowedKeys() []string { return slices.Sorted(maps.Keys(allowed())) }
 
-// settings flattens [config] and refuses what no template may set.
+// settings flattens [config] and refuses keys that no template may set.
 func settings(table map[string]any) ([]Setting, error) {
 	var out []Setting
 	for _, l := range leaves(table) {
@@ -76,7 +76,7 @@ func written(v any) (string, error) {
 			return "", fmt.Errorf("it must be one line of at most 200 characters")
 		}
 		var b bytes.Buffer
-		e := json.NewEncoder(&b) // a string of JSON without control characters is one of TOML
+		e := json.NewEncoder(&b) // a JSON string without control characters is a valid TOML string
 		e.SetEscapeHTML(false)
 		err := e.Encode(v)
 		return strings.TrimSpace(b.String()), err
@@ -94,8 +94,8 @@ func written(v any) (string, error) {
 	return "", fmt.Errorf("it must be a text, a number, or true or false")
 }
 
-// widens reports whether a template's value would loosen a bound of the owner's.
-// What cannot be compared counts as looser.
+// widens reports whether a template's value would loosen a limit that the owner set. Values
+// that cannot be compared count as looser.
 func widens(key, value string, now any) bool {
 	switch allowed()[key] {
 	case free:

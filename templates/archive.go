@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// The bounds of an archive.
+// Limits of an archive.
 const (
 	maxArchive  = 4 << 20 // compressed size in bytes
 	maxUnpacked = 8 << 20 // uncompressed size in bytes
@@ -46,17 +46,17 @@ func readArchive(name string, fi fs.FileInfo) (files, error) {
 	return untar(b)
 }
 
-// unpacking gathers the entries of an archive. What is wrong with one of them is
-// wrong with the whole.
+// unpacking collects the entries of an archive. One invalid entry makes the whole archive
+// invalid.
 type unpacking struct {
 	out  files
 	seen map[string]bool // names in lower case
-	top  string          // the one folder in which all lies
+	top  string          // the only top-level folder
 	tops int
 	bare bool // an entry is at the top level
 }
 
-// entry checks an entry's name and returns it clean; "" is a folder.
+// entry checks an entry's name and returns the cleaned name; "" for a folder.
 func (u *unpacking) entry(name string, mode fs.FileMode) (string, error) {
 	if len(u.seen) >= maxEntries {
 		return "", fmt.Errorf("%w: the archive has more than %d entries", ErrInvalid, maxEntries)
@@ -166,9 +166,9 @@ func untar(b []byte) (files, error) {
 		}
 		mode := h.FileInfo().Mode()
 		if h.Typeflag == tar.TypeXGlobalHeader {
-			continue // of archives that git makes
+			continue // global headers in archives made by git
 		}
-		if h.Typeflag == tar.TypeLink { // its mode looks like a file's
+		if h.Typeflag == tar.TypeLink { // its mode is that of a regular file
 			return nil, notPlain(h.Name)
 		}
 		name, err := u.entry(h.Name, mode)

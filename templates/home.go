@@ -14,17 +14,17 @@ import (
 
 // Editor reads and edits the text of the configuration.
 type Editor interface {
-	// Value is the value in force of a key, and whether the text itself sets it.
+	// Value returns the effective value of a key, and whether the text itself sets it.
 	Value(text []byte, key string) (v any, set bool, err error)
-	// Set sets a key to a value written as TOML; comments and order stay.
+	// Set sets a key to a TOML value; comments and order stay.
 	Set(text []byte, key, value string) ([]byte, error)
-	// Unset takes a key out again.
+	// Unset removes a key.
 	Unset(text []byte, key string) ([]byte, error)
-	// Check returns the mistakes that after has and before has not.
+	// Check returns the errors in after that before does not have.
 	Check(before, after []byte) error
 }
 
-// Things keeps what templates make beside files.
+// Things stores the resources of templates: goals, schedules and watchers.
 type Things interface {
 	// Reconcile makes the stored resources of all templates equal to Wanted in one
 	// transaction. It keeps resources that the owner changed, which then belong to the
@@ -34,7 +34,7 @@ type Things interface {
 
 // Wanted lists the resources that templates should have.
 type Wanted struct {
-	Source    string     `json:"source"`  // see SourceOf; "" when no template is in use
+	Source    string     `json:"source"`  // see SourceOf; "" if no template is in use
 	Trusted   bool       `json:"trusted"` // built in; all other templates count as untrusted text
 	Goals     []Goal     `json:"goals"`
 	Schedules []Schedule `json:"schedules"`
@@ -46,7 +46,7 @@ type Wanted struct {
 type Done struct {
 	Made    []Thing `json:"made"`
 	Removed []Thing `json:"removed"`
-	Kept    []Thing `json:"kept"`   // the owner changed them: they are his now
+	Kept    []Thing `json:"kept"`   // changed by the owner, to whom they now belong
 	Failed  []Thing `json:"failed"` // could not be made
 }
 
@@ -69,13 +69,13 @@ type Options struct {
 	Things  Things
 	// Write atomically and durably replaces a private file.
 	Write func(path string, data []byte) error
-	// Step is called at each point at which a crash may happen; nil is fine.
+	// Step is called at each point where a crash may happen, for tests; may be nil.
 	Step func(name string)
 	Now  func() time.Time // default: time.Now
 }
 
-// Home is one Hob's templates in use: none or one. It is used by one process at
-// a time; who calls it keeps others out.
+// Home manages the template in use: none or one. Only one process may use it at a time; the
+// caller ensures that.
 type Home struct{ opt Options }
 
 // NewHome checks the options and does no I/O.
@@ -99,10 +99,10 @@ type State struct {
 	Origin  Origin    `json:"origin,omitempty"`
 	Path    string    `json:"path,omitempty"`
 	At      time.Time `json:"at"`
-	// The files as they were before it, and as it left them.
+	// The files before and after the template was installed.
 	Config pair `json:"config"`
 	Soul   pair `json:"soul"`
-	// Skills of the template; they go with it.
+	// Skills of the template; they are removed with it.
 	Skills []Skill `json:"skills,omitempty"`
 }
 
@@ -284,7 +284,7 @@ func (h *Home) bring(path string, p pair, merged func(base, ours, theirs string)
 	return kept, h.put(path, &out)
 }
 
-// nearer reports whether a text differs in fewer lines from a than from b.
+// nearer reports whether s differs in fewer lines from a than from b.
 func nearer(s, a, b string) bool {
 	count := func(from string) (n int) {
 		for _, x := range diff(split(from), split(s)) {
@@ -295,7 +295,7 @@ func nearer(s, a, b string) bool {
 	return count(a) <= count(b)
 }
 
-// keep writes a text aside and returns where.
+// keep saves a copy of a text and returns its path.
 func (h *Home) keep(name, s string) (string, error) {
 	path := filepath.Join(h.opt.Dir, "kept", h.opt.Now().UTC().Format("20060102T150405.000")+"-"+name)
 	return path, h.opt.Write(path, []byte(s))

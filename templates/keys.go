@@ -53,7 +53,7 @@ func keys(text string) (map[string]string, error) {
 	return out, nil
 }
 
-// quotePart keeps a part with a dot apart from two parts.
+// quotePart distinguishes a part that contains a dot from two parts.
 func quotePart(p string) string {
 	if strings.ContainsAny(p, `."`) {
 		b, _ := json.Marshal(p) // a string always can

@@ -18,7 +18,7 @@ const (
 	skillFile    = "SKILL.md" // in skills/NAME
 )
 
-// files are the texts of a template by their slashed paths.
+// files maps slash-separated paths to the texts of a template.
 type files map[string][]byte
 
 // wanted returns the maximum size of a template file in bytes; 0 if the name does not
@@ -158,7 +158,7 @@ func readPlain(root *os.Root, name string) ([]byte, error) {
 	return bounded(f, name, wanted(name))
 }
 
-// bounded reads at most limit bytes; more is an error.
+// bounded reads r and fails if it has more than limit bytes.
 func bounded(r io.Reader, name string, limit int) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
 	if err != nil {
@@ -170,7 +170,7 @@ func bounded(r io.Reader, name string, limit int) ([]byte, error) {
 	return b, nil
 }
 
-// isArchive reports whether a path is named like an archive.
+// isArchive reports whether a path has the extension of an archive.
 func isArchive(name string) bool {
 	name = strings.ToLower(name)
 	return strings.HasSuffix(name, ".zip") || strings.HasSuffix(name, ".tar.gz") || strings.HasSuffix(name, ".tgz")

@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// Plan is what using or resetting would change; Apply does it.
+// Plan describes the changes of installing or resetting a template; Apply performs them.
 type Plan struct {
 	Template string `json:"template"` // "" is a reset
 	Was      string `json:"was"`      // the template in use now, "" for none
@@ -26,7 +26,7 @@ type Plan struct {
 
 	state  State
 	wanted Wanted
-	keep   map[string]string // texts to be kept aside, by their names
+	keep   map[string]string // copies to save, by name
 }
 
 // FilePlan describes the planned change of one file.
@@ -41,7 +41,7 @@ type Change struct {
 	Key string `json:"key"`
 	Was string `json:"was"` // the value in force
 	Now string `json:"now"`
-	// Yours: the owner's file sets the key itself.
+	// Yours is true if the owner's file sets the key itself.
 	Yours bool `json:"yours"`
 	// Stays says why the template's value is not applied; "" if it is.
 	Stays string `json:"stays,omitempty"`
@@ -100,7 +100,7 @@ func (h *Home) Plan(ctx context.Context, t *Template) (*Plan, error) {
 	return p, err
 }
 
-// layOn adds what the template gives to the owner's own texts.
+// layOn adds the template's settings and personality to the owner's texts.
 func (h *Home) layOn(t *Template, p *Plan, config, soul *string) error {
 	p.Template = t.Name
 	p.wanted = Wanted{Source: t.Source(), Trusted: t.Origin == Builtin, Goals: t.Goals, Schedules: t.Schedules, Watchers: t.Watchers}
@@ -138,8 +138,7 @@ func (h *Home) layOn(t *Template, p *Plan, config, soul *string) error {
 	return nil
 }
 
-// Apply does what the plan says. When it returns an error after it began, the
-// next Finish ends it.
+// Apply performs the plan. If it fails after it started, the next Finish completes it.
 func (h *Home) Apply(ctx context.Context, p *Plan) (Done, []string, error) {
 	for path, want := range map[string]*string{h.opt.Config: p.Config.pair.Before, h.opt.Soul: p.Soul.pair.Before} {
 		now, err := readText(path)

@@ -16,7 +16,7 @@ type Shelf struct {
 	Dir string // Hob's own folder of templates
 }
 
-// Listed is a template of the list, or what is wrong with it.
+// Listed is a template in the list, or its error.
 type Listed struct {
 	*Template
 	Err error
@@ -51,7 +51,7 @@ func (s Shelf) List() ([]Listed, error) {
 	return out, nil
 }
 
-// own reads a template of Hob's folder, which has the name of its folder.
+// own reads a template from Hob's folder. It must have the name of its folder.
 func (s Shelf) own(name string) (*Template, error) {
 	if err := CheckName(name); err != nil {
 		return nil, err
@@ -67,8 +67,7 @@ func (s Shelf) own(name string) (*Template, error) {
 	return t, err
 }
 
-// Find returns the template that the owner names: a name, or the path of a folder
-// or an archive.
+// Find returns the template with that name or path (of a folder or an archive).
 func (s Shelf) Find(ref string) (*Template, error) {
 	if IsBuiltin(ref) {
 		return readBuiltin(ref)
@@ -87,11 +86,11 @@ func (s Shelf) Find(ref string) (*Template, error) {
 	return nil, fmt.Errorf("%w: %q; see: hob template list, or give the path of a folder or an archive", ErrNotFound, cut(ref, 60))
 }
 
-// ErrThere is wrapped when a template of a name exists already.
+// ErrThere is wrapped when a template of that name already exists.
 var ErrThere = errors.New("a template with this name already exists")
 
-// Create writes a template into Hob's folder, under its name, and returns its
-// path. write makes a private file and the folders above it.
+// Create writes a template into Hob's folder under its name and returns its path. write
+// creates a private file and its parent folders.
 func (s Shelf) Create(t *Template, write func(path string, data []byte) error) (string, error) {
 	if err := CheckName(t.Name); err != nil {
 		return "", err

@@ -11,7 +11,7 @@ import (
 	"hob/platform/phrase"
 )
 
-// maxSkills bounds the skills of a template together, in bytes.
+// maxSkills bounds all skills of a template together, in bytes.
 const maxSkills = 256 << 10
 
 // Skill is an instruction text for one kind of work. A model reads it when a request
@@ -22,8 +22,8 @@ type Skill struct {
 	Text        string `json:"text"`
 }
 
-// parseSkill reads a SKILL.md: text, with an optional head between two lines of
-// "---" that holds a description (https://agentskills.io/specification).
+// parseSkill parses a SKILL.md: text, with an optional header between two "---" lines that
+// holds a description (https://agentskills.io/specification).
 func parseSkill(name string, raw []byte) (Skill, error) {
 	if err := CheckName(name); err != nil {
 		return Skill{}, fmt.Errorf("skills: %w", err)
@@ -104,8 +104,7 @@ func stems(text string) (out []string) {
 	return out
 }
 
-// InUse reads which template is in use in a folder of state (Options.Dir), with
-// its skills.
+// InUse reads the template in use and its skills from a state folder (Options.Dir).
 func InUse(dir string) (State, error) {
 	var s State
 	_, err := readJSON(filepath.Join(dir, stateFile), &s)

@@ -47,7 +47,7 @@ func (h *Home) takeBackConfig(s State, p *Plan) (*string, error) {
 		p.keep["config.toml"] = before
 	}
 	if now == nil {
-		return nil, nil // the owner removed the file, and what it said
+		return nil, nil // the owner removed the file with its content
 	}
 	out := h.ours(after, *now, before)
 	if !h.says(out, want, *now) {
@@ -84,7 +84,7 @@ func (h *Home) says(out string, want map[string]string, now string) bool {
 	return err == nil && maps.Equal(got, want) && h.opt.Editor.Check([]byte(now), []byte(out)) == nil
 }
 
-// ours merges by lines; where both changed the same ones the owner's stay.
+// ours merges by lines; where both changed the same lines, the owner's stay.
 func (h *Home) ours(base, ours, theirs string) string {
 	b := split(base)
 	out, _ := merge(b, diff(b, split(ours)), diff(b, split(theirs)))
@@ -142,7 +142,7 @@ func withoutEmpty(s, after, before string) string {
 			continue
 		}
 		if n := len(out); n > 0 && strings.TrimSpace(out[n-1]) == "" {
-			out = out[:n-1] // the blank line that came with it
+			out = out[:n-1] // the blank line added with it
 		}
 	}
 	return strings.Join(out, "")
@@ -174,7 +174,7 @@ func (h *Home) takeBackSoul(s State, p *Plan) (*string, error) {
 	}
 	before := text(s.Soul.Before)
 	if s.Soul.Before == nil {
-		before = h.opt.Persona // what was in force without a file
+		before = h.opt.Persona // the effective text without a file
 	}
 	base := split(text(s.Soul.After))
 	out, left := merge(base, whole(base, split(before)), diff(base, split(*now)))

@@ -13,7 +13,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// The bounds of a template, in bytes and pieces.
+// Limits of a template, in bytes and items.
 const (
 	maxManifest = 64 << 10
 	maxSoul     = 64 << 10
@@ -25,10 +25,10 @@ const (
 // ErrInvalid is wrapped by errors about an unusable template.
 var ErrInvalid = errors.New("invalid template")
 
-// ErrNotFound is wrapped when there is no template of a name.
+// ErrNotFound is wrapped when no template has that name.
 var ErrNotFound = errors.New("template not found")
 
-// Template is one template, checked.
+// Template is one validated template.
 type Template struct {
 	Name        string     `json:"name"`
 	Description string     `json:"description"`
@@ -44,7 +44,7 @@ type Template struct {
 	// Skills lists the names of the included skills.
 	Skills []string `json:"skills,omitempty"`
 
-	// Bodies are the skills themselves.
+	// Bodies are the texts of the skills.
 	Bodies []Skill `json:"-"`
 }
 
@@ -65,16 +65,16 @@ func (t *Template) Source() string { return SourceOf(t.Name) }
 // SourceOf returns the mark of resources that the named template created.
 func SourceOf(name string) string { return "template:" + name }
 
-// Goal is something that Hob pursues.
+// Goal is a long-term aim of Hob.
 type Goal struct {
 	Description string `json:"description" toml:"description"`
-	Priority    int    `json:"priority" toml:"priority"` // 1 to 5, 3 when it is not given
+	Priority    int    `json:"priority" toml:"priority"` // 1 to 5, default 3
 	Success     string `json:"success,omitempty" toml:"success"`
 	CheckEvery  string `json:"check_every,omitempty" toml:"check_every"` // "30m"
 }
 
-// Schedule is done, or said, at a time; exactly one of Every and At, and of Do
-// and Say, is set.
+// Schedule runs a task (Do) or sends a reminder (Say), at a time (At) or regularly (Every).
+// Exactly one of each pair is set.
 type Schedule struct {
 	Every  string `json:"every,omitempty" toml:"every"` // "weekday at 8:30"
 	At     string `json:"at,omitempty" toml:"at"`
@@ -244,7 +244,7 @@ func (w Watcher) check() error {
 	return nil
 }
 
-// cut shortens a text for an error, and drops what a terminal would obey.
+// cut shortens a text for an error and removes terminal control characters.
 func cut(s string, n int) string {
 	r := []rune(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

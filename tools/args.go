@@ -67,8 +67,8 @@ func (t *typed) decode(args json.RawMessage) (any, error) {
 	return in, nil
 }
 
-// tidy leaves out what is null, which is how some models omit an argument, and
-// makes numbers of the literals: whole ones keep all their digits.
+// tidy drops null arguments, which some models send for omitted ones, and converts number
+// literals; integers keep all digits.
 func tidy(v any) (err error) {
 	each := func(x any, set func(any)) {
 		switch x := x.(type) {

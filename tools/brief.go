@@ -15,10 +15,10 @@ import (
 
 // BriefItem is one line of a daily briefing.
 type BriefItem struct {
-	At   time.Time `json:"at"` // zero when it has no time of day
+	At   time.Time `json:"at"` // zero without a time of day
 	Text string    `json:"text"`
-	// Source is Outside when Text holds words that are not the owner's; left
-	// empty it counts as that.
+	// Source is Outside if Text holds words that are not the owner's; empty counts as
+	// Outside.
 	Source provenance.Source `json:"source"`
 	// Beside marks an item that is not worth a notification on its own.
 	Beside bool `json:"beside,omitempty"`
@@ -30,20 +30,20 @@ type BriefItem struct {
 // Brief returns soon even if a server does not respond, and writes nothing.
 type BriefSource interface {
 	BriefTitle() string
-	// Brief returns what concerns the day [from, to) in the owner's zone.
+	// Brief returns the items of the day [from, to) in the owner's zone.
 	Brief(ctx context.Context, from, to time.Time) ([]BriefItem, error)
 }
 
 // BriefSection is the section of one source.
 type BriefSection struct {
 	Title string      `json:"title"`
-	Items []BriefItem `json:"items"` // those with a time first, in order
+	Items []BriefItem `json:"items"` // items with a time first, in order
 	// Error says why the source, or part of it, could not be read.
 	Error string `json:"error,omitempty"`
 }
 
-// Brief asks all sources at the same time and returns their sections in order,
-// also the empty ones, with the provenance of their words.
+// Brief queries all sources at the same time and returns their sections in order, including
+// empty ones, with the provenance of their texts.
 func Brief(ctx context.Context, sources []BriefSource, from, to time.Time) ([]BriefSection, provenance.Source) {
 	out := make([]BriefSection, len(sources))
 	said := make([]provenance.Source, len(sources))

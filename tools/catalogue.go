@@ -8,12 +8,12 @@ import (
 	"sync"
 )
 
-// Catalogue holds the tools of this process that can run on this platform.
-// It does not change once made and may be used concurrently.
+// Catalogue holds the tools of this process that can run on this platform. It is immutable
+// and safe for concurrent use.
 type Catalogue struct {
 	all    []Tool // by name
 	byName map[string]Tool
-	index  func() *index // made when it is first asked
+	index  func() *index // built on first use
 }
 
 // NewCatalogue checks that tool names are unique and drops tools that cannot run on this
@@ -48,7 +48,7 @@ func NewCatalogue(list ...Tool) (*Catalogue, error) {
 	return c, nil
 }
 
-// Get finds a tool by its exact name.
+// Get returns the tool with exactly that name.
 func (c *Catalogue) Get(name string) (Tool, bool) {
 	t, ok := c.byName[name]
 	return t, ok

@@ -7,17 +7,16 @@ import (
 	"hob/knowledge/store"
 )
 
-// Divided is an own tool some of whose calls concern another store than Hob's
-// database, such as a list of the owner's phone. Those are made by another tool of
-// the same name and arguments, which is not own: the guard, the ledger and the undo
-// treat it as what it is.
+// Divided is an own tool some of whose calls concern another store than Hob's database,
+// such as a list on the owner's phone. Another tool of the same name and arguments, which
+// is not own, makes those calls: guard, ledger and undo treat each call as what it is.
 type Divided interface {
 	Own
-	// For is who makes a call of these arguments.
+	// For returns the tool that runs a call with these arguments.
 	For(args json.RawMessage) Tool
 	// Undoing returns the tool that undoes a call with this undo data.
 	Undoing(data json.RawMessage) Tool
-	// Each is the tool with both of its parts as f makes them of these.
+	// Each returns the tool with both parts replaced by f.
 	Each(f func(Tool) Tool) Tool
 }
 
@@ -69,7 +68,7 @@ func (d *divided) Undoing(data json.RawMessage) Tool {
 	return d.Own
 }
 
-// CallTx implements Own. A call for elsewhere does not belong into a transaction.
+// CallTx implements Own. A call for the other store must not run in a transaction.
 func (d *divided) CallTx(ctx context.Context, tx *store.Tx, c Call) (Result, error) {
 	if d.elsewhere(c.Args) {
 		return Result{}, Errorf(Failed, "%s: this call needs an external store", Clean(d.Spec().Name))
@@ -86,7 +85,7 @@ func (d *divided) Each(f func(Tool) Tool) Tool {
 	return &divided{own, f(d.other), d.elsewhere, d.theirs}
 }
 
-// Check implements the comparison of arguments with the schema; see Check.
+// Check validates arguments against the schema; see Check.
 func (d *divided) Check(args json.RawMessage) error { return Check(d.For(args), args) }
 
 // Judge implements Judge.

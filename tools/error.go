@@ -10,7 +10,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// Error is a failed call: what went wrong and what to do about it.
+// Error is a failed call: the reason and the remedy.
 type Error struct {
 	Code    Code
 	Message string
@@ -38,7 +38,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // arguments has that text in its context already, so an error that repeats them adds none.
 type Clean string
 
-// Cleans converts a list of such texts.
+// Cleans converts a list of trusted texts.
 func Cleans(list []string) []Clean {
 	out := make([]Clean, len(list))
 	for i, s := range list {
@@ -109,9 +109,9 @@ func Quoting(err error, sources ...provenance.Source) error {
 	return &quoting
 }
 
-// SourceOf returns the provenance of an error's text. It is Outside unless the
-// error says otherwise: an *Error by its Source, or CleanErr. A wrapper that adds
-// words to such an error is untrusted, since the words are not accounted for.
+// SourceOf returns the provenance of an error's text. It is Outside unless an *Error's
+// Source or CleanErr says otherwise. A wrapper that adds text to such an error is
+// untrusted, since the added text has no provenance.
 func SourceOf(err error) provenance.Source {
 	for err != nil {
 		switch e := err.(type) { //nolint:errorlint // the text is that of this very error, not of one that it wraps

@@ -20,7 +20,7 @@ type Judge interface {
 // contain a colon, an "@" or a "+".
 const Owner = "owner"
 
-// Judgement of one call. The zero value leaves everything to the Spec.
+// Judgement assesses one call. The zero value keeps the declarations of the Spec.
 type Judgement struct {
 	// Effects of this call, in place of the Spec's; 0 keeps those.
 	Effects Effects
@@ -34,14 +34,14 @@ type Judgement struct {
 	// the address itself is sent.
 	URLs []string
 	Get  bool
-	// Query is the text that an egress sends to a service the owner configured,
-	// such as the words for a search engine.
+	// Query is the text that an egress sends to a configured service, such as the words for
+	// a search engine.
 	Query string
 	// To lists the people and services that a send reaches, normalised: an address in lower
 	// case, a number in E.164, "channel:chat"; Owner for one of the owner's own chats.
 	To []string
-	// Inert: it only makes new files of inert types in the folder that was set
-	// aside for that ([files] drop).
+	// Inert is true if the call only creates files of inert types in the drop folder
+	// ([files] drop).
 	Inert bool
 	// Listed is true if the call runs only programs and arguments from the read-only list.
 	// Its effects still include Exec.
@@ -50,7 +50,7 @@ type Judgement struct {
 	// as the screen, or acts there. While the owner is away, reading needs approval and
 	// acting is denied.
 	Private bool
-	// Items is how many things a batch changes or reaches; 0 counts as 1.
+	// Items is the number of items that a batch changes or reaches; 0 counts as 1.
 	Items int
 	// Pattern is what a grant for similar calls would cover: "git status *",
 	// "host:example.org"; "" if only identical arguments may be granted.
@@ -63,7 +63,7 @@ type Judgement struct {
 
 type askingKey struct{}
 
-// WithAsking notes which event's turn a judgement is for.
+// WithAsking stores the event whose turn a judgement is for.
 func WithAsking(ctx context.Context, event string) context.Context {
 	return context.WithValue(ctx, askingKey{}, event)
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Category is a group of tools, named after the folder they live in.
+// Category is a group of tools, named after its folder.
 type Category struct {
 	Name  string
 	Tools []Tool // by name
@@ -26,7 +26,7 @@ func (c *Catalogue) Categories() []Category {
 	return out
 }
 
-// asking are words of a request for a list that are no category.
+// asking are words of a list request that name no category.
 const asking = " all list show every which everything available category categories overview possible capabilities able use "
 
 // Asked returns the category that a request as a whole asks about: "what can you do with
@@ -44,7 +44,7 @@ func (c *Catalogue) Asked(query string) []Category {
 	}
 	if len(left) == 0 {
 		if len(words(query)) == 0 {
-			return nil // not a word that could be read
+			return nil // the word is unknown
 		}
 		return c.Categories()
 	}
@@ -56,8 +56,8 @@ func (c *Catalogue) Asked(query string) []Category {
 	return nil
 }
 
-// Nearest returns all categories, those first whose tools are called most like
-// the words of a request that found nothing.
+// Nearest returns all categories, most similar first: those whose tool names resemble the
+// words of a request without matches.
 func (c *Catalogue) Nearest(query string) []Category {
 	out := c.Categories()
 	asked := pairs(query)

@@ -130,7 +130,7 @@ func (x *index) mistyped(w string) []wanted {
 	return out
 }
 
-// want appends terms of the table that a tool uses.
+// want appends the terms that at least one tool uses.
 func (x *index) want(out []wanted, terms []meaning, weight float64) []wanted {
 	for _, m := range terms {
 		t := x.terms[m.stem]

@@ -19,9 +19,9 @@ import (
 // fields are optional. Exactly one of Run and RunTx is set.
 type Def[In any] struct {
 	Spec
-	// Run does the work of a tool that reaches beyond Hob's database.
+	// Run implements a tool that reaches beyond Hob's database.
 	Run func(ctx context.Context, c Call, in In) (Result, error)
-	// RunTx does the work of an own tool (see Own).
+	// RunTx implements an own tool (see Own).
 	RunTx func(ctx context.Context, tx *store.Tx, c Call, in In) (Result, error)
 	// Prepare does work before the transaction of RunTx (see Preparer); optional.
 	Prepare func(ctx context.Context, c Call, in In) (any, error)
@@ -87,7 +87,7 @@ type typed struct {
 	judge   func(ctx context.Context, in any) Judgement
 }
 
-// made checks the tool and finishes it.
+// made validates the tool and completes it.
 func (t *typed) made() Tool {
 	if err := t.sound(); err != nil {
 		panic(fmt.Sprintf("tools: %s: %v", t.spec.Name, err))
@@ -153,8 +153,8 @@ func (t *typed) sound() error {
 	return nil
 }
 
-// nullable drops "null" from the types of optional fields: models are offered
-// one plain type, and leave out what they do not want.
+// nullable drops "null" from the types of optional fields, so that models see one plain
+// type and omit unused arguments.
 func nullable(s *jsonschema.Schema) {
 	if s == nil {
 		return

@@ -9,10 +9,10 @@ import (
 	"hob/platform/phrase"
 )
 
-// ErrAmbiguous is wrapped by Pick's error when several things match.
+// ErrAmbiguous is wrapped by Pick's error if several items match.
 var ErrAmbiguous = errors.New("several match")
 
-// listed is how many candidates an error of Pick names.
+// listed is the number of candidates in an error of Pick.
 const listed = 6
 
 // Pick finds the item that the owner or a model names: by its id or at least its first four
@@ -51,7 +51,7 @@ func Pick[T any](noun, query string, list []T, key func(T) (id, title string)) (
 	return zero, nothing(noun, query, list, key)
 }
 
-// wordMatch accepts titles that contain every telling word of the query.
+// wordMatch accepts titles that contain every significant word of the query.
 func wordMatch(noun, query string) func(id, title string) bool {
 	skip := phrase.Split(noun)
 	var want []string

@@ -40,7 +40,7 @@ func oneLine(s string, limit int) string {
 	return s[:limit] + "..."
 }
 
-// schema is the part of JSON Schema that a signature can show.
+// schema is the part of JSON Schema that a signature can express.
 type schema struct {
 	Type        string          `json:"type"`
 	Description string          `json:"description"`
@@ -54,8 +54,8 @@ type schema struct {
 	Ref         string          `json:"$ref"`
 }
 
-// arguments lists the properties of an object in their order; false when the
-// schema says more than that.
+// arguments lists the properties of an object in order; false if the schema contains more
+// than a signature can express.
 func arguments(raw json.RawMessage) (string, bool) {
 	var s schema
 	if json.Unmarshal(raw, &s) != nil || !s.plain() {
@@ -121,8 +121,8 @@ func kindOf(raw json.RawMessage) (kind, note string, ok bool) {
 	return kind, note, true
 }
 
-// eachProperty calls f for the members of an object in the order of the text,
-// until f says that it is enough. It returns whether all went well.
+// eachProperty calls f for the members of an object in the order of the text until f
+// returns false. It reports whether it succeeded.
 func eachProperty(raw json.RawMessage, f func(name string, raw json.RawMessage) bool) bool {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {

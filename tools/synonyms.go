@@ -15,14 +15,14 @@ var synonymText string
 
 // synonyms is the parsed table of synonyms.txt. It is immutable.
 type synonyms struct {
-	exact   map[string][]meaning // of a word; none: it says nothing
-	stems   map[string][]meaning // of the stem of an English word
-	begin   map[string][]meaning // of the beginnings of words
+	exact   map[string][]meaning // by word; no terms: a stop word
+	stems   map[string][]meaning // by stem of an English word
+	begin   map[string][]meaning // by prefix
 	phrases map[string][]meaning // phrases joined with spaces
-	longest int                  // the number of words of the longest phrase
+	longest int                  // number of words of the longest phrase
 }
 
-// meaning is one term of the tools, as a stem, and what it counts.
+// meaning is a term of the tools, as a stem, and its weight.
 type meaning struct {
 	stem   string
 	weight float64
@@ -31,7 +31,7 @@ type meaning struct {
 // general is the weight of a verb that fits many tools.
 const general = 0.5
 
-// table reads the file once, when the first search needs it.
+// table parses the file once, when the first search needs it.
 var table = sync.OnceValue(func() *synonyms { return parseSynonyms(synonymText) })
 
 func parseSynonyms(text string) *synonyms {
@@ -91,7 +91,7 @@ func join(have, more []meaning) []meaning {
 	return have
 }
 
-// empty reports whether a word says nothing about tools.
+// empty reports whether a word is a stop word.
 func (s *synonyms) empty(w string) bool {
 	terms, ok := s.exact[w]
 	return ok && len(terms) == 0

@@ -20,7 +20,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// Effects is the set of things a tool may cause. The zero value is invalid.
+// Effects is the set of effects a tool may have. The zero value is invalid.
 type Effects uint8
 
 // The effects of ARCHITECTURE section 6.
@@ -57,13 +57,13 @@ const AnyEffect = Read | Write | Send | Egress | Exec | Destroy | Secret
 // and displays.
 func (s *Spec) All() Effects { return s.Effects | s.Starts }
 
-// ReadOnly reports whether the tool only looks.
+// ReadOnly reports whether the tool only reads.
 func (e Effects) ReadOnly() bool { return e == Read }
 
 // Spec describes a tool to models, owners and the guard.
 type Spec struct {
 	Name        string  // snake_case, unique, [a-z0-9_]{1,64}
-	Category    string  // the folder it lives in, such as "files"
+	Category    string  // name of its folder, such as "files"
 	Description string  // one or two sentences for a model, in the imperative
 	Effects     Effects // everything it may cause
 	// Starts are the effects that a task started by the tool may cause later, such as
@@ -81,8 +81,8 @@ type Spec struct {
 	Schema  Schema // of the arguments (set by New)
 }
 
-// Schema gives the JSON Schema of a tool's arguments. It is made when it is
-// first asked for: most tools are never offered.
+// Schema returns the JSON Schema of a tool's arguments. It is built on first use, because
+// most tools are never offered.
 type Schema func() json.RawMessage
 
 // Raw returns the schema; nil if there is none.
@@ -96,17 +96,17 @@ func (s Schema) Raw() json.RawMessage {
 // RawSchema returns an existing schema as a Schema.
 func RawSchema(b json.RawMessage) Schema { return func() json.RawMessage { return b } }
 
-// Call is one invocation. Args have passed the schema.
+// Call is one invocation. Args are validated against the schema.
 type Call struct {
-	ID      string // unique; the same after a crash
+	ID      string // unique and stable across crashes
 	Session string // the conversation it belongs to
 	Event   string // the inbox event that caused it
 	Args    json.RawMessage
 	// Now is the wall-clock time in the owner's zone. Tools use it instead of time.Now so
 	// that words such as "tomorrow" have one meaning.
 	Now time.Time
-	// Report is the session to which things created by this call (a watcher,
-	// a reminder) report; usually Session.
+	// Report is the session that receives reports of resources created by this call (a
+	// watcher, a reminder); usually Session.
 	Report string
 	// Agent is the calling agent, "" for the default one; later actions of the call run
 	// with its rights.
@@ -127,7 +127,7 @@ type Call struct {
 	// Exact is the approved binding beyond the arguments (see Judgement): a tool that
 	// judges its calls refuses everything else.
 	Exact string
-	// Prepared is what Prepare returned (see Preparer).
+	// Prepared is the return value of Prepare (see Preparer).
 	Prepared any
 	// Progress, never nil, reports the progress of a long call: fraction 0..1 (negative if
 	// unknown) and a short note.
@@ -164,7 +164,7 @@ type Result struct {
 
 // Undo holds the data that a tool needs to revert an action.
 type Undo struct {
-	Label string          `json:"label"` // what undoing does: "delete the task \"milk\""
+	Label string          `json:"label"` // description of the undo: "delete the task \"milk\""
 	Data  json.RawMessage `json:"data"`
 }
 
@@ -182,9 +182,9 @@ type Code string
 
 // The codes of tool errors.
 const (
-	InvalidArguments Code = "invalid_arguments" // does not fit the schema or makes no sense
+	InvalidArguments Code = "invalid_arguments" // invalid for the schema or inconsistent
 	NotFound         Code = "not_found"
-	Conflict         Code = "conflict" // the state changed since; nothing was done
+	Conflict         Code = "conflict" // the state has changed; nothing was done
 	Unsupported      Code = "unsupported"
 	Failed           Code = "failed"
 	TimedOut         Code = "timeout"
@@ -192,13 +192,13 @@ const (
 	PolicyDenied     Code = "policy_denied"
 	ApprovalTimeout  Code = "approval_timeout"
 	DeniedByOwner    Code = "denied_by_owner"
-	OutcomeUnknown   Code = "outcome_unknown" // Hob died while it ran
+	OutcomeUnknown   Code = "outcome_unknown" // Hob stopped while the call ran
 	TruncatedCall    Code = "truncated_arguments"
 	Repeated         Code = "repeated_call"
 	TooManyCalls     Code = "too_many_calls" // in one answer of a model
 )
 
-// CodeOf returns the code of an error, Failed when it carries none.
+// CodeOf returns the code of an error, or Failed if it has none.
 func CodeOf(err error) Code {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
@@ -214,10 +214,10 @@ func CodeOf(err error) Code {
 	return Failed
 }
 
-// Tool is one thing Hob can do. Call may run concurrently with other calls of
-// the same tool; it returns soon after ctx ends, and an *Error when the caller
-// can do something about the failure. After a non-nil error nothing is half
-// done. Tools that are own also implement Own, and their Call is never used.
+// Tool is one action that Hob can perform. Call may run concurrently with other calls of
+// the same tool. It returns soon after ctx ends, and with an *Error if the caller can
+// handle the failure. A non-nil error means that nothing is half done. Own tools also
+// implement Own; their Call is never used.
 type Tool interface {
 	Spec() *Spec
 	Call(ctx context.Context, c Call) (Result, error)

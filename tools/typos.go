@@ -2,7 +2,7 @@ package tools
 
 import "unicode/utf8"
 
-// lexicon is the words a mistyped one may have meant.
+// lexicon holds the words that a mistyped word may mean.
 type lexicon struct {
 	words []string
 	masks []uint32 // the letters of each word, to skip most words quickly
@@ -31,8 +31,8 @@ func slips(n int) int {
 	return 2
 }
 
-// nearest returns the words with the fewest typing errors between them and w,
-// and how many these are; no words when all are too far away.
+// nearest returns the words with the fewest typing errors relative to w, and that number;
+// no words if all have too many.
 func (l *lexicon) nearest(w string) (found []string, errors int) {
 	n := utf8.RuneCountInString(w)
 	limit := slips(n)
@@ -77,9 +77,8 @@ func runes(w string, out []rune) []rune {
 	return out
 }
 
-// distance counts typing errors: letters that are missing, too many, wrong or
-// swapped with their neighbour (optimal string alignment). More than limit
-// are not counted any further.
+// distance counts typing errors: missing, extra, wrong or swapped letters (optimal string
+// alignment). It stops counting above limit.
 func distance(a, b []rune, limit int) int {
 	var rows [3][maxWord + 1]int
 	before, last, row := &rows[0], &rows[1], &rows[2]

@@ -20,13 +20,13 @@ type Waiter interface {
 // Outcome is the outcome of a Waiter's call.
 type Outcome struct {
 	Done bool
-	// Until is when to look again at the latest, while it is not done.
+	// Until is the latest time of the next check while the work is not done.
 	Until  time.Time
 	Result Result
-	// Err, when it is done, is its failure.
+	// Err is the failure of finished work.
 	Err error
-	// Stopped: the owner stopped the turn; it ends without another word.
+	// Stopped is true if the owner stopped the turn, which then ends without an answer.
 	Stopped bool
-	// Rounds and Tokens count as the turn's own.
+	// Rounds and Tokens are added to those of the turn.
 	Rounds, Tokens int
 }

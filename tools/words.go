@@ -29,7 +29,7 @@ func words(s string) []string {
 	}
 	for _, r := range norm.NFD.String(contractions.Replace(s)) {
 		switch {
-		case unicode.Is(unicode.Mn, r): // an accent, which NFD has split off
+		case unicode.Is(unicode.Mn, r): // an accent, which NFD has separated
 			continue
 		case r == 'ß':
 			b.WriteString("ss")
@@ -48,11 +48,11 @@ func words(s string) []string {
 	return out
 }
 
-// contractions keep their two halves together: "can't" is not "can".
+// contractions joins the two halves: "can't" is not "can".
 var contractions = strings.NewReplacer("n't", "nt", "n\u2019t", "nt", "N'T", "NT")
 
-// squeeze leaves a name's letters and digits: "readFile", "read-file" and
-// "read_file" are the same then.
+// squeeze keeps a name's letters and digits: "readFile", "read-file" and "read_file" become
+// equal.
 func squeeze(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {

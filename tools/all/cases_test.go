@@ -195,7 +195,7 @@ func watchCases() []toolstest.Case {
 		{Step: step("update_watcher", `{"active_hours":"always","per_day":1}`), Before: []toolstest.Step{pdf}, Want: "(at most 1 a day).", Undone: "Restored the watcher"},
 		{Step: step("snooze_notice", `{"notice":"backup","until":"tomorrow at 9"}`), Want: "Snoozed until tomorrow at 09:00: The backup is done.", Undone: "The notification is no longer snoozed."},
 		{Step: step("snooze_notice", `{"notice":"n-bbbbbbbb","until":"2h"}`), Want: "Snoozed until today at 16:30: Mail from Eve: buy stoves", Undone: "no longer snoozed", Outside: true},
-		{Step: step("pause_watcher", `{"watcher":"pdf","resume":true}`), Before: []toolstest.Step{pdf}, Want: "The watcher is active already"},
+		{Step: step("pause_watcher", `{"watcher":"pdf","resume":true}`), Before: []toolstest.Step{pdf}, Want: "The watcher is already active"},
 	}
 }
 

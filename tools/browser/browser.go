@@ -21,7 +21,7 @@ import (
 	"hob/tools"
 )
 
-// Driver drives the browser; *browser.Browser does.
+// Driver drives the browser; *browser.Browser implements it.
 type Driver interface {
 	Tabs(ctx context.Context) []browser.Tab
 	Get(id string) (browser.Tab, error)
@@ -44,7 +44,7 @@ type Driver interface {
 	Notes() []string
 }
 
-// Deps are what the tools need; all but See and Own are required.
+// Deps are the dependencies of the tools; all but See and Own are required.
 type Deps struct {
 	Browser Driver
 	// Network parses and checks addresses.
@@ -53,7 +53,7 @@ type Deps struct {
 	// no model can.
 	Keep func(name string, data []byte) (string, error)
 	See  func(ctx context.Context, data []byte) (string, error)
-	// Own reaches the browsers that the owner uses himself; nil: none can be.
+	// Own accesses the browsers that the owner uses; nil: none.
 	Own Owners
 	// Hosts are additional host names of the dashboard besides this machine.
 	Hosts []string
@@ -70,7 +70,7 @@ func Tools(d Deps) []tools.Tool {
 	return []tools.Tool{listTabs(d), openTab(d), closeTab(d), switchTab(d), content(d), getURL(d), navigate(d), click(d), fill(d), script(d), screenshot(d)}
 }
 
-// spec fills in what all of them share.
+// spec sets the fields that all tools of the category share.
 func spec(name string, effects tools.Effects, timeout time.Duration, description, keywords string) tools.Spec {
 	return tools.Spec{Name: name, Category: "browser", Effects: effects, Timeout: timeout, Description: description, Keywords: keywords}
 }
@@ -94,8 +94,8 @@ func address(raw string) string {
 	return raw
 }
 
-// opening judges what opens an address; what it would show of it is its canonical
-// form, so that a name that looks like another one does not.
+// opening assesses opening an address. It shows the canonical form, so that lookalike names
+// are visible.
 func (d Deps) opening(raw, exact string) tools.Judgement {
 	u, err := d.Network.Check(address(raw))
 	if err != nil {
@@ -176,7 +176,7 @@ func (d Deps) opened(tool string, t browser.Tab) tools.Result {
 	}
 }
 
-// outward turns an error of the browser or the network into one for a model.
+// outward classifies an error of the browser or the network for a model.
 func outward(err error, asked string) error {
 	if e, ok := errors.AsType[*safehttp.Error](err); ok {
 		out := &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: e.Message, Remedy: e.Remedy, Err: err}
@@ -193,7 +193,7 @@ func outward(err error, asked string) error {
 	}
 	e, ok := errors.AsType[*browser.Error](err)
 	if !ok {
-		return err // the context's, or the protocol's
+		return err // a context or protocol error
 	}
 	out := &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: e.Message, Remedy: e.Remedy, Err: err}
 	switch e.Kind {

@@ -17,8 +17,8 @@ import (
 	"hob/tools"
 )
 
-// Owners reaches the tabs of the browsers that the owner uses himself; *apps.Apps
-// does, on macOS.
+// Owners accesses the tabs of the browsers that the owner uses; *apps.Apps implements it on
+// macOS.
 type Owners interface {
 	List(ctx context.Context, a apps.App) (apps.List, error)
 	Get(ctx context.Context, a apps.App, id string) (apps.Tab, error)
@@ -147,8 +147,8 @@ func (d Deps) again(ctx context.Context, name, tab, exact string) (apps.App, app
 // can.
 const acting = tools.Exec | tools.Send | tools.Destroy
 
-// openingOwn judges what opens an address in the owner's browser: beyond Hob's proxy,
-// signed in as he is, where opening alone may do something.
+// openingOwn assesses opening an address in the owner's browser: it bypasses Hob's proxy
+// and uses the owner's sign-ins, so opening alone may have effects.
 func (d Deps) openingOwn(name, raw string) tools.Judgement {
 	a, _, err := d.own(name)
 	if err != nil {
@@ -240,7 +240,7 @@ func ofOwn(tool string, a apps.App, t apps.Tab, text string, data any) tools.Res
 	return tools.Result{Text: text, Data: data, Source: provenance.Outside, Origins: origin(tool, a.Title+": "+withoutQuery(t.URL))}
 }
 
-// outOfOwn turns an error of a script into one for a model.
+// outOfOwn classifies an error of a script for a model.
 func outOfOwn(err error) error {
 	e, ok := errors.AsType[*osrun.Error](err)
 	if !ok {
@@ -248,7 +248,7 @@ func outOfOwn(err error) error {
 	}
 	out := &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: e.Error(), Err: err}
 	if e.Kind == osrun.Internal {
-		out.Source = provenance.Outside // it may hold the words of a page
+		out.Source = provenance.Outside // it may contain page text
 	}
 	switch {
 	case e.Unknown:

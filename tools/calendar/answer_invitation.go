@@ -38,7 +38,7 @@ func (in answerIn) answer() (a pim.Answer, word string, err error) {
 	return "", "", tools.Errorf(tools.InvalidArguments, "answer must be accept, decline or tentative")
 }
 
-// invited finds the invitation, and who gets the answer.
+// invited finds the invitation and the organizer who gets the answer.
 func (d Deps) invited(ctx context.Context, in answerIn, now time.Time) (f found, s pim.Scheduling, exact string, err error) {
 	a, _, err := in.answer()
 	if err != nil {

@@ -26,15 +26,15 @@ import (
 	"hob/tools"
 )
 
-// usualWait is how long the servers of an account may take.
+// usualWait is the default time limit for the servers of an account.
 const usualWait = 8 * time.Second
 
 // maxEvents bounds the number of events read from all calendars together.
 const maxEvents = 5000
 
-// Deps are what the tools need.
+// Deps are the dependencies of the tools.
 type Deps struct {
-	// Accounts lists the owner's accounts that have calendars.
+	// Accounts returns the owner's accounts with calendars.
 	Accounts func() []pim.Account
 	// Apps returns calendars of local programs, which are read in addition to the accounts;
 	// nil: none.
@@ -45,7 +45,7 @@ type Deps struct {
 	Mailers func() []pim.Mailer
 	// People looks a name up in the owner's address books; nil: no address books.
 	People func(ctx context.Context, words string) ([]pim.Contact, error)
-	// Now is the time in the owner's zone (default: the process's).
+	// Now returns the time in the owner's zone (default: the process's).
 	Now func() time.Time
 	// Wait is how long the servers of an account may take (default 8 s). The result names
 	// slower ones without waiting for them.
@@ -102,7 +102,7 @@ func (d Deps) read(ctx context.Context, accounts []pim.Account, s ics.Span) ([]p
 	return all, tools.Unreached(failed)
 }
 
-// appWait is how long a program may take: macOS may ask its owner first.
+// appWait is the time limit for a program: macOS may first ask the owner for permission.
 const appWait = 50 * time.Second
 
 func (d Deps) apps() []pim.Calendars {
@@ -231,13 +231,13 @@ func gaps(all []pim.Event, from, to time.Time) (out [][2]time.Time) {
 	return out
 }
 
-// Brief is the calendar's part of a briefing.
+// Brief is the calendar section of a briefing.
 type Brief struct{ Deps }
 
 // BriefTitle implements tools.BriefSource.
 func (Brief) BriefTitle() string { return "Calendar" }
 
-// most is how many events a briefing names.
+// most is the maximum number of events in a briefing.
 const most = 20
 
 // Brief implements tools.BriefSource.

@@ -32,7 +32,7 @@ type changedOut struct {
 	Start   time.Time   `json:"start"`
 }
 
-// backData takes a change of a calendar back.
+// backData is the undo data of a calendar change.
 type backData struct {
 	Account string `json:"account"`
 	Undo    []byte `json:"undo"`
@@ -82,7 +82,7 @@ func (d Deps) writers(name string) ([]pim.Calendars, error) {
 	return all[i : i+1], nil
 }
 
-// classify gives errors of the drivers their code.
+// classify maps errors of the drivers to tool errors.
 func classify(err error) error {
 	if _, is := errors.AsType[*tools.Error](err); is || err == nil {
 		return err
@@ -114,7 +114,7 @@ func done(r pim.Receipt, err error) error {
 	return nil
 }
 
-// found is an event and where it is.
+// found is an event and its calendar.
 type found struct {
 	pim.Event
 	in pim.Calendars
@@ -240,7 +240,7 @@ func (d Deps) own(account string) string {
 
 var clockAlone = regexp.MustCompile(`(?i)^\s*(at\s+)?(\d{1,2}([:.]\d{2})?\s*(am|pm|h|o'clock)?|noon|midnight)\s*$`)
 
-// moment reads a time; one without a day is of that day.
+// moment parses a time; without a day it is on the day of.
 func moment(words string, of, now time.Time) (t time.Time, clock bool, err error) {
 	base := now
 	if !of.IsZero() && clockAlone.MatchString(words) {

@@ -201,7 +201,7 @@ func (d Deps) create(ctx context.Context, c tools.Call, in createIn) (tools.Resu
 	if len(e.Guests) > 0 {
 		said, err := d.invite(ctx, c, all[0], e)
 		res.Text += " " + said
-		if err != nil { // a server may have written a part of it
+		if err != nil { // a server may have written part of it
 			res.Text += ": " + pim.Line(err.Error(), 300)
 			res.Source, res.Origins = provenance.Outside, []provenance.Origin{{Kind: "calendar", Label: all[0].Name(), Via: "create_calendar_event"}}
 		}
@@ -209,8 +209,8 @@ func (d Deps) create(ctx context.Context, c tools.Call, in createIn) (tools.Resu
 	return res, nil
 }
 
-// plain reports that a name is no more than that: at most two words. Who shares a
-// calendar names it, and could write anything to be read here.
+// plain reports whether a name has at most two words. The person who shares a calendar
+// names it and could write any text there.
 func plain(name string) bool {
 	odd := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != ' ' }
 	return name != "" && len(name) <= 24 && len(strings.Fields(name)) <= 2 && !strings.ContainsFunc(name, odd)

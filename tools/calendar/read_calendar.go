@@ -16,7 +16,7 @@ import (
 	"hob/tools"
 )
 
-// The bounds of a question.
+// Limits of a query.
 const (
 	maxDays  = 92
 	lookNext = 30 // days searched for the next event
@@ -36,7 +36,7 @@ type calendarIn struct {
 type calendarOut struct {
 	Events []pim.Event `json:"events"`
 	Free   *bool       `json:"free,omitempty"`
-	Error  string      `json:"error,omitempty"` // what could not be read
+	Error  string      `json:"error,omitempty"` // sources that could not be read
 }
 
 func (d Deps) readCalendar() tools.Tool {
@@ -113,7 +113,7 @@ func spanOf(in calendarIn, now time.Time) (s ics.Span, at time.Time, err error) 
 		if at, err = read(in.At); err != nil {
 			return s, at, err
 		}
-		if strings.TrimSpace(in.Date) != "" { // the time of that day
+		if strings.TrimSpace(in.Date) != "" { // the current time on that day
 			at = time.Date(from.Year(), from.Month(), from.Day(), at.Hour(), at.Minute(), 0, 0, now.Location())
 		}
 		from = at

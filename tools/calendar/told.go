@@ -52,7 +52,7 @@ func (d Deps) way(ctx context.Context, f found) (way, pim.Mailer) {
 	return nobody, nil
 }
 
-// alone is the way of an event without guests.
+// alone is the way of an event without guests to notify.
 const alone way = "there is nobody to tell"
 
 // heard does the same as way for an event that may have no guests.
@@ -63,8 +63,8 @@ func (d Deps) heard(ctx context.Context, f found) (way, pim.Mailer) {
 	return d.way(ctx, f)
 }
 
-// box sends in the name of an address, nil when no account does: what comes from another
-// one is not believed.
+// box returns the mailbox that sends from an address, nil if there is none: guests would
+// not trust a mail from another address.
 func (d Deps) box(address string) pim.Mailer {
 	if d.Mailers == nil || address == "" { // Mail and Outlook do not report the sender address
 		return nil

@@ -74,8 +74,8 @@ func (d Deps) updateEvent() tools.Tool {
 	})
 }
 
-// planned reads the arguments. A day without a time leaves the event the time that it
-// has; of whole days the last one counts.
+// planned parses the arguments. A day without a time keeps the event's time; for all-day
+// events, the last day is included.
 func (in updateIn) planned(f found, now time.Time) (pim.EventChange, error) {
 	ch := pim.EventChange{Title: in.Title, Place: in.Place, Notes: in.Notes}
 	zone := now.Location()
@@ -185,8 +185,7 @@ func written(j tools.Judgement) tools.Judgement {
 	return j
 }
 
-// same finds the event again, and refuses another one, or another change, than was
-// allowed.
+// same finds the event again and refuses a different event or change than the approved one.
 func (d Deps) same(ctx context.Context, c tools.Call, words, on, account string, more func(found, time.Time) (string, error)) (found, error) {
 	f, err := d.pick(ctx, words, on, account, c.Now)
 	if err != nil {

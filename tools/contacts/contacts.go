@@ -20,14 +20,14 @@ import (
 	"hob/tools"
 )
 
-// The bounds of an answer.
+// Limits of an answer.
 const (
 	usual   = 10
 	most    = 50
 	askWait = 20 * time.Second
 )
 
-// Deps are what the tools need.
+// Deps are the dependencies of the tools.
 type Deps struct {
 	// Books returns the owner's address books.
 	Books func() []pim.Contacts

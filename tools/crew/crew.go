@@ -26,8 +26,8 @@ type Task struct {
 	FollowUp   bool     `json:"follow_up,omitempty" jsonschema:"background: work on with the result here"`
 }
 
-// Engine makes turns of tasks. Its methods take part in the transaction that
-// records the call.
+// Engine runs tasks as turns. Its methods take part in the transaction that records the
+// call.
 type Engine interface {
 	BeginTx(ctx context.Context, tx *store.Tx, c tools.Call, tasks []Task) error
 	OutcomeTx(ctx context.Context, tx *store.Tx, c tools.Call) (tools.Outcome, error)

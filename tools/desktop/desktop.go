@@ -29,21 +29,21 @@ type Clipboard interface {
 	Write(ctx context.Context, text string) error
 }
 
-// Apps are the applications of the machine; *apps.Finder finds them.
+// Apps finds and starts applications; *apps.Finder implements it.
 type Apps interface {
 	Find(ctx context.Context, name string) (apps.App, error)
 	List(ctx context.Context) ([]apps.App, error)
 	Start(ctx context.Context, a apps.App, item string) error
 }
 
-// Deps are what the tools need. What is nil leaves its tools out.
+// Deps are the dependencies of the tools. Nil fields leave out their tools.
 type Deps struct {
 	Clipboard Clipboard
 	Apps      Apps
 	Windows   Windows
-	// Hands type and click; they need Windows, and Asking.
+	// Hands types and clicks; it needs Windows and Asking.
 	Hands Hands
-	// Tree reads what windows show; it needs Asking.
+	// Tree reads the content of windows; it needs Asking.
 	Tree Tree
 	// Camera needs Windows and Keep. Keep saves a screenshot in a file of Hob's.
 	Camera Camera
@@ -64,13 +64,14 @@ type Deps struct {
 	Filer Filer
 	// Shortcuts runs macOS shortcuts.
 	Shortcuts Shortcuts
-	// Asking reports whether a question of Hob's is open.
+	// Asking reports whether an approval request is open.
 	Asking func(ctx context.Context) (bool, error)
-	// Driven is the process of the browser that the browser's tools drive, 0: none. What
-	// they never touch of it, its own menus and pages, hands do not touch either.
+	// Driven returns the process id of the browser that the browser tools drive, 0 for
+	// none. Typing and clicking into that browser is refused: it could reach its menus and
+	// pages, which the browser tools never touch.
 	Driven func() int
-	// Key keys what approvals keep of a text that may be a secret, so that it
-	// cannot be guessed from that.
+	// Key keys the digests of possibly secret text in approvals, so that the text cannot be
+	// guessed from them.
 	Key []byte
 }
 
@@ -107,7 +108,7 @@ func from(what string) []provenance.Origin {
 	return []provenance.Origin{{Kind: what}}
 }
 
-// failed puts an error of the desktop into the words of tools.
+// failed classifies an error of the desktop.
 func failed(err error) error {
 	switch {
 	case err == nil:
@@ -117,7 +118,7 @@ func failed(err error) error {
 	case errors.Is(err, apps.ErrItem):
 		return tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 	case osrun.KindOf(err) == osrun.Internal:
-		return &tools.Error{Code: tools.Failed, Err: err, Message: err.Error(), Source: provenance.Outside} // it may hold what a window says
+		return &tools.Error{Code: tools.Failed, Err: err, Message: err.Error(), Source: provenance.Outside} // it may contain window text
 	case errors.Is(err, apps.ErrNone):
 		return tools.Errorf(tools.NotFound, "%w", err)
 	case errors.Is(err, clipboard.ErrUnsure), errors.Is(err, apps.ErrUnsure):

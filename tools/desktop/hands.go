@@ -25,7 +25,7 @@ type Windows interface {
 	List(ctx context.Context) ([]window.Window, error)
 }
 
-// Hands type and click; *input.Hands does.
+// Hands types and clicks; *input.Hands implements it.
 type Hands interface {
 	Type(ctx context.Context, w window.Window, text string, ok input.Check) error
 	Press(ctx context.Context, w window.Window, chord []string, ok input.Check) error
@@ -149,7 +149,8 @@ func (d Deps) may(ctx context.Context, w window.Window, tainted bool) error {
 
 var hobWord = regexp.MustCompile(`(?i)(^|[^\pL\pN])hob([^\pL\pN]|$)`)
 
-// hobs: the dashboard's page is called Hob, and a terminal with the chat is, too.
+// hobs reports whether a title names Hob, as the dashboard's page and a terminal with the
+// chat do.
 func hobs(title string) bool { return hobWord.MatchString(title) }
 
 // bound returns the approval binding: the window, its program and its title.
@@ -158,7 +159,7 @@ func bound(w window.Window) string {
 	return "window " + hex.EncodeToString(sum[:12])
 }
 
-// acting are the effects of hands: a person can do anything with them.
+// acting are the effects of typing and clicking: they can do anything a person can.
 const acting = tools.Exec | tools.Send | tools.Destroy
 
 // judged assesses an action in a window.
@@ -173,7 +174,7 @@ func (d Deps) judged(ctx context.Context, name, does string) tools.Judgement {
 	return tools.Judgement{Effects: acting, Private: true, Exact: bound(w), Why: fmt.Sprintf("it %s in the window %q (%s), as you could", does, phrase.Cut(w.Title, 80), cmp.Or(w.App, "unknown"))}
 }
 
-// in finds the window again and does something there.
+// in finds the window again and runs act on it.
 func (d Deps) in(ctx context.Context, c tools.Call, name string, act func(w window.Window, ok input.Check) error) (tools.Result, error) {
 	w, err := d.target(ctx, name)
 	if err != nil {
@@ -198,14 +199,14 @@ func (d Deps) in(ctx context.Context, c tools.Call, name string, act func(w wind
 	return tools.Result{Source: provenance.Tool, Text: "Done."}, nil
 }
 
-// acted puts an error of hands into the words of tools.
+// acted classifies an error of the input controller.
 func acted(err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, input.ErrUnsure):
 		return tools.Quoting(tools.Errorf(tools.OutcomeUnknown, "%w", err), provenance.Outside)
-	case errors.Is(err, input.ErrMoved), errors.Is(err, input.ErrGone): // who has the keyboard may be named
+	case errors.Is(err, input.ErrMoved), errors.Is(err, input.ErrGone): // the error may name the program that has the focus
 		return tools.Quoting(tools.Errorf(tools.Conflict, "%w; nothing was done", err), provenance.Outside)
 	case tools.CodeOf(err) == tools.PolicyDenied, tools.CodeOf(err) == tools.InvalidArguments:
 		return err
@@ -308,13 +309,13 @@ func (d Deps) pressKeys() tools.Tool {
 	})
 }
 
-// clipboardMark separates the window from the clipboard in what an approval of
-// keys is bound to.
+// clipboardMark separates the window from the clipboard in the approval binding of key
+// presses.
 const clipboardMark = ", clipboard "
 
-// clipboardDigest identifies what a key would paste. Every program has its own keys
-// for that, so an approval of any key is bound to it. A clipboard that cannot be
-// read is the same as an empty one.
+// clipboardDigest identifies the content that a key would paste. Programs use different
+// keys for that, so every key approval is bound to it. An unreadable clipboard counts as
+// empty.
 func (d Deps) clipboardDigest(ctx context.Context) string {
 	if d.Clipboard == nil {
 		return "none"

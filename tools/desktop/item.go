@@ -13,7 +13,7 @@ import (
 	"hob/tools"
 )
 
-// maxItem bounds what an application is to open, in bytes.
+// maxItem bounds the item to open, in bytes.
 const maxItem = 4000
 
 // judgedItem assesses an application that opens a file or an address. It always needs

@@ -16,7 +16,7 @@ import (
 	"hob/tools"
 )
 
-// Display is the brightness and the look of the screen; *display.Display is one.
+// Display controls brightness and color scheme; *display.Display implements it.
 type Display interface {
 	Brightness(ctx context.Context) (int, error)
 	SetBrightness(ctx context.Context, percent int) (int, error)
@@ -44,7 +44,7 @@ func (d Deps) machine() (out []tools.Tool) {
 	return out
 }
 
-// unmade puts an error of the machine into the words of tools.
+// unmade classifies an error of the hardware.
 func unmade(err error) error {
 	switch kind := osrun.KindOf(err); {
 	case err == nil:

@@ -12,12 +12,12 @@ import (
 	"hob/tools"
 )
 
-// Notes shows notifications; *desk.Notifier is one.
+// Notes shows notifications; *desk.Notifier implements it.
 type Notes interface {
 	Notify(ctx context.Context, n desk.Note) error
 }
 
-// The bounds of a notification, in characters.
+// Limits of a notification, in characters.
 const (
 	maxNoteTitle = 200
 	maxNoteText  = 1000

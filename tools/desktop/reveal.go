@@ -13,7 +13,7 @@ import (
 	"hob/tools"
 )
 
-// Filer shows files in the owner's file manager; *filer.Filer is one.
+// Filer shows files in the owner's file manager; *filer.Filer implements it.
 type Filer interface {
 	Reveal(ctx context.Context, path string) error
 }

@@ -12,7 +12,7 @@ import (
 	"hob/tools"
 )
 
-// Camera makes pictures of the screen; *screen.Camera does.
+// Camera captures the screen; *screen.Camera implements it.
 type Camera interface {
 	Take(ctx context.Context, part image.Rectangle) (image.Image, error)
 }
@@ -81,7 +81,7 @@ func (d Deps) runCapture(ctx context.Context, c tools.Call, in captureIn) (tools
 	said, err := d.Describe(ctx, data)
 	if err != nil {
 		r.Text += unseen(strings.TrimSuffix(err.Error(), "; "+retried), d.Tree != nil)
-		r.Source, r.Origins = provenance.Worst(r.Source, tools.SourceOf(err)), from("screen") // the provider may have worded it
+		r.Source, r.Origins = provenance.Worst(r.Source, tools.SourceOf(err)), from("screen") // the provider may have written the error
 		return r, nil
 	}
 	out.Description = said
@@ -94,7 +94,7 @@ func (d Deps) runCapture(ctx context.Context, c tools.Call, in captureIn) (tools
 // because the screen has changed by then.
 const retried = "it is tried again later"
 
-// unseen keeps a model that was given a path from speaking as if it had seen.
+// unseen tells a model that got only a path not to claim it has seen the picture.
 func unseen(why string, reads bool) string {
 	text := " No model has described it (" + why + "): do not claim to know its content."
 	if reads {

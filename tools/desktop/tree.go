@@ -14,7 +14,7 @@ import (
 	"hob/tools"
 )
 
-// Tree reads what windows show, and presses what is there; *tree.Reader does.
+// Tree reads the content of windows and presses elements; *tree.Reader implements it.
 type Tree interface {
 	Read(ctx context.Context, words string) (list []tree.Node, more bool, err error)
 	Do(ctx context.Context, n tree.Node) error
@@ -30,7 +30,7 @@ type nodeOut struct {
 	Name string `json:"name,omitempty"`
 	Text string `json:"text,omitempty"`
 	Does string `json:"does,omitempty"`
-	// Takes: a text can be filled in.
+	// Takes is true if the element accepts text.
 	Takes bool `json:"takes,omitempty"`
 }
 
@@ -137,8 +137,8 @@ type fillIn struct {
 
 func (in fillIn) element() elementIn { return elementIn{in.Window, in.Name, in.Role} }
 
-// fillElement puts a text into a field without a key being pressed: it needs no
-// window in front, and no other one can get it.
+// fillElement sets the text of a field without key presses: the window need not be in
+// front, and no other window can receive the text.
 func (d Deps) fillElement() tools.Tool {
 	return tools.New(tools.Def[fillIn]{
 		Spec: tools.Spec{
@@ -181,7 +181,7 @@ func (d Deps) judgedElement(ctx context.Context, in elementIn, fits func(tree.No
 	return tools.Judgement{Effects: acting, Private: true, Exact: pressed(n, text), Why: fmt.Sprintf("it %s %q in the window %q (%s), as you could", does, phrase.Cut(n.Name, 80), phrase.Cut(n.Window, 80), phrase.Cut(n.App, 40))}
 }
 
-// inElement finds the element again and does something to it.
+// inElement finds the element again and runs an action on it.
 func (d Deps) inElement(ctx context.Context, c tools.Call, in elementIn, fits func(tree.Node) bool, text string, act func(context.Context, tree.Node) error) error {
 	n, err := d.element(ctx, in, fits)
 	if err != nil {

@@ -50,7 +50,7 @@ func (f *Files) protectedReason(abs string) string {
 	if why := f.places.Why(abs); why != "" || !filepath.IsAbs(abs) {
 		return why
 	}
-	// The target may not exist: resolve the longest part that does.
+	// The target may not exist: resolve the longest existing part.
 	for dir, rest := abs, ""; ; {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
 			return f.places.Why(filepath.Join(real, rest))
@@ -64,10 +64,10 @@ func (f *Files) protectedReason(abs string) string {
 	}
 }
 
-// allowedWith returns the JSON list of the allowed folders and folder, for a command
-// that the owner pastes into a shell. It returns "" if folder must not be suggested:
-// because it is wider than a call needs, holds a protected place, or has a name that a
-// shell or a reader takes for something else.
+// allowedWith returns the JSON list of the allowed folders and folder, for a command that
+// the owner pastes into a shell. It returns "" if folder must not be suggested: it is wider
+// than a call needs, holds a protected place, or has a name that a shell or a reader could
+// misinterpret.
 func (f *Files) allowedWith(folder string) string {
 	if !filepath.IsAbs(folder) || f.tooWide(folder) {
 		return ""
@@ -94,9 +94,9 @@ func (f *Files) allowedWith(folder string) string {
 	return string(b)
 }
 
-// tooWide reports whether a folder may not be suggested: a volume, a folder at the top
-// of one, the home or a folder above it, the inside of a repository, and any folder
-// that is or holds a protected place.
+// tooWide reports whether a folder must not be suggested: a volume, a top-level folder, the
+// home or a folder above it, a folder inside a repository, and any folder that is or holds
+// a protected place.
 func (f *Files) tooWide(folder string) bool {
 	parts := protect.Split(folder)
 	if len(parts) <= 2 { // "" or the volume, and one name
@@ -111,7 +111,7 @@ func (f *Files) tooWide(folder string) bool {
 	return inRepository || f.places.Why(folder) != "" || f.places.Holds(folder) != ""
 }
 
-// homes returns the home under its given and its resolved name.
+// homes returns the given and the resolved path of the home folder.
 func (f *Files) homes() []string {
 	out := []string{f.home}
 	if real, err := filepath.EvalSymlinks(f.home); err == nil && real != f.home {

@@ -88,7 +88,7 @@ func (s *spot) folderDigest(ctx context.Context) string {
 		}
 		size := info.Size()
 		if d.IsDir() {
-			size = 0 // of folders it says nothing
+			size = 0 // meaningless for folders
 		}
 		fmt.Fprintf(h, "%q %d %d %d\n", path, info.Mode(), size, info.ModTime().UnixNano())
 		return nil

@@ -21,10 +21,10 @@ import (
 // Limits on reading contents to recognize them again.
 const (
 	maxSummed  = 20_000    // files of one folder
-	maxSumSize = 512 << 20 // bytes of all of them
+	maxSumSize = 512 << 20 // total bytes of all files
 )
 
-// fileSum is a file and the digest of its content, "" if it was not read.
+// fileSum is a file and the digest of its content; "" if it was not read.
 type fileSum struct{ path, sum string }
 
 // markKey returns the form of a path in the tables. Paths that differ only in case are one
@@ -48,8 +48,8 @@ func (m marks) within(ctx context.Context, path string) ([]provenance.Origin, bo
 	return m.one(ctx, `SELECT list FROM outside_trees WHERE path IN (?`+strings.Repeat(",?", len(all)-1)+`) LIMIT 1`, all...)
 }
 
-// noteTree notes that everything in a folder is untrusted, and the contents of its
-// files, so that they stay so under other names.
+// noteTree records that a folder is untrusted, with the digests of its files, so that they
+// stay untrusted under other names.
 func (m marks) noteTree(ctx context.Context, path string, files []fileSum, list []provenance.Origin) error {
 	return m.write(ctx, func(tx *store.Tx) error {
 		if err := noteTreeTx(tx, path, "", encodeOrigins(list)); err != nil {
@@ -107,7 +107,7 @@ func (f *Files) carryMarks(ctx context.Context, from, to *spot, u *moveUndo) (ma
 	own := u.Own
 	u.Own = ""
 	switch {
-	case !outside: // the owner's own leaves a trusted folder
+	case !outside: // a trusted item leaves a trusted folder
 		if _, any, err := f.marks.below(ctx, from.abs); err == nil && !any && whole {
 			u.Own = sumOf(files)
 		}
@@ -185,8 +185,8 @@ func sumOf(files []fileSum) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// sums returns the digests of a file, or of the files below a folder, with their
-// paths relative to it. whole is false when it is not everything that is there.
+// sums returns the digests of a file, or of the files below a folder, with relative paths.
+// whole is false if some were left out.
 func (f *Files) sums(ctx context.Context, s *spot) (files []fileSum, whole bool, err error) {
 	if s.info == nil {
 		return nil, false, fs.ErrNotExist
@@ -212,7 +212,7 @@ func (f *Files) sums(ctx context.Context, s *spot) (files []fileSum, whole bool,
 	defer func() { _ = dir.Close() }()
 	err = fs.WalkDir(dir.FS(), ".", func(rel string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() && !d.Type().IsRegular() {
-			whole = false // a link may lead anywhere later
+			whole = false // the target of a link may change later
 			return ctx.Err()
 		}
 		if d.IsDir() {

@@ -19,13 +19,13 @@ type Document struct {
 	Hidden   bool   // the file, or a folder above it within the allowed folder; set by OpenDocument
 	Size     int64
 	Modified time.Time
-	Trusted  bool   // the owner trusts where it lies; set by Documents
+	Trusted  bool   // in a trusted folder; set by Documents
 	Content  []byte // set by ReadDocument
 	Source   provenance.Source
 	Origins  []provenance.Origin
 }
 
-// maxDocuments bounds how many files one walk visits.
+// maxDocuments bounds the files that one walk visits.
 const maxDocuments = 200_000
 
 // Documents visits a file, or the files below a folder as search_files would: no hidden
@@ -65,8 +65,7 @@ func (f *Files) Documents(ctx context.Context, path string, visit func(Document)
 	return w.said(), nil
 }
 
-// Reached reports whether Documents would come to a file below a folder, by
-// their names.
+// Reached reports by name whether Documents would visit a file below a folder.
 func Reached(folder, path string) bool {
 	rel, ok := below(folder, path)
 	if !ok {
@@ -97,8 +96,8 @@ func (f *Files) ReadDocument(ctx context.Context, path string, limit int64) (Doc
 	return d, nil
 }
 
-// OpenDocument opens a file that may be read, of at most limit bytes, to be read in
-// pieces. The caller closes it.
+// OpenDocument opens a readable file of at most limit bytes for streaming. The caller
+// closes it.
 func (f *Files) OpenDocument(path string, limit int64) (Document, io.ReadCloser, error) {
 	s, err := f.at(path)
 	if err != nil {
@@ -113,7 +112,7 @@ func (f *Files) OpenDocument(path string, limit int64) (Document, io.ReadCloser,
 	return Document{Path: s.abs, Hidden: hidden, Size: s.info.Size(), Modified: s.info.ModTime()}, file, nil
 }
 
-// Exists reports whether something is at a path.
+// Exists reports whether a path exists.
 func (f *Files) Exists(path string) (bool, error) {
 	s, err := f.at(path)
 	if err != nil {
@@ -123,5 +122,5 @@ func (f *Files) Exists(path string) (bool, error) {
 	return s.info != nil, nil
 }
 
-// Show shortens a path for the owner: "~/Documents/a.txt".
+// Show shortens a path for display: "~/Documents/a.txt".
 func (f *Files) Show(path string) string { return f.show(filepath.Clean(path)) }

@@ -26,7 +26,7 @@ import (
 	"hob/tools"
 )
 
-// Trash is where trash_file puts things; *trash.Can is one.
+// Trash moves files to the trash; *trash.Can implements it.
 type Trash interface {
 	Put(dir *os.Root, name string, at time.Time) (trash.Item, error)
 	Restore(item trash.Item, dir *os.Root, name string) error
@@ -36,16 +36,16 @@ type Trash interface {
 type Options struct {
 	Allowed []string // folders that may be read and changed; a relative path starts at the first
 	Trusted []string // folders whose files count as the owner's own words
-	// Drop is the folder for Hob's own new files; it is allowed as well.
+	// Drop is the folder for new files that Hob writes; it is also allowed.
 	Drop string
-	// Protected are further places refused even inside an allowed folder:
+	// Protected are additional folders that are refused even inside an allowed folder:
 	// Hob's own home.
 	Protected []string
 	Home      string // what "~" means (default os.UserHomeDir)
 	// UndoDir stores the earlier content of overwritten files. Empty: nothing is stored,
 	// and overwriting cannot be undone.
 	UndoDir string
-	MaxFile int64 // largest file that is read, written or kept for undo, in bytes (default 10 MB)
+	MaxFile int64 // largest file to read, write or save for undo, in bytes (default 10 MB)
 	Trash   Trash // default: the desktop's own
 	// Index finds files through the system's index; nil: folders are walked.
 	Index Index
@@ -55,7 +55,7 @@ type Options struct {
 	Store *store.Store
 }
 
-// Files resolves paths and makes the tools. It may be used concurrently.
+// Files resolves paths and provides the tools. It is safe for concurrent use.
 type Files struct {
 	opt     Options
 	home    string
@@ -65,7 +65,7 @@ type Files struct {
 	marks   marks
 	places  *protect.Places
 	mu      sync.Mutex // one write, move or trash at a time
-	runs    sync.Map   // ids of the runs that are tracked now, see TrackChanges
+	runs    sync.Map   // ids of the tracked runs, see TrackChanges
 
 	guidesMu sync.Mutex
 	guides   map[string]readGuide // by absolute path
@@ -128,7 +128,8 @@ type Place struct {
 	Folder  bool
 	Trusted bool // in a trusted folder
 	Drop    bool // in the drop folder
-	// Inert: in no dot-folder, no dot-file, and not inside a repository.
+	// Inert is true if the path is in no dot-folder, is no dot-file and is not inside a
+	// repository.
 	Inert bool
 }
 
@@ -177,7 +178,7 @@ func (f *Files) inside(folder, abs string) bool {
 	return ok
 }
 
-// show shortens a path for the owner: "~/Documents/a.txt".
+// show shortens a path for display: "~/Documents/a.txt".
 func (f *Files) show(abs string) string {
 	if rel, ok := below(f.home, abs); ok {
 		return filepath.Join("~", rel)

@@ -95,7 +95,7 @@ func (g glob) match(rel string) bool {
 	return false
 }
 
-// matchParts runs in time proportional to the product of both lengths.
+// matchParts takes time proportional to the product of both lengths.
 func matchParts(pat, parts []string) bool {
 	can := make([]bool, len(parts)+1) // can[i]: the rest of pat matches parts[i:]
 	can[len(parts)] = true
@@ -115,7 +115,7 @@ func matchParts(pat, parts []string) bool {
 	return can[0]
 }
 
-// dotted reports whether the pattern asks for hidden names.
+// dotted reports whether the pattern matches hidden names.
 func (g glob) dotted() bool {
 	for _, alt := range g.alts {
 		if strings.HasPrefix(alt[len(alt)-1], ".") {

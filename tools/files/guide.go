@@ -18,7 +18,7 @@ import (
 // Guide is the AGENTS.md file that applies to a path: instructions for people and agents
 // who work in a project (https://agents.md).
 type Guide struct {
-	Path   string // as the owner would write it
+	Path   string // shortened for display
 	Text   string
 	Source provenance.Source
 }
@@ -65,7 +65,7 @@ func (f *Files) Guide(path string) (g Guide, ok bool, err error) {
 	return Guide{}, false, nil
 }
 
-// notThere drops the errors which say that a path leads to nothing readable.
+// notThere drops errors that mean that a path leads to nothing readable.
 func notThere(err error) error {
 	if e, ok := errors.AsType[*tools.Error](err); ok {
 		switch e.Code {
@@ -73,13 +73,13 @@ func notThere(err error) error {
 			return nil
 		}
 	}
-	if errors.Is(err, syscall.ENAMETOOLONG) { // words that only look like a path
+	if errors.Is(err, syscall.ENAMETOOLONG) { // text that only looks like a path
 		return nil
 	}
 	return err
 }
 
-// guideIn reads the file of one folder, through the same gate as any other.
+// guideIn reads the file of one folder with the same checks as any other.
 func (f *Files) guideIn(dir string) (Guide, bool, error) {
 	s, err := f.at(filepath.Join(dir, guideName))
 	if err != nil {
@@ -129,7 +129,7 @@ func (f *Files) readGuide(s *spot) (text, sum string, err error) {
 	return text, sum, nil
 }
 
-// readAtMost cuts a longer file at the end of a line.
+// readAtMost truncates a longer file at the end of a line.
 func readAtMost(r io.Reader, n int64) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, n+1))
 	if err != nil || int64(len(b)) <= n {

@@ -22,7 +22,7 @@ func inert(s *spot) bool {
 			return false
 		}
 	}
-	for dir := s.root.Name(); dir != filepath.Dir(dir); dir = filepath.Dir(dir) { // a repository may lie around it all
+	for dir := s.root.Name(); dir != filepath.Dir(dir); dir = filepath.Dir(dir) { // a repository may contain the whole folder
 		if _, err := os.Lstat(filepath.Join(filepath.Dir(dir), ".git")); err == nil {
 			return false
 		}
@@ -53,8 +53,7 @@ const newFileMark = "new file "
 
 func newFile(abs string) string { return newFileMark + abs }
 
-// asJudged refuses to write elsewhere, or over something, where a new file was
-// allowed.
+// asJudged refuses to write elsewhere, or to overwrite, if a new file was approved.
 func (f *Files) asJudged(s *spot, exact string) error {
 	if !strings.HasPrefix(exact, newFileMark) || s.info == nil && exact == newFile(s.abs) {
 		return nil
@@ -62,7 +61,7 @@ func (f *Files) asJudged(s *spot, exact string) error {
 	return tools.Errorf(tools.Conflict, "%s was created since the approval; nothing was changed", s.label())
 }
 
-// maxDropNames is how many names are tried for a file in the drop folder.
+// maxDropNames is the number of names to try for a file in the drop folder.
 const maxDropNames = 1000
 
 // runDrop creates a file in the drop folder with untrusted text in the conversation. An
@@ -103,7 +102,8 @@ func (f *Files) runDrop(ctx context.Context, c tools.Call, in writeIn) (tools.Re
 	return tools.Result{}, tools.Errorf(tools.Conflict, "too many files in the drop folder for this second; retry")
 }
 
-// slug keeps of a name what has no meaning to any program: small letters and digits.
+// slug keeps the characters of a name without a special meaning to any program: lower-case
+// letters and digits.
 func slug(name string) string {
 	var b strings.Builder
 	gap := true

@@ -23,7 +23,7 @@ type listIn struct {
 
 // listed is one row of list_directory's Data.
 type listed struct {
-	Name     string    `json:"name"` // below the folder, with slashes
+	Name     string    `json:"name"` // relative to the folder, with slashes
 	Folder   bool      `json:"folder,omitempty"`
 	Link     string    `json:"link,omitempty"`
 	Size     int64     `json:"size"`

@@ -54,7 +54,7 @@ func (m marks) noteAll(ctx context.Context, files []fileSum, list []provenance.O
 	})
 }
 
-// noteSumsTx notes the contents of files alone: copies of them are untrusted.
+// noteSumsTx records only the contents of files: their copies are untrusted.
 func noteSumsTx(tx *store.Tx, files []fileSum, raw string) error {
 	for _, f := range files {
 		if f.sum == "" {
@@ -145,7 +145,7 @@ func (m marks) drop(ctx context.Context, path string) error {
 	})
 }
 
-// unnamed drops the mark of a name that is no more.
+// unnamed drops the mark of a name that no longer exists.
 func (m marks) unnamed(ctx context.Context, path string) error {
 	return m.write(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(`DELETE FROM outside_paths WHERE path = ? AND name = 1`, markKey(path))
@@ -182,7 +182,7 @@ func (m marks) below(ctx context.Context, path string) ([]provenance.Origin, boo
 	return m.within(ctx, path)
 }
 
-// under bounds the paths below a folder.
+// under returns the bounds of the paths below a folder.
 func under(path string) (low, high string) {
 	sep := string(filepath.Separator)
 	path = strings.TrimSuffix(path, sep)
@@ -260,7 +260,7 @@ func (f *Files) mark(ctx context.Context, c tools.Call, s *spot, in writeIn, con
 		if err != nil || !marked || !in.Append { // see overwritten
 			return err
 		}
-		list = known // what was there stays in it
+		list = known // the earlier content stays in the file
 	}
 	return f.marks.note(ctx, s.abs, content, list)
 }

@@ -30,7 +30,7 @@ type moveOut struct {
 type moveUndo struct {
 	From string   `json:"from"`
 	To   string   `json:"to"`
-	Made []string `json:"made,omitempty"` // folders made for it, below To's allowed folder
+	Made []string `json:"made,omitempty"` // created parent folders, below To's allowed folder
 	// Own is the digest of a trusted item that was moved out of a trusted folder: it is
 	// trusted again when it is moved back unchanged.
 	Own string `json:"own,omitempty"`
@@ -107,7 +107,7 @@ func (f *Files) removable(s *spot, done string) error {
 	return s.holdsProtected()
 }
 
-// target resolves the destination; an existing folder means into it.
+// target resolves the destination; an existing folder receives the item.
 func (f *Files) target(from *spot, path string) (*spot, error) {
 	to, err := f.at(path)
 	if err != nil {

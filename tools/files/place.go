@@ -12,7 +12,7 @@ import (
 	"hob/tools"
 )
 
-// maxPath bounds a path in bytes; maxLinks how many links one may follow.
+// maxPath bounds a path in bytes, maxLinks the links in it.
 const (
 	maxPath  = 4096
 	maxLinks = 40
@@ -48,7 +48,7 @@ func (f *Files) clean(path string) (string, error) {
 		return "", err
 	}
 	if !filepath.IsAbs(path) {
-		// "\x" and "C:x" of Windows are neither absolute nor below a folder.
+		// Windows paths like "\x" and "C:x" are neither absolute nor below a folder.
 		if filepath.VolumeName(path) != "" || os.IsPathSeparator(path[0]) {
 			return "", tools.Errorf(tools.InvalidArguments, "%s: give the absolute path with its drive", tools.Clean(phrase.Cut(path, 60)))
 		}
@@ -60,9 +60,9 @@ func (f *Files) clean(path string) (string, error) {
 	return filepath.Clean(path), nil
 }
 
-// find returns the outermost allowed folder that holds the clean path, and the
-// path below it. A folder is also known by its resolved name, as in macOS,
-// where /tmp is /private/tmp.
+// find returns the outermost allowed folder that contains the clean path, and the path
+// below it. A folder also matches by its resolved name, since /tmp is /private/tmp on
+// macOS.
 func (f *Files) find(abs string) (folder, rel string, ok bool) {
 	for _, a := range f.allowed {
 		r, in := below(a, abs)
@@ -96,7 +96,7 @@ func below(folder, abs string) (string, bool) {
 	return rest[1:], true
 }
 
-// sameName compares names as the system's usual file system does.
+// sameName compares names like the usual file system of the platform.
 func sameName(a, b string) bool {
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
 		return strings.EqualFold(a, b)
@@ -114,8 +114,8 @@ func split(rel string) []string {
 // resolved is a path below a root in which no component is a link.
 type resolved struct {
 	rel    string
-	info   fs.FileInfo // nil when nothing is there
-	linked bool        // the last component that was given is a link
+	info   fs.FileInfo // nil if it does not exist
+	linked bool        // the last given component is a link
 }
 
 // resolve follows the links in rel, so that the checked path is the opened path. It refuses
@@ -188,8 +188,8 @@ func inward(base, dir, target string) (string, error) {
 	return rel, nil
 }
 
-// component refuses names that Windows reads as something else: streams
-// ("a:b"), short names ("PROGRA~1"), and trailing dots and spaces.
+// component refuses names that Windows interprets differently: streams ("a:b"), short names
+// ("PROGRA~1"), and trailing dots and spaces.
 func component(c string) bool {
 	if c == "" || c == "." || c == ".." {
 		return false

@@ -9,7 +9,7 @@ import (
 	"hob/tools"
 )
 
-// guarded refuses protected places. abs has its links resolved.
+// guarded refuses protected paths. abs must have its links resolved.
 func (f *Files) guarded(abs string, label any) error {
 	if why := f.places.Why(abs); why != "" {
 		return protected(label, why)
@@ -17,7 +17,7 @@ func (f *Files) guarded(abs string, label any) error {
 	return nil
 }
 
-// guardedRepository refuses changes to the inside of a repository.
+// guardedRepository refuses changes inside the .git folder of a repository.
 func (s *spot) guardedRepository() error {
 	for _, c := range protect.Split(s.abs) {
 		if strings.EqualFold(c, ".git") {
@@ -27,7 +27,7 @@ func (s *spot) guardedRepository() error {
 	return nil
 }
 
-// holdsProtected refuses to move a folder away with a protected place in it.
+// holdsProtected refuses to move a folder that contains a protected place.
 func (s *spot) holdsProtected() error {
 	if place := s.f.places.Holds(s.abs); place != "" {
 		return protected(s.label(), s.f.show(place)+" is in it")

@@ -99,7 +99,7 @@ func page(text, note string, in readIn, out *readOut) (string, error) {
 		b.WriteString(lines[to])
 		to++
 	}
-	if to < from { // one line longer than a result may be
+	if to < from { // one line exceeds the limit of a result
 		b.WriteString(strings.ToValidUTF8(lines[to][:shownBytes], ""))
 		note = strings.TrimPrefix(note+"; the line is cut off", "; ")
 		to++

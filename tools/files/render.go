@@ -55,10 +55,10 @@ func renderFile(ext, content string) (out string, ok bool) {
 	return "", false
 }
 
-// lineEnds are the ways to end a line.
+// lineEnds normalizes line ends.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\u0085", "\n", "\v", "\n", "\f", "\n")
 
-// visibleText drops everything that is not seen or turns the direction of writing.
+// visibleText drops invisible characters and changes of the writing direction.
 func visibleText(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -74,13 +74,13 @@ func visibleText(s string) string {
 }
 
 var (
-	// addressScheme begins an address that viewers make a link of.
+	// addressScheme starts an address that viewers turn into a link.
 	addressScheme = regexp.MustCompile(`:(\s*)(//|\\\\)`)
-	// bareScheme begins one without slashes.
+	// bareScheme starts an address without slashes.
 	bareScheme = regexp.MustCompile(`(?i)\b(mailto|xmpp|javascript|vbscript|data|file|blob|tel|sms|callto|skype|facetime|geo|magnet|ms-[a-z0-9\-]+|search-ms|obsidian|vscode|zotero|slack|zoommtg|tg)(\s*):`)
 	bareHost   = regexp.MustCompile(`(?i)(www|ftp)\.`)
 	mailbox    = regexp.MustCompile(`([\pL\pN._%+\-])@([\pL\pN_\-]+\.)`)
-	// modeline sets up an editor.
+	// modeline configures an editor.
 	modeline = regexp.MustCompile(`(?i)(\bvim?|\bex|local variables|\bkate|\bend)(\s*):`)
 )
 
@@ -93,7 +93,7 @@ func defuseLinks(s string) string {
 	return bareHost.ReplaceAllString(s, "$1[.]")
 }
 
-// renderText makes plain text of a text.
+// renderText converts a text to plain text.
 func renderText(s string) string {
 	s = defuseLinks(visibleText(s))
 	s = modeline.ReplaceAllString(s, "$1$2 :")
@@ -101,19 +101,18 @@ func renderText(s string) string {
 	return strings.TrimRight(s, "\n") + "\n"
 }
 
-// markdownSigns are what Markdown and its dialects give a meaning inside of a line.
-// Emphasis, headings, lists and the bars of tables stay.
+// markdownSigns are the inline markup characters of Markdown and its dialects. Emphasis,
+// headings, lists and table bars stay.
 var markdownSigns = strings.NewReplacer(
 	`\`, `\\`, "&", "&amp;", "<", "&lt;", ">", "&gt;", "[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`,
 	"`", "\\`", "~", `\~`, "$", `\$`, "%", `\%`, "^", `\^`, ":::", ": : :",
 )
 
-// metadataFence begins data for converters, anywhere in a text.
+// metadataFence starts a metadata block for converters, anywhere in a text.
 var metadataFence = regexp.MustCompile(`^ *([-+.;]{3,}) *$`)
 
-// renderMarkdown keeps headings, lists, tables and emphasis of a Markdown text, and
-// shows everything else as the text that it is: links, pictures, HTML, code, math,
-// directives.
+// renderMarkdown keeps headings, lists, tables and emphasis of a Markdown text, and escapes
+// everything else to plain text: links, pictures, HTML, code, math, directives.
 func renderMarkdown(s string) string {
 	var b strings.Builder
 	for line := range strings.SplitSeq(renderText(s), "\n") {
@@ -186,11 +185,11 @@ func delimiterOf(ext, content string) rune {
 
 var (
 	plainNumber = regexp.MustCompile(`^[+\-]?[0-9][0-9.,]*([eE][+\-]?[0-9]{1,3})?( ?[%€$£])?$`)
-	// fileSign is text at the start of a file that makes it another kind of file.
+	// fileSign at the start of a file changes its type.
 	fileSign = regexp.MustCompile(`(?i)^(sep=|id;)`)
 )
 
-// formulaSigns begin a formula in one program or another.
+// formulaSigns start a formula in at least one program.
 const formulaSigns = "=+-@＝＋－＠﹢﹣﹦﹫−"
 
 // mark turns the following characters into text. It is no quote and no delimiter in any

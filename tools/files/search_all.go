@@ -138,7 +138,7 @@ func (r *search) outOfSight(rel string) bool {
 	})
 }
 
-// walkAll walks the allowed folders, within one bound for all.
+// walkAll walks the allowed folders with one common limit.
 func (r *search) walkAll(ctx context.Context, pattern glob) error {
 	left := map[string]int{}
 	for _, root := range r.f.roots() {

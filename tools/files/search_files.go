@@ -17,7 +17,7 @@ const (
 	maxFound   = 100
 	maxPerFile = 5
 	maxScanned = 256 << 20
-	maxLine    = 200 // characters shown of a line
+	maxLine    = 200 // shown characters per line
 )
 
 type searchIn struct {
@@ -28,8 +28,8 @@ type searchIn struct {
 
 // match is one row of search_files' Data.
 type match struct {
-	Path string `json:"path"`           // below the folder, with slashes
-	Line int    `json:"line,omitempty"` // from 1; 0 when the name matches
+	Path string `json:"path"`           // relative to the folder, with slashes
+	Line int    `json:"line,omitempty"` // from 1; 0 if the name matches
 	Text string `json:"text,omitempty"`
 }
 
@@ -62,7 +62,7 @@ type search struct {
 	query   string // lower case
 	out     searchOut
 	scanned int64
-	names   bool                // the index knows names alone
+	names   bool                // the index only contains names
 	copied  []provenance.Origin // of matches in content known to be untrusted
 }
 
@@ -171,7 +171,7 @@ func (r *search) lines(ctx context.Context, e entry) error {
 	return nil
 }
 
-// around shortens a long line to the part with the query.
+// around shortens a long line to the part that contains the query.
 func around(line, query string) string {
 	line = strings.TrimSpace(printable(strings.ReplaceAll(line, "\t", " ")))
 	if i := strings.Index(strings.ToLower(line), query); i > maxLine/2 && i < len(line) {

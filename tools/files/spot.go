@@ -15,10 +15,10 @@ import (
 type spot struct {
 	f      *Files
 	root   *os.Root // the allowed folder
-	rel    string   // below root, no component a link
+	rel    string   // below root, without links
 	abs    string
-	given  string      // absolute, as the caller named it, links and all
-	info   fs.FileInfo // nil when nothing is there
+	given  string      // absolute path as the caller gave it, links included
+	info   fs.FileInfo // nil if it does not exist
 	linked bool
 }
 
@@ -84,8 +84,8 @@ func (s *spot) dirName() (dir, name string) { return filepath.Dir(s.rel), filepa
 
 var errMoved = errors.New("a folder in the path was replaced during the call")
 
-// openDir opens a folder below root through components that are no links: each
-// must be the same folder after it was opened as before.
+// openDir opens a folder below root through components that are not links: each must be the
+// same folder before and after it was opened.
 func openDir(root *os.Root, rel string) (*os.Root, error) {
 	cur, err := root.OpenRoot(".")
 	if err != nil {
@@ -125,8 +125,8 @@ func step(dir *os.Root, name string) (*os.Root, error) {
 	return next, nil
 }
 
-// parent opens the folder that holds the spot. With make, folders that are
-// missing are created; it returns their paths below the root, outermost first.
+// parent opens the folder that contains the spot. With create, it creates missing folders
+// and returns their paths below the root, outermost first.
 func (s *spot) parent(create bool) (dir *os.Root, made []string, err error) {
 	rel, _ := s.dirName()
 	if create {
@@ -215,8 +215,8 @@ func whole(file *os.File, limit int64) ([]byte, error) {
 	return b, err
 }
 
-// openIn opens a regular file of the open folder dir. It looks before it
-// opens, opens without waiting for the other end of a pipe, and looks again.
+// openIn opens a regular file of the open folder dir. It checks the file before and after
+// it opens it, and does not wait for the other end of a pipe.
 func openIn(dir *os.Root, name string, label any, limit int64) (*os.File, error) {
 	before, err := dir.Lstat(name)
 	if err != nil {

@@ -63,7 +63,7 @@ func describe(name string, b []byte) string {
 	return "not text but " + kind
 }
 
-// size writes bytes as people do: "812 bytes", "12 KB", "3.4 MB".
+// size formats bytes for people: "812 bytes", "12 KB", "3.4 MB".
 func size(n int64) string {
 	switch {
 	case n == 1:

@@ -12,11 +12,11 @@ import (
 	"hob/platform/provenance"
 )
 
-// maxTracked bounds the files of the trusted folders that are compared before and
-// after a command.
+// maxTracked bounds the files in trusted folders that are compared before and after a
+// command.
 const maxTracked = 200_000
 
-// runPrefix begins the id of a tree mark that holds while a command runs.
+// runPrefix starts the id of a tree mark for a running command.
 const runPrefix = "run:"
 
 // TrackChanges records what a program changes in the trusted folders, because it may write
@@ -72,7 +72,7 @@ func (f *Files) trustedRoots() (out []string) {
 	for _, t := range f.trusted {
 		real, err := filepath.EvalSymlinks(t)
 		if err != nil {
-			real = t // it may be made by then
+			real = t // the command may have created it
 		}
 		out = append(out, real)
 	}
@@ -91,8 +91,8 @@ func (f *Files) trustedRoots() (out []string) {
 	return outer
 }
 
-// trackFiles returns the state of all files below some folders. whole is false when
-// it does not know all of them.
+// trackFiles returns the state of all files below some folders. whole is false if some are
+// missing.
 func trackFiles(roots []string) (files map[string]fs.FileInfo, whole bool) {
 	files, whole = map[string]fs.FileInfo{}, true
 	for _, root := range roots {

@@ -22,7 +22,7 @@ type trashOut struct {
 	Path string `json:"path"`
 }
 
-// trashUndo is what undoing needs.
+// trashUndo is the undo data of trash_file.
 type trashUndo struct {
 	trash.Item
 	// Own is the digest of a trusted item in a trusted folder: it is trusted again when it

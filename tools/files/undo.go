@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// maxKept is the size in bytes up to which former contents are kept in all;
-// the oldest go first.
+// maxKept bounds the saved earlier contents in total, in bytes; the oldest are removed
+// first.
 const maxKept = 512 << 20
 
-// keeper keeps former contents of files under their SHA-256, in folders named
-// by its first two digits.
+// keeper stores earlier contents of files by SHA-256, in folders named by its first two
+// digits.
 type keeper struct {
 	dir string
 	max int64
@@ -37,7 +37,7 @@ func digest(b []byte) string {
 
 func (k *keeper) path(sum string) string { return filepath.Join(k.dir, sum[:2], sum) }
 
-// put makes b durable and returns its digest.
+// put durably stores b and returns its digest.
 func (k *keeper) put(b []byte) (string, error) {
 	switch {
 	case k.dir == "":

@@ -82,8 +82,8 @@ func (f *Files) redoWrite(ctx context.Context, data json.RawMessage) (string, js
 	return "Wrote " + s.shown() + " again.", data, err
 }
 
-// written reads an undo record and finds its file. The caller closes the spot
-// and unlocks f.mu, unless there is an error.
+// written decodes an undo record and finds its file. The caller closes the spot and unlocks
+// f.mu, unless there is an error.
 func (f *Files) written(data json.RawMessage) (u writeUndo, s *spot, err error) {
 	if err := json.Unmarshal(data, &u); err != nil {
 		return u, nil, tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
@@ -96,7 +96,7 @@ func (f *Files) written(data json.RawMessage) (u writeUndo, s *spot, err error) 
 	return u, s, nil
 }
 
-// stillIs reads the file if it holds the content with the digest.
+// stillIs reads the file if its content has the digest.
 func (f *Files) stillIs(s *spot, sum string) ([]byte, error) {
 	now, err := s.read(f.opt.MaxFile)
 	if errors.Is(err, errTooLarge) {

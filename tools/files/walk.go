@@ -15,8 +15,7 @@ import (
 // heavy lists folders of generated or third-party files that searches skip.
 var heavy = []string{"node_modules", "bower_components", "__pycache__", "site-packages", "venv", "$recycle.bin", "system volume information"}
 
-// maxDepth bounds how deep a walk goes, maxNames how many names of one folder
-// are read.
+// maxDepth bounds the depth of a walk, maxNames the names read of one folder.
 const (
 	maxDepth = 16
 	maxNames = 20_000
@@ -26,7 +25,7 @@ const (
 type entry struct {
 	dir  *os.Root
 	name string
-	rel  string // below where the walk began, with slashes
+	rel  string // relative to the start of the walk, with slashes
 	abs  string
 	info fs.FileInfo
 }
@@ -38,7 +37,7 @@ type walk struct {
 	f         *Files
 	recursive bool
 	hidden    bool
-	limit     int // entries visited, 0 for no limit
+	limit     int // maximum number of visited entries, 0 for no limit
 	visit     func(e entry) error
 
 	seen    int
@@ -117,7 +116,7 @@ func (w *walk) names(dir *os.Root) ([]string, error) {
 	return names, nil
 }
 
-// wanted counts and skips what a walk leaves out.
+// wanted reports whether a walk includes an entry, and counts those it leaves out.
 func (w *walk) wanted(e entry) bool {
 	switch {
 	case w.f.guarded(e.abs, e.rel) != nil:

@@ -26,14 +26,14 @@ type writeOut struct {
 	Created bool   `json:"created"`
 }
 
-// writeUndo is what undoing a write needs.
+// writeUndo is the undo data of a write.
 type writeUndo struct {
 	Path    string       `json:"path"`
 	Created bool         `json:"created"`
-	Before  string       `json:"before,omitempty"` // digest of the former content
+	Before  string       `json:"before,omitempty"` // digest of the earlier content
 	Mode    *fs.FileMode `json:"mode,omitempty"`   // of the former file
 	After   string       `json:"after"`
-	Made    []string     `json:"made,omitempty"` // folders made for it, below the allowed folder
+	Made    []string     `json:"made,omitempty"` // created parent folders, below the allowed folder
 }
 
 func (f *Files) writeFile() tools.Tool {

@@ -49,8 +49,8 @@ func (d Deps) habitStreak() tools.Tool {
 	})
 }
 
-// exactly finds the habit of that very name: "run" is not "running late". An
-// error names the nearest ones.
+// exactly finds the habit with exactly that name: "run" is not "running late". An error
+// names similar ones.
 func exactly(all []Streak, habit string) (Streak, error) {
 	for _, s := range all {
 		if fold(s.Habit) == fold(habit) {

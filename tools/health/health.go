@@ -16,7 +16,7 @@ import (
 	"hob/tools"
 )
 
-// Deps are what the tools need.
+// Deps are the dependencies of the tools.
 type Deps struct {
 	Store *store.Store
 }
@@ -90,17 +90,16 @@ func entries(q store.Querier, tail string, args ...any) (out []Entry, err error)
 // Streak describes one habit.
 type Streak struct {
 	Habit   string `json:"habit"`
-	Current int    `json:"current"` // days in a row up to today or yesterday
+	Current int    `json:"current"` // length of the streak up to today or yesterday
 	Longest int    `json:"longest"`
-	Total   int    `json:"total"` // days on which it was done
+	Total   int    `json:"total"` // number of days
 	Last    string `json:"last"`  // YYYY-MM-DD
 	Today   bool   `json:"today"` // done today
-	// Source is Outside when an entry came from outside.
+	// Source is Outside if an entry is untrusted.
 	Source provenance.Source `json:"-"`
 }
 
-// streakOf computes the streak from the days it was done on, ascending and
-// without repeats.
+// streakOf computes the streak from ascending distinct days.
 func streakOf(habit string, days []string, today time.Time) (Streak, error) {
 	s := Streak{Habit: habit, Total: len(days)}
 	run := 0
@@ -136,7 +135,7 @@ type Brief struct{ Deps }
 // BriefTitle implements tools.BriefSource.
 func (Brief) BriefTitle() string { return "Habits" }
 
-// Brief implements tools.BriefSource: streaks that end today unless kept up.
+// Brief implements tools.BriefSource: streaks that break today unless continued.
 func (b Brief) Brief(ctx context.Context, from, _ time.Time) ([]tools.BriefItem, error) {
 	list, err := streaks(b.Store.Reader(ctx), "", from)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"hob/tools"
 )
 
-// backData is what takes a change of a mailbox back.
+// backData is the undo data of a mailbox change.
 type backData struct {
 	Account string `json:"account"`
 	Undo    []byte `json:"undo"`

@@ -34,7 +34,7 @@ type letterIn struct {
 type letter struct {
 	pim.Letter
 	from  pim.Mailer
-	reply bool     // a mail or an address book had a part in it
+	reply bool     // a mail or an address book provided part of it
 	notes []string // notes for the owner about the recipients
 }
 
@@ -66,7 +66,7 @@ func (d Deps) write(ctx context.Context, in letterIn) (letter, error) {
 			if err != nil {
 				return letter{}, err
 			}
-			out.reply = out.reply || !strings.Contains(name, "@") // it is called what its card says
+			out.reply = out.reply || !strings.Contains(name, "@") // a contact card provides the display name
 			*list.to = append(*list.to, p)
 		}
 	}
@@ -88,7 +88,7 @@ func (d Deps) write(ctx context.Context, in letterIn) (letter, error) {
 // maxWhom bounds the recipient list in an approval request, which is never truncated.
 const maxWhom = 1200
 
-// answering fills in what follows from the mail that is answered.
+// answering derives recipients and subject from the answered mail.
 func (d Deps) answering(ctx context.Context, in letterIn, all []pim.Mailer, out *letter) error {
 	m, box, err := d.pick(ctx, in.Answer, "", all)
 	if err != nil {
@@ -116,7 +116,7 @@ func (d Deps) answering(ctx context.Context, in letterIn, all []pim.Mailer, out 
 		out.notes = append(out.notes, "the sender "+fullNames(m.From)+" requests replies to that address")
 	}
 	for _, p := range list {
-		p.Name = "" // he gave it to himself
+		p.Name = "" // the sender chose this name
 		out.To = append(out.To, p)
 	}
 	if len(out.To) == 0 {
@@ -181,8 +181,8 @@ func (l letter) exact() string {
 	return b.String()
 }
 
-// named gives a letter the name that follows from the call, so that an attempt whose
-// end was not seen is the same mail.
+// named derives the message id from the call, so that a retry after an unknown outcome is
+// the same mail.
 func (l *letter) named(c tools.Call) {
 	sum := sha256.Sum256([]byte("mail " + c.ID))
 	_, host, _ := strings.Cut(l.from.From().Address, "@")
@@ -192,7 +192,7 @@ func (l *letter) named(c tools.Call) {
 // refused returns the judgement of a mail that cannot be written.
 func refused(err error) tools.Judgement { return tools.Judgement{Refused: classify(err)} }
 
-// classify gives errors of the drivers their code.
+// classify maps errors of the drivers to tool errors.
 func classify(err error) error {
 	if _, is := errors.AsType[*tools.Error](err); is || err == nil {
 		return err
@@ -210,5 +210,5 @@ func classify(err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		code = tools.TimedOut
 	}
-	return outside(tools.Errorf(code, "%w", err)) // a server may have written a part of it
+	return outside(tools.Errorf(code, "%w", err)) // a server may have written part of it
 }

@@ -34,9 +34,9 @@ const (
 
 const inbox = "INBOX"
 
-// Deps are what the tools need.
+// Deps are the dependencies of the tools.
 type Deps struct {
-	// Accounts lists the owner's accounts that have mail.
+	// Accounts returns the owner's accounts with mail.
 	Accounts func() []pim.Account
 	// Matters briefly says why a mail matters to the owner, "" if it does not. It is called
 	// once per briefing; nil: only flagged mails matter.
@@ -46,7 +46,7 @@ type Deps struct {
 	Mailers func() []pim.Mailer
 	// People looks a name up in the owner's address books; nil: no address books.
 	People func(ctx context.Context, words string) ([]pim.Contact, error)
-	// Attach reads a file that goes with a mail, if the owner allows that it is read.
+	// Attach reads a file to attach, which the owner must allow Hob to read.
 	Attach func(ctx context.Context, path string) (pim.Attachment, error)
 	// Wait is how long the server of an account may take for a briefing (default 8 s). The
 	// briefing names slower ones without waiting for them.

@@ -14,7 +14,7 @@ import (
 	"hob/tools"
 )
 
-// outside marks an error that quotes mail or what a server said.
+// outside marks an error that quotes a mail or a server as untrusted.
 func outside(err error) error { return tools.Quoting(err, provenance.Outside) }
 
 // mailers returns the mailbox of that name, or all; at least one.
@@ -39,7 +39,7 @@ func (d Deps) mailers(name string) ([]pim.Mailer, error) {
 	return nil, tools.Errorf(tools.NotFound, "no account %q has mail; accounts with mail: %s", tools.Clean(phrase.Cut(name, 60)), tools.Clean(strings.Join(names, ", ")))
 }
 
-// found is a mail and where it lies.
+// found is a mail and its mailbox.
 type found struct {
 	pim.Message
 	box pim.Mailer

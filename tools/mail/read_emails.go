@@ -16,15 +16,15 @@ import (
 	"hob/tools"
 )
 
-// The bounds of an answer.
+// Limits of an answer.
 const (
 	usual   = 10
 	most    = 50
 	preview = 500    // characters of a mail's text
 	whole   = 20_000 // the same for a mail shown in full
-	mostFew = 5      // mails that are read whole
+	mostFew = 5      // maximum number of mails read in full
 
-	mostLooked = 1000 // mails of an account whose heads are read
+	mostLooked = 1000 // checked mail headers per account
 )
 
 type readIn struct {
@@ -52,7 +52,7 @@ type searchIn struct {
 	Account string `json:"account,omitempty"`
 }
 
-// wanted is what both tools ask for.
+// wanted is the query of both tools.
 type wanted struct {
 	mailbox.Query
 	folder, account string
@@ -66,7 +66,7 @@ type wanted struct {
 // letterOut is a mail as Data has it.
 type letterOut struct {
 	Account string    `json:"account"`
-	ID      string    `json:"id,omitempty"` // for the tools that change or answer it
+	ID      string    `json:"id,omitempty"` // for the tools that change or answer the mail
 	UID     uint32    `json:"uid"`
 	From    string    `json:"from"`
 	To      []string  `json:"to,omitempty"`
@@ -79,10 +79,10 @@ type letterOut struct {
 	Files   []string  `json:"files,omitempty"`
 }
 
-// mailOut is the Data of both.
+// mailOut is the Data of both tools.
 type mailOut struct {
 	Mails []letterOut `json:"mails"`
-	Error string      `json:"error,omitempty"` // what could not be read
+	Error string      `json:"error,omitempty"` // sources that could not be read
 }
 
 func (d Deps) readEmails() tools.Tool {
@@ -229,8 +229,8 @@ func (w wanted) in(ctx context.Context, c *mailbox.Conn, a pim.Account) ([]lette
 	return out, nil
 }
 
-// newest reads the heads of mails until enough of them fit, the newest first. It
-// says at how many it looked.
+// newest reads mail headers, newest first, until enough of them match. looked is the number
+// of checked mails.
 func (w wanted) newest(ctx context.Context, c *mailbox.Conn, uids []uint32) (fit []pim.Message, looked int, err error) {
 	for looked < min(len(uids), mostLooked) && len(fit) < w.limit {
 		end := len(uids) - looked
@@ -245,7 +245,7 @@ func (w wanted) newest(ctx context.Context, c *mailbox.Conn, uids []uint32) (fit
 	return fit[:min(len(fit), w.limit)], looked, nil
 }
 
-// fits asks of a mail what its server was not asked, or not precisely.
+// fits checks the conditions that the server did not check, or not precisely.
 func (w wanted) fits(m pim.Message) bool {
 	return (w.matters == nil || w.matters(m) != "") && !m.Received.Before(w.Since) && (w.until.IsZero() || m.Received.Before(w.until))
 }

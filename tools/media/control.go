@@ -152,7 +152,7 @@ func pick(list []media.Player, name string) (media.Player, error) {
 func (d Deps) after(ctx context.Context, was media.Player, a media.Action) media.Player {
 	now := was
 	for range looks {
-		list, _ := d.Deck.Players(ctx) // what it does is known; this only says it
+		list, _ := d.Deck.Players(ctx) // the outcome is certain; this only adds the state
 		i := slices.IndexFunc(list, func(p media.Player) bool { return p.ID == was.ID })
 		if i >= 0 {
 			now = list[i]

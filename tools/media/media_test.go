@@ -97,7 +97,7 @@ func TestControl(t *testing.T) {
 	}{
 		"the one that plays": {`{"action":"pause"}`, "Paused.", "", media.Request{Player: "spotify", Action: media.Pause}},
 		"by name":            {`{"action":"play","player":"vl"}`, "It is playing.", "", media.Request{Player: "vlc", Action: media.Play}},
-		"back ten seconds":   {`{"action":"seek","amount":-10}`, "moved by -10 seconds", "", media.Request{Player: "spotify", Action: media.Seek, By: -10e9}},
+		"back ten seconds":   {`{"action":"seek","amount":-10}`, "Moved by -10 seconds", "", media.Request{Player: "spotify", Action: media.Seek, By: -10e9}},
 		"its volume":         {`{"action":"volume","amount":30}`, "volume is 30%", "", media.Request{Player: "spotify", Action: media.Volume, Level: 30}},
 		"another word":       {`{"action":"explode"}`, "", tools.InvalidArguments, media.Request{}},
 		"a volume of 256":    {`{"action":"volume","amount":256}`, "", tools.InvalidArguments, media.Request{}},
@@ -185,7 +185,7 @@ func TestVolume(t *testing.T) {
 		t.Errorf("%+v, %v", l.Level, err)
 	}
 	undo := x.(tools.Undoer).Undo
-	if text, err := undo(t.Context(), r.Undo.Data); err != nil || l.Level != (sound.Level{Percent: 40}) || text != "As before: the volume is 40%." {
+	if text, err := undo(t.Context(), r.Undo.Data); err != nil || l.Level != (sound.Level{Percent: 40}) || text != "Restored: the volume is 40%." {
 		t.Errorf("%s, %+v, %v", text, l.Level, err)
 	}
 	if _, err := undo(t.Context(), r.Undo.Data); tools.CodeOf(err) != tools.Conflict {

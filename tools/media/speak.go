@@ -14,7 +14,7 @@ import (
 	"hob/tools"
 )
 
-// Voice reads aloud; *speech.Voice is one.
+// Voice reads text aloud; *speech.Voice implements it.
 type Voice interface {
 	Say(ctx context.Context, text, language string) error
 }

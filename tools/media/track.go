@@ -16,7 +16,7 @@ type trackIn struct{}
 // trackOut is the Data of get_current_track.
 type trackOut struct {
 	Players []media.Player `json:"players"`
-	// Partial: some player did not answer.
+	// Partial is true if a player did not respond.
 	Partial bool `json:"partial,omitempty"`
 }
 
@@ -37,7 +37,7 @@ func (d Deps) currentTrack() tools.Tool {
 				list = []media.Player{}
 			}
 			r := tools.Result{Source: provenance.Tool, Text: tracks(list), Data: trackOut{list, err != nil}}
-			if len(list) > 0 { // titles, and names of players, are theirs
+			if len(list) > 0 { // players provide the titles and names
 				r.Source, r.Origins = provenance.Outside, []provenance.Origin{{Kind: "music"}}
 			}
 			if err != nil {
@@ -95,7 +95,7 @@ func track(p media.Player) string {
 	return b.String() + ")"
 }
 
-// clock writes a time as players do.
+// clock formats a time like players do.
 func clock(d time.Duration) string {
 	s := int(d.Seconds())
 	if s >= 3600 {

@@ -11,7 +11,7 @@ import (
 	"hob/tools"
 )
 
-// Mixer is how loud the machine is; *sound.Mixer is one.
+// Mixer controls the volume; *sound.Mixer implements it.
 type Mixer interface {
 	Level(ctx context.Context) (sound.Level, error)
 	Set(ctx context.Context, percent int) (sound.Level, error)
@@ -51,7 +51,7 @@ type volumeIn struct {
 	Mute  *bool `json:"mute,omitempty" jsonschema:"true silences, false lets be heard"`
 }
 
-// volumeUndo is how loud it was, and then.
+// volumeUndo holds the volume before and after.
 type volumeUndo struct {
 	Before sound.Level `json:"before"`
 	After  sound.Level `json:"after"`

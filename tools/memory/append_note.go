@@ -20,7 +20,7 @@ type appendNoteIn struct {
 
 type appendUndo struct {
 	noteUndo
-	Length     int               `json:"length"` // of the former text, in bytes
+	Length     int               `json:"length"` // of the earlier text, in bytes
 	UpdatedAt  time.Time         `json:"updated_at"`
 	Provenance provenance.Source `json:"provenance"`
 }
@@ -85,8 +85,8 @@ func state(n Note) string {
 // left returns the state of the note after the call, for comparison.
 func (u noteUndo) left() noteUndo { return u }
 
-// unchanged decodes undo data and returns it with the note, if that still is as
-// the call left it.
+// unchanged decodes undo data and returns it with the note, if the note is unchanged since
+// the call.
 func unchanged[U interface{ left() noteUndo }](tx *store.Tx, data json.RawMessage) (u U, n Note, err error) {
 	if err := json.Unmarshal(data, &u); err != nil {
 		return u, n, tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)

@@ -20,7 +20,7 @@ type createNoteIn struct {
 
 type noteUndo struct {
 	ID    string `json:"id"`
-	State string `json:"state"` // digest of the note as the call left it
+	State string `json:"state"` // digest of the note after the call
 }
 
 // createNote creates a note in Hob's own store or in the owner's notes app.

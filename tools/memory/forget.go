@@ -16,7 +16,7 @@ import (
 	"hob/tools"
 )
 
-// Forgetting carries erasures out; *knowledge.Erasing does.
+// Forgetting performs erasures; *knowledge.Erasing implements it.
 type Forgetting interface {
 	BeginTx(tx *store.Tx, b *knowledge.Base, e knowledge.Erasure, event string, keepBackups bool) (string, error)
 }
@@ -31,7 +31,7 @@ type forgetIn struct {
 
 // ForgetOut is the Data of forget.
 type ForgetOut struct {
-	Forgotten int            `json:"forgotten"` // facts, with those they had replaced
+	Forgotten int            `json:"forgotten"` // facts, including replaced ones
 	Rows      int            `json:"rows"`      // other rows that were deleted completely
 	Within    map[string]int `json:"within,omitempty"`
 	Erasure   string         `json:"erasure,omitempty"` // see GET /api/v1/memory/erasures
@@ -58,7 +58,7 @@ func (d Deps) forget() tools.Tool {
 	})
 }
 
-// judgeForget shows the owner what would go. What he says yes to is just that.
+// judgeForget shows the owner what would be deleted. The approval covers exactly that.
 func (d Deps) judgeForget(ctx context.Context, in forgetIn) tools.Judgement {
 	g, err := d.plan(d.Knowledge.Reader(ctx), in, knowledge.Forget{EveryRealm: true, Asking: tools.Asking(ctx)})
 	switch {
@@ -90,7 +90,7 @@ func (d Deps) plan(q store.Querier, in forgetIn, f knowledge.Forget) (knowledge.
 	return d.Knowledge.Going(q, f)
 }
 
-// excerpts are how many of the rows that go are shown by their first words.
+// excerpts is the number of rows to delete that are shown with their first words.
 const excerpts = 4
 
 // excerptsOf returns excerpts of some of the rows to delete. These excerpts are redacted
@@ -202,7 +202,7 @@ func (d Deps) runForget(_ context.Context, tx *store.Tx, c tools.Call, in forget
 	return tools.Result{Source: provenance.Tool, Text: forgotten(g, in.KeepBackups), Data: out}, nil
 }
 
-// eraseTx begins it; without anything that carries it out only the rows go.
+// eraseTx starts the erasure; without Forgetting only the rows are deleted.
 func (d Deps) eraseTx(tx *store.Tx, g knowledge.Going, c tools.Call, keep bool) (string, error) {
 	if d.Forgetting == nil {
 		_, err := d.Knowledge.EraseTx(tx, &g.Erasure, g.Erasure.Scrubber())

@@ -12,7 +12,7 @@ import (
 	"hob/tools"
 )
 
-// found is a row that was found, as Data.
+// found is a matching row, as Data.
 type found struct {
 	ID string `json:"id"`
 	knowledge.Hit
@@ -21,7 +21,7 @@ type found struct {
 func rowsOf(hits []knowledge.Hit) []found {
 	out := make([]found, 0, len(hits))
 	for _, h := range hits {
-		h.Parts = nil // for the owner: hob memory why
+		h.Parts = nil // for display only: hob memory why
 		out = append(out, found{h.Ref, h})
 	}
 	return out

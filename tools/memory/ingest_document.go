@@ -13,13 +13,11 @@ import (
 	"hob/tools"
 )
 
-// Documents takes documents into the memory.
+// Documents ingests documents into the memory.
 type Documents interface {
-	// CheckURL returns an address as it would be fetched, without looking
-	// anything up.
+	// CheckURL returns an address as it would be fetched, without a DNS lookup.
 	CheckURL(raw string) (*url.URL, error)
-	// Ingest takes one in: a file, a folder, which is kept in step from then on,
-	// or a page.
+	// Ingest reads a file, a folder, which is kept in sync from then on, or a page.
 	Ingest(ctx context.Context, c tools.Call, want DocumentWant) (DocumentTaken, error)
 	// Forget undoes Ingest.
 	Forget(ctx context.Context, realm string, taken DocumentTaken) error
@@ -40,7 +38,7 @@ type DocumentTaken struct {
 	// Fresh lists the sources that were new, Folder is the folder that is kept in sync.
 	Fresh  []string `json:"fresh,omitempty"`
 	Folder string   `json:"folder,omitempty"`
-	// More: the time was not enough; the rest follows in the background.
+	// More is true if the time limit was reached; the rest follows in the background.
 	More    bool                `json:"more,omitempty"`
 	Origins []provenance.Origin `json:"-"`
 }
@@ -92,7 +90,7 @@ func (d Deps) ingestDocument() tools.Tool {
 	})
 }
 
-// judgeIngest: a file stays on this machine, a page is fetched.
+// judgeIngest assesses a call: a file stays on this machine, a page is fetched.
 func (d Deps) judgeIngest(in ingestIn) tools.Judgement {
 	if (strings.TrimSpace(in.Path) == "") == (strings.TrimSpace(in.URL) == "") {
 		return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "give exactly one of path and url")}
@@ -115,7 +113,7 @@ func (d Deps) runIngest(ctx context.Context, c tools.Call, in ingestIn) (tools.R
 		return tools.Result{}, err
 	}
 	r := tools.Result{Source: provenance.Tool, Text: takenText(taken), Data: taken}
-	if len(taken.Skipped) > 0 { // names of files are not Hob's words
+	if len(taken.Skipped) > 0 { // file names are not Hob's words
 		r.Source, r.Origins = provenance.Outside, taken.Origins
 	}
 	if len(taken.Fresh) > 0 || taken.Folder != "" {

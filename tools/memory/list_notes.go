@@ -128,7 +128,7 @@ func (d Deps) findNotes(tx store.Querier, query string, limit int) ([]Note, erro
 	return out, nil
 }
 
-// notesText shows one note whole and several by their beginnings.
+// notesText shows one note in full and several by their beginnings.
 func notesText(query string, list []Note, total int, now time.Time) string {
 	switch {
 	case total == 0:

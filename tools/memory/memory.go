@@ -19,22 +19,23 @@ import (
 	"hob/tools"
 )
 
-// Deps are what the tools need.
+// Deps are the dependencies of the tools.
 type Deps struct {
 	Knowledge *knowledge.Base
 	// Conversations searches past messages; nil leaves out the tool.
 	Conversations Conversations
-	// Forgetting takes what is forgotten out of everything else as well; nil
-	// leaves that to the caller.
+	// Forgetting removes forgotten text from all other stores; nil leaves that to the
+	// caller.
 	Forgetting Forgetting
-	// Linker links entities; nil leaves the tool for it out.
+	// Linker links entities; nil leaves out its tool.
 	Linker knowledge.Linker
-	// Documents takes documents in; nil leaves the tool for them out.
+	// Documents ingests documents; nil leaves out its tool.
 	Documents Documents
 	Store     *store.Store
 	// Shelves returns the owner's notes apps, besides Hob's own notes; nil: none.
 	Shelves func() []pim.Notes
-	// NewIn is where new notes go: "" or "hob" Hob's own, else one of Shelves by name.
+	// NewIn selects the store of new notes: "" or "hob" for Hob's own, else one of Shelves
+	// by name.
 	NewIn string
 	// Track records what is written into trusted folders with untrusted text in the
 	// conversation (see files.TrackChanges), because notes may be files there. Optional.
@@ -74,7 +75,7 @@ CREATE TABLE notes (
 CREATE INDEX notes_updated ON notes (updated_at);`}}}
 }
 
-// limitOr checks a count of results.
+// limitOr checks the maximum number of results.
 func limitOr(limit, otherwise int) (int, error) {
 	switch {
 	case limit < 0:
@@ -98,7 +99,7 @@ func sourceOf[T any](rows []T, of func(T) provenance.Source) provenance.Source {
 	return provenance.Tool
 }
 
-// classify gives errors of package knowledge their code.
+// classify maps errors of package knowledge to tool errors.
 func classify(err error) error {
 	switch {
 	case errors.Is(err, knowledge.ErrEmpty), errors.Is(err, knowledge.ErrTooLong), errors.Is(err, knowledge.ErrTooCommon), errors.Is(err, knowledge.ErrSourceUnknown),
@@ -110,7 +111,7 @@ func classify(err error) error {
 	return err
 }
 
-// quoted sets a text in quotation marks, on one line.
+// quoted puts a text in quotation marks, on one line.
 func quoted(s string) string {
 	return `"` + strings.TrimRight(strings.Join(strings.Fields(s), " "), ".") + `"`
 }

@@ -22,7 +22,7 @@ const (
 	maxNote  = 1 << 20 // bytes
 )
 
-// Note is one row of the notes.
+// Note is one stored note.
 type Note struct {
 	ID         string            `json:"id"`
 	Title      string            `json:"title"`
@@ -134,7 +134,7 @@ func pickNote(q store.Querier, query string) (Note, error) {
 	return n, tools.Quoting(err, sourceOf(all, noteSource))
 }
 
-// putNote writes a note that must not exist, with its index entry.
+// putNote inserts a new note with its index entry.
 func (d Deps) putNote(tx *store.Tx, n Note) error {
 	_, err := tx.Exec("INSERT INTO notes (id, title, text, provenance, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
 		n.ID, n.Title, n.Text, string(n.Provenance), store.Millis(n.CreatedAt), store.Millis(n.UpdatedAt))

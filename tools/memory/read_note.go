@@ -18,7 +18,7 @@ type readNoteIn struct {
 	In   string `json:"in,omitempty" jsonschema:"hob, or an app; default all"`
 }
 
-// readNote shows one note whole, Hob's own or one of the owner's apps.
+// readNote shows one note in full, Hob's own or one of the owner's apps.
 func (d Deps) readNote() tools.Tool {
 	return tools.New(tools.Def[readNoteIn]{
 		Spec: tools.Spec{

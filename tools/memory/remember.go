@@ -49,13 +49,13 @@ func (d Deps) remember() tools.Tool {
 			}
 			out.Text = "I will remember " + quoted(r.Fact.Text) + "."
 			for _, o := range r.Retired {
-				if o.RetiredAt.IsZero() { // it holds until the new one begins
+				if o.RetiredAt.IsZero() { // the old value is valid until the new one begins
 					out.Text += " From " + when.FormatDay(o.ValidUntil.In(c.Now.Location()), c.Now) + " on it replaces " + quoted(o.Text) + "."
 					continue
 				}
 				out.Text += " It replaces " + quoted(o.Text) + "."
 			}
-			// No text in the label: the journal must not outlive a forgotten fact.
+			// No text in the label: the journal must not keep forgotten facts.
 			out.Undo = tools.NewUndo("remove the new fact", factUndo{ID: r.Fact.ID})
 			return out, nil
 		},

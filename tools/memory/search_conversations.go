@@ -30,7 +30,7 @@ type ConversationQuery struct {
 	Since, Until       time.Time
 	Limit              int
 	Without            string // the turn that asks
-	// Viewer is who reads the answer; what it may not read is Withheld.
+	// Viewer reads the answer; texts it may not see are Withheld.
 	Viewer credential.Viewer
 }
 
@@ -40,11 +40,11 @@ type Said struct {
 	Session    string            `json:"session"`
 	Who        string            `json:"who"`
 	At         time.Time         `json:"at"`
-	Text       string            `json:"text"` // all of it, or the place found
+	Text       string            `json:"text"` // the whole text, or the matching part
 	Provenance provenance.Source `json:"provenance"`
 	// Origins are the origins of untrusted text in the message.
 	Origins []provenance.Origin `json:"origins,omitempty"`
-	// Withheld: the text looks like a credential that was not asked for by name.
+	// Withheld is true if the text looks like a credential that was not requested by name.
 	Withheld bool `json:"-"`
 }
 
@@ -103,7 +103,7 @@ func (d Deps) said(ctx context.Context, c tools.Call, in conversationsIn) ([]Sai
 	if (in.Message != 0) == (strings.TrimSpace(in.Query) != "") {
 		return nil, tools.Errorf(tools.InvalidArguments, "give exactly one of query and message")
 	}
-	if c.Realm != "" { // another agent reads its own conversation only
+	if c.Realm != "" { // another agent may read only its own conversation
 		if in.Session != "" && in.Session != c.Session {
 			return nil, tools.Errorf(tools.PolicyDenied, "here you can read only this conversation")
 		}

@@ -21,7 +21,7 @@ import (
 // own is the name of Hob's own notes where a store is chosen.
 const own = "hob"
 
-// shelfWait is how long notes of the owner's apps may take.
+// shelfWait is the time limit for notes of the owner's apps.
 const shelfWait = 40 * time.Second
 
 // allNotes bounds the notes read from an app for a search.
@@ -87,7 +87,7 @@ func (d Deps) elsewhere(args json.RawMessage) bool {
 	return d.elsewhereAt(d.where(in))
 }
 
-// elsewhereAt reports whether a place is one of the owner's apps.
+// elsewhereAt reports whether a target is one of the owner's apps.
 func (Deps) elsewhereAt(in string) bool {
 	where, _, _ := strings.Cut(in, "/")
 	return strings.TrimSpace(where) != "" && !strings.EqualFold(strings.TrimSpace(where), own)
@@ -95,7 +95,7 @@ func (Deps) elsewhereAt(in string) bool {
 
 func (d Deps) where(in createNoteIn) string { return cmp.Or(strings.TrimSpace(in.In), d.NewIn) }
 
-// shelfUndo takes a new note away.
+// shelfUndo is the undo data of a new note.
 type shelfUndo struct {
 	In   string `json:"in"`
 	Undo []byte `json:"undo"`

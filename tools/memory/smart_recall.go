@@ -27,8 +27,7 @@ type smartOut struct {
 	Withheld int `json:"withheld,omitempty"`
 }
 
-// smartRecall reads outside of any transaction: it may wait for an embedder or a
-// model.
+// smartRecall runs outside of transactions: it may wait for an embedder or a model.
 func (d Deps) smartRecall() tools.Tool {
 	return tools.New(tools.Def[smartIn]{
 		Spec: tools.Spec{

@@ -1,6 +1,6 @@
-// Package money are the tools for spending: log_expense and spending_summary.
-// Amounts are exact decimals, kept as integers of the currency's smallest unit;
-// different currencies are never added up.
+// Package money provides log_expense and spending_summary. Amounts are exact decimals,
+// stored as integers of the currency's smallest unit; different currencies are never added
+// up.
 package money
 
 import (
@@ -17,10 +17,10 @@ import (
 	"hob/tools"
 )
 
-// Deps are what the tools need.
+// Deps are the dependencies of the tools.
 type Deps struct {
 	Knowledge *knowledge.Base
-	// Currency gives the ISO 4217 code of amounts without one; "" and nil are EUR.
+	// Currency returns the ISO 4217 code of amounts without one; "" and nil mean EUR.
 	Currency func() string
 }
 
@@ -60,10 +60,10 @@ type Expense struct {
 	minor      int64
 }
 
-// maxAmount is the largest amount that is taken for one expense, in units.
+// maxAmount is the largest accepted amount of one expense, in units.
 const maxAmount = 1_000_000_000
 
-// digits of the smallest unit that differ from two (ISO 4217, list one).
+// digits returns the number of decimals of a currency; most have two (ISO 4217, list one).
 func digits(currency string) int {
 	switch currency {
 	case "JPY", "KRW", "VND", "CLP", "ISK", "HUF", "XAF", "XOF", "PYG", "UGX":
@@ -79,12 +79,12 @@ var symbols = map[string]string{
 	"euro": "EUR", "euros": "EUR", "dollar": "USD", "dollars": "USD", "bucks": "USD", "pound": "GBP", "pounds": "GBP", "quid": "GBP", "yen": "JPY",
 }
 
-// shared are currencies whose people use the sign or name of another one.
+// shared maps currencies to the currency whose sign or name they share.
 var shared = map[string]string{
 	"CAD": "USD", "AUD": "USD", "NZD": "USD", "SGD": "USD", "HKD": "USD", "TWD": "USD", "MXN": "USD", "EGP": "GBP", "CNY": "JPY",
 }
 
-// code reads a currency: an ISO code, a sign or a common word.
+// code parses a currency: an ISO code, a sign or a common word.
 func code(s, otherwise string) (string, error) {
 	s = strings.TrimSpace(s)
 	if s == "" {
@@ -126,7 +126,7 @@ func minorOf(amount, currency string) (int64, error) {
 	return n, nil
 }
 
-// decimal writes the smallest unit as an exact decimal.
+// decimal formats an amount in the smallest unit as an exact decimal.
 func decimal(minor int64, currency string) string {
 	d := digits(currency)
 	if d == 0 {
@@ -155,7 +155,7 @@ func expenses(q store.Querier, tail string, args ...any) (out []Expense, err err
 	return out, rows.Err()
 }
 
-// label makes category names comparable and tidy.
+// label normalizes a category name.
 func label(s string) string {
 	return strings.ToLower(phrase.Cut(strings.Join(strings.Fields(s), " "), 60))
 }

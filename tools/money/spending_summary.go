@@ -65,8 +65,8 @@ func like(s string) string {
 	return "%" + strings.NewReplacer("%", "", "_", " ").Replace(label(s)) + "%"
 }
 
-// period reads the words of the tool; its end is exclusive and not later than
-// the end of today, except for "all".
+// period parses the period argument; the end is exclusive and at most the end of today,
+// except for "all".
 func period(s string, now time.Time) (when.Period, string, error) {
 	s = strings.ReplaceAll(strings.ToLower(strings.TrimSpace(s)), "_", " ")
 	switch s {

@@ -16,12 +16,12 @@ import (
 	"hob/tools"
 )
 
-// Deps are what the tool needs.
+// Deps are the dependencies of the tool.
 type Deps struct {
 	Judge  *command.Judge
 	Runner *command.Runner
-	// Track notes what a command changes in the folders that the owner trusts, so
-	// that it is not read as the owner's words (see files.TrackChanges); optional.
+	// Track records what a command changes in trusted folders, so that the changes do not
+	// count as the owner's words (see files.TrackChanges); optional.
 	Track func(ctx context.Context, id string, list []provenance.Origin) (settle func(context.Context) (changed int, err error), err error)
 }
 
@@ -63,7 +63,7 @@ func (in runIn) command() command.Command {
 	return command.Command{Text: in.Command, Dir: in.Cwd, Network: in.Network}
 }
 
-// judge puts the verdict into the guard's words.
+// judge converts the verdict into a judgement.
 func (s shell) judge(ctx context.Context, in runIn) tools.Judgement {
 	if _, err := limit(in); err != nil {
 		return tools.Judgement{Refused: err}
@@ -93,7 +93,7 @@ func (s shell) judge(ctx context.Context, in runIn) tools.Judgement {
 	return j
 }
 
-// refused gives a refusal its code.
+// refused classifies a refusal.
 func refused(err error) error {
 	r, ok := errors.AsType[*command.Refusal](err)
 	if !ok {
@@ -131,7 +131,7 @@ func (s shell) run(ctx context.Context, c tools.Call, in runIn) (tools.Result, e
 	if err != nil {
 		return tools.Result{}, err
 	}
-	v := s.Judge.Judge(in.command()).Within(s.Runner.Sandbox(ctx)) // without the sandbox that it was listed for, its Exact differs
+	v := s.Judge.Judge(in.command()).Within(s.Runner.Sandbox(ctx)) // without the sandbox it was assessed with, its Exact differs
 	if v.Refused != nil {
 		return tools.Result{}, refused(v.Refused)
 	}
@@ -171,8 +171,8 @@ func (s shell) run(ctx context.Context, c tools.Call, in runIn) (tools.Result, e
 	return r, nil
 }
 
-// track begins to note what the command changes in the trusted folders. A command
-// that writes nothing is not tracked.
+// track starts recording what the command changes in the trusted folders. A command that
+// writes nothing is not tracked.
 func (s shell) track(ctx context.Context, c tools.Call, in runIn, v command.Verdict) (settle func(context.Context) (int, error), err error) {
 	if s.Track == nil || !v.Plan.Writes {
 		return func(context.Context) (int, error) { return 0, nil }, nil

@@ -42,8 +42,8 @@ func sendMessage(p Post) tools.Tool {
 		},
 		Judge: func(ctx context.Context, in sendIn) tools.Judgement { return judge(ctx, p, in) },
 		RunTx: func(ctx context.Context, tx *store.Tx, c tools.Call, in sendIn) (tools.Result, error) {
-			// What was true when it was allowed must be true now: the owner's own chat
-			// may have become one of several people.
+			// The conditions of the approval must still hold: the owner's own chat may have
+			// become a group.
 			j := judge(ctx, p, in)
 			if j.Refused != nil {
 				return tools.Result{}, j.Refused

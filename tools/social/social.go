@@ -11,7 +11,7 @@ import (
 	"hob/tools"
 )
 
-// Message is one text to one chat of a channel.
+// Message is one text for one chat of a channel.
 type Message struct {
 	Channel, To, Text string
 	Files             []File
@@ -22,7 +22,7 @@ type Message struct {
 // File is an attached file, as it was found.
 type File struct {
 	Name, MIME, Path string
-	Hidden           bool // it, or a folder in which it lies
+	Hidden           bool // the file or a folder above it is hidden
 	Size             int64
 	Digest           string // SHA-256 of its content, in hexadecimal
 }
@@ -30,9 +30,9 @@ type File struct {
 // Sent is a queued message.
 type Sent struct {
 	ID string `json:"id"`
-	// At is when it goes out, and until then it can be called back.
+	// At is the time of sending; until then the message can be cancelled.
 	At time.Time `json:"at"`
-	// Waits: nothing goes out before Hob is started.
+	// Waits is true if the message is sent only after Hob starts.
 	Waits bool `json:"waits,omitempty"`
 	// Attached is true if the files are attached; otherwise the text names their location.
 	Attached bool `json:"attached,omitempty"`
@@ -43,7 +43,7 @@ type Sent struct {
 type Post interface {
 	// Channels returns the names of the channels that can send, in order.
 	Channels() []string
-	// Owners reports whether a chat is one between the owner and Hob alone.
+	// Owners reports whether only the owner and Hob are in a chat.
 	Owners(ctx context.Context, channel, chat string) (bool, error)
 	// File inspects a file to send, which the owner must allow Hob to read.
 	File(ctx context.Context, path string) (File, error)

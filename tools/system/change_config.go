@@ -13,7 +13,7 @@ import (
 // no model changes the configuration.
 const ConfigAct = "change_config"
 
-// ConfigChange is one change, by the names of the texts before and after it.
+// ConfigChange names the texts before and after one change.
 type ConfigChange struct {
 	Before string `json:"before"`
 	After  string `json:"after"`

@@ -23,7 +23,7 @@ type Report struct {
 	ModelReason  string        `json:"model_reason,omitempty"`
 	Level        string        `json:"level"`
 	Uptime       time.Duration `json:"uptime_ns"`
-	Daemon       bool          `json:"daemon"` // false: one command without a daemon
+	Daemon       bool          `json:"daemon"` // false: a single command without a daemon
 	Running      int           `json:"running"`
 	Pending      int           `json:"pending"`
 	Questions    int           `json:"questions"` // waiting for the owner
@@ -32,23 +32,23 @@ type Report struct {
 	Reminders    int           `json:"reminders"`
 	Paused       bool          `json:"paused,omitempty"`
 	PausedText   string        `json:"-"`             // until when
-	Next         time.Time     `json:"next,omitzero"` // when the next timed thing is due
-	Goals        int           `json:"goals"`         // that are worked on, or wait for the owner
+	Next         time.Time     `json:"next,omitzero"` // time of the next scheduled work
+	Goals        int           `json:"goals"`         // active goals, or goals that wait for the owner
 	GoalsWaiting int           `json:"goals_waiting"` // for the owner's answer
 	NextReview   time.Time     `json:"next_review,omitzero"`
 	Channels     []Channel     `json:"channels"`
 	Home         string        `json:"home"`
-	Ticks        int64         `json:"ticks"`            // of the loop since it started
-	TicksInput   int64         `json:"ticks_with_input"` // of them with something to do
+	Ticks        int64         `json:"ticks"`            // of the loop since the start
+	TicksInput   int64         `json:"ticks_with_input"` // ticks with work
 	DatabaseSize int64         `json:"database_bytes"`
 	DiskFree     uint64        `json:"disk_free_bytes"`
-	Memory       uint64        `json:"memory_bytes"` // in use by this process's heap
+	Memory       uint64        `json:"memory_bytes"` // heap in use by this process
 	Machine      string        `json:"machine"`      // "linux/amd64, 2 cores"
 	Facts        int           `json:"facts"`
 	Rows         int           `json:"memory_rows"`             // all searchable rows
-	Behind       int           `json:"memory_behind,omitempty"` // changes that are not in the index yet
+	Behind       int           `json:"memory_behind,omitempty"` // rows that are not indexed yet
 	AuditLines   int64         `json:"audit_lines"`
-	AuditHead    string        `json:"audit_head"` // the hash of its last line
+	AuditHead    string        `json:"audit_head"` // hash of the last line
 }
 
 // Channel is the health of one channel.
@@ -99,7 +99,7 @@ func status(e Engine) tools.Tool {
 			if err != nil {
 				return tools.Result{}, err
 			}
-			r.Running = max(0, r.Running-1) // who asks is not meant
+			r.Running = max(0, r.Running-1) // the asking turn itself does not count
 			return tools.Result{Text: r.Text(c.Now), Data: r, Source: r.source()}, nil
 		},
 	})

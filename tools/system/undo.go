@@ -20,7 +20,7 @@ const most = 100
 
 func (in undoIn) request(c tools.Call) UndoRequest {
 	r := UndoRequest{ID: in.ID, Last: in.Last, Turn: in.Turn, Redo: in.Redo, Session: c.Session, By: c.Event, Progress: c.Progress}
-	if strings.HasPrefix(c.Session, "tool:") { // a call that the owner makes himself is in no conversation
+	if strings.HasPrefix(c.Session, "tool:") { // a call made by the owner belongs to no conversation
 		r.Session, r.Origin = "", "tool"
 	}
 	return r
@@ -56,7 +56,7 @@ func undo(e Engine) tools.Tool {
 			}
 			n, err := e.Undoable(ctx, in.request(tools.Call{}))
 			if err != nil {
-				return tools.Judgement{} // the call says it better
+				return tools.Judgement{} // the call reports the error better
 			}
 			return tools.Judgement{Items: n}
 		},

@@ -13,11 +13,11 @@ import (
 	"hob/watchers"
 )
 
-// TaskBrief contributes the tasks that are due or overdue.
+// TaskBrief contributes due and overdue tasks.
 type TaskBrief struct {
 	Store *store.Store
-	// Now is the current time in the owner's zone (default: the process's
-	// clock in the zone of the day asked for).
+	// Now returns the current time in the owner's zone (default: the process's clock in the
+	// zone of the requested day).
 	Now func() time.Time
 }
 
@@ -56,8 +56,8 @@ func (b TaskBrief) Brief(ctx context.Context, from, to time.Time) ([]tools.Brief
 	return out, nil
 }
 
-// ListBrief contributes what is due or overdue on the lists of the owner's accounts
-// and apps.
+// ListBrief contributes due and overdue items of the lists in the owner's accounts and
+// apps.
 type ListBrief struct {
 	Lists func() []pim.Reminders
 	Now   func() time.Time // as in TaskBrief
@@ -83,7 +83,7 @@ func (b ListBrief) Brief(ctx context.Context, from, to time.Time) ([]tools.Brief
 		}
 		return 0
 	}
-	slices.SortStableFunc(list, func(x, y Errand) int { return late(x) - late(y) }) // what is old may be much
+	slices.SortStableFunc(list, func(x, y Errand) int { return late(x) - late(y) }) // there may be many old items
 	var out []tools.BriefItem
 	more := 0
 	for _, e := range list {

@@ -53,7 +53,7 @@ func (d Deps) dailyBriefing() tools.Tool {
 	})
 }
 
-// briefLine is one item as the template sees it.
+// briefLine is one item for the template.
 type briefLine struct{ Clock, Text string }
 
 type briefSection struct {

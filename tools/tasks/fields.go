@@ -11,7 +11,7 @@ import (
 	"hob/tools"
 )
 
-// none as a value of update_task clears a field.
+// none clears a field in update_task.
 const none = "none"
 
 func titleField(s string) (string, error) {

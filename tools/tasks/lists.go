@@ -62,7 +62,7 @@ func errands(ctx context.Context, lists []pim.Reminders, wait time.Duration) ([]
 	var out []Errand
 	for i, list := range found {
 		for _, r := range list {
-			// The same list may be reached through an app and an account.
+			// An app and an account may contain the same list.
 			if !slices.ContainsFunc(out, func(o Errand) bool {
 				return o.In != lists[i].Name() && o.Title == r.Title && o.Due.Equal(r.Due)
 			}) {
@@ -106,7 +106,7 @@ func (d Deps) elsewhere(args json.RawMessage) bool {
 	return where != "" && !strings.EqualFold(strings.TrimSpace(where), own)
 }
 
-// listUndo takes a change of a list back.
+// listUndo is the undo data of a list change.
 type listUndo struct {
 	In   string `json:"in"`
 	Undo []byte `json:"undo"`
@@ -119,7 +119,7 @@ func undoOf(label, in string, r pim.Receipt) *tools.Undo {
 	return tools.NewUndo(label, listUndo{in, r.Undo})
 }
 
-// ofList reports whether the data of an undo is of a list.
+// ofList reports whether undo data belongs to a list.
 func ofList(data json.RawMessage) bool {
 	var u listUndo
 	return json.Unmarshal(data, &u) == nil && u.In != ""

@@ -35,7 +35,7 @@ const (
 	maxNotes = 20_000
 )
 
-// Task is one row of the tasks.
+// Task is one stored task.
 type Task struct {
 	ID     string `json:"id"`
 	Title  string `json:"title"`
@@ -125,7 +125,7 @@ func source(list ...Task) provenance.Source {
 	return provenance.Worst(append([]provenance.Source{provenance.Tool}, sources(list)...)...)
 }
 
-// put writes a task that must not exist, with its index entry.
+// put inserts a new task with its index entry.
 func (d Deps) put(tx *store.Tx, t Task) error {
 	_, err := tx.Exec("INSERT INTO tasks ("+columns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		t.ID, t.Title, t.Status, t.Due, t.Priority, t.Project, t.Notes, string(t.Provenance),
@@ -162,7 +162,7 @@ func (d Deps) index(tx *store.Tx, t Task) error {
 // changed is the undo data of a call that changed a task.
 type changed struct {
 	Before Task   `json:"before"`
-	After  string `json:"after"` // digest of the task as the call left it
+	After  string `json:"after"` // digest of the task after the call
 }
 
 func state(t Task) string {
@@ -214,7 +214,7 @@ func (t Task) dueWords(now time.Time) string {
 	return t.Due
 }
 
-// Open reports whether it is still to be done, Overdue whether it should have been.
+// Open reports whether the task is not done, Overdue whether it is late.
 func (t Task) Open() bool { return t.Status == statusOpen }
 
 // Overdue uses the time zone of now.
@@ -256,8 +256,7 @@ func (t Task) line(now time.Time) string {
 
 func priorities() []string { return []string{"critical", "high", "medium", "low"} }
 
-// urgency orders open tasks: what is due first, then what matters more, then
-// the older.
+// urgency orders open tasks by due time, priority and age.
 func urgency(loc *time.Location) func(a, b Task) int {
 	rank := func(t Task) int {
 		i := slices.Index(priorities(), t.Priority)

@@ -21,7 +21,7 @@ import (
 	"hob/watchers"
 )
 
-// Clock keeps reminders; *watchers.Manager is one.
+// Clock manages reminders; *watchers.Manager implements it.
 type Clock interface {
 	CreateTx(tx *store.Tx, spec watchers.Spec) (watchers.Spec, error)
 	CancelTx(tx *store.Tx, id string) (watchers.Spec, error)
@@ -32,7 +32,7 @@ type Clock interface {
 	NextWords(s watchers.Spec, now time.Time) string
 }
 
-// Deps are what the tools need.
+// Deps are the dependencies of the tools.
 type Deps struct {
 	Knowledge *knowledge.Base
 	Clock     Clock
@@ -40,7 +40,8 @@ type Deps struct {
 	// Lists returns the to-do lists of the owner's accounts and apps; nil: only Hob's own
 	// reminders exist.
 	Lists func() []pim.Reminders
-	// NewIn is where new reminders go: "" or "hob" Hob's own, else one of Lists by name.
+	// NewIn selects the store of new reminders: "" or "hob" for Hob's own, else one of
+	// Lists by name.
 	NewIn string
 	// Briefs are the sections of daily_briefing, in order.
 	Briefs []tools.BriefSource
@@ -81,7 +82,7 @@ CREATE INDEX tasks_status ON tasks (status);`}}}
 // from returns the provenance of a new row.
 func from(c tools.Call) provenance.Source { return provenance.Worst(c.Provenance) }
 
-// classify gives errors of the watchers' manager their code.
+// classify maps errors of the watchers' manager to tool errors.
 func classify(err error) error {
 	switch {
 	case errors.Is(err, watchers.ErrInvalid):

@@ -34,7 +34,7 @@ func (d Deps) createWatcher() tools.Tool {
 		Judge: func(_ context.Context, in watcherIn) tools.Judgement {
 			config, err := json.Marshal(in.Config)
 			if err != nil {
-				return tools.Judgement{Effects: tools.Write} // refused when it is made
+				return tools.Judgement{Effects: tools.Write} // create refuses it
 			}
 			return d.judge(tools.Write, in.kind(), config)
 		},
@@ -83,8 +83,8 @@ func (d Deps) createWatcher() tools.Tool {
 
 func (in watcherIn) kind() string { return strings.ToLower(strings.TrimSpace(in.Kind)) }
 
-// judge: what stays on this machine does no more than own; what asks a server
-// contacts it, and a secret that is named is sent there.
+// judge assesses a new watcher: a local kind needs no more than own; a kind that queries a
+// server contacts it and sends it the named secret.
 func (d Deps) judge(own tools.Effects, kind string, config json.RawMessage) tools.Judgement {
 	reach, err := d.Manager.Reach(kind, config)
 	if err != nil {

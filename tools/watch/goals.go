@@ -163,7 +163,7 @@ func everyField(s string, _ time.Time) (int64, error) {
 	return int64(n) * seconds, nil
 }
 
-// classifyGoal gives errors of the goals their code.
+// classifyGoal maps errors of the goals to tool errors.
 func classifyGoal(err error) error {
 	if errors.Is(err, ErrGoal) {
 		return tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))

@@ -19,7 +19,7 @@ type Notice struct {
 	ID         string            `json:"id"`
 	Text       string            `json:"text"`
 	At         time.Time         `json:"at"`
-	Until      time.Time         `json:"until,omitzero"` // it is held until then
+	Until      time.Time         `json:"until,omitzero"` // deferred until then
 	Provenance provenance.Source `json:"provenance"`
 }
 
@@ -80,7 +80,7 @@ func (d Deps) snooze(tx *store.Tx, c tools.Call, in snoozeIn) (tools.Result, err
 		return tools.Result{}, err
 	}
 	session, id := c.Session, ""
-	if strings.HasPrefix(session, "tool:") { // a call that the owner makes himself is in no conversation
+	if strings.HasPrefix(session, "tool:") { // a call made by the owner belongs to no conversation
 		session = ""
 	}
 	if query := strings.TrimSpace(in.Notice); query != "" {

@@ -16,7 +16,7 @@ import (
 	"hob/watchers"
 )
 
-// The bounds of a look back.
+// Limits of a trial.
 const (
 	usualDays = 7
 	maxDays   = 31
@@ -75,7 +75,7 @@ func (d Deps) tryWatcher() tools.Tool {
 			if errors.Is(err, watchers.ErrNoPast) {
 				err = tools.Errorf(tools.Unsupported, "%w", err)
 			}
-			if err != nil { // it may quote what a server said
+			if err != nil { // it may quote a server
 				return tools.Result{}, tools.Quoting(classify(err), provenance.Outside)
 			}
 			r := tools.Result{Source: sourceOf([]watchers.Spec{s}), Text: looked(list, days, c.Now), Data: dataOf(list, since)}

@@ -66,7 +66,7 @@ func (d Deps) updateGoal() tools.Tool {
 	})
 }
 
-// changeGoal stores a changed goal; the text of the result is verb and the goal.
+// changeGoal stores a changed goal; the result text is verb and the goal.
 func (d Deps) changeGoal(tx *store.Tx, c tools.Call, before, g Goal, verb string) (tools.Result, error) {
 	if from(c).Tainted() {
 		g.Provenance = provenance.Outside

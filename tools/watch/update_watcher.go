@@ -20,7 +20,7 @@ type updateWatcherIn struct {
 	PerDay  int    `json:"per_day,omitempty" jsonschema:"-1: any number"`
 }
 
-// repaced is the undo data of a change.
+// repaced is the undo data of update_watcher.
 type repaced struct {
 	ID     string        `json:"id"`
 	Before watchers.Pace `json:"before"`

@@ -25,7 +25,7 @@ import (
 	"hob/watchers"
 )
 
-// Manager keeps watchers; *watchers.Manager is one.
+// Manager manages watchers; *watchers.Manager implements it.
 type Manager interface {
 	CreateTx(tx *store.Tx, spec watchers.Spec) (watchers.Spec, error)
 	CancelTx(tx *store.Tx, id string) (watchers.Spec, error)
@@ -42,7 +42,7 @@ type Manager interface {
 	Past(ctx context.Context, s watchers.Spec, since, until time.Time) ([]watchers.Signal, error)
 }
 
-// Deps are what the tools need.
+// Deps are the dependencies of the tools.
 type Deps struct {
 	Manager Manager
 	// Goals stores goals, Notices stores notifications; nil leaves out their tools.
@@ -59,7 +59,7 @@ func Tools(d Deps) []tools.Tool {
 	}, append(d.goalTools(), d.noticeTools()...)...)
 }
 
-// family is either the watchers or the schedules, whose tools are alike.
+// family is either the watchers or the schedules, whose tools share code.
 type family struct {
 	m    Manager
 	noun string
@@ -70,8 +70,8 @@ func (d Deps) family(noun string) family { return family{m: d.Manager, noun: nou
 // timed reports whether a kind is a schedule.
 func timed(kind string) bool { return kind == watchers.KindCron || kind == watchers.KindOneshot }
 
-// list returns the living members of the family, newest first; schedules by
-// their next time.
+// list returns the active and paused members of the family: watchers newest first,
+// schedules by next time.
 func (f family) list(q store.Querier) ([]watchers.Spec, error) {
 	all, err := f.m.ListIn(q, watchers.Filter{
 		Modes: []watchers.Mode{watchers.Do, watchers.Notify}, States: []watchers.State{watchers.Active, watchers.Paused, watchers.Broken},
@@ -108,7 +108,7 @@ func (f family) pick(q store.Querier, query string) (watchers.Spec, error) {
 	return s, tools.Quoting(err, sourceOf(list))
 }
 
-// text lists the family for the owner.
+// text formats the family as a list.
 func (f family) text(list []watchers.Spec, now time.Time) string {
 	if len(list) == 0 {
 		return "There are no " + f.noun + "s."
@@ -151,7 +151,7 @@ func (f family) about(s watchers.Spec, now time.Time) string {
 type row struct {
 	watchers.Spec
 	Description string `json:"description"`
-	// Coming are the next three times of a schedule.
+	// Coming lists the next three times of a schedule.
 	Coming []time.Time `json:"coming,omitempty"`
 }
 
@@ -179,7 +179,7 @@ func sourceOf(list []watchers.Spec) provenance.Source {
 // from returns the provenance of a new watcher.
 func from(c tools.Call) provenance.Source { return provenance.Worst(c.Provenance) }
 
-// classify gives the manager's errors their code.
+// classify maps the manager's errors to tool errors.
 func classify(err error) error {
 	switch {
 	case errors.Is(err, watchers.ErrInvalid):
@@ -205,7 +205,7 @@ func modeOf(action string) (watchers.Mode, string) {
 	return watchers.Do, action
 }
 
-// undoData of create and cancel and pause.
+// created is the undo data of create and cancel.
 type created struct {
 	ID string `json:"id"`
 }
@@ -218,7 +218,7 @@ func decode[T any](data json.RawMessage) (T, error) {
 	return v, nil
 }
 
-// undoCreate cancels what was made.
+// undoCreate cancels the created watcher.
 func (f family) undoCreate(tx *store.Tx, data json.RawMessage) (string, error) {
 	u, err := decode[created](data)
 	if err != nil {

@@ -30,16 +30,16 @@ const (
 
 	maxBody   = 1 << 20
 	briefWait = 8 * time.Second
-	maxDays   = 16 // what the service knows ahead
+	maxDays   = 16 // forecast range of the service
 	usual     = 3
 )
 
-// Deps are what the tool needs.
+// Deps are the dependencies of the tool.
 type Deps struct {
-	// Network is the way out; required.
+	// Network sends the requests; required.
 	Network *safehttp.Client
-	// Place is where the owner lives: a town, or "latitude,longitude"; "" when he
-	// did not say.
+	// Place is where the owner lives: a town, or "latitude,longitude"; "" if not
+	// configured.
 	Place string
 }
 
@@ -51,7 +51,7 @@ type weatherIn struct {
 	Days     int    `json:"days,omitempty" jsonschema:"1 to 16, default 3"`
 }
 
-// day is the weather of one day. What the service does not know is nil.
+// day is the weather of one day. Unknown values are nil.
 type day struct {
 	Date string   `json:"date"`
 	Code *int     `json:"code"` // WMO 4677
@@ -118,7 +118,7 @@ func (d Deps) place(in weatherIn) string {
 	return strings.TrimSpace(d.Place)
 }
 
-// Brief is the weather's part of a briefing: of the place that the owner set.
+// Brief is the weather section of a briefing, for the configured place.
 type Brief struct{ Deps }
 
 // BriefTitle implements tools.BriefSource.
@@ -160,7 +160,7 @@ func finding(place string) string {
 	return find + "?" + url.Values{"name": {phrase.Cut(place, 100)}, "count": {"1"}, "language": {"en"}, "format": {"json"}}.Encode()
 }
 
-// ask gives the days from today on, as the place counts them.
+// ask returns the forecast from today on, in the time zone of the place.
 func (d Deps) ask(ctx context.Context, place string, days int) (out weatherOut, err error) {
 	lat, lon, ok := Point(place)
 	out.Place = place

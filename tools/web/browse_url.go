@@ -68,7 +68,7 @@ func (d Deps) browse(ctx context.Context, in browseIn) (tools.Result, error) {
 		return tools.Result{}, outward(err, in.URL)
 	}
 	if err := status(resp); err != nil {
-		if !strings.Contains(in.URL, resp.URL.Host) { // a page chose where it ended
+		if !strings.Contains(in.URL, resp.URL.Host) { // the page chose the final address
 			return tools.Result{}, tools.Quoting(err, provenance.Outside)
 		}
 		return tools.Result{}, err

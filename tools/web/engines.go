@@ -22,7 +22,7 @@ func Providers() []string { return []string{"tavily", "brave", "searxng", "duckd
 // engine is one search service.
 type engine struct {
 	name string
-	base string // its address, without a slash at the end
+	base string // base address without a trailing slash
 	key  string
 	net  *safehttp.Client
 	now  func() time.Time
@@ -65,7 +65,7 @@ func (s Search) Chosen(ctx context.Context) (name string, err error) {
 	return name, err
 }
 
-// choose finds the service and its key.
+// choose returns the service and its key.
 func (s Search) choose(ctx context.Context) (name, key string, err error) {
 	if s.Key != nil {
 		if key, err = s.Key(ctx); err != nil {
@@ -94,7 +94,7 @@ func (s Search) choose(ctx context.Context) (name, key string, err error) {
 	switch {
 	case s.BaseURL != "":
 		return "searxng", "", nil
-	case strings.HasPrefix(key, "tvly-"): // as all keys of Tavily begin
+	case strings.HasPrefix(key, "tvly-"): // prefix of all Tavily keys
 		return "tavily", key, nil
 	case key != "":
 		return "brave", key, nil
@@ -141,7 +141,7 @@ func (d Deps) engine(ctx context.Context) (*engine, error) {
 	return e, nil
 }
 
-// ask sends a request and takes an answer of success.
+// ask sends a request and accepts only a successful response.
 func (e *engine) ask(ctx context.Context, r safehttp.Request) (*safehttp.Response, error) {
 	resp, err := e.net.Fetch(ctx, r)
 	if err != nil {
@@ -164,7 +164,7 @@ func (e *engine) ask(ctx context.Context, r safehttp.Request) (*safehttp.Respons
 		out.Remedy = "too many searches; " + e.wait(resp.Header)
 	case http.StatusNotFound:
 		out.Remedy = "check [search] base_url"
-	case http.StatusUnprocessableEntity: // Brave: an invalid key as well as an invalid query
+	case http.StatusUnprocessableEntity: // Brave returns it for an invalid key and for an invalid query
 		out.Remedy = "check [search] key, or use other words"
 	case 432, 433: // Tavily: the limit of the plan, or of pay-as-you-go usage
 		out.Message = e.title() + " reports that the limit of the plan is reached; nothing was searched"

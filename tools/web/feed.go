@@ -47,7 +47,7 @@ func readFeed(b []byte, base *url.URL) *page {
 	return p
 }
 
-// readXML reads a feed, a page, and anything else as the text it is.
+// readXML parses a feed or a page, and returns anything else as text.
 func readXML(b []byte, contentType string, base *url.URL) *page {
 	switch root(b) {
 	case "html":

@@ -21,7 +21,7 @@ import (
 // maxLinks bounds the addresses of one page.
 const maxLinks = 300
 
-// readHTML reads a page for people.
+// readHTML extracts the readable text of a page.
 func readHTML(text string, base *url.URL) (*page, error) {
 	p, err := readable.HTML(text, base)
 	if err != nil {
@@ -30,12 +30,12 @@ func readHTML(text string, base *url.URL) (*page, error) {
 	return &page{kind: "page", title: p.Title, body: p.Text, links: p.Links}, nil
 }
 
-// page is what can be read of an answer.
+// page is the readable content of a response.
 type page struct {
 	kind  string // "page", "feed", "json", "text"
 	title string
 	body  string
-	links []string // canonical, in the order of the page
+	links []string // canonical, in page order
 	cut   bool
 }
 
@@ -86,8 +86,8 @@ func read(r *safehttp.Response) (*page, error) {
 	return nil, sealed(&tools.Error{Source: provenance.Outside, Code: tools.Unsupported, Message: fmt.Sprintf("%s sent %.60q, which is not text", r.URL.Host, kind), Remedy: "use a page, a feed or a text file"})
 }
 
-// decode brings a text into UTF-8. The HTML standard's order: the mark at the
-// beginning, the header, the page's own word, a guess.
+// decode converts a text to UTF-8. It follows the HTML standard's order: byte order mark,
+// header, declaration in the page, a guess.
 func decode(b []byte, contentType string) string {
 	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
 	head := b[:min(len(b), 1024)]
@@ -105,7 +105,7 @@ func decode(b []byte, contentType string) string {
 func readJSON(b []byte, base *url.URL) (*page, error) {
 	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
 	var f struct{ Version string }
-	if json.Unmarshal(b, &f) == nil && strings.Contains(f.Version, "jsonfeed.org/version/") { // not any JSON with items
+	if json.Unmarshal(b, &f) == nil && strings.Contains(f.Version, "jsonfeed.org/version/") { // not every JSON with items
 		if p := readFeed(b, base); p != nil {
 			return p, nil
 		}

@@ -14,9 +14,9 @@ import (
 	"hob/tools"
 )
 
-// Deps are what the tools need.
+// Deps are the dependencies of the tools.
 type Deps struct {
-	// Network is the way out; required.
+	// Network sends the requests; required.
 	Network *safehttp.Client
 	Search  Search
 }
@@ -54,15 +54,15 @@ func outward(err error, asked string) error {
 	case e.Kind == safehttp.TimedOut:
 		out.Code = tools.TimedOut
 	}
-	// What a server sent, the names in a certificate, and where a page redirects
-	// to are chosen by others.
+	// Others chose the server's text, the names in a certificate and the target of a
+	// redirect.
 	if e.Sent || e.Kind == safehttp.TLS || e.Kind == safehttp.Proxy || e.Host != "" && !strings.Contains(strings.ToLower(asked), e.Host) {
 		out.Source = provenance.Outside
 	}
 	return out
 }
 
-// sealed marks an error that quotes what a server said.
+// sealed marks an error that quotes a server as untrusted.
 func sealed(e *tools.Error) *tools.Error {
 	e.Source = provenance.Outside
 	return e

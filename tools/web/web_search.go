@@ -17,7 +17,7 @@ import (
 
 // Bounds of a search.
 const (
-	maxQuery   = 400 // characters; the search services take no more
+	maxQuery   = 400 // characters; the limit of the search services
 	maxResults = 20
 	searchFor  = 40 * time.Second
 )
@@ -96,7 +96,7 @@ func (d Deps) search(ctx context.Context, query string, limit int) (tools.Result
 	for _, r := range found {
 		u, err := safehttp.Canonical(r.URL)
 		if err != nil || len(kept) == limit {
-			continue // nothing that leads into the owner's network is offered
+			continue // results that lead into the owner's network are left out
 		}
 		r = Result{readable.CutRunes(readable.Squeeze(readable.Words(r.Title)), 200), u.String(), readable.CutRunes(readable.Squeeze(readable.Words(r.Snippet)), 500)}
 		if slices.ContainsFunc(kept, func(k Result) bool { return k.URL == r.URL }) {
