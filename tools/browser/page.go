@@ -105,7 +105,7 @@ func remarks(c *browser.Content) []string {
 		out = append(out, "Frames from other sites were not read: "+strings.Join(c.Frames, ", "))
 	}
 	if c.Secrets > 0 {
-		out = append(out, "Fields for passwords and cards are left to the owner: he fills them in the window.")
+		out = append(out, "The user must fill in the fields for passwords and cards in the browser window.")
 	}
 	return out
 }

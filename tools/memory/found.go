@@ -75,7 +75,7 @@ func withheldText(n int, c tools.Call) string {
 		what = "1 result that looks like a credential was left out; "
 	}
 	if len(c.OwnerWords) == 0 {
-		return "\n" + what + "only the user can ask for it by name, in a chat with Hob alone that holds no outside text."
+		return "\n" + what + "only the user can ask for it by name, in a chat with Hob alone that contains no untrusted text."
 	}
 	return "\n" + what + "ask for it by name (for example: what is the wifi password?)."
 }
