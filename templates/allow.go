@@ -12,20 +12,20 @@ import (
 	"unicode"
 )
 
-// bound says how a key may be changed by a template.
+// bound is a rule for how a template may change a key.
 type bound int
 
 const (
 	free   bound = iota
-	atMost       // a number that may only become smaller
-	longer       // a duration that may only grow
-	capped       // a number where 0 means no cap: it may only become tighter
-	level        // watch < supervised < trusted: it may only become narrower
+	atMost       // a number that may only decrease
+	longer       // a duration that may only increase
+	capped       // a number where 0 means unlimited: the limit may only get stricter
+	level        // watch < supervised < trusted: the level may only decrease
 )
 
-// allowed are the keys that a template may set: how Hob behaves, never what it
-// may do, whom it contacts, what it may read or who pays. Everything that is
-// not named here is refused, keys of later versions included.
+// allowed returns the keys that a template may set, with their rules. They change how Hob
+// behaves, never its permissions, contacts, readable data or costs. All other keys are
+// refused, including those of later versions.
 func allowed() map[string]bound {
 	return map[string]bound{
 		"agent.name":                free,
@@ -51,13 +51,13 @@ func allowed() map[string]bound {
 // AllowedKeys lists the keys that a template may set.
 func AllowedKeys() []string { return slices.Sorted(maps.Keys(allowed())) }
 
-// settings flattens [config] and refuses what no template may set.
+// settings flattens [config] and refuses keys that no template may set.
 func settings(table map[string]any) ([]Setting, error) {
 	var out []Setting
 	for _, l := range leaves(table) {
 		key := strings.Join(l.path, ".")
 		if _, ok := allowed()[key]; !ok {
-			return nil, fmt.Errorf("%w: it may not set %s; a template may set %s", ErrInvalid, cut(key, 80), strings.Join(AllowedKeys(), ", "))
+			return nil, fmt.Errorf("%w: a template may not set %s; it may set %s", ErrInvalid, cut(key, 80), strings.Join(AllowedKeys(), ", "))
 		}
 		v, err := written(l.value)
 		if err != nil {
@@ -68,7 +68,7 @@ func settings(table map[string]any) ([]Setting, error) {
 	return out, nil
 }
 
-// written is a scalar as TOML.
+// written formats a scalar as TOML.
 func written(v any) (string, error) {
 	switch v := v.(type) {
 	case string:
@@ -76,7 +76,7 @@ func written(v any) (string, error) {
 			return "", fmt.Errorf("it must be one line of at most 200 characters")
 		}
 		var b bytes.Buffer
-		e := json.NewEncoder(&b) // a string of JSON without control characters is one of TOML
+		e := json.NewEncoder(&b) // a JSON string without control characters is a valid TOML string
 		e.SetEscapeHTML(false)
 		err := e.Encode(v)
 		return strings.TrimSpace(b.String()), err
@@ -94,8 +94,8 @@ func written(v any) (string, error) {
 	return "", fmt.Errorf("it must be a text, a number, or true or false")
 }
 
-// widens reports whether a template's value would loosen a bound of the owner's.
-// What cannot be compared counts as looser.
+// widens reports whether a template's value would loosen a limit that the owner set. Values
+// that cannot be compared count as looser.
 func widens(key, value string, now any) bool {
 	switch allowed()[key] {
 	case free:
@@ -124,7 +124,7 @@ func numbers(value string, now any) (a, b float64, ok bool) {
 	return a, b, aerr == nil && berr == nil
 }
 
-// Settings are those of a configuration that a template may hold.
+// Settings returns the settings of a configuration that a template may contain.
 func Settings(text []byte) ([]Setting, error) {
 	var out []Setting
 	there, err := keys(string(text))

@@ -13,15 +13,15 @@ import (
 	"strings"
 )
 
-// The bounds of an archive.
+// Limits of an archive.
 const (
-	maxArchive  = 4 << 20 // as it lies on the disk
-	maxUnpacked = 8 << 20 // of all that is in it
+	maxArchive  = 4 << 20 // compressed size in bytes
+	maxUnpacked = 8 << 20 // uncompressed size in bytes
 	maxEntries  = 1000
 )
 
-// readArchive reads a template out of an archive, into memory: nothing of it is
-// ever written as it names itself.
+// readArchive reads a template from an archive into memory. It never writes an entry to a
+// path that the archive names.
 func readArchive(name string, fi fs.FileInfo) (files, error) {
 	switch {
 	case !isArchive(name):
@@ -46,17 +46,17 @@ func readArchive(name string, fi fs.FileInfo) (files, error) {
 	return untar(b)
 }
 
-// unpacking gathers the entries of an archive. What is wrong with one of them is
-// wrong with the whole.
+// unpacking collects the entries of an archive. One invalid entry makes the whole archive
+// invalid.
 type unpacking struct {
 	out  files
-	seen map[string]bool // by names without regard to case
-	top  string          // the one folder in which all lies
+	seen map[string]bool // names in lower case
+	top  string          // the only top-level folder
 	tops int
-	bare bool // something lies at the top itself
+	bare bool // an entry is at the top level
 }
 
-// entry checks an entry's name and returns it clean; "" is a folder.
+// entry checks an entry's name and returns the cleaned name; "" for a folder.
 func (u *unpacking) entry(name string, mode fs.FileMode) (string, error) {
 	if len(u.seen) >= maxEntries {
 		return "", fmt.Errorf("%w: the archive has more than %d entries", ErrInvalid, maxEntries)
@@ -68,15 +68,15 @@ func (u *unpacking) entry(name string, mode fs.FileMode) (string, error) {
 	case !mode.IsRegular() && !mode.IsDir():
 		return "", notPlain(name)
 	case !fs.ValidPath(clean) || strings.ContainsAny(clean, "\\:\x00"):
-		return "", fmt.Errorf("%w: the archive holds a file with the path %q, which leads elsewhere", ErrInvalid, cut(name, 120))
+		return "", fmt.Errorf("%w: the archive contains a file with the path %q, which is outside the template", ErrInvalid, cut(name, 120))
 	}
 	low := strings.ToLower(clean)
 	if u.seen[low] && !mode.IsDir() {
-		return "", fmt.Errorf("%w: the archive holds %q twice", ErrInvalid, cut(clean, 120))
+		return "", fmt.Errorf("%w: the archive contains %q twice", ErrInvalid, cut(clean, 120))
 	}
 	u.seen[low] = true
 	top, _, below := strings.Cut(clean, "/")
-	if top == "__MACOSX" { // what the Mac adds to archives; it counts, and is left alone
+	if top == "__MACOSX" { // metadata that macOS adds to archives: it counts toward the limits and is skipped
 		return "", nil
 	}
 	if !below && !mode.IsDir() {
@@ -91,7 +91,8 @@ func (u *unpacking) entry(name string, mode fs.FileMode) (string, error) {
 	return clean, nil
 }
 
-// limit is how much of an entry is kept, wherever the template lies in it.
+// limit returns the maximum number of bytes read of an entry, wherever the template is in
+// the archive.
 func limit(name string) int {
 	if n := wanted(name); n > 0 {
 		return n
@@ -100,7 +101,7 @@ func limit(name string) int {
 	return wanted(rest)
 }
 
-// files are those of the template, which lies at the top or in the one folder
+// files returns the template's files, which are at the top level or in the only folder
 // there.
 func (u *unpacking) files() files {
 	if u.bare || u.tops != 1 || u.out[manifestFile] != nil {
@@ -125,13 +126,13 @@ func (*unpacking) only(f files) files {
 }
 
 func damaged(err error) error {
-	return fmt.Errorf("%w: the archive cannot be read: %w", ErrInvalid, err)
+	return fmt.Errorf("%w: read archive: %w", ErrInvalid, err)
 }
 
-// errTooMuch says that an archive unpacks to more than it may.
-var errTooMuch = fmt.Errorf("%w: the archive unpacks to more than %d MB", ErrInvalid, maxUnpacked>>20)
+// errTooMuch reports that the unpacked archive exceeds the limit.
+var errTooMuch = fmt.Errorf("%w: the unpacked archive is larger than %d MB", ErrInvalid, maxUnpacked>>20)
 
-// budget fails once more was read than it has.
+// budget is a reader that fails when more bytes were read than it has left.
 type budget struct {
 	r    io.Reader
 	left int64
@@ -165,9 +166,9 @@ func untar(b []byte) (files, error) {
 		}
 		mode := h.FileInfo().Mode()
 		if h.Typeflag == tar.TypeXGlobalHeader {
-			continue // of archives that git makes
+			continue // global headers in archives made by git
 		}
-		if h.Typeflag == tar.TypeLink { // its mode looks like a file's
+		if h.Typeflag == tar.TypeLink { // its mode is that of a regular file
 			return nil, notPlain(h.Name)
 		}
 		name, err := u.entry(h.Name, mode)

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// Asks says in plain words all that a template wants, one line for each thing,
-// and what it cannot have.
+// Asks describes everything a template requests, one line per item, and what it cannot
+// have.
 func (t *Template) Asks() []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if t.Soul != "" {
-		add("personality: its SOUL.md takes the place of yours")
+		add("personality: its SOUL.md replaces yours")
 	}
 	for _, s := range t.Config {
 		what := "sets " + s.Key + " = " + s.Value
 		if allowed()[s.Key] != free {
-			what += ", unless yours is tighter"
+			what += ", unless your value is stricter"
 		}
 		add("setting: %s", what)
 	}
@@ -33,7 +33,7 @@ func (t *Template) Asks() []string {
 		if err != nil {
 			b = []byte("{}")
 		}
-		then := "tells you"
+		then := "notifies you"
 		if w.Do != "" {
 			then = "then: " + w.Do
 		}
@@ -42,21 +42,21 @@ func (t *Template) Asks() []string {
 	for _, g := range t.Goals {
 		every := ""
 		if g.CheckEvery != "" {
-			every = ", looked at every " + g.CheckEvery
+			every = ", reviewed every " + g.CheckEvery
 		}
 		until := ""
 		if g.Success != "" {
-			until = "; reached when: " + g.Success
+			until = "; complete when: " + g.Success
 		}
 		add("goal (priority %d%s): %s%s", g.Priority, every, g.Description, until)
 	}
 	if len(t.Skills) > 0 {
-		as := ", as outside text"
+		as := ", as untrusted text"
 		if t.Origin == Builtin {
 			as = ""
 		}
-		add("skills, which a model reads%s when you ask for something that they are about: %s", as, strings.Join(t.Skills, ", "))
+		add("skills, which the model reads%s when your request matches them: %s", as, strings.Join(t.Skills, ", "))
 	}
-	add("rights: none. It cannot allow commands, folders, hosts, accounts, channels or models, and raises no limit.")
+	add("permissions: none. It cannot allow commands, folders, hosts, accounts, channels or models, and it raises no limit.")
 	return out
 }

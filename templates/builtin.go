@@ -31,7 +31,7 @@ func Builtins() ([]*Template, error) {
 	return out, nil
 }
 
-// IsBuiltin reports whether a name is that of a template that comes with Hob.
+// IsBuiltin reports whether name belongs to a template that is built into Hob.
 func IsBuiltin(name string) bool {
 	if CheckName(name) != nil {
 		return false
@@ -51,7 +51,7 @@ func readBuiltin(name string) (*Template, error) {
 	}
 	t, err := f.template(Builtin, "")
 	if err == nil && t.Name != name {
-		err = fmt.Errorf("its folder has another name than %q", t.Name)
+		err = fmt.Errorf("the folder is not named %q", t.Name)
 	}
 	return t, err
 }

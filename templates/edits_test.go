@@ -46,8 +46,8 @@ func TestEdits(t *testing.T) {
 			name: "a line of the template's personality", edit: func(w *world) { w.write("SOUL.md", "Be calm.\nBe very kind.\nBe short.\nCall me Ada.\n") },
 			conf: conf, soul: "Mine.\nCall me Ada.\n", conflict: "personality", kept: "Be very kind.",
 		},
-		{name: "the personality is gone", edit: func(w *world) { w.write("SOUL.md", "") }, conf: conf, soul: "Mine.\n"},
-		{name: "the configuration is gone", edit: func(w *world) { w.write("config.toml", "") }, conf: "", soul: "Mine.\n", conflict: "autonomy.tick", kept: "10s"},
+		{name: "the personality is empty", edit: func(w *world) { w.write("SOUL.md", "") }, conf: conf, soul: "Mine.\n"},
+		{name: "the configuration is empty", edit: func(w *world) { w.write("config.toml", "") }, conf: "", soul: "Mine.\n", conflict: "autonomy.tick", kept: "10s"},
 		{
 			name: "all in another order",
 			edit: func(w *world) {
@@ -105,7 +105,7 @@ func TestTighterStays(t *testing.T) {
 	w = newWorld(t, "[autonomy]\ntick = \"10s\"\n", "")
 	p, _ = w.use(builtin(t, "housekeeper"))
 	if len(p.Settings) != 1 || !p.Settings[0].Yours || p.Settings[0].Was != "10s" {
-		t.Errorf("an overwritten key is not shown as the owner's: %+v", p.Settings)
+		t.Errorf("conflict does not name the owner's key: %+v", p.Settings)
 	}
 }
 
@@ -126,7 +126,7 @@ func TestChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// points are those at which a process may die.
+// points returns the steps at which a process may die.
 func points() []string {
 	return []string{"template.begin", "template.journal", "template.things", "template.config", "template.soul", "template.state"}
 }
@@ -180,7 +180,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// crash is the process that dies.
+// crash simulates the process that dies.
 func crash(t *testing.T, dir string) {
 	w := &world{t: t, dir: dir, shop: &shop{}, step: func(name string) {
 		if name != os.Getenv("TEMPLATES_CRASH_AT") {
@@ -239,8 +239,8 @@ func TestEditedAfterACrash(t *testing.T) {
 	}
 }
 
-// TestEditedTooClose: what the owner wrote after a crash and what was to be written
-// do not go together. His stays whole, and he is told.
+// TestEditedTooClose checks an edit after a crash that conflicts with the pending text: the
+// edit stays whole, and the conflict is reported.
 func TestEditedTooClose(t *testing.T) {
 	w := newWorld(t, "[agent]\nname = \"Robin\"\n", "")
 	w.step = func(name string) {
@@ -266,7 +266,7 @@ func TestEditedTooClose(t *testing.T) {
 		t.Fatalf("kept %q", kept)
 	}
 	if b, err := os.ReadFile(kept[0]); err != nil || !strings.Contains(string(b), "daily_tokens = 9000") {
-		t.Errorf("%v: what was wanted is not kept: %q", err, b)
+		t.Errorf("%v: the pending text was not saved: %q", err, b)
 	}
 	w.use(nil)
 	if got := w.read("config.toml"); got != mine {
@@ -289,7 +289,7 @@ func TestCreateAndRemove(t *testing.T) {
 	}
 	x.Origin, x.Path = templates.Own, filepath.Join(s.Dir, "night-owl")
 	if d := cmp.Diff(x, got); d != "" {
-		t.Errorf("what was written reads differently: %s", d)
+		t.Errorf("the written text parses differently: %s", d)
 	}
 	for _, bad := range []string{"housekeeper", "../x", ".state", "nothing", ""} {
 		if err := s.Remove(bad); err == nil {

@@ -7,8 +7,8 @@ import (
 	"hob/autonomy/config"
 )
 
-// TestForgotten: what is forgotten goes out of the copies, whatever they say then.
-// Taking back still works; a copy that makes no sense any more is not used.
+// TestForgotten checks that forgotten text is removed from the copies, whatever they say
+// then. A reset still works; an invalid copy is not used.
 func TestForgotten(t *testing.T) {
 	const conf = "[agent]\nname = \"Robin\"\ntimezone = \"Europe/Berlin\"\n"
 	for name, c := range map[string]struct{ phrase, edit string }{
@@ -41,7 +41,7 @@ func TestForgotten(t *testing.T) {
 				t.Error(err)
 			}
 			if w.read("config.toml") == now && (len(p.Conflicts) == 0 || len(kept) == 0) {
-				t.Error("the configuration stays, and nobody is told")
+				t.Error("the configuration stays without a conflict")
 			}
 		})
 	}

@@ -12,41 +12,41 @@ import (
 	"unicode/utf8"
 )
 
-// Editor knows the format of the configuration.
+// Editor reads and edits the text of the configuration.
 type Editor interface {
-	// Value is the value in force of a key, and whether the text itself sets it.
+	// Value returns the effective value of a key, and whether the text itself sets it.
 	Value(text []byte, key string) (v any, set bool, err error)
-	// Set sets a key to a value written as TOML; comments and order stay.
+	// Set sets a key to a TOML value; comments and order stay.
 	Set(text []byte, key, value string) ([]byte, error)
-	// Unset takes a key out again.
+	// Unset removes a key.
 	Unset(text []byte, key string) ([]byte, error)
-	// Check returns the mistakes that after has and before has not.
+	// Check returns the errors in after that before does not have.
 	Check(before, after []byte) error
 }
 
-// Things keeps what templates make beside files.
+// Things stores the resources of templates: goals, schedules and watchers.
 type Things interface {
-	// Reconcile makes the things of all templates those of Wanted, and no
-	// others, in one transaction. What the owner changed is kept and becomes his
-	// own. Doing the same again changes nothing.
+	// Reconcile makes the stored resources of all templates equal to Wanted in one
+	// transaction. It keeps resources that the owner changed, which then belong to the
+	// owner. It is idempotent.
 	Reconcile(ctx context.Context, w Wanted) (Done, error)
 }
 
-// Wanted is what there shall be of things from templates.
+// Wanted lists the resources that templates should have.
 type Wanted struct {
-	Source    string     `json:"source"`  // see SourceOf; "" when no template is in use
-	Trusted   bool       `json:"trusted"` // built in; the rest counts as outside text
+	Source    string     `json:"source"`  // see SourceOf; "" if no template is in use
+	Trusted   bool       `json:"trusted"` // built in; all other templates count as untrusted text
 	Goals     []Goal     `json:"goals"`
 	Schedules []Schedule `json:"schedules"`
 	Watchers  []Watcher  `json:"watchers"`
-	Dry       bool       `json:"dry"` // only say what would be done
+	Dry       bool       `json:"dry"` // report only, change nothing
 }
 
-// Done is what was done about things.
+// Done reports the changes that Reconcile made.
 type Done struct {
 	Made    []Thing `json:"made"`
 	Removed []Thing `json:"removed"`
-	Kept    []Thing `json:"kept"`   // the owner changed them: they are his now
+	Kept    []Thing `json:"kept"`   // changed by the owner, to whom they now belong
 	Failed  []Thing `json:"failed"` // could not be made
 }
 
@@ -60,22 +60,22 @@ type Thing struct {
 
 // Options of NewHome.
 type Options struct {
-	Dir    string // for the state and the journal, of Hob's own
+	Dir    string // Hob's private folder for the state and the journal
 	Config string // path of config.toml
 	Soul   string // path of SOUL.md
-	// Persona is what SOUL.md means when there is none.
+	// Persona is the personality used when SOUL.md does not exist.
 	Persona string
 	Editor  Editor
 	Things  Things
-	// Write replaces a private file as a whole, durably.
+	// Write atomically and durably replaces a private file.
 	Write func(path string, data []byte) error
-	// Step is called at each point at which a crash may happen; nil is fine.
+	// Step is called at each point where a crash may happen, for tests; may be nil.
 	Step func(name string)
 	Now  func() time.Time // default: time.Now
 }
 
-// Home is one Hob's templates in use: none or one. It is used by one process at
-// a time; who calls it keeps others out.
+// Home manages the template in use: none or one. Only one process may use it at a time; the
+// caller ensures that.
 type Home struct{ opt Options }
 
 // NewHome checks the options and does no I/O.
@@ -92,37 +92,37 @@ func NewHome(opt Options) (*Home, error) {
 	return &Home{opt}, nil
 }
 
-// State says which template is in use.
+// State records the template in use.
 type State struct {
 	Name    string    `json:"name"` // "" is none
 	Version string    `json:"version,omitempty"`
 	Origin  Origin    `json:"origin,omitempty"`
 	Path    string    `json:"path,omitempty"`
 	At      time.Time `json:"at"`
-	// The files as they were before it, and as it left them.
+	// The files before and after the template was installed.
 	Config pair `json:"config"`
 	Soul   pair `json:"soul"`
-	// Skills of the template; they go with it.
+	// Skills of the template; they are removed with it.
 	Skills []Skill `json:"skills,omitempty"`
 }
 
 // stateFile holds State.
 const stateFile = "state.json"
 
-// journalFile holds a change that is under way.
+// journalFile holds an unfinished change.
 const journalFile = "journal.json"
 
-// pair is a file before and after; nil is no file.
+// pair is the text of a file before and after a change; nil means no file.
 type pair struct {
 	Before *string `json:"before"`
 	After  *string `json:"after"`
 }
 
-// journal is what is being done. It stands before anything is changed and
-// becomes the state when all is done.
+// journal describes one change. It is written before anything is changed and becomes the
+// state when the change is complete.
 type journal struct {
 	State  State  `json:"state"`
-	Config pair   `json:"config"` // from what to what
+	Config pair   `json:"config"` // texts before and after
 	Soul   pair   `json:"soul"`
 	Wanted Wanted `json:"wanted"`
 }
@@ -133,10 +133,10 @@ func (h *Home) journalPath() string { return filepath.Join(h.opt.Dir, journalFil
 // State reads which template is in use.
 func (h *Home) State() (State, error) { return InUse(h.opt.Dir) }
 
-// Pending reports whether a change was begun and not finished.
+// Pending reports whether a change was started but not finished.
 func (h *Home) Pending() (bool, error) { return Unfinished(h.opt.Dir) }
 
-// Unfinished is Pending for the folder of a home's state.
+// Unfinished does the same as Pending for the folder of a home's state.
 func Unfinished(dir string) (bool, error) {
 	switch _, err := os.Stat(filepath.Join(dir, journalFile)); {
 	case err == nil:
@@ -157,7 +157,7 @@ func readJSON(path string, v any) (bool, error) {
 		return false, err
 	}
 	if err := json.Unmarshal(b, v); err != nil {
-		return true, fmt.Errorf("%s is damaged (%w); nothing was changed; what your files said before the template stands in it as text", path, err)
+		return true, fmt.Errorf("%s is damaged (%w); nothing was changed; the file contains your original configuration and personality as text", path, err)
 	}
 	return true, nil
 }
@@ -172,7 +172,7 @@ func readText(path string) (*string, error) {
 		return nil, nil
 	}
 	if err == nil && (!fi.Mode().IsRegular() || fi.Size() > maxFile) {
-		return nil, fmt.Errorf("%s is not a text of at most %d KB; move it away", path, maxFile>>10)
+		return nil, fmt.Errorf("%s is not a text of at most %d KB; move the file elsewhere", path, maxFile>>10)
 	}
 	if err != nil {
 		return nil, err
@@ -197,7 +197,7 @@ func text(s *string) string {
 	return *s
 }
 
-// put makes a file say what it shall; nil removes it.
+// put writes s to the file, or removes the file if s is nil.
 func (h *Home) put(path string, s *string) error {
 	if s != nil {
 		return h.opt.Write(path, []byte(*s))
@@ -208,8 +208,8 @@ func (h *Home) put(path string, s *string) error {
 	return nil
 }
 
-// Finish ends what a crash interrupted, and reports whether there was anything.
-// Where files were edited meanwhile it returns what was kept aside of them.
+// Finish completes a change that a crash interrupted and reports whether there was one. It
+// returns the copies it saved of files that were edited in the meantime.
 func (h *Home) Finish(ctx context.Context) (kept []string, there bool, err error) {
 	var j journal
 	there, err = readJSON(h.journalPath(), &j)
@@ -220,7 +220,7 @@ func (h *Home) Finish(ctx context.Context) (kept []string, there bool, err error
 	return kept, true, err
 }
 
-// carryOut does what the journal says, all of it or what is left of it.
+// carryOut performs the change in the journal, or the rest of it.
 func (h *Home) carryOut(ctx context.Context, j journal) (done Done, kept []string, err error) {
 	h.opt.Step("template.journal")
 	if done, err = h.opt.Things.Reconcile(ctx, j.Wanted); err != nil {
@@ -247,10 +247,10 @@ func (h *Home) carryOut(ctx context.Context, j journal) (done Done, kept []strin
 	return done, kept, os.Remove(h.journalPath())
 }
 
-// bring makes a file say what it shall. It may say so already. When it was edited
-// after a crash the edit stays, and the change is merged into it unless it was
-// made already. Where the two make no sense together the edit stays alone. What is
-// lost of either is kept aside.
+// bring changes a file from p.Before to p.After. The file may already be correct. If it was
+// edited after a crash, the edit stays and the change is merged into it, unless the edit
+// contains it already. If the merge is invalid, only the edit stays. Texts that get lost
+// are saved as copies.
 func (h *Home) bring(path string, p pair, merged func(base, ours, theirs string) string, check func(before, after []byte) error) (kept []string, err error) {
 	now, err := readText(path)
 	if err != nil || equal(now, p.After) {
@@ -284,7 +284,7 @@ func (h *Home) bring(path string, p pair, merged func(base, ours, theirs string)
 	return kept, h.put(path, &out)
 }
 
-// nearer reports whether a text differs in fewer lines from a than from b.
+// nearer reports whether s differs in fewer lines from a than from b.
 func nearer(s, a, b string) bool {
 	count := func(from string) (n int) {
 		for _, x := range diff(split(from), split(s)) {
@@ -295,7 +295,7 @@ func nearer(s, a, b string) bool {
 	return count(a) <= count(b)
 }
 
-// keep writes a text aside and returns where.
+// keep saves a copy of a text and returns its path.
 func (h *Home) keep(name, s string) (string, error) {
 	path := filepath.Join(h.opt.Dir, "kept", h.opt.Now().UTC().Format("20060102T150405.000")+"-"+name)
 	return path, h.opt.Write(path, []byte(s))

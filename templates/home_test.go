@@ -17,7 +17,7 @@ import (
 	"hob/templates"
 )
 
-// shop stands for the database: it has what was wanted last.
+// shop replaces the database: it stores the last Wanted.
 type shop struct{ now templates.Wanted }
 
 func (s *shop) Reconcile(_ context.Context, w templates.Wanted) (templates.Done, error) {
@@ -27,7 +27,7 @@ func (s *shop) Reconcile(_ context.Context, w templates.Wanted) (templates.Done,
 	return templates.Done{}, nil
 }
 
-// world is a home with a configuration and a personality; "" is no file.
+// world is a home with a configuration and a personality; "" means no file.
 type world struct {
 	t    *testing.T
 	dir  string
@@ -68,7 +68,7 @@ func (w *world) read(name string) string {
 	return string(b)
 }
 
-// write is system.WriteFile without waiting for the disk.
+// write does the same as system.WriteFile without syncing.
 func write(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -120,7 +120,7 @@ func builtin(t *testing.T, name string) *templates.Template {
 	return x
 }
 
-// made is a template that sets the keys.
+// made returns a template that sets the keys.
 func made(t *testing.T, name, soul, conf string) *templates.Template {
 	t.Helper()
 	x, err := templates.Parse([]byte("[template]\nname = \""+name+"\"\ndescription = \"x\"\n"+conf), []byte(soul))
@@ -130,7 +130,7 @@ func made(t *testing.T, name, soul, conf string) *templates.Template {
 	return x
 }
 
-// configs are texts as owners write them.
+// configs returns typical configuration texts.
 func configs() map[string]string {
 	return map[string]string{
 		"none":         "",
@@ -155,7 +155,7 @@ func TestResetRestoresToTheByte(t *testing.T) {
 				for _, x := range []string{"stock-analyst", "code-reviewer", "housekeeper", "housekeeper"} {
 					w.use(builtin(t, x))
 					if got := w.read("SOUL.md"); got != builtin(t, x).Soul {
-						t.Errorf("SOUL.md is not that of %s", x)
+						t.Errorf("SOUL.md is not the text of %s", x)
 					}
 					if _, err := config.Load(w.path("config.toml")); err != nil {
 						t.Errorf("%s: %v", x, err)
@@ -169,15 +169,15 @@ func TestResetRestoresToTheByte(t *testing.T) {
 					t.Errorf("SOUL.md: %s", d)
 				}
 				if len(p.Conflicts) > 0 || w.shop.now.Source != "" {
-					t.Errorf("conflicts %v, things of %q", p.Conflicts, w.shop.now.Source)
+					t.Errorf("conflicts %v, resources of %q", p.Conflicts, w.shop.now.Source)
 				}
 			})
 		}
 	}
 }
 
-// TestRoundTrips: whatever the owner edits while templates come and go is there
-// in the end, as if there had never been one.
+// TestRoundTrips checks that every edit the owner makes while templates come and go is
+// there in the end, as if no template had ever been used.
 func TestRoundTrips(t *testing.T) {
 	names := slices.Sorted(func(yield func(string) bool) {
 		for n := range configs() {
@@ -218,8 +218,8 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// same compares what the files mean, and the owner's comments: a section that he
-// added while a template was in use may stand at another place.
+// same compares the values in the files and the owner's comments. A section that the owner
+// added while a template was in use may be at another position.
 func same(t *testing.T, alone, w *world) {
 	t.Helper()
 	if d := cmp.Diff(alone.read("SOUL.md"), w.read("SOUL.md")); d != "" {
@@ -233,7 +233,7 @@ func same(t *testing.T, alone, w *world) {
 	}
 }
 
-// lines are those of the configuration that say something, in any order.
+// lines returns the meaningful lines of the configuration, sorted.
 func lines(w *world) []string {
 	var out []string
 	for l := range strings.Lines(w.read("config.toml")) {
@@ -278,7 +278,7 @@ func edit(t *testing.T, r *rand.Rand, worlds ...*world) {
 		for _, w := range worlds {
 			set(t, w, key, value)
 		}
-	case 1: // one that some set: what the owner says stays
+	case 1: // a key that some templates set: the owner's value stays
 		for _, w := range worlds {
 			set(t, w, "autonomy.sessions", fmt.Sprint(1+n%60))
 		}
@@ -288,7 +288,7 @@ func edit(t *testing.T, r *rand.Rand, worlds ...*world) {
 				w.write("config.toml", strings.TrimRight(w.read("config.toml"), "\r\n")+fmt.Sprintf("\n# note %d\n", n))
 			}
 		}
-	case 3: // the personality gets a line; without a file it is the built-in one that does
+	case 3: // add a line to the personality; without a file, to the built-in one
 		for i, w := range worlds {
 			soul := w.read("SOUL.md")
 			if i == 0 && soul == "" {

@@ -115,21 +115,21 @@ func TestArchives(t *testing.T) {
 		{"with a dot", []member{{name: "./template.toml", text: manifest}, {name: "./SOUL.md", text: "Whoo."}}, ""},
 		{"of a Mac", append([]member{{name: "__MACOSX/owl/._template.toml", text: "x"}, {name: "__MACOSX/._owl", text: "x"}}, below...), ""},
 		{"of a Mac, at the top", []member{good, soul, {name: "__MACOSX/", mode: fs.ModeDir}, {name: "__MACOSX/._SOUL.md", text: "x"}}, ""},
-		{"of a Mac, leads up", []member{good, {name: "__MACOSX/../../evil", text: "x"}}, "leads elsewhere"},
-		{"of a Mac, a bomb", []member{good, {name: "__MACOSX/z", text: strings.Repeat("\x00", 9<<20)}}, "unpacks to more than 8 MB"},
+		{"of a Mac, leads up", []member{good, {name: "__MACOSX/../../evil", text: "x"}}, "outside the template"},
+		{"of a Mac, a bomb", []member{good, {name: "__MACOSX/z", text: strings.Repeat("\x00", 9<<20)}}, "is larger than 8 MB"},
 		{"of a Mac, too many", append([]member{good}, mac...), "more than 1000 entries"},
-		{"none in it", []member{soul}, "there is no template.toml"},
-		{"leads up", []member{good, {name: "../../evil", text: "x"}}, "leads elsewhere"},
-		{"leads up within", []member{good, {name: "a/../../evil", text: "x"}}, "leads elsewhere"},
-		{"absolute", []member{good, {name: "/etc/passwd", text: "x"}}, "leads elsewhere"},
-		{"backslashes", []member{good, {name: "..\\evil", text: "x"}}, "leads elsewhere"},
-		{"a drive", []member{good, {name: "C:/evil", text: "x"}}, "leads elsewhere"},
-		{"a link", []member{good, {name: "SOUL.md", mode: fs.ModeSymlink, link: "/etc/passwd"}}, "no plain file"},
-		{"a pipe", []member{good, {name: "SOUL.md", mode: fs.ModeNamedPipe}}, "no plain file"},
+		{"none in it", []member{soul}, "template.toml is missing"},
+		{"leads up", []member{good, {name: "../../evil", text: "x"}}, "outside the template"},
+		{"leads up within", []member{good, {name: "a/../../evil", text: "x"}}, "outside the template"},
+		{"absolute", []member{good, {name: "/etc/passwd", text: "x"}}, "outside the template"},
+		{"backslashes", []member{good, {name: "..\\evil", text: "x"}}, "outside the template"},
+		{"a drive", []member{good, {name: "C:/evil", text: "x"}}, "outside the template"},
+		{"a link", []member{good, {name: "SOUL.md", mode: fs.ModeSymlink, link: "/etc/passwd"}}, "not a regular file"},
+		{"a pipe", []member{good, {name: "SOUL.md", mode: fs.ModeNamedPipe}}, "not a regular file"},
 		{"twice", []member{good, {name: "Template.toml", text: "x"}, {name: "template.TOML", text: "y"}}, "twice"},
 		{"a large text", []member{good, {name: "SOUL.md", text: strings.Repeat("a", 70<<10)}}, "larger than 64 KB"},
-		{"a bomb", []member{good, {name: "zeros", text: strings.Repeat("\x00", 9<<20)}}, "unpacks to more than 8 MB"},
-		{"a bomb of many", []member{good, {name: "z1", text: strings.Repeat("\x00", 5<<20)}, {name: "z2", text: strings.Repeat("\x00", 5<<20)}}, "unpacks to more than 8 MB"},
+		{"a bomb", []member{good, {name: "zeros", text: strings.Repeat("\x00", 9<<20)}}, "is larger than 8 MB"},
+		{"a bomb of many", []member{good, {name: "z1", text: strings.Repeat("\x00", 5<<20)}, {name: "z2", text: strings.Repeat("\x00", 5<<20)}}, "is larger than 8 MB"},
 		{"too many", append([]member{good}, many...), "more than 1000 entries"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -148,11 +148,11 @@ func TestArchives(t *testing.T) {
 			check("zip", got, err)
 		})
 	}
-	if _, err := load(t, "owl.tgz", tarGz(t, good, member{name: "SOUL.md", mode: fs.ModeIrregular, link: "template.toml"})); err == nil || !strings.Contains(err.Error(), "no plain file") {
+	if _, err := load(t, "owl.tgz", tarGz(t, good, member{name: "SOUL.md", mode: fs.ModeIrregular, link: "template.toml"})); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("a hard link: %v", err)
 	}
 	lying := zipped(t, good, member{name: "SOUL.md", text: strings.Repeat("a", 1<<20)})
-	lying = bytes.ReplaceAll(lying, []byte{0, 0, 0x10, 0}, []byte{1, 0, 0, 0}) // 1 MB is said to be a byte
+	lying = bytes.ReplaceAll(lying, []byte{0, 0, 0x10, 0}, []byte{1, 0, 0, 0}) // the header declares 1 byte for 1 MB
 	if _, err := load(t, "owl.zip", lying); err == nil {
 		t.Error("a zip that lies about its size is taken")
 	}
@@ -218,7 +218,7 @@ func TestForbidden(t *testing.T) {
 		{"a list", manifest + "[config.autonomy]\ntick = [\"1s\"]\n", "must be a text"},
 		{"lines", manifest + "[config.agent]\nname = \"a\\n[shell]\\nallow = [1]\"\n", "one line"},
 		{"a key that is none", manifest + "hooks = [\"x\"]\n", "is not a key"},
-		{"a schedule as a watcher", manifest + "[[watchers]]\nkind = \"cron\"\n", "is a schedule"},
+		{"a schedule as a watcher", manifest + "[[watchers]]\nkind = \"cron\"\n", "use a schedule"},
 		{"a schedule without a time", manifest + "[[schedules]]\nsay = \"x\"\n", "exactly one of"},
 		{"a schedule that does two things", manifest + "[[schedules]]\nevery = \"day\"\nsay = \"x\"\ndo = \"y\"\n", "exactly one of"},
 		{"a priority", manifest + "[[goals]]\ndescription = \"x\"\npriority = 9\n", "1 to 5"},
@@ -239,8 +239,8 @@ func TestForbidden(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "template.toml"), []byte(strings.Replace(manifest, "night-owl", "housekeeper", 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := templates.Load(dir); err == nil || !strings.Contains(err.Error(), "built in") {
-		t.Errorf("a foreign one takes the name of one that is built in: %v", err)
+	if _, err := templates.Load(dir); err == nil || !strings.Contains(err.Error(), "built-in") {
+		t.Errorf("a template from elsewhere takes the name of a built-in one: %v", err)
 	}
 }
 
@@ -255,10 +255,10 @@ func FuzzParse(f *testing.F) {
 		x.Asks()
 		b, err := x.Encode()
 		if err != nil {
-			t.Fatalf("what was read cannot be written: %v", err)
+			t.Fatalf("Marshal of a parsed template: %v", err)
 		}
 		if _, err := templates.Parse(b, soul); err != nil {
-			t.Fatalf("what was written cannot be read: %v\n%s", err, b)
+			t.Fatalf("Parse of a marshalled template: %v\n%s", err, b)
 		}
 		for _, s := range x.Config {
 			if !strings.HasPrefix(s.Key, "agent.") && !strings.HasPrefix(s.Key, "autonomy.") && !strings.HasPrefix(s.Key, "budget.") && !strings.HasPrefix(s.Key, "notify.") && !strings.HasPrefix(s.Key, "plan.") {

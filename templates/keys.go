@@ -33,12 +33,11 @@ func leaves(table map[string]any) []leaf {
 	return out
 }
 
-// keys are the values of a TOML text by their dotted keys, in a form that
-// compares.
+// keys returns the values of a TOML text by dotted key, in a comparable form.
 func keys(text string) (map[string]string, error) {
 	var table map[string]any
 	if err := toml.Unmarshal([]byte(strings.TrimPrefix(text, "\ufeff")), &table); err != nil {
-		return nil, fmt.Errorf("the configuration cannot be read (%w); correct it first: hob config check", err)
+		return nil, fmt.Errorf("configuration cannot be read: %w; fix it first: hob config check", err)
 	}
 	out := map[string]string{}
 	for _, l := range leaves(table) {
@@ -54,7 +53,7 @@ func keys(text string) (map[string]string, error) {
 	return out, nil
 }
 
-// quotePart keeps a part with a dot apart from two parts.
+// quotePart distinguishes a part that contains a dot from two parts.
 func quotePart(p string) string {
 	if strings.ContainsAny(p, `."`) {
 		b, _ := json.Marshal(p) // a string always can
@@ -63,8 +62,8 @@ func quotePart(p string) string {
 	return p
 }
 
-// keys3 merges three ways: base with what ours and theirs changed of it. Where
-// both changed a key differently, ours stays and the key is a conflict.
+// keys3 merges base with the changes in ours and theirs. A key that both changed
+// differently keeps the value of ours and is reported as a conflict.
 func keys3(base, ours, theirs map[string]string) (merged map[string]string, conflicts []string) {
 	merged = map[string]string{}
 	all := maps.Clone(base)

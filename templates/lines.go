@@ -13,7 +13,7 @@ type hunk struct {
 	lines    []string
 }
 
-// split cuts a text into lines with their ends.
+// split splits a text into lines with their line ends.
 func split(text string) []string {
 	if text == "" {
 		return nil
@@ -25,12 +25,12 @@ func split(text string) []string {
 	return out
 }
 
-// maxEdits bounds the search for the smallest difference; beyond it what lies
-// between the common beginning and end counts as one change.
+// maxEdits bounds the search for the smallest difference. Beyond it, everything between the
+// common beginning and end counts as one change.
 const maxEdits = 2000
 
-// diff returns what makes b of a, in order: the greedy algorithm of E. Myers, "An
-// O(ND) difference algorithm and its variations" (1986).
+// diff returns the hunks that turn a into b, in order: the greedy algorithm of E. Myers,
+// "An O(ND) difference algorithm and its variations" (1986).
 func diff(a, b []string) []hunk {
 	pre, post := ends(a, b)
 	x, y := a[pre:len(a)-post], b[pre:len(b)-post]
@@ -52,7 +52,7 @@ func diff(a, b []string) []hunk {
 	return out
 }
 
-// whole is diff with one hunk at most.
+// whole returns the difference as at most one hunk.
 func whole(a, b []string) []hunk {
 	pre, post := ends(a, b)
 	if pre+post == len(a) && pre+post == len(b) {
@@ -72,8 +72,8 @@ func ends(a, b []string) (pre, post int) {
 	return pre, post
 }
 
-// shortest returns the pairs of equal lines along a shortest path of edits, nil
-// when it would be longer than maxEdits.
+// shortest returns the pairs of equal lines along a shortest edit path; nil if it would be
+// longer than maxEdits.
 func shortest(a, b []string) [][2]int {
 	n, m := len(a), len(b)
 	most := min(n+m, maxEdits)
@@ -124,8 +124,8 @@ func back(trace [][]int, x, y int) [][2]int {
 	return pairs
 }
 
-// overlaps reports whether two changes concern the same lines. Changes that only
-// touch do not.
+// overlaps reports whether two changes affect the same lines. Adjacent changes do not
+// overlap.
 func overlaps(a, b hunk) bool {
 	if a.from == a.to || b.from == b.to {
 		if b.from == b.to {
@@ -138,8 +138,8 @@ func overlaps(a, b hunk) bool {
 
 func same(a, b hunk) bool { return a.from == b.from && a.to == b.to && slices.Equal(a.lines, b.lines) }
 
-// merge applies two sets of changes. Where they overlap those of winner stay,
-// and of loser the rest; it reports which of loser's were left out.
+// merge applies two sets of changes. Where they overlap, it applies those of winner and
+// returns the dropped hunks of loser.
 func merge(base []string, winner, loser []hunk) (text string, left []hunk) {
 	all := slices.Clone(winner)
 	for _, h := range loser {
@@ -156,7 +156,7 @@ func merge(base []string, winner, loser []hunk) (text string, left []hunk) {
 	add := func(lines []string) {
 		for _, l := range lines {
 			if s := b.String(); s != "" && s[len(s)-1] != '\n' {
-				b.WriteByte('\n') // the last line of a text need not have an end
+				b.WriteByte('\n') // the last line of a text may lack a line end
 			}
 			b.WriteString(l)
 		}
@@ -171,8 +171,8 @@ func merge(base []string, winner, loser []hunk) (text string, left []hunk) {
 	return b.String(), left
 }
 
-// Diff shows what makes b of a, as unified lines with the given number of lines
-// around each change; "" when they are the same.
+// Diff returns a unified diff from a to b with the given number of context lines; "" if
+// they are equal.
 func Diff(name, a, b string, around int) string {
 	x, y := split(a), split(b)
 	hunks := diff(x, y)
@@ -192,8 +192,8 @@ func Diff(name, a, b string, around int) string {
 	return out.String()
 }
 
-// group writes changes that stand close together and returns by how many lines
-// what follows them has moved.
+// group writes neighboring changes as one hunk and returns the new line offset of the text
+// after them.
 func group(out *strings.Builder, x []string, hunks []hunk, around, shift int) int {
 	from, to := max(hunks[0].from-around, 0), min(hunks[len(hunks)-1].to+around, len(x))
 	grown := 0
@@ -217,7 +217,7 @@ func group(out *strings.Builder, x []string, hunks []hunk, around, shift int) in
 	return shift + grown
 }
 
-// span is a range of lines as unified diffs write it.
+// span formats a range of lines as in unified diffs.
 func span(from, n int) string {
 	if n == 0 {
 		return fmt.Sprintf("%d,0", from)

@@ -18,10 +18,11 @@ const (
 	skillFile    = "SKILL.md" // in skills/NAME
 )
 
-// files are the texts of a template by their slashed paths.
+// files maps slash-separated paths to the texts of a template.
 type files map[string][]byte
 
-// wanted says how large a file of a template may be; 0 is no file of one.
+// wanted returns the maximum size of a template file in bytes; 0 if the name does not
+// belong to a template.
 func wanted(name string) int {
 	dir, file := path.Split(name)
 	switch {
@@ -35,11 +36,11 @@ func wanted(name string) int {
 	return 0
 }
 
-// template makes a template of its files.
+// template builds a template from its files.
 func (f files) template(origin Origin, from string) (*Template, error) {
 	text, ok := f[manifestFile]
 	if !ok {
-		return nil, fmt.Errorf("%w: there is no %s in it", ErrInvalid, manifestFile)
+		return nil, fmt.Errorf("%w: %s is missing", ErrInvalid, manifestFile)
 	}
 	t, err := Parse(text, f[soulFile])
 	if err != nil {
@@ -59,7 +60,7 @@ func (f files) template(origin Origin, from string) (*Template, error) {
 		t.Skills = append(t.Skills, s.Name)
 	}
 	if origin != Builtin && IsBuiltin(t.Name) {
-		return nil, fmt.Errorf("%w: the name %q belongs to one that is built in; give it another in %s", ErrInvalid, t.Name, manifestFile)
+		return nil, fmt.Errorf("%w: the name %q belongs to a built-in template; change it in %s", ErrInvalid, t.Name, manifestFile)
 	}
 	return t, nil
 }
@@ -91,8 +92,8 @@ func Load(from string) (*Template, error) {
 	return f.template(Archive, abs)
 }
 
-// readFolder reads what belongs to a template and nothing else. Links are
-// refused, also those that stay inside.
+// readFolder reads only the files of a template. It refuses links, even those that stay
+// inside.
 func readFolder(dir string) (files, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -106,7 +107,7 @@ func readFolder(dir string) (files, error) {
 	case err != nil:
 		return nil, err
 	case !fi.IsDir():
-		return nil, fmt.Errorf("%w: skills is no folder", ErrInvalid)
+		return nil, fmt.Errorf("%w: skills is not a folder", ErrInvalid)
 	default:
 		list, err := fs.ReadDir(root.FS(), "skills")
 		if err != nil {
@@ -138,7 +139,7 @@ func readFolder(dir string) (files, error) {
 }
 
 func notPlain(name string) error {
-	return fmt.Errorf("%w: %s is a link or something else that is no plain file", ErrInvalid, cut(name, 120))
+	return fmt.Errorf("%w: %s is not a regular file", ErrInvalid, cut(name, 120))
 }
 
 func readPlain(root *os.Root, name string) ([]byte, error) {
@@ -157,7 +158,7 @@ func readPlain(root *os.Root, name string) ([]byte, error) {
 	return bounded(f, name, wanted(name))
 }
 
-// bounded reads at most limit bytes; more is an error.
+// bounded reads r and fails if it has more than limit bytes.
 func bounded(r io.Reader, name string, limit int) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
 	if err != nil {
@@ -169,7 +170,7 @@ func bounded(r io.Reader, name string, limit int) ([]byte, error) {
 	return b, nil
 }
 
-// isArchive reports whether a path is named like an archive.
+// isArchive reports whether a path has the extension of an archive.
 func isArchive(name string) bool {
 	name = strings.ToLower(name)
 	return strings.HasSuffix(name, ".zip") || strings.HasSuffix(name, ".tar.gz") || strings.HasSuffix(name, ".tgz")

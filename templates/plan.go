@@ -10,14 +10,14 @@ import (
 	"slices"
 )
 
-// Plan is what using or resetting would change; Apply does it.
+// Plan describes the changes of installing or resetting a template; Apply performs them.
 type Plan struct {
 	Template string `json:"template"` // "" is a reset
 	Was      string `json:"was"`      // the template in use now, "" for none
 	// Settings are the keys that the template sets.
 	Settings []Change `json:"settings"`
-	// Conflicts are edits of the owner's that do not go together with taking
-	// back the template in use.
+	// Conflicts are edits of the owner that cannot be merged with the reset of the template
+	// in use.
 	Conflicts []Conflict `json:"conflicts"`
 	Things    Done       `json:"things"`
 
@@ -26,13 +26,13 @@ type Plan struct {
 
 	state  State
 	wanted Wanted
-	keep   map[string]string // texts to be kept aside, by their names
+	keep   map[string]string // copies to save, by name
 }
 
-// FilePlan is what becomes of one file.
+// FilePlan describes the planned change of one file.
 type FilePlan struct {
 	Path string `json:"path"`
-	Diff string `json:"diff"` // "" when it stays as it is
+	Diff string `json:"diff"` // "" if unchanged
 	pair pair
 }
 
@@ -41,27 +41,27 @@ type Change struct {
 	Key string `json:"key"`
 	Was string `json:"was"` // the value in force
 	Now string `json:"now"`
-	// Yours: the owner's file sets the key itself.
+	// Yours is true if the owner's file sets the key itself.
 	Yours bool `json:"yours"`
-	// Stays says why the template's value is not taken, "" when it is.
+	// Stays says why the template's value is not applied; "" if it is.
 	Stays string `json:"stays,omitempty"`
 }
 
-// Conflict is an edit that cannot be merged, and what becomes of it.
+// Conflict describes an edit that cannot be merged and how it is handled.
 type Conflict struct {
 	File string `json:"file"`
 	Key  string `json:"key,omitempty"`
 	Text string `json:"text"`
 }
 
-// ErrNoneInUse says that there is nothing to reset.
+// ErrNoneInUse is returned when there is nothing to reset.
 var ErrNoneInUse = errors.New("no template is in use")
 
-// ErrChanged says that something changed between the preview and the consent.
-var ErrChanged = errors.New("the files were changed meanwhile; look at the preview again")
+// ErrChanged is returned when something changed between the preview and the approval.
+var ErrChanged = errors.New("files changed since the preview; run the preview again")
 
-// Plan says what using t would change, or resetting when it is nil. Nothing is
-// written. An unfinished change must have been finished.
+// Plan previews the changes of installing t, or of a reset if t is nil. It writes nothing.
+// An unfinished change must be finished first.
 func (h *Home) Plan(ctx context.Context, t *Template) (*Plan, error) {
 	s, err := h.State()
 	if err != nil {
@@ -89,7 +89,7 @@ func (h *Home) Plan(ctx context.Context, t *Template) (*Plan, error) {
 		return nil, err
 	}
 	if err := h.opt.Editor.Check([]byte(text(p.Config.pair.Before)), []byte(text(p.Config.pair.After))); err != nil {
-		return nil, fmt.Errorf("the configuration would have a mistake: %w", err)
+		return nil, fmt.Errorf("the changed configuration would be invalid: %w", err)
 	}
 	p.Config.Path, p.Soul.Path = h.opt.Config, h.opt.Soul
 	p.Config.Diff = Diff(filepath.Base(h.opt.Config), text(p.Config.pair.Before), text(p.Config.pair.After), 0)
@@ -100,7 +100,7 @@ func (h *Home) Plan(ctx context.Context, t *Template) (*Plan, error) {
 	return p, err
 }
 
-// layOn adds what the template gives to the owner's own texts.
+// layOn adds the template's settings and personality to the owner's texts.
 func (h *Home) layOn(t *Template, p *Plan, config, soul *string) error {
 	p.Template = t.Name
 	p.wanted = Wanted{Source: t.Source(), Trusted: t.Origin == Builtin, Goals: t.Goals, Schedules: t.Schedules, Watchers: t.Watchers}
@@ -113,7 +113,7 @@ func (h *Home) layOn(t *Template, p *Plan, config, soul *string) error {
 		c := Change{Key: s.Key, Was: fmt.Sprint(v), Now: s.Value, Yours: set}
 		switch {
 		case widens(s.Key, s.Value, v):
-			c.Stays = "yours is tighter"
+			c.Stays = "your value is stricter"
 		default:
 			if now, err = h.opt.Editor.Set(now, s.Key, s.Value); err != nil {
 				return fmt.Errorf("%w: %w", ErrInvalid, err)
@@ -138,8 +138,7 @@ func (h *Home) layOn(t *Template, p *Plan, config, soul *string) error {
 	return nil
 }
 
-// Apply does what the plan says. When it returns an error after it began, the
-// next Finish ends it.
+// Apply performs the plan. If it fails after it started, the next Finish completes it.
 func (h *Home) Apply(ctx context.Context, p *Plan) (Done, []string, error) {
 	for path, want := range map[string]*string{h.opt.Config: p.Config.pair.Before, h.opt.Soul: p.Soul.pair.Before} {
 		now, err := readText(path)

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// RewriteConfig makes an edit of the configuration in every copy that is kept of
-// it, such as one that puts a reference in the place of a secret.
+// RewriteConfig applies an edit to every saved copy of the configuration, for example to
+// replace a secret by a reference.
 func (h *Home) RewriteConfig(edit func(text []byte) ([]byte, error)) error {
 	s, err := h.State()
 	if err != nil {

@@ -10,20 +10,20 @@ import (
 	"strings"
 )
 
-// Shelf finds templates by what the owner calls them: the built-in ones, those
-// in Hob's own folder, and folders and archives anywhere.
+// Shelf finds templates by name or path: built-in ones, those in Hob's own folder, and
+// folders and archives anywhere.
 type Shelf struct {
 	Dir string // Hob's own folder of templates
 }
 
-// Listed is a template of the list, or what is wrong with it.
+// Listed is a template in the list, or its error.
 type Listed struct {
 	*Template
 	Err error
 }
 
-// List returns the built-in templates and those in Hob's folder, by name. One
-// that cannot be read has an error and the name of its folder.
+// List returns the built-in templates and those in Hob's folder, sorted by name. An
+// unreadable template has an error and the name of its folder.
 func (s Shelf) List() ([]Listed, error) {
 	all, err := Builtins()
 	if err != nil {
@@ -51,7 +51,7 @@ func (s Shelf) List() ([]Listed, error) {
 	return out, nil
 }
 
-// own reads a template of Hob's folder, which has the name of its folder.
+// own reads a template from Hob's folder. It must have the name of its folder.
 func (s Shelf) own(name string) (*Template, error) {
 	if err := CheckName(name); err != nil {
 		return nil, err
@@ -62,13 +62,12 @@ func (s Shelf) own(name string) (*Template, error) {
 	}
 	t, err := f.template(Own, filepath.Join(s.Dir, name))
 	if err == nil && t.Name != name {
-		err = fmt.Errorf("%w: its folder is %q, and the name in it %q; make them the same", ErrInvalid, name, t.Name)
+		err = fmt.Errorf("%w: the folder is named %q, but the template is named %q; use the same name for both", ErrInvalid, name, t.Name)
 	}
 	return t, err
 }
 
-// Find returns the template that the owner names: a name, or the path of a folder
-// or an archive.
+// Find returns the template with that name or path (of a folder or an archive).
 func (s Shelf) Find(ref string) (*Template, error) {
 	if IsBuiltin(ref) {
 		return readBuiltin(ref)
@@ -87,18 +86,18 @@ func (s Shelf) Find(ref string) (*Template, error) {
 	return nil, fmt.Errorf("%w: %q; see: hob template list, or give the path of a folder or an archive", ErrNotFound, cut(ref, 60))
 }
 
-// ErrThere is wrapped when a template of a name exists already.
-var ErrThere = errors.New("a template of this name is there already")
+// ErrThere is wrapped when a template of that name already exists.
+var ErrThere = errors.New("a template with this name already exists")
 
-// Create writes a template into Hob's folder, under its name, and returns its
-// path. write makes a private file and the folders above it.
+// Create writes a template into Hob's folder under its name and returns its path. write
+// creates a private file and its parent folders.
 func (s Shelf) Create(t *Template, write func(path string, data []byte) error) (string, error) {
 	if err := CheckName(t.Name); err != nil {
 		return "", err
 	}
 	dir := filepath.Join(s.Dir, t.Name)
 	if IsBuiltin(t.Name) {
-		return "", fmt.Errorf("%w: %s is built in", ErrThere, t.Name)
+		return "", fmt.Errorf("%w: %s is a built-in template", ErrThere, t.Name)
 	}
 	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%w: %s", ErrThere, dir)
@@ -129,7 +128,7 @@ func (s Shelf) Remove(name string) error {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(s.Dir) // nothing beside it is ever deleted
+	root, err := os.OpenRoot(s.Dir) // the root confines the deletion to this folder
 	if err != nil {
 		return err
 	}

@@ -11,19 +11,19 @@ import (
 	"hob/platform/phrase"
 )
 
-// maxSkills bounds the skills of a template together, in bytes.
+// maxSkills bounds all skills of a template together, in bytes.
 const maxSkills = 256 << 10
 
-// Skill is an instruction for a kind of work: a text that a model reads when a
-// wish is about that. It is no more than a text: it gives no tool and no right.
+// Skill is an instruction text for one kind of work. A model reads it when a request
+// matches. It grants no tool and no permission.
 type Skill struct {
 	Name        string `json:"name"`
 	Description string `json:"description"` // what it is for, in a line
 	Text        string `json:"text"`
 }
 
-// parseSkill reads a SKILL.md: text, with an optional head between two lines of
-// "---" that holds a description (https://agentskills.io/specification).
+// parseSkill parses a SKILL.md: text, with an optional header between two "---" lines that
+// holds a description (https://agentskills.io/specification).
 func parseSkill(name string, raw []byte) (Skill, error) {
 	if err := CheckName(name); err != nil {
 		return Skill{}, fmt.Errorf("skills: %w", err)
@@ -66,9 +66,9 @@ func skillsOf(skills map[string][]byte) (out []Skill, err error) {
 	return out, nil
 }
 
-// Fits reports how well a skill fits a wish: how many words of its name and its
-// description the wish has, 0 when it does not fit. A word says little alone, but
-// for those of its name when they are all there.
+// Fits rates how well a skill matches a request: the number of words of its name and
+// description in the request, or 0 for no match. One common word is not enough, unless the
+// words of the name all occur.
 func (s Skill) Fits(wish string) int {
 	have := stems(wish)
 	all := func(words []string) bool {
@@ -87,7 +87,7 @@ func (s Skill) Fits(wish string) int {
 	return n
 }
 
-// stems are the words of a text that say something, without their usual endings.
+// stems returns the meaningful words of a text without their usual endings.
 func stems(text string) (out []string) {
 	for _, w := range phrase.Split(text) {
 		if len(w) < 4 || strings.Contains(" this that with when from into what your have will then them they there these those about which while where their every other after before being using used uses make ", " "+w+" ") {
@@ -104,13 +104,12 @@ func stems(text string) (out []string) {
 	return out
 }
 
-// InUse reads which template is in use in a folder of state (Options.Dir), with
-// its skills.
+// InUse reads the template in use and its skills from a state folder (Options.Dir).
 func InUse(dir string) (State, error) {
 	var s State
 	_, err := readJSON(filepath.Join(dir, stateFile), &s)
 	return s, err
 }
 
-// StatePath is the file that InUse reads.
+// StatePath returns the path of the file that InUse reads.
 func StatePath(dir string) string { return filepath.Join(dir, stateFile) }

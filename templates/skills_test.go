@@ -38,7 +38,7 @@ func TestSkills(t *testing.T) {
 	if err != nil || len(x.Skills) != 2 {
 		t.Fatalf("%+v %v", x, err)
 	}
-	if asks := strings.Join(x.Asks(), "\n"); !strings.Contains(asks, "as outside text when you ask for something that they are about: expense-report, hunt") {
+	if asks := strings.Join(x.Asks(), "\n"); !strings.Contains(asks, "as untrusted text when your request matches them: expense-report, hunt") {
 		t.Error(asks)
 	}
 	w := newWorld(t, "[agent]\nname = \"Robin\"\n", "")

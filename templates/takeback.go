@@ -11,8 +11,8 @@ import (
 
 func mapKeys[V any](m map[string]V) iter.Seq[string] { return maps.Keys(m) }
 
-// takeBackConfig returns the configuration without what the template in use
-// changed, and with what the owner did.
+// takeBackConfig returns the configuration without the template's changes and with the
+// owner's edits.
 func (h *Home) takeBackConfig(s State, p *Plan) (*string, error) {
 	now, err := readText(h.opt.Config)
 	p.Config.pair.Before = now
@@ -33,28 +33,28 @@ func (h *Home) takeBackConfig(s State, p *Plan) (*string, error) {
 	base, berr := keys(after)
 	theirs, terr := keys(before)
 	if berr != nil || terr != nil || equal(now, s.Config.After) {
-		h.leave(p, before, "what it said before cannot be read any more, such as after something in it was forgotten")
+		h.leave(p, before, "the original configuration can no longer be read, for example because part of it was forgotten")
 		return now, nil
 	}
 	want, conflicts := keys3(base, ours, theirs)
 	for _, k := range conflicts {
 		p.Conflicts = append(p.Conflicts, Conflict{
 			File: filepath.Base(h.opt.Config), Key: k,
-			Text: fmt.Sprintf("%s stays %s, as you set it while the template was in use; before that it was %s", k, shown(ours, k), shown(theirs, k)),
+			Text: fmt.Sprintf("%s stays %s, because you changed it while the template was in use; the original value was %s", k, shown(ours, k), shown(theirs, k)),
 		})
 	}
 	if len(conflicts) > 0 {
 		p.keep["config.toml"] = before
 	}
 	if now == nil {
-		return nil, nil // the owner removed the file, and what it said
+		return nil, nil // the owner removed the file with its content
 	}
 	out := h.ours(after, *now, before)
 	if !h.says(out, want, *now) {
 		out = withoutEmpty(h.byKey(*now, base, ours, theirs), after, before)
 	}
 	if !h.says(out, want, *now) {
-		h.leave(p, before, "your edits and what is taken back stand too close together")
+		h.leave(p, before, "your edits overlap the lines to restore")
 		return now, nil
 	}
 	if s.Config.Before == nil && strings.TrimSpace(out) == "" {
@@ -63,11 +63,11 @@ func (h *Home) takeBackConfig(s State, p *Plan) (*string, error) {
 	return &out, nil
 }
 
-// leave notes that the configuration stays as it is, and why.
+// leave records the conflict and leaves the configuration unchanged.
 func (h *Home) leave(p *Plan, before, why string) {
 	p.keep["config.toml"] = before
 	p.Conflicts = append(p.Conflicts, Conflict{
-		File: filepath.Base(h.opt.Config), Text: why + "; the file stays as it is now, and what it said before is kept",
+		File: filepath.Base(h.opt.Config), Text: why + "; the file was not changed, and a copy of the original was saved",
 	})
 }
 
@@ -78,28 +78,28 @@ func shown(m map[string]string, k string) string {
 	return "not set"
 }
 
-// says reports whether a text means what it shall, and has no new mistakes.
+// says reports whether the text has the expected values and no new errors.
 func (h *Home) says(out string, want map[string]string, now string) bool {
 	got, err := keys(out)
 	return err == nil && maps.Equal(got, want) && h.opt.Editor.Check([]byte(now), []byte(out)) == nil
 }
 
-// ours merges by lines; where both changed the same ones the owner's stay.
+// ours merges by lines; where both changed the same lines, the owner's stay.
 func (h *Home) ours(base, ours, theirs string) string {
 	b := split(base)
 	out, _ := merge(b, diff(b, split(ours)), diff(b, split(theirs)))
 	return out
 }
 
-// theirs merges by lines, the change as one: where the owner edited what goes,
-// his edit goes with it.
+// theirs merges by lines and treats the change as one hunk: an edit inside the removed text
+// is removed with it.
 func theirs(base, ours, theirs string) string {
 	b := split(base)
 	out, _ := merge(b, whole(b, split(theirs)), diff(b, split(ours)))
 	return out
 }
 
-// byKey takes back key by key what the owner left as the template set it.
+// byKey reverts each key that still has the template's value.
 func (h *Home) byKey(now string, base, ours, theirs map[string]string) string {
 	out := []byte(now)
 	for _, k := range slices.Sorted(mapKeys(base)) {
@@ -113,15 +113,15 @@ func (h *Home) byKey(now string, base, ours, theirs map[string]string) string {
 		}
 		next, err := edit()
 		if err != nil {
-			return now // the caller sees that it does not say what it shall
+			return now // the caller detects that the values are not as expected
 		}
 		out = next
 	}
 	return string(out)
 }
 
-// withoutEmpty drops the headers of sections that the template brought and in
-// which nothing is any more.
+// withoutEmpty drops the headers of sections that the template added and that are now
+// empty.
 func withoutEmpty(s, after, before string) string {
 	header := func(line string) string {
 		line = strings.TrimSpace(line)
@@ -142,13 +142,13 @@ func withoutEmpty(s, after, before string) string {
 			continue
 		}
 		if n := len(out); n > 0 && strings.TrimSpace(out[n-1]) == "" {
-			out = out[:n-1] // the blank line that came with it
+			out = out[:n-1] // the blank line added with it
 		}
 	}
 	return strings.Join(out, "")
 }
 
-// empty reports whether no key stands before the next header.
+// empty reports whether no key occurs before the next header.
 func empty(lines []string) bool {
 	for _, l := range lines {
 		l = strings.TrimSpace(l)
@@ -159,8 +159,8 @@ func empty(lines []string) bool {
 	return true
 }
 
-// takeBackSoul returns the personality without the template's, and with what the
-// owner added to it. What he changed within the template's own text is kept aside.
+// takeBackSoul returns the personality without the template's text and with the owner's
+// additions. Edits inside the template's text are saved in a copy.
 func (h *Home) takeBackSoul(s State, p *Plan) (*string, error) {
 	now, err := readText(h.opt.Soul)
 	p.Soul.pair.Before = now
@@ -174,7 +174,7 @@ func (h *Home) takeBackSoul(s State, p *Plan) (*string, error) {
 	}
 	before := text(s.Soul.Before)
 	if s.Soul.Before == nil {
-		before = h.opt.Persona // what was in force without a file
+		before = h.opt.Persona // the effective text without a file
 	}
 	base := split(text(s.Soul.After))
 	out, left := merge(base, whole(base, split(before)), diff(base, split(*now)))
@@ -182,11 +182,11 @@ func (h *Home) takeBackSoul(s State, p *Plan) (*string, error) {
 		name := filepath.Base(h.opt.Soul)
 		p.keep[name] = *now
 		p.Conflicts = append(p.Conflicts, Conflict{
-			File: name, Text: "you changed lines of the template's personality; they go with it, and your version is kept",
+			File: name, Text: "you changed lines of the template's personality; they are removed with it, and a copy of your version was saved",
 		})
 	}
 	if s.Soul.Before == nil && out == before {
-		return nil, nil // nothing of the owner's is left
+		return nil, nil // no text of the owner remains
 	}
 	return &out, nil
 }

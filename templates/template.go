@@ -13,7 +13,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// The bounds of a template, in bytes and pieces.
+// Limits of a template, in bytes and items.
 const (
 	maxManifest = 64 << 10
 	maxSoul     = 64 << 10
@@ -22,13 +22,13 @@ const (
 	maxText     = 2000
 )
 
-// ErrInvalid is wrapped by errors about a template that cannot be used as it is.
-var ErrInvalid = errors.New("this template cannot be used")
+// ErrInvalid is wrapped by errors about an unusable template.
+var ErrInvalid = errors.New("invalid template")
 
-// ErrNotFound is wrapped when there is no template of a name.
-var ErrNotFound = errors.New("there is no such template")
+// ErrNotFound is wrapped when no template has that name.
+var ErrNotFound = errors.New("template not found")
 
-// Template is one template, checked.
+// Template is one validated template.
 type Template struct {
 	Name        string     `json:"name"`
 	Description string     `json:"description"`
@@ -41,17 +41,17 @@ type Template struct {
 	Watchers    []Watcher  `json:"watchers"`
 	Config      []Setting  `json:"config"` // in order of their keys
 	Soul        string     `json:"soul,omitempty"`
-	// Skills are the names of the skills that came along.
+	// Skills lists the names of the included skills.
 	Skills []string `json:"skills,omitempty"`
 
-	// Bodies are the skills themselves.
+	// Bodies are the texts of the skills.
 	Bodies []Skill `json:"-"`
 }
 
-// Origin says where a template comes from.
+// Origin tells where a template comes from.
 type Origin string
 
-// The origins. What is not built in counts as outside text.
+// The origins. Only built-in templates are trusted text.
 const (
 	Builtin Origin = "built-in"
 	Own     Origin = "own" // in Hob's folder of templates
@@ -59,27 +59,27 @@ const (
 	Archive Origin = "archive"
 )
 
-// Source is how things that the template made are marked.
+// Source returns the mark of resources that the template created.
 func (t *Template) Source() string { return SourceOf(t.Name) }
 
-// SourceOf is how things are marked that a template of the name made.
+// SourceOf returns the mark of resources that the named template created.
 func SourceOf(name string) string { return "template:" + name }
 
-// Goal is something that Hob pursues.
+// Goal is a long-term aim of Hob.
 type Goal struct {
 	Description string `json:"description" toml:"description"`
-	Priority    int    `json:"priority" toml:"priority"` // 1 to 5, 3 when it is not given
+	Priority    int    `json:"priority" toml:"priority"` // 1 to 5, default 3
 	Success     string `json:"success,omitempty" toml:"success"`
 	CheckEvery  string `json:"check_every,omitempty" toml:"check_every"` // "30m"
 }
 
-// Schedule is done, or said, at a time; exactly one of Every and At, and of Do
-// and Say, is set.
+// Schedule runs a task (Do) or sends a reminder (Say), at a time (At) or regularly (Every).
+// Exactly one of each pair is set.
 type Schedule struct {
 	Every  string `json:"every,omitempty" toml:"every"` // "weekday at 8:30"
 	At     string `json:"at,omitempty" toml:"at"`
-	Do     string `json:"do,omitempty" toml:"do"`   // a wish, in plain words
-	Say    string `json:"say,omitempty" toml:"say"` // a reminder, told as it stands
+	Do     string `json:"do,omitempty" toml:"do"`   // a request in natural language
+	Say    string `json:"say,omitempty" toml:"say"` // a reminder text, sent verbatim
 	Missed string `json:"missed,omitempty" toml:"missed"`
 }
 
@@ -87,7 +87,7 @@ type Schedule struct {
 type Watcher struct {
 	Kind   string         `json:"kind" toml:"kind"`
 	Config map[string]any `json:"config" toml:"config"`   // the kind's own
-	Do     string         `json:"do,omitempty" toml:"do"` // empty: the owner is told
+	Do     string         `json:"do,omitempty" toml:"do"` // empty: notify only
 }
 
 // Setting is one key of the configuration.
@@ -112,16 +112,16 @@ type manifest struct {
 
 var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)
 
-// CheckName says what is wrong with a template's name; it becomes part of paths.
+// CheckName validates a template's name, which becomes part of paths.
 func CheckName(name string) error {
 	if !validName.MatchString(name) {
-		return fmt.Errorf("%w: %q is not a name; use up to 40 small letters, digits and -, such as \"night-owl\"", ErrInvalid, cut(name, 60))
+		return fmt.Errorf("%w: %q is not a name; use up to 40 lowercase letters, digits and -, such as \"night-owl\"", ErrInvalid, cut(name, 60))
 	}
 	return nil
 }
 
-// Parse reads and checks template.toml and SOUL.md (nil: there is none).
-// Unknown keys are errors, and so are settings that no template may make.
+// Parse reads and checks template.toml and SOUL.md (nil: missing). Unknown keys and
+// settings that no template may set are errors.
 func Parse(toml, soul []byte) (*Template, error) {
 	m, err := decode(toml)
 	if err != nil {
@@ -176,7 +176,7 @@ func (t *Template) check() error {
 		}
 	}
 	if t.Description == "" {
-		return bad("it does not say what it is for: [template] description")
+		return bad("the description is missing; set description in [template]")
 	}
 	if len(t.Goals) > maxThings || len(t.Schedules) > maxThings || len(t.Watchers) > maxThings || len(t.Config) > maxThings {
 		return bad("it has more than %d goals, schedules, watchers or settings", maxThings)
@@ -237,14 +237,14 @@ func (w Watcher) check() error {
 	case w.Kind == "" || len(w.Kind) > 40:
 		return errors.New(`it needs a kind, such as "file"`)
 	case w.Kind == "cron" || w.Kind == "oneshot":
-		return errors.New("what happens at a time is a schedule")
+		return errors.New("for a fixed time use a schedule")
 	case len(w.Do) > maxText:
 		return fmt.Errorf("do may have %d characters", maxText)
 	}
 	return nil
 }
 
-// cut shortens a text for an error, and drops what a terminal would obey.
+// cut shortens a text for an error and removes terminal control characters.
 func cut(s string, n int) string {
 	r := []rune(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

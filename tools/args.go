@@ -27,7 +27,7 @@ func (t *typed) Check(args json.RawMessage) error {
 	return err
 }
 
-// decode makes a pointer to the struct. It is strict: unknown, missing and
+// decode unmarshals args into a pointer to the struct. It is strict: unknown, missing and
 // mistyped arguments are errors that name the argument.
 func (t *typed) decode(args json.RawMessage) (any, error) {
 	if len(bytes.TrimSpace(args)) == 0 || bytes.Equal(bytes.TrimSpace(args), []byte("null")) {
@@ -38,7 +38,7 @@ func (t *typed) decode(args json.RawMessage) (any, error) {
 	dec.UseNumber()
 	err := dec.Decode(&v)
 	if err == nil && dec.More() {
-		err = errors.New("something follows it")
+		err = errors.New("unexpected text after the object")
 	}
 	if err == nil {
 		err = tidy(v)
@@ -67,8 +67,8 @@ func (t *typed) decode(args json.RawMessage) (any, error) {
 	return in, nil
 }
 
-// tidy leaves out what is null, which is how some models omit an argument, and
-// makes numbers of the literals: whole ones keep all their digits.
+// tidy drops null arguments, which some models send for omitted ones, and converts number
+// literals; integers keep all digits.
 func tidy(v any) (err error) {
 	each := func(x any, set func(any)) {
 		switch x := x.(type) {

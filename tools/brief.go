@@ -15,36 +15,35 @@ import (
 
 // BriefItem is one line of a daily briefing.
 type BriefItem struct {
-	At   time.Time `json:"at"` // zero when it has no time of day
+	At   time.Time `json:"at"` // zero without a time of day
 	Text string    `json:"text"`
-	// Source is Outside when Text holds words that are not the owner's; left
-	// empty it counts as that.
+	// Source is Outside if Text holds words that are not the owner's; empty counts as
+	// Outside.
 	Source provenance.Source `json:"source"`
-	// Beside says that it is worth a word only beside others: by itself it is no
-	// reason to tell a plan.
+	// Beside marks an item that is not worth a notification on its own.
 	Beside bool `json:"beside,omitempty"`
 }
 
-// BriefSource contributes a section to the daily briefing: tasks, reminders,
-// calendars, mail, habits, spending. A source that could not look returns an
-// error, which the briefing names, also beside what it has found; "nothing" is an
-// empty list. It returns soon, whoever else does not answer, and writes nothing.
+// BriefSource contributes a section to the daily briefing: tasks, reminders, calendars,
+// mail, habits, spending. An error means that the source, or part of it, could not be read;
+// the briefing names it next to the items that were found. An empty list means no items.
+// Brief returns soon even if a server does not respond, and writes nothing.
 type BriefSource interface {
 	BriefTitle() string
-	// Brief returns what concerns the day [from, to) in the owner's zone.
+	// Brief returns the items of the day [from, to) in the owner's zone.
 	Brief(ctx context.Context, from, to time.Time) ([]BriefItem, error)
 }
 
-// BriefSection is what a source had to say of a day.
+// BriefSection is the section of one source.
 type BriefSection struct {
 	Title string      `json:"title"`
-	Items []BriefItem `json:"items"` // those with a time first, in order
-	// Error says why it could not be read, or not all of it.
+	Items []BriefItem `json:"items"` // items with a time first, in order
+	// Error says why the source, or part of it, could not be read.
 	Error string `json:"error,omitempty"`
 }
 
-// Brief asks all sources at the same time and returns their sections in order,
-// also the empty ones, with the provenance of their words.
+// Brief queries all sources at the same time and returns their sections in order, including
+// empty ones, with the provenance of their texts.
 func Brief(ctx context.Context, sources []BriefSource, from, to time.Time) ([]BriefSection, provenance.Source) {
 	out := make([]BriefSection, len(sources))
 	said := make([]provenance.Source, len(sources))
@@ -73,7 +72,7 @@ func briefed(ctx context.Context, s BriefSource, from, to time.Time) (BriefSecti
 		return a.At.Compare(b.At)
 	})
 	for i, it := range out.Items {
-		// Nobody asked for what stands in a briefing by name.
+		// The user did not ask by name for a credential in a briefing.
 		out.Items[i].Text, _ = credential.Viewer{}.Show("", it.Text)
 		if it.Source.Tainted() {
 			source = provenance.Outside
@@ -82,8 +81,8 @@ func briefed(ctx context.Context, s BriefSource, from, to time.Time) (BriefSecti
 	return out, source
 }
 
-// Unreached makes one error of what became of several sources that were asked
-// over the network; nil when all of them answered. Its words may be a server's.
+// Unreached joins the errors of several network sources into one; nil if there are none.
+// The text may quote a server.
 func Unreached(errs []error) error {
 	var words []string
 	for _, err := range errs {

@@ -8,16 +8,16 @@ import (
 	"sync"
 )
 
-// Catalogue holds the tools of this process that can run on this platform.
-// It does not change once made and may be used concurrently.
+// Catalogue holds the tools of this process that can run on this platform. It is immutable
+// and safe for concurrent use.
 type Catalogue struct {
 	all    []Tool // by name
 	byName map[string]Tool
-	index  func() *index // made when it is first asked
+	index  func() *index // built on first use
 }
 
-// NewCatalogue checks the tools (unique names) and drops those which cannot run
-// on this platform.
+// NewCatalogue checks that tool names are unique and drops tools that cannot run on this
+// platform.
 func NewCatalogue(list ...Tool) (*Catalogue, error) {
 	c := &Catalogue{byName: map[string]Tool{}}
 	for _, t := range list {
@@ -32,7 +32,7 @@ func NewCatalogue(list ...Tool) (*Catalogue, error) {
 			return nil, fmt.Errorf("tools: %q declares no effects", s.Name)
 		}
 		if s.Foreign && s.Core {
-			return nil, fmt.Errorf("tools: %q is foreign and cannot be offered in every request", s.Name)
+			return nil, fmt.Errorf("tools: %q is a third-party tool and cannot be offered in every request", s.Name)
 		}
 		c.byName[s.Name] = t
 		c.all = append(c.all, t)
@@ -48,7 +48,7 @@ func NewCatalogue(list ...Tool) (*Catalogue, error) {
 	return c, nil
 }
 
-// Get finds a tool by its exact name.
+// Get returns the tool with exactly that name.
 func (c *Catalogue) Get(name string) (Tool, bool) {
 	t, ok := c.byName[name]
 	return t, ok
@@ -68,9 +68,8 @@ func (c *Catalogue) Core() []Tool {
 	return out
 }
 
-// Search ranks tools for a request in plain words, which may be foreign ones
-// or mistyped, and returns at most n of them. A tool that the request names
-// exactly comes first.
+// Search ranks tools for a request, which may be in another language or mistyped, and
+// returns at most n. A tool that the request names exactly comes first.
 func (c *Catalogue) Search(query string, n int) []Tool {
 	var out []Tool
 	for _, i := range c.index().search(query, n) {

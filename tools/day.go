@@ -8,11 +8,10 @@ import (
 	"hob/platform/when"
 )
 
-// PastDay reads the day on which something was done: "yesterday", "last
-// Friday", "3 May", a date. Empty means today, and a weekday or a date without
-// a year the latest that has begun. The result is the beginning of that day in
-// now's zone; a stretch of several days and a day to come are InvalidArguments
-// errors.
+// PastDay parses the day of a past activity: "yesterday", "last Friday", "3 May", a date.
+// Empty means today; a weekday or a date without a year means the latest one that has
+// begun. It returns the beginning of that day in now's zone. A range of days or a future
+// day is an InvalidArguments error.
 func PastDay(words string, now time.Time) (time.Time, error) {
 	words = strings.TrimSpace(words)
 	day := now
@@ -20,8 +19,8 @@ func PastDay(words string, now time.Time) (time.Time, error) {
 		p, err := when.ParsePeriod(words, now)
 		switch {
 		case err == nil && !p.From.IsZero() && !p.To.IsZero():
-			if p.To.Sub(p.From) > 25*time.Hour { // a day may have 25 hours
-				return day, Errorf(InvalidArguments, "%q is more than one day; say on which day", Clean(phrase.Cut(words, 60)))
+			if p.To.Sub(p.From) > 25*time.Hour { // a day has up to 25 hours
+				return day, Errorf(InvalidArguments, "%q is more than one day; give one day", Clean(phrase.Cut(words, 60)))
 			}
 			day = p.From
 		default:
@@ -35,7 +34,7 @@ func PastDay(words string, now time.Time) (time.Time, error) {
 	day = day.In(now.Location())
 	day = time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, now.Location())
 	if day.After(now) {
-		return day, Errorf(InvalidArguments, "%s is still to come; only what is done can be logged", Clean(when.FormatDay(day, now)))
+		return day, Errorf(InvalidArguments, "%s is in the future; log only completed days", Clean(when.FormatDay(day, now)))
 	}
 	return day, nil
 }

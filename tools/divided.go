@@ -7,31 +7,30 @@ import (
 	"hob/knowledge/store"
 )
 
-// Divided is an own tool some of whose calls concern another store than Hob's
-// database, such as a list of the owner's phone. Those are made by another tool of
-// the same name and arguments, which is not own: the guard, the ledger and the undo
-// treat it as what it is.
+// Divided is an own tool some of whose calls concern another store than Hob's database,
+// such as a list on the owner's phone. Another tool of the same name and arguments, which
+// is not own, makes those calls: guard, ledger and undo treat each call as what it is.
 type Divided interface {
 	Own
-	// For is who makes a call of these arguments.
+	// For returns the tool that runs a call with these arguments.
 	For(args json.RawMessage) Tool
-	// Undoing is who takes back what left this data.
+	// Undoing returns the tool that undoes a call with this undo data.
 	Undoing(data json.RawMessage) Tool
-	// Each is the tool with both of its parts as f makes them of these.
+	// Each returns the tool with both parts replaced by f.
 	Each(f func(Tool) Tool) Tool
 }
 
-// Divide makes one tool of two. elsewhere says of arguments that they are for other;
-// theirs of the data of an undo that other left it.
+// Divide combines two tools into one. elsewhere reports whether arguments are for other;
+// theirs reports whether undo data belongs to other.
 func Divide(own, other Tool, elsewhere, theirs func(json.RawMessage) bool) Tool {
 	mine, is := own.(Own)
 	if !is || other.Spec().Own || own.Spec().Name != other.Spec().Name || own.Spec().Effects != other.Spec().Effects {
-		panic("tools: " + own.Spec().Name + ": these are not two parts of a tool") // a programming error
+		panic("tools: " + own.Spec().Name + ": the tools do not belong together") // a programming error
 	}
 	return &divided{mine, other, elsewhere, theirs}
 }
 
-// For is who makes a call of a tool: itself, but for one that is divided.
+// For returns the tool that runs a call: t itself, or the part of a divided tool.
 func For(t Tool, args json.RawMessage) Tool {
 	if d, ok := t.(Divided); ok {
 		return d.For(args)
@@ -39,7 +38,7 @@ func For(t Tool, args json.RawMessage) Tool {
 	return t
 }
 
-// Undoing is who takes back what a call of a tool left.
+// Undoing returns the tool that undoes a call: t itself, or the part of a divided tool.
 func Undoing(t Tool, data json.RawMessage) Tool {
 	if d, ok := t.(Divided); ok {
 		return d.Undoing(data)
@@ -69,10 +68,10 @@ func (d *divided) Undoing(data json.RawMessage) Tool {
 	return d.Own
 }
 
-// CallTx implements Own. A call for elsewhere does not belong into a transaction.
+// CallTx implements Own. A call for the other store must not run in a transaction.
 func (d *divided) CallTx(ctx context.Context, tx *store.Tx, c Call) (Result, error) {
 	if d.elsewhere(c.Args) {
-		return Result{}, Errorf(Failed, "%s: this call reaches beyond Hob's database", Clean(d.Spec().Name))
+		return Result{}, Errorf(Failed, "%s: this call needs an external store", Clean(d.Spec().Name))
 	}
 	return d.Own.CallTx(ctx, tx, c)
 }
@@ -80,13 +79,13 @@ func (d *divided) CallTx(ctx context.Context, tx *store.Tx, c Call) (Result, err
 // Each implements Divided.
 func (d *divided) Each(f func(Tool) Tool) Tool {
 	own, is := f(d.Own).(Own)
-	if !is { // then nothing is left of which the database knows
+	if !is { // the database then has no record of the call
 		return f(d.other)
 	}
 	return &divided{own, f(d.other), d.elsewhere, d.theirs}
 }
 
-// Check implements the comparison of arguments with the schema; see Check.
+// Check validates arguments against the schema; see Check.
 func (d *divided) Check(args json.RawMessage) error { return Check(d.For(args), args) }
 
 // Judge implements Judge.

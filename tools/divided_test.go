@@ -35,8 +35,8 @@ func parts() (own, other tools.Tool) {
 	return own, other
 }
 
-// TestDivided: a call, and what takes it back, belongs to one part, and cannot slip into
-// the other one.
+// TestDivided checks that a call and its undo belong to one part and cannot reach the
+// other.
 func TestDivided(t *testing.T) {
 	own, other := parts()
 	away := func(b json.RawMessage) bool { return strings.Contains(string(b), "away") }

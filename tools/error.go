@@ -10,16 +10,16 @@ import (
 	"hob/platform/provenance"
 )
 
-// Error is a failed call: what went wrong and what to do about it.
+// Error is a failed call: the reason and the remedy.
 type Error struct {
 	Code    Code
 	Message string
 	Remedy  string // optional
 	Err     error  // optional cause
-	// Source says whose words Message and Remedy are. It is mandatory: Tool for
-	// Hob's own words and for what repeats the call's arguments, Outside when the
-	// message quotes anything else, such as a file name or the answer of a server.
-	// The zero value is invalid, and SourceOf treats it as Outside.
+	// Source says whose words Message and Remedy are. It is mandatory: Tool for Hob's own
+	// words and repeated arguments of the call, Outside when the message quotes anything
+	// else, such as a file name or a server's answer. The zero value is invalid, and
+	// SourceOf treats it as Outside.
 	Source provenance.Source
 }
 
@@ -33,13 +33,12 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Clean is text for an error message that nobody outside wrote: Hob's own words,
-// names from the configuration, and the arguments of the call itself. A model
-// that repeats untrusted text in its arguments has that text in its context
-// already, so an error that repeats them adds none.
+// Clean is trusted text for an error message: Hob's own words, names from the
+// configuration, and arguments of the call. A model that repeats untrusted text in its
+// arguments has that text in its context already, so an error that repeats them adds none.
 type Clean string
 
-// Cleans converts a list of such texts.
+// Cleans converts a list of trusted texts.
 func Cleans(list []string) []Clean {
 	out := make([]Clean, len(list))
 	for i, s := range list {
@@ -48,8 +47,8 @@ func Cleans(list []string) []Clean {
 	return out
 }
 
-// CleanErr says of an error, usually a sentinel or a parser's complaint about the
-// call's arguments, that its whole text is Clean.
+// CleanErr marks the whole text of an error as Clean, usually of a sentinel or a parser's
+// complaint about the arguments.
 func CleanErr(err error) error {
 	if err == nil {
 		return nil
@@ -61,10 +60,10 @@ type cleanError struct{ error }
 
 func (e cleanError) Unwrap() error { return e.error }
 
-// Errorf makes an Error of the given code; it wraps what %w names. The format is
-// Hob's own text. The error is untrusted if an argument may hold untrusted text:
-// a string that is not Clean, an error that is untrusted by SourceOf, or any other
-// value that may print text. Numbers, times and Clean text are safe.
+// Errorf returns an Error of the given code that wraps the %w operands. The format is Hob's
+// own text. The error is untrusted if an argument may hold untrusted text: a string that is
+// not Clean, an error that is untrusted by SourceOf, or any other value that may print
+// text. Numbers, times and Clean text are safe.
 func Errorf(code Code, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	e := &Error{Code: code, Message: err.Error(), Err: errors.Unwrap(err), Source: provenance.Tool}
@@ -87,7 +86,7 @@ func isCleanArgument(a any) bool {
 		return true
 	case error:
 		return !SourceOf(v).Tainted()
-	case fmt.Formatter, fmt.Stringer, fmt.GoStringer: // they print whatever they like
+	case fmt.Formatter, fmt.Stringer, fmt.GoStringer: // they may print any text
 		return false
 	}
 	switch reflect.TypeOf(a).Kind() {
@@ -98,9 +97,8 @@ func isCleanArgument(a any) bool {
 	return false
 }
 
-// Quoting marks an error whose message quotes texts of the given sources as
-// untrusted when one of them is. An error without a code stays as it is: it is
-// untrusted anyway.
+// Quoting marks an error as untrusted if one of the sources that its message quotes is. An
+// error without a code is returned unchanged: it is untrusted anyway.
 func Quoting(err error, sources ...provenance.Source) error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok || !provenance.Worst(sources...).Tainted() {
@@ -111,9 +109,9 @@ func Quoting(err error, sources ...provenance.Source) error {
 	return &quoting
 }
 
-// SourceOf returns the provenance of an error's text. It is Outside unless the
-// error says otherwise: an *Error by its Source, or CleanErr. A wrapper that adds
-// words to such an error is untrusted, since the words are not accounted for.
+// SourceOf returns the provenance of an error's text. It is Outside unless an *Error's
+// Source or CleanErr says otherwise. A wrapper that adds text to such an error is
+// untrusted, since the added text has no provenance.
 func SourceOf(err error) provenance.Source {
 	for err != nil {
 		switch e := err.(type) { //nolint:errorlint // the text is that of this very error, not of one that it wraps

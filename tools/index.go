@@ -8,29 +8,27 @@ import (
 	"strings"
 )
 
-// The weights of the search, found on testdata/search/development.txt.
+// The weights of the search, tuned on testdata/search/development.txt.
 const (
-	saturation = 1.2  // k1: how soon more of the same word counts no more
-	others     = 0.3  // what the other terms of a word count, besides its best one
-	meant      = 0.8  // a synonym of a word that tools use themselves
-	slipped    = 0.75 // a word with a typing error
+	saturation = 1.2  // k1: how fast repetitions of a word stop counting
+	others     = 0.3  // weight of a word's other terms besides its best one
+	meant      = 0.8  // weight of a synonym of a word that tools use themselves
+	slipped    = 0.75 // weight of a word with a typing error
 	twice      = 0.5  // a word with two
-	covered    = 0.3  // the whole name is in the request
+	covered    = 0.3  // bonus if the whole name is in the request
 )
 
-// maxWords bounds the words of a request that are looked at.
+// maxWords bounds the words of a request used for the search.
 const maxWords = 100
 
-// field is one text of a spec: what a word in it counts, and how much a long
-// text dilutes it (b).
+// field is one text of a spec: the weight of its words and the length normalization (b).
 type field struct{ weight, dilution float64 }
 
 // fields are a spec's name, keywords, description, category and arguments.
 var fields = [...]field{{3, 0.3}, {2, 0.5}, {1.5, 0.5}, {1, 0}, {0.4, 0.7}} //nolint:gochecknoglobals // a constant
 
-// index ranks tools with BM25F: Okapi BM25 in which the fields of a text are
-// weighed before they are counted (Robertson & Zaragoza, "The Probabilistic
-// Relevance Framework", 2009). It does not change once made.
+// index ranks tools with BM25F: Okapi BM25 with weighted fields (Robertson & Zaragoza, "The
+// Probabilistic Relevance Framework", 2009). It is immutable.
 type index struct {
 	terms   map[string]*term
 	names   [][]*term // of each tool
@@ -47,7 +45,7 @@ type term struct {
 
 type use struct {
 	doc   int
-	score float64 // what a request with this term gets
+	score float64 // score of a request with this term
 }
 
 func newIndex(specs []*Spec, table *synonyms) *index {
@@ -81,7 +79,7 @@ func newIndex(specs []*Spec, table *synonyms) *index {
 			x.lexicon.add(w)
 		}
 	}
-	slices.Sort(x.lexicon.words) // the order of a map is no order
+	slices.Sort(x.lexicon.words) // map iteration has no fixed order
 	x.lexicon.masks = x.lexicon.masks[:0]
 	for _, w := range x.lexicon.words {
 		x.lexicon.masks = append(x.lexicon.masks, letters(w))
@@ -99,7 +97,7 @@ func newIndex(specs []*Spec, table *synonyms) *index {
 	return x
 }
 
-// add counts the words of one tool.
+// add indexes the words of one tool.
 func (x *index) add(doc int, texts *[len(fields)][]string, mean *[len(fields)]float64) {
 	count := map[string]float64{}
 	for f, list := range texts {
@@ -121,7 +119,7 @@ func (x *index) add(doc int, texts *[len(fields)][]string, mean *[len(fields)]fl
 	}
 }
 
-// argumentWords are the names and descriptions of a schema's arguments.
+// argumentWords returns the names and descriptions of a schema's arguments.
 func argumentWords(schema json.RawMessage) string {
 	var s struct {
 		Properties map[string]struct {
@@ -129,7 +127,7 @@ func argumentWords(schema json.RawMessage) string {
 		}
 	}
 	if json.Unmarshal(schema, &s) != nil {
-		return "" // a foreign tool's schema may be of any form
+		return "" // a foreign tool's schema may have any form
 	}
 	var b strings.Builder
 	for name, p := range s.Properties {
@@ -138,13 +136,13 @@ func argumentWords(schema json.RawMessage) string {
 	return b.String()
 }
 
-// wanted is one term that a word of the request may stand for.
+// wanted is a term that a word of the request may mean, with its weight.
 type wanted struct {
 	*term
 	weight float64
 }
 
-// search returns at most n tools, the best first.
+// search returns at most n tools, best first.
 func (x *index) search(query string, n int) []int {
 	score := make([]float64, len(x.names))
 	best, sum := make([]float64, len(x.names)), make([]float64, len(x.names))
@@ -182,7 +180,7 @@ func (x *index) search(query string, n int) []int {
 	return hits[:min(max(n, 0), len(hits))]
 }
 
-// coverage is how much of a name the request asks for, 0 to 1.
+// coverage returns the fraction (0 to 1) of a name that the request mentions.
 func coverage(name []*term, asked map[*term]float64) float64 {
 	var have, all float64
 	for _, t := range name {
@@ -195,8 +193,8 @@ func coverage(name []*term, asked map[*term]float64) float64 {
 	return have / all * have / all
 }
 
-// named returns the tools whose exact name the request is or contains. A name
-// of one word counts only alone: "remember" is a word of many requests.
+// named returns the tools whose exact name the request is or contains. A name of one word
+// matches only a request of that word: "remember" occurs in many requests.
 func (x *index) named(query string) []int {
 	if i, ok := x.exact[squeeze(query)]; ok {
 		return []int{i}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Category is a group of tools, named after the folder they live in.
+// Category is a group of tools, named after its folder.
 type Category struct {
 	Name  string
 	Tools []Tool // by name
@@ -26,12 +26,12 @@ func (c *Catalogue) Categories() []Category {
 	return out
 }
 
-// asking are words of a request for a list that are no category.
+// asking are words of a list request that name no category.
 const asking = " all list show every which everything available category categories overview possible capabilities able use "
 
-// Asked returns the category that a request asks for as a whole: "what can you
-// do with files?". The answer is every category when it names none ("what can
-// you do?"), and nothing when the request says anything else.
+// Asked returns the category that a request as a whole asks about: "what can you do with
+// files?". It returns all categories if the request names none ("what can you do?"), and
+// none if the request says anything else.
 func (c *Catalogue) Asked(query string) []Category {
 	var left []string
 	for _, w := range words(query) {
@@ -44,7 +44,7 @@ func (c *Catalogue) Asked(query string) []Category {
 	}
 	if len(left) == 0 {
 		if len(words(query)) == 0 {
-			return nil // not a word that could be read
+			return nil // the word is unknown
 		}
 		return c.Categories()
 	}
@@ -56,8 +56,8 @@ func (c *Catalogue) Asked(query string) []Category {
 	return nil
 }
 
-// Nearest returns all categories, those first whose tools are called most like
-// the words of a request that found nothing.
+// Nearest returns all categories, most similar first: those whose tool names resemble the
+// words of a request without matches.
 func (c *Catalogue) Nearest(query string) []Category {
 	out := c.Categories()
 	asked := pairs(query)
@@ -79,7 +79,7 @@ func (c *Catalogue) Nearest(query string) []Category {
 	return out
 }
 
-// pairs are the neighbouring letters in the words of a text.
+// pairs returns the pairs of adjacent letters in the words of a text.
 func pairs(s string) map[string]bool {
 	out := map[string]bool{}
 	for _, w := range words(s) {

@@ -2,8 +2,7 @@ package tools
 
 import "strings"
 
-// meanings lists, for each word and phrase of a request, the terms it may
-// stand for.
+// meanings returns, for each word and phrase of a request, the terms that it may mean.
 func (x *index) meanings(list []string) [][]wanted {
 	var out [][]wanted
 	for i, w := range list {
@@ -19,9 +18,8 @@ func (x *index) meanings(list []string) [][]wanted {
 	return out
 }
 
-// meaning returns what a word may stand for. Words which the tools use
-// themselves stand for themselves first; the beginnings of foreign words, the
-// parts of compounds and typing errors are tried on unknown ones only.
+// meaning returns the terms that a word may mean. A word that tools use means itself first.
+// Foreign prefixes, parts of compounds and typing errors are tried on unknown words only.
 func (x *index) meaning(w string) []wanted {
 	if x.table.empty(w) {
 		return nil
@@ -41,7 +39,7 @@ func (x *index) meaning(w string) []wanted {
 	return x.compound(w, true)
 }
 
-// known is the meaning of a word that a tool or the table has as it stands.
+// known returns the meaning of a word that a tool or the table contains unchanged.
 func (x *index) known(w string) []wanted {
 	s := stem(w)
 	var out []wanted
@@ -61,8 +59,8 @@ func (x *index) known(w string) []wanted {
 	return x.want(out, terms, weight)
 }
 
-// foreign is the meaning of a word of which the table has the beginning. What
-// follows is an ending, or the second part of a compound: "Kalendereintrag".
+// foreign returns the meaning of a word that starts with a prefix from the table. The rest
+// is an ending or the second part of a compound: "Kalendereintrag".
 func (x *index) foreign(w string, depth int) []wanted {
 	terms, rest := x.table.starts(w)
 	if terms == nil {
@@ -75,8 +73,8 @@ func (x *index) foreign(w string, depth int) []wanted {
 	return out
 }
 
-// rest is the meaning of a compound's last part, behind the letters that
-// German and Dutch put between two words.
+// rest returns the meaning of a compound's last part, after the linking letters of German
+// and Dutch.
 func (x *index) rest(w string, depth int) []wanted {
 	for _, joint := range []string{"", "s", "n", "en", "es", "e"} {
 		r, ok := strings.CutPrefix(w, joint)
@@ -93,8 +91,8 @@ func (x *index) rest(w string, depth int) []wanted {
 	return nil
 }
 
-// compound is the meaning of two known words that are written as one:
-// "emptytrash", "Papierkorb". One of them may be mistyped.
+// compound returns the meaning of two known words written as one: "emptytrash",
+// "Papierkorb". One of them may be mistyped.
 func (x *index) compound(w string, mistyped bool) []wanted {
 	for i := len(w) - 3; i >= 3; i-- {
 		if x.table.empty(w[:i]) {
@@ -116,7 +114,7 @@ func (x *index) compound(w string, mistyped bool) []wanted {
 	return nil
 }
 
-// mistyped is the meaning of the known words that are nearest.
+// mistyped returns the meaning of the nearest known words.
 func (x *index) mistyped(w string) []wanted {
 	found, errors := x.lexicon.nearest(w)
 	weight := slipped
@@ -132,7 +130,7 @@ func (x *index) mistyped(w string) []wanted {
 	return out
 }
 
-// want appends terms of the table that a tool uses.
+// want appends the terms that at least one tool uses.
 func (x *index) want(out []wanted, terms []meaning, weight float64) []wanted {
 	for _, m := range terms {
 		t := x.terms[m.stem]

@@ -19,32 +19,32 @@ import (
 // fields are optional. Exactly one of Run and RunTx is set.
 type Def[In any] struct {
 	Spec
-	// Run does the work of a tool that reaches beyond Hob's database.
+	// Run implements a tool that reaches beyond Hob's database.
 	Run func(ctx context.Context, c Call, in In) (Result, error)
-	// RunTx does the work of an own tool (see Own).
+	// RunTx implements an own tool (see Own).
 	RunTx func(ctx context.Context, tx *store.Tx, c Call, in In) (Result, error)
-	// Prepare is what RunTx need not do in its transaction (see Preparer); optional.
+	// Prepare does work before the transaction of RunTx (see Preparer); optional.
 	Prepare func(ctx context.Context, c Call, in In) (any, error)
-	// Undo or UndoTx (for RunTx) takes the action back; optional.
+	// Undo or UndoTx (for RunTx) reverts the action; optional.
 	Undo   func(ctx context.Context, data json.RawMessage) (string, error)
 	UndoTx func(ctx context.Context, tx *store.Tx, data json.RawMessage) (string, error)
-	// Redo does again what Undo took back (see Redoer); optional.
+	// Redo repeats an undone action (see Redoer); optional.
 	Redo func(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error)
-	// Paths names the files it would touch; optional.
+	// Paths names the files that a call would touch; optional.
 	Paths func(in In) []string
-	// Summary says in one line what it would do; optional.
+	// Summary describes in one line what a call would do; optional.
 	Summary func(in In) string
-	// Judge says what these arguments would really cause (see Judge); optional.
+	// Judge assesses what a call with these arguments would do (see Judge); optional.
 	Judge func(ctx context.Context, in In) Judgement
 }
 
 var validName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 
-// New checks the definition and makes the tool. It panics on a definition that
-// can never work (a bad name, no effects, no body): that is a programming
-// error which the first test finds.
+// New validates the definition and returns the tool. It panics on a definition that can
+// never work (a bad name, no effects, no body): that is a programming error which the first
+// test finds.
 //
-// It is compiled once for each In, so what need not know the type is in typed.
+// It is compiled once for each In, so code that does not need the type is in typed.
 func New[In any](d Def[In]) Tool {
 	t := &typed{args: reflect.TypeFor[In](), spec: d.Spec, undo: d.Undo, undoTx: d.UndoTx, redo: d.Redo}
 	if d.Run != nil {
@@ -87,7 +87,7 @@ type typed struct {
 	judge   func(ctx context.Context, in any) Judgement
 }
 
-// made checks the tool and finishes it.
+// made validates the tool and completes it.
 func (t *typed) made() Tool {
 	if err := t.sound(); err != nil {
 		panic(fmt.Sprintf("tools: %s: %v", t.spec.Name, err))
@@ -101,14 +101,14 @@ func (t *typed) made() Tool {
 	return t
 }
 
-// described is what is known of the arguments.
+// described is the schema of the arguments.
 type described struct {
 	raw      json.RawMessage
 	resolved *jsonschema.Resolved
 	names    []string
 }
 
-// describe makes the schema.
+// describe builds the schema.
 func (t *typed) describe() described {
 	name := t.spec.Name
 	schema, err := jsonschema.ForType(t.args, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
@@ -153,8 +153,8 @@ func (t *typed) sound() error {
 	return nil
 }
 
-// nullable drops "null" from the types of optional fields: models are offered
-// one plain type, and leave out what they do not want.
+// nullable drops "null" from the types of optional fields, so that models see one plain
+// type and omit unused arguments.
 func nullable(s *jsonschema.Schema) {
 	if s == nil {
 		return
@@ -199,7 +199,7 @@ func (t *typed) CanRedo() bool { return t.redo != nil }
 
 func (t *typed) Redo(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error) {
 	if t.redo == nil {
-		return "", nil, Errorf(Unsupported, "%s cannot be done again by itself", Clean(t.spec.Name))
+		return "", nil, Errorf(Unsupported, "%s cannot be redone automatically", Clean(t.spec.Name))
 	}
 	return t.redo(ctx, data)
 }

@@ -146,7 +146,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// Whatever a model sends, it is refused with a typed error or understood.
+// Every input from a model is either understood or refused with a typed error.
 func FuzzArguments(f *testing.F) {
 	for _, s := range []string{`{"text":"a","where":{"city":"x"}}`, `{"text":null}`, `{"text":"a","count":1e18}`, `{"config":{"a":[[[{}]]]}}`, `[1]`, `{"text":"\ud800"}`, `-`, `{"text":"a","amount":-0.0}`} {
 		f.Add([]byte(s))
@@ -177,17 +177,17 @@ func TestBadDefinitionsPanic(t *testing.T) {
 	undo := func(context.Context, json.RawMessage) (string, error) { return "", nil }
 	undoTx := func(context.Context, *store.Tx, json.RawMessage) (string, error) { return "", nil }
 	tests := map[string]func(d *tools.Def[args]){
-		"no name":                   func(d *tools.Def[args]) { d.Name = "" },
-		"a name with a dash":        func(d *tools.Def[args]) { d.Name = "say-it" },
-		"a name that is too long":   func(d *tools.Def[args]) { d.Name = strings.Repeat("a", 65) },
-		"no effects":                func(d *tools.Def[args]) { d.Effects = 0 },
-		"no category":               func(d *tools.Def[args]) { d.Category = "" },
-		"no description":            func(d *tools.Def[args]) { d.Description = "" },
-		"no body":                   func(d *tools.Def[args]) { d.Run = nil },
-		"two bodies":                func(d *tools.Def[args]) { d.RunTx = runTx },
-		"the wrong undo":            func(d *tools.Def[args]) { d.UndoTx = undoTx },
-		"the wrong undo of its own": func(d *tools.Def[args]) { d.Run, d.RunTx, d.Undo = nil, runTx, undo },
-		"undo of a look":            func(d *tools.Def[args]) { d.Effects, d.Undo = tools.Read, undo },
+		"no name":                         func(d *tools.Def[args]) { d.Name = "" },
+		"a name with a dash":              func(d *tools.Def[args]) { d.Name = "say-it" },
+		"a name that is too long":         func(d *tools.Def[args]) { d.Name = strings.Repeat("a", 65) },
+		"no effects":                      func(d *tools.Def[args]) { d.Effects = 0 },
+		"no category":                     func(d *tools.Def[args]) { d.Category = "" },
+		"no description":                  func(d *tools.Def[args]) { d.Description = "" },
+		"no body":                         func(d *tools.Def[args]) { d.Run = nil },
+		"two bodies":                      func(d *tools.Def[args]) { d.RunTx = runTx },
+		"the wrong undo":                  func(d *tools.Def[args]) { d.UndoTx = undoTx },
+		"an own tool with the wrong undo": func(d *tools.Def[args]) { d.Run, d.RunTx, d.Undo = nil, runTx, undo },
+		"undo of a look":                  func(d *tools.Def[args]) { d.Effects, d.Undo = tools.Read, undo },
 	}
 	for name, spoil := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -236,7 +236,7 @@ func TestWhatAToolCan(t *testing.T) {
 		t.Error("an own tool ran outside a transaction")
 	}
 	r, err := o.CallTx(t.Context(), nil, tools.Call{Session: "s", Args: []byte(`{"text":"a"}`)})
-	if err != nil || r.Text != "as" || r.Source != provenance.Unknown { // nobody fills in a source that the tool does not name
+	if err != nil || r.Text != "as" || r.Source != provenance.Unknown { // the framework does not add a source that the tool did not set
 		t.Errorf("%+v, %v", r, err)
 	}
 	for name, tool := range map[string]tools.Tool{"plain": plain, "own": own} {

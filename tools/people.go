@@ -10,7 +10,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// WholePerson is a person with the whole address, as it is written to.
+// WholePerson formats a person with the complete address.
 func WholePerson(p pim.Person) string {
 	if p.Name == "" {
 		return p.Address
@@ -18,9 +18,8 @@ func WholePerson(p pim.Person) string {
 	return pim.Person{Name: p.Name}.String() + " <" + p.Address + ">"
 }
 
-// PersonIn is who is meant by an address, "Name <address>", or a name that people finds
-// in the owner's address books (nil: there are none). Several that fit are an error that
-// names them.
+// PersonIn resolves an address, "Name <address>", or a name that people finds in the
+// owner's address books (nil: none). Several matches are an error that names them.
 func PersonIn(ctx context.Context, s string, people func(ctx context.Context, words string) ([]pim.Contact, error)) (pim.Person, error) {
 	s = strings.TrimSpace(s)
 	name, rest, has := strings.Cut(s, "<")
@@ -35,13 +34,13 @@ func PersonIn(ctx context.Context, s string, people func(ctx context.Context, wo
 	if s == "" {
 		return pim.Person{}, Errorf(InvalidArguments, "a recipient is empty")
 	}
-	remedy := "say the address"
+	remedy := "give the address"
 	if people == nil {
-		return pim.Person{}, Errorf(NotFound, "the mail address of %q is not known; %s", Clean(phrase.Cut(s, 80)), Clean(remedy))
+		return pim.Person{}, Errorf(NotFound, "the mail address of %q is unknown; %s", Clean(phrase.Cut(s, 80)), Clean(remedy))
 	}
 	list, err := people(ctx, s)
 	if err != nil && len(list) == 0 {
-		err = Errorf(Failed, "the address of %q could not be looked up; %s: %w", Clean(phrase.Cut(s, 80)), Clean(remedy), err)
+		err = Errorf(Failed, "address lookup of %q failed; %s: %w", Clean(phrase.Cut(s, 80)), Clean(remedy), err)
 		return pim.Person{}, Quoting(err, provenance.Outside)
 	}
 	var with []string
@@ -56,11 +55,11 @@ func PersonIn(ctx context.Context, s string, people func(ctx context.Context, wo
 	}
 	switch len(with) {
 	case 0:
-		return pim.Person{}, Errorf(NotFound, "no mail address of %q is in the address book; %s", Clean(phrase.Cut(s, 80)), Clean(remedy))
+		return pim.Person{}, Errorf(NotFound, "the address book has no mail address of %q; %s", Clean(phrase.Cut(s, 80)), Clean(remedy))
 	case 1:
 		return found, nil
 	}
-	err = Errorf(InvalidArguments, "%q may be several: %s; say which address", Clean(phrase.Cut(s, 80)), strings.Join(with[:min(len(with), 8)], ", "))
+	err = Errorf(InvalidArguments, "%q matches several people: %s; give the address", Clean(phrase.Cut(s, 80)), strings.Join(with[:min(len(with), 8)], ", "))
 	return pim.Person{}, Quoting(err, provenance.Outside)
 }
 

@@ -9,23 +9,22 @@ import (
 	"hob/platform/phrase"
 )
 
-// ErrAmbiguous is wrapped by Pick's error when several things match.
+// ErrAmbiguous is wrapped by Pick's error if several items match.
 var ErrAmbiguous = errors.New("several match")
 
-// listed is how many candidates an error of Pick names.
+// listed is the number of candidates in an error of Pick.
 const listed = 6
 
-// Pick finds the one item that the owner or a model names: by its id or the
-// first four or more characters of it, by its title, or by some words of its
-// title. noun is what an item is called ("open task"); key returns an item's id
-// and title. No match is a NotFound error that names the nearest titles,
-// several are an InvalidArguments error that lists them and wraps
+// Pick finds the item that the owner or a model names: by its id or at least its first four
+// characters, by its title, or by words of its title. noun is the term for an item ("open
+// task"); key returns an item's id and title. No match is a NotFound error that names
+// similar titles; several are an InvalidArguments error that lists them and wraps
 // ErrAmbiguous.
 func Pick[T any](noun, query string, list []T, key func(T) (id, title string)) (T, error) {
 	var zero T
 	query = strings.TrimSpace(query)
 	if query == "" {
-		return zero, Errorf(InvalidArguments, "say which %s: its id or some words of it", Clean(noun))
+		return zero, Errorf(InvalidArguments, "name the %s: its id or words of its text", Clean(noun))
 	}
 	if len(list) == 0 {
 		return zero, Errorf(NotFound, "there is no %s", Clean(noun))
@@ -52,7 +51,7 @@ func Pick[T any](noun, query string, list []T, key func(T) (id, title string)) (
 	return zero, nothing(noun, query, list, key)
 }
 
-// wordMatch accepts titles that contain every telling word of the query.
+// wordMatch accepts titles that contain every significant word of the query.
 func wordMatch(noun, query string) func(id, title string) bool {
 	skip := phrase.Split(noun)
 	var want []string
@@ -72,7 +71,7 @@ func wordMatch(noun, query string) func(id, title string) bool {
 	}
 }
 
-// small words tell nothing about which thing is meant.
+// Small words do not identify an item.
 var small = map[string]bool{
 	"the": true, "a": true, "an": true, "my": true, "our": true, "to": true, "about": true, "for": true, "of": true, "on": true,
 	"in": true, "at": true, "with": true, "and": true, "that": true, "this": true, "it": true, "is": true, "me": true, "one": true,
@@ -92,7 +91,7 @@ func ambiguous[T any](noun, query string, found []T, key func(T) (id, title stri
 		id, title := key(it)
 		fmt.Fprintf(&b, "\n- %s (%s)", phrase.Cut(title, 80), id)
 	}
-	return Errorf(InvalidArguments, "%w: %d %ss match %q; say which one, by more words or its id:%s",
+	return Errorf(InvalidArguments, "%w: %d %ss match %q; name one by its id or by more words:%s",
 		CleanErr(ErrAmbiguous), len(found), Clean(noun), Clean(query), Clean(b.String()))
 }
 
@@ -124,5 +123,5 @@ func nothing[T any](noun, query string, list []T, key func(T) (id, title string)
 	if len(names) == 0 {
 		return Errorf(NotFound, "no %s matches %q", Clean(noun), Clean(query))
 	}
-	return Errorf(NotFound, "no %s matches %q; the nearest: %s", Clean(noun), Clean(query), Clean(strings.Join(names, ", ")))
+	return Errorf(NotFound, "no %s matches %q; the closest: %s", Clean(noun), Clean(query), Clean(strings.Join(names, ", ")))
 }

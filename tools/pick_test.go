@@ -33,7 +33,7 @@ func TestPick(t *testing.T) {
 		{name: "several", query: "call", code: InvalidArguments, says: "2 tasks match"},
 		{name: "nearest", query: "call the plummer", code: NotFound, says: `"call the plumber"`},
 		{name: "nothing near", query: "xyzzy", code: NotFound, says: "no task matches"},
-		{name: "empty", query: "  ", code: InvalidArguments, says: "which task"},
+		{name: "empty", query: "  ", code: InvalidArguments, says: "name the task"},
 		{name: "only small words", query: "the task", code: NotFound},
 	}
 	for _, tc := range tests {

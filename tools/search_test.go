@@ -12,8 +12,7 @@ import (
 	"hob/tools/toolstest"
 )
 
-// fixture is a catalogue of 164 tools that Hob may have one day; more of them
-// are copies under other names.
+// fixture returns a catalogue of 164 plausible tools; above that, copies under other names.
 func fixture(tb testing.TB, n int) *tools.Catalogue {
 	list := toolstest.Fixture(tb, "testdata/search/specs.txt")
 	for i := 0; len(list) < n; i++ {

@@ -7,15 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what is shown of one tool; the texts of foreign ones may have any
-// length.
+// Limits of the text shown for one tool; foreign tools may declare texts of any length.
 const (
 	maxDescription = 300
 	maxSignature   = 1500
 )
 
-// Signature is the tool in one line for a model: name, arguments, effects and
-// description, at a third of what its schema costs.
+// Signature returns the tool in one line for a model: name, arguments, effects and
+// description, at a third of the size of its schema.
 //
 //	log_expense(amount: number "such as 12.50", vendor?: string) [write] Log money that was spent.
 func (s *Spec) Signature() string {
@@ -26,8 +25,8 @@ func (s *Spec) Signature() string {
 	return s.Name + "(" + oneLine(args, maxSignature) + ") [" + s.Effects.String() + "] " + s.Summary()
 }
 
-// Summary is the description in one line of bounded length: what a foreign
-// tool says of itself cannot pass for another line of a list.
+// Summary returns the description in one line of bounded length, so that a foreign tool's
+// text cannot imitate another line of a list.
 func (s *Spec) Summary() string { return oneLine(s.Description, maxDescription) }
 
 func oneLine(s string, limit int) string {
@@ -41,7 +40,7 @@ func oneLine(s string, limit int) string {
 	return s[:limit] + "..."
 }
 
-// schema is the part of JSON Schema that a signature can show.
+// schema is the part of JSON Schema that a signature can express.
 type schema struct {
 	Type        string          `json:"type"`
 	Description string          `json:"description"`
@@ -55,8 +54,8 @@ type schema struct {
 	Ref         string          `json:"$ref"`
 }
 
-// arguments lists the properties of an object in their order; false when the
-// schema says more than that.
+// arguments lists the properties of an object in order; false if the schema contains more
+// than a signature can express.
 func arguments(raw json.RawMessage) (string, bool) {
 	var s schema
 	if json.Unmarshal(raw, &s) != nil || !s.plain() {
@@ -81,13 +80,13 @@ func arguments(raw json.RawMessage) (string, bool) {
 	return strings.Join(out, ", "), ok
 }
 
-// plain reports that nothing is left out when only type, properties, items
-// and choices are shown.
+// plain reports whether type, properties, items and enum values describe the schema
+// completely.
 func (s *schema) plain() bool {
 	return s.AnyOf == nil && s.OneOf == nil && s.AllOf == nil && s.Ref == ""
 }
 
-// kindOf shows the type of one value, and what is said of it.
+// kindOf returns the type of one value and its description.
 func kindOf(raw json.RawMessage) (kind, note string, ok bool) {
 	var s schema
 	if json.Unmarshal(raw, &s) != nil || !s.plain() {
@@ -122,8 +121,8 @@ func kindOf(raw json.RawMessage) (kind, note string, ok bool) {
 	return kind, note, true
 }
 
-// eachProperty calls f for the members of an object in the order of the text,
-// until f says that it is enough. It returns whether all went well.
+// eachProperty calls f for the members of an object in the order of the text until f
+// returns false. It reports whether it succeeded.
 func eachProperty(raw json.RawMessage, f func(name string, raw json.RawMessage) bool) bool {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {

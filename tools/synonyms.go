@@ -7,31 +7,31 @@ import (
 	"sync"
 )
 
-// The words of owners and models that the tools' own texts do not use, in
-// English and in seven other languages. Its head explains the form.
+// Words of users and models that the tools' own texts do not contain, in English and in
+// seven other languages. The head of the file explains the format.
 //
 //go:embed synonyms.txt
 var synonymText string
 
-// synonyms is the table of synonyms.txt, ready to be asked. It does not change.
+// synonyms is the parsed table of synonyms.txt. It is immutable.
 type synonyms struct {
-	exact   map[string][]meaning // of a word; none: it says nothing
-	stems   map[string][]meaning // of the stem of an English word
-	begin   map[string][]meaning // of the beginnings of words
-	phrases map[string][]meaning // of words joined with spaces
-	longest int                  // the number of words of the longest phrase
+	exact   map[string][]meaning // by word; no terms: a stop word
+	stems   map[string][]meaning // by stem of an English word
+	begin   map[string][]meaning // by prefix
+	phrases map[string][]meaning // phrases joined with spaces
+	longest int                  // number of words of the longest phrase
 }
 
-// meaning is one term of the tools, as a stem, and what it counts.
+// meaning is a term of the tools, as a stem, and its weight.
 type meaning struct {
 	stem   string
 	weight float64
 }
 
-// general is what a verb counts that goes with many tools.
+// general is the weight of a verb that fits many tools.
 const general = 0.5
 
-// table reads the file once, when the first search needs it.
+// table parses the file once, when the first search needs it.
 var table = sync.OnceValue(func() *synonyms { return parseSynonyms(synonymText) })
 
 func parseSynonyms(text string) *synonyms {
@@ -77,8 +77,8 @@ func (s *synonyms) add(said string, terms []meaning) {
 	}
 }
 
-// merge adds terms to those which the word has in other lines. A word that
-// says nothing in one language may say something in another.
+// merge adds terms to those of the same word in other lines. A word that is a stop word in
+// one language may have a meaning in another.
 func merge(m map[string][]meaning, word string, terms []meaning) { m[word] = join(m[word], terms) }
 
 func join(have, more []meaning) []meaning {
@@ -91,14 +91,14 @@ func join(have, more []meaning) []meaning {
 	return have
 }
 
-// empty reports whether a word says nothing about tools.
+// empty reports whether a word is a stop word.
 func (s *synonyms) empty(w string) bool {
 	terms, ok := s.exact[w]
 	return ok && len(terms) == 0
 }
 
-// starts returns the terms of all beginnings that a word has, those of the
-// longest first, and the rest of the word behind that.
+// starts returns the terms of all prefixes of a word, those of the longest first, and the
+// rest of the word after that prefix.
 func (s *synonyms) starts(w string) (terms []meaning, rest string) {
 	rest = w
 	for i := len(w); i >= 3; i-- {

@@ -1,11 +1,10 @@
-// Package tools is the contract of everything Hob can do: what a tool is
-// (Tool, Spec), how one is made from a Go struct (New), what it declares about
-// its effects, and the Catalogue in which tools are found.
+// Package tools defines what a tool is (Tool, Spec), builds tools from Go structs (New)
+// with their declared effects, and finds them (Catalogue).
 //
-// A tool never decides whether it may run: the engine asks the guard, writes
-// the ledger and only then calls it. A tool that touches nothing but Hob's own
-// database is "own": it runs inside the very transaction that records it as
-// done, so it happens exactly once whatever kills the process.
+// A tool never decides whether it may run: the engine asks the guard, writes the ledger and
+// only then calls it. A tool that touches only Hob's own database is "own": it runs inside
+// the transaction that records it as done, so it runs exactly once even if the process is
+// killed.
 package tools
 
 import (
@@ -21,7 +20,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// Effects is the set of things a tool may cause. The zero value is invalid.
+// Effects is the set of effects a tool may have. The zero value is invalid.
 type Effects uint8
 
 // The effects of ARCHITECTURE section 6.
@@ -51,43 +50,42 @@ func (e Effects) Names() []string {
 // String joins the names with "+".
 func (e Effects) String() string { return strings.Join(e.Names(), "+") }
 
-// AnyEffect is the set of all effects: those of a task with any of the tools.
+// AnyEffect is the set of all effects: those of a task that may use any tool.
 const AnyEffect = Read | Write | Send | Egress | Exec | Destroy | Secret
 
-// All are the effects of the tool and of the tasks that it starts, for whoever decides
-// about it or reads of it.
+// All returns the effects of the tool and of the tasks that it starts, for policy decisions
+// and displays.
 func (s *Spec) All() Effects { return s.Effects | s.Starts }
 
-// ReadOnly reports whether the tool only looks.
+// ReadOnly reports whether the tool only reads.
 func (e Effects) ReadOnly() bool { return e == Read }
 
 // Spec describes a tool to models, owners and the guard.
 type Spec struct {
 	Name        string  // snake_case, unique, [a-z0-9_]{1,64}
-	Category    string  // the folder it lives in, such as "files"
+	Category    string  // name of its folder, such as "files"
 	Description string  // one or two sentences for a model, in the imperative
 	Effects     Effects // everything it may cause
-	// Starts are the effects that a task which it starts may cause later, such as AnyEffect;
-	// 0: it starts none. Each call of the task passes the guard by itself, as unattended and
-	// with the taint of the conversation that started it.
+	// Starts are the effects that a task started by the tool may cause later, such as
+	// AnyEffect; 0: it starts none. The guard checks each call of the task separately, as
+	// unattended and with the taint of the conversation that started it.
 	Starts    Effects
 	Platforms []string // GOOS values; empty means every platform
 	Core      bool     // offered in every request; others are found by search
 	Own       bool     // touches only Hob's own database (set by New)
-	Keywords  string   // extra words the catalogue search should match
-	// Foreign says that somebody else wrote the texts of this spec: an MCP
-	// server, a peer. They are outside text wherever a model reads them, and
-	// such a tool is found by search only.
+	Keywords  string   // extra words for the catalogue search
+	// Foreign marks a tool whose spec was written by others: an MCP server, a peer. Its
+	// texts are untrusted wherever a model reads them, and it is found by search only.
 	Foreign bool
 	Timeout time.Duration
 	Schema  Schema // of the arguments (set by New)
 }
 
-// Schema gives the JSON Schema of a tool's arguments. It is made when it is
-// first asked for: most tools are never offered.
+// Schema returns the JSON Schema of a tool's arguments. It is built on first use, because
+// most tools are never offered.
 type Schema func() json.RawMessage
 
-// Raw makes the schema; nil when there is none.
+// Raw returns the schema; nil if there is none.
 func (s Schema) Raw() json.RawMessage {
 	if s == nil {
 		return nil
@@ -95,79 +93,78 @@ func (s Schema) Raw() json.RawMessage {
 	return s()
 }
 
-// RawSchema is a schema that is there already.
+// RawSchema returns an existing schema as a Schema.
 func RawSchema(b json.RawMessage) Schema { return func() json.RawMessage { return b } }
 
-// Call is one invocation. Args have passed the schema.
+// Call is one invocation. Args are validated against the schema.
 type Call struct {
-	ID      string // unique; the same after a crash
+	ID      string // unique and stable across crashes
 	Session string // the conversation it belongs to
 	Event   string // the inbox event that caused it
 	Args    json.RawMessage
-	// Now is the owner's wall-clock time in the owner's zone. Tools use it
-	// instead of time.Now so that words such as "tomorrow" have one meaning.
+	// Now is the wall-clock time in the owner's zone. Tools use it instead of time.Now so
+	// that words such as "tomorrow" have one meaning.
 	Now time.Time
-	// Report is the session to which things created by this call (a watcher,
-	// a reminder) report; usually Session.
+	// Report is the session that receives reports of resources created by this call (a
+	// watcher, a reminder); usually Session.
 	Report string
-	// Agent is who calls, "" for the default one: what acts later by itself acts
+	// Agent is the calling agent, "" for the default one; later actions of the call run
 	// with its rights.
 	Agent string
-	// Realm is the memory of the agent that calls, "" for the main one's.
+	// Realm is the memory namespace of the calling agent, "" for the main one.
 	Realm string
-	// Provenance is Outside when outside text is in the caller's context:
-	// what the tool stores must carry it.
+	// Provenance is Outside if untrusted text is in the caller's context: rows that the
+	// tool stores must carry it.
 	Provenance provenance.Source
-	// Origins are from where the outside text in the caller's context came: what
-	// the tool stores keeps them (see platform/origins).
+	// Origins are the origins of untrusted text in the caller's context: the tool stores
+	// them with its rows (see platform/origins).
 	Origins []provenance.Origin
-	// OwnerWords are what the user said in this turn, if that was in a conversation
-	// between the user and Hob alone, the user can answer and no outside text is in
-	// context. They are nil in every other turn: of guests, groups, sub-agents, watchers,
-	// schedules and tainted ones. See CredentialViewer.
+	// OwnerWords are the user's messages in this turn, if the user is alone with Hob in the
+	// conversation, can answer, and no untrusted text is in context. They are nil in every
+	// other turn: of guests, groups, sub-agents, watchers, schedules and tainted ones. See
+	// CredentialViewer.
 	OwnerWords []string
-	// Exact is what the guard allowed beyond the arguments (see Judgement): a tool
-	// that judges its calls refuses to do anything else.
+	// Exact is the approved binding beyond the arguments (see Judgement): a tool that
+	// judges its calls refuses everything else.
 	Exact string
-	// Prepared is what Prepare returned (see Preparer).
+	// Prepared is the return value of Prepare (see Preparer).
 	Prepared any
-	// Progress, never nil, tells the owner how far a long call is: fraction
-	// 0..1 (negative when unknown) and a short note.
+	// Progress, never nil, reports the progress of a long call: fraction 0..1 (negative if
+	// unknown) and a short note.
 	Progress func(fraction float64, note string)
 }
 
-// CredentialViewer is who reads the result of the call, as far as it shows what Hob
-// keeps: the user who asked for a credential by name, or nobody.
+// CredentialViewer returns who reads the credentials in the result: the user who asked for
+// one by name, or no one.
 func (c Call) CredentialViewer() credential.Viewer { return credential.AskedBy(c.OwnerWords...) }
 
-// Result is what a call returns to the model and the owner.
+// Result is the result of a call for the model and the owner.
 type Result struct {
-	// Text is complete, readable prose or a list: it is what the model reads
-	// and what the built-in brain shows to the owner as it stands.
+	// Text is complete, readable prose or a list: the model reads it, and the built-in
+	// brain shows it to the owner unchanged.
 	Text string
-	// Data is the same as values, for --json and programs. Optional. Rows that
-	// Hob keeps stand in it with their "id" and "provenance": from where the text
-	// in such a row came is kept with its id, and found again by it.
+	// Data holds the same as values, for --json and programs. Optional. Stored rows include
+	// their "id" and "provenance": the origins of a row's text are stored with its id.
 	Data any
-	// Source says whose words Text and Data are. It is mandatory: Tool for Hob's
-	// own words and data, Outside for file contents, pages, mail. The zero value is
-	// invalid, and the engine treats a result without a source as untrusted text.
+	// Source says whose words Text and Data are. It is mandatory: Tool for Hob's own words
+	// and data, Outside for file contents, pages, mail. The zero value is invalid, and the
+	// engine treats a result without a source as untrusted text.
 	Source provenance.Source
-	// Origins say from where outside text in it came: a page, a file, a sender.
-	// With none, and outside text, the tool itself is named.
+	// Origins name the origins of untrusted text in the result: a page, a file, a sender.
+	// Without any, the tool itself is named as the origin.
 	Origins []provenance.Origin
-	// Links are the addresses that a fetched page or a list of search results
-	// offers. In this turn they may be fetched as they stand without asking: a
-	// model can put no data into them.
+	// Links are the addresses in a fetched page or a list of search results. In this turn
+	// they may be fetched unchanged without approval, because a model can put no data into
+	// them.
 	Links []string
-	// Undo, when not nil, is journalled with the call and given back to the
-	// tool's Undo when the owner wants the action undone.
+	// Undo, if not nil, is journalled with the call and passed to the tool's Undo when the
+	// owner undoes the action.
 	Undo *Undo
 }
 
-// Undo is what a tool needs to take an action back.
+// Undo holds the data that a tool needs to revert an action.
 type Undo struct {
-	Label string          `json:"label"` // what undoing does: "delete the task \"milk\""
+	Label string          `json:"label"` // description of the undo: "delete the task \"milk\""
 	Data  json.RawMessage `json:"data"`
 }
 
@@ -185,9 +182,9 @@ type Code string
 
 // The codes of tool errors.
 const (
-	InvalidArguments Code = "invalid_arguments" // does not fit the schema or makes no sense
+	InvalidArguments Code = "invalid_arguments" // invalid for the schema or inconsistent
 	NotFound         Code = "not_found"
-	Conflict         Code = "conflict" // the state changed since; nothing was done
+	Conflict         Code = "conflict" // the state has changed; nothing was done
 	Unsupported      Code = "unsupported"
 	Failed           Code = "failed"
 	TimedOut         Code = "timeout"
@@ -195,13 +192,13 @@ const (
 	PolicyDenied     Code = "policy_denied"
 	ApprovalTimeout  Code = "approval_timeout"
 	DeniedByOwner    Code = "denied_by_owner"
-	OutcomeUnknown   Code = "outcome_unknown" // Hob died while it ran
+	OutcomeUnknown   Code = "outcome_unknown" // Hob stopped while the call ran
 	TruncatedCall    Code = "truncated_arguments"
 	Repeated         Code = "repeated_call"
 	TooManyCalls     Code = "too_many_calls" // in one answer of a model
 )
 
-// CodeOf returns the code of an error, Failed when it carries none.
+// CodeOf returns the code of an error, or Failed if it has none.
 func CodeOf(err error) Code {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
@@ -217,57 +214,55 @@ func CodeOf(err error) Code {
 	return Failed
 }
 
-// Tool is one thing Hob can do. Call may run concurrently with other calls of
-// the same tool; it returns soon after ctx ends, and an *Error when the caller
-// can do something about the failure. After a non-nil error nothing is half
-// done. Tools that are own also implement Own, and their Call is never used.
+// Tool is one action that Hob can perform. Call may run concurrently with other calls of
+// the same tool. It returns soon after ctx ends, and with an *Error if the caller can
+// handle the failure. A non-nil error means that nothing is half done. Own tools also
+// implement Own; their Call is never used.
 type Tool interface {
 	Spec() *Spec
 	Call(ctx context.Context, c Call) (Result, error)
 }
 
-// Own is a tool whose whole effect lies in Hob's database. CallTx runs inside
-// the transaction that records the call as done; it must not do anything that
-// a rollback does not take back, nor wait for anything but the database.
+// Own is a tool whose whole effect is in Hob's database. CallTx runs inside the transaction
+// that records the call as done. It must have no effect that a rollback does not revert,
+// and it must wait only for the database.
 type Own interface {
 	Tool
 	CallTx(ctx context.Context, tx *store.Tx, c Call) (Result, error)
 }
 
-// Preparer is an own tool with work to do before its transaction, in which everybody
-// else who writes would wait for it: to read and to copy a file. What it returns is
-// Call.Prepared for CallTx. What it leaves behind does no harm when CallTx never comes
-// or comes to nothing.
+// Preparer is an own tool with work to do before its transaction, which blocks all other
+// writers: reading and copying a file, for example. CallTx gets the return value as
+// Call.Prepared. Leftovers must do no harm if CallTx never runs or fails.
 type Preparer interface {
 	Prepare(ctx context.Context, c Call) (any, error)
 }
 
-// Undoer takes back an action of the tool. It returns what was restored, in
-// words, or a Conflict error when something newer would be destroyed; nothing
-// has changed then. Exactly one of the two methods is used: UndoTx for own
-// tools, Undo for the others.
+// Undoer reverts an action of the tool. It describes what was restored, or returns a
+// Conflict error if it would overwrite newer changes; nothing has changed then. Exactly one
+// of the two methods is used: UndoTx for own tools, Undo for the others.
 type Undoer interface {
 	CanUndo() bool
 	Undo(ctx context.Context, data json.RawMessage) (string, error)
 	UndoTx(ctx context.Context, tx *store.Tx, data json.RawMessage) (string, error)
 }
 
-// Redoer does again what was undone. It gets the data of the undo and returns
-// what was done, in words, and the data for taking it back once more; like
-// Undoer, it fails with Conflict when something newer would be destroyed.
+// Redoer repeats an undone action. It gets the data of the undo and returns a description
+// and the new undo data. Like Undoer, it fails with Conflict if it would overwrite newer
+// changes.
 type Redoer interface {
 	CanRedo() bool
 	Redo(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error)
 }
 
-// Pather names the files a call would touch, so that calls on disjoint paths
-// may run together. A call whose paths are unknown runs alone.
+// Pather names the files that a call would touch, so that calls on disjoint paths may run
+// in parallel. A call with unknown paths runs alone.
 type Pather interface {
 	Paths(args json.RawMessage) []string
 }
 
-// Summarizer says in one line what a call would do, for an approval:
-// "Move invoice.pdf to Documents/2026". It must not depend on the model's prose.
+// Summarizer describes in one line what a call would do, for an approval request: "Move
+// invoice.pdf to Documents/2026". It must not depend on the model's prose.
 type Summarizer interface {
 	Summary(args json.RawMessage) string
 }

@@ -2,10 +2,10 @@ package tools
 
 import "unicode/utf8"
 
-// lexicon is the words a mistyped one may have meant.
+// lexicon holds the words that a mistyped word may mean.
 type lexicon struct {
 	words []string
-	masks []uint32 // which letters each has, to leave out most of them at once
+	masks []uint32 // the letters of each word, to skip most words quickly
 }
 
 func (l *lexicon) add(w string) {
@@ -20,7 +20,7 @@ func letters(w string) (m uint32) {
 	return m
 }
 
-// slips is how many typing errors a word of n letters may have.
+// slips returns how many typing errors a word of n letters may have.
 func slips(n int) int {
 	switch {
 	case n < 4:
@@ -31,8 +31,8 @@ func slips(n int) int {
 	return 2
 }
 
-// nearest returns the words with the fewest typing errors between them and w,
-// and how many these are; no words when all are too far away.
+// nearest returns the words with the fewest typing errors relative to w, and that number;
+// no words if all have too many.
 func (l *lexicon) nearest(w string) (found []string, errors int) {
 	n := utf8.RuneCountInString(w)
 	limit := slips(n)
@@ -65,7 +65,7 @@ func ones(m uint32) (n int) {
 	return n
 }
 
-// maxWord bounds the words that are looked at.
+// maxWord bounds the compared letters of a word.
 const maxWord = 32
 
 func runes(w string, out []rune) []rune {
@@ -77,9 +77,8 @@ func runes(w string, out []rune) []rune {
 	return out
 }
 
-// distance counts typing errors: letters that are missing, too many, wrong or
-// swapped with their neighbour (optimal string alignment). More than limit
-// are not counted any further.
+// distance counts typing errors: missing, extra, wrong or swapped letters (optimal string
+// alignment). It stops counting above limit.
 func distance(a, b []rune, limit int) int {
 	var rows [3][maxWord + 1]int
 	before, last, row := &rows[0], &rows[1], &rows[2]

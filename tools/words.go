@@ -9,12 +9,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxBytes is the length of the longest word that is looked at.
+// maxBytes is the maximum length of an indexed word.
 const maxBytes = 64
 
-// words splits a text at anything but letters and digits, and inside
-// camelCase; they are lower-cased, without accents. Numbers, single letters and
-// what is too long for a word are left out: they do not tell tools apart.
+// words splits a text at anything but letters and digits, and inside camelCase, and returns
+// lower-case words without accents. It leaves out numbers, single letters and overlong
+// words: they do not tell tools apart.
 func words(s string) []string {
 	var out []string
 	var b strings.Builder
@@ -29,7 +29,7 @@ func words(s string) []string {
 	}
 	for _, r := range norm.NFD.String(contractions.Replace(s)) {
 		switch {
-		case unicode.Is(unicode.Mn, r): // an accent, which NFD has split off
+		case unicode.Is(unicode.Mn, r): // an accent, which NFD has separated
 			continue
 		case r == 'ß':
 			b.WriteString("ss")
@@ -48,11 +48,11 @@ func words(s string) []string {
 	return out
 }
 
-// contractions keep their two halves together: "can't" is not "can".
+// contractions joins the two halves: "can't" is not "can".
 var contractions = strings.NewReplacer("n't", "nt", "n\u2019t", "nt", "N'T", "NT")
 
-// squeeze leaves a name's letters and digits: "readFile", "read-file" and
-// "read_file" are the same then.
+// squeeze keeps a name's letters and digits: "readFile", "read-file" and "read_file" become
+// equal.
 func squeeze(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -62,9 +62,9 @@ func squeeze(s string) string {
 	}, s)
 }
 
-// stem cuts an English word down to what its forms share (Porter2, "the
-// English Snowball stemmer"): "reminders" meets "remind". Words of other
-// languages are matched by the table of synonyms instead.
+// stem reduces an English word to the stem that its forms share (Porter2, "the English
+// Snowball stemmer"): "reminders" matches "remind". The table of synonyms handles words of
+// other languages.
 func stem(w string) string {
 	if len(w) < 3 {
 		return w

@@ -69,7 +69,7 @@ var (
 	ErrNotFound  = errors.New("no such document")
 	ErrForgotten = errors.New("the document was forgotten and has not changed since")
 	// ErrLater: a retry may succeed without a change of the file.
-	ErrLater = errors.New("Hob will retry later")
+	ErrLater = errors.New("retrying later")
 )
 
 // Later marks err as retryable without a change of the file.

@@ -42,7 +42,7 @@ func TestPictureIsTriedAgain(t *testing.T) {
 	w.put("/f/bike.png", png)
 	r, err := w.l.Reconcile(t.Context(), f, nil)
 	fatal(t, err)
-	if len(r.Skipped) != 1 || !r.later["/f/bike.png"] || !strings.Contains(r.Skipped[0].Reason, "the budget is used up; Hob will retry later") {
+	if len(r.Skipped) != 1 || !r.later["/f/bike.png"] || !strings.Contains(r.Skipped[0].Reason, "the budget is used up; retrying later") {
 		t.Fatalf("%+v", r)
 	}
 	list, err := w.l.Documents(t.Context(), 10)

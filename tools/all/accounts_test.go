@@ -24,7 +24,7 @@ import (
 	"hob/platform/pim/pimtest"
 )
 
-// accounts are one with mail and one with a calendar, at servers of a test's own.
+// accounts returns a mail account and a calendar account on local test servers.
 func accounts(t *testing.T) (mails, calendars func() []pim.Account) {
 	t.Helper()
 	secret := func(context.Context) (string, error) { return pimtest.Secret, nil }
@@ -46,7 +46,7 @@ func (book) FindContacts(context.Context, string, int) ([]pim.Contact, error) {
 	return []pim.Contact{{Name: "Ada", Addresses: []string{"ada@example.org"}}}, nil
 }
 
-// away is what lies at the servers that a tool changes.
+// away returns the server data that a tool changes.
 func away(t *testing.T, d Deps, tool string) (out []string) {
 	t.Helper()
 	if strings.HasSuffix(tool, "_calendar_event") || tool == "answer_invitation" {
@@ -57,7 +57,7 @@ func away(t *testing.T, d Deps, tool string) (out []string) {
 		for _, e := range list {
 			s, ok := d.Calendar.Calendars()[0].(pim.Scheduling)
 			if !ok {
-				t.Fatal("it is no calendar with guests")
+				t.Fatal("the calendar does not support guests")
 			}
 			text, err := s.Message(context.WithoutCancel(t.Context()), "REQUEST", e, true)
 			if err != nil {

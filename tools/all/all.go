@@ -1,5 +1,5 @@
-// Package all is the list of Hob's tools, of their tables and of the sections
-// of its daily briefing; nothing else. A new category is a line in each.
+// Package all lists Hob's tools, their tables and the sections of the daily briefing. A new
+// category adds one line to each list.
 package all
 
 import (
@@ -31,66 +31,66 @@ import (
 	"hob/tools/web"
 )
 
-// Watchers keeps watchers, schedules and reminders; *watchers.Manager does.
+// Watchers manages watchers, schedules and reminders; *watchers.Manager implements it.
 type Watchers interface {
 	tasks.Clock
 	watch.Manager
 }
 
-// Deps are what the tools need; all but Currency and Now are required.
+// Deps are the dependencies of the tools; all but Currency and Now are required.
 type Deps struct {
 	Store     *store.Store
 	Knowledge *knowledge.Base
 	Files     *files.Files
 	Watchers  Watchers
 	Engine    system.Engine
-	// Goals keeps goals, and Notices what Hob tells by itself; nil leaves their tools
-	// out.
+	// Goals stores goals, Notices stores notifications; nil leaves out their tools.
 	Goals   watch.Goals
 	Notices watch.Notices
-	// Crew hands tasks on; nil leaves its tools out.
+	// Crew delegates tasks; nil leaves out its tools.
 	Crew crew.Engine
-	// Post is the way out to other people; nil leaves its tools out.
+	// Post sends messages to other people; nil leaves out its tools.
 	Post social.Post
-	// Web is the way to the web; without a client there are no tools for it.
+	// Web accesses the web; without a client its tools are left out.
 	Web web.Deps
-	// Shell judges and runs commands; without a judge there is no tool for them.
+	// Shell assesses and runs commands; without an assessor its tool is left out.
 	Shell shell.Deps
-	// Conversations are what was said; nil: they cannot be searched.
+	// Conversations searches past messages; nil: they cannot be searched.
 	Conversations memory.Conversations
-	// Forgetting takes what is forgotten out of everything; nil: only the facts go.
+	// Forgetting removes forgotten text from all stores; nil: only the facts are deleted.
 	Forgetting memory.Forgetting
-	// Calendar and Mail read the owner's accounts; without Accounts there are no
-	// tools for them.
+	// Calendar and Mail read the owner's accounts; without Accounts their tools are left
+	// out.
 	Calendar calendar.Deps
 	Mail     mail.Deps
-	// Contacts are the owner's address books; without Books there is no tool for them.
+	// Contacts reads the owner's address books; without Books the tool is left out.
 	Contacts contacts.Deps
-	// Lists are the owner's lists of things to do besides Hob's own reminders, and Notes
-	// his notes besides Hob's own; nil: there are none.
+	// Lists returns the owner's to-do lists besides Hob's reminders, Notes the owner's
+	// notes besides Hob's; nil: none.
 	Lists func() []pim.Reminders
 	Notes func() []pim.Notes
-	// NewReminders and NewNotes are where new ones go: "" or "hob" Hob's own.
+	// NewReminders and NewNotes select where new items are stored: "" or "hob" for Hob's
+	// own store.
 	NewReminders, NewNotes string
-	// Weather tells the weather; without a network there is no tool for it.
+	// Weather is left out if it has no network.
 	Weather weather.Deps
-	// Browser is the browser that Hob drives; without one there are no tools for it.
+	// Browser is the browser that Hob drives; nil leaves out its tools.
 	Browser browser.Deps
-	// Desktop reaches the owner's desktop; what is nil there leaves its tools out.
+	// Desktop accesses the owner's desktop; nil fields leave out their tools.
 	Desktop desktop.Deps
-	// Media reaches what is heard and seen; what is nil there leaves its tools out.
+	// Media controls players, sound and speech; nil fields leave out their tools.
 	Media media.Deps
-	// Briefs are sections of the daily briefing that are not the tools' own.
+	// Briefs are additional sections of the daily briefing.
 	Briefs []tools.BriefSource
-	// Linker links who and what is talked about; nil leaves its tool out.
+	// Linker links entities; nil leaves out its tool.
 	Linker knowledge.Linker
-	// Documents takes documents in; nil leaves its tool out.
+	// Documents ingests documents; nil leaves out its tool.
 	Documents memory.Documents
-	// Currency gives the ISO 4217 code of expenses that name none; nil leaves it
-	// to the tools.
+	// Currency returns the ISO 4217 code of expenses without one; nil leaves it to the
+	// tools.
 	Currency func() string
-	// Now is the time in the owner's zone, for the briefing (default: the
-	// process's clock in the zone of the day that is briefed).
+	// Now returns the time in the owner's zone for the briefing (default: the process's
+	// clock in the zone of the requested day).
 	Now func() time.Time
 }
 
@@ -149,7 +149,7 @@ func Briefs(d Deps) []tools.BriefSource {
 	)
 }
 
-// Day returns the sections that say what a day brings, in order.
+// Day returns the briefing sections about a day, in order.
 func Day(d Deps) (out []tools.BriefSource) {
 	if d.Calendar.Accounts != nil {
 		out = append(out, calendar.Brief{Deps: d.Calendar})
@@ -172,7 +172,7 @@ func Day(d Deps) (out []tools.BriefSource) {
 	return out
 }
 
-// Migrations are the tables of the tools and of the memory they share.
+// Migrations returns the tables of the tools and of the shared memory.
 func Migrations() []store.Set {
 	sets := knowledge.Migrations()
 	for _, more := range [][]store.Set{memory.Migrations(), tasks.Migrations(), money.Migrations(), health.Migrations(), files.Migrations()} {
@@ -181,7 +181,7 @@ func Migrations() []store.Set {
 	return sets
 }
 
-// Erasers take what is forgotten out of the tables and files of the tools.
+// Erasers returns the erasers for the tables and files of the tools.
 func Erasers(f *files.Files) []erase.Eraser {
 	return []erase.Eraser{memory.Eraser(), tasks.Eraser(), money.Eraser(), health.Eraser(), f.Eraser()}
 }

@@ -98,7 +98,7 @@ func (idleHands) Focus(_ context.Context, w window.Window, ok input.Check) error
 func desktopCases() []toolstest.Case {
 	return []toolstest.Case{
 		{Step: step("get_clipboard", `{}`), Want: "what was copied", Outside: true},
-		{Step: step("set_clipboard", `{"text":"new"}`), Want: "on the clipboard", Undone: "there again"},
+		{Step: step("set_clipboard", `{"text":"new"}`), Want: "Copied to the clipboard", Undone: "Restored the previous"},
 		{Step: step("get_clipboard", `{}`), Before: []toolstest.Step{step("set_clipboard", `{"text":"Tr0ub4dor&3"}`)}, Want: "Tr0ub4dor&3", Outside: true},
 		{Step: step("open_app", `{"name":"editor"}`), Want: "Opened Editor."},
 		{Step: step("list_apps", `{"query":"edit"}`), Want: "- Editor"},
@@ -108,9 +108,9 @@ func desktopCases() []toolstest.Case {
 		{Step: step("click", `{"window":"gedit","x":5,"y":5}`), Want: "Done."},
 		{Step: step("read_screen", `{}`), Want: `- push button "Save" [click]`, Outside: true},
 		{Step: step("click_element", `{"window":"letter","name":"save"}`), Want: "Pressed."},
-		{Step: step("fill_element", `{"window":"letter","name":"body","text":"hello"}`), Want: "Filled in."},
+		{Step: step("fill_element", `{"window":"letter","name":"body","text":"hello"}`), Want: "Filled in the text."},
 		{Step: step("focus_window", `{"window":"letter"}`), Want: "Done."},
-		{Step: step("screen_capture", `{}`), Want: "The picture is in /pictures/screen-20940310-143000-call.png (8x6). Nobody has looked at it ([knowledge] pictures is off): do not say what it shows."},
-		{Step: step("list_apps", `{"query":"x"}`), Want: "None of the 1 applications"},
+		{Step: step("screen_capture", `{}`), Want: "The screenshot is saved in /pictures/screen-20940310-143000-call.png (8x6). No model has described it ([knowledge] pictures is off): do not claim to know its content."},
+		{Step: step("list_apps", `{"query":"x"}`), Want: "No match among the 1 applications"},
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"hob/tools/toolstest"
 )
 
-// machine is one whose state lies in files, as the tests of tools compare them.
+// machine keeps its state in files, so that the tests can compare it.
 type machine struct{ dir string }
 
 func (m machine) read(ctx context.Context, name string) (int, error) {
@@ -154,25 +154,25 @@ func mediaCases() []toolstest.Case {
 	return []toolstest.Case{
 		{Step: step("get_current_track", `{}`), Want: "Playing: Für Elise 0 by Beethoven (VLC)", Outside: true},
 		{Step: step("get_current_track", `{}`), Before: []toolstest.Step{step("music_control", `{"action":"pause"}`)}, Want: "Nothing is playing. Paused:\n- Für Elise 0", Outside: true},
-		{Step: step("music_control", `{"action":"pause"}`), Want: "Paused.", Undone: "as it was"},
-		{Step: step("music_control", `{"action":"next","player":"vlc"}`), Want: "On to the next one."},
+		{Step: step("music_control", `{"action":"pause"}`), Want: "Paused.", Undone: "Restored the state"},
+		{Step: step("music_control", `{"action":"next","player":"vlc"}`), Want: "Skipped to the next track."},
 		{Step: step("music_control", `{"action":"resume"}`), Want: "It is playing."},
 		{Step: step("get_focus", `{}`), Want: "Do-not-disturb is on (dunst)."},
-		{Step: step("send_notification", `{"title":"Tea","message":"It has drawn."}`), Want: "The notification is shown."},
-		{Step: step("reveal_file", `{"path":"a.txt"}`), Want: "It is shown in the file manager."},
+		{Step: step("send_notification", `{"title":"Tea","message":"It has drawn."}`), Want: "Showed the notification."},
+		{Step: step("reveal_file", `{"path":"a.txt"}`), Want: "Showed it in the file manager."},
 		{Step: step("list_shortcuts", `{}`), Want: "- Morning", Outside: true},
-		{Step: step("run_shortcut", `{"name":"Morning","input":"to Ada"}`), Want: "It put out:\nto Ada", Outside: true},
-		{Step: step("run_shortcut", `{"name":"Morning"}`), Want: "put out nothing"},
+		{Step: step("run_shortcut", `{"name":"Morning","input":"to Ada"}`), Want: "Its output:\nto Ada", Outside: true},
+		{Step: step("run_shortcut", `{"name":"Morning"}`), Want: "without output"},
 		{Step: step("read_image_text", `{"path":"a.png"}`), Want: "Invoice 99", Outside: true},
-		{Step: step("speak", `{"text":"Dinner is ready"}`), Want: "It was read aloud."},
+		{Step: step("speak", `{"text":"Dinner is ready"}`), Want: "Read the text aloud."},
 		{Step: step("get_volume", `{}`), Want: "The volume is 40%."},
-		{Step: step("set_volume", `{"level":30}`), Want: "The volume is 30%.", Undone: "As before: the volume is 40%."},
+		{Step: step("set_volume", `{"level":30}`), Want: "The volume is 30%.", Undone: "Restored: the volume is 40%."},
 		{Step: step("set_volume", `{"by":-15}`), Want: "The volume is 25%.", Undone: "the volume is 40%"},
-		{Step: step("set_volume", `{"mute":true}`), Want: "The sound is muted (its volume is 40%).", Undone: "As before"},
+		{Step: step("set_volume", `{"mute":true}`), Want: "The sound is muted (its volume is 40%).", Undone: "Restored"},
 		{Step: step("get_battery_status", `{}`), Want: "The battery is at 80%, discharging, about 1 h 30 min left."},
-		{Step: step("get_display", `{}`), Want: "The screen's brightness is 70%.\nThe desktop is light."},
-		{Step: step("set_brightness", `{"level":20}`), Want: "The screen's brightness is 20%.", Undone: "as it was before"},
-		{Step: step("toggle_dark_mode", `{}`), Want: "The desktop is dark.", Undone: "as it was before"},
-		{Step: step("toggle_dark_mode", `{"enabled":false}`), Want: "The desktop is light."},
+		{Step: step("get_display", `{}`), Want: "The screen's brightness is 70%.\nThe desktop uses light mode."},
+		{Step: step("set_brightness", `{"level":20}`), Want: "The screen's brightness is 20%.", Undone: "Restored the previous setting"},
+		{Step: step("toggle_dark_mode", `{}`), Want: "The desktop uses dark mode.", Undone: "Restored the previous setting"},
+		{Step: step("toggle_dark_mode", `{"enabled":false}`), Want: "The desktop uses light mode."},
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"hob/tools/watch"
 )
 
-// noticeKeeper gives what Hob tells by itself to the tools.
+// noticeKeeper connects the notifier to the tools.
 type noticeKeeper struct{ *notify.Notifier }
 
 // Until implements the tools' Notices.

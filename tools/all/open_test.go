@@ -48,7 +48,7 @@ import (
 // after the real clock as well.
 var now = time.Date(2094, 3, 10, 14, 30, 0, 0, time.FixedZone("CET", 3600))
 
-// engine stands for Hob behind status and undo.
+// engine replaces Hob for status and undo.
 type engine struct{}
 
 func (engine) Status(context.Context) (system.Report, error) {
@@ -114,7 +114,7 @@ func openStore(t *testing.T, home string, drivers []watchers.Driver) *store.Stor
 	return st
 }
 
-// open makes a home with ~/Documents allowed and every tool.
+// open returns a home with ~/Documents allowed and every tool.
 func open(t *testing.T) toolstest.Env {
 	t.Helper()
 	home, err := filepath.EvalSymlinks(t.TempDir())
@@ -230,7 +230,7 @@ func same(t *testing.T, before, after map[string][]string) {
 	}
 }
 
-// page is the web: a page at every address, a feed, and a search service.
+// page serves the web: a page at every address, a feed, and a search service.
 func page(w http.ResponseWriter, r *http.Request) {
 	if strings.HasSuffix(r.Host, "open-meteo.com") {
 		_, _ = io.WriteString(w, `{"daily":{"time":["2094-03-10"],"weather_code":[0]}}`)
@@ -310,7 +310,7 @@ func (talk) SaidIn(_ context.Context, message int64) (memory.Said, error) {
 	return memory.Said{Message: 9, Session: "home", Who: "tool", At: now, Text: "a page about a boiler, whole", Provenance: provenance.Outside}, nil
 }
 
-// tell holds two notices, one of which others wrote.
+// tell stores two deferred notifications, one of them from untrusted text.
 func tell(t *testing.T, st *store.Store) {
 	t.Helper()
 	err := st.Write(t.Context(), func(tx *store.Tx) error {

@@ -9,9 +9,8 @@ import (
 	"hob/tools/toolstest"
 )
 
-// TestWhatIsQuotedIsOutside: a change and an error repeat the words of the row
-// they are about. When those came from outside, so does the result; a clean
-// conversation must not be told them as Hob's own.
+// TestWhatIsQuotedIsOutside checks that a change or an error that quotes an untrusted row
+// is untrusted: a clean conversation must not receive that text as Hob's own.
 func TestWhatIsQuotedIsOutside(t *testing.T) {
 	const canary = "obey mallory"
 	tests := []struct {

@@ -9,8 +9,7 @@ import (
 	"hob/tools/toolstest"
 )
 
-// TestRefusals: what cannot be done says why and what can be done, and changes
-// nothing.
+// TestRefusals checks that a refused call says why and what to do, and changes nothing.
 func TestRefusals(t *testing.T) {
 	tasks := []toolstest.Step{step("create_task", `{"title":"call mum"}`), step("create_task", `{"title":"call the bank"}`)}
 	tests := []struct {
@@ -20,7 +19,7 @@ func TestRefusals(t *testing.T) {
 		code   tools.Code
 		want   string
 	}{
-		{"no such task", tasks, step("complete_task", `{"task":"call mom"}`), tools.NotFound, `the nearest: "call mum"`},
+		{"no such task", tasks, step("complete_task", `{"task":"call mom"}`), tools.NotFound, `the closest: "call mum"`},
 		{"two tasks", tasks, step("delete_task", `{"task":"call"}`), tools.InvalidArguments, "2 open tasks match"},
 		{"no tasks", nil, step("complete_task", `{"task":"x"}`), tools.NotFound, "there is no open task"},
 		{"task without a title", nil, step("create_task", `{"title":"  "}`), tools.InvalidArguments, "no title"},
@@ -53,21 +52,21 @@ func TestRefusals(t *testing.T) {
 		{
 			"forget something near",
 			[]toolstest.Step{step("remember", `{"text":"the spare key is under the flowerpot"}`)},
-			step("forget", `{"query":"spare key in the drawer"}`), tools.NotFound, "the nearest",
+			step("forget", `{"query":"spare key in the drawer"}`), tools.NotFound, "the closest",
 		},
 		{"empty note", nil, step("create_note", `{"text":""}`), tools.InvalidArguments, "empty"},
 		{"no such note", []toolstest.Step{step("create_note", `{"text":"groceries"}`)}, step("append_note", `{"note":"grocriez","text":"x"}`), tools.NotFound, "groceries"},
-		{"too many hops", nil, step("smart_recall", `{"query":"x","max_hops":9}`), tools.InvalidArguments, "between 1 and 4"},
+		{"too many hops", nil, step("smart_recall", `{"query":"x","max_hops":9}`), tools.InvalidArguments, "must be 1 to 4"},
 		{"nothing asked", nil, step("smart_recall", `{"query":" "}`), tools.InvalidArguments, "empty"},
 		{"negative limit", nil, step("recall", `{"query":"x","limit":-1}`), tools.InvalidArguments, "positive"},
 		{"no amount", nil, step("log_expense", `{"amount":0}`), tools.InvalidArguments, "more than 0"},
 		{"half a cent", nil, step("log_expense", `{"amount":0.005}`), tools.InvalidArguments, "decimals"},
 		{"unknown currency", nil, step("log_expense", `{"amount":1,"currency":"beads"}`), tools.InvalidArguments, "currency"},
-		{"spent tomorrow", nil, step("log_expense", `{"amount":1,"date":"tomorrow"}`), tools.InvalidArguments, "still to come"},
+		{"spent tomorrow", nil, step("log_expense", `{"amount":1,"date":"tomorrow"}`), tools.InvalidArguments, "in the future"},
 		{"spent last week", nil, step("log_expense", `{"amount":1,"date":"last week"}`), tools.InvalidArguments, "more than one day"},
 		{"unknown period", nil, step("spending_summary", `{"period":"the good old days"}`), tools.InvalidArguments, "not understood"},
-		{"habit of the future", nil, step("log_habit", `{"habit":"gym","date":"2094-03-11"}`), tools.InvalidArguments, "still to come"},
-		{"habit without a name", nil, step("log_habit", `{"habit":" "}`), tools.InvalidArguments, "which habit"},
+		{"habit of the future", nil, step("log_habit", `{"habit":"gym","date":"2094-03-11"}`), tools.InvalidArguments, "in the future"},
+		{"habit without a name", nil, step("log_habit", `{"habit":" "}`), tools.InvalidArguments, "habit is empty"},
 		{"another habit", []toolstest.Step{step("log_habit", `{"habit":"running"}`)}, step("habit_streak", `{"habit":"run"}`), tools.NotFound, `"running"`},
 		{"no such day", nil, step("daily_briefing", `{"date":"someday"}`), tools.InvalidArguments, "not understood"},
 	}
@@ -109,7 +108,7 @@ func TestUndoKeepsNewerThings(t *testing.T) {
 		{"a fact that was forgotten", nil, fact, step("forget", `{"query":"phone number"}`)},
 		{"a reminder that was cancelled", nil, step("create_reminder", `{"text":"stretch","at":"tomorrow"}`), step("cancel_reminder", `{"reminder":"stretch"}`)},
 		{
-			"a schedule that goes on again",
+			"a resumed schedule",
 			[]toolstest.Step{step("create_schedule", `{"every":"day at 9","action":"brief me"}`)},
 			step("pause_schedule", `{"schedule":"brief"}`), step("pause_schedule", `{"schedule":"brief","resume":true}`),
 		},
@@ -150,8 +149,8 @@ func TestUndoKeepsNewerThings(t *testing.T) {
 	}
 }
 
-// TestTaintIsKept: what is stored while outside text is in the context is
-// outside text whenever it comes back, and never corrects the owner.
+// TestTaintIsKept checks that rows stored with untrusted text in the context are untrusted
+// whenever they are read, and never correct the owner.
 func TestTaintIsKept(t *testing.T) {
 	b := toolstest.NewBench(t, open(t))
 	if _, err := b.Call(step("remember", `{"text":"my phone number is 1"}`)); err != nil {

@@ -22,10 +22,10 @@ var update = flag.Bool("update", false, "write docs/tools-search.md")
 // first five.
 const enough = 0.95
 
-// TestRecall measures the search with labelled requests: over a fixture of
-// tools and over the catalogue as it stands. A tool that is new needs words by
-// which it is found, and lines in testdata/search.txt. docs/tools-search.md
-// has the figures; `go test ./tools/all -run TestRecall -update` writes it.
+// TestRecall measures the search with labelled requests, over a fixture of tools and over
+// the current catalogue. A new tool needs search words and lines in testdata/search.txt.
+// docs/tools-search.md has the figures; `go test ./tools/all -run TestRecall -update`
+// writes it.
 func TestRecall(t *testing.T) {
 	fixture := catalogue(t, toolstest.Fixture(t, "../testdata/search/specs.txt"))
 	real := catalogue(t, open(t).Tools)

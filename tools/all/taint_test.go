@@ -11,15 +11,14 @@ import (
 	"hob/tools/toolstest"
 )
 
-// TestWhatIsStoredFromOutsideIsReadAsOutside runs each tool that keeps words of
-// its caller with outside text in view, and reads them back: they are outside
-// text then, and everything that shows them says so. A tool that is new has to
-// stand in one of the two lists.
+// TestWhatIsStoredFromOutsideIsReadAsOutside calls each tool that stores words of its
+// caller with untrusted text in the context and reads them back: the rows and every result
+// that shows them must be untrusted. A new tool must be added to one of the two lists.
 func TestWhatIsStoredFromOutsideIsReadAsOutside(t *testing.T) {
 	task := step("create_task", `{"title":"call the plumber","due":"today"}`)
 	note := step("create_note", `{"text":"milk","title":"Groceries"}`)
 	stored := map[string]struct {
-		before []toolstest.Step // with the owner's words alone
+		before []toolstest.Step // with trusted text only
 		write  toolstest.Step
 		reads  []toolstest.Step
 	}{
@@ -37,7 +36,7 @@ func TestWhatIsStoredFromOutsideIsReadAsOutside(t *testing.T) {
 		"log_expense":     {nil, step("log_expense", `{"amount":12.5,"currency":"EUR","category":"food","vendor":"Evil Foods"}`), []toolstest.Step{step("spending_summary", `{}`)}},
 		"log_habit":       {nil, step("log_habit", `{"habit":"obey evil"}`), []toolstest.Step{step("habit_streak", `{}`)}},
 	}
-	// These keep nothing that their caller says, but what becomes of a row.
+	// These tools store no words of their caller, only the new state of a row.
 	nothing := []string{
 		"forget", "delete_note", "complete_task", "delete_task", "cancel_reminder", "cancel_schedule", "cancel_watcher", "pause_schedule", "pause_watcher", "update_watcher",
 		"undo", "send_message", "send_file", "delegate_tasks", "pause_goal", "complete_goal", "delete_goal", "snooze_notice",
@@ -74,12 +73,12 @@ func TestWhatIsStoredFromOutsideIsReadAsOutside(t *testing.T) {
 			known = known || n == s.Name
 		}
 		if s.Own && !s.Effects.ReadOnly() && !known {
-			t.Errorf("%s changes Hob's own store and stands in neither list", s.Name)
+			t.Errorf("%s changes Hob's own store and is in neither list", s.Name)
 		}
 	}
 }
 
-// What a source answers instead of what was asked for is outside text, too.
+// An error text from a server is untrusted, too.
 func TestErrorsOfWatchersAreOutside(t *testing.T) {
 	env := open(t)
 	b := toolstest.NewBench(t, env)

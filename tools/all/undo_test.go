@@ -8,8 +8,8 @@ import (
 	"hob/tools"
 )
 
-// notUndone are the tools that change something and have no undo, with the
-// reason. docs/undo.md tells the owner.
+// notUndone lists the tools that change something and have no undo, with the reason.
+// docs/undo.md explains them to users.
 var notUndone = map[string]string{
 	"undo":              "what was undone is done again with redo, or by asking for it",
 	"send_email":        "a mail that was handed over cannot be called back; it is shown before it is sent",
@@ -19,13 +19,13 @@ var notUndone = map[string]string{
 	"browser_close_tab": "its page is opened again with browser_open_tab; what was typed into it is gone, so that closing a tab of the owner's asks where it matters",
 	"send_notification": "what was seen was seen; the owner closes it",
 	"reveal_file":       "it opens a window, which is closed as any other",
-	"run_shortcut":      "what a shortcut does only its maker knows; it always asks",
+	"run_shortcut":      "Hob cannot tell what a shortcut does; it always asks",
 	"speak":             "what was heard was heard; /stop ends it while it reads",
 	"type_text":         "what a program made of it is its own affair; it always asks", "press_keys": "as type_text", "click": "as type_text", "click_element": "as type_text", "fill_element": "as type_text",
 }
 
-// TestEveryActionCanBeUndone: a tool that changes something takes it back, or
-// its reason stands in the list and in the owner's page.
+// TestEveryActionCanBeUndone checks that every tool that changes something has an undo, or
+// a reason in the list and in docs/undo.md.
 func TestEveryActionCanBeUndone(t *testing.T) {
 	raw, err := os.ReadFile("../../docs/undo.md")
 	if err != nil {
@@ -42,7 +42,7 @@ func TestEveryActionCanBeUndone(t *testing.T) {
 		reason := notUndone[s.Name]
 		switch {
 		case can && reason != "":
-			t.Errorf("%s can be undone, but stands in the list of those that cannot", s.Name)
+			t.Errorf("%s can be undone, but is in the list of tools that cannot", s.Name)
 		case !can && reason == "":
 			t.Errorf("%s (%s) has no undo and no reason for it", s.Name, s.Effects)
 		}

@@ -11,7 +11,7 @@ import (
 	"hob/tools"
 )
 
-// judgeFor is how long a page may take to say what is about to be done on it.
+// judgeFor is the time a page may take to describe the pending action.
 const judgeFor = 10 * time.Second
 
 type clickIn struct {
@@ -36,7 +36,7 @@ func click(d Deps) tools.Tool {
 			}
 			why := fmt.Sprintf("clicks %s on %s", words(e.Element), place(e.URL))
 			if e.Form != nil {
-				why += ", which sends a form to " + place(e.Form.Action)
+				why += ", which submits a form to " + place(e.Form.Action)
 			}
 			return tools.Judgement{Effects: tools.Send, Why: why, Exact: bound(e)}
 		},
@@ -68,7 +68,7 @@ func click(d Deps) tools.Tool {
 	})
 }
 
-// same refuses what is not as the owner was asked about it.
+// same returns a check that refuses an element that differs from the approved one.
 func same(exact string) browser.Check {
 	return func(list []browser.Described) error {
 		if len(list) != 1 || bound(list[0]) != exact {
@@ -79,11 +79,11 @@ func same(exact string) browser.Check {
 }
 
 func changed() error {
-	return tools.Errorf(tools.Conflict, "the page has changed since; nothing was done. Read it again")
+	return tools.Errorf(tools.Conflict, "the page has changed; nothing was done. Read the page again")
 }
 
-// known is an element for the words of a question: as it was when its page was
-// read. What is asked about is what the guard shows beside it.
+// known describes an element for an approval request, as it was when its page was read. The
+// guard shows the approved binding next to it.
 func (d Deps) known(handle string) string {
 	e, tab, page, ok := d.Browser.Seen(handle)
 	if !ok {
@@ -100,17 +100,17 @@ func words(e browser.Element) string {
 	return fmt.Sprintf("the %s %q", e.Kind, e.Name)
 }
 
-// did is the result of something that was done on a page.
+// did returns the result of an action on a page.
 func (d Deps) did(tool, said string, r browser.Done) tools.Result {
 	var b strings.Builder
 	b.WriteString(said)
 	links := []string{r.Tab.URL}
 	if r.Went {
-		b.WriteString(" Another page is there now.")
+		b.WriteString(" A different page is open now.")
 	}
 	fmt.Fprintf(&b, "\nTab %s: %s\nAddress: %s", r.Tab.ID, r.Tab.Title, r.Tab.URL)
 	for _, t := range r.Opened {
-		fmt.Fprintf(&b, "\nIt opened the tab %s: %s", t.ID, line(t))
+		fmt.Fprintf(&b, "\nOpened in the new tab %s: %s", t.ID, line(t))
 		links = append(links, t.URL)
 	}
 	b.WriteString(d.beside(r.Tab.ID))
@@ -142,7 +142,7 @@ func fill(d Deps) tools.Tool {
 				fmt.Fprintf(&b, "%s %s: %.80q", map[bool]string{true: ":", false: ";"}[i == 0], d.known(f.Element), f.Value)
 			}
 			if in.Submit {
-				b.WriteString(" - and send it")
+				b.WriteString(" and submit it")
 			}
 			return b.String()
 		},
@@ -155,7 +155,7 @@ func fill(d Deps) tools.Tool {
 			}
 			why := "types into a form on " + place(list[0].URL)
 			if in.Submit {
-				why = "sends a form on " + place(list[0].URL)
+				why = "submits a form on " + place(list[0].URL)
 				if f := list[0].Form; f != nil && place(f.Action) != place(list[0].URL) {
 					why += " to " + place(f.Action)
 				}
@@ -183,16 +183,16 @@ func fill(d Deps) tools.Tool {
 			if err != nil {
 				return tools.Result{}, outward(err, "")
 			}
-			said := "Filled it in; it was not sent."
+			said := "Filled in the form; it was not submitted."
 			if in.Submit {
-				said = "Filled it in and sent it."
+				said = "Filled in and submitted the form."
 			}
 			return d.did("browser_fill_form", said, r), nil
 		},
 	})
 }
 
-// form finds the fields that are meant: all of one page, none of them for secrets.
+// form finds the named fields. They must be on one page, and none may hold a secret.
 func (d Deps) form(ctx context.Context, in fillIn) ([]browser.Described, error) {
 	if len(in.Fields) == 0 || len(in.Fields) > maxFields {
 		return nil, tools.Errorf(tools.InvalidArguments, "browser_fill_form takes 1 to %d fields", maxFields)
@@ -206,10 +206,10 @@ func (d Deps) form(ctx context.Context, in fillIn) ([]browser.Described, error) 
 		case e.Element.Secret:
 			return nil, &tools.Error{
 				Source: provenance.Tool,
-				Code:   tools.PolicyDenied, Message: "fields for passwords, codes and cards are left to the owner", Remedy: "ask him to fill them in in the browser's window, and go on after that",
+				Code:   tools.PolicyDenied, Message: "fields for passwords, codes and cards must be filled in by the user", Remedy: "ask the user to fill them in in the browser window, then continue",
 			}
 		case len(out) > 0 && out[0].Tab != e.Tab:
-			return nil, tools.Errorf(tools.InvalidArguments, "the fields lie in different tabs")
+			return nil, tools.Errorf(tools.InvalidArguments, "the fields are in different tabs")
 		}
 		out = append(out, e)
 	}
@@ -223,7 +223,7 @@ type scriptIn struct {
 	Browser string `json:"browser,omitempty" jsonschema:"hob (default), or the owner's own on macOS: safari, chrome, edge, brave, arc"`
 }
 
-// ran is what a script is bound to.
+// ran is the approval binding of a script.
 type ran struct {
 	Tab string `json:"tab"`
 	URL string `json:"url"`
@@ -238,7 +238,7 @@ func script(d Deps) tools.Tool {
 		},
 		Judge: func(ctx context.Context, in scriptIn) tools.Judgement {
 			if _, mine, _ := d.own(in.Browser); !mine {
-				return d.inOwn(ctx, in.Browser, in.Tab, acting, "runs a script, which can do all that you can, on")
+				return d.inOwn(ctx, in.Browser, in.Tab, acting, "runs a script, which can do everything you can do, on")
 			}
 			id, err := d.which(ctx, in.Tab)
 			if err != nil {
@@ -250,7 +250,7 @@ func script(d Deps) tools.Tool {
 			}
 			return tools.Judgement{
 				Effects: tools.Exec, Exact: bound(ran{t.ID, bare(t.URL)}),
-				Why: "runs a script on " + place(t.URL) + ", where it can do all that you can do there",
+				Why: "runs a script on " + place(t.URL) + ", where it can do everything you can do",
 			}
 		},
 		Run: func(ctx context.Context, c tools.Call, in scriptIn) (tools.Result, error) {
@@ -282,7 +282,7 @@ type value struct {
 	Value string `json:"value"`
 }
 
-// bare is an address without its fragment, which pages change as they like.
+// bare returns an address without its fragment, which pages change at will.
 func bare(address string) string {
 	address, _, _ = strings.Cut(address, "#")
 	return address
@@ -292,7 +292,7 @@ func screenshot(d Deps) tools.Tool {
 	return tools.New(tools.Def[tabIn]{
 		Spec: spec("browser_screenshot", tools.Read, openFor, "Take a picture of the page in a tab of Hob's browser, and say what is on it where a model can see.",
 			"browser screenshot picture capture page website image look chrome safari"),
-		Summary: func(in tabIn) string { return "Take a picture of " + d.named(in.Tab) },
+		Summary: func(in tabIn) string { return "Take a screenshot of " + d.named(in.Tab) },
 		Run: func(ctx context.Context, c tools.Call, in tabIn) (tools.Result, error) {
 			id, err := d.which(ctx, in.Tab)
 			if err != nil {
@@ -308,15 +308,15 @@ func screenshot(d Deps) tools.Tool {
 			}
 			path, err := d.Keep("browser-"+c.Now.Format("20060102-150405")+"-"+short(c.ID)+ext, data)
 			if err != nil {
-				return tools.Result{}, fmt.Errorf("keep the picture: %w", err)
+				return tools.Result{}, fmt.Errorf("save the screenshot: %w", err)
 			}
 			said := ""
 			if d.See != nil {
 				said, err = d.See(ctx, data)
 			}
-			text := fmt.Sprintf("The picture of tab %s (%s) lies in %s", t.ID, t.URL, path)
+			text := fmt.Sprintf("The screenshot of tab %s (%s) is saved in %s", t.ID, t.URL, path)
 			if err != nil {
-				said, text = "", text+"\nNobody could look at it: "+err.Error()
+				said, text = "", text+"\nNo model could describe it: "+err.Error()
 			}
 			if said != "" {
 				text += "\nWhat is on it: " + said
@@ -336,7 +336,7 @@ type picture struct {
 	Shows string `json:"shows,omitempty"`
 }
 
-// short is the end of an id, for a file's name.
+// short returns the end of an id for a file name.
 func short(id string) string {
 	id = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {

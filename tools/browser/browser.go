@@ -1,10 +1,9 @@
-// Package browser are the tools for a browser of Hob's own: tabs, pages and what is
-// on them. Opening an address is an egress like browse_url's, and follows the same
-// rules; reading a page is reading outside text. A click, a text in a form and a
-// script may buy, send and agree to things wherever the owner is signed in, and are
-// judged as sending and running: the owner is asked, with the page and the element
-// before him, and what is done is what he was asked (Judgement.Exact). A click on
-// what is a link and nothing else opens its address, and is judged as that.
+// Package browser provides tools for Hob's own browser: tabs, pages and their elements.
+// Opening an address is an egress and follows the rules of browse_url; page text is
+// untrusted. A click, a filled form and a script may buy, send and agree to things on every
+// site where the owner is signed in. They count as Send and Exec: the guard requests
+// approval with the page and the element, and the tool does exactly what was approved
+// (Judgement.Exact). A click on a plain link counts as opening its address.
 package browser
 
 import (
@@ -22,7 +21,7 @@ import (
 	"hob/tools"
 )
 
-// Driver drives the browser; *browser.Browser does.
+// Driver drives the browser; *browser.Browser implements it.
 type Driver interface {
 	Tabs(ctx context.Context) []browser.Tab
 	Get(id string) (browser.Tab, error)
@@ -40,27 +39,27 @@ type Driver interface {
 	Fill(ctx context.Context, id string, fields []browser.Field, submit bool, check browser.Check) (browser.Done, error)
 	Execute(ctx context.Context, id, code string, check browser.Check) (string, error)
 	Screenshot(ctx context.Context, id string) ([]byte, browser.Tab, error)
-	// Dialogs and Notes take what happened since they were asked last.
+	// Dialogs and Notes return the events since the last call.
 	Dialogs(id string) []string
 	Notes() []string
 }
 
-// Deps are what the tools need; all but See and Own are required.
+// Deps are the dependencies of the tools; all but See and Own are required.
 type Deps struct {
 	Browser Driver
-	// Network reads addresses, and says which are none.
+	// Network parses and checks addresses.
 	Network *safehttp.Client
-	// Keep puts a picture into Hob's folder for them, and says where it is; See says
-	// what is on it, "" when nobody can.
+	// Keep saves a screenshot in Hob's folder and returns its path; See describes it, "" if
+	// no model can.
 	Keep func(name string, data []byte) (string, error)
 	See  func(ctx context.Context, data []byte) (string, error)
-	// Own reaches the browsers that the owner uses himself; nil: none can be.
+	// Own accesses the browsers that the owner uses; nil: none.
 	Own Owners
-	// Hosts are further names of Hob's own page, beside this machine.
+	// Hosts are additional host names of the dashboard besides this machine.
 	Hosts []string
 }
 
-// How long a call may take: one that opens something starts a browser first.
+// Time limits of a call. A call that opens a page may have to start the browser first.
 const (
 	openFor = 90 * time.Second
 	lookFor = 30 * time.Second
@@ -71,12 +70,12 @@ func Tools(d Deps) []tools.Tool {
 	return []tools.Tool{listTabs(d), openTab(d), closeTab(d), switchTab(d), content(d), getURL(d), navigate(d), click(d), fill(d), script(d), screenshot(d)}
 }
 
-// spec fills in what all of them share.
+// spec sets the fields that all tools of the category share.
 func spec(name string, effects tools.Effects, timeout time.Duration, description, keywords string) tools.Spec {
 	return tools.Spec{Name: name, Category: "browser", Effects: effects, Timeout: timeout, Description: description, Keywords: keywords}
 }
 
-// place is the host of an address, for the owner.
+// place returns the host of an address for messages to the user.
 func place(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -85,7 +84,7 @@ func place(address string) string {
 	return u.Host
 }
 
-// address lets "example.org/a" stand for its https address.
+// address completes "example.org/a" to its https address.
 func address(raw string) string {
 	raw = strings.TrimSpace(raw)
 	host, _, _ := strings.Cut(raw, "/")
@@ -95,8 +94,8 @@ func address(raw string) string {
 	return raw
 }
 
-// opening judges what opens an address; what it would show of it is its canonical
-// form, so that a name that looks like another one does not.
+// opening assesses opening an address. It shows the canonical form, so that lookalike names
+// are visible.
 func (d Deps) opening(raw, exact string) tools.Judgement {
 	u, err := d.Network.Check(address(raw))
 	if err != nil {
@@ -104,7 +103,7 @@ func (d Deps) opening(raw, exact string) tools.Judgement {
 	}
 	return tools.Judgement{
 		Effects: tools.Egress, URLs: []string{u.String()}, Get: true, Exact: exact,
-		Why: "opens " + u.Host + " in the browser, signed in to what you are signed in to there", Pattern: "host:" + u.Host,
+		Why: "opens " + u.Host + " in the browser, with your sign-ins on that site", Pattern: "host:" + u.Host,
 	}
 }
 
@@ -116,16 +115,16 @@ func (d Deps) shown(raw string) string {
 	return strings.TrimPrefix(u.String(), "https://")
 }
 
-// which is the tab that is meant: without a name only when there is no other one,
-// since conversations share the browser, and each would read the other's page.
+// which resolves the tab. An empty id works only if exactly one tab is open: conversations
+// share the browser, and each could read pages of the others.
 func (d Deps) which(ctx context.Context, id string) (string, error) {
 	if list := d.Browser.Tabs(ctx); id == "" && len(list) > 1 {
-		return "", tools.Errorf(tools.InvalidArguments, "%d tabs are open: name the one that is meant (browser_list_tabs)", len(list))
+		return "", tools.Errorf(tools.InvalidArguments, "%d tabs are open; name one of them (browser_list_tabs)", len(list))
 	}
 	return id, nil
 }
 
-// named is a tab for the words of a question.
+// named describes a tab for an approval request.
 func (d Deps) named(id string) string {
 	t, err := d.Browser.Get(id)
 	switch {
@@ -137,7 +136,7 @@ func (d Deps) named(id string) string {
 	return fmt.Sprintf("the tab %s (%s)", t.ID, place(t.URL))
 }
 
-// canonical are addresses as the guard compares them; those that are none are left
+// canonical returns addresses in the form that the guard compares; invalid ones are left
 // out.
 func (d Deps) canonical(list ...string) []string {
 	var out []string
@@ -153,7 +152,7 @@ func origin(tool, address string) []provenance.Origin {
 	return []provenance.Origin{{Kind: "web", Label: address, Via: tool}}
 }
 
-// beside is what happened beside a call, for the end of its result.
+// beside describes side events of a call, for the end of its result.
 func (d Deps) beside(tab string) string {
 	var b strings.Builder
 	for _, s := range d.Browser.Dialogs(tab) {
@@ -165,7 +164,7 @@ func (d Deps) beside(tab string) string {
 	return b.String()
 }
 
-// opened is the result of a call that opened an address.
+// opened returns the result of a call that opened an address.
 func (d Deps) opened(tool string, t browser.Tab) tools.Result {
 	title := t.Title
 	if title == "" {
@@ -177,7 +176,7 @@ func (d Deps) opened(tool string, t browser.Tab) tools.Result {
 	}
 }
 
-// outward turns an error of the browser or the network into one for a model.
+// outward classifies an error of the browser or the network for a model.
 func outward(err error, asked string) error {
 	if e, ok := errors.AsType[*safehttp.Error](err); ok {
 		out := &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: e.Message, Remedy: e.Remedy, Err: err}
@@ -194,7 +193,7 @@ func outward(err error, asked string) error {
 	}
 	e, ok := errors.AsType[*browser.Error](err)
 	if !ok {
-		return err // the context's, or the protocol's
+		return err // a context or protocol error
 	}
 	out := &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: e.Message, Remedy: e.Remedy, Err: err}
 	switch e.Kind {
@@ -216,8 +215,8 @@ func outward(err error, asked string) error {
 	return out
 }
 
-// bound is what an approval of something on a page is bound to. It is shown to the
-// owner, and looked at again before anything is done.
+// bound encodes the approval binding of an action on a page. The user sees it, and it is
+// checked again right before the action.
 func bound(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil { // a programming error: v is one of this package's types

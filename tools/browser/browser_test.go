@@ -9,7 +9,7 @@ import (
 	"hob/tools"
 )
 
-// tabsOnly is a browser with nothing but tabs.
+// tabsOnly is a browser that only has tabs.
 type tabsOnly struct {
 	Driver
 	list []browser.Tab

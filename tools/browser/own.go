@@ -17,8 +17,8 @@ import (
 	"hob/tools"
 )
 
-// Owners reaches the tabs of the browsers that the owner uses himself; *apps.Apps
-// does, on macOS.
+// Owners accesses the tabs of the browsers that the owner uses; *apps.Apps implements it on
+// macOS.
 type Owners interface {
 	List(ctx context.Context, a apps.App) (apps.List, error)
 	Get(ctx context.Context, a apps.App, id string) (apps.Tab, error)
@@ -29,7 +29,7 @@ type Owners interface {
 	Execute(ctx context.Context, a apps.App, t apps.Tab, code string) (apps.Text, error)
 }
 
-// own finds the owner's browser that is meant; mine: Hob's own is.
+// own finds the owner's browser by name; mine is true for Hob's own browser.
 func (d Deps) own(name string) (a apps.App, mine bool, err error) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	if name == "" || name == "hob" {
@@ -38,34 +38,34 @@ func (d Deps) own(name string) (a apps.App, mine bool, err error) {
 	a, ok := apps.Named(name)
 	switch {
 	case !ok:
-		return a, false, tools.Errorf(tools.InvalidArguments, `%.30q is no browser that I know: it is "hob", "safari", "chrome", "edge", "brave" or "arc"`, tools.Clean(name))
+		return a, false, tools.Errorf(tools.InvalidArguments, `%.30q is not a known browser; use "hob", "safari", "chrome", "edge", "brave" or "arc"`, tools.Clean(name))
 	case d.Own == nil:
-		return a, false, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "the tabs of your own browser are reached on macOS only", Remedy: "leave browser out: the page can be opened in Hob's own browser"}
+		return a, false, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "the tabs of your own browser can be used on macOS only", Remedy: "omit browser to open the page in Hob's browser"}
 	}
 	return a, false, nil
 }
 
-// owned names a tab of the owner's browser for a question. Nothing is asked of the
-// browser for it.
+// owned describes a tab of the owner's browser for an approval request. It does not query
+// the browser.
 func (d Deps) owned(name, tab string) string {
 	if a, mine, err := d.own(name); err == nil && !mine {
 		name = a.Title
 	}
 	if tab == "" {
-		return fmt.Sprintf("the tab in front of your own %.30s", name)
+		return fmt.Sprintf("the active tab of your own %.30s", name)
 	}
 	return fmt.Sprintf("the tab %.30q of your own %.30s", tab, name)
 }
 
-// There is what an approval of something in the owner's browser is bound to.
+// there is the approval binding of an action in the owner's browser.
 type there struct {
 	Browser string `json:"browser"`
 	Tab     string `json:"tab"`
 	URL     string `json:"url"`
 }
 
-// inOwn judges what is done in a tab of the owner's: he is asked about the page that
-// is in it, and it is done on no other.
+// inOwn assesses an action in a tab of the owner's browser. The approval request names the
+// current page, and the action runs on no other page.
 func (d Deps) inOwn(ctx context.Context, name, tab string, effects tools.Effects, does string) tools.Judgement {
 	ctx, cancel := context.WithTimeout(ctx, judgeFor)
 	defer cancel()
@@ -78,19 +78,19 @@ func (d Deps) inOwn(ctx context.Context, name, tab string, effects tools.Effects
 		return tools.Judgement{Refused: outOfOwn(err), Private: true}
 	}
 	if effects&(tools.Read|tools.Exec) != 0 && d.mine(t.URL) {
-		return tools.Judgement{Private: true, Refused: tools.Errorf(tools.PolicyDenied, "a page of this machine is in that tab, as Hob's own is, on which its owner answers questions; it is not read, and no script runs there. Name another tab")}
+		return tools.Judgement{Private: true, Refused: tools.Errorf(tools.PolicyDenied, "that tab shows a page of this computer, as the dashboard is, where the user answers approval requests; Hob reads no such page and runs no script there. Name another tab")}
 	}
 	return tools.Judgement{
 		Effects: effects, Private: true, Exact: bound(there{a.Name, t.ID, t.URL}),
-		Why: fmt.Sprintf("%s %s in your own %s, where you are signed in to what is yours", does, place(t.URL), a.Title),
+		Why: fmt.Sprintf("%s %s in your own %s, with your sign-ins", does, place(t.URL), a.Title),
 	}
 }
 
-// askedForm is the beginning of what an approval is bound to.
+// askedForm matches the beginning of an approval binding.
 var askedForm = regexp.MustCompile(`^\{"browser":"(\w+)","tab":"([^"\\]+)"`)
 
-// askedOf is the tab that the owner was asked about. Without it "the tab in front"
-// would be another one as soon as he answers on a page in that browser.
+// askedOf returns the tab of the approval request. Without it, "the active tab" would
+// change as soon as the owner answers on a page in that browser.
 func askedOf(exact string, a apps.App) string {
 	if m := askedForm.FindStringSubmatch(exact); m != nil && m[1] == a.Name {
 		return m[2]
@@ -98,8 +98,8 @@ func askedOf(exact string, a apps.App) string {
 	return ""
 }
 
-// mine reports whether an address may be one of Hob's own page, or shares its cookies,
-// which no port tells apart.
+// mine reports whether an address may belong to the dashboard or share its cookies, which
+// ports do not separate.
 func (d Deps) mine(raw string) bool {
 	for _, within := range []string{"view-source:", "blob:"} {
 		raw = strings.TrimPrefix(raw, within)
@@ -127,7 +127,7 @@ func (d Deps) mine(raw string) bool {
 	})
 }
 
-// again finds the tab that the owner was asked about.
+// again finds the approved tab and refuses it if its page has changed.
 func (d Deps) again(ctx context.Context, name, tab, exact string) (apps.App, apps.Tab, error) {
 	a, _, err := d.own(name)
 	if err != nil {
@@ -138,16 +138,17 @@ func (d Deps) again(ctx context.Context, name, tab, exact string) (apps.App, app
 		return a, t, outOfOwn(err)
 	}
 	if bound(there{a.Name, t.ID, t.URL}) != exact {
-		return a, t, tools.Errorf(tools.Conflict, "another page is in that tab by now; nothing was done. Look again")
+		return a, t, tools.Errorf(tools.Conflict, "the tab now shows a different page; nothing was done. Read the page again")
 	}
 	return a, t, nil
 }
 
-// acting are the effects of a script in the owner's browser: it can do all that he can.
+// acting are the effects of a script in the owner's browser: it can do everything the owner
+// can.
 const acting = tools.Exec | tools.Send | tools.Destroy
 
-// openingOwn judges what opens an address in the owner's browser: beyond Hob's proxy,
-// signed in as he is, where opening alone may do something.
+// openingOwn assesses opening an address in the owner's browser: it bypasses Hob's proxy
+// and uses the owner's sign-ins, so opening alone may have effects.
 func (d Deps) openingOwn(name, raw string) tools.Judgement {
 	a, _, err := d.own(name)
 	if err != nil {
@@ -159,7 +160,7 @@ func (d Deps) openingOwn(name, raw string) tools.Judgement {
 	}
 	return tools.Judgement{
 		Effects: tools.Egress | tools.Send, URLs: []string{u.String()}, Get: true,
-		Why: fmt.Sprintf("opens %s in your own %s, signed in as you are there", u.Host, a.Title),
+		Why: fmt.Sprintf("opens %s in your own %s, with your sign-ins", u.Host, a.Title),
 	}
 }
 
@@ -179,7 +180,7 @@ func (d Deps) openOwn(ctx context.Context, name, raw string) (tools.Result, erro
 	return tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("Opened in %s, tab %s: %s", a.Title, t.ID, u), Data: t}, nil
 }
 
-// listOwn tells addresses without what may be secret in them.
+// listOwn lists the tabs without the parts of addresses that may be secret.
 func (d Deps) listOwn(ctx context.Context, name string) (tools.Result, error) {
 	a, _, err := d.own(name)
 	if err != nil {
@@ -205,16 +206,16 @@ func (d Deps) listOwn(ctx context.Context, name string) (tools.Result, error) {
 		fmt.Fprintf(&b, "(and %d more tabs)\n", more)
 	}
 	if l.Hidden > 0 {
-		fmt.Fprintf(&b, "(Private windows are left out: %d)\n", l.Hidden)
+		fmt.Fprintf(&b, "(Private windows not listed: %d)\n", l.Hidden)
 	}
 	return tools.Result{Text: strings.TrimSuffix(b.String(), "\n"), Data: l, Source: provenance.Outside, Origins: origin("browser_list_tabs", a.Title)}, nil
 }
 
-// withoutQuery is an address without what comes behind its path.
+// withoutQuery returns an address without query and fragment.
 func withoutQuery(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
-		return "an address that cannot be read"
+		return "an invalid address"
 	}
 	if u.Host == "" {
 		return u.Scheme + ":"
@@ -234,12 +235,12 @@ func cutTo(s string, most int) string {
 	return s
 }
 
-// ofOwn is the result of something in the owner's browser that shows words of a page.
+// ofOwn returns a result that shows page text from the owner's browser.
 func ofOwn(tool string, a apps.App, t apps.Tab, text string, data any) tools.Result {
 	return tools.Result{Text: text, Data: data, Source: provenance.Outside, Origins: origin(tool, a.Title+": "+withoutQuery(t.URL))}
 }
 
-// outOfOwn turns an error of a script into one for a model.
+// outOfOwn classifies an error of a script for a model.
 func outOfOwn(err error) error {
 	e, ok := errors.AsType[*osrun.Error](err)
 	if !ok {
@@ -247,7 +248,7 @@ func outOfOwn(err error) error {
 	}
 	out := &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: e.Error(), Err: err}
 	if e.Kind == osrun.Internal {
-		out.Source = provenance.Outside // it may hold the words of a page
+		out.Source = provenance.Outside // it may contain page text
 	}
 	switch {
 	case e.Unknown:
@@ -273,9 +274,9 @@ func (d Deps) readOwn(ctx context.Context, c tools.Call, in ofTabIn) (tools.Resu
 	if err != nil {
 		return tools.Result{}, outOfOwn(err)
 	}
-	text := fmt.Sprintf("Title: %s\nAddress: %s\nTab: %s of %s\n\n%s", t.Title, withoutQuery(t.URL), t.ID, a.Title, cmp.Or(strings.TrimSpace(x.Text), "There is no text on it."))
+	text := fmt.Sprintf("Title: %s\nAddress: %s\nTab: %s of %s\n\n%s", t.Title, withoutQuery(t.URL), t.ID, a.Title, cmp.Or(strings.TrimSpace(x.Text), "The page has no text."))
 	if x.Cut {
-		text += "\n\n(This is the beginning; the rest was not read.)"
+		text += "\n\n(Only the beginning of the page was read.)"
 	}
 	return ofOwn("browser_get_page_content", a, t, text, nil), nil
 }

@@ -14,8 +14,8 @@ import (
 	"hob/tools"
 )
 
-// mine is a browser of the owner's with one tab, or another one in front, and an error
-// for all that is done.
+// mine is a browser of the owner's with one tab, or another one in front, and an error for
+// all actions.
 type mine struct {
 	at    string
 	front string
@@ -124,8 +124,8 @@ func TestOwn(t *testing.T) {
 	}
 }
 
-// TestAskedOnHobsPage: to say yes the owner goes to Hob's page, in that very browser;
-// what he was asked about is done to the tab that was in front before.
+// TestAskedOnHobsPage checks that an approval given on the dashboard in the same browser
+// applies to the tab that was in front before.
 func TestAskedOnHobsPage(t *testing.T) {
 	for name, args := range map[string]string{"browser_get_page_content": `{"browser":"chrome"}`, "browser_execute_js": `{"browser":"chrome","script":"x"}`, "browser_close_tab": `{"browser":"chrome"}`} {
 		m := &mine{at: "https://one.example/"}
@@ -146,7 +146,8 @@ func TestAskedOnHobsPage(t *testing.T) {
 	}
 }
 
-// TestHobsOwnPage: on it the owner's yes could be given, and all chats read.
+// TestHobsOwnPage checks that no tool reads or clicks the dashboard, where approvals are
+// given and all chats are visible.
 func TestHobsOwnPage(t *testing.T) {
 	for at, refused := range map[string]bool{
 		"http://127.0.0.1:7717/": true, "http://localhost:7717/chat": true, "http://LOCALHOST./": true, "http://hob.localhost/": true, "http://[::1]:7717/": true, "http://0.0.0.0:7717/": true,
@@ -169,7 +170,7 @@ func TestHobsOwnPage(t *testing.T) {
 func TestWithoutQuery(t *testing.T) {
 	for in, want := range map[string]string{
 		"https://a.example/p?token=x": "https://a.example/p…", "https://u:p@a.example/#x": "https://a.example/…", "about:blank": "about:", "data:text/html,secret": "data:",
-		"favorites://": "favorites:", "": ":", "https://a.example/": "https://a.example/", ":": "an address that cannot be read", "file:///home/ada/x": "file:",
+		"favorites://": "favorites:", "": ":", "https://a.example/": "https://a.example/", ":": "an invalid address", "file:///home/ada/x": "file:",
 	} {
 		if got := withoutQuery(in); got != want {
 			t.Errorf("%s: %s, want %s", in, got, want)

@@ -57,7 +57,7 @@ type read struct {
 	Elements []browser.Element `json:"elements,omitempty"`
 }
 
-// page is a page as a model reads it, and the addresses on it.
+// page renders a page for the model and returns the addresses on it.
 func (d Deps) page(c *browser.Content) (string, []string) {
 	var b strings.Builder
 	if c.Title != "" {
@@ -65,11 +65,11 @@ func (d Deps) page(c *browser.Content) (string, []string) {
 	}
 	fmt.Fprintf(&b, "Address: %s\nTab: %s\n", c.URL, c.Tab)
 	if c.Status >= 400 {
-		fmt.Fprintf(&b, "The server answered with the status %d.\n", c.Status)
+		fmt.Fprintf(&b, "The server responded with status %d.\n", c.Status)
 	}
 	b.WriteString("\n")
 	if strings.TrimSpace(c.Text) == "" {
-		b.WriteString("There is no text on it.")
+		b.WriteString("The page has no text.")
 	}
 	b.WriteString(strings.TrimSpace(c.Text))
 	links := d.canonical(c.URL)
@@ -92,20 +92,20 @@ func (d Deps) page(c *browser.Content) (string, []string) {
 	return b.String(), links
 }
 
-// remarks are what a reader of the page should know.
+// remarks returns notes for the reader of the page.
 func remarks(c *browser.Content) []string {
 	var out []string
 	if c.Cut {
-		out = append(out, "This is the beginning; the rest was not read.")
+		out = append(out, "Only the beginning of the page was read.")
 	}
 	if c.Loading {
-		out = append(out, "The page is still loading; read it again for the rest.")
+		out = append(out, "The page is still loading; read it again later for the rest.")
 	}
 	if len(c.Frames) > 0 {
-		out = append(out, "Frames of other sites are on it, which are not read: "+strings.Join(c.Frames, ", "))
+		out = append(out, "Frames from other sites were not read: "+strings.Join(c.Frames, ", "))
 	}
 	if c.Secrets > 0 {
-		out = append(out, "Fields for passwords and cards are left to the owner: he fills them in the window.")
+		out = append(out, "The user must fill in the fields for passwords and cards in the browser window.")
 	}
 	return out
 }
@@ -141,7 +141,7 @@ func navigate(d Deps) tools.Tool {
 				return tools.Result{}, err
 			}
 			if bound(goal{t.ID, to}) != c.Exact {
-				return tools.Result{}, tools.Errorf(tools.Conflict, "another page is there by now; look again")
+				return tools.Result{}, tools.Errorf(tools.Conflict, "the tab now shows a different page; read the page again")
 			}
 			u, err := d.Network.Check(to)
 			if err != nil {
@@ -160,13 +160,13 @@ func navigate(d Deps) tools.Tool {
 	})
 }
 
-// goal is what a navigation is bound to.
+// goal is the approval binding of a navigation.
 type goal struct {
 	Tab string `json:"tab"`
 	URL string `json:"url"`
 }
 
-// steps is how far an action moves in the history.
+// steps returns how far an action moves in the history.
 func steps(action string) int {
 	switch action {
 	case "back":
@@ -177,7 +177,7 @@ func steps(action string) int {
 	return 0
 }
 
-// goal finds the tab and the address that are meant.
+// goal resolves the tab and the target address.
 func (d Deps) goal(ctx context.Context, in navigateIn) (browser.Tab, string, error) {
 	id, err := d.which(ctx, in.Tab)
 	if err != nil {
@@ -192,7 +192,7 @@ func (d Deps) goal(ctx context.Context, in navigateIn) (browser.Tab, string, err
 		return t, address(in.URL), nil
 	case in.URL == "" && in.Action == "reload":
 		if strings.HasSuffix(t.URL, "…") {
-			return t, "", tools.Errorf(tools.Unsupported, "the address of the page is too long to be opened again")
+			return t, "", tools.Errorf(tools.Unsupported, "the address of the page is too long to open it again")
 		}
 		return t, t.URL, nil
 	case in.URL == "" && steps(in.Action) != 0:

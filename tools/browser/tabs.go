@@ -53,7 +53,7 @@ func listTabs(d Deps) tools.Tool {
 	})
 }
 
-// line is a tab on one line.
+// line formats a tab as one line.
 func line(t browser.Tab) string {
 	title := t.Title
 	if title == "" {
@@ -62,7 +62,7 @@ func line(t browser.Tab) string {
 	s := fmt.Sprintf("%s (%s)", title, t.URL)
 	switch {
 	case !t.Web():
-		s = "a page that is not of the web"
+		s = "not a web page"
 	case t.Crashed:
 		s += ", crashed"
 	}
@@ -119,7 +119,7 @@ type ofTabIn struct {
 	Browser string `json:"browser,omitempty" jsonschema:"hob (default), or the owner's own on macOS: safari, chrome, edge, brave, arc"`
 }
 
-// title names the tab for a question.
+// title describes the tab for an approval request.
 func (in ofTabIn) title(d Deps) string {
 	if _, mine, err := d.own(in.Browser); err != nil || !mine {
 		return d.owned(in.Browser, in.Tab)
@@ -149,7 +149,7 @@ func closeTab(d Deps) tools.Tool {
 				return tools.Judgement{Refused: outward(err, in.Tab)}
 			}
 			j := tools.Judgement{Exact: t.ID}
-			if t.Own { // nothing of the owner's is in it
+			if t.Own { // the tab contains no data of the owner
 				j.Effects = tools.Read
 			}
 			return j
@@ -167,7 +167,7 @@ func closeTab(d Deps) tools.Tool {
 			}
 			t, err := d.Browser.Get(in.Tab)
 			if err == nil && t.ID != c.Exact {
-				return tools.Result{}, tools.Errorf(tools.Conflict, "another tab is active by now; name the one that is meant")
+				return tools.Result{}, tools.Errorf(tools.Conflict, "a different tab is active now; name a tab")
 			}
 			if err == nil {
 				t, err = d.Browser.CloseTab(ctx, t.ID)
@@ -217,7 +217,7 @@ func getURL(d Deps) tools.Tool {
 	return tools.New(tools.Def[ofTabIn]{
 		Spec: spec("browser_get_url", tools.Read, lookFor, "Tell the address and title of the page in a tab of Hob's browser, or on macOS of the owner's own.",
 			"browser url address link current website page chrome safari"),
-		Summary: func(in ofTabIn) string { return "Look at the address of " + in.title(d) },
+		Summary: func(in ofTabIn) string { return "Show the address of " + in.title(d) },
 		Judge: func(_ context.Context, in ofTabIn) tools.Judgement {
 			_, mine, err := d.own(in.Browser)
 			return tools.Judgement{Private: !mine, Refused: err}
@@ -239,7 +239,7 @@ func getURL(d Deps) tools.Tool {
 				return tools.Result{}, outward(err, in.Tab)
 			}
 			if !t.Web() {
-				return tools.Result{Source: provenance.Tool, Text: "The tab " + t.ID + " shows no page of the web."}, nil
+				return tools.Result{Source: provenance.Tool, Text: "The tab " + t.ID + " does not show a web page."}, nil
 			}
 			return tools.Result{
 				Text: fmt.Sprintf("%s\n%s", t.URL, t.Title), Data: t, Source: provenance.Outside, Origins: origin("browser_get_url", t.URL), Links: d.canonical(t.URL),

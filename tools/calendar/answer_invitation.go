@@ -23,7 +23,7 @@ type answerIn struct {
 	Account string `json:"account,omitempty"`
 }
 
-// maxComment bounds a word to who invites, in characters.
+// maxComment bounds the comment to the organizer, in characters.
 const maxComment = 1000
 
 func (in answerIn) answer() (a pim.Answer, word string, err error) {
@@ -35,17 +35,17 @@ func (in answerIn) answer() (a pim.Answer, word string, err error) {
 	case "tentative", "tentatively", "maybe", "perhaps":
 		return pim.Tentative, "Tentatively accepted", nil
 	}
-	return "", "", tools.Errorf(tools.InvalidArguments, "answer is accept, decline or tentative")
+	return "", "", tools.Errorf(tools.InvalidArguments, "answer must be accept, decline or tentative")
 }
 
-// invited finds the invitation, and who gets the answer.
+// invited finds the invitation and the organizer who gets the answer.
 func (d Deps) invited(ctx context.Context, in answerIn, now time.Time) (f found, s pim.Scheduling, exact string, err error) {
 	a, _, err := in.answer()
 	if err != nil {
 		return f, nil, "", err
 	}
 	if len([]rune(in.Comment)) > maxComment {
-		return f, nil, "", tools.Errorf(tools.InvalidArguments, "the comment has more than %d characters", maxComment)
+		return f, nil, "", tools.Errorf(tools.InvalidArguments, "the comment is longer than %d characters", maxComment)
 	}
 	if f, err = d.pick(ctx, in.Event, in.On, in.Account, now); err != nil {
 		return f, nil, "", err
@@ -56,21 +56,21 @@ func (d Deps) invited(ctx context.Context, in answerIn, now time.Time) (f found,
 	case !ok:
 		return f, nil, "", tools.Errorf(tools.Unsupported, "Hob cannot answer invitations in %s; answer them there", tools.Clean(f.in.Name()))
 	case own == "":
-		return f, nil, "", tools.Errorf(tools.Unsupported, "the account %s does not say which address is the owner's; set its address", tools.Clean(f.in.Name()))
+		return f, nil, "", tools.Errorf(tools.Unsupported, "the account %s has no address for the user; set its address", tools.Clean(f.in.Name()))
 	case len(f.Guests) < ics.MaxGuests && !slices.ContainsFunc(f.Guests, func(p pim.Person) bool { return strings.EqualFold(p.Address, own) }) || strings.EqualFold(f.Organizer.Address, own):
-		return f, nil, "", tools.Errorf(tools.InvalidArguments, "the owner is not invited to that event (as %s)", tools.Clean(own))
+		return f, nil, "", tools.Errorf(tools.InvalidArguments, "the user is not invited to that event (as %s)", tools.Clean(own))
 	}
 	if err := pim.CheckPerson(pim.Person{Address: f.Organizer.Address}); err != nil {
-		return f, nil, "", classify(fmt.Errorf("who invites cannot be written to: %w", err))
+		return f, nil, "", classify(fmt.Errorf("the organizer cannot be notified: %w", err))
 	}
 	exact = fmt.Sprintf("%s: %s, to %s", f.exact(), a, f.Organizer.Address)
 	if in.Series {
-		exact += ", all of them"
+		exact += ", whole series"
 	}
 	return f, s, exact, nil
 }
 
-// answerInvitation tells who invited whether the owner comes.
+// answerInvitation tells the organizer whether the owner attends.
 func (d Deps) answerInvitation() tools.Tool {
 	return tools.New(tools.Def[answerIn]{
 		Spec: tools.Spec{
@@ -90,10 +90,10 @@ func (d Deps) answerInvitation() tools.Tool {
 			if err != nil {
 				return tools.Judgement{Refused: err}
 			}
-			return tools.Judgement{Exact: exact, To: []string{f.Organizer.Address}, Why: "it tells " + tools.WholePerson(f.Organizer) + ", who invites"}
+			return tools.Judgement{Exact: exact, To: []string{f.Organizer.Address}, Why: "it notifies " + tools.WholePerson(f.Organizer) + ", the organizer"}
 		},
 		Run:  d.runAnswer,
-		Undo: d.undo("The invitation is as it was in your calendar. Who invited was not told of that, unless the server did."),
+		Undo: d.undo("Restored the invitation in your calendar. The organizer was not notified, unless the server did it."),
 	})
 }
 
@@ -103,7 +103,7 @@ func (d Deps) runAnswer(ctx context.Context, c tools.Call, in answerIn) (tools.R
 		return tools.Result{}, err
 	}
 	if exact != c.Exact {
-		return tools.Result{}, tools.Errorf(tools.Conflict, "another invitation than was allowed is meant now; nothing was answered")
+		return tools.Result{}, tools.Errorf(tools.Conflict, "the request now matches a different invitation than the approved one; nothing was answered")
 	}
 	a, word, err := in.answer()
 	if err != nil {
@@ -118,11 +118,11 @@ func (d Deps) runAnswer(ctx context.Context, c tools.Call, in answerIn) (tools.R
 	box := d.box(d.own(f.in.Name()))
 	switch {
 	case is:
-		text += " The server tells " + f.Organizer.Address + "."
+		text += " The server notifies " + f.Organizer.Address + "."
 	case unknown != nil:
-		text += " Nobody knows whether the server tells " + f.Organizer.Address + ", and nothing was mailed."
+		text += " It is unknown whether the server notifies " + f.Organizer.Address + "; no mail was sent."
 	case box == nil:
-		text += " " + f.Organizer.Address + " was not told: no account sends mail as " + d.own(f.in.Name()) + "."
+		text += " " + f.Organizer.Address + " was not notified: no account sends mail as " + d.own(f.in.Name()) + "."
 	default:
 		body := word + ": " + f.Title
 		if in.Comment != "" {
@@ -134,6 +134,6 @@ func (d Deps) runAnswer(ctx context.Context, c tools.Call, in answerIn) (tools.R
 		}
 	}
 	res := result("answer_invitation", f.in, text, r, f.Event)
-	res.Undo = undoOf("take the answer out of the calendar", f.in, r, false)
+	res.Undo = undoOf("remove the answer from the calendar", f.in, r, false)
 	return res, nil
 }

@@ -1,11 +1,11 @@
-// Package calendar are the tools for the owner's calendars, wherever his accounts
-// keep them: read_calendar says what is on, what comes next and whether a time is
-// free. Brief is the calendar's part of a briefing. create_calendar_event,
-// update_calendar_event, delete_calendar_event and answer_invitation write; what tells
-// other people is a sending, and each change can be undone. Where the server of a calendar
-// tells nobody, they are told by mail (iMIP, RFC 6047).
+// Package calendar provides tools for the calendars of the owner's accounts. read_calendar
+// lists events, the next event, or whether a time is free. Brief is the calendar section of
+// a briefing. create_calendar_event, update_calendar_event, delete_calendar_event and
+// answer_invitation write; calls that notify other people count as Send, and each change
+// can be undone. If the calendar server notifies no guests, Hob mails them (iMIP, RFC
+// 6047).
 //
-// What stands in a calendar is outside text: anybody can write an invitation.
+// Calendar text is untrusted: anyone can write an invitation.
 package calendar
 
 import (
@@ -26,29 +26,29 @@ import (
 	"hob/tools"
 )
 
-// usualWait is how long the servers of an account may take.
+// usualWait is the default time limit for the servers of an account.
 const usualWait = 8 * time.Second
 
-// maxEvents bounds what is kept of all calendars together.
+// maxEvents bounds the number of events read from all calendars together.
 const maxEvents = 5000
 
-// Deps are what the tools need.
+// Deps are the dependencies of the tools.
 type Deps struct {
-	// Accounts lists the owner's accounts that have calendars.
+	// Accounts returns the owner's accounts with calendars.
 	Accounts func() []pim.Account
-	// Apps are calendars of programs of this machine, which are read beside the
-	// accounts; nil: none.
+	// Apps returns calendars of local programs, which are read in addition to the accounts;
+	// nil: none.
 	Apps func() []pim.Calendars
-	// Calendars are those that are written to; nil: there are no tools that write.
+	// Calendars returns the writable calendars; nil leaves out the tools that write.
 	Calendars func() []pim.Calendars
-	// Mailers send invitations where the server of a calendar does not; nil: nobody does.
+	// Mailers send invitations if the calendar server does not; nil: none are sent.
 	Mailers func() []pim.Mailer
-	// People looks a name up in the owner's address books; nil: there are none.
+	// People looks a name up in the owner's address books; nil: no address books.
 	People func(ctx context.Context, words string) ([]pim.Contact, error)
-	// Now is the time in the owner's zone (default: the process's).
+	// Now returns the time in the owner's zone (default: the process's).
 	Now func() time.Time
-	// Wait is how long the servers of an account may take (default 8 seconds). One
-	// that is slower is named, and not waited for.
+	// Wait is how long the servers of an account may take (default 8 s). The result names
+	// slower ones without waiting for them.
 	Wait time.Duration
 }
 
@@ -63,12 +63,12 @@ func Tools(d Deps) []tools.Tool {
 	return list
 }
 
-// read returns what is on in all calendars of the accounts, in order and without
-// what was cancelled. The error says what could not be read; what could is there
-// all the same, and nil when that is nothing at all.
+// read returns the events of all calendars of the accounts, sorted and without cancelled
+// ones. It returns events even with an error, which names the unreadable sources; events
+// are nil if nothing could be read.
 func (d Deps) read(ctx context.Context, accounts []pim.Account, s ics.Span) ([]pim.Event, error) {
 	var apps []pim.Calendars
-	if len(accounts) == 0 { // no account is there: else its name was asked for
+	if len(accounts) == 0 { // no account exists; a named one would have been an error
 		apps = d.apps()
 	}
 	found := make([][]pim.Event, len(accounts)+len(apps))
@@ -79,7 +79,7 @@ func (d Deps) read(ctx context.Context, accounts []pim.Account, s ics.Span) ([]p
 			ctx, cancel := context.WithTimeout(ctx, d.wait())
 			defer cancel()
 			if found[i], failed[i] = readAccount(ctx, a, s); errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				failed[i] = fmt.Errorf("account %s: it does not answer within %s", a.Name, d.wait())
+				failed[i] = fmt.Errorf("account %s: no response within %s", a.Name, d.wait())
 			}
 		})
 	}
@@ -102,7 +102,7 @@ func (d Deps) read(ctx context.Context, accounts []pim.Account, s ics.Span) ([]p
 	return all, tools.Unreached(failed)
 }
 
-// appWait is how long a program may take: macOS may ask its owner first.
+// appWait is the time limit for a program: macOS may first ask the owner for permission.
 const appWait = 50 * time.Second
 
 func (d Deps) apps() []pim.Calendars {
@@ -135,8 +135,8 @@ func readAccount(ctx context.Context, a pim.Account, s ics.Span) (out []pim.Even
 	return out, bad
 }
 
-// inOrder sorts events and drops those that are cancelled, or there twice because
-// an invitation lies in several calendars.
+// inOrder sorts events and drops cancelled ones and duplicates, which occur when several
+// calendars contain an invitation.
 func inOrder(all []pim.Event) []pim.Event {
 	type same struct {
 		uid, title string
@@ -164,14 +164,14 @@ func inOrder(all []pim.Event) []pim.Event {
 	return out
 }
 
-// of are the accounts that are meant: the one of a name, or all.
+// of returns the account of that name, or all accounts.
 func (d Deps) of(name string) ([]pim.Account, error) {
 	all := d.Accounts()
 	if len(all) == 0 && len(d.apps()) > 0 {
 		return nil, nil
 	}
 	if len(all) == 0 {
-		return nil, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account has calendars", Remedy: "the owner can add one with: hob account add"}
+		return nil, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account has calendars", Remedy: "add one with: hob account add"}
 	}
 	if name = strings.TrimSpace(name); name == "" {
 		return all, nil
@@ -183,10 +183,10 @@ func (d Deps) of(name string) ([]pim.Account, error) {
 		}
 		names = append(names, a.Name)
 	}
-	return nil, tools.Errorf(tools.NotFound, "no account %q has calendars; there are %s", tools.Clean(phrase.Cut(name, 60)), tools.Clean(strings.Join(names, ", ")))
+	return nil, tools.Errorf(tools.NotFound, "no account %q has calendars; accounts with calendars: %s", tools.Clean(phrase.Cut(name, 60)), tools.Clean(strings.Join(names, ", ")))
 }
 
-// named is an event in a line, without its time.
+// named formats an event in one line without its time.
 func named(e pim.Event) string {
 	s := phrase.Cut(e.Title, 120)
 	if s == "" {
@@ -198,10 +198,10 @@ func named(e pim.Event) string {
 	return s
 }
 
-// busy reports whether an event takes up time of its day.
+// busy reports whether an event blocks time of its day.
 func busy(e pim.Event) bool { return !e.AllDay && !e.Open && e.End.After(e.Start) }
 
-// clash names the busy events that an event runs into.
+// clash returns the names of the busy events that overlap e.
 func clash(e pim.Event, all []pim.Event) (out []string) {
 	for _, o := range all {
 		if busy(e) && busy(o) && (o.UID != e.UID || o.Occurrence != e.Occurrence) && o.Start.Before(e.End) && e.Start.Before(o.End) {
@@ -211,10 +211,10 @@ func clash(e pim.Event, all []pim.Event) (out []string) {
 	return out[:min(len(out), 3)]
 }
 
-// shortGap is the shortest time between events that is worth a word.
+// shortGap is the shortest reported time between events.
 const shortGap = 30 * time.Minute
 
-// gaps are the free times between the busy events of [from, to).
+// gaps returns the free times between the busy events in [from, to).
 func gaps(all []pim.Event, from, to time.Time) (out [][2]time.Time) {
 	var end time.Time
 	for _, e := range all {
@@ -231,13 +231,13 @@ func gaps(all []pim.Event, from, to time.Time) (out [][2]time.Time) {
 	return out
 }
 
-// Brief is the calendar's part of a briefing.
+// Brief is the calendar section of a briefing.
 type Brief struct{ Deps }
 
 // BriefTitle implements tools.BriefSource.
 func (Brief) BriefTitle() string { return "Calendar" }
 
-// most is how many events a briefing names.
+// most is the maximum number of events in a briefing.
 const most = 20
 
 // Brief implements tools.BriefSource.
@@ -257,7 +257,7 @@ func (b Brief) Brief(ctx context.Context, from, to time.Time) ([]tools.BriefItem
 		case e.AllDay:
 			item.Text = "all day: " + item.Text
 		case e.Start.Before(from):
-			item.Text += ", since the day before"
+			item.Text += ", since the previous day"
 		default:
 			item.At = e.Start.In(loc)
 		}
@@ -265,7 +265,7 @@ func (b Brief) Brief(ctx context.Context, from, to time.Time) ([]tools.BriefItem
 			item.Text += ", until " + end.Format("15:04")
 		}
 		if with := clash(e, events); len(with) > 0 {
-			item.Text += "; at the same time as " + strings.Join(with, ", ")
+			item.Text += "; overlaps " + strings.Join(with, ", ")
 		}
 		out = append(out, item)
 	}

@@ -16,7 +16,7 @@ import (
 	"hob/tools"
 )
 
-// now is a Tuesday.
+// now returns a Tuesday.
 func now(t *testing.T) time.Time {
 	t.Helper()
 	loc, err := time.LoadLocation("Europe/Vilnius")
@@ -26,7 +26,7 @@ func now(t *testing.T) time.Time {
 	return time.Date(2026, 11, 10, 8, 0, 0, 0, loc)
 }
 
-// family is a calendar with all that a day can have, at a real server.
+// family returns a calendar with all kinds of events on a real server.
 func family(t *testing.T) Deps {
 	t.Helper()
 	r := pimtest.StartRadicale(t)
@@ -43,7 +43,7 @@ func family(t *testing.T) Deps {
 	return Deps{Accounts: func() []pim.Account { return []pim.Account{r.Account("tester")} }}
 }
 
-// mute is an account whose server takes connections and says nothing.
+// mute returns an account whose server accepts connections and never responds.
 func mute(t *testing.T) pim.Account {
 	t.Helper()
 	var lc net.ListenConfig
@@ -63,20 +63,20 @@ func ask(t *testing.T, d Deps, args string) (tools.Result, error) {
 func TestReadCalendar(t *testing.T) {
 	d := family(t)
 	for _, tc := range []struct{ name, args, want string }{
-		{"today", `{}`, "Today:\n- all day Birthday of Ada\n- 09:00-09:30 Standup\n- 11:00-11:30 Concert on the radio\n- 14:00-15:00 Review (Room 4); at the same time as Dentist\n" +
-			"- 14:30-15:15 Dentist; at the same time as Review\nFree in between: 09:30 to 14:00."},
-		{"another day", `{"date":"tomorrow"}`, "Nothing is in the calendar for tomorrow."},
+		{"today", `{}`, "Today:\n- all day Birthday of Ada\n- 09:00-09:30 Standup\n- 11:00-11:30 Concert on the radio\n- 14:00-15:00 Review (Room 4); overlaps Dentist\n" +
+			"- 14:30-15:15 Dentist; overlaps Review\nFree in between: 09:30 to 14:00."},
+		{"another day", `{"date":"tomorrow"}`, "No event is in the calendar for tomorrow."},
 		{"several days", `{"days_ahead":8,"query":"standup"}`, "Today:\n- 09:00-09:30 Standup\nTue 17 Nov:\n- 09:00-09:30 Standup"},
 		{"the next", `{"next":true}`, "Next: Standup, today at 09:00, until 09:30."},
 		{"the next of somebody", `{"next":true,"query":"Grace"}`, "Next: Talk with Grace, Thu 19 Nov at 10:00, until 10:30."},
 		{"taken", `{"at":"14:45"}`, "No, today at 14:45 is taken: Review (Room 4), 14:00-15:00; Dentist, 14:30-15:15."},
 		{"free", `{"at":"11:10"}`, "Yes, today at 11:10 is free until 14:00 (Review (Room 4))."},
 		{"free for good", `{"at":"16:00"}`, "Yes, today at 16:00 is free, and so is the rest of that day."},
-		{"nothing of somebody", `{"next":true,"query":"Linus","days_ahead":60}`, `Nothing about "Linus" is in the calendar for the next 60 days.`},
-		{"nothing of somebody on a day", `{"query":"Grace"}`, `Nothing about "Grace" is in the calendar for today.`},
-		{"free beside what is looked for", `{"query":"standup"}`, "Today:\n- 09:00-09:30 Standup\nFree in between: 09:30 to 14:00."},
-		{"runs into what was not looked for", `{"query":"dentist"}`, "Today:\n- 14:30-15:15 Dentist; at the same time as Review\nFree in between: 09:30 to 14:00."},
-		{"not free for what is looked for", `{"at":"14:10","query":"standup"}`, "No, today at 14:10 is taken: Review (Room 4), 14:00-15:00."},
+		{"nothing of somebody", `{"next":true,"query":"Linus","days_ahead":60}`, `No event that matches "Linus" is in the calendar for the next 60 days.`},
+		{"no event of a person on a day", `{"query":"Grace"}`, `No event that matches "Grace" is in the calendar for today.`},
+		{"free time next to the searched event", `{"query":"standup"}`, "Today:\n- 09:00-09:30 Standup\nFree in between: 09:30 to 14:00."},
+		{"runs into what was not looked for", `{"query":"dentist"}`, "Today:\n- 14:30-15:15 Dentist; overlaps Review\nFree in between: 09:30 to 14:00."},
+		{"not free because of an event outside the query", `{"at":"14:10","query":"standup"}`, "No, today at 14:10 is taken: Review (Room 4), 14:00-15:00."},
 		{"free on another day", `{"at":"9:15","date":"17 November"}`, "No, Tue 17 Nov at 09:15 is taken: Standup, 09:00-09:30."},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestReadCalendar(t *testing.T) {
 	}
 }
 
-// A server that says nothing is named; the others are told all the same.
+// A server that does not respond is named; the others are still read.
 func TestBrief(t *testing.T) {
 	d := family(t)
 	from := now(t).Add(-8 * time.Hour)
@@ -119,15 +119,15 @@ func TestBrief(t *testing.T) {
 		return out, err
 	}
 	got, err := lines(d)
-	want := "all day: Birthday of Ada\n09:00 Standup, until 09:30\n11:00 Concert on the radio, until 11:30\n14:00 Review (Room 4), until 15:00; at the same time as Dentist\n" +
-		"14:30 Dentist, until 15:15; at the same time as Review\nfree in between: 09:30 to 14:00"
+	want := "all day: Birthday of Ada\n09:00 Standup, until 09:30\n11:00 Concert on the radio, until 11:30\n14:00 Review (Room 4), until 15:00; overlaps Dentist\n" +
+		"14:30 Dentist, until 15:15; overlaps Review\nfree in between: 09:30 to 14:00"
 	if err != nil || strings.Join(got, "\n") != want {
 		t.Errorf("%s\n%v", strings.Join(got, "\n"), err)
 	}
 	all := append(d.Accounts(), mute(t))
 	d.Accounts, d.Wait = func() []pim.Account { return all }, 2*time.Second
 	got, err = lines(d)
-	if len(got) != 6 || err == nil || !strings.Contains(err.Error(), "account mute: it does not answer within 2s") || !tools.SourceOf(err).Tainted() {
+	if len(got) != 6 || err == nil || !strings.Contains(err.Error(), "account mute: no response within 2s") || !tools.SourceOf(err).Tainted() {
 		t.Errorf("%d lines, %v", len(got), err)
 	}
 	all = nil
@@ -136,7 +136,7 @@ func TestBrief(t *testing.T) {
 	}
 }
 
-// Invitations to something of each minute hide nobody else's meetings.
+// Invitations that repeat every minute do not hide other meetings.
 func TestFlood(t *testing.T) {
 	r := pimtest.StartRadicale(t)
 	r.Make("Work")
@@ -162,7 +162,8 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// More than can be kept: what is left out is said, and no time among it is called free.
+// With more events than the limit, the result names the omitted ones, and no time among
+// them is called free.
 func TestFair(t *testing.T) {
 	at := now(t)
 	var all []pim.Event
@@ -182,7 +183,7 @@ func TestFair(t *testing.T) {
 		after time.Duration
 		want  string
 	}{
-		{-time.Hour, "Yes, "}, {time.Minute, "No, "}, {50 * time.Minute, "It is not known "}, {201 * time.Minute, "No, "}, {300 * time.Minute, "It is not known "},
+		{-time.Hour, "Yes, "}, {time.Minute, "No, "}, {50 * time.Minute, "I cannot tell whether "}, {201 * time.Minute, "No, "}, {300 * time.Minute, "I cannot tell whether "},
 	} {
 		if got, _ := freeText(kept, at.Add(tc.after), at, tools.Unreached([]error{cut})); !strings.HasPrefix(got, tc.want) {
 			t.Errorf("%s: %s", tc.after, got)

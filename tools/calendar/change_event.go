@@ -21,7 +21,7 @@ import (
 	"hob/tools"
 )
 
-// lookAhead is in how many days an event is looked for that is to be changed.
+// lookAhead is the number of days searched for an event to change.
 const lookAhead = 92
 
 // changedOut is the Data of the tools that change calendars.
@@ -32,15 +32,15 @@ type changedOut struct {
 	Start   time.Time   `json:"start"`
 }
 
-// backData takes a change of a calendar back.
+// backData is the undo data of a calendar change.
 type backData struct {
 	Account string `json:"account"`
 	Undo    []byte `json:"undo"`
-	Untold  bool   `json:"untold,omitempty"` // it has guests, and nobody tells them
+	Untold  bool   `json:"untold,omitempty"` // it has guests whom no one notifies
 }
 
-// untold is what is said where guests are not told of a change.
-const untold = " Its guests were not told."
+// untold ends a result when the guests were not notified of the change.
+const untold = " Its guests were not notified."
 
 func undoOf(label string, c pim.Calendars, r pim.Receipt, nobodyTells bool) *tools.Undo {
 	if len(r.Undo) == 0 {
@@ -66,11 +66,11 @@ func (d Deps) undo(done string) func(context.Context, json.RawMessage) (string, 
 	}
 }
 
-// writers are the calendars that are meant: those of a name, or all; at least one.
+// writers returns the calendars of that name, or all; at least one.
 func (d Deps) writers(name string) ([]pim.Calendars, error) {
 	all := d.Calendars()
 	if len(all) == 0 {
-		return nil, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account has calendars", Remedy: "the owner can add one with: hob account add"}
+		return nil, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account has calendars", Remedy: "add one with: hob account add"}
 	}
 	if name = strings.TrimSpace(name); name == "" {
 		return all, nil
@@ -82,7 +82,7 @@ func (d Deps) writers(name string) ([]pim.Calendars, error) {
 	return all[i : i+1], nil
 }
 
-// classify gives errors of the drivers their code.
+// classify maps errors of the drivers to tool errors.
 func classify(err error) error {
 	if _, is := errors.AsType[*tools.Error](err); is || err == nil {
 		return err
@@ -103,29 +103,29 @@ func classify(err error) error {
 	return tools.Quoting(tools.Errorf(code, "%w", err), provenance.Outside)
 }
 
-// done makes an error of a change of which nobody knows whether it happened.
+// done turns an uncertain outcome of a change into an error.
 func done(r pim.Receipt, err error) error {
 	if err != nil {
 		return classify(err)
 	}
 	if r.Outcome == pim.Uncertain {
-		return tools.Quoting(tools.Errorf(tools.OutcomeUnknown, "nobody knows whether the calendar was changed (%s); it was not repeated. Look before trying again", r.Why), provenance.Outside)
+		return tools.Quoting(tools.Errorf(tools.OutcomeUnknown, "change of the calendar: outcome unknown (%s); Hob did not repeat it. Check the calendar before you retry", r.Why), provenance.Outside)
 	}
 	return nil
 }
 
-// found is an event and where it is.
+// found is an event and its calendar.
 type found struct {
 	pim.Event
 	in pim.Calendars
 }
 
-// pick finds the event that is meant by words of its title, place or guests: the next
-// one, or the one of a day. Several that fit are an error that names them.
+// pick finds the event by words of its title, place or guests: the next match, or the match
+// on a given day. Several matches are an error that names them.
 func (d Deps) pick(ctx context.Context, words, on, account string, now time.Time) (found, error) {
 	want := phrase.Split(words)
 	if len(want) == 0 {
-		return found{}, tools.Errorf(tools.InvalidArguments, "say which event: words of its title")
+		return found{}, tools.Errorf(tools.InvalidArguments, "name the event: words of its title")
 	}
 	all, err := d.writers(account)
 	if err != nil {
@@ -165,16 +165,16 @@ func (d Deps) pick(ctx context.Context, words, on, account string, now time.Time
 	case len(fit) == 0 && err != nil:
 		return found{}, classify(err)
 	case len(fit) == 0:
-		return found{}, tools.Errorf(tools.NotFound, "no event about %q is in the calendars %s", tools.Clean(phrase.Cut(words, 80)), tools.Clean(map[bool]string{true: "for that day", false: fmt.Sprintf("for the next %d days", lookAhead)}[on != ""]))
+		return found{}, tools.Errorf(tools.NotFound, "no event that matches %q is in the calendars %s", tools.Clean(phrase.Cut(words, 80)), tools.Clean(map[bool]string{true: "for that day", false: fmt.Sprintf("for the next %d days", lookAhead)}[on != ""]))
 	}
 	var b strings.Builder
 	for _, f := range fit[:min(len(fit), 8)] {
 		fmt.Fprintf(&b, "\n- %s, %s", named(f.Event), when.Format(f.Start.In(now.Location()), now))
 	}
-	return found{}, tools.Quoting(tools.Errorf(tools.InvalidArguments, "%d events fit %q; say more of its title, or its day:%s", len(fit), tools.Clean(phrase.Cut(words, 80)), b.String()), provenance.Outside)
+	return found{}, tools.Quoting(tools.Errorf(tools.InvalidArguments, "%d events match %q; give more of the title, or the day:%s", len(fit), tools.Clean(phrase.Cut(words, 80)), b.String()), provenance.Outside)
 }
 
-// guests are the people besides the owner who may be told of a change.
+// guests returns the people besides the owner who may be notified of a change.
 func (f found) guests(own string) (out []string) {
 	for _, g := range append([]pim.Person{f.Organizer}, f.Guests...) {
 		if g.Address != "" && !strings.EqualFold(g.Address, own) && !slices.Contains(out, g.Address) {
@@ -184,8 +184,7 @@ func (f found) guests(own string) (out []string) {
 	return out
 }
 
-// exact is which event is meant, as it is now and with those who are invited: an
-// approval is bound to it.
+// exact returns the approval binding: the event as it is now, with its guests.
 func (f found) exact() string {
 	with := f.guests("")
 	slices.Sort(with)
@@ -193,8 +192,8 @@ func (f found) exact() string {
 	return fmt.Sprintf("%s, %s (%s)", named(f.Event), f.Start.Format("Mon 2 Jan 2006 15:04"), hex.EncodeToString(sum[:6]))
 }
 
-// judge says of a change whom it reaches; more says what else an approval of it is
-// bound to, nil nothing.
+// judge assesses whom a change reaches. more returns further text to bind the approval to;
+// nil for none.
 func (d Deps) judge(ctx context.Context, words, on, account string, more func(f found, now time.Time) (string, error)) tools.Judgement {
 	f, err := d.pick(ctx, words, on, account, d.now())
 	if err != nil {
@@ -214,9 +213,9 @@ func (d Deps) judge(ctx context.Context, words, on, account string, more func(f 
 			return j
 		}
 		j.Exact += "; " + string(how)
-		j.Effects, j.To, j.Why = tools.Write|tools.Send, to, "its guests may be told: "+strings.Join(to, ", ")
+		j.Effects, j.To, j.Why = tools.Write|tools.Send, to, "its guests may be notified: "+strings.Join(to, ", ")
 		if len(f.Guests) >= ics.MaxGuests {
-			j.Why += ", and those beyond the first " + strconv.Itoa(ics.MaxGuests)
+			j.Why += ", and guests beyond the first " + strconv.Itoa(ics.MaxGuests)
 		}
 	}
 	return j
@@ -229,7 +228,7 @@ func (d Deps) now() time.Time {
 	return time.Now()
 }
 
-// own is the owner's address in an account.
+// own returns the owner's address in an account.
 func (d Deps) own(account string) string {
 	for _, a := range d.Accounts() {
 		if a.Name == account {
@@ -241,7 +240,7 @@ func (d Deps) own(account string) string {
 
 var clockAlone = regexp.MustCompile(`(?i)^\s*(at\s+)?(\d{1,2}([:.]\d{2})?\s*(am|pm|h|o'clock)?|noon|midnight)\s*$`)
 
-// moment reads a time; one without a day is of that day.
+// moment parses a time; without a day it is on the day of.
 func moment(words string, of, now time.Time) (t time.Time, clock bool, err error) {
 	base := now
 	if !of.IsZero() && clockAlone.MatchString(words) {
@@ -254,9 +253,9 @@ func moment(words string, of, now time.Time) (t time.Time, clock bool, err error
 	return m.Time.In(now.Location()), m.HasClock, nil
 }
 
-// sure is a time as an approval is bound to it. Words that mean another time a minute
-// later can be bound to nothing but themselves, which is too little where people are
-// told of it.
+// sure returns a time for the approval binding. Relative words mean another time a minute
+// later and can only be bound as words, which is not enough if people are notified of the
+// time.
 func sure(words string, t, now time.Time, told bool) (string, error) {
 	a, err := when.Parse(words, now)
 	b, later := when.Parse(words, now.Add(time.Minute))
@@ -264,7 +263,7 @@ func sure(words string, t, now time.Time, told bool) (string, error) {
 	case err != nil || later != nil || a.Time.Equal(b.Time):
 		return t.Format("Mon 2 Jan 2006 15:04 MST"), nil
 	case told:
-		return "", tools.Errorf(tools.InvalidArguments, "%q is counted from now, and guests are told of it: say the day and the time (%s)", tools.Clean(phrase.Cut(words, 60)), tools.Clean(t.Format("2006-01-02 15:04")))
+		return "", tools.Errorf(tools.InvalidArguments, "%q is relative to now, and the guests will be notified of the time; give the day and the time (%s)", tools.Clean(phrase.Cut(words, 60)), tools.Clean(t.Format("2006-01-02 15:04")))
 	}
 	return strconv.Quote(words), nil
 }

@@ -68,14 +68,14 @@ func (d Deps) createEvent() tools.Tool {
 			return j
 		},
 		Run:  d.create,
-		Undo: d.undo("Took the event out of the calendar."),
+		Undo: d.undo("Removed the event from the calendar."),
 	})
 }
 
-// guestsOf are those who are meant by addresses and names.
+// guestsOf resolves addresses and names to people.
 func (d Deps) guestsOf(ctx context.Context, list []string) (out []pim.Person, err error) {
 	if len(list) > pim.MaxRecipients {
-		return nil, tools.Errorf(tools.InvalidArguments, "at most %d people can be invited at once", pim.MaxRecipients)
+		return nil, tools.Errorf(tools.InvalidArguments, "at most %d people can be invited", pim.MaxRecipients)
 	}
 	for _, s := range list {
 		p, err := tools.PersonIn(ctx, s, d.People)
@@ -89,7 +89,7 @@ func (d Deps) guestsOf(ctx context.Context, list []string) (out []pim.Person, er
 	return out, nil
 }
 
-// planned is what the arguments mean, with the guests looked up.
+// planned resolves the arguments to an event, with the guests looked up.
 func (d Deps) planned(ctx context.Context, in createIn, c tools.Call) (pim.NewEvent, error) {
 	e, err := in.planned(c)
 	if err != nil {
@@ -126,7 +126,7 @@ func (in createIn) planned(c tools.Call) (e pim.NewEvent, err error) {
 		case clock:
 			e.End = end
 		default:
-			return e, tools.Errorf(tools.InvalidArguments, "say at what time it ends on that day")
+			return e, tools.Errorf(tools.InvalidArguments, "give the time at which it ends on that day")
 		}
 	}
 	if in.Alarm > 0 {
@@ -142,7 +142,7 @@ func (in createIn) planned(c tools.Call) (e pim.NewEvent, err error) {
 	return e, nil
 }
 
-// exact is when it will be, and with whom: an approval is bound to it.
+// exact returns the approval binding: the times and the guests.
 func (in createIn) exact(e pim.NewEvent, now time.Time) (string, error) {
 	s, err := in.times(e, now)
 	for i, g := range e.Guests {
@@ -173,7 +173,7 @@ func (d Deps) create(ctx context.Context, c tools.Call, in createIn) (tools.Resu
 		return tools.Result{}, err
 	}
 	if exact != c.Exact {
-		return tools.Result{}, tools.Errorf(tools.Conflict, "the words mean another time, or other people, now than when it was allowed; nothing was made")
+		return tools.Result{}, tools.Errorf(tools.Conflict, "the request now means a different time, or other people, than the approved one; no event was created")
 	}
 	all, err := d.writers(in.Account)
 	if err != nil {
@@ -196,12 +196,12 @@ func (d Deps) create(ctx context.Context, c tools.Call, in createIn) (tools.Resu
 	res := tools.Result{
 		Source: provenance.Tool,
 		Text:   text + ".", Data: changedOut{Outcome: r.Outcome, Event: r.ID, Title: e.Title, Start: e.Start},
-		Undo: undoOf("take the event out of the calendar", all[0], r, len(e.Guests) > 0 && !d.serverTells(ctx, all[0])),
+		Undo: undoOf("remove the event from the calendar", all[0], r, len(e.Guests) > 0 && !d.serverTells(ctx, all[0])),
 	}
 	if len(e.Guests) > 0 {
 		said, err := d.invite(ctx, c, all[0], e)
 		res.Text += " " + said
-		if err != nil { // a server may have written a part of it
+		if err != nil { // a server may have written part of it
 			res.Text += ": " + pim.Line(err.Error(), 300)
 			res.Source, res.Origins = provenance.Outside, []provenance.Origin{{Kind: "calendar", Label: all[0].Name(), Via: "create_calendar_event"}}
 		}
@@ -209,28 +209,28 @@ func (d Deps) create(ctx context.Context, c tools.Call, in createIn) (tools.Resu
 	return res, nil
 }
 
-// plain reports that a name is no more than that: at most two words. Who shares a
-// calendar names it, and could write anything to be read here.
+// plain reports whether a name has at most two words. The person who shares a calendar
+// names it and could write any text there.
 func plain(name string) bool {
 	odd := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != ' ' }
 	return name != "" && len(name) <= 24 && len(strings.Fields(name)) <= 2 && !strings.ContainsFunc(name, odd)
 }
 
-// invite sends the invitations where the server does not, and says what came of it.
+// invite sends the invitations if the server does not, and describes the outcome.
 func (d Deps) invite(ctx context.Context, c tools.Call, in pim.Calendars, e pim.NewEvent) (string, error) {
 	s, ok := in.(pim.Scheduling)
 	if !ok {
-		return "The guests were not invited by mail; what keeps the calendar may do so.", nil
+		return "The guests were not invited by mail; the calendar service may invite them.", nil
 	}
 	switch is, err := s.Schedules(ctx); {
 	case err != nil:
-		return "Nobody knows whether the server invites the guests, and no invitation was mailed", err
+		return "It is unknown whether the server invites the guests; no invitation was mailed", err
 	case is:
 		return "The server invites the guests.", nil
 	}
 	box, as := d.box(d.own(in.Name())), ""
 	switch own := d.own(in.Name()); {
-	case own != "": // the event says so: who changes it later is believed under no other one
+	case own != "": // the event names this organizer: later changes from another address are not trusted
 		as = " as " + own
 	case d.Mailers != nil:
 		for _, m := range d.Mailers() {
@@ -240,11 +240,11 @@ func (d Deps) invite(ctx context.Context, c tools.Call, in pim.Calendars, e pim.
 		}
 	}
 	if box == nil || box.From().Address == "" {
-		return "The guests were not told: no account sends mail" + as + ".", nil
+		return "The guests were not notified: no account sends mail" + as + ".", nil
 	}
 	invite, err := ics.Invitation("REQUEST", e, box.From(), c.Now)
 	if err != nil {
-		return "The guests were not told", err
+		return "The guests were not notified", err
 	}
 	sum := sha256.Sum256([]byte("invitation " + c.ID))
 	_, host, _ := strings.Cut(box.From().Address, "@")
@@ -254,9 +254,9 @@ func (d Deps) invite(ctx context.Context, c tools.Call, in pim.Calendars, e pim.
 	})
 	switch {
 	case err != nil:
-		return "The guests were not told", err
+		return "The guests were not notified", err
 	case r.Outcome == pim.Uncertain:
-		return "Nobody knows whether the invitations went out; they were not repeated.", nil
+		return "It is unknown whether the invitations were sent; Hob did not send them again.", nil
 	}
 	return "The invitations were sent by mail.", nil
 }

@@ -7,7 +7,7 @@ import (
 	"hob/platform/pim"
 )
 
-// cutError says that some events were left out.
+// cutError reports that some events were left out.
 type cutError struct {
 	From  time.Time // the start of the first of them
 	title string
@@ -16,11 +16,11 @@ type cutError struct {
 
 // Error implements error.
 func (e *cutError) Error() string {
-	return fmt.Sprintf("there are too many events: %d were left out, from %s on, such as %q", e.count, e.From.Format("Mon 2 Jan 15:04"), e.title)
+	return fmt.Sprintf("too many events: %d were left out, starting on %s, for example %q", e.count, e.From.Format("Mon 2 Jan 15:04"), e.title)
 }
 
-// fair keeps n events at most, in their order. Those that are there most often give
-// way first: an invitation to something of each minute hides nobody else's meetings.
+// fair keeps at most n events in order. It drops the most frequent ones first, so that an
+// invitation that repeats every minute does not hide other meetings.
 func fair(all []pim.Event, n int) ([]pim.Event, *cutError) {
 	if len(all) <= n {
 		return all, nil
@@ -53,8 +53,8 @@ func fair(all []pim.Event, n int) ([]pim.Event, *cutError) {
 	return out, cut
 }
 
-// share is how often each may be there, so that all together are n at most. It is
-// one at least.
+// share returns how often each event may occur so that the total is at most n. It is at
+// least 1.
 func share(often map[string]int, n int) int {
 	low, high := 1, n
 	for low < high {

@@ -16,10 +16,10 @@ import (
 	"hob/tools"
 )
 
-// The bounds of a question.
+// Limits of a query.
 const (
 	maxDays  = 92
-	lookNext = 30 // days in which the next event is looked for
+	lookNext = 30 // days searched for the next event
 	shown    = 60 // events
 )
 
@@ -36,7 +36,7 @@ type calendarIn struct {
 type calendarOut struct {
 	Events []pim.Event `json:"events"`
 	Free   *bool       `json:"free,omitempty"`
-	Error  string      `json:"error,omitempty"` // what could not be read
+	Error  string      `json:"error,omitempty"` // sources that could not be read
 }
 
 func (d Deps) readCalendar() tools.Tool {
@@ -66,7 +66,7 @@ func (d Deps) answer(ctx context.Context, c tools.Call, in calendarIn) (tools.Re
 	if err != nil && events == nil {
 		return tools.Result{}, err
 	}
-	all := events // what is free follows from all of them, whatever is looked for
+	all := events // free time depends on all events, not only on the matches
 	if want := phrase.Split(in.Query); len(want) > 0 {
 		events = slices.DeleteFunc(slices.Clone(events), func(e pim.Event) bool { return !about(e, want) })
 	}
@@ -84,7 +84,7 @@ func (d Deps) answer(ctx context.Context, c tools.Call, in calendarIn) (tools.Re
 	}
 	if err != nil {
 		out.Error = err.Error()
-		text += "\n\nNot everything could be read: " + out.Error
+		text += "\n\nSome sources could not be read: " + out.Error
 	}
 	var origins []provenance.Origin
 	for _, a := range accounts {
@@ -93,7 +93,7 @@ func (d Deps) answer(ctx context.Context, c tools.Call, in calendarIn) (tools.Re
 	return tools.Result{Text: text, Data: out, Source: provenance.Outside, Origins: origins}, nil
 }
 
-// spanOf is what to look at; at is the time that is asked about, if any.
+// spanOf returns the time range to read; at is the requested time, if any.
 func spanOf(in calendarIn, now time.Time) (s ics.Span, at time.Time, err error) {
 	s.Zone = now.Location()
 	read := func(words string) (time.Time, error) {
@@ -113,7 +113,7 @@ func spanOf(in calendarIn, now time.Time) (s ics.Span, at time.Time, err error) 
 		if at, err = read(in.At); err != nil {
 			return s, at, err
 		}
-		if strings.TrimSpace(in.Date) != "" { // the time of that day
+		if strings.TrimSpace(in.Date) != "" { // the current time on that day
 			at = time.Date(from.Year(), from.Month(), from.Day(), at.Hour(), at.Minute(), 0, 0, now.Location())
 		}
 		from = at
@@ -123,7 +123,7 @@ func spanOf(in calendarIn, now time.Time) (s ics.Span, at time.Time, err error) 
 		days = in.nextDays()
 	}
 	if in.Days < 0 || days > maxDays {
-		return s, at, tools.Errorf(tools.InvalidArguments, "days_ahead is 1 to %d", maxDays)
+		return s, at, tools.Errorf(tools.InvalidArguments, "days_ahead must be 1 to %d", maxDays)
 	}
 	s.From = time.Date(from.Year(), from.Month(), from.Day(), 0, 0, 0, 0, now.Location())
 	s.To = s.From.AddDate(0, 0, days)
@@ -139,7 +139,7 @@ func about(e pim.Event, want []string) bool {
 	return !slices.ContainsFunc(want, func(w string) bool { return !slices.Contains(have, w) })
 }
 
-// span is an event's time on its day.
+// clock formats the time of an event on its day.
 func clock(e pim.Event, loc *time.Location) string {
 	if e.AllDay {
 		return "all day"
@@ -154,15 +154,15 @@ func clock(e pim.Event, loc *time.Location) string {
 	return start.Format("15:04") + "-" + end.Format("15:04")
 }
 
-// nothing says that there is no event, or none of those that were looked for.
+// nothing says that there is no event, or no match for the query.
 func nothing(query, stretch string) string {
 	if query = strings.TrimSpace(query); query != "" {
-		return fmt.Sprintf("Nothing about %q is in the calendar for %s.", phrase.Cut(query, 80), stretch)
+		return fmt.Sprintf("No event that matches %q is in the calendar for %s.", phrase.Cut(query, 80), stretch)
 	}
-	return "Nothing is in the calendar for " + stretch + "."
+	return "No event is in the calendar for " + stretch + "."
 }
 
-// listText shows those events of all that were looked for.
+// listText formats the matching events and mentions overlaps with all others.
 func listText(events, all []pim.Event, query string, s ics.Span, now time.Time) string {
 	last := s.To.AddDate(0, 0, -1)
 	stretch := when.FormatDay(s.From, now)
@@ -177,7 +177,7 @@ func listText(events, all []pim.Event, query string, s ics.Span, now time.Time) 
 	told, _ := fair(events, shown)
 	for _, e := range told {
 		at := e.Start.In(s.Zone)
-		if at.Before(s.From) { // it goes on
+		if at.Before(s.From) { // in progress
 			at = s.From
 		}
 		if d := when.FormatDay(at, now); d != day {
@@ -186,7 +186,7 @@ func listText(events, all []pim.Event, query string, s ics.Span, now time.Time) 
 		}
 		fmt.Fprintf(&b, "\n- %s %s", clock(e, s.Zone), named(e))
 		if with := clash(e, all); len(with) > 0 {
-			fmt.Fprintf(&b, "; at the same time as %s", strings.Join(with, ", "))
+			fmt.Fprintf(&b, "; overlaps %s", strings.Join(with, ", "))
 		}
 	}
 	if n := len(events) - len(told); n > 0 {
@@ -198,7 +198,7 @@ func listText(events, all []pim.Event, query string, s ics.Span, now time.Time) 
 	return strings.TrimSpace(b.String())
 }
 
-// nextDays are the days in which the next event is looked for.
+// nextDays returns the number of days searched for the next event.
 func (in calendarIn) nextDays() int { return max(in.Days, lookNext) }
 
 func nextText(events []pim.Event, in calendarIn, now time.Time) string {
@@ -213,8 +213,8 @@ func nextText(events []pim.Event, in calendarIn, now time.Time) string {
 	return text + "."
 }
 
-// freeText says whether a time is free. It is not known when events from before it
-// on were left out, as err then says.
+// freeText tells whether a time is free. The answer is unknown if events before that time
+// were left out, as err reports.
 func freeText(events []pim.Event, at, now time.Time, err error) (string, *bool) {
 	var taken []string
 	var next pim.Event
@@ -233,7 +233,7 @@ func freeText(events []pim.Event, at, now time.Time, err error) (string, *bool) 
 	case !free:
 		return "No, " + words + " is taken: " + strings.Join(taken[:min(len(taken), 10)], "; ") + ".", &free
 	case cut != nil && (!at.Before(cut.From) || next.Start.IsZero()):
-		return "It is not known whether " + words + " is free.", nil
+		return "I cannot tell whether " + words + " is free.", nil
 	case next.Start.IsZero():
 		return "Yes, " + words + " is free, and so is the rest of that day.", &free
 	}

@@ -16,17 +16,17 @@ import (
 	"hob/tools"
 )
 
-// way is how the guests of an event hear of a change.
+// way is how the guests of an event are notified of a change.
 type way string
 
-// The ways. Whoever cannot say whether he tells them counts as one who does.
+// The ways. A server that does not say whether it notifies guests counts as one that does.
 const (
 	nobody way = ""
 	server way = "what keeps the calendar tells them"
 	byMail way = "they are told by mail"
 )
 
-// serverTells reports whether what keeps a calendar tells guests, or may do so.
+// serverTells reports whether the calendar server notifies guests or may do so.
 func (Deps) serverTells(ctx context.Context, c pim.Calendars) bool {
 	s, ok := c.(pim.Scheduling)
 	if !ok {
@@ -36,8 +36,8 @@ func (Deps) serverTells(ctx context.Context, c pim.Calendars) bool {
 	return is || err != nil
 }
 
-// way is how the guests of an event hear of a change by the owner. Of somebody else's event
-// he tells nobody: he answers it.
+// way returns how guests are notified of a change by the owner. For an event of another
+// organizer no one is notified: the owner answers it instead.
 func (d Deps) way(ctx context.Context, f found) (way, pim.Mailer) {
 	if d.serverTells(ctx, f.in) {
 		return server, nil
@@ -52,10 +52,10 @@ func (d Deps) way(ctx context.Context, f found) (way, pim.Mailer) {
 	return nobody, nil
 }
 
-// alone is the way of an event without guests.
+// alone is the way of an event without guests to notify.
 const alone way = "there is nobody to tell"
 
-// heard is the way for an event that may have no guests.
+// heard does the same as way for an event that may have no guests.
 func (d Deps) heard(ctx context.Context, f found) (way, pim.Mailer) {
 	if len(f.guests(d.own(f.in.Name()))) == 0 {
 		return alone, nil
@@ -63,10 +63,10 @@ func (d Deps) heard(ctx context.Context, f found) (way, pim.Mailer) {
 	return d.way(ctx, f)
 }
 
-// box sends in the name of an address, nil when no account does: what comes from another
-// one is not believed.
+// box returns the mailbox that sends from an address, nil if there is none: guests would
+// not trust a mail from another address.
 func (d Deps) box(address string) pim.Mailer {
-	if d.Mailers == nil || address == "" { // Mail and Outlook do not say from whom they send
+	if d.Mailers == nil || address == "" { // Mail and Outlook do not report the sender address
 		return nil
 	}
 	for _, m := range d.Mailers() {
@@ -77,8 +77,8 @@ func (d Deps) box(address string) pim.Mailer {
 	return nil
 }
 
-// post mails what an event has become, and says what came of it. To more people than a
-// letter goes to are several.
+// post mails the change to the guests and describes the outcome. Lists longer than
+// pim.MaxRecipients need several calls.
 func (d Deps) post(ctx context.Context, c tools.Call, box pim.Mailer, to []pim.Person, what, text, invite string) (string, error) {
 	sum := sha256.Sum256([]byte(what + " " + c.ID + " " + to[0].Address))
 	_, host, _ := strings.Cut(box.From().Address, "@")
@@ -87,11 +87,11 @@ func (d Deps) post(ctx context.Context, c tools.Call, box pim.Mailer, to []pim.P
 	})
 	switch {
 	case err != nil:
-		return "Nobody was told", err
+		return "The guests were not notified", err
 	case r.Outcome == pim.Uncertain:
-		return "Nobody knows whether the mail about it went out; it was not repeated.", nil
+		return "It is unknown whether the mail to the guests was sent; Hob did not send it again.", nil
 	}
-	return "It was mailed to " + addresses(to) + ".", nil
+	return "Mail was sent to " + addresses(to) + ".", nil
 }
 
 func addresses(list []pim.Person) string {
@@ -102,7 +102,7 @@ func addresses(list []pim.Person) string {
 	return strings.Join(out, ", ")
 }
 
-// audience are the guests but for the owner.
+// audience returns the guests without the owner.
 func (f found) audience(own string) (out []pim.Person) {
 	for _, a := range f.guests(own) {
 		if p := (pim.Person{Address: a}); pim.CheckPerson(p) == nil {
@@ -112,7 +112,7 @@ func (f found) audience(own string) (out []pim.Person) {
 	return out
 }
 
-// tell mails guests what became of an event that was changed or called off.
+// tell mails the guests that an event was changed or cancelled.
 func (d Deps) tell(ctx context.Context, c tools.Call, f found, box pim.Mailer, subject, message string) string {
 	to := f.audience(box.From().Address)
 	text := fmt.Sprintf("%s\n%s\n%s", f.Title, f.Start.Format("Monday, 2 January 2006, 15:04 MST"), f.Place)
@@ -120,19 +120,19 @@ func (d Deps) tell(ctx context.Context, c tools.Call, f found, box pim.Mailer, s
 	for part := range slices.Chunk(to, pim.MaxRecipients) {
 		said, err := d.post(ctx, c, box, part, subject+": "+f.Title, strings.TrimSpace(text), message)
 		if err != nil && len(to) > len(part) {
-			said = "Nobody told " + addresses(part)
+			said = "Not notified: " + addresses(part)
 		}
 		if out += " " + said; err != nil {
 			out += ": " + pim.Line(err.Error(), 300)
 		}
 	}
 	if len(f.Guests) >= ics.MaxGuests {
-		out += " Guests beyond the first " + strconv.Itoa(ics.MaxGuests) + ", if there are any, were not told."
+		out += " Guests beyond the first " + strconv.Itoa(ics.MaxGuests) + ", if there are any, were not notified."
 	}
 	return out
 }
 
-// after is an event as a change leaves it, for words about it.
+// after returns the event with the change applied, for messages.
 func (f found) after(ch pim.EventChange) found {
 	if ch.Title != nil {
 		f.Title = *ch.Title
@@ -146,7 +146,7 @@ func (f found) after(ch pim.EventChange) found {
 	return f
 }
 
-// message is what guests are mailed, "" where they are not.
+// message returns the mail text for the guests; "" if they get no mail.
 func message(ctx context.Context, how way, f found, method string, whole bool) (string, error) {
 	if how != byMail {
 		return "", nil
@@ -159,14 +159,14 @@ func message(ctx context.Context, how way, f found, method string, whole bool) (
 	return text, classify(err)
 }
 
-// changedFor tells the guests of a change that was made.
+// changedFor notifies the guests of a completed change.
 func (d Deps) changedFor(ctx context.Context, c tools.Call, f found, change pim.EventChange, how way, box pim.Mailer, whole bool) string {
 	if how != byMail {
 		return ""
 	}
 	text, err := message(ctx, how, f, ics.Request, whole)
 	if err != nil {
-		return " The guests were not told: " + pim.Line(err.Error(), 300)
+		return " The guests were not notified: " + pim.Line(err.Error(), 300)
 	}
 	return d.tell(ctx, c, f.after(change), box, "Changed", text)
 }

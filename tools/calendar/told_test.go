@@ -30,7 +30,7 @@ func (p *postbox) SendMail(_ context.Context, l pim.Letter) (pim.Receipt, error)
 	return pim.Receipt{Outcome: pim.Sent}, nil
 }
 
-// telling is a calendar of tester@test.local whose guests are told by mail.
+// telling returns a calendar of tester@test.local whose guests are notified by mail.
 func telling(t *testing.T, from string) (*world, *postbox) {
 	t.Helper()
 	w, box := writing(t), &postbox{address: from}
@@ -50,7 +50,7 @@ func telling(t *testing.T, from string) (*world, *postbox) {
 
 const own = "ORGANIZER:mailto:tester@test.local\nATTENDEE:mailto:tester@test.local"
 
-// What guests read is the event as it is now.
+// Guests receive the event as it is now.
 func TestGuestsReadTheNewTime(t *testing.T) {
 	w, box := telling(t, "tester@test.local")
 	w.r.Put("Work", "review", "SUMMARY:Review\nLOCATION:Room 1\nDTSTART:20261110T120000Z\nDTEND:20261110T130000Z\nATTENDEE:mailto:ada@example.org\n"+own)
@@ -63,7 +63,8 @@ func TestGuestsReadTheNewTime(t *testing.T) {
 	}
 }
 
-// More guests than a letter goes to get several; of those who are not read it is said.
+// More guests than one mail allows get several mails; guests that were not read are
+// mentioned.
 func TestManyGuestsAreTold(t *testing.T) {
 	for n, want := range map[int][]int{25: {20, 5}, 60: {20, 20, 10}} {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
@@ -90,11 +91,11 @@ func TestManyGuestsAreTold(t *testing.T) {
 	}
 }
 
-// An invitation in the name of another address would be the last that its guests hear.
+// Guests would not accept later changes of an invitation sent from another address.
 func TestNobodyElseInvites(t *testing.T) {
 	w, box := telling(t, "other@example.net")
 	_, r, err := w.call("create_calendar_event", `{"title":"Tea","start":"2026-11-13 16:00","guests":["ada@example.org"]}`, 0)
-	if err != nil || len(box.letters) > 0 || !strings.HasSuffix(r.Text, "The guests were not told: no account sends mail as tester@test.local.") {
+	if err != nil || len(box.letters) > 0 || !strings.HasSuffix(r.Text, "The guests were not notified: no account sends mail as tester@test.local.") {
 		t.Error(r.Text, err, box.letters)
 	}
 }

@@ -67,15 +67,15 @@ func (d Deps) updateEvent() tools.Tool {
 			}
 			text += d.changedFor(ctx, c, f, change, how, box, in.Series)
 			res := result("update_calendar_event", f.in, text, r, f.Event)
-			res.Undo = undoOf("change the event back", f.in, r, how == nobody || how == byMail)
+			res.Undo = undoOf("restore the event", f.in, r, how == nobody || how == byMail)
 			return res, nil
 		},
-		Undo: d.undo("The event is as it was."),
+		Undo: d.undo("Restored the event."),
 	})
 }
 
-// planned reads the arguments. A day without a time leaves the event the time that it
-// has; of whole days the last one counts.
+// planned parses the arguments. A day without a time keeps the event's time; for all-day
+// events, the last day is included.
 func (in updateIn) planned(f found, now time.Time) (pim.EventChange, error) {
 	ch := pim.EventChange{Title: in.Title, Place: in.Place, Notes: in.Notes}
 	zone := now.Location()
@@ -103,12 +103,12 @@ func (in updateIn) planned(f found, now time.Time) (pim.EventChange, error) {
 		ch.End = &t
 	}
 	if ch == (pim.EventChange{}) {
-		return ch, tools.Errorf(tools.InvalidArguments, "say what is to change")
+		return ch, tools.Errorf(tools.InvalidArguments, "give at least one change")
 	}
 	return ch, nil
 }
 
-// exact is the time that it is moved to.
+// exact returns the new time for the approval binding.
 func (in updateIn) exact(f found, now time.Time) (out string, err error) {
 	ch, err := in.planned(f, now)
 	if err != nil {
@@ -139,7 +139,7 @@ func (d Deps) deleteEvent() tools.Tool {
 			Keywords:    "cancel remove delete call off calendar event appointment meeting",
 		},
 		Summary: func(in deleteIn) string {
-			return fmt.Sprintf("Take the event %q out of the calendar", phrase.Cut(in.Event, 120))
+			return fmt.Sprintf("Remove the event %q from the calendar", phrase.Cut(in.Event, 120))
 		},
 		Judge: func(ctx context.Context, in deleteIn) tools.Judgement {
 			return written(d.judge(ctx, in.Event, in.On, in.Account, nil))
@@ -160,9 +160,9 @@ func (d Deps) deleteEvent() tools.Tool {
 			}
 			what := when.Format(f.Start.In(c.Now.Location()), c.Now)
 			if in.Series && f.Occurrence != "" {
-				what = "all of them"
+				what = "the whole series"
 			}
-			text := fmt.Sprintf("Took %q (%s) out of the calendar.", phrase.Cut(f.Title, 120), what)
+			text := fmt.Sprintf("Removed %q (%s) from the calendar.", phrase.Cut(f.Title, 120), what)
 			switch how {
 			case nobody:
 				text += untold
@@ -177,7 +177,7 @@ func (d Deps) deleteEvent() tools.Tool {
 	})
 }
 
-// written says that a change reaches nobody, unless it was found that it does.
+// written sets the effect to Write if the assessment found no one to notify.
 func written(j tools.Judgement) tools.Judgement {
 	if j.Effects == 0 && j.Refused == nil {
 		j.Effects = tools.Write
@@ -185,8 +185,7 @@ func written(j tools.Judgement) tools.Judgement {
 	return j
 }
 
-// same finds the event again, and refuses another one, or another change, than was
-// allowed.
+// same finds the event again and refuses a different event or change than the approved one.
 func (d Deps) same(ctx context.Context, c tools.Call, words, on, account string, more func(found, time.Time) (string, error)) (found, error) {
 	f, err := d.pick(ctx, words, on, account, c.Now)
 	if err != nil {
@@ -206,7 +205,7 @@ func (d Deps) same(ctx context.Context, c tools.Call, words, on, account string,
 		}
 	}
 	if exact != c.Exact {
-		err = tools.Errorf(tools.Conflict, "another event, another time or other guests than were allowed are meant now; nothing was changed")
+		err = tools.Errorf(tools.Conflict, "the request now matches a different event, time or list of guests than the approved one; nothing was changed")
 	}
 	return f, err
 }

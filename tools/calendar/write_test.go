@@ -39,7 +39,7 @@ func writing(t *testing.T) *world {
 
 func (w *world) now() time.Time { return w.clock }
 
-// events are those of November and December.
+// events returns the events of November and December.
 func (w *world) events() string {
 	w.t.Helper()
 	list, err := w.c.FindEvents(w.t.Context(), pim.Span{From: now(w.t).AddDate(0, 0, -9), To: now(w.t).AddDate(0, 0, 50), Zone: w.clock.Location()})
@@ -53,7 +53,7 @@ func (w *world) events() string {
 	return strings.Join(out, ", ")
 }
 
-// call judges a call, lets time go by as until a yes, and runs it.
+// call judges a call, advances the time as if waiting for approval, and runs it.
 func (w *world) call(tool, args string, wait time.Duration) (tools.Judgement, tools.Result, error) {
 	w.t.Helper()
 	j := tools.JudgementOf(w.t.Context(), w.tools[tool], json.RawMessage(args))
@@ -65,7 +65,7 @@ func (w *world) call(tool, args string, wait time.Duration) (tools.Judgement, to
 	return j, r, err
 }
 
-// What was allowed at one time is not done at another.
+// An approval for one time does not apply to another time.
 func TestCreateIsBound(t *testing.T) {
 	w := writing(t)
 	w.clock = time.Date(2026, 11, 10, 23, 58, 0, 0, w.clock.Location())
@@ -79,12 +79,12 @@ func TestCreateIsBound(t *testing.T) {
 	if _, _, err := w.call("create_calendar_event", `{"title":"Tea","start":"in two hours"}`, time.Second); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := w.call("create_calendar_event", `{"title":"Trip","start":"1 December 10:00","end":"3 December"}`, 0); tools.CodeOf(err) != tools.InvalidArguments || !strings.Contains(err.Error(), "at what time it ends") {
+	if _, _, err := w.call("create_calendar_event", `{"title":"Trip","start":"1 December 10:00","end":"3 December"}`, 0); tools.CodeOf(err) != tools.InvalidArguments || !strings.Contains(err.Error(), "the time at which it ends") {
 		t.Error(err)
 	}
 }
 
-// A guest whom somebody adds before the yes was not shown to the owner.
+// An approval does not cover a guest who was added after the request.
 func TestChangeIsBound(t *testing.T) {
 	w := writing(t)
 	const review = "SUMMARY:Review\nDTSTART:20261110T120000Z\nDTEND:20261110T130000Z\nATTENDEE:mailto:ada@example.org"
@@ -99,10 +99,10 @@ func TestChangeIsBound(t *testing.T) {
 	if err != nil || w.events() != "Review 13.11. 14:00-13.11. 15:00" || !strings.HasSuffix(j.Exact, ", from Fri 13 Nov 2026 14:00 EET") {
 		t.Errorf("%s %v %s", j.Exact, err, w.events())
 	}
-	if !strings.HasSuffix(r.Text, " Its guests were not told.") { // the server tells nobody
+	if !strings.HasSuffix(r.Text, " Its guests were not notified.") { // the server notifies no one
 		t.Error(r.Text)
 	}
-	if text, err := w.tools["update_calendar_event"].(tools.Undoer).Undo(t.Context(), r.Undo.Data); err != nil || text != "The event is as it was. Its guests were not told." {
+	if text, err := w.tools["update_calendar_event"].(tools.Undoer).Undo(t.Context(), r.Undo.Data); err != nil || text != "Restored the event. Its guests were not notified." {
 		t.Error(text, err)
 	}
 }
@@ -127,7 +127,7 @@ func TestTheNextIsMeant(t *testing.T) {
 	}
 }
 
-// What somebody calls his calendar is not said in Hob's own words.
+// The name that others gave a calendar is not quoted as Hob's own words.
 func TestForeignNames(t *testing.T) {
 	w := writing(t)
 	_, r, err := w.call("create_calendar_event", `{"title":"Tea","start":"tomorrow at 10"}`, 0)

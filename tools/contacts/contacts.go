@@ -1,8 +1,8 @@
-// Package contacts are the tools for the people in the owner's address books:
-// search_contacts finds them by name, company, address or number.
+// Package contacts provides search_contacts, which finds people in the owner's address
+// books by name, company, address or number.
 //
-// What stands in an address book is outside text: servers fill them from mails and
-// others share them.
+// Text from an address book is untrusted: servers fill them from mail, and others share
+// them.
 package contacts
 
 import (
@@ -20,16 +20,16 @@ import (
 	"hob/tools"
 )
 
-// The bounds of an answer.
+// Limits of an answer.
 const (
 	usual   = 10
 	most    = 50
 	askWait = 20 * time.Second
 )
 
-// Deps are what the tools need.
+// Deps are the dependencies of the tools.
 type Deps struct {
-	// Books are the owner's address books.
+	// Books returns the owner's address books.
 	Books func() []pim.Contacts
 }
 
@@ -44,11 +44,11 @@ type searchIn struct {
 // searchOut is the Data of search_contacts.
 type searchOut struct {
 	Contacts []pim.Contact `json:"contacts"`
-	Error    string        `json:"error,omitempty"` // what could not be looked at
+	Error    string        `json:"error,omitempty"` // sources that could not be read
 }
 
-// Find looks in all address books at the same time. The error says what could not
-// be looked at; who was found is there all the same.
+// Find searches all address books at the same time. It returns matches even with an error,
+// which names the unreadable sources.
 func Find(ctx context.Context, books []pim.Contacts, words string, limit int) ([]pim.Contact, error) {
 	results := make([][]pim.Contact, len(books))
 	failed := make([]error, len(books))
@@ -79,28 +79,28 @@ func (d Deps) searchContacts() tools.Tool {
 			Description: "Find people in the owner's address books: mail addresses, phone numbers, company, birthday.",
 			Keywords:    "contact contacts address book person people phone number email address of birthday who is call",
 		},
-		Summary: func(in searchIn) string { return "Look for " + phrase.Cut(in.Query, 80) + " in the address book" },
+		Summary: func(in searchIn) string { return "Search for " + phrase.Cut(in.Query, 80) + " in the address book" },
 		Run: func(ctx context.Context, _ tools.Call, in searchIn) (tools.Result, error) {
 			books := d.Books()
 			switch {
 			case len(books) == 0:
-				return tools.Result{}, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account has an address book", Remedy: "the owner can set carddav of an account"}
+				return tools.Result{}, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account has an address book", Remedy: "set carddav of an account"}
 			case len(phrase.Split(in.Query)) == 0:
-				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "say whom to look for")
+				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "query is empty; name the person")
 			case in.Limit < 0:
-				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "limit is 1 to %d", most)
+				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "limit must be 1 to %d", most)
 			case in.Limit == 0:
 				in.Limit = usual
 			}
 			list, err := Find(ctx, books, in.Query, min(in.Limit, most))
 			if err != nil && len(list) == 0 {
-				return tools.Result{}, tools.Quoting(tools.Errorf(tools.Failed, "the address book could not be looked at: %w", err), provenance.Outside)
+				return tools.Result{}, tools.Quoting(tools.Errorf(tools.Failed, "address book cannot be read: %w", err), provenance.Outside)
 			}
 			out := searchOut{Contacts: list}
 			text := listText(in.Query, list)
 			if err != nil {
 				out.Error = pim.Line(err.Error(), 400)
-				text += "\n\nNot everything could be looked at: " + out.Error
+				text += "\n\nSome sources could not be read: " + out.Error
 			}
 			return tools.Result{
 				Text: text, Data: out, Source: provenance.Outside,
@@ -112,7 +112,7 @@ func (d Deps) searchContacts() tools.Tool {
 
 func listText(query string, list []pim.Contact) string {
 	if len(list) == 0 {
-		return fmt.Sprintf("Nobody in the address book fits %q.", phrase.Cut(query, 80))
+		return fmt.Sprintf("No one in the address book matches %q.", phrase.Cut(query, 80))
 	}
 	var b strings.Builder
 	for i, c := range list {

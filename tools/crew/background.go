@@ -18,7 +18,8 @@ type spawnIn struct {
 	FollowUp bool     `json:"follow_up,omitempty" jsonschema:"work on with the result here"`
 }
 
-// spawnBackgroundTask is delegate_tasks for one task that nobody waits for.
+// spawnBackgroundTask returns a variant of delegate_tasks for one task that no call waits
+// for.
 func spawnBackgroundTask(e Engine) tools.Tool {
 	t := tools.New(tools.Def[spawnIn]{
 		Spec: tools.Spec{
@@ -45,7 +46,7 @@ func agentStatus(e Engine) tools.Tool {
 			Description: "Tell how far background tasks and sub-agents are: what they do, since when, and what they wait for.",
 			Keywords:    "progress running tasks subagents background how far still working",
 		},
-		Summary: func(statusIn) string { return "Look how far the tasks are" },
+		Summary: func(statusIn) string { return "Show the progress of the tasks" },
 		RunTx: func(ctx context.Context, tx *store.Tx, c tools.Call, in statusIn) (tools.Result, error) {
 			return e.StatusTx(ctx, tx, c, strings.TrimSpace(in.Task))
 		},
@@ -63,7 +64,7 @@ func stopTask(e Engine) tools.Tool {
 			Description: "End a background task or a sub-agent of this conversation, with all that it has handed on.",
 			Keywords:    "cancel kill abort halt background subagent",
 		},
-		Summary: func(in stopIn) string { return fmt.Sprintf("End the task %s", phrase.Cut(in.Task, 40)) },
+		Summary: func(in stopIn) string { return fmt.Sprintf("Stop the task %s", phrase.Cut(in.Task, 40)) },
 		RunTx: func(ctx context.Context, tx *store.Tx, c tools.Call, in stopIn) (tools.Result, error) {
 			return e.StopTx(ctx, tx, c, strings.TrimSpace(in.Task))
 		},

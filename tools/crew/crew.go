@@ -1,10 +1,8 @@
-// Package crew are the tools with which an agent hands tasks to others:
-// delegate_tasks makes them and brings back what they come to,
-// delegation_result reads the whole of a result that was cut,
-// spawn_background_task begins one that nobody waits for, agent_status tells how
-// far they are, and stop_task ends one. They hold no
-// policy: who may hand what to whom, and what a sub-agent may do, is the
-// engine's word.
+// Package crew provides tools that delegate tasks to other agents: delegate_tasks starts
+// them and returns their results, delegation_result reads the whole of a truncated result,
+// spawn_background_task starts one without waiting, agent_status shows progress, and
+// stop_task stops one. They contain no policy: the engine decides who may delegate to whom
+// and what a sub-agent may do.
 package crew
 
 import (
@@ -28,13 +26,13 @@ type Task struct {
 	FollowUp   bool     `json:"follow_up,omitempty" jsonschema:"background: work on with the result here"`
 }
 
-// Engine makes turns of tasks. Its methods take part in the transaction that
-// records the call.
+// Engine runs tasks as turns. Its methods take part in the transaction that records the
+// call.
 type Engine interface {
 	BeginTx(ctx context.Context, tx *store.Tx, c tools.Call, tasks []Task) error
 	OutcomeTx(ctx context.Context, tx *store.Tx, c tools.Call) (tools.Outcome, error)
 	ReadTx(ctx context.Context, tx *store.Tx, c tools.Call, task string, offset int) (tools.Result, error)
-	// StatusTx tells how far one task is, or all that are under way; StopTx ends one.
+	// StatusTx describes the progress of one task, or of all active ones; StopTx stops one.
 	StatusTx(ctx context.Context, tx *store.Tx, c tools.Call, task string) (tools.Result, error)
 	StopTx(ctx context.Context, tx *store.Tx, c tools.Call, task string) (tools.Result, error)
 }
@@ -48,7 +46,7 @@ type delegateIn struct {
 	Tasks []Task `json:"tasks"`
 }
 
-// delegate is delegate_tasks: what it begins goes on after the call.
+// delegate implements delegate_tasks. Its tasks continue after the call.
 type delegate struct {
 	tools.Own
 	engine Engine
@@ -68,7 +66,7 @@ func delegateTasks(e Engine) tools.Tool {
 			for _, t := range in.Tasks {
 				list = append(list, phrase.Cut(t.Task, 80))
 			}
-			return fmt.Sprintf("Hand on %d task(s): %s", len(list), strings.Join(list, "; "))
+			return fmt.Sprintf("Delegate %d task(s): %s", len(list), strings.Join(list, "; "))
 		},
 		RunTx: func(ctx context.Context, tx *store.Tx, c tools.Call, in delegateIn) (tools.Result, error) {
 			return tools.Result{}, e.BeginTx(ctx, tx, c, in.Tasks)

@@ -49,9 +49,9 @@ func (d Deps) openApp() tools.Tool {
 			j := tools.Judgement{Effects: tools.Exec, Exact: exact(a), Listed: menu(a)}
 			switch {
 			case j.Listed:
-				j.Why = "it opens " + a.Name + ", with nothing in it"
+				j.Why = "it opens " + a.Name + ", without a file"
 			case !a.Shared:
-				j.Why = "it starts " + command(a) + ", which is installed for this account alone"
+				j.Why = "it starts " + command(a) + ", which is installed for your account only"
 			default:
 				j.Why = "it starts " + command(a)
 			}
@@ -70,7 +70,7 @@ func (d Deps) openApp() tools.Tool {
 				want = exactItem(a, item)
 			}
 			if want != c.Exact {
-				return tools.Result{}, tools.Errorf(tools.Conflict, "what %q means has changed since it was allowed; nothing was started", tools.Clean(in.Name))
+				return tools.Result{}, tools.Errorf(tools.Conflict, "%q now means a different application or file than the approved one; nothing was started", tools.Clean(in.Name))
 			}
 			if err := d.Apps.Start(ctx, a, item); err != nil {
 				return tools.Result{}, failed(err)
@@ -83,8 +83,8 @@ func (d Deps) openApp() tools.Tool {
 	})
 }
 
-// missing puts an error of a search into the words of tools: most of them say
-// which name would do.
+// missing converts an error of a search into a tool error; most of them suggest a valid
+// name.
 func missing(err error) error {
 	err = failed(err)
 	if tools.CodeOf(err) == tools.Failed {
@@ -105,8 +105,9 @@ func command(a apps.App) string {
 	return phrase.Cut(strings.Join(a.Command, " "), 200)
 }
 
-// menu reports whether starting it does what a click in the menu does: it was put
-// there by the administrator, and ends or raises nothing by itself.
+// menu reports whether starting the app has the same effect as a click in the menu: an
+// administrator installed it, and starting it neither stops other programs nor raises
+// permissions.
 func menu(a apps.App) bool {
 	if !a.Shared {
 		return false
@@ -163,11 +164,11 @@ func (d Deps) listApps() tools.Tool {
 			}
 			switch {
 			case len(all) == 0:
-				return tools.Result{Source: provenance.Tool, Text: "No application is installed that menus would show.", Data: listOut{Apps: []appOut{}}}, nil
+				return tools.Result{Source: provenance.Tool, Text: "No application with a menu entry is installed.", Data: listOut{Apps: []appOut{}}}, nil
 			case len(out) == 0:
-				return tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("None of the %d applications is called that.", len(all)), Data: listOut{Apps: []appOut{}}}, nil
+				return tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("No match among the %d applications.", len(all)), Data: listOut{Apps: []appOut{}}}, nil
 			case more > 0:
-				lines = append(lines, fmt.Sprintf("(%d more; ask for a part of the name)", more))
+				lines = append(lines, fmt.Sprintf("(%d more; search for part of the name)", more))
 			}
 			return tools.Result{Source: provenance.Tool, Text: strings.Join(lines, "\n"), Data: listOut{out, more}}, nil
 		},

@@ -42,7 +42,7 @@ func (d Deps) getClipboard() tools.Tool {
 				return tools.Result{}, failed(err)
 			}
 			if j := d.clipped(held); j.Exact != c.Exact {
-				return tools.Result{}, tools.Errorf(tools.Conflict, "something else was copied since this was allowed; nothing was read")
+				return tools.Result{}, tools.Errorf(tools.Conflict, "the clipboard has changed since the approval; nothing was read")
 			}
 			return clipResult(held), nil
 		},
@@ -55,13 +55,13 @@ func clipResult(held clipboard.Content) tools.Result {
 	case held.Text != "":
 		r.Text, r.Source, r.Origins = held.Text, provenance.Outside, from("clipboard")
 		if held.Cut {
-			r.Text += "\n(the clipboard holds more)"
+			r.Text += "\n(The clipboard contains more.)"
 		}
 	case len(held.Formats) > 0:
-		r.Text = "There is no text on the clipboard, but something else was copied."
+		r.Text = "The clipboard contains no text, but something else was copied."
 		for _, f := range held.Formats {
 			if strings.HasPrefix(f, "image/") || strings.Contains(f, "picture") || f == "public.png" || f == "public.tiff" {
-				r.Text = "There is a picture on the clipboard, and no text."
+				r.Text = "The clipboard contains a picture and no text."
 			}
 		}
 	default:
@@ -70,11 +70,10 @@ func clipResult(held clipboard.Content) tools.Result {
 	return r
 }
 
-// judgeClip looks what is there: what may be a secret is revealed by the owner's
-// word alone.
+// judgeClip assesses the clipboard content: text that may be a secret needs approval.
 func (d Deps) judgeClip(ctx context.Context) tools.Judgement {
 	held, err := d.Clipboard.Read(ctx)
-	if err != nil { // the call says why
+	if err != nil { // the call reports the error
 		return tools.Judgement{Effects: tools.Read, Private: true}
 	}
 	return d.clipped(held)
@@ -84,9 +83,9 @@ func (d Deps) clipped(held clipboard.Content) tools.Judgement {
 	j := tools.Judgement{Effects: tools.Read, Private: true}
 	switch {
 	case held.Hidden:
-		j.Why = "a password manager put this there"
+		j.Why = "a password manager copied this"
 	case secretive(held.Text):
-		j.Why = "what is there looks like a password"
+		j.Why = "the text looks like a password"
 	default:
 		return j
 	}
@@ -96,9 +95,8 @@ func (d Deps) clipped(held clipboard.Content) tools.Judgement {
 	return j
 }
 
-// secretive reports whether a text looks like a password: one word of mixed
-// characters that is no address, number or path; or holds what has the shape of a
-// key or of a card's number.
+// secretive reports whether a text looks like a password: one word of mixed characters that
+// is no address, number or path, or that has the shape of a key or a card number.
 func secretive(s string) bool {
 	s = strings.TrimSpace(s)
 	if redact.Shapes(s) != s {
@@ -136,7 +134,7 @@ type setIn struct {
 	Text string `json:"text"`
 }
 
-// setUndo is what was on the clipboard, and what was put there in its place.
+// setUndo holds the previous clipboard content and the text that replaced it.
 type setUndo struct {
 	Before string `json:"before"`
 	Set    string `json:"set"`
@@ -167,9 +165,9 @@ func (d Deps) setClipboard() tools.Tool {
 			if err := d.Clipboard.Write(ctx, in.Text); err != nil {
 				return tools.Result{}, failed(err)
 			}
-			r := tools.Result{Source: provenance.Tool, Text: "It is on the clipboard."}
+			r := tools.Result{Source: provenance.Tool, Text: "Copied to the clipboard."}
 			if before.Text != "" && !before.Hidden && !before.Cut && !secretive(before.Text) && len(before.Text) <= 10_000 {
-				r.Undo = tools.NewUndo("put back on the clipboard what was there", setUndo{before.Text, in.Text})
+				r.Undo = tools.NewUndo("restore the previous clipboard content", setUndo{before.Text, in.Text})
 			}
 			return r, nil
 		},
@@ -183,12 +181,12 @@ func (d Deps) setClipboard() tools.Tool {
 				return "", failed(err)
 			}
 			if strings.TrimRight(now.Text, "\r\n") != strings.TrimRight(u.Set, "\r\n") {
-				return "", tools.Errorf(tools.Conflict, "something else was copied since; undoing would lose it")
+				return "", tools.Errorf(tools.Conflict, "the clipboard has changed; undo would overwrite the new content")
 			}
 			if err := d.Clipboard.Write(ctx, u.Before); err != nil {
 				return "", failed(err)
 			}
-			return "What was on the clipboard before is there again.", nil
+			return "Restored the previous clipboard content.", nil
 		},
 	})
 }

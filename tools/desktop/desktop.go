@@ -1,11 +1,10 @@
-// Package desktop are the tools for the owner's desktop: its clipboard, its
-// applications and windows, what is on the screen, and typing and clicking in his
-// place. How each system does that is the business of platform/desktop; here is
-// what a model may ask for, and what the guard has to know of it.
+// Package desktop provides tools for the owner's desktop: clipboard, applications, windows,
+// screen content, typing and clicking. platform/desktop implements them for each system;
+// this package defines what a model may request and what the guard needs to know.
 //
-// What is read there is outside text: anybody writes on a screen. It is also the
-// owner's own and was not meant for Hob, so that nothing of it is looked at while
-// he is away without his word (tools.Judgement.Private).
+// Text from the desktop is untrusted, because anyone can write on a screen. It is also
+// private: while the owner is away, nothing is read without approval
+// (tools.Judgement.Private).
 package desktop
 
 import (
@@ -24,54 +23,55 @@ import (
 	"hob/tools"
 )
 
-// Clipboard is the owner's; *clipboard.Board is one.
+// Clipboard accesses the owner's clipboard; *clipboard.Board implements it.
 type Clipboard interface {
 	Read(ctx context.Context) (clipboard.Content, error)
 	Write(ctx context.Context, text string) error
 }
 
-// Apps are the applications of the machine; *apps.Finder finds them.
+// Apps finds and starts applications; *apps.Finder implements it.
 type Apps interface {
 	Find(ctx context.Context, name string) (apps.App, error)
 	List(ctx context.Context) ([]apps.App, error)
 	Start(ctx context.Context, a apps.App, item string) error
 }
 
-// Deps are what the tools need. What is nil leaves its tools out.
+// Deps are the dependencies of the tools. Nil fields leave out their tools.
 type Deps struct {
 	Clipboard Clipboard
 	Apps      Apps
 	Windows   Windows
-	// Hands type and click; they need Windows, and Asking.
+	// Hands types and clicks; it needs Windows and Asking.
 	Hands Hands
-	// Tree reads what windows show; it needs Asking.
+	// Tree reads the content of windows; it needs Asking.
 	Tree Tree
-	// Camera needs Windows and Keep, which puts a picture into a file of Hob's own.
+	// Camera needs Windows and Keep. Keep saves a screenshot in a file of Hob's.
 	Camera Camera
 	Keep   func(name string, data []byte) (string, error)
-	// Describe has a model say what is on a picture; nil: no model is asked.
+	// Describe asks a model to describe a picture; nil: no model is asked.
 	Describe func(ctx context.Context, data []byte) (string, error)
-	// Battery tells how the battery is, and Display sets how the screen looks.
+	// Battery reads the battery state; Display reads and sets brightness and color scheme.
 	Battery func(ctx context.Context) (power.Battery, error)
 	Display Display
-	// Reach resolves the path of a file that an application is to open or show, and refuses one
-	// that Hob may not reach; nil: none is opened.
+	// Reach resolves the path of a file to open or show and refuses files that Hob may not
+	// access; nil: no file is opened.
 	Reach func(path string) (string, error)
-	// Focus tells whether the owner wants not to be disturbed, and who says so.
+	// Focus reports whether do-not-disturb is on, and which source says so.
 	Focus func(ctx context.Context) (desk.Focus, string, error)
 	// Notes shows notifications.
 	Notes Notes
 	// Filer shows files; it needs Reach.
 	Filer Filer
-	// Shortcuts are those of macOS.
+	// Shortcuts runs macOS shortcuts.
 	Shortcuts Shortcuts
-	// Asking reports whether a question of Hob's is open.
+	// Asking reports whether an approval request is open.
 	Asking func(ctx context.Context) (bool, error)
-	// Driven is the process of the browser that the browser's tools drive, 0: none. What
-	// they never touch of it, its own menus and pages, hands do not touch either.
+	// Driven returns the process id of the browser that the browser tools drive, 0 for
+	// none. Typing and clicking into that browser is refused: it could reach its menus and
+	// pages, which the browser tools never touch.
 	Driven func() int
-	// Key keys what approvals keep of a text that may be a secret, so that it
-	// cannot be guessed from that.
+	// Key keys the digests of possibly secret text in approvals, so that the text cannot be
+	// guessed from them.
 	Key []byte
 }
 
@@ -103,12 +103,12 @@ func Tools(d Deps) []tools.Tool {
 	return out
 }
 
-// origins of what is read on the desktop.
+// from returns the origins of text read from the desktop.
 func from(what string) []provenance.Origin {
 	return []provenance.Origin{{Kind: what}}
 }
 
-// failed puts an error of the desktop into the words of tools.
+// failed classifies an error of the desktop.
 func failed(err error) error {
 	switch {
 	case err == nil:
@@ -118,7 +118,7 @@ func failed(err error) error {
 	case errors.Is(err, apps.ErrItem):
 		return tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 	case osrun.KindOf(err) == osrun.Internal:
-		return &tools.Error{Code: tools.Failed, Err: err, Message: err.Error(), Source: provenance.Outside} // it may hold what a window says
+		return &tools.Error{Code: tools.Failed, Err: err, Message: err.Error(), Source: provenance.Outside} // it may contain window text
 	case errors.Is(err, apps.ErrNone):
 		return tools.Errorf(tools.NotFound, "%w", err)
 	case errors.Is(err, clipboard.ErrUnsure), errors.Is(err, apps.ErrUnsure):
@@ -131,8 +131,8 @@ func failed(err error) error {
 	return tools.Errorf(tools.Failed, "%w", err)
 }
 
-// heard is failed for what other programs answer: their words stand in the error,
-// and are no more Hob's own than those of a page. That there is no desktop is.
+// heard does the same as failed for errors that quote other programs: they count as
+// untrusted text. Only the error for a missing desktop is Hob's own text.
 func heard(err error) error {
 	if errors.Is(err, session.ErrNone) {
 		return failed(err)

@@ -64,8 +64,7 @@ func call(t *testing.T, x tools.Tool, args, exact string) (tools.Result, error) 
 	return x.Call(t.Context(), tools.Call{ID: "c", Args: json.RawMessage(args), Exact: exact})
 }
 
-// What may be a password is revealed by the owner's word alone, and only that
-// which he was asked about.
+// A possible password is revealed only with approval, and only the approved content.
 func TestSecretsOnTheClipboard(t *testing.T) {
 	for name, tc := range map[string]struct {
 		held   clipboard.Content
@@ -130,8 +129,8 @@ func TestUndoOfACopy(t *testing.T) {
 	}
 }
 
-// A click in the menu needs no question; a program of this account's own, or one
-// that takes rights or ends the session, does.
+// Starting an app like a click in the menu needs no approval; a program of this account, or
+// one that raises permissions or ends the session, does.
 func TestWhatIsOpenedWithoutAsking(t *testing.T) {
 	m := &menuOf{apps: []apps.App{
 		{ID: "ff", Name: "Firefox", Command: []string{"firefox"}, Shared: true},
@@ -155,8 +154,8 @@ func TestWhatIsOpenedWithoutAsking(t *testing.T) {
 	}
 }
 
-// What is opened with an application always asks, and is a file within reach or an
-// address that opens pages and mails alone.
+// Opening an item with an application always needs approval. The item is an accessible file
+// or an address that only opens pages and mails.
 func TestWhatIsOpenedWith(t *testing.T) {
 	m := &menuOf{apps: []apps.App{{ID: "ff", Name: "Firefox", Command: []string{"firefox"}, Shared: true, Opens: apps.Addresses}, {ID: "ed", Name: "Editor", Command: []string{"ed"}, Shared: true, Opens: apps.Files}}}
 	d := Deps{Apps: m, Reach: func(path string) (string, error) {
@@ -202,7 +201,7 @@ func TestWhatIsOpenedWith(t *testing.T) {
 			}
 			if j.Refused != nil {
 				if _, err := call(t, x, args(tc.app, tc.item), j.Exact); err == nil || m.started != nil {
-					t.Errorf("it is opened all the same: %q", m.started)
+					t.Errorf("it is opened anyway: %q", m.started)
 				}
 				return
 			}
@@ -211,7 +210,7 @@ func TestWhatIsOpenedWith(t *testing.T) {
 			}
 			plain := tools.JudgementOf(t.Context(), x, json.RawMessage(args(tc.app, "")))
 			if _, err := call(t, x, args(tc.app, tc.item), plain.Exact); tools.CodeOf(err) != tools.Conflict {
-				t.Errorf("a yes to %s alone opens it: %v", tc.app, err)
+				t.Errorf("an approval for %s alone opens it: %v", tc.app, err)
 			}
 		})
 	}

@@ -20,12 +20,12 @@ import (
 	"hob/tools"
 )
 
-// Windows are those of the desktop; *window.Windows lists them.
+// Windows lists the desktop's windows; *window.Windows implements it.
 type Windows interface {
 	List(ctx context.Context) ([]window.Window, error)
 }
 
-// Hands type and click; *input.Hands does.
+// Hands types and clicks; *input.Hands implements it.
 type Hands interface {
 	Type(ctx context.Context, w window.Window, text string, ok input.Check) error
 	Press(ctx context.Context, w window.Window, chord []string, ok input.Check) error
@@ -84,7 +84,7 @@ func (d Deps) listWindows() tools.Tool {
 	})
 }
 
-// target finds the one window that is meant: by its id, its title or its program.
+// target finds exactly one window by its id, title or program.
 func (d Deps) target(ctx context.Context, name string) (window.Window, error) {
 	list, err := d.Windows.List(ctx)
 	if err != nil {
@@ -92,7 +92,7 @@ func (d Deps) target(ctx context.Context, name string) (window.Window, error) {
 	}
 	want := strings.ToLower(strings.TrimSpace(name))
 	if want == "" {
-		return window.Window{}, tools.Errorf(tools.InvalidArguments, "say which window is meant, by a part of its title")
+		return window.Window{}, tools.Errorf(tools.InvalidArguments, "name the window by a part of its title")
 	}
 	var found []window.Window
 	for _, w := range list {
@@ -105,62 +105,64 @@ func (d Deps) target(ctx context.Context, name string) (window.Window, error) {
 	}
 	switch len(found) {
 	case 0:
-		return window.Window{}, tools.Errorf(tools.NotFound, "no window is called %q; list_windows says which there are", tools.Clean(phrase.Cut(name, 60)))
+		return window.Window{}, tools.Errorf(tools.NotFound, "no window is called %q; list_windows shows all of them", tools.Clean(phrase.Cut(name, 60)))
 	case 1:
 		return found[0], nil
 	}
-	return window.Window{}, tools.Errorf(tools.InvalidArguments, "%d windows fit %q; name one by its id", len(found), tools.Clean(phrase.Cut(name, 60)))
+	return window.Window{}, tools.Errorf(tools.InvalidArguments, "%d windows match %q; name one by its id", len(found), tools.Clean(phrase.Cut(name, 60)))
 }
 
-// may says why nobody types or clicks in a window: what stands there could be the
-// owner's answer to Hob, his password, or, with outside text in view, a command.
+// may returns why typing and clicking in a window is refused: its content could be an
+// approval request of Hob, a password prompt or, with untrusted text in the conversation, a
+// terminal.
 func (d Deps) may(ctx context.Context, w window.Window, tainted bool) error {
 	deny := func(why string) error {
-		return tools.Errorf(tools.PolicyDenied, "nothing is typed or clicked there: %s", tools.Clean(why))
+		return tools.Errorf(tools.PolicyDenied, "Hob does not type or click there: %s", tools.Clean(why))
 	}
-	exe, _ := os.Executable() // "" is no window's
+	exe, _ := os.Executable() // "" matches no window
 	switch k := w.Kind(); {
 	case w.PID == os.Getpid() || exe != "" && w.Program == exe:
 		return deny("the window is Hob's own")
 	case d.Driven != nil && w.PID != 0 && w.PID == d.Driven():
-		return deny("it is the browser that the tools browser_... drive; use those")
+		return deny("the browser_... tools drive this browser; use them")
 	case k == window.Notice:
-		return deny("it may be a question of Hob's, which its owner answers himself")
+		return deny("it may be an approval request of Hob, which only the user may answer")
 	case k == window.Prompt:
-		return deny("it asks for a password or for rights")
+		return deny("it asks for a password or for permissions")
 	case hobs(w.Title):
-		return deny("its title says that it shows Hob")
-	case k == window.Browser && strings.TrimSpace(w.Title) == "": // macOS does not always tell
-		return deny("nobody knows what page the browser shows; the tools browser_... drive one of Hob's own")
+		return deny("its title looks like a window of Hob")
+	case k == window.Browser && strings.TrimSpace(w.Title) == "": // macOS sometimes reports no title
+		return deny("the page in the browser is unknown; the browser_... tools drive Hob's own browser")
 	case w.PID == 0 && w.App == "":
-		return deny("nobody knows whose window it is")
+		return deny("the program of the window is unknown")
 	case tainted && k == window.Terminal:
-		return deny("what is typed into a terminal runs, and text from outside is part of this conversation")
+		return deny("a terminal runs what is typed, and this conversation contains untrusted text")
 	}
 	if d.Asking == nil {
-		return deny("whether a question of Hob's is open is not known")
+		return deny("Hob cannot tell whether an approval request is open")
 	}
 	if open, err := d.Asking(ctx); err != nil || open {
-		return errors.Join(deny("a question of Hob's is open, which a click could answer; its owner answers it first"), err)
+		return errors.Join(deny("an approval request of Hob is open, and a click could answer it; the user must answer it first"), err)
 	}
 	return nil
 }
 
 var hobWord = regexp.MustCompile(`(?i)(^|[^\pL\pN])hob([^\pL\pN]|$)`)
 
-// hobs: the dashboard's page is called Hob, and a terminal with the chat is, too.
+// hobs reports whether a title names Hob, as the dashboard's page and a terminal with the
+// chat do.
 func hobs(title string) bool { return hobWord.MatchString(title) }
 
-// bound is what an approval is bound to: the window, whose it is and what it shows.
+// bound returns the approval binding: the window, its program and its title.
 func bound(w window.Window) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %q %q %q", w.ID, w.PID, w.App, w.Program, w.Title))
 	return "window " + hex.EncodeToString(sum[:12])
 }
 
-// acting are the effects of hands: a person can do anything with them.
+// acting are the effects of typing and clicking: they can do anything a person can.
 const acting = tools.Exec | tools.Send | tools.Destroy
 
-// judged is the judgement of an action in a window.
+// judged assesses an action in a window.
 func (d Deps) judged(ctx context.Context, name, does string) tools.Judgement {
 	w, err := d.target(ctx, name)
 	if err == nil {
@@ -172,18 +174,18 @@ func (d Deps) judged(ctx context.Context, name, does string) tools.Judgement {
 	return tools.Judgement{Effects: acting, Private: true, Exact: bound(w), Why: fmt.Sprintf("it %s in the window %q (%s), as you could", does, phrase.Cut(w.Title, 80), cmp.Or(w.App, "unknown"))}
 }
 
-// in finds the window again and does something there.
+// in finds the window again and runs act on it.
 func (d Deps) in(ctx context.Context, c tools.Call, name string, act func(w window.Window, ok input.Check) error) (tools.Result, error) {
 	w, err := d.target(ctx, name)
 	if err != nil {
 		return tools.Result{}, err
 	}
 	if bound(w) != c.Exact {
-		return tools.Result{}, tools.Errorf(tools.Conflict, "the window has changed since it was allowed; nothing was done")
+		return tools.Result{}, tools.Errorf(tools.Conflict, "the window has changed since the approval; nothing was done")
 	}
 	tainted := c.Provenance.Tainted()
 	ok := func(now window.Window) error {
-		if now.Kind() == window.Browser && bound(now) != c.Exact { // its title is that of the page
+		if now.Kind() == window.Browser && bound(now) != c.Exact { // a browser window has the title of its page
 			return fmt.Errorf("%w: the page has changed", input.ErrMoved)
 		}
 		return d.may(ctx, now, tainted)
@@ -197,14 +199,14 @@ func (d Deps) in(ctx context.Context, c tools.Call, name string, act func(w wind
 	return tools.Result{Source: provenance.Tool, Text: "Done."}, nil
 }
 
-// acted puts an error of hands into the words of tools.
+// acted classifies an error of the input controller.
 func acted(err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, input.ErrUnsure):
 		return tools.Quoting(tools.Errorf(tools.OutcomeUnknown, "%w", err), provenance.Outside)
-	case errors.Is(err, input.ErrMoved), errors.Is(err, input.ErrGone): // who has the keyboard may be named
+	case errors.Is(err, input.ErrMoved), errors.Is(err, input.ErrGone): // the error may name the program that has the focus
 		return tools.Quoting(tools.Errorf(tools.Conflict, "%w; nothing was done", err), provenance.Outside)
 	case tools.CodeOf(err) == tools.PolicyDenied, tools.CodeOf(err) == tools.InvalidArguments:
 		return err
@@ -216,8 +218,8 @@ type focusIn struct {
 	Window string `json:"window" jsonschema:"part of its title, or its id"`
 }
 
-// focusWindow changes where the owner's own keys go: it does so at once only where
-// he has just asked for it, and nobody else had a part in that.
+// focusWindow moves the owner's keyboard focus. It runs without approval only if the owner
+// has just asked for it and no untrusted text is involved.
 func (d Deps) focusWindow() tools.Tool {
 	return tools.New(tools.Def[focusIn]{
 		Spec: tools.Spec{
@@ -256,7 +258,7 @@ func (d Deps) typeText() tools.Tool {
 		},
 		Judge: func(ctx context.Context, in typeIn) tools.Judgement {
 			if n := utf8.RuneCountInString(in.Text); n == 0 || n > input.MaxText {
-				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "a text of 1 to %d characters is typed", input.MaxText)}
+				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "text must have 1 to %d characters", input.MaxText)}
 			}
 			return d.judged(ctx, in.Window, "types")
 		},
@@ -283,7 +285,7 @@ func (d Deps) pressKeys() tools.Tool {
 		},
 		Judge: func(ctx context.Context, in pressIn) tools.Judgement {
 			if len(in.Keys) == 0 || len(in.Keys) > 50 {
-				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "1 to 50 keys are pressed")}
+				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "keys must have 1 to 50 entries")}
 			}
 			for _, k := range in.Keys {
 				if _, _, err := input.Chord(k); err != nil {
@@ -299,7 +301,7 @@ func (d Deps) pressKeys() tools.Tool {
 		Run: func(ctx context.Context, c tools.Call, in pressIn) (tools.Result, error) {
 			bounds, digest, _ := strings.Cut(c.Exact, clipboardMark)
 			if digest != d.clipboardDigest(ctx) {
-				return tools.Result{}, tools.Errorf(tools.Conflict, "something else was copied since this was allowed, and a key could paste it; nothing was done")
+				return tools.Result{}, tools.Errorf(tools.Conflict, "the clipboard has changed since the approval, and a key could paste it; nothing was done")
 			}
 			c.Exact = bounds
 			return d.in(ctx, c, in.Window, func(w window.Window, ok input.Check) error { return d.Hands.Press(ctx, w, in.Keys, ok) })
@@ -307,13 +309,13 @@ func (d Deps) pressKeys() tools.Tool {
 	})
 }
 
-// clipboardMark separates the window from the clipboard in what an approval of
-// keys is bound to.
+// clipboardMark separates the window from the clipboard in the approval binding of key
+// presses.
 const clipboardMark = ", clipboard "
 
-// clipboardDigest identifies what a key would paste. Every program has its own keys
-// for that, so an approval of any key is bound to it. A clipboard that cannot be
-// read is the same as an empty one.
+// clipboardDigest identifies the content that a key would paste. Programs use different
+// keys for that, so every key approval is bound to it. An unreadable clipboard counts as
+// empty.
 func (d Deps) clipboardDigest(ctx context.Context) string {
 	if d.Clipboard == nil {
 		return "none"
@@ -349,7 +351,7 @@ func (d Deps) clickAt() tools.Tool {
 		Run: func(ctx context.Context, c tools.Call, in clickIn) (tools.Result, error) {
 			return d.in(ctx, c, in.Window, func(w window.Window, ok input.Check) error {
 				if in.X < 0 || in.Y < 0 || in.X >= w.W || in.Y >= w.H {
-					return tools.Errorf(tools.InvalidArguments, "the window has %dx%d points", w.W, w.H)
+					return tools.Errorf(tools.InvalidArguments, "the point is outside the window of %dx%d points", w.W, w.H)
 				}
 				return d.Hands.Click(ctx, w, w.X+in.X, w.Y+in.Y, cmp.Or(in.Button, "left"), in.Double, ok)
 			})

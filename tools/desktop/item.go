@@ -13,11 +13,11 @@ import (
 	"hob/tools"
 )
 
-// maxItem bounds what an application is to open, in bytes.
+// maxItem bounds the item to open, in bytes.
 const maxItem = 4000
 
-// judgedItem is the judgement of an application that opens something. It always
-// asks: what a file does in a program, and what a page does, nobody here can tell.
+// judgedItem assesses an application that opens a file or an address. It always needs
+// approval, because Hob cannot tell what a file or a page does in a program.
 func (d Deps) judgedItem(a apps.App, given string) tools.Judgement {
 	item, err := d.item(given)
 	if err == nil && !a.Takes(item) {
@@ -36,40 +36,40 @@ func (d Deps) judgedItem(a apps.App, given string) tools.Judgement {
 	return j
 }
 
-// item is what an application is handed: an address of a scheme that opens pages and
-// mails alone, or the whole path of a file that Hob may reach.
+// item resolves the item to open: an address of a scheme that only opens pages or mails, or
+// the absolute path of a file that Hob may access.
 func (d Deps) item(given string) (string, error) {
 	bad := func(format string, args ...any) (string, error) {
 		return "", tools.Errorf(tools.InvalidArguments, format, args...)
 	}
 	if len(given) > maxItem || given != strings.TrimSpace(given) || strings.ContainsFunc(given, unicode.IsControl) {
-		return bad("that is no file and no address")
+		return bad("the text is neither a file nor an address")
 	}
 	if u, ok := address(given); ok {
 		switch {
 		case u.User != nil:
-			return bad("an address with a name or a password in it is not opened")
+			return bad("an address that contains a user name or a password cannot be opened")
 		case u.Scheme == "mailto":
 			for k := range u.Query() {
 				if !slices.Contains([]string{"subject", "body", "cc", "to"}, strings.ToLower(k)) {
-					return bad("a mailto: with %q is not opened; subject, body, to and cc are", tools.Clean(phrase.Cut(k, 40)))
+					return bad("a mailto: address with %q cannot be opened; allowed are subject, body, to and cc", tools.Clean(phrase.Cut(k, 40)))
 				}
 			}
 			return u.String(), nil
 		case u.Scheme != "http" && u.Scheme != "https":
-			return bad("addresses of the scheme %s: are not opened; http:, https: and mailto: are", tools.Clean(phrase.Cut(u.Scheme, 40)))
+			return bad("addresses with the scheme %s: cannot be opened; use http:, https: or mailto:", tools.Clean(phrase.Cut(u.Scheme, 40)))
 		case u.Hostname() == "":
 			return bad("the address has no host")
 		}
 		return u.String(), nil
 	}
 	if d.Reach == nil {
-		return bad("no files are opened here")
+		return bad("file access is not configured")
 	}
 	return d.Reach(given)
 }
 
-// address reports whether a text is one. A drive of Windows is no scheme.
+// address parses a text as an address. A Windows drive is not a scheme.
 func address(s string) (*url.URL, bool) {
 	scheme, _, ok := strings.Cut(s, ":")
 	if !ok || len(scheme) < 2 || strings.ContainsAny(scheme, `/\ .~`) {
@@ -77,7 +77,7 @@ func address(s string) (*url.URL, bool) {
 	}
 	u, err := url.Parse(s)
 	if err != nil {
-		return &url.URL{Scheme: strings.ToLower(scheme), User: url.User("?")}, true // it is meant as one, and goes nowhere
+		return &url.URL{Scheme: strings.ToLower(scheme), User: url.User("?")}, true // meant as an address, but without a valid target
 	}
 	return u, u.Scheme != ""
 }

@@ -16,7 +16,7 @@ import (
 	"hob/tools"
 )
 
-// Display is the brightness and the look of the screen; *display.Display is one.
+// Display controls brightness and color scheme; *display.Display implements it.
 type Display interface {
 	Brightness(ctx context.Context) (int, error)
 	SetBrightness(ctx context.Context, percent int) (int, error)
@@ -24,7 +24,7 @@ type Display interface {
 	SetDark(ctx context.Context, on bool) (bool, error)
 }
 
-// machine are the tools for the machine's own hardware and look.
+// machine returns the tools for hardware and appearance.
 func (d Deps) machine() (out []tools.Tool) {
 	if d.Battery != nil {
 		out = append(out, d.batteryStatus())
@@ -44,7 +44,7 @@ func (d Deps) machine() (out []tools.Tool) {
 	return out
 }
 
-// unmade puts an error of the machine into the words of tools.
+// unmade classifies an error of the hardware.
 func unmade(err error) error {
 	switch kind := osrun.KindOf(err); {
 	case err == nil:
@@ -66,7 +66,7 @@ func (d Deps) batteryStatus() tools.Tool {
 			Description: "Say how full this computer's battery is, whether it charges and how long it lasts.",
 			Keywords:    "battery power charging charge plugged percent remaining left laptop energy",
 		},
-		Summary: func(batteryIn) string { return "Look at the battery" },
+		Summary: func(batteryIn) string { return "Show the battery level" },
 		Run: func(ctx context.Context, _ tools.Call, _ batteryIn) (tools.Result, error) {
 			b, err := d.Battery(ctx)
 			if err != nil {
@@ -94,14 +94,14 @@ func batteryText(b power.Battery) string {
 			text += ", about " + span(b.Left) + " left"
 		}
 	case power.Full:
-		text += ", full and plugged in"
+		text += ", fully charged and plugged in"
 	case power.Held:
 		text += ", plugged in and not charging"
 	}
 	return text + "."
 }
 
-// span is a time as people say it.
+// span formats a duration for people.
 func span(d time.Duration) string {
 	d = d.Round(time.Minute)
 	h, m := int(d.Hours()), int(d.Minutes())%60
@@ -129,7 +129,7 @@ func (d Deps) getDisplay() tools.Tool {
 			Description: "Say how bright the screen is and whether the desktop looks dark or light.",
 			Keywords:    "brightness screen display dark light mode appearance theme",
 		},
-		Summary: func(displayIn) string { return "Look how the screen is set" },
+		Summary: func(displayIn) string { return "Show the brightness and the color scheme" },
 		Run: func(ctx context.Context, _ tools.Call, _ displayIn) (tools.Result, error) {
 			var out displayOut
 			var lines []string
@@ -138,14 +138,14 @@ func (d Deps) getDisplay() tools.Tool {
 				out.Brightness = &bright
 				lines = append(lines, fmt.Sprintf("The screen's brightness is %d%%.", bright))
 			} else {
-				lines = append(lines, "The brightness is not known: "+err1.Error()+".")
+				lines = append(lines, "The brightness is unknown: "+err1.Error()+".")
 			}
 			dark, err2 := d.Display.Dark(ctx)
 			if err2 == nil {
 				out.Dark = &dark
 				lines = append(lines, looks(dark))
 			} else {
-				lines = append(lines, "Whether the desktop is dark is not known: "+err2.Error()+".")
+				lines = append(lines, "The color scheme is unknown: "+err2.Error()+".")
 			}
 			if err1 != nil && err2 != nil {
 				return tools.Result{}, unmade(errors.Join(err1, err2))
@@ -163,9 +163,9 @@ func (d Deps) getDisplay() tools.Tool {
 
 func looks(dark bool) string {
 	if dark {
-		return "The desktop is dark."
+		return "The desktop uses dark mode."
 	}
-	return "The desktop is light."
+	return "The desktop uses light mode."
 }
 
 type brightIn struct {
@@ -188,7 +188,7 @@ func (d Deps) setBrightness() tools.Tool {
 		Summary: func(in brightIn) string { return fmt.Sprintf("Set the screen's brightness to %d%%", in.Level) },
 		Judge: func(_ context.Context, in brightIn) tools.Judgement {
 			if in.Level < 1 || in.Level > 100 {
-				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "a brightness is 1 to 100")}
+				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "level must be 1 to 100")}
 			}
 			return tools.Judgement{}
 		},
@@ -203,7 +203,7 @@ func (d Deps) setBrightness() tools.Tool {
 			}
 			r := tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("The screen's brightness is %d%%.", now), Data: displayOut{Brightness: &now}}
 			if now != before {
-				r.Undo = tools.NewUndo("set the brightness to what it was", changed[int]{before, now})
+				r.Undo = tools.NewUndo("restore the brightness", changed[int]{before, now})
 			}
 			return r, nil
 		},
@@ -227,11 +227,11 @@ func (d Deps) darkMode() tools.Tool {
 		Summary: func(in darkIn) string {
 			switch {
 			case in.Enabled == nil:
-				return "Switch between dark and light"
+				return "Switch between dark mode and light mode"
 			case *in.Enabled:
-				return "Make the desktop dark"
+				return "Switch the desktop to dark mode"
 			}
-			return "Make the desktop light"
+			return "Switch the desktop to light mode"
 		},
 		Run: func(ctx context.Context, _ tools.Call, in darkIn) (tools.Result, error) {
 			before, err := d.Display.Dark(ctx)
@@ -247,11 +247,11 @@ func (d Deps) darkMode() tools.Tool {
 			case err != nil:
 				return tools.Result{}, unmade(err)
 			case now != to:
-				return tools.Result{}, tools.Errorf(tools.Failed, "the desktop was asked to, and still says that it is %s", tools.Clean(map[bool]string{true: "dark", false: "light"}[now]))
+				return tools.Result{}, tools.Errorf(tools.Failed, "the desktop still reports the color scheme %s after the change", tools.Clean(map[bool]string{true: "dark", false: "light"}[now]))
 			}
 			r := tools.Result{Source: provenance.Tool, Text: looks(now), Data: displayOut{Dark: &now}}
 			if now != before {
-				r.Undo = tools.NewUndo("make the desktop look as it did", changed[bool]{before, now})
+				r.Undo = tools.NewUndo("restore the color scheme of the desktop", changed[bool]{before, now})
 			}
 			return r, nil
 		},
@@ -261,7 +261,7 @@ func (d Deps) darkMode() tools.Tool {
 	})
 }
 
-// takeBack sets what was set to what it was before, unless it was changed since.
+// takeBack restores the previous setting, unless it was changed in the meantime.
 func takeBack[T comparable](ctx context.Context, data json.RawMessage, get func(context.Context) (T, error), set func(context.Context, T) (T, error)) (string, error) {
 	var c changed[T]
 	if err := json.Unmarshal(data, &c); err != nil {
@@ -272,12 +272,12 @@ func takeBack[T comparable](ctx context.Context, data json.RawMessage, get func(
 		return "", unmade(err)
 	}
 	if now != c.After {
-		return "", tools.Errorf(tools.Conflict, "it was changed since")
+		return "", tools.Errorf(tools.Conflict, "the setting has changed")
 	}
 	if _, err := set(ctx, c.Before); err != nil {
 		return "", unmade(err)
 	}
-	return "It is as it was before.", nil
+	return "Restored the previous setting.", nil
 }
 
 type focusStatusIn struct{}
@@ -294,7 +294,7 @@ func (d Deps) focusStatus() tools.Tool {
 			Description: "Say whether the owner has set this computer to do-not-disturb or a focus.",
 			Keywords:    "focus do not disturb dnd quiet silent notifications off concentrate",
 		},
-		Summary: func(focusStatusIn) string { return "Look whether do-not-disturb is on" },
+		Summary: func(focusStatusIn) string { return "Check whether do-not-disturb is on" },
 		Run: func(ctx context.Context, _ tools.Call, _ focusStatusIn) (tools.Result, error) {
 			focus, by, err := d.Focus(ctx)
 			switch focus {
@@ -306,7 +306,7 @@ func (d Deps) focusStatus() tools.Tool {
 			if err == nil {
 				err = errors.ErrUnsupported
 			}
-			return tools.Result{}, tools.Errorf(tools.Unsupported, "whether do-not-disturb is on is not known: %w", err)
+			return tools.Result{}, tools.Errorf(tools.Unsupported, "do-not-disturb state cannot be read: %w", err)
 		},
 	})
 }

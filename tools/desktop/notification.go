@@ -12,12 +12,12 @@ import (
 	"hob/tools"
 )
 
-// Notes shows notifications; *desk.Notifier is one.
+// Notes shows notifications; *desk.Notifier implements it.
 type Notes interface {
 	Notify(ctx context.Context, n desk.Note) error
 }
 
-// The bounds of a notification, in characters.
+// Limits of a notification, in characters.
 const (
 	maxNoteTitle = 200
 	maxNoteText  = 1000
@@ -28,15 +28,15 @@ type notificationIn struct {
 	Message string `json:"message"`
 }
 
-// note is the notification: it says whose it is, so that none
-// passes for another program's.
+// note builds the notification. It names Hob as the sender, so that it cannot pass for
+// another program's.
 func (in notificationIn) note(id string) (desk.Note, error) {
 	n := desk.Note{ID: "tool:" + id, Title: strings.TrimSpace(in.Title), Body: strings.TrimSpace(in.Message), Urgency: desk.Normal}
 	switch {
 	case n.Body == "":
-		return n, tools.Errorf(tools.InvalidArguments, "there is nothing to show: the message is empty")
+		return n, tools.Errorf(tools.InvalidArguments, "the message is empty")
 	case utf8.RuneCountInString(n.Title) > maxNoteTitle || utf8.RuneCountInString(n.Body) > maxNoteText:
-		return n, tools.Errorf(tools.InvalidArguments, "a notification has room for a title of %d and a message of %d characters", maxNoteTitle, maxNoteText)
+		return n, tools.Errorf(tools.InvalidArguments, "a notification may have a title of %d and a message of %d characters", maxNoteTitle, maxNoteText)
 	}
 	if n.Title == "" {
 		n.Title = "Hob"
@@ -46,9 +46,9 @@ func (in notificationIn) note(id string) (desk.Note, error) {
 	return n, nil
 }
 
-// sendNotification shows one at once. What Hob has to tell by itself is a notice,
-// which goes where the owner is and keeps his quiet hours: this is for what he asks
-// for, and asks him where text from outside or nobody's wish is behind it.
+// sendNotification shows a notification at once, when the user asks for one. Hob's own
+// notifications use the outbox instead and respect quiet hours. It needs approval if
+// untrusted text or no direct request is behind the call.
 func (d Deps) sendNotification() tools.Tool {
 	return tools.New(tools.Def[notificationIn]{
 		Spec: tools.Spec{
@@ -70,7 +70,7 @@ func (d Deps) sendNotification() tools.Tool {
 			}
 			switch err = d.Notes.Notify(ctx, n); {
 			case err == nil:
-				return tools.Result{Source: provenance.Tool, Text: "The notification is shown."}, nil
+				return tools.Result{Source: provenance.Tool, Text: "Showed the notification."}, nil
 			case errors.Is(err, desk.ErrNoSession), errors.Is(err, desk.ErrNoServer):
 				return tools.Result{}, tools.Errorf(tools.Unsupported, "%w", tools.CleanErr(err))
 			case errors.Is(err, desk.ErrUnsure):

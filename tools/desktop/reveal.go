@@ -13,12 +13,12 @@ import (
 	"hob/tools"
 )
 
-// Filer shows files in the owner's file manager; *filer.Filer is one.
+// Filer shows files in the owner's file manager; *filer.Filer implements it.
 type Filer interface {
 	Reveal(ctx context.Context, path string) error
 }
 
-// Shortcuts are those of macOS; shortcuts.Library has them.
+// Shortcuts lists and runs macOS shortcuts; shortcuts.Library implements it.
 type Shortcuts interface {
 	List(ctx context.Context) ([]string, error)
 	Start(ctx context.Context, name, input string) (string, error)
@@ -46,7 +46,7 @@ func (d Deps) revealFile() tools.Tool {
 				return tools.Result{}, err
 			}
 			if path != c.Exact {
-				return tools.Result{}, tools.Errorf(tools.Conflict, "what %s means has changed since it was allowed; nothing was shown", tools.Clean(phrase.Cut(in.Path, 100)))
+				return tools.Result{}, tools.Errorf(tools.Conflict, "%s now means a different file than the approved one; nothing was shown", tools.Clean(phrase.Cut(in.Path, 100)))
 			}
 			if err := d.Filer.Reveal(ctx, path); err != nil {
 				if errors.Is(err, filer.ErrNone) {
@@ -54,7 +54,7 @@ func (d Deps) revealFile() tools.Tool {
 				}
 				return tools.Result{}, heard(err)
 			}
-			return tools.Result{Source: provenance.Tool, Text: "It is shown in the file manager."}, nil
+			return tools.Result{Source: provenance.Tool, Text: "Showed it in the file manager."}, nil
 		},
 	})
 }
@@ -114,9 +114,9 @@ func (d Deps) runShortcut() tools.Tool {
 		},
 		Judge: func(_ context.Context, in shortcutIn) tools.Judgement {
 			if strings.TrimSpace(in.Name) == "" || len(in.Input) > maxInput {
-				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "give the shortcut's name, and at most %d bytes", maxInput)}
+				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "give the shortcut's name and at most %d bytes of input", maxInput)}
 			}
-			return tools.Judgement{Effects: tools.Exec | tools.Send, Why: "what a shortcut does only its maker knows"}
+			return tools.Judgement{Effects: tools.Exec | tools.Send, Why: "Hob cannot tell what a shortcut does"}
 		},
 		Run: func(ctx context.Context, _ tools.Call, in shortcutIn) (tools.Result, error) {
 			names, err := d.Shortcuts.List(ctx)
@@ -133,9 +133,9 @@ func (d Deps) runShortcut() tools.Tool {
 			case err != nil:
 				return tools.Result{}, tools.Quoting(unmade(err), provenance.Outside)
 			case text == "":
-				return tools.Result{Source: provenance.Tool, Text: "The shortcut has run, and put out nothing."}, nil
+				return tools.Result{Source: provenance.Tool, Text: "The shortcut has run without output."}, nil
 			}
-			return tools.Result{Text: "The shortcut has run. It put out:\n" + text, Source: provenance.Outside, Origins: from("shortcut")}, nil
+			return tools.Result{Text: "The shortcut has run. Its output:\n" + text, Source: provenance.Outside, Origins: from("shortcut")}, nil
 		},
 	})
 }

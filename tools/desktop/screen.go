@@ -12,7 +12,7 @@ import (
 	"hob/tools"
 )
 
-// Camera makes pictures of the screen; *screen.Camera does.
+// Camera captures the screen; *screen.Camera implements it.
 type Camera interface {
 	Take(ctx context.Context, part image.Rectangle) (image.Image, error)
 }
@@ -73,7 +73,7 @@ func (d Deps) runCapture(ctx context.Context, c tools.Call, in captureIn) (tools
 		return tools.Result{}, failed(err)
 	}
 	out := captureOut{File: file, Width: img.Bounds().Dx(), Height: img.Bounds().Dy()}
-	r := tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("The picture is in %s (%dx%d).", file, out.Width, out.Height), Data: out}
+	r := tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("The screenshot is saved in %s (%dx%d).", file, out.Width, out.Height), Data: out}
 	if d.Describe == nil {
 		r.Text += unseen("[knowledge] pictures is off", d.Tree != nil)
 		return r, nil
@@ -81,24 +81,24 @@ func (d Deps) runCapture(ctx context.Context, c tools.Call, in captureIn) (tools
 	said, err := d.Describe(ctx, data)
 	if err != nil {
 		r.Text += unseen(strings.TrimSuffix(err.Error(), "; "+retried), d.Tree != nil)
-		r.Source, r.Origins = provenance.Worst(r.Source, tools.SourceOf(err)), from("screen") // the provider may have worded it
+		r.Source, r.Origins = provenance.Worst(r.Source, tools.SourceOf(err)), from("screen") // the provider may have written the error
 		return r, nil
 	}
 	out.Description = said
-	r.Text += "\nA model that sees says that it shows:\n" + said
+	r.Text += "\nDescription by a vision model:\n" + said
 	r.Data, r.Source, r.Origins = out, provenance.Outside, from("screen")
 	return r, nil
 }
 
-// retried ends the errors of what describes pictures of documents. A screen has
-// changed by then.
-const retried = "Hob will retry later"
+// retried ends errors of the describer for document pictures. It does not apply here,
+// because the screen has changed by then.
+const retried = "retrying later"
 
-// unseen keeps a model that was given a path from speaking as if it had seen.
+// unseen tells a model that got only a path not to claim it has seen the picture.
 func unseen(why string, reads bool) string {
-	text := " Nobody has looked at it (" + why + "): do not say what it shows."
+	text := " No model has described it (" + why + "): do not claim to know its content."
 	if reads {
-		text += " read_screen reads what a window shows as text."
+		text += " read_screen reads the text of a window."
 	}
 	return text
 }

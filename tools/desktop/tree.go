@@ -14,7 +14,7 @@ import (
 	"hob/tools"
 )
 
-// Tree reads what windows show, and presses what is there; *tree.Reader does.
+// Tree reads the content of windows and presses elements; *tree.Reader implements it.
 type Tree interface {
 	Read(ctx context.Context, words string) (list []tree.Node, more bool, err error)
 	Do(ctx context.Context, n tree.Node) error
@@ -30,7 +30,7 @@ type nodeOut struct {
 	Name string `json:"name,omitempty"`
 	Text string `json:"text,omitempty"`
 	Does string `json:"does,omitempty"`
-	// Takes: a text can be filled in.
+	// Takes is true if the element accepts text.
 	Takes bool `json:"takes,omitempty"`
 }
 
@@ -54,7 +54,7 @@ func (d Deps) readScreen() tools.Tool {
 				return tools.Result{}, heard(err)
 			}
 			if len(list) == 0 {
-				return tools.Result{}, tools.Errorf(tools.NotFound, "no such window tells what it shows; browsers and programs that were started before accessibility was on often do not. screen_capture makes a picture")
+				return tools.Result{}, tools.Errorf(tools.NotFound, "no such window reports its content; browsers and programs started before accessibility was enabled often do not. Use screen_capture to take a screenshot")
 			}
 			return tools.Result{Text: drawn(list, more), Data: elements(list, more), Source: provenance.Outside, Origins: from("screen")}, nil
 		},
@@ -94,7 +94,7 @@ func drawn(list []tree.Node, more bool) string {
 		b.WriteByte('\n')
 	}
 	if more {
-		b.WriteString("(there is more than was read)\n")
+		b.WriteString("(only the first elements are listed)\n")
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
@@ -137,8 +137,8 @@ type fillIn struct {
 
 func (in fillIn) element() elementIn { return elementIn{in.Window, in.Name, in.Role} }
 
-// fillElement puts a text into a field without a key being pressed: it needs no
-// window in front, and no other one can get it.
+// fillElement sets the text of a field without key presses: the window need not be in
+// front, and no other window can receive the text.
 func (d Deps) fillElement() tools.Tool {
 	return tools.New(tools.Def[fillIn]{
 		Spec: tools.Spec{
@@ -151,7 +151,7 @@ func (d Deps) fillElement() tools.Tool {
 		},
 		Judge: func(ctx context.Context, in fillIn) tools.Judgement {
 			if n := utf8.RuneCountInString(in.Text); n > tree.MaxFill {
-				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "a text of at most %d characters is filled in", tree.MaxFill)}
+				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "text must have at most %d characters", tree.MaxFill)}
 			}
 			return d.judgedElement(ctx, in.element(), fillable, "fills", in.Text)
 		},
@@ -160,7 +160,7 @@ func (d Deps) fillElement() tools.Tool {
 			if err != nil {
 				return tools.Result{}, err
 			}
-			return tools.Result{Source: provenance.Tool, Text: "Filled in."}, nil
+			return tools.Result{Source: provenance.Tool, Text: "Filled in the text."}, nil
 		},
 	})
 }
@@ -169,7 +169,7 @@ func pressable(n tree.Node) bool { return n.Does != "" }
 
 func fillable(n tree.Node) bool { return n.Takes && !n.Secret }
 
-// judgedElement is the judgement of an action on an element.
+// judgedElement assesses an action on an element.
 func (d Deps) judgedElement(ctx context.Context, in elementIn, fits func(tree.Node) bool, does, text string) tools.Judgement {
 	n, err := d.element(ctx, in, fits)
 	if err == nil {
@@ -181,14 +181,14 @@ func (d Deps) judgedElement(ctx context.Context, in elementIn, fits func(tree.No
 	return tools.Judgement{Effects: acting, Private: true, Exact: pressed(n, text), Why: fmt.Sprintf("it %s %q in the window %q (%s), as you could", does, phrase.Cut(n.Name, 80), phrase.Cut(n.Window, 80), phrase.Cut(n.App, 40))}
 }
 
-// inElement finds the element again and does something to it.
+// inElement finds the element again and runs an action on it.
 func (d Deps) inElement(ctx context.Context, c tools.Call, in elementIn, fits func(tree.Node) bool, text string, act func(context.Context, tree.Node) error) error {
 	n, err := d.element(ctx, in, fits)
 	if err != nil {
 		return err
 	}
 	if pressed(n, text) != c.Exact {
-		return tools.Errorf(tools.Conflict, "the window has changed since it was allowed; nothing was done")
+		return tools.Errorf(tools.Conflict, "the window has changed since the approval; nothing was done")
 	}
 	if err := d.may(ctx, shownIn(n), c.Provenance.Tainted()); err != nil {
 		return err
@@ -201,7 +201,7 @@ func (d Deps) inElement(ctx context.Context, c tools.Call, in elementIn, fits fu
 	case errors.Is(err, tree.ErrNot):
 		return heard(err)
 	default:
-		return tools.Quoting(tools.Errorf(tools.OutcomeUnknown, "whether it was done is not known: %w", err), provenance.Outside)
+		return tools.Quoting(tools.Errorf(tools.OutcomeUnknown, "outcome unknown: %w", err), provenance.Outside)
 	}
 }
 
@@ -213,10 +213,10 @@ func pressed(n tree.Node, text string) string {
 	return "element " + n.Ref + " " + bound(shownIn(n)) + text
 }
 
-// element finds the one that is meant among those that fit.
+// element finds the one element with that name among those that fit.
 func (d Deps) element(ctx context.Context, in elementIn, fits func(tree.Node) bool) (tree.Node, error) {
 	if strings.TrimSpace(in.Window) == "" || strings.TrimSpace(in.Name) == "" {
-		return tree.Node{}, tools.Errorf(tools.InvalidArguments, "say which window and which element are meant")
+		return tree.Node{}, tools.Errorf(tools.InvalidArguments, "name a window and an element")
 	}
 	list, _, err := d.Tree.Read(ctx, in.Window)
 	if err != nil {
@@ -230,9 +230,9 @@ func (d Deps) element(ctx context.Context, in elementIn, fits func(tree.Node) bo
 	}
 	switch len(found) {
 	case 0:
-		return tree.Node{}, tools.Errorf(tools.NotFound, "no such element is called %q there; read_screen says what there is, and what it takes", tools.Clean(phrase.Cut(in.Name, 60)))
+		return tree.Node{}, tools.Errorf(tools.NotFound, "no such element is called %q in the window; read_screen lists the elements and what they accept", tools.Clean(phrase.Cut(in.Name, 60)))
 	case 1:
 		return found[0], nil
 	}
-	return tree.Node{}, tools.Errorf(tools.InvalidArguments, "%d elements are called %q; say the role, or click a place", len(found), tools.Clean(phrase.Cut(in.Name, 60)))
+	return tree.Node{}, tools.Errorf(tools.InvalidArguments, "%d elements are called %q; give the role, or click at a position", len(found), tools.Clean(phrase.Cut(in.Name, 60)))
 }

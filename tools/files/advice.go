@@ -12,9 +12,9 @@ import (
 	"hob/tools"
 )
 
-// notAllowed refuses a path outside the allowed folders. The remedy names the folder of
-// the file abs; folderNotAllowed is for calls that need the folder abs itself. Neither
-// looks whether abs exists, so that a refusal tells nothing about other folders.
+// notAllowed refuses a path outside the allowed folders. The remedy names the folder of the
+// file abs; folderNotAllowed is for calls that need the folder abs itself. Neither checks
+// whether abs exists, so that a refusal reveals nothing about other folders.
 func (f *Files) notAllowed(abs, why string) error {
 	return f.refuseOutside(abs, filepath.Dir(abs), why)
 }
@@ -30,7 +30,7 @@ func (f *Files) refuseOutside(abs, folder, why string) error {
 		msg += " (" + why + ")"
 	}
 	if len(f.allowed) == 0 {
-		msg += "; no folder is allowed so far"
+		msg += "; no folder is allowed yet"
 	} else {
 		shown := make([]string, len(f.allowed))
 		for i, a := range f.allowed {
@@ -40,17 +40,17 @@ func (f *Files) refuseOutside(abs, folder, why string) error {
 	}
 	remedy := "use a file in an allowed folder, or copy the file there"
 	if list := f.allowedWith(folder); list != "" && why == "" {
-		remedy = "the owner can allow exactly this folder with: hob config set files.allowed '" + list + "'"
+		remedy = "allow exactly this folder with: hob config set files.allowed '" + list + "'"
 	}
-	return &tools.Error{Code: tools.PolicyDenied, Message: msg, Err: ErrNotAllowed, Remedy: remedy, Source: provenance.Tool} // abs is the path that was asked for
+	return &tools.Error{Code: tools.PolicyDenied, Message: msg, Err: ErrNotAllowed, Remedy: remedy, Source: provenance.Tool} // abs is the requested path
 }
 
-// protectedReason says why abs, or what its links lead to, is protected.
+// protectedReason returns why abs, or the target of its links, is protected.
 func (f *Files) protectedReason(abs string) string {
 	if why := f.places.Why(abs); why != "" || !filepath.IsAbs(abs) {
 		return why
 	}
-	// The target may not exist: resolve the longest part that does.
+	// The target may not exist: resolve the longest existing part.
 	for dir, rest := abs, ""; ; {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
 			return f.places.Why(filepath.Join(real, rest))
@@ -64,10 +64,10 @@ func (f *Files) protectedReason(abs string) string {
 	}
 }
 
-// allowedWith returns the JSON list of the allowed folders and folder, for a command
-// that the owner pastes into a shell. It returns "" if folder must not be suggested:
-// because it is wider than a call needs, holds a protected place, or has a name that a
-// shell or a reader takes for something else.
+// allowedWith returns the JSON list of the allowed folders and folder, for a command that
+// the owner pastes into a shell. It returns "" if folder must not be suggested: it is wider
+// than a call needs, holds a protected place, or has a name that a shell or a reader could
+// misinterpret.
 func (f *Files) allowedWith(folder string) string {
 	if !filepath.IsAbs(folder) || f.tooWide(folder) {
 		return ""
@@ -94,9 +94,9 @@ func (f *Files) allowedWith(folder string) string {
 	return string(b)
 }
 
-// tooWide reports whether a folder may not be suggested: a volume, a folder at the top
-// of one, the home or a folder above it, the inside of a repository, and any folder
-// that is or holds a protected place.
+// tooWide reports whether a folder must not be suggested: a volume, a top-level folder, the
+// home or a folder above it, a folder inside a repository, and any folder that is or holds
+// a protected place.
 func (f *Files) tooWide(folder string) bool {
 	parts := protect.Split(folder)
 	if len(parts) <= 2 { // "" or the volume, and one name
@@ -111,7 +111,7 @@ func (f *Files) tooWide(folder string) bool {
 	return inRepository || f.places.Why(folder) != "" || f.places.Holds(folder) != ""
 }
 
-// homes returns the home under its given and its resolved name.
+// homes returns the given and the resolved path of the home folder.
 func (f *Files) homes() []string {
 	out := []string{f.home}
 	if real, err := filepath.EvalSymlinks(f.home); err == nil && real != f.home {
@@ -120,8 +120,8 @@ func (f *Files) homes() []string {
 	return out
 }
 
-// unsafeInCommand reports a character that must not stand in a path of a suggested
-// command: shells give it a meaning within or after quotes, or it cannot be seen.
+// unsafeInCommand reports a character that a path in a suggested command must not contain:
+// shells interpret it inside or after quotes, or it is invisible.
 func unsafeInCommand(r rune) bool {
 	return strings.ContainsRune("'\"`$%!;&|<>*?\n", r) || (r == '\\' && filepath.Separator != '\\') || r == unicode.ReplacementChar ||
 		!unicode.IsPrint(r)

@@ -77,8 +77,8 @@ func TestReview11_AdviceNamesExactlyTheNeededFolder(t *testing.T) {
 	}
 }
 
-// A refusal of a protected place never says how to allow it, by whatever name the
-// place is reached.
+// The refusal of a protected path never says how to allow it, whichever name leads to the
+// path.
 func TestReview10_RefusalNeverAdvisesProtectedPlace(t *testing.T) {
 	b := newBench(t, nil)
 	b.put(".ssh/id_ed25519", "key")
@@ -107,7 +107,7 @@ func TestReview10_RefusalNeverAdvisesProtectedPlace(t *testing.T) {
 	}
 }
 
-// The advice is pasted into a shell, and the path in it comes from a model.
+// The user pastes the advice into a shell, and a model chose the path in it.
 func TestReview11_AdviceCannotCarryACommand(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("such names cannot exist there")

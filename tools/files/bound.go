@@ -12,27 +12,26 @@ import (
 	"hob/tools"
 )
 
-// An approval is bound to what stood at the paths when the owner was asked: the
-// guard compares Judgement.Exact before the call runs. mostBound limits the bytes of
-// a file that are read for it, mostBoundEntries the entries of a folder; of more,
-// size and times count.
+// An approval is bound to the state of the paths at the time of the request: the guard
+// compares Judgement.Exact before the call runs. mostBound limits the bytes read of a file,
+// mostBoundEntries the entries of a folder; above that only size and times count.
 const (
 	mostBound        = 1 << 20
 	mostBoundEntries = 2000
 )
 
-// judgeTrash binds an approval to what would be thrown away.
+// judgeTrash binds an approval to the item to trash.
 func (f *Files) judgeTrash(ctx context.Context, in trashIn) tools.Judgement {
 	return tools.Judgement{Exact: f.boundState(ctx, in.Path)}
 }
 
-// judgeMove binds an approval to what would be moved and to what stands in its way.
+// judgeMove binds an approval to the item to move and to the item at its destination.
 func (f *Files) judgeMove(ctx context.Context, in moveIn) tools.Judgement {
 	return tools.Judgement{Exact: f.boundState(ctx, in.Source) + " to " + f.boundState(ctx, in.Destination)}
 }
 
-// boundState describes what stands at a path. A path that cannot be looked at has no
-// state: the call itself is refused then.
+// boundState describes the item at a path. An inaccessible path has no state: the call
+// itself is refused then.
 func (f *Files) boundState(ctx context.Context, path string) string {
 	s, err := f.at(path)
 	if err != nil {
@@ -41,19 +40,19 @@ func (f *Files) boundState(ctx context.Context, path string) string {
 	defer s.Close()
 	switch {
 	case s.info == nil:
-		return s.abs + " (nothing is there)"
+		return s.abs + " (does not exist)"
 	case s.info.IsDir():
 		return fmt.Sprintf("%s (a folder, %s)", s.abs, s.folderDigest(ctx))
 	case !s.info.Mode().IsRegular():
-		return s.abs + " (no file)"
+		return s.abs + " (not a file)"
 	}
 	return fmt.Sprintf("%s (%d bytes, %s)", s.abs, s.info.Size(), s.fileDigest())
 }
 
 func shortDigest(sum []byte) string { return "sha256 " + hex.EncodeToString(sum[:12]) }
 
-// fileDigest is the digest of a file's content, or of its size and time when it is
-// large or cannot be read.
+// fileDigest returns the digest of a file's content, or of its size and time if it is large
+// or unreadable.
 func (s *spot) fileDigest() string {
 	h := sha256.New()
 	if s.info.Size() <= mostBound {
@@ -70,7 +69,7 @@ func (s *spot) fileDigest() string {
 	return shortDigest(h.Sum(nil))
 }
 
-// folderDigest is the digest of the names, sizes and times in a folder.
+// folderDigest returns the digest of the names, sizes and times in a folder.
 func (s *spot) folderDigest(ctx context.Context) string {
 	h := sha256.New()
 	n := 0
@@ -89,7 +88,7 @@ func (s *spot) folderDigest(ctx context.Context) string {
 		}
 		size := info.Size()
 		if d.IsDir() {
-			size = 0 // of folders it says nothing
+			size = 0 // meaningless for folders
 		}
 		fmt.Fprintf(h, "%q %d %d %d\n", path, info.Mode(), size, info.ModTime().UnixNano())
 		return nil

@@ -18,17 +18,17 @@ import (
 	"hob/platform/provenance"
 )
 
-// Bounds of what is read to know contents again.
+// Limits on reading contents to recognize them again.
 const (
 	maxSummed  = 20_000    // files of one folder
-	maxSumSize = 512 << 20 // bytes of all of them
+	maxSumSize = 512 << 20 // total bytes of all files
 )
 
-// fileSum is a file and the digest of its content, "" if it was not read.
+// fileSum is a file and the digest of its content; "" if it was not read.
 type fileSum struct{ path, sum string }
 
-// markKey is the form of a path in the tables. Where names differ in case only,
-// they are the same file.
+// markKey returns the form of a path in the tables. Paths that differ only in case are one
+// file on systems that ignore case.
 func markKey(path string) string {
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
 		return strings.ToLower(path)
@@ -36,7 +36,7 @@ func markKey(path string) string {
 	return path
 }
 
-// within are the origins of an untrusted folder that holds path, or is path.
+// within returns the origins of an untrusted folder that contains path or is path.
 func (m marks) within(ctx context.Context, path string) ([]provenance.Origin, bool, error) {
 	path = markKey(path)
 	var all []any
@@ -48,8 +48,8 @@ func (m marks) within(ctx context.Context, path string) ([]provenance.Origin, bo
 	return m.one(ctx, `SELECT list FROM outside_trees WHERE path IN (?`+strings.Repeat(",?", len(all)-1)+`) LIMIT 1`, all...)
 }
 
-// noteTree notes that everything in a folder is untrusted, and the contents of its
-// files, so that they stay so under other names.
+// noteTree records that a folder is untrusted, with the digests of its files, so that they
+// stay untrusted under other names.
 func (m marks) noteTree(ctx context.Context, path string, files []fileSum, list []provenance.Origin) error {
 	return m.write(ctx, func(tx *store.Tx) error {
 		if err := noteTreeTx(tx, path, "", encodeOrigins(list)); err != nil {
@@ -64,8 +64,8 @@ func noteTreeTx(tx *store.Tx, path, id, raw string) error {
 	return err
 }
 
-// trustedNow reports whether what lies at a resolved path counts as the owner's
-// words, as far as that can be told without reading it.
+// trustedNow reports whether a resolved path counts as the owner's words, as far as that
+// can be told without reading the file.
 func (f *Files) trustedNow(ctx context.Context, abs string) bool {
 	if !f.trusts(abs) {
 		return false
@@ -74,20 +74,20 @@ func (f *Files) trustedNow(ctx context.Context, abs string) bool {
 	return err == nil && !marked
 }
 
-// carried says that what was moved into a trusted folder stays untrusted.
+// carried is true if an item moved into a trusted folder stays untrusted.
 type carried bool
 
-// note tells the user so.
+// note returns the hint for the user.
 func (c carried) note(s *spot) string {
 	if !c {
 		return ""
 	}
-	return fmt.Sprintf(" It still counts as untrusted text. If you vouch for it, run: hob file trust %q", s.shown())
+	return fmt.Sprintf(" Its text still counts as untrusted. To vouch for it, run: hob file trust %q", s.shown())
 }
 
-// carryMarks notes, before a move, what will be untrusted at its destination: what
-// is marked already, and what comes from a folder that is not trusted into one that
-// is. done drops the marks of the source.
+// carryMarks records, before a move, what will be untrusted at the destination: marked
+// items, and items that move from an untrusted folder into a trusted one. done drops the
+// marks of the source.
 func (f *Files) carryMarks(ctx context.Context, from, to *spot, u *moveUndo) (marked carried, done func() error, err error) {
 	if done, err = f.marks.move(ctx, from.abs, to.abs); err != nil || !f.trusts(from.abs) && !f.trusts(to.abs) {
 		return false, done, err
@@ -107,12 +107,12 @@ func (f *Files) carryMarks(ctx context.Context, from, to *spot, u *moveUndo) (ma
 	own := u.Own
 	u.Own = ""
 	switch {
-	case !outside: // the owner's own leaves a trusted folder
+	case !outside: // a trusted item leaves a trusted folder
 		if _, any, err := f.marks.below(ctx, from.abs); err == nil && !any && whole {
 			u.Own = sumOf(files)
 		}
 		return false, done, nil
-	case whole && own != "" && own == sumOf(files): // it comes back as it was
+	case whole && own != "" && own == sumOf(files): // unchanged: it is trusted again
 		return false, done, nil
 	}
 	list = provenance.Join([]provenance.Origin{{Kind: "file", Label: f.show(from.abs)}}, list)
@@ -129,8 +129,8 @@ func (f *Files) carryMarks(ctx context.Context, from, to *spot, u *moveUndo) (ma
 	return carried(f.trusts(to.abs)), done, f.marks.noteAll(ctx, []fileSum{{to.abs, sum}}, list)
 }
 
-// ownSum returns the digest of what lies in a trusted folder and is the owner's own,
-// "" for everything else and for what is too much to read.
+// ownSum returns the digest of a trusted item in a trusted folder; "" for everything else
+// and for items that are too large to read.
 func (f *Files) ownSum(ctx context.Context, s *spot) (string, error) {
 	if !f.trustedNow(ctx, s.abs) {
 		return "", nil
@@ -145,8 +145,8 @@ func (f *Files) ownSum(ctx context.Context, s *spot) (string, error) {
 	return sumOf(files), nil
 }
 
-// unproven marks a place in a trusted folder as untrusted before something comes back
-// to it. settle drops the mark if it is what own says.
+// unproven marks a path in a trusted folder as untrusted before an item is restored there.
+// settle drops the mark if the item has the digest own.
 func (f *Files) unproven(ctx context.Context, s *spot, own string) (settle func() error, err error) {
 	if !f.trusts(s.abs) {
 		return func() error { return nil }, nil
@@ -161,7 +161,7 @@ func (f *Files) unproven(ctx context.Context, s *spot, own string) (settle func(
 			return err
 		}
 		defer now.Close()
-		if now.info == nil { // nothing came back
+		if now.info == nil { // no item was restored
 			return f.marks.drop(ctx, s.abs)
 		}
 		files, whole, err := f.sums(ctx, now)
@@ -175,7 +175,7 @@ func (f *Files) unproven(ctx context.Context, s *spot, own string) (settle func(
 	}, nil
 }
 
-// sumOf is one digest of all names and contents.
+// sumOf returns one digest of all names and contents.
 func sumOf(files []fileSum) string {
 	slices.SortFunc(files, func(a, b fileSum) int { return strings.Compare(a.path, b.path) })
 	h := sha256.New()
@@ -185,8 +185,8 @@ func sumOf(files []fileSum) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// sums returns the digests of a file, or of the files below a folder, with their
-// paths relative to it. whole is false when it is not everything that is there.
+// sums returns the digests of a file, or of the files below a folder, with relative paths.
+// whole is false if some were left out.
 func (f *Files) sums(ctx context.Context, s *spot) (files []fileSum, whole bool, err error) {
 	if s.info == nil {
 		return nil, false, fs.ErrNotExist
@@ -207,12 +207,12 @@ func (f *Files) sums(ctx context.Context, s *spot) (files []fileSum, whole bool,
 	}
 	dir, err := s.folder()
 	if err != nil {
-		return nil, false, f.trouble("look into", s, err)
+		return nil, false, f.trouble("list", s, err)
 	}
 	defer func() { _ = dir.Close() }()
 	err = fs.WalkDir(dir.FS(), ".", func(rel string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() && !d.Type().IsRegular() {
-			whole = false // a link may lead anywhere later
+			whole = false // the target of a link may change later
 			return ctx.Err()
 		}
 		if d.IsDir() {
@@ -229,7 +229,7 @@ func (f *Files) sums(ctx context.Context, s *spot) (files []fileSum, whole bool,
 	return files, whole, err
 }
 
-var errGrows = errors.New("the file grows")
+var errGrows = errors.New("the file is growing")
 
 // sumFile digests a file of a known size.
 func sumFile(ctx context.Context, open func() (*os.File, error), size int64) (string, error) {

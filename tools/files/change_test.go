@@ -36,7 +36,7 @@ func TestReadFile(t *testing.T) {
 	}{
 		{"whole", map[string]any{"path": "notes.txt"}, "one\ntwo\nthree\n", ""},
 		{"tilde", map[string]any{"path": "~/Documents/notes.txt"}, "one\ntwo\nthree\n", ""},
-		{"some lines", map[string]any{"path": "notes.txt", "offset": 2, "limit": 1}, "two\n[lines 2 to 2 of 3; go on with offset 3]", ""},
+		{"some lines", map[string]any{"path": "notes.txt", "offset": 2, "limit": 1}, "two\n[lines 2 to 2 of 3; continue with offset 3]", ""},
 		{"last lines", map[string]any{"path": "notes.txt", "offset": 2}, "two\nthree\n[lines 2 to 3 of 3]", ""},
 		{"past the end", map[string]any{"path": "notes.txt", "offset": 9}, "only 3 lines", tools.InvalidArguments},
 		{"empty", map[string]any{"path": "empty"}, "~/Documents/empty is empty.", ""},
@@ -51,7 +51,7 @@ func TestReadFile(t *testing.T) {
 		{"below a file", map[string]any{"path": "notes.txt/x"}, "", tools.Failed},
 		{"empty path", map[string]any{"path": " "}, "empty", tools.InvalidArguments},
 		{"nul", map[string]any{"path": "a\x00b"}, "NUL", tools.InvalidArguments},
-		{"somebody's home", map[string]any{"path": "~root/x"}, "other people", tools.InvalidArguments},
+		{"somebody's home", map[string]any{"path": "~root/x"}, "other users", tools.InvalidArguments},
 		{"negative", map[string]any{"path": "notes.txt", "limit": -1}, "negative", tools.InvalidArguments},
 	}
 	for _, tc := range tests {
@@ -78,10 +78,10 @@ func TestReadFile(t *testing.T) {
 	if r := b.must("read_file", map[string]any{"path": "mine/own.txt"}); r.Source != provenance.Owner {
 		t.Errorf("a trusted file is %s", r.Source)
 	}
-	if r := b.must("read_file", map[string]any{"path": "long.txt"}); !strings.HasSuffix(r.Text, "[lines 1 to 2000 of 2500; go on with offset 2001]") {
+	if r := b.must("read_file", map[string]any{"path": "long.txt"}); !strings.HasSuffix(r.Text, "[lines 1 to 2000 of 2500; continue with offset 2001]") {
 		t.Errorf("long file ends with %q", r.Text[len(r.Text)-60:])
 	}
-	if r := b.must("read_file", map[string]any{"path": "wide.txt"}); len(r.Text) > shownBytes+100 || !strings.Contains(r.Text, "the line goes on") {
+	if r := b.must("read_file", map[string]any{"path": "wide.txt"}); len(r.Text) > shownBytes+100 || !strings.Contains(r.Text, "the line is cut off") {
 		t.Errorf("wide file: %d bytes", len(r.Text))
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// changed is when a file was changed; a program can set its other time.
+// changed returns the inode change time, because programs can set the modification time.
 func changed(info fs.FileInfo) time.Time {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return time.Unix(st.Ctimespec.Unix())

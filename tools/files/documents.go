@@ -13,24 +13,24 @@ import (
 	"hob/platform/provenance"
 )
 
-// Document is a file that is read as a whole, with whose text it is.
+// Document is a whole file with the provenance of its text.
 type Document struct {
 	Path     string // absolute, links resolved
-	Hidden   bool   // it, or a folder in which it lies below the allowed one; set by OpenDocument
+	Hidden   bool   // the file, or a folder above it within the allowed folder; set by OpenDocument
 	Size     int64
 	Modified time.Time
-	Trusted  bool   // the owner trusts where it lies; set by Documents
+	Trusted  bool   // in a trusted folder; set by Documents
 	Content  []byte // set by ReadDocument
 	Source   provenance.Source
 	Origins  []provenance.Origin
 }
 
-// maxDocuments bounds how many files one walk visits.
+// maxDocuments bounds the files that one walk visits.
 const maxDocuments = 200_000
 
-// Documents visits a file, or the files below a folder as search_files would:
-// no hidden ones, no links, nothing of the folders that nobody looks into. left
-// says what was left out. The error wraps fs.ErrNotExist when nothing is there.
+// Documents visits a file, or the files below a folder as search_files would: no hidden
+// files, no links, no heavy folders. left describes what was left out. The error wraps
+// fs.ErrNotExist if the path does not exist.
 func (f *Files) Documents(ctx context.Context, path string, visit func(Document) error) (left string, err error) {
 	s, err := f.at(path)
 	if err != nil {
@@ -45,7 +45,7 @@ func (f *Files) Documents(ctx context.Context, path string, visit func(Document)
 	}
 	dir, err := s.folder()
 	if err != nil {
-		return "", f.trouble("look into", s, err)
+		return "", f.trouble("list", s, err)
 	}
 	defer func() { _ = dir.Close() }()
 	w := &walk{f: f, recursive: true, limit: maxDocuments, visit: func(e entry) error {
@@ -57,7 +57,7 @@ func (f *Files) Documents(ctx context.Context, path string, visit func(Document)
 	if err := w.run(ctx, dir, s.abs); err != nil {
 		return "", err
 	}
-	delete(w.left, "hidden") // nobody misses them
+	delete(w.left, "hidden") // hidden files need no mention
 	delete(w.left, "protected")
 	if w.stopped == "" && len(w.left) == 0 {
 		return "", nil
@@ -65,8 +65,7 @@ func (f *Files) Documents(ctx context.Context, path string, visit func(Document)
 	return w.said(), nil
 }
 
-// Reached reports whether Documents would come to a file below a folder, by
-// their names.
+// Reached reports by name whether Documents would visit a file below a folder.
 func Reached(folder, path string) bool {
 	rel, ok := below(folder, path)
 	if !ok {
@@ -97,8 +96,8 @@ func (f *Files) ReadDocument(ctx context.Context, path string, limit int64) (Doc
 	return d, nil
 }
 
-// OpenDocument opens a file that may be read, of at most limit bytes, to be read in
-// pieces. The caller closes it.
+// OpenDocument opens a readable file of at most limit bytes for streaming. The caller
+// closes it.
 func (f *Files) OpenDocument(path string, limit int64) (Document, io.ReadCloser, error) {
 	s, err := f.at(path)
 	if err != nil {
@@ -113,7 +112,7 @@ func (f *Files) OpenDocument(path string, limit int64) (Document, io.ReadCloser,
 	return Document{Path: s.abs, Hidden: hidden, Size: s.info.Size(), Modified: s.info.ModTime()}, file, nil
 }
 
-// Exists reports whether something is at a path.
+// Exists reports whether a path exists.
 func (f *Files) Exists(path string) (bool, error) {
 	s, err := f.at(path)
 	if err != nil {
@@ -123,5 +122,5 @@ func (f *Files) Exists(path string) (bool, error) {
 	return s.info != nil, nil
 }
 
-// Show shortens a path for the owner: "~/Documents/a.txt".
+// Show shortens a path for display: "~/Documents/a.txt".
 func (f *Files) Show(path string) string { return f.show(filepath.Clean(path)) }

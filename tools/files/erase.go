@@ -6,10 +6,9 @@ import (
 	"hob/platform/erase"
 )
 
-// Eraser removes kept former contents of files that hold a phrase: with a gap in
-// it none could be put back as it was. What was written with outside text in view
-// stays marked as such, unless its path itself is forgotten; the files are the
-// owner's and stay as they are.
+// Eraser deletes saved earlier contents that contain a phrase, because a redacted copy
+// could not be restored as it was. Marks of untrusted files stay, unless the path itself is
+// forgotten; the files belong to the owner and stay unchanged.
 func (f *Files) Eraser() erase.Eraser {
 	return erase.Owned{
 		List: []erase.Table{

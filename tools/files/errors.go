@@ -8,22 +8,22 @@ import (
 
 // Errors that are wrapped by a *tools.Error of code PolicyDenied.
 var (
-	// ErrNotAllowed: the path lies in no allowed folder, or a link on it
-	// leaves the folder.
+	// ErrNotAllowed: the path is in no allowed folder, or a link in it leads out of the
+	// folder.
 	ErrNotAllowed = errors.New("not in an allowed folder")
-	// ErrProtected: the path holds keys, starts programs or is Hob's own.
+	// ErrProtected: the path holds keys, starts programs or belongs to Hob.
 	ErrProtected = errors.New("a protected place")
 	// ErrSpecial: a device, pipe or socket.
 	ErrSpecial = errors.New("not an ordinary file")
-	// ErrLinked: the file has several names.
-	ErrLinked = errors.New("a file with several names")
+	// ErrLinked: the file has several names (hard links).
+	ErrLinked = errors.New("a file with several names (hard links)")
 )
 
-// protected refuses a place. A label is how messages name a file: Clean when the
-// caller gave the name, a string when it was found on the disk.
+// protected returns the refusal of a protected path. label names the file in messages:
+// Clean if the caller gave the name, a string if it was found on the disk.
 func protected(label any, why string) error {
 	e := tools.Errorf(tools.PolicyDenied, "%s is %w (%s)", label, tools.CleanErr(ErrProtected), tools.Clean(why))
-	e.Remedy = "Hob's file tools never touch it; use another program for that"
+	e.Remedy = "Hob's file tools never access it; use another program"
 	return e
 }
 

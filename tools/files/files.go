@@ -1,12 +1,11 @@
-// Package files are the tools for the owner's files: read_file, write_file,
+// Package files provides the tools for the owner's files: read_file, write_file,
 // list_directory, search_files, move_file and trash_file.
 //
-// They reach nothing but the folders the owner allowed. A path is resolved
-// component by component below an os.Root, links included; then the parent
-// folder is opened through the same components, none of which may have become
-// a link meanwhile, and all work goes through that handle. Places that hold
-// keys or start programs are refused in both directions even inside an allowed
-// folder. Whether a call needs the owner's yes is the guard's business.
+// They access only the allowed folders. A path is resolved component by component below an
+// os.Root, links included. Then the parent folder is opened through the same components,
+// none of which may have become a link in the meantime, and all work goes through that
+// handle. Locations that hold keys or start programs are refused for reading and writing
+// even inside an allowed folder. The guard decides whether a call needs approval.
 package files
 
 import (
@@ -27,7 +26,7 @@ import (
 	"hob/tools"
 )
 
-// Trash is where trash_file puts things; *trash.Can is one.
+// Trash moves files to the trash; *trash.Can implements it.
 type Trash interface {
 	Put(dir *os.Root, name string, at time.Time) (trash.Item, error)
 	Restore(item trash.Item, dir *os.Root, name string) error
@@ -37,25 +36,26 @@ type Trash interface {
 type Options struct {
 	Allowed []string // folders that may be read and changed; a relative path starts at the first
 	Trusted []string // folders whose files count as the owner's own words
-	// Drop is the folder for Hob's own new files; it is allowed as well.
+	// Drop is the folder for new files that Hob writes; it is also allowed.
 	Drop string
-	// Protected are further places refused even inside an allowed folder:
+	// Protected are additional folders that are refused even inside an allowed folder:
 	// Hob's own home.
 	Protected []string
 	Home      string // what "~" means (default os.UserHomeDir)
-	// UndoDir keeps the former content of overwritten files. Empty: none is
-	// kept, and overwriting cannot be undone.
+	// UndoDir stores the earlier content of overwritten files. Empty: nothing is stored,
+	// and overwriting cannot be undone.
 	UndoDir string
-	MaxFile int64 // largest file that is read, written or kept for undo, in bytes (default 10 MB)
+	MaxFile int64 // largest file to read, write or save for undo, in bytes (default 10 MB)
 	Trash   Trash // default: the desktop's own
-	// Index says where files are; nil: folders are walked.
+	// Index finds files through the system's index; nil: folders are walked.
 	Index Index
-	// Store, opened with Migrations, remembers which files Hob wrote with outside
-	// text in view. Without one such a file is trusted again in a trusted folder.
+	// Store, opened with Migrations, records which files Hob wrote with untrusted text in
+	// the conversation. Without a store such a file would count as trusted in a trusted
+	// folder.
 	Store *store.Store
 }
 
-// Files resolves paths and makes the tools. It may be used concurrently.
+// Files resolves paths and provides the tools. It is safe for concurrent use.
 type Files struct {
 	opt     Options
 	home    string
@@ -65,7 +65,7 @@ type Files struct {
 	marks   marks
 	places  *protect.Places
 	mu      sync.Mutex // one write, move or trash at a time
-	runs    sync.Map   // ids of the runs that are tracked now, see TrackChanges
+	runs    sync.Map   // ids of the tracked runs, see TrackChanges
 
 	guidesMu sync.Mutex
 	guides   map[string]readGuide // by absolute path
@@ -121,14 +121,15 @@ func (f *Files) Tools() []tools.Tool {
 	return []tools.Tool{f.readFile(), f.writeFile(), f.listDirectory(), f.searchFiles(), f.moveFile(), f.trashFile()}
 }
 
-// Place says what a path stands for, for the guard's rules.
+// Place describes a path for the guard's rules.
 type Place struct {
 	Path    string // absolute, links resolved
 	Exists  bool
 	Folder  bool
-	Trusted bool // lies in a trusted folder
-	Drop    bool // lies in the drop folder
-	// Inert: in no dot-folder, no dot-file, and not inside a repository.
+	Trusted bool // in a trusted folder
+	Drop    bool // in the drop folder
+	// Inert is true if the path is in no dot-folder, is no dot-file and is not inside a
+	// repository.
 	Inert bool
 }
 
@@ -150,8 +151,8 @@ func (f *Files) Inspect(path string) (Place, error) {
 	return p, nil
 }
 
-// source is the provenance of what lies at s: names and contents of files are
-// outside text unless the owner trusts their folder.
+// source returns the provenance of the item at s: names and contents are untrusted text
+// unless the owner trusts their folder.
 func (f *Files) source(s *spot) provenance.Source {
 	if f.trusts(s.abs) {
 		return provenance.Owner
@@ -159,12 +160,12 @@ func (f *Files) source(s *spot) provenance.Source {
 	return provenance.Outside
 }
 
-// trusts reports whether a resolved path lies in a trusted folder.
+// trusts reports whether a resolved path is in a trusted folder.
 func (f *Files) trusts(abs string) bool {
 	return slices.ContainsFunc(f.trusted, func(t string) bool { return f.inside(t, abs) })
 }
 
-// inside reports whether the resolved path abs is folder or lies below it.
+// inside reports whether the resolved path abs is folder or is below it.
 func (f *Files) inside(folder, abs string) bool {
 	if _, ok := below(folder, abs); ok {
 		return true
@@ -177,7 +178,7 @@ func (f *Files) inside(folder, abs string) bool {
 	return ok
 }
 
-// show shortens a path for the owner: "~/Documents/a.txt".
+// show shortens a path for display: "~/Documents/a.txt".
 func (f *Files) show(abs string) string {
 	if rel, ok := below(f.home, abs); ok {
 		return filepath.Join("~", rel)
@@ -190,7 +191,7 @@ func (f *Files) show(abs string) string {
 	return abs
 }
 
-// trouble words an error of the file system for the owner.
+// trouble converts a file system error into a tool error.
 func (f *Files) trouble(what string, s *spot, err error) error {
 	if e, ok := errors.AsType[*tools.Error](err); ok {
 		return e
@@ -200,9 +201,9 @@ func (f *Files) trouble(what string, s *spot, err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return tools.Errorf(tools.NotFound, "there is no %s", name)
 	case errors.Is(err, fs.ErrPermission):
-		return &tools.Error{Code: tools.Failed, Source: provenance.Tool, Message: "the system does not let Hob " + what + " " + string(name), Remedy: "check the file's permissions", Err: err}
+		return &tools.Error{Code: tools.Failed, Source: provenance.Tool, Message: "no permission to " + what + " " + string(name), Remedy: "check the file's permissions", Err: err}
 	case errors.Is(err, fs.ErrExist):
-		return tools.Errorf(tools.Conflict, "something is at %s already; nothing was changed", name)
+		return tools.Errorf(tools.Conflict, "%s already exists; nothing was changed", name)
 	}
 	return tools.Errorf(tools.CodeOf(err), "could not %s %s: %w", tools.Clean(what), name, err)
 }

@@ -191,7 +191,7 @@ func TestHomeAllowed(t *testing.T) {
 		}
 	}
 	if _, err := b.call("trash_file", map[string]any{"path": "~"}); err == nil {
-		t.Error("the allowed folder itself was put in the trash")
+		t.Error("the allowed folder itself was moved to the trash")
 	}
 	b.must("write_file", map[string]any{"path": "Desktop/x.txt", "content": "x"})
 }
@@ -200,7 +200,7 @@ func TestNoFolderAllowed(t *testing.T) {
 	b := newBench(t, func(o *Options) { o.Allowed = nil })
 	for _, p := range []string{"x.txt", "~/x.txt", "/x"} {
 		_, err := b.call("read_file", map[string]any{"path": p})
-		if !errors.Is(err, ErrNotAllowed) || !strings.Contains(err.Error(), "no folder is allowed so far") {
+		if !errors.Is(err, ErrNotAllowed) || !strings.Contains(err.Error(), "no folder is allowed yet") {
 			t.Errorf("%s: %v", p, err)
 		}
 	}

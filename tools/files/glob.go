@@ -8,11 +8,11 @@ import (
 )
 
 // glob is a compiled pattern: alternatives separated by commas or in braces
-// ("*.{pdf,docx}"), "*" and "?" within a name, "**" for any folders. Without a
-// slash it is matched against the name alone. Case does not count.
+// ("*.{pdf,docx}"), "*" and "?" within a name, "**" for any folders. A pattern without a
+// slash matches the name alone. Case is ignored.
 type glob struct{ alts [][]string }
 
-// maxAlts bounds how many patterns one with braces stands for.
+// maxAlts bounds the number of patterns that braces expand to.
 const maxAlts = 64
 
 func newGlob(pattern string) (glob, error) {
@@ -75,7 +75,7 @@ func braces(p string, limit int) []string {
 	return out[:min(len(out), max(limit, 1))]
 }
 
-// match tests a slash-separated path below the folder that is looked at.
+// match tests a slash-separated path relative to the searched folder.
 func (g glob) match(rel string) bool {
 	if len(g.alts) == 0 {
 		return true
@@ -95,7 +95,7 @@ func (g glob) match(rel string) bool {
 	return false
 }
 
-// matchParts runs in time proportional to the product of both lengths.
+// matchParts takes time proportional to the product of both lengths.
 func matchParts(pat, parts []string) bool {
 	can := make([]bool, len(parts)+1) // can[i]: the rest of pat matches parts[i:]
 	can[len(parts)] = true
@@ -115,7 +115,7 @@ func matchParts(pat, parts []string) bool {
 	return can[0]
 }
 
-// dotted reports whether the pattern asks for hidden names.
+// dotted reports whether the pattern matches hidden names.
 func (g glob) dotted() bool {
 	for _, alt := range g.alts {
 		if strings.HasPrefix(alt[len(alt)-1], ".") {

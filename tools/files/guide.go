@@ -15,16 +15,15 @@ import (
 	"hob/tools"
 )
 
-// Guide is the AGENTS.md that holds for a place: what somebody who works in a
-// project has to keep to (https://agents.md).
+// Guide is the AGENTS.md file that applies to a path: instructions for people and agents
+// who work in a project (https://agents.md).
 type Guide struct {
-	Path   string // as the owner would write it
+	Path   string // shortened for display
 	Text   string
 	Source provenance.Source
 }
 
-// The limits of Guide: how far up it is looked for, how much of it is read, and
-// how many are kept in memory.
+// Limits of Guide: folders to search upwards, bytes to read, and files cached in memory.
 const (
 	guideLevels = 20
 	guideBytes  = 32 << 10
@@ -32,7 +31,7 @@ const (
 	guideName   = "AGENTS.md"
 )
 
-// readGuide is one that was read before.
+// readGuide is a cached guide.
 type readGuide struct {
 	size int64
 	at   time.Time
@@ -40,10 +39,9 @@ type readGuide struct {
 	sum  string // digest of the whole file
 }
 
-// Guide returns the AGENTS.md nearest to a path: in its folder or above it, up
-// to the root of its repository, the allowed folder or 20 levels. ok is false
-// when there is none, and when the path is none that the tools would read; an
-// error means that one is there and cannot be read.
+// Guide returns the AGENTS.md nearest to a path: in its folder or above it, up to the root
+// of its repository, the allowed folder or 20 levels. ok is false if there is none or if
+// the tools may not read the path; an error means that the file exists but cannot be read.
 func (f *Files) Guide(path string) (g Guide, ok bool, err error) {
 	s, err := f.at(path)
 	if err != nil {
@@ -67,7 +65,7 @@ func (f *Files) Guide(path string) (g Guide, ok bool, err error) {
 	return Guide{}, false, nil
 }
 
-// notThere drops the errors which say that a path leads to nothing readable.
+// notThere drops errors that mean that a path leads to nothing readable.
 func notThere(err error) error {
 	if e, ok := errors.AsType[*tools.Error](err); ok {
 		switch e.Code {
@@ -75,13 +73,13 @@ func notThere(err error) error {
 			return nil
 		}
 	}
-	if errors.Is(err, syscall.ENAMETOOLONG) { // words that only look like a path
+	if errors.Is(err, syscall.ENAMETOOLONG) { // text that only looks like a path
 		return nil
 	}
 	return err
 }
 
-// guideIn reads the file of one folder, through the same gate as any other.
+// guideIn reads the file of one folder with the same checks as any other.
 func (f *Files) guideIn(dir string) (Guide, bool, error) {
 	s, err := f.at(filepath.Join(dir, guideName))
 	if err != nil {
@@ -108,7 +106,7 @@ func (f *Files) readGuide(s *spot) (text, sum string, err error) {
 	}
 	b, err := s.read(f.opt.MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", "", nil // it went away meanwhile
+		return "", "", nil // removed in the meantime
 	}
 	if err != nil {
 		return "", "", f.trouble("read", s, err)
@@ -131,7 +129,7 @@ func (f *Files) readGuide(s *spot) (text, sum string, err error) {
 	return text, sum, nil
 }
 
-// readAtMost cuts a longer file at the end of a line.
+// readAtMost truncates a longer file at the end of a line.
 func readAtMost(r io.Reader, n int64) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, n+1))
 	if err != nil || int64(len(b)) <= n {

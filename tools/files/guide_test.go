@@ -57,7 +57,7 @@ func TestGuide(t *testing.T) {
 		{"the repository's", "~/Documents/repo/deep/er/main.go", "of the repository"},
 		{"the nearest wins", "~/Documents/repo/own/x/y.go", "of a part"},
 		{"a folder itself", "~/Documents/repo/own", "of a part"},
-		{"a file that is not there yet", "~/Documents/repo/own/new/z.go", "of a part"},
+		{"a file that does not exist yet", "~/Documents/repo/own/new/z.go", "of a part"},
 		{"not past the repository", "~/Documents/bare/main.go", ""},
 		{"outside of repositories", "~/Documents/plain/a.txt", "of all documents"},
 		{"never above the allowed folder", "~/Documents", "of all documents"},

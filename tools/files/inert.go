@@ -11,7 +11,7 @@ import (
 	"hob/tools"
 )
 
-// inert reports whether a spot lies in no dot-folder and in no repository.
+// inert reports whether a spot is in no dot-folder and in no repository.
 func inert(s *spot) bool {
 	parts := split(s.rel)
 	for i, c := range parts {
@@ -22,7 +22,7 @@ func inert(s *spot) bool {
 			return false
 		}
 	}
-	for dir := s.root.Name(); dir != filepath.Dir(dir); dir = filepath.Dir(dir) { // a repository may lie around it all
+	for dir := s.root.Name(); dir != filepath.Dir(dir); dir = filepath.Dir(dir) { // a repository may contain the whole folder
 		if _, err := os.Lstat(filepath.Join(filepath.Dir(dir), ".git")); err == nil {
 			return false
 		}
@@ -30,10 +30,10 @@ func inert(s *spot) bool {
 	return true
 }
 
-// judgeWrite says of a write whether it may make a new document in the drop folder by
-// itself. With untrusted text in view it is then rendered, under a name of Hob's (see
-// runDrop). Exact holds it to that. A folder whose files count as the owner's own
-// words is none to drop things in.
+// judgeWrite decides whether a write may create a document in the drop folder without
+// approval. With untrusted text in the conversation the document is then rendered under a
+// name that Hob chooses (see runDrop); Exact binds the call to that. A folder whose files
+// count as the owner's own words is never a drop folder.
 func (f *Files) judgeWrite(ctx context.Context, in writeIn) tools.Judgement {
 	p, err := f.Inspect(in.Path)
 	if err != nil || !p.Drop || !p.Inert || p.Trusted || p.Exists || in.Append || strings.HasSuffix(in.Path, "/") {
@@ -53,26 +53,25 @@ const newFileMark = "new file "
 
 func newFile(abs string) string { return newFileMark + abs }
 
-// asJudged refuses to write elsewhere, or over something, where a new file was
-// allowed.
+// asJudged refuses to write elsewhere, or to overwrite, if a new file was approved.
 func (f *Files) asJudged(s *spot, exact string) error {
 	if !strings.HasPrefix(exact, newFileMark) || s.info == nil && exact == newFile(s.abs) {
 		return nil
 	}
-	return tools.Errorf(tools.Conflict, "something has come to %s since the call was allowed; nothing was changed", s.label())
+	return tools.Errorf(tools.Conflict, "%s was created since the approval; nothing was changed", s.label())
 }
 
-// maxDropNames is how many names are tried for a file in the drop folder.
+// maxDropNames is the number of names to try for a file in the drop folder.
 const maxDropNames = 1000
 
-// runDrop makes a new file in the drop folder with untrusted text in view. Its name
-// is Hob's, of a form that no program gives a meaning, and its content is rendered:
-// who chose them may be a stranger.
+// runDrop creates a file in the drop folder with untrusted text in the conversation. An
+// attacker may have chosen name and content, so Hob chooses a name without a meaning to any
+// program and renders the content.
 func (f *Files) runDrop(ctx context.Context, c tools.Call, in writeIn) (tools.Result, error) {
 	ext := filepath.Ext(in.Path)
 	content, ok := renderFile(ext, in.Content)
 	if !ok {
-		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "the content is no text that can be written there; nothing was written")
+		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "the content is not text that can be written there; nothing was written")
 	}
 	wanted := filepath.Base(in.Path)
 	in.Content = content
@@ -100,10 +99,11 @@ func (f *Files) runDrop(ctx context.Context, c tools.Call, in writeIn) (tools.Re
 		s.Close()
 		return r, err
 	}
-	return tools.Result{}, tools.Errorf(tools.Conflict, "there are too many files of this second in the drop folder")
+	return tools.Result{}, tools.Errorf(tools.Conflict, "too many files in the drop folder for this second; retry")
 }
 
-// slug keeps of a name what has no meaning to any program: small letters and digits.
+// slug keeps the characters of a name without a special meaning to any program: lower-case
+// letters and digits.
 func slug(name string) string {
 	var b strings.Builder
 	gap := true

@@ -10,8 +10,8 @@ import (
 	"hob/tools"
 )
 
-// What a turn with untrusted text in it may write unasked: new documents in the drop
-// folder, which are rendered under a name of Hob's, and nothing else.
+// A turn with untrusted text may write without approval only new documents in the drop
+// folder, which are rendered under a name that Hob chooses.
 func TestInertWrites(t *testing.T) {
 	b := newBench(t, func(o *Options) { o.Drop = "~/Documents/Hob"; o.Trusted = []string{"~/Documents/Hob/mine"} })
 	b.put("Documents/Hob/old.txt", "x")

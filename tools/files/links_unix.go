@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// openFlags keep an open from waiting for the other end of a pipe.
+// openFlags prevent an open from waiting for the other end of a pipe.
 const openFlags = syscall.O_NONBLOCK
 
-// links counts the names of a file.
+// links returns the number of names of a file.
 func links(_ *os.Root, _ string, fi fs.FileInfo) (uint64, error) {
 	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
 		return uint64(st.Nlink), nil //nolint:unconvert // its type differs by system

@@ -9,7 +9,7 @@ import (
 
 const openFlags = 0
 
-// links counts the names of a file.
+// links returns the number of names of a file.
 func links(dir *os.Root, name string, _ fs.FileInfo) (uint64, error) {
 	f, err := dir.Open(name)
 	if err != nil {

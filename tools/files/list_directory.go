@@ -23,7 +23,7 @@ type listIn struct {
 
 // listed is one row of list_directory's Data.
 type listed struct {
-	Name     string    `json:"name"` // below the folder, with slashes
+	Name     string    `json:"name"` // relative to the folder, with slashes
 	Folder   bool      `json:"folder,omitempty"`
 	Link     string    `json:"link,omitempty"`
 	Size     int64     `json:"size"`
@@ -92,7 +92,7 @@ func (f *Files) runList(ctx context.Context, c tools.Call, in listIn) (tools.Res
 	r := tools.Result{Source: provenance.Tool, Text: listText(s.shown(), in, out, more, said), Data: out}
 	r.Source, r.Origins = f.origins(ctx, s)
 	if len(out.Entries) == 0 && len(w.heavies) == 0 {
-		r.Source, r.Origins = provenance.Tool, nil // nothing in it that somebody else wrote
+		r.Source, r.Origins = provenance.Tool, nil // the result contains no text of others
 	}
 	return r, nil
 }
@@ -123,7 +123,7 @@ func listText(shown string, in listIn, out listOut, more int, said string) strin
 		}
 	}
 	if more > 0 {
-		fmt.Fprintf(&b, "\n(%d more are not shown; narrow it with a pattern.)", more)
+		fmt.Fprintf(&b, "\n(%d more not shown; use a narrower pattern.)", more)
 	}
 	if said != "" {
 		b.WriteString("\n" + said)

@@ -37,7 +37,7 @@ func TestList(t *testing.T) {
 			"(Not complete: 1 hidden one was left out; 1 protected one was left out.)"},
 		{"pattern", map[string]any{"path": "sub", "pattern": "*.pdf"}, "~/Documents/sub: 1 entry matching *.pdf\n- a.PDF (1 byte, 2026-03-09)"},
 		{"recursive", map[string]any{"path": ".", "pattern": "*.pdf", "recursive": true}, "~/Documents: 2 entries matching *.pdf\n- sub/a.PDF (1 byte, 2026-03-09)\n- sub/deep/b.pdf (2 bytes, 2026-03-09)\n" +
-			"(Not complete: the inside of cache, node_modules was left out; 1 hidden one was left out; 1 protected one was left out.)"},
+			"(Not complete: the content of cache, node_modules was left out; 1 hidden one was left out; 1 protected one was left out.)"},
 		{"hidden asked for", map[string]any{"path": ".", "pattern": ".h*"}, "~/Documents: 1 entry matching .h*\n- .hidden (1 byte, "},
 		{"nothing", map[string]any{"path": "sub", "pattern": "*.doc"}, "Nothing in ~/Documents/sub matches *.doc."},
 	}
@@ -62,7 +62,7 @@ func TestList(t *testing.T) {
 	for i := range maxListed + 5 {
 		b.put("Documents/many/"+string(rune('a'+i%26))+strings.Repeat("x", i/26)+".txt", "")
 	}
-	if r := b.must("list_directory", map[string]any{"path": "many"}); !strings.Contains(r.Text, "5 more are not shown") {
+	if r := b.must("list_directory", map[string]any{"path": "many"}); !strings.Contains(r.Text, "5 more not shown") {
 		t.Errorf("many: %s", r.Text[len(r.Text)-80:])
 	}
 }
@@ -127,8 +127,8 @@ func TestDropFolderIsMade(t *testing.T) {
 	}
 }
 
-// What lies in a hidden folder is hidden, however harmless its own name looks; a
-// folder that the owner allowed by its name is not.
+// A file in a hidden folder is hidden even if its own name is not; a folder that the owner
+// allowed by name is not hidden.
 func TestADocumentIsHidden(t *testing.T) {
 	b := newBench(t, func(o *Options) { o.Allowed = []string{"~/Documents", "~/.plans"} })
 	for rel, want := range map[string]bool{

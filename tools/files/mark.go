@@ -14,15 +14,15 @@ import (
 	"hob/tools"
 )
 
-// Migrations are the tables of this package: which files hold untrusted text
-// although they lie in a trusted folder, because Hob put them there: it wrote them
-// with untrusted text in view, moved them there, or ran a command that did. Such a
-// file is untrusted by its path, and a copy of it, or the file under a new name, by
-// its digest. With name, only the name of a file was chosen so.
+// Migrations returns the tables of this package: files that hold untrusted text although
+// they are in a trusted folder, because Hob wrote them with untrusted text in the
+// conversation, moved them there, or ran a command that did. Such a file is untrusted by
+// its path; a copy or a renamed file is untrusted by its digest. With name, only the name
+// of the file is untrusted.
 //
-// outside_trees are folders in which everything is untrusted: a folder that was
-// moved as a whole, and, with the id of a call, the trusted folders while a command
-// runs. vouched_contents are those that the owner vouched for.
+// outside_trees are folders in which everything is untrusted: a folder that was moved as a
+// whole, and, with the id of a call, the trusted folders while a command runs.
+// vouched_contents are contents that the owner vouched for.
 func Migrations() []store.Set {
 	return []store.Set{{Owner: "files", Steps: []string{`
 CREATE TABLE outside_paths (path TEXT PRIMARY KEY, list TEXT NOT NULL, name INTEGER NOT NULL) WITHOUT ROWID;
@@ -33,16 +33,15 @@ CREATE TABLE vouched_contents (digest TEXT PRIMARY KEY, at INTEGER NOT NULL) WIT
 `}}}
 }
 
-// marks knows them. Without a store it knows none: then nothing may be trusted.
+// marks reads and writes them. Without a store it has none: then no folder may be trusted.
 type marks struct{ st *store.Store }
 
-// note makes it durable, before the file is written, that a content comes from
-// outside and is put in a place.
+// note durably records, before the file is written, that a path gets untrusted content.
 func (m marks) note(ctx context.Context, path string, content []byte, list []provenance.Origin) error {
 	return m.noteAll(ctx, []fileSum{{path: path, sum: digest(content)}}, list)
 }
 
-// noteAll is note for several files; the digest of one may be unknown ("").
+// noteAll does the same as note for several files; a digest may be unknown ("").
 func (m marks) noteAll(ctx context.Context, files []fileSum, list []provenance.Origin) error {
 	return m.write(ctx, func(tx *store.Tx) error {
 		raw := encodeOrigins(list)
@@ -55,7 +54,7 @@ func (m marks) noteAll(ctx context.Context, files []fileSum, list []provenance.O
 	})
 }
 
-// noteSumsTx notes the contents of files alone: copies of them are untrusted.
+// noteSumsTx records only the contents of files: their copies are untrusted.
 func noteSumsTx(tx *store.Tx, files []fileSum, raw string) error {
 	for _, f := range files {
 		if f.sum == "" {
@@ -68,7 +67,7 @@ func noteSumsTx(tx *store.Tx, files []fileSum, raw string) error {
 	return nil
 }
 
-// named notes that a name was chosen with outside text in view.
+// named records that a name was chosen with untrusted text in the conversation.
 func (m marks) named(ctx context.Context, path string, list []provenance.Origin) error {
 	return m.write(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(`INSERT INTO outside_paths (path, list, name) VALUES (?,?,1) ON CONFLICT (path) DO NOTHING`, markKey(path), encodeOrigins(list))
@@ -76,8 +75,8 @@ func (m marks) named(ctx context.Context, path string, list []provenance.Origin)
 	})
 }
 
-// settle says what a place holds after something was put back there: it is
-// outside if that content is known to be.
+// settle records the content of a path after a restore: it is untrusted if that content is
+// known to be.
 func (m marks) settle(ctx context.Context, path string, content []byte) error {
 	_, marked, err := m.below(ctx, path)
 	_, outside, cerr := m.copyOf(ctx, content)
@@ -93,8 +92,8 @@ func (m marks) settle(ctx context.Context, path string, content []byte) error {
 	})
 }
 
-// replaced says that a place now holds what the owner asked for with nothing
-// from outside in view; what stood there before is remembered as what it was.
+// replaced records that a path now holds trusted content. The former content stays marked
+// by its digest.
 func (m marks) replaced(ctx context.Context, path string, former []byte) error {
 	list, marked, err := m.at(ctx, path)
 	if err != nil || !marked {
@@ -111,9 +110,8 @@ func (m marks) replaced(ctx context.Context, path string, former []byte) error {
 	})
 }
 
-// move lets the marks of a place and of all below it go with what is moved.
-// They are copied first and dropped when it is done: whatever happens in
-// between, none is missing.
+// move moves the marks of a path and of everything below it. It copies them first and done
+// drops the originals, so that no mark is missing in between.
 func (m marks) move(ctx context.Context, from, to string) (done func() error, err error) {
 	if _, any, err := m.below(ctx, from); err != nil || !any {
 		return func() error { return nil }, err
@@ -133,8 +131,8 @@ func (m marks) move(ctx context.Context, from, to string) (done func() error, er
 	return func() error { return m.drop(ctx, from) }, err
 }
 
-// drop removes the marks of a place and of everything below it, except those of
-// commands that are running.
+// drop removes the marks of a path and of everything below it, except those of running
+// commands.
 func (m marks) drop(ctx context.Context, path string) error {
 	path = markKey(path)
 	low, high := under(path)
@@ -147,7 +145,7 @@ func (m marks) drop(ctx context.Context, path string) error {
 	})
 }
 
-// unnamed drops the mark of a name that is no more.
+// unnamed drops the mark of a name that no longer exists.
 func (m marks) unnamed(ctx context.Context, path string) error {
 	return m.write(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(`DELETE FROM outside_paths WHERE path = ? AND name = 1`, markKey(path))
@@ -155,7 +153,7 @@ func (m marks) unnamed(ctx context.Context, path string) error {
 	})
 }
 
-// at are the origins of the content of a place.
+// at returns the origins of the content of a path.
 func (m marks) at(ctx context.Context, path string) ([]provenance.Origin, bool, error) {
 	list, found, err := m.one(ctx, `SELECT list FROM outside_paths WHERE path = ? AND name = 0`, markKey(path))
 	if found || err != nil {
@@ -164,7 +162,7 @@ func (m marks) at(ctx context.Context, path string) ([]provenance.Origin, bool, 
 	return m.within(ctx, path)
 }
 
-// copyOf are the origins of a content, wherever it lies.
+// copyOf returns the origins of a content, independent of its path.
 func (m marks) copyOf(ctx context.Context, content []byte) ([]provenance.Origin, bool, error) {
 	return m.copyOfSum(ctx, digest(content))
 }
@@ -173,7 +171,7 @@ func (m marks) copyOfSum(ctx context.Context, sum string) ([]provenance.Origin, 
 	return m.one(ctx, `SELECT list FROM outside_contents WHERE digest = ? AND digest NOT IN (SELECT digest FROM vouched_contents)`, sum)
 }
 
-// below are the origins of what lies in a place or below it, names included.
+// below returns the origins of everything at a path or below it, names included.
 func (m marks) below(ctx context.Context, path string) ([]provenance.Origin, bool, error) {
 	low, high := under(markKey(path))
 	list, found, err := m.one(ctx, `SELECT list FROM outside_paths WHERE path = ?1 OR path >= ?2 AND path < ?3
@@ -184,7 +182,7 @@ func (m marks) below(ctx context.Context, path string) ([]provenance.Origin, boo
 	return m.within(ctx, path)
 }
 
-// under bounds the paths below a folder.
+// under returns the bounds of the paths below a folder.
 func under(path string) (low, high string) {
 	sep := string(filepath.Separator)
 	path = strings.TrimSuffix(path, sep)
@@ -204,7 +202,7 @@ func (m marks) one(ctx context.Context, query string, args ...any) (list []prove
 		err = json.Unmarshal([]byte(raw), &list)
 	}
 	if err != nil {
-		return nil, true, fmt.Errorf("files: whether it is from outside cannot be looked up: %w", err)
+		return nil, true, fmt.Errorf("files: look up provenance: %w", err)
 	}
 	return list, true, nil
 }
@@ -214,7 +212,7 @@ func (m marks) write(ctx context.Context, do func(tx *store.Tx) error) error {
 		return nil
 	}
 	if err := m.st.Write(context.WithoutCancel(ctx), do); err != nil {
-		return fmt.Errorf("files: that it is from outside cannot be noted, so nothing was changed: %w", err)
+		return fmt.Errorf("files: record provenance: %w; nothing was changed", err)
 	}
 	return nil
 }
@@ -227,8 +225,8 @@ func encodeOrigins(list []provenance.Origin) string {
 	return string(b)
 }
 
-// origin returns whose text a file's content is, and from where it came. The
-// content is named by its digest. What cannot be looked up is outside.
+// origin returns the provenance and the origins of a file's content, which is named by its
+// digest. It fails closed: on an error the content is untrusted.
 func (f *Files) origin(ctx context.Context, s *spot, sum string) (provenance.Source, []provenance.Origin) {
 	list, marked, err := f.marks.at(ctx, s.abs)
 	if err == nil && !marked {
@@ -245,7 +243,7 @@ func (f *Files) origin(ctx context.Context, s *spot, sum string) (provenance.Sou
 	return provenance.Outside, provenance.Join([]provenance.Origin{{Kind: "file", Label: f.show(s.abs)}}, list)
 }
 
-// origins is whose names and texts a folder shows.
+// origins returns the provenance of the names and texts in a folder.
 func (f *Files) origins(ctx context.Context, s *spot) (provenance.Source, []provenance.Origin) {
 	list, marked, err := f.marks.below(ctx, s.abs)
 	if f.source(s) == provenance.Owner && !marked && err == nil {
@@ -254,8 +252,7 @@ func (f *Files) origins(ctx context.Context, s *spot) (provenance.Source, []prov
 	return provenance.Outside, provenance.Join([]provenance.Origin{{Kind: "file", Label: f.show(s.abs)}}, list)
 }
 
-// mark notes what a call writes, when outside text is in view of it or stays in
-// the file.
+// mark records a write if untrusted text is in the conversation or stays in the file.
 func (f *Files) mark(ctx context.Context, c tools.Call, s *spot, in writeIn, content []byte) error {
 	list := c.Origins
 	if !provenance.Worst(c.Provenance).Tainted() {
@@ -263,20 +260,19 @@ func (f *Files) mark(ctx context.Context, c tools.Call, s *spot, in writeIn, con
 		if err != nil || !marked || !in.Append { // see overwritten
 			return err
 		}
-		list = known // what was there stays in it
+		list = known // the earlier content stays in the file
 	}
 	return f.marks.note(ctx, s.abs, content, list)
 }
 
-// overwritten takes the mark from a file that was replaced as a whole with
-// nothing from outside in view.
+// overwritten removes the mark of a file that was completely replaced with trusted content.
 func (f *Files) overwritten(ctx context.Context, c tools.Call, s *spot, in writeIn, u writeUndo) error {
 	if in.Append || provenance.Worst(c.Provenance).Tainted() {
 		return nil
 	}
 	former, err := f.undo.get(u.Before)
 	if err != nil {
-		former = nil // none was kept, so it cannot come back
+		former = nil // no copy was saved, so it cannot be restored
 	}
 	return f.marks.replaced(ctx, s.abs, former)
 }

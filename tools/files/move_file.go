@@ -30,9 +30,9 @@ type moveOut struct {
 type moveUndo struct {
 	From string   `json:"from"`
 	To   string   `json:"to"`
-	Made []string `json:"made,omitempty"` // folders made for it, below To's allowed folder
-	// Own is the digest of what was moved out of a trusted folder and was the
-	// owner's own: it is so again when it is moved back unchanged.
+	Made []string `json:"made,omitempty"` // created parent folders, below To's allowed folder
+	// Own is the digest of a trusted item that was moved out of a trusted folder: it is
+	// trusted again when it is moved back unchanged.
 	Own string `json:"own,omitempty"`
 }
 
@@ -92,7 +92,7 @@ func (f *Files) runMove(ctx context.Context, c tools.Call, in moveIn) (tools.Res
 	}, nil
 }
 
-// removable checks what is taken away from its place.
+// removable checks whether an item may be moved away.
 func (f *Files) removable(s *spot, done string) error {
 	switch {
 	case s.info == nil:
@@ -107,7 +107,7 @@ func (f *Files) removable(s *spot, done string) error {
 	return s.holdsProtected()
 }
 
-// target resolves the destination; an existing folder means into it.
+// target resolves the destination; an existing folder receives the item.
 func (f *Files) target(from *spot, path string) (*spot, error) {
 	to, err := f.at(path)
 	if err != nil {
@@ -139,8 +139,8 @@ func (f *Files) target(from *spot, path string) (*spot, error) {
 	return to, nil
 }
 
-// move renames from to to. What is untrusted at from is untrusted at to as well. It
-// completes u, which says in Own what of it is the owner's own if it is unchanged.
+// move renames from to to. Untrusted items stay untrusted at the destination. It completes
+// u: Own holds the digest of a trusted item.
 func (f *Files) move(ctx context.Context, from, to *spot, u *moveUndo) (marked carried, err error) {
 	src, _, err := from.parent(false)
 	if err != nil {
@@ -177,12 +177,12 @@ func (f *Files) move(ctx context.Context, from, to *spot, u *moveUndo) (marked c
 	return marked, moved()
 }
 
-// carry moves a file between devices: a synced copy first, then the original
-// goes, unless it changed meanwhile.
+// carry moves a file between devices. It writes a synced copy first, then removes the
+// original, unless that changed in the meantime.
 func (f *Files) carry(ctx context.Context, from *spot, src *os.Root, to *spot, dst *os.Root) error {
 	if from.info.IsDir() {
 		return &tools.Error{
-			Code: tools.Unsupported, Source: provenance.Tool, Message: from.shown() + " is a folder, and " + to.shown() + " is on another device",
+			Code: tools.Unsupported, Source: provenance.Tool, Message: from.shown() + " is a folder, and " + to.shown() + " is on another file system",
 			Remedy: "move its files one by one",
 		}
 	}
@@ -251,7 +251,7 @@ func (f *Files) undoMove(ctx context.Context, data json.RawMessage) (string, err
 	}
 	defer now.Close()
 	if now.info == nil {
-		return "", tools.Errorf(tools.Conflict, "%s is not there any more", now.label())
+		return "", tools.Errorf(tools.Conflict, "%s no longer exists", now.label())
 	}
 	back, err := f.at(u.From)
 	if err != nil {
@@ -259,7 +259,7 @@ func (f *Files) undoMove(ctx context.Context, data json.RawMessage) (string, err
 	}
 	defer back.Close()
 	if back.info != nil {
-		return "", tools.Errorf(tools.Conflict, "something else is at %s now; undoing would destroy it", back.label())
+		return "", tools.Errorf(tools.Conflict, "%s now holds another file; undo would overwrite it", back.label())
 	}
 	made := u.Made
 	marked, err := f.move(ctx, now, back, &u)

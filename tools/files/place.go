@@ -12,7 +12,7 @@ import (
 	"hob/tools"
 )
 
-// maxPath bounds a path in bytes; maxLinks how many links one may follow.
+// maxPath bounds a path in bytes, maxLinks the links in it.
 const (
 	maxPath  = 4096
 	maxLinks = 40
@@ -26,13 +26,13 @@ func (f *Files) expand(path string) (string, error) {
 	case strings.HasPrefix(path, "~/"), runtime.GOOS == "windows" && strings.HasPrefix(path, `~\`):
 		return filepath.Join(f.home, path[2:]), nil
 	case strings.HasPrefix(path, "~"):
-		return "", tools.Errorf(tools.InvalidArguments, "%s: only ~/ is known, not other people's homes", tools.Clean(phrase.Cut(path, 60)))
+		return "", tools.Errorf(tools.InvalidArguments, "%s: only ~/ is supported, not the home folders of other users", tools.Clean(phrase.Cut(path, 60)))
 	}
 	return path, nil
 }
 
-// clean turns what was given into an absolute path without "." and "..";
-// relative ones start at the first allowed folder.
+// clean turns a given path into an absolute path without "." and ".."; relative paths start
+// at the first allowed folder.
 func (f *Files) clean(path string) (string, error) {
 	path = strings.TrimSpace(path)
 	switch {
@@ -48,9 +48,9 @@ func (f *Files) clean(path string) (string, error) {
 		return "", err
 	}
 	if !filepath.IsAbs(path) {
-		// "\x" and "C:x" of Windows are neither absolute nor below a folder.
+		// Windows paths like "\x" and "C:x" are neither absolute nor below a folder.
 		if filepath.VolumeName(path) != "" || os.IsPathSeparator(path[0]) {
-			return "", tools.Errorf(tools.InvalidArguments, "%s: write the whole path, with its drive", tools.Clean(phrase.Cut(path, 60)))
+			return "", tools.Errorf(tools.InvalidArguments, "%s: give the absolute path with its drive", tools.Clean(phrase.Cut(path, 60)))
 		}
 		if len(f.allowed) == 0 {
 			return "", f.notAllowed(path, "")
@@ -60,9 +60,9 @@ func (f *Files) clean(path string) (string, error) {
 	return filepath.Clean(path), nil
 }
 
-// find returns the outermost allowed folder that holds the clean path, and the
-// path below it. A folder is also known by its resolved name, as in macOS,
-// where /tmp is /private/tmp.
+// find returns the outermost allowed folder that contains the clean path, and the path
+// below it. A folder also matches by its resolved name, since /tmp is /private/tmp on
+// macOS.
 func (f *Files) find(abs string) (folder, rel string, ok bool) {
 	for _, a := range f.allowed {
 		r, in := below(a, abs)
@@ -96,7 +96,7 @@ func below(folder, abs string) (string, bool) {
 	return rest[1:], true
 }
 
-// sameName compares names as the system's usual file system does.
+// sameName compares names like the usual file system of the platform.
 func sameName(a, b string) bool {
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
 		return strings.EqualFold(a, b)
@@ -114,12 +114,12 @@ func split(rel string) []string {
 // resolved is a path below a root in which no component is a link.
 type resolved struct {
 	rel    string
-	info   fs.FileInfo // nil when nothing is there
-	linked bool        // the last component that was given is a link
+	info   fs.FileInfo // nil if it does not exist
+	linked bool        // the last given component is a link
 }
 
-// resolve follows the links of rel itself, so that what is checked is what is
-// opened. A link that leaves the folder is refused.
+// resolve follows the links in rel, so that the checked path is the opened path. It refuses
+// a link that leads out of the folder.
 func (f *Files) resolve(root *os.Root, abs, rel string) (resolved, error) {
 	base := root.Name()
 	todo := split(rel)
@@ -155,14 +155,14 @@ func (f *Files) resolve(root *os.Root, abs, rel string) (resolved, error) {
 		}
 		out.linked = len(todo) == 0 && links == 0 && given > 0
 		if links++; links > maxLinks {
-			return out, f.notAllowed(abs, "it goes through too many links")
+			return out, f.notAllowed(abs, "too many links in the path")
 		}
 		target, err := root.Readlink(next)
 		if err != nil {
 			return out, err
 		}
 		if target, err = inward(base, out.rel, target); err != nil {
-			return out, f.notAllowed(abs, "a link on the way leaves the folder")
+			return out, f.notAllowed(abs, "a link in the path leads out of the folder")
 		}
 		todo = append(split(target), todo...)
 		out.rel, out.info = ".", info
@@ -170,9 +170,9 @@ func (f *Files) resolve(root *os.Root, abs, rel string) (resolved, error) {
 	return out, nil
 }
 
-var errOutward = errors.New("the link leaves the folder")
+var errOutward = errors.New("the link leads out of the folder")
 
-// inward gives a link's target relative to base, when it lies in it.
+// inward returns a link's target relative to base, if it is inside base.
 func inward(base, dir, target string) (string, error) {
 	if filepath.IsAbs(target) {
 		rel, ok := below(base, filepath.Clean(target))
@@ -188,8 +188,8 @@ func inward(base, dir, target string) (string, error) {
 	return rel, nil
 }
 
-// component refuses names that Windows reads as something else: streams
-// ("a:b"), short names ("PROGRA~1"), and trailing dots and spaces.
+// component refuses names that Windows interprets differently: streams ("a:b"), short names
+// ("PROGRA~1"), and trailing dots and spaces.
 func component(c string) bool {
 	if c == "" || c == "." || c == ".." {
 		return false
@@ -203,8 +203,8 @@ func component(c string) bool {
 	return !strings.ContainsAny(c, `:*?"<>|`) && strings.TrimRight(c, ". ") == c && filepath.IsLocal(c)
 }
 
-// Watchable reports whether a folder that its owner named may be looked at,
-// inside the allowed folders or not: any but a protected place.
+// Watchable reports whether a folder that the owner named may be watched, inside the
+// allowed folders or not: all except protected folders.
 func (f *Files) Watchable(path string) error {
 	abs, err := f.expand(path)
 	if err != nil {

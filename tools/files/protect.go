@@ -9,7 +9,7 @@ import (
 	"hob/tools"
 )
 
-// guarded refuses protected places. abs has its links resolved.
+// guarded refuses protected paths. abs must have its links resolved.
 func (f *Files) guarded(abs string, label any) error {
 	if why := f.places.Why(abs); why != "" {
 		return protected(label, why)
@@ -17,33 +17,33 @@ func (f *Files) guarded(abs string, label any) error {
 	return nil
 }
 
-// guardedRepository refuses changes to the inside of a repository.
+// guardedRepository refuses changes inside the .git folder of a repository.
 func (s *spot) guardedRepository() error {
 	for _, c := range protect.Split(s.abs) {
 		if strings.EqualFold(c, ".git") {
-			return protected(s.label(), "it is the inside of a repository")
+			return protected(s.label(), "it is inside the .git folder of a repository")
 		}
 	}
 	return nil
 }
 
-// holdsProtected refuses to move a folder away with a protected place in it.
+// holdsProtected refuses to move a folder that contains a protected place.
 func (s *spot) holdsProtected() error {
 	if place := s.f.places.Holds(s.abs); place != "" {
-		return protected(s.label(), s.f.show(place)+" lies in it")
+		return protected(s.label(), s.f.show(place)+" is in it")
 	}
 	return s.guardedRepository()
 }
 
-// oneName refuses a file that has other names (hard links): one of them may lie
-// in a place that must not be read, or would change with this one.
+// oneName refuses a file with several names (hard links): another name may be in a
+// protected folder or would change with this one.
 func oneName(dir *os.Root, name string, label any, info fs.FileInfo, remedy string) error {
 	n, err := links(dir, name, info)
 	if err != nil {
 		return err
 	}
 	if n > 1 {
-		e := tools.Errorf(tools.Unsupported, "%s has other names elsewhere (hard links), which may lie in a protected place", label)
+		e := tools.Errorf(tools.Unsupported, "%s has other names (hard links), which may be in a protected folder", label)
 		e.Err, e.Remedy = ErrLinked, remedy
 		return e
 	}

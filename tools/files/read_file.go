@@ -78,7 +78,7 @@ func (f *Files) runRead(ctx context.Context, _ tools.Call, in readIn) (tools.Res
 	return r, err
 }
 
-// page cuts out the wanted lines and says so when it is not the whole file.
+// page cuts out the requested lines and adds a note if that is not the whole file.
 func page(text, note string, in readIn, out *readOut) (string, error) {
 	lines := strings.SplitAfter(text, "\n")
 	if lines[len(lines)-1] == "" {
@@ -99,16 +99,16 @@ func page(text, note string, in readIn, out *readOut) (string, error) {
 		b.WriteString(lines[to])
 		to++
 	}
-	if to < from { // one line longer than a result may be
+	if to < from { // one line exceeds the limit of a result
 		b.WriteString(strings.ToValidUTF8(lines[to][:shownBytes], ""))
-		note = strings.TrimPrefix(note+"; the line goes on", "; ")
+		note = strings.TrimPrefix(note+"; the line is cut off", "; ")
 		to++
 	}
 	out.From, out.To = from, to
 	if from > 1 || to < len(lines) {
 		more := fmt.Sprintf("lines %d to %d of %d", from, to, len(lines))
 		if to < len(lines) {
-			more += fmt.Sprintf("; go on with offset %d", to+1)
+			more += fmt.Sprintf("; continue with offset %d", to+1)
 		}
 		note = strings.TrimPrefix(note+"; "+more, "; ")
 	}
@@ -118,7 +118,7 @@ func page(text, note string, in readIn, out *readOut) (string, error) {
 	return b.String(), nil
 }
 
-// paths names what a call touches, nil when that cannot be told.
+// paths returns the paths that a call touches; nil if unknown.
 func (f *Files) paths(given ...string) []string {
 	var out []string
 	for _, g := range given {

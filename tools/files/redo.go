@@ -9,7 +9,7 @@ import (
 	"hob/tools"
 )
 
-// redoMove moves again what undoMove moved back.
+// redoMove repeats a move that undoMove reverted.
 func (f *Files) redoMove(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error) {
 	var u moveUndo
 	if err := json.Unmarshal(data, &u); err != nil {
@@ -31,7 +31,7 @@ func (f *Files) redoMove(ctx context.Context, data json.RawMessage) (string, jso
 	}
 	defer to.Close()
 	if to.info != nil {
-		return "", nil, tools.Errorf(tools.Conflict, "something else is at %s now; doing it again would destroy it", to.label())
+		return "", nil, tools.Errorf(tools.Conflict, "%s now holds another file; redo would overwrite it", to.label())
 	}
 	marked, err := f.move(ctx, from, to, &u)
 	if err != nil {
@@ -41,7 +41,7 @@ func (f *Files) redoMove(ctx context.Context, data json.RawMessage) (string, jso
 	return fmt.Sprintf("Moved %s to %s again.", from.shown(), to.shown()) + marked.note(to), data, err
 }
 
-// redoTrash throws away again what undoTrash restored.
+// redoTrash moves an item that undoTrash restored to the trash again.
 func (f *Files) redoTrash(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error) {
 	var item trashUndo
 	if err := json.Unmarshal(data, &item); err != nil {

@@ -10,22 +10,22 @@ import (
 	"unicode/utf8"
 )
 
-// What Hob writes by itself into the drop folder is rendered: it is made of the
-// words of a text or of the cells of a table, encoded anew, so that no program that
-// opens, indexes or reads it finds anything to fetch, calculate or follow.
+// Files that Hob writes to the drop folder without approval are rendered: the words of a
+// text or the cells of a table are encoded anew, so that a program that opens, indexes or
+// reads the file finds nothing to fetch, calculate or follow.
 
-// Bounds of what is rendered. What is larger is not written unasked.
+// Limits of rendering. Larger content is not written without approval.
 const (
 	maxRendered = 1 << 20 // bytes of the given content
 	maxCells    = 500_000
 )
 
-// rendered begins every text, so that nothing of it stands at the start of the file,
-// where front matter, "#!" and the like are looked for.
-const rendered = "Saved by Hob. Untrusted text was part of the conversation, so links, pictures and formulas stand here as plain text."
+// rendered starts every text, so that the content never starts the file, where programs
+// look for front matter or "#!".
+const rendered = "Saved by Hob. The conversation contained untrusted text, so links, pictures and formulas are saved as plain text."
 
-// renderedExt returns the ending under which a content is written, by the one that
-// was asked for; "" if there is none.
+// renderedExt returns the extension of the rendered file for the requested extension; "" if
+// there is none.
 func renderedExt(ext string) string {
 	switch strings.ToLower(ext) {
 	case ".txt", ".log", ".json":
@@ -38,8 +38,8 @@ func renderedExt(ext string) string {
 	return ""
 }
 
-// renderFile renders a content for a file whose name was to have the ending ext. ok
-// is false for what is no text, and too large.
+// renderFile renders content for a file with the requested extension. ok is false for
+// content that is not text or too large.
 func renderFile(ext, content string) (out string, ok bool) {
 	if len(content) > maxRendered || !utf8.ValidString(content) || strings.ContainsRune(content, 0) {
 		return "", false
@@ -55,10 +55,10 @@ func renderFile(ext, content string) (out string, ok bool) {
 	return "", false
 }
 
-// lineEnds are the ways to end a line.
+// lineEnds normalizes line ends.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\u0085", "\n", "\v", "\n", "\f", "\n")
 
-// visibleText drops everything that is not seen or turns the direction of writing.
+// visibleText drops invisible characters and changes of the writing direction.
 func visibleText(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -74,18 +74,18 @@ func visibleText(s string) string {
 }
 
 var (
-	// addressScheme begins an address that viewers make a link of.
+	// addressScheme starts an address that viewers turn into a link.
 	addressScheme = regexp.MustCompile(`:(\s*)(//|\\\\)`)
-	// bareScheme begins one without slashes.
+	// bareScheme starts an address without slashes.
 	bareScheme = regexp.MustCompile(`(?i)\b(mailto|xmpp|javascript|vbscript|data|file|blob|tel|sms|callto|skype|facetime|geo|magnet|ms-[a-z0-9\-]+|search-ms|obsidian|vscode|zotero|slack|zoommtg|tg)(\s*):`)
 	bareHost   = regexp.MustCompile(`(?i)(www|ftp)\.`)
 	mailbox    = regexp.MustCompile(`([\pL\pN._%+\-])@([\pL\pN_\-]+\.)`)
-	// modeline sets up an editor.
+	// modeline configures an editor.
 	modeline = regexp.MustCompile(`(?i)(\bvim?|\bex|local variables|\bkate|\bend)(\s*):`)
 )
 
-// defuseLinks writes addresses so that no viewer takes them for links: a known way
-// to quote them, from which the owner can read them.
+// defuseLinks rewrites addresses in a common defanged form, so that viewers do not link
+// them and people can still read them.
 func defuseLinks(s string) string {
 	s = addressScheme.ReplaceAllString(s, "[:]$1$2")
 	s = bareScheme.ReplaceAllString(s, "$1$2[:]")
@@ -93,7 +93,7 @@ func defuseLinks(s string) string {
 	return bareHost.ReplaceAllString(s, "$1[.]")
 }
 
-// renderText makes plain text of a text.
+// renderText converts a text to plain text.
 func renderText(s string) string {
 	s = defuseLinks(visibleText(s))
 	s = modeline.ReplaceAllString(s, "$1$2 :")
@@ -101,19 +101,18 @@ func renderText(s string) string {
 	return strings.TrimRight(s, "\n") + "\n"
 }
 
-// markdownSigns are what Markdown and its dialects give a meaning inside of a line.
-// Emphasis, headings, lists and the bars of tables stay.
+// markdownSigns are the inline markup characters of Markdown and its dialects. Emphasis,
+// headings, lists and table bars stay.
 var markdownSigns = strings.NewReplacer(
 	`\`, `\\`, "&", "&amp;", "<", "&lt;", ">", "&gt;", "[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`,
 	"`", "\\`", "~", `\~`, "$", `\$`, "%", `\%`, "^", `\^`, ":::", ": : :",
 )
 
-// metadataFence begins data for converters, anywhere in a text.
+// metadataFence starts a metadata block for converters, anywhere in a text.
 var metadataFence = regexp.MustCompile(`^ *([-+.;]{3,}) *$`)
 
-// renderMarkdown keeps headings, lists, tables and emphasis of a Markdown text, and
-// shows everything else as the text that it is: links, pictures, HTML, code, math,
-// directives.
+// renderMarkdown keeps headings, lists, tables and emphasis of a Markdown text, and escapes
+// everything else to plain text: links, pictures, HTML, code, math, directives.
 func renderMarkdown(s string) string {
 	var b strings.Builder
 	for line := range strings.SplitSeq(renderText(s), "\n") {
@@ -127,8 +126,8 @@ func renderMarkdown(s string) string {
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
-// renderTable reads a table and writes it anew: commas, every cell in quotes, and no
-// cell that a spreadsheet would calculate, with whatever delimiter it reads it.
+// renderTable parses a table and writes it again: commas, every cell in quotes, and no cell
+// that a spreadsheet would calculate with any delimiter.
 func renderTable(ext, content string) (string, bool) {
 	content = lineEnds.Replace(strings.TrimPrefix(content, "\ufeff"))
 	comma := delimiterOf(ext, content)
@@ -156,13 +155,14 @@ func renderTable(ext, content string) (string, bool) {
 	}
 }
 
-// isSeparatorLine reports whether a line is the first one by which a table tells some programs its delimiter.
+// isSeparatorLine reports whether a line declares the delimiter of a table for some
+// programs.
 func isSeparatorLine(line string) bool {
 	line = strings.ToLower(strings.Trim(visibleText(line), " \"'\t"))
 	return strings.HasPrefix(line, "sep=") && utf8.RuneCountInString(line) <= 5
 }
 
-// delimiterOf is the delimiter that a table says, or the most frequent one.
+// delimiterOf returns the declared delimiter of a table, or the most frequent one.
 func delimiterOf(ext, content string) rune {
 	first, _, _ := strings.Cut(content, "\n")
 	if isSeparatorLine(first) {
@@ -185,19 +185,20 @@ func delimiterOf(ext, content string) rune {
 
 var (
 	plainNumber = regexp.MustCompile(`^[+\-]?[0-9][0-9.,]*([eE][+\-]?[0-9]{1,3})?( ?[%€$£])?$`)
-	// fileSign is text at the start of a file that makes it another kind of file.
+	// fileSign at the start of a file changes its type.
 	fileSign = regexp.MustCompile(`(?i)^(sep=|id;)`)
 )
 
-// formulaSigns begin a formula in one program or another.
+// formulaSigns start a formula in at least one program.
 const formulaSigns = "=+-@＝＋－＠﹢﹣﹦﹫−"
 
-// mark makes text of what follows it. It is no quote and no delimiter in any dialect.
+// mark turns the following characters into text. It is no quote and no delimiter in any
+// dialect.
 const mark = '’'
 
-// renderCell returns a cell that every program reads as text, or as a number. A
-// program may take another delimiter than the comma, so a formula is looked for after
-// everything that could be one.
+// renderCell returns a cell that every program reads as text or as a number. A program may
+// use another delimiter than the comma, so formulas are searched after every possible
+// delimiter.
 func renderCell(cell string) string {
 	cell = strings.Join(strings.Fields(visibleText(cell)), " ")
 	if plainNumber.MatchString(cell) {

@@ -19,7 +19,7 @@ import (
 	"hob/tools"
 )
 
-// activeHTML is what a viewer would fetch, run or make clickable.
+// activeHTML matches HTML that a viewer would fetch, run or make clickable.
 var activeHTML = regexp.MustCompile(`(?i)<(a|img|script|iframe|object|embed|link|meta|style|svg|video|audio|source|form|input|base|picture|details)[\s>/]`)
 
 // asHTML renders Markdown with everything that viewers understand, raw HTML included.
@@ -179,7 +179,8 @@ func TestReview7_TablesAreInert(t *testing.T) {
 	}
 }
 
-// With untrusted text in view the name of a new file is Hob's, whatever was asked for.
+// With untrusted text in the context, Hob chooses the name of a new file, whatever name was
+// requested.
 func TestReview7_NamesInTheDropFolderAreGenerated(t *testing.T) {
 	b, _ := trackedBench(t)
 	b.f.opt.Drop = "~/Documents/Hob"
@@ -193,7 +194,7 @@ func TestReview7_NamesInTheDropFolderAreGenerated(t *testing.T) {
 		}
 		j := tools.JudgementOf(t.Context(), b.by["write_file"], args)
 		if !j.Inert {
-			continue // it is asked about
+			continue // it needs approval
 		}
 		c := tools.Call{ID: "c", Args: args, Now: now, Provenance: provenance.Outside, Exact: j.Exact}
 		r, err := b.by["write_file"].Call(t.Context(), c)

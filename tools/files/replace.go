@@ -9,9 +9,9 @@ import (
 	"hob/platform/shortid"
 )
 
-// replace gives name in dir the content b at once: a temporary file beside it,
-// synced, then renamed over it. With a nil mode the file must not exist yet and
-// the system's umask decides about its mode.
+// replace atomically replaces the content of name in dir by b: it syncs a temporary file
+// and renames it. With a nil mode the file must not exist yet and the system's umask sets
+// its mode.
 func replace(dir *os.Root, name string, b []byte, mode *fs.FileMode) (err error) {
 	tmp, err := stage(dir, mode, func(f *os.File) error {
 		_, err := f.Write(b)
@@ -56,8 +56,8 @@ func stage(dir *os.Root, mode *fs.FileMode, fill func(*os.File) error) (name str
 	return name, nil
 }
 
-// syncDir makes a rename durable where folders can be synced; elsewhere
-// (Windows) the file system's journal does.
+// syncDir makes a rename durable on systems that can sync folders; elsewhere (Windows) the
+// file system's journal does.
 func syncDir(dir *os.Root) {
 	if f, err := dir.Open("."); err == nil {
 		_ = f.Sync()

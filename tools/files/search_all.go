@@ -15,15 +15,15 @@ import (
 	"hob/tools"
 )
 
-// Index is what the system keeps of its files; *fileindex.Index is one.
+// Index is the system's file index; *fileindex.Index implements it.
 type Index interface {
 	Find(ctx context.Context, text string, roots []string) (fileindex.Found, error)
 }
 
-// searchAll looks in all allowed folders: the system's index says where, and each
-// file that it names is resolved, guarded and read as any other. What an index knows
-// of other places is never told. Without one, or where it has nothing, the folders
-// are walked.
+// searchAll searches all allowed folders: the system's index finds candidates, and each one
+// is resolved, checked and read like any other file. Index entries outside the allowed
+// folders are never reported. Without an index, or without a match in it, the folders are
+// walked.
 func (f *Files) searchAll(ctx context.Context, in searchIn, query string, pattern glob) (tools.Result, error) {
 	if len(f.allowed) == 0 {
 		return tools.Result{}, f.notAllowed(in.Path, "")
@@ -41,7 +41,7 @@ func (f *Files) searchAll(ctx context.Context, in searchIn, query string, patter
 		}
 	}
 	indexed := len(r.out.Matches) > 0
-	if !indexed { // what came of the index does not bound the walk
+	if !indexed { // the limits of the index search do not apply to the walk
 		r.w.stopped, r.w.left, r.scanned = "", map[string]int{}, 0
 		if err := r.walkAll(ctx, pattern); err != nil {
 			return tools.Result{}, err
@@ -50,9 +50,9 @@ func (f *Files) searchAll(ctx context.Context, in searchIn, query string, patter
 	said := r.w.said()
 	switch {
 	case indexed && by.Names:
-		said = strings.TrimSpace(said + "\n(" + by.By + " knows names alone: to look into files, name a folder.)")
+		said = strings.TrimSpace(said + "\n(" + by.By + " searches names only: to search in files, name a folder.)")
 	case indexed:
-		said = strings.TrimSpace(said + "\n(Found by " + by.By + ", which may not know the newest files.)")
+		said = strings.TrimSpace(said + "\n(Found by " + by.By + ", which may miss the newest files.)")
 	}
 	r.out.Complete = said == ""
 	result := tools.Result{Source: provenance.Tool, Text: r.text("your folders", in.Query, said), Data: r.out}
@@ -62,7 +62,7 @@ func (f *Files) searchAll(ctx context.Context, in searchIn, query string, patter
 	return result, nil
 }
 
-// roots are the allowed folders with their links resolved, as an index knows them.
+// roots returns the allowed folders with their links resolved, as an index stores them.
 func (f *Files) roots() (out []string) {
 	for _, a := range f.allowed {
 		if real, err := filepath.EvalSymlinks(a); err == nil {
@@ -75,11 +75,11 @@ func (f *Files) roots() (out []string) {
 	return out
 }
 
-// indexed looks at each file that the index names.
+// indexed checks each file that the index names.
 func (r *search) indexed(ctx context.Context, found fileindex.Found, pattern glob) error {
 	r.names = found.Names
 	if found.Cut {
-		r.w.stopped = "the index has more"
+		r.w.stopped = "the index has more results"
 	}
 	for _, path := range found.Paths {
 		if err := ctx.Err(); err != nil {
@@ -96,8 +96,8 @@ func (r *search) indexed(ctx context.Context, found fileindex.Found, pattern glo
 	return nil
 }
 
-// one looks at one path. What is protected, hidden, gone or elsewhere is left out;
-// that it was is not counted, since an index may name as many such as it likes.
+// one checks one path. Protected, hidden, missing and outside files are left out without
+// counting, since an index may name many of them.
 func (r *search) one(ctx context.Context, path string, pattern glob) error {
 	s, err := r.f.at(path)
 	if err != nil || s.info == nil || s.rel == "." || s.linked {
@@ -122,28 +122,28 @@ func (r *search) one(ctx context.Context, path string, pattern glob) error {
 	}
 	before, read := len(r.out.Matches), r.out.Searched
 	err = r.look(ctx, e)
-	// A file that was read and does not hold the text is one that an index takes for it
-	// by a form of its word.
+	// The index may match a file by another form of the word, so a file without the text
+	// still counts.
 	if err == nil && len(r.out.Matches) == before && r.out.Searched == read && !r.names && s.info.Mode().IsRegular() && oneName(dir, name, s.label(), s.info, "") == nil {
-		r.out.Matches = append(r.out.Matches, match{Path: e.rel, Text: "(in its text, as the index says)"})
+		r.out.Matches = append(r.out.Matches, match{Path: e.rel, Text: "(match in the text, reported by the index)"})
 	}
 	return err
 }
 
-// outOfSight reports what a walk does not look into: hidden and heavy folders, and
-// hidden names where none was asked for.
+// outOfSight reports what a walk skips: hidden and heavy folders, and hidden names unless
+// requested.
 func (r *search) outOfSight(rel string) bool {
 	return slices.ContainsFunc(split(rel), func(c string) bool {
 		return !r.w.hidden && strings.HasPrefix(c, ".") || slices.Contains(heavy, strings.ToLower(c))
 	})
 }
 
-// walkAll walks the allowed folders, within one bound for all.
+// walkAll walks the allowed folders with one common limit.
 func (r *search) walkAll(ctx context.Context, pattern glob) error {
 	left := map[string]int{}
 	for _, root := range r.f.roots() {
 		if slices.ContainsFunc(r.f.roots(), func(o string) bool { _, in := below(o, root); return in && o != root }) {
-			continue // it lies in another one
+			continue // it is inside another one
 		}
 		s, err := r.f.at(root)
 		if err != nil {
@@ -180,8 +180,8 @@ func (r *search) walkAll(ctx context.Context, pattern glob) error {
 	return nil
 }
 
-// sources is where the matches came from: the owner's own words only where all of
-// them lie in trusted folders.
+// sources returns the provenance of the matches: trusted only if all of them are in trusted
+// folders.
 func (r *search) sources(ctx context.Context) (provenance.Source, []provenance.Origin) {
 	source, list := provenance.Owner, []provenance.Origin(nil)
 	for _, root := range r.f.roots() {
@@ -201,7 +201,7 @@ func (r *search) sources(ctx context.Context) (provenance.Source, []provenance.O
 	return source, list
 }
 
-// everywhere words a search for an approval.
+// everywhere describes a search for an approval request.
 func (in searchIn) everywhere() string {
 	if strings.TrimSpace(in.Path) == "" {
 		return "all folders"

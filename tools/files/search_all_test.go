@@ -14,7 +14,7 @@ import (
 	"hob/tools"
 )
 
-// catalog is an index that says what a test wants.
+// catalog is an index with the results that a test needs.
 type catalog struct {
 	found fileindex.Found
 	err   error
@@ -26,7 +26,8 @@ func (c *catalog) Find(_ context.Context, text string, roots []string) (fileinde
 	return c.found, c.err
 }
 
-// TestSearchEverywhere: an index says where to look, and never what may be told.
+// TestSearchEverywhere checks that an index only finds candidates and never decides what
+// may be shown.
 func TestSearchEverywhere(t *testing.T) {
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	fatalFiles(t, err)
@@ -93,8 +94,8 @@ func fatalFiles(t *testing.T, err error) {
 	}
 }
 
-// TestAnIndexThatHasMore: what an index could not list does not end the walk, and a
-// file that it takes for a match by a form of a word is no match.
+// TestAnIndexThatHasMore checks that omitted index results do not end the walk, and that a
+// file that matches only by another form of a word is not a match.
 func TestAnIndexThatHasMore(t *testing.T) {
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	fatalFiles(t, err)

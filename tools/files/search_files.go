@@ -11,13 +11,13 @@ import (
 	"hob/tools"
 )
 
-// Limits of one search; each that is reached is said in the result.
+// Limits of one search. The result mentions each limit that is reached.
 const (
 	maxVisited = 20_000
 	maxFound   = 100
 	maxPerFile = 5
 	maxScanned = 256 << 20
-	maxLine    = 200 // characters shown of a line
+	maxLine    = 200 // shown characters per line
 )
 
 type searchIn struct {
@@ -28,8 +28,8 @@ type searchIn struct {
 
 // match is one row of search_files' Data.
 type match struct {
-	Path string `json:"path"`           // below the folder, with slashes
-	Line int    `json:"line,omitempty"` // from 1; 0 when the name matches
+	Path string `json:"path"`           // relative to the folder, with slashes
+	Line int    `json:"line,omitempty"` // from 1; 0 if the name matches
 	Text string `json:"text,omitempty"`
 }
 
@@ -62,8 +62,8 @@ type search struct {
 	query   string // lower case
 	out     searchOut
 	scanned int64
-	names   bool                // the index knows names alone
-	copied  []provenance.Origin // of a match in what is known to be from outside
+	names   bool                // the index only contains names
+	copied  []provenance.Origin // of matches in content known to be untrusted
 }
 
 func (f *Files) runSearch(ctx context.Context, _ tools.Call, in searchIn) (tools.Result, error) {
@@ -106,7 +106,7 @@ func (f *Files) runSearch(ctx context.Context, _ tools.Call, in searchIn) (tools
 		result.Source, result.Origins = provenance.Outside, r.copied
 	}
 	if len(r.out.Matches) == 0 && len(r.w.heavies) == 0 {
-		result.Source, result.Origins = provenance.Tool, nil // nothing in it that somebody else wrote
+		result.Source, result.Origins = provenance.Tool, nil // the result contains no text of others
 	}
 	return result, nil
 }
@@ -121,7 +121,7 @@ func (r *search) look(ctx context.Context, e entry) error {
 		}
 	}
 	if len(r.out.Matches) >= maxFound {
-		r.w.stopped = "it ended after " + plural(maxFound, "match", "matches")
+		r.w.stopped = "the search stopped after " + plural(maxFound, "match", "matches")
 		return errStop
 	}
 	return nil
@@ -129,7 +129,7 @@ func (r *search) look(ctx context.Context, e entry) error {
 
 func (r *search) lines(ctx context.Context, e entry) error {
 	if r.scanned+e.info.Size() > maxScanned {
-		r.w.stopped = "it ended after " + size(maxScanned) + " of text"
+		r.w.stopped = "the search stopped after " + size(maxScanned) + " of text"
 		return errStop
 	}
 	b, err := readRegular(e.dir, e.name, e.rel, r.f.opt.MaxFile)
@@ -171,7 +171,7 @@ func (r *search) lines(ctx context.Context, e entry) error {
 	return nil
 }
 
-// around shortens a long line to the part with the query.
+// around shortens a long line to the part that contains the query.
 func around(line, query string) string {
 	line = strings.TrimSpace(printable(strings.ReplaceAll(line, "\t", " ")))
 	if i := strings.Index(strings.ToLower(line), query); i > maxLine/2 && i < len(line) {

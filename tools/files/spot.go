@@ -15,10 +15,10 @@ import (
 type spot struct {
 	f      *Files
 	root   *os.Root // the allowed folder
-	rel    string   // below root, no component a link
+	rel    string   // below root, without links
 	abs    string
-	given  string      // absolute, as the caller named it, links and all
-	info   fs.FileInfo // nil when nothing is there
+	given  string      // absolute path as the caller gave it, links included
+	info   fs.FileInfo // nil if it does not exist
 	linked bool
 }
 
@@ -26,7 +26,7 @@ type spot struct {
 // folder. The caller closes the spot.
 func (f *Files) at(path string) (*spot, error) { return f.locate(path, false) }
 
-// folderAt is at for a tool that works on a folder.
+// folderAt does the same as at for a tool that works on a folder.
 func (f *Files) folderAt(path string) (*spot, error) { return f.locate(path, true) }
 
 func (f *Files) locate(path string, isFolder bool) (*spot, error) {
@@ -45,7 +45,7 @@ func (f *Files) locate(path string, isFolder bool) (*spot, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &tools.Error{
 			Code: tools.NotFound, Source: provenance.Tool, Err: err, Message: "the allowed folder " + f.show(folder) + " does not exist",
-			Remedy: "make it, or take it out of files.allowed",
+			Remedy: "create it, or remove it from files.allowed",
 		}
 	}
 	if err != nil {
@@ -64,7 +64,7 @@ func (f *Files) locate(path string, isFolder bool) (*spot, error) {
 	}
 	if err != nil {
 		s.Close()
-		return nil, f.trouble("look at", s, err)
+		return nil, f.trouble("access", s, err)
 	}
 	return s, nil
 }
@@ -72,20 +72,20 @@ func (f *Files) locate(path string, isFolder bool) (*spot, error) {
 // Close releases the folder's handle.
 func (s *spot) Close() { _ = s.root.Close() }
 
-// shown names the spot to the owner as the caller named it. A name that a link
-// leads to was perhaps chosen by somebody else, and is not repeated.
+// shown returns the path as the caller gave it. A name behind a link may have been chosen
+// by others and is not repeated.
 func (s *spot) shown() string { return s.f.show(s.given) }
 
-// label is shown for error messages: it holds no text but the caller's own.
+// label returns the path for error messages: it contains only the caller's own text.
 func (s *spot) label() tools.Clean { return tools.Clean(s.shown()) }
 
-// dirName is the spot's parent below the root, and its name there.
+// dirName returns the spot's parent below the root and its name there.
 func (s *spot) dirName() (dir, name string) { return filepath.Dir(s.rel), filepath.Base(s.rel) }
 
-var errMoved = errors.New("a folder on the way was replaced meanwhile")
+var errMoved = errors.New("a folder in the path was replaced during the call")
 
-// openDir opens a folder below root through components that are no links: each
-// must be the same folder after it was opened as before.
+// openDir opens a folder below root through components that are not links: each must be the
+// same folder before and after it was opened.
 func openDir(root *os.Root, rel string) (*os.Root, error) {
 	cur, err := root.OpenRoot(".")
 	if err != nil {
@@ -125,8 +125,8 @@ func step(dir *os.Root, name string) (*os.Root, error) {
 	return next, nil
 }
 
-// parent opens the folder that holds the spot. With make, folders that are
-// missing are created; it returns their paths below the root, outermost first.
+// parent opens the folder that contains the spot. With create, it creates missing folders
+// and returns their paths below the root, outermost first.
 func (s *spot) parent(create bool) (dir *os.Root, made []string, err error) {
 	rel, _ := s.dirName()
 	if create {
@@ -150,7 +150,7 @@ func (s *spot) parent(create bool) (dir *os.Root, made []string, err error) {
 	return dir, made, nil
 }
 
-// unmake removes folders that parent made, as far as they are empty.
+// unmake removes the folders that parent created, as far as they are empty.
 func (s *spot) unmake(made []string) {
 	for i := len(made) - 1; i >= 0; i-- {
 		if s.root.Remove(made[i]) != nil {
@@ -185,7 +185,7 @@ func (s *spot) open(limit int64) (*os.File, error) {
 		return nil, fs.ErrNotExist
 	}
 	if s.info.IsDir() {
-		return nil, tools.Errorf(tools.InvalidArguments, "%s is a folder; list_directory shows what is in it", s.label())
+		return nil, tools.Errorf(tools.InvalidArguments, "%s is a folder; list_directory shows its content", s.label())
 	}
 	dir, _, err := s.parent(false)
 	if err != nil {
@@ -215,8 +215,8 @@ func whole(file *os.File, limit int64) ([]byte, error) {
 	return b, err
 }
 
-// openIn opens a regular file of the open folder dir. It looks before it
-// opens, opens without waiting for the other end of a pipe, and looks again.
+// openIn opens a regular file of the open folder dir. It checks the file before and after
+// it opens it, and does not wait for the other end of a pipe.
 func openIn(dir *os.Root, name string, label any, limit int64) (*os.File, error) {
 	before, err := dir.Lstat(name)
 	if err != nil {
@@ -225,7 +225,7 @@ func openIn(dir *os.Root, name string, label any, limit int64) (*os.File, error)
 	if !before.Mode().IsRegular() {
 		return nil, special(label)
 	}
-	if err := oneName(dir, name, label, before, "make a copy of it, which has one name, and read that"); err != nil {
+	if err := oneName(dir, name, label, before, "copy the file and read the copy"); err != nil {
 		return nil, err
 	}
 	if before.Size() > limit {

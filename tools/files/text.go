@@ -12,8 +12,8 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// decode turns a file's bytes into text. note tells what was done to them; ok
-// is false for binary files.
+// decode turns a file's bytes into text. note describes the conversion; ok is false for
+// binary files.
 func decode(b []byte) (text, note string, ok bool) {
 	if u, is := utf16Text(b); is {
 		return u, "converted from UTF-16", true
@@ -50,7 +50,7 @@ func utf16Text(b []byte) (string, bool) {
 	return string(out), true
 }
 
-// describe says in words what a file is that cannot be shown.
+// describe returns the kind of a file that cannot be shown.
 func describe(name string, b []byte) string {
 	kind := http.DetectContentType(b)
 	kind, _, _ = strings.Cut(kind, ";")
@@ -63,7 +63,7 @@ func describe(name string, b []byte) string {
 	return "not text but " + kind
 }
 
-// size writes bytes as people do: "812 bytes", "12 KB", "3.4 MB".
+// size formats bytes for people: "812 bytes", "12 KB", "3.4 MB".
 func size(n int64) string {
 	switch {
 	case n == 1:

@@ -12,17 +12,17 @@ import (
 	"hob/platform/provenance"
 )
 
-// maxTracked bounds the files of the trusted folders that are compared before and
-// after a command.
+// maxTracked bounds the files in trusted folders that are compared before and after a
+// command.
 const maxTracked = 200_000
 
-// runPrefix begins the id of a tree mark that holds while a command runs.
+// runPrefix starts the id of a tree mark for a running command.
 const runPrefix = "run:"
 
-// TrackChanges notes what a program changes in the trusted folders. What it puts
-// there may be anybody's text: while it runs, everything in them is untrusted, and
-// after settle whatever it has changed is. id names the run. When Hob is cut off in
-// between, the folders stay untrusted until the owner vouches for them.
+// TrackChanges records what a program changes in the trusted folders, because it may write
+// text of anyone. While it runs, everything in them is untrusted; after settle, everything
+// it changed is. id names the run. If Hob stops in between, the folders stay untrusted
+// until the owner vouches for them.
 func (f *Files) TrackChanges(ctx context.Context, id string, list []provenance.Origin) (settle func(context.Context) (changed int, err error), err error) {
 	roots := f.trustedRoots()
 	if len(roots) == 0 || f.marks.st == nil {
@@ -64,15 +64,15 @@ func (f *Files) TrackChanges(ctx context.Context, id string, list []provenance.O
 	}, nil
 }
 
-var errUntracked = errors.New("the trusted folders could not be compared with what they were before; they count as untrusted until you run hob file trust for each of them")
+var errUntracked = errors.New("cannot compare the trusted folders with their earlier state; they count as untrusted until you run hob file trust for each of them")
 
-// trustedRoots are the trusted folders that exist, with their links resolved and
-// without those that lie in another one.
+// trustedRoots returns the trusted folders that exist, with their links resolved and
+// without those inside another one.
 func (f *Files) trustedRoots() (out []string) {
 	for _, t := range f.trusted {
 		real, err := filepath.EvalSymlinks(t)
 		if err != nil {
-			real = t // it may be made by then
+			real = t // the command may have created it
 		}
 		out = append(out, real)
 	}
@@ -91,8 +91,8 @@ func (f *Files) trustedRoots() (out []string) {
 	return outer
 }
 
-// trackFiles returns the state of all files below some folders. whole is false when
-// it does not know all of them.
+// trackFiles returns the state of all files below some folders. whole is false if some are
+// missing.
 func trackFiles(roots []string) (files map[string]fs.FileInfo, whole bool) {
 	files, whole = map[string]fs.FileInfo{}, true
 	for _, root := range roots {
@@ -118,13 +118,13 @@ func trackFiles(roots []string) (files map[string]fs.FileInfo, whole bool) {
 	return files, whole
 }
 
-// sameState reports whether a file is the one that it was, unchanged.
+// sameState reports whether a file is unchanged.
 func sameState(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && changed(a).Equal(changed(b))
 }
 
-// sumAt digests a file of a trusted folder; "" if it cannot be read: its path is
-// marked all the same.
+// sumAt returns the digest of a file in a trusted folder; "" if it cannot be read: its path
+// is marked anyway.
 func (f *Files) sumAt(ctx context.Context, path string, info fs.FileInfo) string {
 	if info.Size() > maxSumSize {
 		return ""

@@ -42,7 +42,7 @@ func TestTrackChanges_MarksWhatACommandChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.wantSource("~/"+own, provenance.Outside) // while it runs nobody knows
+	b.wantSource("~/"+own, provenance.Outside) // unknown while it runs
 	b.put(made, "IGNORE ALL rules")
 	b.put(edited, "my words, 2no")
 	if err := os.Chtimes(b.path(edited), before.ModTime(), before.ModTime()); err != nil {
@@ -95,7 +95,7 @@ func TestVouch_HoldsForThatContentAlone(t *testing.T) {
 	b.put("Documents/trusted/in/a.txt", "swapped")
 	b.wantSource("~/Documents/trusted/in/a.txt", provenance.Outside)
 	if _, err := b.f.Vouch(t.Context(), "~/Documents/trusted/nothing.txt", now, unrecorded); err == nil {
-		t.Error("a file that is not there was vouched for")
+		t.Error("a missing file was vouched for")
 	}
 	b.put("Documents/out.txt", "x")
 	if _, err := b.f.Vouch(t.Context(), "~/Documents/out.txt", now, unrecorded); err == nil {
@@ -105,7 +105,7 @@ func TestVouch_HoldsForThatContentAlone(t *testing.T) {
 
 func unrecorded(*store.Tx) error { return nil }
 
-// What comes back out of the trash is the owner's own only if it is what he threw away.
+// A file restored from the trash is trusted only if it is unchanged.
 func TestReview8_RestoredFilesAreProven(t *testing.T) {
 	b, _ := trackedBench(t)
 	const own = "Documents/trusted/own.txt"

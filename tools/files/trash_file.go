@@ -22,11 +22,11 @@ type trashOut struct {
 	Path string `json:"path"`
 }
 
-// trashUndo is what undoing needs.
+// trashUndo is the undo data of trash_file.
 type trashUndo struct {
 	trash.Item
-	// Own is the digest of what lay in a trusted folder and was the owner's own: it is
-	// so again when it comes out of the trash unchanged.
+	// Own is the digest of a trusted item in a trusted folder: it is trusted again when it
+	// is restored from the trash unchanged.
 	Own string `json:"own,omitempty"`
 }
 
@@ -65,8 +65,8 @@ func (f *Files) runTrash(ctx context.Context, c tools.Call, in trashIn) (tools.R
 	}, nil
 }
 
-// throwAway moves something to the trash. The caller holds f.mu, and closes the
-// spot unless there is an error.
+// throwAway moves an item to the trash. The caller holds f.mu and closes the spot unless
+// there is an error.
 func (f *Files) throwAway(ctx context.Context, path string, at time.Time) (item trashUndo, _ *spot, err error) {
 	s, err := f.at(path)
 	if err != nil {
@@ -92,7 +92,7 @@ func (f *Files) throwAway(ctx context.Context, path string, at time.Time) (item 
 	item.Item, err = f.opt.Trash.Put(dir, name, at)
 	if errors.Is(err, trash.ErrNoTrash) {
 		return item, nil, &tools.Error{
-			Code: tools.Unsupported, Source: provenance.Tool, Err: err, Message: "there is no trash for the place of " + s.shown() + ", so it was left alone",
+			Code: tools.Unsupported, Source: provenance.Tool, Err: err, Message: "no trash is available for " + s.shown() + "; nothing was changed",
 			Remedy: "move it to another folder first, or delete it yourself",
 		}
 	}
@@ -115,7 +115,7 @@ func (f *Files) undoTrash(ctx context.Context, data json.RawMessage) (string, er
 	}
 	defer s.Close()
 	if s.info != nil {
-		return "", tools.Errorf(tools.Conflict, "something else is at %s now; undoing would destroy it", s.label())
+		return "", tools.Errorf(tools.Conflict, "%s now holds another file; undo would overwrite it", s.label())
 	}
 	dir, made, err := s.parent(true)
 	if err != nil {
@@ -132,9 +132,9 @@ func (f *Files) undoTrash(ctx context.Context, data json.RawMessage) (string, er
 	switch {
 	case errors.Is(err, trash.ErrGone):
 		s.unmake(made)
-		return "", tools.Errorf(tools.NotFound, "%s is not in the trash any more", s.label())
+		return "", tools.Errorf(tools.NotFound, "%s is no longer in the trash", s.label())
 	case errors.Is(err, fs.ErrExist):
-		return "", tools.Errorf(tools.Conflict, "something else is at %s now; undoing would destroy it", s.label())
+		return "", tools.Errorf(tools.Conflict, "%s now holds another file; undo would overwrite it", s.label())
 	case err != nil:
 		s.unmake(made)
 		return "", f.trouble("restore", s, err)

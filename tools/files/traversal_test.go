@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// testData opens a file of the evaluation data, which is not part of the
-// repository: HOB_TEST_DATA, or shared/data beside it.
+// testData opens a file of the evaluation data, which is not part of the repository:
+// HOB_TEST_DATA, or shared/data beside it.
 func testData(t testing.TB, name string) *os.File {
 	t.Helper()
 	dir := os.Getenv("HOB_TEST_DATA")
@@ -24,8 +24,8 @@ func testData(t testing.TB, name string) *os.File {
 	return f
 }
 
-// TestTraversalPayloads reads and writes through known attack strings and then
-// looks whether anything outside the allowed folder was shown or changed.
+// TestTraversalPayloads reads and writes through known attack strings, then checks that
+// nothing outside the allowed folder was shown or changed.
 func TestTraversalPayloads(t *testing.T) {
 	b := newBench(t, nil)
 	b.put("Documents/deep/er/x", "x")

@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// maxKept is the size in bytes up to which former contents are kept in all;
-// the oldest go first.
+// maxKept bounds the saved earlier contents in total, in bytes; the oldest are removed
+// first.
 const maxKept = 512 << 20
 
-// keeper keeps former contents of files under their SHA-256, in folders named
-// by its first two digits.
+// keeper stores earlier contents of files by SHA-256, in folders named by its first two
+// digits.
 type keeper struct {
 	dir string
 	max int64
@@ -26,8 +26,8 @@ type keeper struct {
 }
 
 var (
-	errNotKept = errors.New("no folder for former contents is set")
-	errKeptBad = errors.New("the kept copy is gone or damaged")
+	errNotKept = errors.New("no folder for earlier contents is configured")
+	errKeptBad = errors.New("the saved copy is missing or damaged")
 )
 
 func digest(b []byte) string {
@@ -37,7 +37,7 @@ func digest(b []byte) string {
 
 func (k *keeper) path(sum string) string { return filepath.Join(k.dir, sum[:2], sum) }
 
-// put makes b durable and returns its digest.
+// put durably stores b and returns its digest.
 func (k *keeper) put(b []byte) (string, error) {
 	switch {
 	case k.dir == "":
@@ -48,7 +48,7 @@ func (k *keeper) put(b []byte) (string, error) {
 	sum := digest(b)
 	path := k.path(sum)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return "", fmt.Errorf("keep the former content: %w", err)
+		return "", fmt.Errorf("save the earlier content: %w", err)
 	}
 	if k.n.Add(1)%64 == 1 {
 		k.prune()
@@ -59,12 +59,12 @@ func (k *keeper) put(b []byte) (string, error) {
 	}
 	dir, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
-		return "", fmt.Errorf("keep the former content: %w", err)
+		return "", fmt.Errorf("save the earlier content: %w", err)
 	}
 	defer func() { _ = dir.Close() }()
 	private := fs.FileMode(0o600)
 	if err := replace(dir, sum, b, &private); err != nil {
-		return "", fmt.Errorf("keep the former content: %w", err)
+		return "", fmt.Errorf("save the earlier content: %w", err)
 	}
 	return sum, nil
 }

@@ -18,15 +18,15 @@ func (b *bench) redo(name string, r *tools.Result) error {
 	return err
 }
 
-// Incident 57 (undo itself destroyed newer content): whatever happened to a file
-// since, undoing and doing again change nothing of it, and say so.
+// Incident 57 (undo destroyed newer content): whatever happened to a file since, undo and
+// redo change nothing of it and report that.
 func TestIncident57UndoDestroysNothingNewer(t *testing.T) {
 	write := map[string]any{"path": "notes.txt", "content": "by hob"}
 	for name, tc := range map[string]struct {
 		tool  string
 		args  map[string]any
 		since func(b *bench)
-		path  string // what must be as it was made since
+		path  string // path that must keep its later content
 		want  string
 	}{
 		"a replaced file was edited": {"write_file", write, func(b *bench) { b.put("Documents/notes.txt", "by hob, and more") }, "Documents/notes.txt", "by hob, and more"},
@@ -40,7 +40,7 @@ func TestIncident57UndoDestroysNothingNewer(t *testing.T) {
 		"something is where it was moved from": {
 			"move_file", map[string]any{"source": "notes.txt", "destination": "old.txt"}, func(b *bench) { b.put("Documents/notes.txt", "newer") }, "Documents/notes.txt", "newer",
 		},
-		"something is where it was thrown away": {
+		"a new file at the original path of a trashed one": {
 			"trash_file", map[string]any{"path": "notes.txt"}, func(b *bench) { b.put("Documents/notes.txt", "newer") }, "Documents/notes.txt", "newer",
 		},
 	} {
@@ -66,7 +66,7 @@ func TestIncident57AFileInAFolderThatWasMadeForIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := b.get("Documents/trip/mine.txt"); got != "mine" {
-		t.Errorf("the owner's own file in that folder: %q", got)
+		t.Errorf("the owner's file in that folder: %q", got)
 	}
 }
 
@@ -109,7 +109,7 @@ func TestDoneAgain(t *testing.T) {
 			}
 			before := b.get("Documents/notes.txt") + b.get(tc.path)
 			switch err := b.redo(tc.tool, &r); {
-			case tc.tool == "trash_file": // from where it comes back
+			case tc.tool == "trash_file": // from which it is restored
 			case tools.CodeOf(err) != tools.Conflict || b.get("Documents/notes.txt")+b.get(tc.path) != before:
 				t.Errorf("onto something newer: %v", err)
 			}
@@ -117,7 +117,7 @@ func TestDoneAgain(t *testing.T) {
 	}
 }
 
-// Nobody gets at a file by a made-up record: it is resolved as any other path.
+// A forged undo record reaches no other file: its path is resolved like any other path.
 func TestAnUndoRecordReachesNoFurther(t *testing.T) {
 	b := newBench(t, nil)
 	b.put("secret.txt", "canary")

@@ -10,9 +10,9 @@ import (
 	"hob/tools"
 )
 
-// undoWrite brings back what was there before. What somebody wrote since stays:
-// the content must be the one that was written, when it is read and once more
-// right before it is replaced. It is kept, so that it can be done again.
+// undoWrite restores the earlier content. Later edits survive: the content must be the
+// written one, both when it is read and right before it is replaced. The replaced content
+// is saved for a redo.
 func (f *Files) undoWrite(ctx context.Context, data json.RawMessage) (string, error) {
 	u, s, err := f.written(data)
 	if err != nil {
@@ -25,7 +25,7 @@ func (f *Files) undoWrite(ctx context.Context, data json.RawMessage) (string, er
 		return "", err
 	}
 	if _, err := f.undo.put(now); err != nil && !errors.Is(err, errNotKept) {
-		return "", tools.Errorf(tools.Failed, "what is in %s now could not be kept, so nothing was undone: %w", s.label(), err)
+		return "", tools.Errorf(tools.Failed, "cannot save the current content of %s, so nothing was undone: %w", s.label(), err)
 	}
 	dir, _, err := s.parent(false)
 	if err != nil {
@@ -49,10 +49,10 @@ func (f *Files) undoWrite(ctx context.Context, data json.RawMessage) (string, er
 	if err := f.putBack(ctx, s, dir, name, u.Before, u.Mode); err != nil {
 		return "", err
 	}
-	return "Brought back the former content of " + s.shown() + ".", nil
+	return "Restored the earlier content of " + s.shown() + ".", nil
 }
 
-// redoWrite writes again what undoWrite took back.
+// redoWrite repeats a write that undoWrite reverted.
 func (f *Files) redoWrite(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error) {
 	u, s, err := f.written(data)
 	if err != nil {
@@ -62,7 +62,7 @@ func (f *Files) redoWrite(ctx context.Context, data json.RawMessage) (string, js
 	defer s.Close()
 	if u.Created {
 		if s.info != nil {
-			return "", nil, tools.Errorf(tools.Conflict, "something else is at %s now; doing it again would destroy it", s.label())
+			return "", nil, tools.Errorf(tools.Conflict, "%s now holds another file; redo would overwrite it", s.label())
 		}
 	} else if _, err := f.stillIs(s, u.Before); err != nil {
 		return "", nil, err
@@ -82,8 +82,8 @@ func (f *Files) redoWrite(ctx context.Context, data json.RawMessage) (string, js
 	return "Wrote " + s.shown() + " again.", data, err
 }
 
-// written reads an undo record and finds its file. The caller closes the spot
-// and unlocks f.mu, unless there is an error.
+// written decodes an undo record and finds its file. The caller closes the spot and unlocks
+// f.mu, unless there is an error.
 func (f *Files) written(data json.RawMessage) (u writeUndo, s *spot, err error) {
 	if err := json.Unmarshal(data, &u); err != nil {
 		return u, nil, tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
@@ -96,7 +96,7 @@ func (f *Files) written(data json.RawMessage) (u writeUndo, s *spot, err error) 
 	return u, s, nil
 }
 
-// stillIs reads the file if it holds the content with the digest.
+// stillIs reads the file if its content has the digest.
 func (f *Files) stillIs(s *spot, sum string) ([]byte, error) {
 	now, err := s.read(f.opt.MaxFile)
 	if errors.Is(err, errTooLarge) {
@@ -112,10 +112,10 @@ func (f *Files) stillIs(s *spot, sum string) ([]byte, error) {
 }
 
 func changedSince(s *spot) error {
-	return tools.Errorf(tools.Conflict, "%s was changed since; undoing would destroy that", s.label())
+	return tools.Errorf(tools.Conflict, "%s has changed; undo would overwrite the change", s.label())
 }
 
-// same reports whether the file is the one that was looked at, unchanged.
+// same reports an error if the file has changed since it was inspected.
 func (s *spot) same(dir *os.Root, name string) error {
 	now, err := dir.Lstat(name)
 	if s.info == nil {
@@ -130,11 +130,11 @@ func (s *spot) same(dir *os.Root, name string) error {
 	return nil
 }
 
-// putBack makes a kept content the file's.
+// putBack writes a saved content to the file.
 func (f *Files) putBack(ctx context.Context, s *spot, dir *os.Root, name, sum string, mode *fs.FileMode) error {
 	old, err := f.undo.get(sum)
 	if err != nil {
-		return tools.Errorf(tools.NotFound, "the former content of %s is not there any more: %w", s.label(), err)
+		return tools.Errorf(tools.NotFound, "the earlier content of %s is no longer available: %w", s.label(), err)
 	}
 	if err := s.same(dir, name); err != nil {
 		return err

@@ -10,11 +10,11 @@ import (
 	"hob/tools"
 )
 
-// Vouched says what Vouch did.
+// Vouched is the result of Vouch.
 type Vouched struct {
 	Path  string `json:"path"`
 	Files int    `json:"files"`
-	// Left counts files that were not read: they are too large or too many.
+	// Left is true if some files were not read: they are too large or too many.
 	Left bool `json:"left,omitempty"`
 }
 
@@ -24,9 +24,9 @@ func (m marks) vouched(ctx context.Context, sum string) (bool, error) {
 	return found, err
 }
 
-// Vouch notes that the owner takes a file, or the files below a folder, for his own
-// words, as they are now: in a trusted folder they are read as such from now on.
-// record writes an audit line in the same transaction.
+// Vouch records that the owner vouches for the current content of a file, or of the files
+// below a folder: in a trusted folder they then count as the owner's words. record writes
+// an audit line in the same transaction.
 func (f *Files) Vouch(ctx context.Context, path string, now time.Time, record func(*store.Tx) error) (Vouched, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -39,8 +39,8 @@ func (f *Files) Vouch(ctx context.Context, path string, now time.Time, record fu
 	case s.info == nil:
 		return Vouched{}, f.trouble("find", s, fs.ErrNotExist)
 	case !f.trusts(s.abs):
-		e := tools.Errorf(tools.Unsupported, "%s lies in no trusted folder", s.label())
-		e.Remedy = "move it into one of files.trusted first"
+		e := tools.Errorf(tools.Unsupported, "%s is not in a trusted folder", s.label())
+		e.Remedy = "move it into a folder of files.trusted first"
 		return Vouched{}, e
 	}
 	files, whole, err := f.sums(ctx, s)
@@ -61,7 +61,7 @@ func (f *Files) Vouch(ctx context.Context, path string, now time.Time, record fu
 		return record(tx)
 	})
 	if err != nil || !whole {
-		return out, err // the marks of paths stay: something there was not vouched for
+		return out, err // the marks of paths stay: some content was not vouched for
 	}
 	if err := f.dropStale(ctx, s.abs); err != nil {
 		return out, err
@@ -69,7 +69,7 @@ func (f *Files) Vouch(ctx context.Context, path string, now time.Time, record fu
 	return out, f.marks.drop(ctx, s.abs)
 }
 
-// dropStale removes the marks of runs that were cut off before they were settled.
+// dropStale removes the marks of runs that were interrupted before settle.
 func (f *Files) dropStale(ctx context.Context, path string) error {
 	path = markKey(path)
 	low, high := under(path)
@@ -90,7 +90,7 @@ func (f *Files) dropStale(ctx context.Context, path string) error {
 	})
 }
 
-// runsBelowTx returns the ids of the runs that mark a place or something below it.
+// runsBelowTx returns the ids of the runs that mark a path or something below it.
 func runsBelowTx(tx *store.Tx, path string) (ids []string, err error) {
 	low, high := under(path)
 	rows, err := tx.Query(`SELECT DISTINCT id FROM outside_trees WHERE id <> '' AND (path = ? OR path >= ? AND path < ?)`, path, low, high)

@@ -12,37 +12,36 @@ import (
 	"strings"
 )
 
-// heavy are folders of generated or foreign files that nobody looks for.
+// heavy lists folders of generated or third-party files that searches skip.
 var heavy = []string{"node_modules", "bower_components", "__pycache__", "site-packages", "venv", "$recycle.bin", "system volume information"}
 
-// maxDepth bounds how deep a walk goes, maxNames how many names of one folder
-// are read.
+// maxDepth bounds the depth of a walk, maxNames the names read of one folder.
 const (
 	maxDepth = 16
 	maxNames = 20_000
 )
 
-// entry is one name that a walk came to; dir is the open folder it lies in.
+// entry is one name found by a walk; dir is the open folder that contains it.
 type entry struct {
 	dir  *os.Root
 	name string
-	rel  string // below where the walk began, with slashes
+	rel  string // relative to the start of the walk, with slashes
 	abs  string
 	info fs.FileInfo
 }
 
-// walk visits files and folders below an open folder, names in order, without
-// following links. Whatever it leaves out is counted, so that a result never
-// looks complete when it is not.
+// walk visits files and folders below an open folder, in order of names, without following
+// links. It counts everything it leaves out, so that a result never looks complete when it
+// is not.
 type walk struct {
 	f         *Files
 	recursive bool
 	hidden    bool
-	limit     int // entries visited, 0 for no limit
+	limit     int // maximum number of visited entries, 0 for no limit
 	visit     func(e entry) error
 
 	seen    int
-	left    map[string]int // what was left out, by reason
+	left    map[string]int // number of entries left out, by reason
 	heavies []string
 	stopped string // why it ended early
 }
@@ -77,7 +76,7 @@ func (w *walk) folder(ctx context.Context, dir *os.Root, abs, rel string, depth 
 			continue
 		}
 		if w.limit > 0 && w.seen >= w.limit {
-			w.stopped = "it ended after " + plural(w.limit, "entry", "entries")
+			w.stopped = "the search stopped after " + plural(w.limit, "entry", "entries")
 			return errStop
 		}
 		w.seen++
@@ -117,7 +116,7 @@ func (w *walk) names(dir *os.Root) ([]string, error) {
 	return names, nil
 }
 
-// wanted counts and skips what a walk leaves out.
+// wanted reports whether a walk includes an entry, and counts those it leaves out.
 func (w *walk) wanted(e entry) bool {
 	switch {
 	case w.f.guarded(e.abs, e.rel) != nil:
@@ -166,7 +165,7 @@ func (w *walk) leaveOut(name string) {
 	w.left["heavy"]++
 }
 
-// said words what was left out, "" when nothing was.
+// said describes what was left out, "" if nothing was.
 func (w *walk) said() string {
 	var parts []string
 	if w.stopped != "" {
@@ -181,7 +180,7 @@ func (w *walk) said() string {
 	}) {
 		switch k {
 		case "heavy":
-			parts = append(parts, "the inside of "+strings.Join(w.heavies, ", ")+" was left out")
+			parts = append(parts, "the content of "+strings.Join(w.heavies, ", ")+" was left out")
 		case "names beyond the first 20,000 of a folder", "deeper than 16 folders":
 			parts = append(parts, "what is "+strings.TrimPrefix(k, "names ")+" was left out")
 		default:

@@ -26,14 +26,14 @@ type writeOut struct {
 	Created bool   `json:"created"`
 }
 
-// writeUndo is what undoing a write needs.
+// writeUndo is the undo data of a write.
 type writeUndo struct {
 	Path    string       `json:"path"`
 	Created bool         `json:"created"`
-	Before  string       `json:"before,omitempty"` // digest of the former content
+	Before  string       `json:"before,omitempty"` // digest of the earlier content
 	Mode    *fs.FileMode `json:"mode,omitempty"`   // of the former file
 	After   string       `json:"after"`
-	Made    []string     `json:"made,omitempty"` // folders made for it, below the allowed folder
+	Made    []string     `json:"made,omitempty"` // created parent folders, below the allowed folder
 }
 
 func (f *Files) writeFile() tools.Tool {
@@ -124,8 +124,8 @@ func (f *Files) write(ctx context.Context, c tools.Call, s *spot, in writeIn) (t
 	return f.wrote(s, in, u, len(content), kept), nil
 }
 
-// former looks at the file that will be replaced, keeps its content and
-// returns what the file will hold. kept is nil when it can be undone.
+// former reads the file to replace, saves its content and returns the new content. kept is
+// nil if the write can be undone.
 func (f *Files) former(s *spot, dir *os.Root, in writeIn, u *writeUndo) (content []byte, kept, err error) {
 	_, name := s.dirName()
 	if !s.info.Mode().IsRegular() {
@@ -155,7 +155,7 @@ func (f *Files) former(s *spot, dir *os.Root, in writeIn, u *writeUndo) (content
 	}
 	u.Before, kept = f.undo.put(old)
 	if kept != nil && !errors.Is(kept, errNotKept) {
-		return nil, nil, fmt.Errorf("the former content could not be kept, so nothing was written: %w", kept)
+		return nil, nil, fmt.Errorf("cannot save the earlier content, so nothing was written: %w", kept)
 	}
 	return content, kept, nil
 }
@@ -174,20 +174,20 @@ func (f *Files) wrote(s *spot, in writeIn, u writeUndo, n int, kept error) tools
 		r.Text = fmt.Sprintf("Replaced %s (now %s).", shown, size(int64(n)))
 	}
 	if kept == nil {
-		r.Undo = tools.NewUndo("bring back the former content of "+shown, u)
+		r.Undo = tools.NewUndo("restore the earlier content of "+shown, u)
 		return r
 	}
 	r.Text += " This cannot be undone: "
 	if errors.Is(kept, errTooLarge) {
-		r.Text += "the former content was larger than " + size(f.opt.MaxFile) + "."
+		r.Text += "the earlier content is larger than " + size(f.opt.MaxFile) + "."
 	} else {
-		r.Text += "no place for former contents is set."
+		r.Text += "no folder for earlier contents is configured."
 	}
 	return r
 }
 
-// ensureFolder makes the allowed folder itself, which the owner named but may
-// not have made yet, such as the drop folder.
+// ensureFolder creates the allowed folder itself, which the configuration may name before
+// it exists, such as the drop folder.
 func (f *Files) ensureFolder(path string) error {
 	abs, err := f.clean(path)
 	if err != nil {
@@ -201,7 +201,7 @@ func (f *Files) ensureFolder(path string) error {
 		return err
 	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return tools.Errorf(tools.Failed, "could not make the allowed folder %s: %w", tools.Clean(f.show(folder)), err)
+		return tools.Errorf(tools.Failed, "cannot create the allowed folder %s: %w", tools.Clean(f.show(folder)), err)
 	}
 	return nil
 }

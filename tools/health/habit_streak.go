@@ -49,8 +49,8 @@ func (d Deps) habitStreak() tools.Tool {
 	})
 }
 
-// exactly finds the habit of that very name: "run" is not "running late". An
-// error names the nearest ones.
+// exactly finds the habit with exactly that name: "run" is not "running late". An error
+// names similar ones.
 func exactly(all []Streak, habit string) (Streak, error) {
 	for _, s := range all {
 		if fold(s.Habit) == fold(habit) {
@@ -70,7 +70,7 @@ func exactly(all []Streak, habit string) (Streak, error) {
 		src = provenance.Worst(src, s.Source)
 		names = append(names, strconv.Quote(phrase.Cut(s.Habit, 60)))
 	}
-	err := tools.Errorf(tools.NotFound, "no habit is called %q; logged are %s", tools.Clean(phrase.Cut(habit, 60)), tools.Clean(strings.Join(names, ", ")))
+	err := tools.Errorf(tools.NotFound, "no habit is called %q; logged habits: %s", tools.Clean(phrase.Cut(habit, 60)), tools.Clean(strings.Join(names, ", ")))
 	return Streak{}, tools.Quoting(err, src)
 }
 

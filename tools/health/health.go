@@ -1,6 +1,6 @@
-// Package health are the tools for habits: log_habit and habit_streak. A habit
-// is what its owner calls it; names that differ only in case or spacing are the
-// same. A streak is a run of days that touches today or yesterday.
+// Package health provides log_habit and habit_streak. Habits have free names; names that
+// differ only in case or spacing are the same. A streak is a run of days that includes
+// today or yesterday.
 package health
 
 import (
@@ -16,7 +16,7 @@ import (
 	"hob/tools"
 )
 
-// Deps are what the tools need.
+// Deps are the dependencies of the tools.
 type Deps struct {
 	Store *store.Store
 }
@@ -24,7 +24,7 @@ type Deps struct {
 // Tools returns the category's tools.
 func Tools(d Deps) []tools.Tool { return []tools.Tool{d.logHabit(), d.habitStreak()} }
 
-// Migrations are the tables of this package.
+// Migrations returns the tables of this package.
 func Migrations() []store.Set {
 	return []store.Set{{Owner: "habits", Steps: []string{`
 CREATE TABLE habits (
@@ -50,8 +50,8 @@ type Entry struct {
 	CreatedAt  time.Time         `json:"created_at"`
 }
 
-// fold makes names comparable; a name without letters or digits, such as an
-// emoji, stands for itself.
+// fold normalizes a name for comparison; a name without letters or digits, such as an
+// emoji, stays as it is.
 func fold(habit string) string {
 	if words := phrase.Split(habit); len(words) > 0 {
 		return strings.Join(words, " ")
@@ -90,17 +90,16 @@ func entries(q store.Querier, tail string, args ...any) (out []Entry, err error)
 // Streak describes one habit.
 type Streak struct {
 	Habit   string `json:"habit"`
-	Current int    `json:"current"` // days in a row up to today or yesterday
+	Current int    `json:"current"` // length of the streak up to today or yesterday
 	Longest int    `json:"longest"`
-	Total   int    `json:"total"` // days on which it was done
+	Total   int    `json:"total"` // number of days
 	Last    string `json:"last"`  // YYYY-MM-DD
 	Today   bool   `json:"today"` // done today
-	// Source is Outside when an entry came from outside.
+	// Source is Outside if an entry is untrusted.
 	Source provenance.Source `json:"-"`
 }
 
-// streakOf computes the streak from the days it was done on, ascending and
-// without repeats.
+// streakOf computes the streak from ascending distinct days.
 func streakOf(habit string, days []string, today time.Time) (Streak, error) {
 	s := Streak{Habit: habit, Total: len(days)}
 	run := 0
@@ -136,7 +135,7 @@ type Brief struct{ Deps }
 // BriefTitle implements tools.BriefSource.
 func (Brief) BriefTitle() string { return "Habits" }
 
-// Brief implements tools.BriefSource: streaks that end today unless kept up.
+// Brief implements tools.BriefSource: streaks that break today unless continued.
 func (b Brief) Brief(ctx context.Context, from, _ time.Time) ([]tools.BriefItem, error) {
 	list, err := streaks(b.Store.Reader(ctx), "", from)
 	if err != nil {

@@ -35,7 +35,7 @@ func (d Deps) logHabit() tools.Tool {
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in logHabitIn) (tools.Result, error) {
 			habit := strings.Join(strings.Fields(in.Habit), " ")
 			if fold(habit) == "" {
-				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "say which habit")
+				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "habit is empty")
 			}
 			day, err := tools.PastDay(in.Date, c.Now)
 			if err != nil {
@@ -64,7 +64,7 @@ func (d Deps) logHabit() tools.Tool {
 				return "", fmt.Errorf("habits: %w", err)
 			}
 			if n, err := res.RowsAffected(); err != nil || n == 0 {
-				return "", tools.Errorf(tools.Conflict, "the entry is gone already")
+				return "", tools.Errorf(tools.Conflict, "the entry no longer exists")
 			}
 			return fmt.Sprintf("Removed the entry of %q.", e.Habit), nil
 		},

@@ -12,8 +12,7 @@ import (
 	"hob/tools"
 )
 
-// programs are the mailboxes of programs on this machine, which are read where the
-// owner has given Hob no account with mail.
+// programs returns the mailboxes of local programs, which are used if no account has mail.
 func (d Deps) programs() []pim.Mailer {
 	if len(d.Accounts()) > 0 || d.Mailers == nil {
 		return nil
@@ -21,7 +20,7 @@ func (d Deps) programs() []pim.Mailer {
 	return d.Mailers()
 }
 
-// answerApps is answer over programs on this machine.
+// answerApps does the same as answer for local programs.
 func (d Deps) answerApps(ctx context.Context, c tools.Call, w wanted, tool string) (tools.Result, error) {
 	all, err := d.mailers(w.account)
 	if err != nil {
@@ -53,7 +52,7 @@ func (d Deps) answerApps(ctx context.Context, c tools.Call, w wanted, tool strin
 	out, text := mailOut{Mails: append([]letterOut{}, list...)}, lettersText(list, len(all) > 1, c.Now)
 	if err != nil {
 		out.Error = pim.Line(err.Error(), 400)
-		text += "\n\nNot everything could be read: " + out.Error
+		text += "\n\nSome sources could not be read: " + out.Error
 	}
 	origins := []provenance.Origin{{Kind: "mail", Label: all[0].Name(), Via: tool}}
 	for i, l := range list {
@@ -62,8 +61,8 @@ func (d Deps) answerApps(ctx context.Context, c tools.Call, w wanted, tool strin
 	return tools.Result{Text: text, Data: out, Source: provenance.Outside, Origins: origins}, nil
 }
 
-// of finds what is wanted in one mailbox. A list of mails does not hold their texts;
-// they are read one by one where they are asked for whole.
+// of reads the matching mails of one mailbox. A list of mails contains no texts; with
+// whole, each text is read separately.
 func (w wanted) of(ctx context.Context, m pim.Mailer) (out []letterOut, err error) {
 	folder := w.folder
 	if folder == inbox {

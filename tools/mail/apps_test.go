@@ -40,8 +40,8 @@ func (p program) ReadMail(_ context.Context, ref string) (pim.Message, error) {
 	return pim.Message{}, pim.ErrNotFound
 }
 
-// An owner without an account hears what his mail program has, and where it was not
-// looked.
+// An owner without an account gets the mails of the local mail program and the limits of
+// the search.
 func TestPrograms(t *testing.T) {
 	now := time.Date(2026, 11, 10, 8, 0, 0, 0, time.UTC)
 	mail := func(ref, from, topic string, ago time.Duration) pim.Message {
@@ -59,7 +59,7 @@ func TestPrograms(t *testing.T) {
 		{0, `{"limit":1}`, "From: ada@example.org\nSubject: Bob's lunch\nDate: today at 07:00\nId: apple/mail/1/\nMarks: unread"},
 		{0, `{"search":"bob"}`, "From: ada@example.org\nSubject: Bob's lunch\nDate: today at 07:00\nId: apple/mail/1/\nMarks: unread\n---\nFrom: bob@example.org\nSubject: Review\nDate: today at 06:00\nId: apple/mail/2/\nMarks: unread"},
 		{1, `{"from":"bob","whole":true}`, "From: bob@example.org\nSubject: Review\nDate: today at 06:00\nId: apple/mail/2/\nMarks: unread\nThe text of Review"},
-		{1, `{"query":"zebra"}`, "No mail fits."},
+		{1, `{"query":"zebra"}`, "No mail matches."},
 	} {
 		r, err := call(tc.tool, tc.args)
 		if err != nil || r.Text != tc.want || !r.Source.Tainted() || len(r.Origins) == 0 {
@@ -67,7 +67,7 @@ func TestPrograms(t *testing.T) {
 		}
 	}
 	p.err = pim.Partial("Mail: searched only the newest 3 of 9 mails")
-	if r, err := call(1, `{"query":"zebra"}`); err != nil || !strings.Contains(r.Text, "Not everything could be read: Mail: searched only the newest 3 of 9") {
+	if r, err := call(1, `{"query":"zebra"}`); err != nil || !strings.Contains(r.Text, "Some sources could not be read: Mail: searched only the newest 3 of 9") {
 		t.Error(r.Text, err)
 	}
 	p.mails, p.err = nil, pim.ErrRefused

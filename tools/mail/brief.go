@@ -13,22 +13,22 @@ import (
 	"hob/tools"
 )
 
-// The bounds of a briefing.
+// Limits of a briefing.
 const (
-	lookedAt = 100                // of the newest unread mails of an account
-	asOld    = 7 * 24 * time.Hour // how long an unread mail is news
-	named    = 8                  // mails of an account that are named
+	lookedAt = 100                // checked newest unread mails per account
+	asOld    = 7 * 24 * time.Hour // maximum age of an unread mail in a briefing
+	named    = 8                  // listed mails per account
 )
 
-// Brief is the mail's part of a briefing: which unread mails matter, and how many
-// others there are. Of a mail nothing but its sender and subject is said.
+// Brief is the mail section of a briefing: the unread mails that matter and the number of
+// others. It shows only sender and subject of a mail.
 type Brief struct{ Deps }
 
 // BriefTitle implements tools.BriefSource.
 func (Brief) BriefTitle() string { return "Mail" }
 
-// Brief implements tools.BriefSource. Mail of another day than the present one is
-// of no use to anybody, so that a briefing on it says nothing.
+// Brief implements tools.BriefSource. Unread mail matters only today, so a briefing for
+// another day has no mail section.
 func (b Brief) Brief(ctx context.Context, from, to time.Time) ([]tools.BriefItem, error) {
 	accounts := b.Accounts()
 	if now := time.Now(); len(accounts) == 0 || now.Before(from) || !now.Before(to) {

@@ -12,7 +12,7 @@ import (
 	"hob/tools"
 )
 
-// backData is what takes a change of a mailbox back.
+// backData is the undo data of a mailbox change.
 type backData struct {
 	Account string `json:"account"`
 	Undo    []byte `json:"undo"`
@@ -25,7 +25,7 @@ func undoOf(label string, m pim.Mailer, r pim.Receipt) *tools.Undo {
 	return tools.NewUndo(label, backData{m.Name(), r.Undo})
 }
 
-// takeBack is the Undo of the tools that change mailboxes.
+// takeBack implements Undo for the tools that change mailboxes.
 func (d Deps) takeBack(ctx context.Context, data json.RawMessage) error {
 	var u backData
 	if err := json.Unmarshal(data, &u); err != nil {
@@ -38,9 +38,9 @@ func (d Deps) takeBack(ctx context.Context, data json.RawMessage) error {
 	return classify(all[0].TakeBack(ctx, u.Undo))
 }
 
-// unsure is the error of a change of which nobody knows whether it happened.
+// unsure returns the error of a change with an unknown outcome.
 func unsure(what string, r pim.Receipt) error {
-	return outside(tools.Errorf(tools.OutcomeUnknown, "nobody knows whether %s (%s); it was not repeated", tools.Clean(what), r.Why))
+	return outside(tools.Errorf(tools.OutcomeUnknown, "outcome unknown: Hob cannot tell whether %s (%s); it was not repeated", tools.Clean(what), r.Why))
 }
 
 func (d Deps) draftEmail() tools.Tool {
@@ -59,21 +59,21 @@ func (d Deps) draftEmail() tools.Tool {
 			l.named(c)
 			r, err := l.from.DraftMail(ctx, l.Letter)
 			if errors.Is(err, pim.ErrNoServer) {
-				return tools.Result{}, tools.Errorf(tools.Unsupported, "account %s has no mailbox in which a draft could lie (imap)", tools.Clean(l.from.Name()))
+				return tools.Result{}, tools.Errorf(tools.Unsupported, "account %s has no mailbox for drafts; set imap", tools.Clean(l.from.Name()))
 			}
 			if err != nil {
 				return tools.Result{}, classify(err)
 			}
 			if r.Outcome == pim.Uncertain {
-				return tools.Result{}, unsure("the draft was kept", r)
+				return tools.Result{}, unsure("the draft was saved", r)
 			}
 			to := "The draft"
 			if whom := l.whom(); whom != "" {
 				to += " to " + whom
 			}
-			res := l.result(fmt.Sprintf("%s lies among the drafts of %s: %s.", to, l.from.Name(), strings.TrimRight(l.Subject, ".")), r)
+			res := l.result(fmt.Sprintf("%s is saved in the drafts of %s: %s.", to, l.from.Name(), strings.TrimRight(l.Subject, ".")), r)
 			if len(l.notes) > 0 {
-				res.Text += " Note that " + strings.Join(l.notes, "; ") + "."
+				res.Text += " Note: " + strings.Join(l.notes, "; ") + "."
 			}
 			res.Undo = undoOf("remove the draft", l.from, r)
 			return res, nil

@@ -16,7 +16,7 @@ import (
 	"hob/tools"
 )
 
-// lookWait is how long it may take to find out whom a letter reaches.
+// lookWait is the time limit for finding the recipients of a mail.
 const lookWait = 20 * time.Second
 
 type letterIn struct {
@@ -30,17 +30,16 @@ type letterIn struct {
 	Account string   `json:"account,omitempty"`
 }
 
-// letter is what was made of the arguments, for one who is asked and for the one
-// who sends.
+// letter is a composed mail, for the approval request and for sending.
 type letter struct {
 	pim.Letter
 	from  pim.Mailer
-	reply bool     // a mail or an address book had a part in it
-	notes []string // what the owner should know about whom it reaches
+	reply bool     // a mail or an address book provided part of it
+	notes []string // notes for the owner about the recipients
 }
 
-// write makes a letter of the arguments. It looks at the mail that is answered, the
-// address book and the files, and changes nothing.
+// write composes a mail from the arguments. It reads the answered mail, the address book
+// and the files, and changes nothing.
 func (d Deps) write(ctx context.Context, in letterIn) (letter, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookWait)
 	defer cancel()
@@ -67,7 +66,7 @@ func (d Deps) write(ctx context.Context, in letterIn) (letter, error) {
 			if err != nil {
 				return letter{}, err
 			}
-			out.reply = out.reply || !strings.Contains(name, "@") // it is called what its card says
+			out.reply = out.reply || !strings.Contains(name, "@") // a contact card provides the display name
 			*list.to = append(*list.to, p)
 		}
 	}
@@ -81,22 +80,22 @@ func (d Deps) write(ctx context.Context, in letterIn) (letter, error) {
 		return letter{}, tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 	}
 	if len([]rune(out.whom())) > maxWhom {
-		return letter{}, tools.Errorf(tools.InvalidArguments, "these are more addresses than can be shown to the owner; write to fewer people at once")
+		return letter{}, tools.Errorf(tools.InvalidArguments, "too many addresses to show in the approval request; write to fewer people at once")
 	}
 	return out, nil
 }
 
-// maxWhom bounds how the people whom a letter reaches are shown, which is never cut.
+// maxWhom bounds the recipient list in an approval request, which is never truncated.
 const maxWhom = 1200
 
-// answering fills in what follows from the mail that is answered.
+// answering derives recipients and subject from the answered mail.
 func (d Deps) answering(ctx context.Context, in letterIn, all []pim.Mailer, out *letter) error {
 	m, box, err := d.pick(ctx, in.Answer, "", all)
 	if err != nil {
 		return err
 	}
 	out.from, out.reply = box, true
-	if pim.GoodID(m.ID) { // an answer without it is an answer all the same
+	if pim.GoodID(m.ID) { // without an id the reply is sent without threading
 		out.Answers = m.ID
 	}
 	out.References = slices.DeleteFunc(slices.Clone(m.Refers), func(id string) bool { return !pim.GoodID(id) })
@@ -114,14 +113,14 @@ func (d Deps) answering(ctx context.Context, in letterIn, all []pim.Mailer, out 
 	if len(list) == 0 {
 		list = m.From
 	} else if !slices.EqualFunc(m.ReplyTo, m.From, func(a, b pim.Person) bool { return a.Address == b.Address }) {
-		out.notes = append(out.notes, "the sender "+fullNames(m.From)+" wants answers to go there instead")
+		out.notes = append(out.notes, "the sender "+fullNames(m.From)+" requests replies to that address")
 	}
 	for _, p := range list {
-		p.Name = "" // he gave it to himself
+		p.Name = "" // the sender chose this name
 		out.To = append(out.To, p)
 	}
 	if len(out.To) == 0 {
-		return tools.Errorf(tools.InvalidArguments, "the mail does not say who wrote it; say to whom the answer goes")
+		return tools.Errorf(tools.InvalidArguments, "the mail does not name its sender; give the recipient of the reply")
 	}
 	return nil
 }
@@ -132,7 +131,7 @@ func (d Deps) attach(ctx context.Context, paths []string, out *letter) error {
 		return tools.Errorf(tools.InvalidArguments, "at most %d files can be attached", pim.MaxFiles)
 	}
 	if len(paths) > 0 && d.Attach == nil {
-		return tools.Errorf(tools.Unsupported, "no files can be attached here")
+		return tools.Errorf(tools.Unsupported, "file access is not configured")
 	}
 	for _, path := range paths {
 		f, err := d.Attach(ctx, path)
@@ -152,7 +151,7 @@ func fullNames(list []pim.Person) string {
 	return strings.Join(out, ", ")
 }
 
-// whom says whom a letter reaches, all of them and whole.
+// whom lists all recipients with their complete addresses.
 func (l letter) whom() string {
 	var out []string
 	for _, x := range []struct {
@@ -166,8 +165,8 @@ func (l letter) whom() string {
 	return strings.Join(out, "; ")
 }
 
-// exact is everything that would be written beyond the arguments: an approval is
-// bound to it.
+// exact returns the approval binding: everything that would be written beyond the
+// arguments.
 func (l letter) exact() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "from %s (%s) to %s", cmp.Or(tools.WholePerson(l.from.From()), "you"), l.from.Name(), cmp.Or(l.whom(), "nobody yet"))
@@ -182,18 +181,18 @@ func (l letter) exact() string {
 	return b.String()
 }
 
-// named gives a letter the name that follows from the call, so that an attempt whose
-// end was not seen is the same mail.
+// named derives the message id from the call, so that a retry after an unknown outcome is
+// the same mail.
 func (l *letter) named(c tools.Call) {
 	sum := sha256.Sum256([]byte("mail " + c.ID))
 	_, host, _ := strings.Cut(l.from.From().Address, "@")
 	l.ID, l.Date = hex.EncodeToString(sum[:16])+"@"+cmp.Or(host, "localhost"), c.Now
 }
 
-// refused is the judgement of a letter that cannot be written.
+// refused returns the judgement of a mail that cannot be written.
 func refused(err error) tools.Judgement { return tools.Judgement{Refused: classify(err)} }
 
-// classify gives errors of the drivers their code.
+// classify maps errors of the drivers to tool errors.
 func classify(err error) error {
 	if _, is := errors.AsType[*tools.Error](err); is || err == nil {
 		return err
@@ -211,5 +210,5 @@ func classify(err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		code = tools.TimedOut
 	}
-	return outside(tools.Errorf(code, "%w", err)) // a server may have written a part of it
+	return outside(tools.Errorf(code, "%w", err)) // a server may have written part of it
 }

@@ -1,14 +1,13 @@
-// Package mail are the tools for the owner's mail, wherever his accounts keep it, or
-// in the mail program of this machine where he has given Hob no account:
-// read_emails shows the newest ones of a folder, search_emails finds some,
-// read_email shows one in full. Brief is the mail's part of a briefing: what is
-// unread and matters. What was looked at stays unread.
+// Package mail provides tools for the mail of the owner's accounts, or of the local mail
+// program if no account has mail: read_emails lists the newest mails of a folder,
+// search_emails searches, read_email shows one in full. Brief is the mail section of a
+// briefing: unread mails that matter. Reading leaves mails unread.
 //
-// send_email, draft_email and move_email change something. Whom a mail reaches is
-// found out before the owner is asked, and is what he is shown; it is sent to them or
-// to nobody.
+// send_email, draft_email and move_email change something. The recipients are resolved
+// before the approval request, which shows them; the mail is sent to exactly these people
+// or not at all.
 //
-// All that is read is outside text: anybody can write a mail.
+// All mail text is untrusted: anyone can write a mail.
 package mail
 
 import (
@@ -27,8 +26,7 @@ import (
 	"hob/tools"
 )
 
-// The time that the server of an account may take: for a briefing, and when its
-// mail is asked for.
+// Time limits for the server of an account: for a briefing, and for a call.
 const (
 	briefWait = 8 * time.Second
 	askWait   = 40 * time.Second
@@ -36,26 +34,26 @@ const (
 
 const inbox = "INBOX"
 
-// Deps are what the tools need.
+// Deps are the dependencies of the tools.
 type Deps struct {
-	// Accounts lists the owner's accounts that have mail.
+	// Accounts returns the owner's accounts with mail.
 	Accounts func() []pim.Account
-	// Matters says in a few words why a mail matters to the owner, "" when it is
-	// one of many. It is asked once for a briefing; nil: only what is flagged does.
+	// Matters briefly says why a mail matters to the owner, "" if it does not. It is called
+	// once per briefing; nil: only flagged mails matter.
 	Matters func(ctx context.Context) (func(pim.Message) string, error)
-	// Mailers are the mailboxes that are written to; those that send come first. nil:
-	// there are no tools that write mail.
+	// Mailers returns the writable mailboxes; those that can send come first. nil leaves
+	// out the tools that write mail.
 	Mailers func() []pim.Mailer
-	// People looks a name up in the owner's address books; nil: there are none.
+	// People looks a name up in the owner's address books; nil: no address books.
 	People func(ctx context.Context, words string) ([]pim.Contact, error)
-	// Attach reads a file that goes with a mail, if the owner allows that it is read.
+	// Attach reads a file to attach, which the owner must allow Hob to read.
 	Attach func(ctx context.Context, path string) (pim.Attachment, error)
-	// Wait is how long the server of an account may take for a briefing (default 8
-	// seconds). One that is slower is named, and not waited for.
+	// Wait is how long the server of an account may take for a briefing (default 8 s). The
+	// briefing names slower ones without waiting for them.
 	Wait time.Duration
 }
 
-// why says why a mail matters, "" when it does not.
+// why returns a function that says why a mail matters, "" if it does not.
 func (d Deps) why(ctx context.Context) (func(pim.Message) string, error) {
 	more := func(pim.Message) string { return "" }
 	if d.Matters != nil {
@@ -81,9 +79,8 @@ func Tools(d Deps) []tools.Tool {
 	return list
 }
 
-// each asks all accounts at the same time. The error says which could not be
-// asked; the answers of the others are there all the same, in order, and nil when
-// there are no others.
+// each queries all accounts at the same time. It returns the results in order even with an
+// error, which names the failed accounts; the results are nil if all failed.
 func each[T any](ctx context.Context, accounts []pim.Account, wait time.Duration, ask func(context.Context, *mailbox.Conn, pim.Account) ([]T, error)) ([]T, error) {
 	found := make([][]T, len(accounts))
 	failed := make([]error, len(accounts))
@@ -94,7 +91,7 @@ func each[T any](ctx context.Context, accounts []pim.Account, wait time.Duration
 			defer cancel()
 			found[i], failed[i] = signedIn(ctx, a, ask)
 			if failed[i] != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				failed[i] = fmt.Errorf("account %s: it does not answer within %s", a.Name, wait)
+				failed[i] = fmt.Errorf("account %s: no response within %s", a.Name, wait)
 			}
 		})
 	}
@@ -115,11 +112,11 @@ func signedIn[T any](ctx context.Context, a pim.Account, ask func(context.Contex
 	return ask(ctx, c, a)
 }
 
-// of are the accounts that are meant: the one of a name, or all.
+// of returns the account of that name, or all accounts.
 func (d Deps) of(name string) ([]pim.Account, error) {
 	all := d.Accounts()
 	if len(all) == 0 {
-		return nil, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account has mail", Remedy: "the owner can add one with: hob account add"}
+		return nil, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account has mail", Remedy: "add one with: hob account add"}
 	}
 	if name = strings.TrimSpace(name); name == "" {
 		return all, nil
@@ -131,11 +128,11 @@ func (d Deps) of(name string) ([]pim.Account, error) {
 		}
 		names = append(names, a.Name)
 	}
-	return nil, tools.Errorf(tools.NotFound, "no account %q has mail; there are %s", tools.Clean(phrase.Cut(name, 60)), tools.Clean(strings.Join(names, ", ")))
+	return nil, tools.Errorf(tools.NotFound, "no account %q has mail; accounts with mail: %s", tools.Clean(phrase.Cut(name, 60)), tools.Clean(strings.Join(names, ", ")))
 }
 
-// newest reads the heads of the newest of some mails, the newest first. One that
-// cannot be read is left out.
+// newest reads the headers of the newest of some mails, newest first. It leaves out
+// unreadable ones.
 func newest(ctx context.Context, c *mailbox.Conn, uids []uint32, limit int) (out []pim.Message, err error) {
 	uids = uids[max(0, len(uids)-limit):]
 	for len(uids) > 0 {
@@ -143,7 +140,7 @@ func newest(ctx context.Context, c *mailbox.Conn, uids []uint32, limit int) (out
 		page := uids[len(uids)-n:]
 		uids = uids[:len(uids)-n]
 		list, err := c.Headers(ctx, page)
-		if errors.Is(err, pim.ErrRefused) { // one of them; the others are asked for by themselves
+		if errors.Is(err, pim.ErrRefused) { // one of them is bad; read the others one by one
 			list = nil
 			for _, u := range page {
 				one, err := c.Headers(ctx, []uint32{u})
@@ -161,15 +158,15 @@ func newest(ctx context.Context, c *mailbox.Conn, uids []uint32, limit int) (out
 	return out, nil
 }
 
-// sender is who a mail says it is from.
+// sender returns the sender that a mail claims.
 func sender(m pim.Message) string {
 	if len(m.From) == 0 {
-		return "somebody unnamed"
+		return "an unknown sender"
 	}
 	return m.From[0].String()
 }
 
-// subject is what a mail says it is about.
+// subject returns the subject of a mail in one line.
 func subject(m pim.Message, n int) string {
 	if s := phrase.Cut(m.Subject, n); s != "" {
 		return s

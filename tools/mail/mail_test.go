@@ -20,8 +20,8 @@ func letterFrom(from, subject, text string) string {
 	return fmt.Sprintf("From: %s\nTo: tester@test.local\nSubject: %s\nMessage-ID: <%d@x>\nContent-Type: text/plain; charset=utf-8\n\n%s\n", from, subject, len(from+subject), text)
 }
 
-// post is a mailbox with three mails at a real server, of which one was sent an
-// hour ago and one long ago.
+// post returns a mailbox with three mails on a real server, one of them sent an hour ago
+// and one long ago.
 func post(t *testing.T) (Deps, *pimtest.Dovecot, time.Time) {
 	t.Helper()
 	d := pimtest.StartDovecot(t, "")
@@ -107,8 +107,8 @@ func TestReadAndSearch(t *testing.T) {
 	}
 }
 
-// Of a mail that matters the sender and subject are told, and nothing of the
-// others but how many they are.
+// The briefing shows sender and subject of the mails that matter, and only the number of
+// the others.
 func TestBrief(t *testing.T) {
 	d, _, now := post(t)
 	from := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
@@ -121,7 +121,7 @@ func TestBrief(t *testing.T) {
 		t.Errorf("tomorrow: %+v, %v", items, err)
 	}
 	var lc net.ListenConfig
-	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0") // it says nothing
+	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0") // never responds
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,12 +129,13 @@ func TestBrief(t *testing.T) {
 	all := append(d.Accounts(), pim.Account{Name: "mute", IMAP: "imaps://" + l.Addr().String(), User: "x", Secret: func(context.Context) (string, error) { return "x", nil }})
 	d.Accounts, d.Wait = func() []pim.Account { return all }, 3*time.Second
 	items, err = Brief{d}.Brief(t.Context(), from, from.AddDate(0, 0, 1))
-	if len(items) != 2 || err == nil || !strings.Contains(err.Error(), "account mute: it does not answer within 3s") {
+	if len(items) != 2 || err == nil || !strings.Contains(err.Error(), "account mute: no response within 3s") {
 		t.Errorf("%+v, %v", items, err)
 	}
 }
 
-// Who else wrote since hides nothing of what is asked for, and where the look ends is said.
+// Mails of other senders do not hide the matches, and the result mentions where the search
+// stopped.
 func TestMany(t *testing.T) {
 	d, server, now := post(t)
 	read, search := Tools(d)[0], Tools(d)[1]

@@ -51,7 +51,7 @@ func (d Deps) moveEmail() tools.Tool {
 				return tools.Result{}, classify(err)
 			}
 			if x.Ref != c.Exact {
-				return tools.Result{}, tools.Errorf(tools.Conflict, "another mail than the one that was allowed fits now; nothing was moved")
+				return tools.Result{}, tools.Errorf(tools.Conflict, "the request now matches a different mail than the approved one; nothing was moved")
 			}
 			to := cmp.Or(strings.TrimSpace(in.To), "archive")
 			r, err := box.MoveMail(ctx, x.Ref, to)
@@ -71,12 +71,12 @@ func (d Deps) moveEmail() tools.Tool {
 			if err := d.takeBack(ctx, data); err != nil {
 				return "", err
 			}
-			return "Moved the mail back to where it was.", nil
+			return "Moved the mail back to its folder.", nil
 		},
 	})
 }
 
-// moving is the mail that is meant.
+// moving finds the mail to move.
 func (d Deps) moving(ctx context.Context, in moveIn) (pim.Message, pim.Mailer, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookWait)
 	defer cancel()
@@ -111,7 +111,7 @@ func (d Deps) readEmail() tools.Tool {
 			var b strings.Builder
 			fmt.Fprintf(&b, "From: %s", fullNames(x.From))
 			if len(x.ReplyTo) > 0 {
-				fmt.Fprintf(&b, "\nAnswers go to: %s", fullNames(x.ReplyTo))
+				fmt.Fprintf(&b, "\nReply-To: %s", fullNames(x.ReplyTo))
 			}
 			fmt.Fprintf(&b, "\nTo: %s\nSubject: %s\nDate: %s", fullNames(x.To[:min(len(x.To), 50)]), subject(x, 300), when.Format(x.Received.In(c.Now.Location()), c.Now))
 			if len(x.Files) > 0 {
@@ -119,7 +119,7 @@ func (d Deps) readEmail() tools.Tool {
 			}
 			fmt.Fprintf(&b, "\nId: %s\n\n%s", x.Ref, x.Text)
 			if x.Cut {
-				b.WriteString("\n\n(The mail goes on; this is its beginning.)")
+				b.WriteString("\n\n(Only the beginning of the mail is shown.)")
 			}
 			l := shownLetter(x, box)
 			return tools.Result{Text: b.String(), Data: mailOut{Mails: []letterOut{l}}, Source: provenance.Outside, Origins: origin(x, "read_email")}, nil
@@ -127,7 +127,7 @@ func (d Deps) readEmail() tools.Tool {
 	})
 }
 
-// shownLetter is a whole mail as Data has it.
+// shownLetter converts a whole mail for Data.
 func shownLetter(x pim.Message, box pim.Mailer) letterOut {
 	l := letterOut{
 		Account: box.Name(), ID: x.Ref, UID: x.UID, From: fullNames(x.From), Subject: subject(x, 300), At: x.Received, Unread: !x.Seen, Flagged: x.Flagged,

@@ -14,17 +14,17 @@ import (
 	"hob/tools"
 )
 
-// outside marks an error that quotes mail or what a server said.
+// outside marks an error that quotes a mail or a server as untrusted.
 func outside(err error) error { return tools.Quoting(err, provenance.Outside) }
 
-// mailers are those that are meant: the one of a name, or all; at least one.
+// mailers returns the mailbox of that name, or all; at least one.
 func (d Deps) mailers(name string) ([]pim.Mailer, error) {
 	var all []pim.Mailer
 	if d.Mailers != nil {
 		all = d.Mailers()
 	}
 	if len(all) == 0 {
-		return nil, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account has mail", Remedy: "the owner can add one with: hob account add"}
+		return nil, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account has mail", Remedy: "add one with: hob account add"}
 	}
 	if name = strings.TrimSpace(name); name == "" {
 		return all, nil
@@ -36,21 +36,21 @@ func (d Deps) mailers(name string) ([]pim.Mailer, error) {
 		}
 		names = append(names, m.Name())
 	}
-	return nil, tools.Errorf(tools.NotFound, "no account %q has mail; there are %s", tools.Clean(phrase.Cut(name, 60)), tools.Clean(strings.Join(names, ", ")))
+	return nil, tools.Errorf(tools.NotFound, "no account %q has mail; accounts with mail: %s", tools.Clean(phrase.Cut(name, 60)), tools.Clean(strings.Join(names, ", ")))
 }
 
-// found is a mail and where it lies.
+// found is a mail and its mailbox.
 type found struct {
 	pim.Message
 	box pim.Mailer
 }
 
-// pick finds the one mail that is meant: by its id, or by words of its sender or
-// subject in a folder ("" the inbox). Several that fit are an error that names them.
+// pick finds exactly one mail: by its id, or by words of its sender or subject in a folder
+// ("" is the inbox). Several matches are an error that names them.
 func (d Deps) pick(ctx context.Context, words, folder string, all []pim.Mailer) (pim.Message, pim.Mailer, error) {
 	words = strings.TrimSpace(words)
 	if words == "" {
-		return pim.Message{}, nil, tools.Errorf(tools.InvalidArguments, "say which mail: its id, or words of its sender or subject")
+		return pim.Message{}, nil, tools.Errorf(tools.InvalidArguments, "name the mail: its id, or words of its sender or subject")
 	}
 	if account, rest, ok := strings.Cut(words, "/"); ok && strings.Count(rest, "/") >= 2 && !strings.ContainsAny(account, " \t") {
 		for _, m := range all {
@@ -74,7 +74,7 @@ func (d Deps) pick(ctx context.Context, words, folder string, all []pim.Mailer) 
 	for _, f := range list[:min(len(list), 8)] {
 		fmt.Fprintf(&b, "\n- %s: %s (%s)", sender(f.Message), subject(f.Message, 80), f.Ref)
 	}
-	return pim.Message{}, nil, outside(tools.Errorf(tools.InvalidArguments, "%d mails fit %q; say which by its id:%s", len(list), tools.Clean(phrase.Cut(words, 80)), b.String()))
+	return pim.Message{}, nil, outside(tools.Errorf(tools.InvalidArguments, "%d mails match %q; name one by its id:%s", len(list), tools.Clean(phrase.Cut(words, 80)), b.String()))
 }
 
 // fitting finds the mails with words in their sender or subject.

@@ -16,15 +16,15 @@ import (
 	"hob/tools"
 )
 
-// The bounds of an answer.
+// Limits of an answer.
 const (
 	usual   = 10
 	most    = 50
 	preview = 500    // characters of a mail's text
-	whole   = 20_000 // likewise, when it is asked for whole
-	mostFew = 5      // mails that are read whole
+	whole   = 20_000 // the same for a mail shown in full
+	mostFew = 5      // maximum number of mails read in full
 
-	mostLooked = 1000 // mails of an account whose heads are read
+	mostLooked = 1000 // checked mail headers per account
 )
 
 type readIn struct {
@@ -52,7 +52,7 @@ type searchIn struct {
 	Account string `json:"account,omitempty"`
 }
 
-// wanted is what both tools ask for.
+// wanted is the query of both tools.
 type wanted struct {
 	mailbox.Query
 	folder, account string
@@ -66,7 +66,7 @@ type wanted struct {
 // letterOut is a mail as Data has it.
 type letterOut struct {
 	Account string    `json:"account"`
-	ID      string    `json:"id,omitempty"` // for the tools that change or answer it
+	ID      string    `json:"id,omitempty"` // for the tools that change or answer the mail
 	UID     uint32    `json:"uid"`
 	From    string    `json:"from"`
 	To      []string  `json:"to,omitempty"`
@@ -79,10 +79,10 @@ type letterOut struct {
 	Files   []string  `json:"files,omitempty"`
 }
 
-// mailOut is the Data of both.
+// mailOut is the Data of both tools.
 type mailOut struct {
 	Mails []letterOut `json:"mails"`
-	Error string      `json:"error,omitempty"` // what could not be read
+	Error string      `json:"error,omitempty"` // sources that could not be read
 }
 
 func (d Deps) readEmails() tools.Tool {
@@ -132,14 +132,14 @@ func (d Deps) searchEmails() tools.Tool {
 				w.until = w.until.AddDate(0, 0, 1)
 			}
 			if w.Query == (mailbox.Query{}) && w.until.IsZero() {
-				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "say what to look for: words, a sender, a subject or a day")
+				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "give at least one of words, a sender, a subject or a day")
 			}
 			return d.answer(ctx, c, w, "search_emails")
 		},
 	})
 }
 
-// day is the beginning of a day that is past, zero when none is given.
+// day parses a past day and returns its beginning; zero if none is given.
 func day(words string, now time.Time) (time.Time, error) {
 	if strings.TrimSpace(words) == "" {
 		return time.Time{}, nil
@@ -149,7 +149,7 @@ func day(words string, now time.Time) (time.Time, error) {
 
 func (d Deps) answer(ctx context.Context, c tools.Call, w wanted, tool string) (tools.Result, error) {
 	if w.limit < 0 {
-		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "limit is 1 to %d", most)
+		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "limit must be 1 to %d", most)
 	}
 	if w.limit == 0 {
 		w.limit = usual
@@ -178,7 +178,7 @@ func (d Deps) answer(ctx context.Context, c tools.Call, w wanted, tool string) (
 	text := lettersText(list, len(accounts) > 1, c.Now)
 	if err != nil {
 		out.Error = err.Error()
-		text += "\n\nNot everything could be read: " + out.Error
+		text += "\n\nSome sources could not be read: " + out.Error
 	}
 	var origins []provenance.Origin
 	for _, l := range list {
@@ -190,7 +190,7 @@ func (d Deps) answer(ctx context.Context, c tools.Call, w wanted, tool string) (
 	return tools.Result{Text: text, Data: out, Source: provenance.Outside, Origins: origins}, nil
 }
 
-// in reads what is wanted of one account.
+// in reads the matching mails of one account.
 func (w wanted) in(ctx context.Context, c *mailbox.Conn, a pim.Account) ([]letterOut, error) {
 	s, err := c.Select(ctx, w.folder)
 	if err != nil {
@@ -198,7 +198,7 @@ func (w wanted) in(ctx context.Context, c *mailbox.Conn, a pim.Account) ([]lette
 	}
 	q := w.Query
 	if !q.Since.IsZero() {
-		q.Since = q.Since.UTC().AddDate(0, 0, -1) // servers have days of their own
+		q.Since = q.Since.UTC().AddDate(0, 0, -1) // servers use their own time zone for days
 	}
 	if !w.until.IsZero() {
 		q.Before = w.until.UTC().AddDate(0, 0, 2)
@@ -224,13 +224,13 @@ func (w wanted) in(ctx context.Context, c *mailbox.Conn, a pim.Account) ([]lette
 		out = append(out, l)
 	}
 	if looked < len(uids) && len(out) < w.limit {
-		return out, fmt.Errorf("account %s: only the newest %d of %d mails were looked at, and %d of them fit; other days, words or a sender narrow it down", a.Name, looked, len(uids), len(out))
+		return out, fmt.Errorf("account %s: only the newest %d of %d mails were checked, and %d of them match; narrow the search by days, words or sender", a.Name, looked, len(uids), len(out))
 	}
 	return out, nil
 }
 
-// newest reads the heads of mails until enough of them fit, the newest first. It
-// says at how many it looked.
+// newest reads mail headers, newest first, until enough of them match. looked is the number
+// of checked mails.
 func (w wanted) newest(ctx context.Context, c *mailbox.Conn, uids []uint32) (fit []pim.Message, looked int, err error) {
 	for looked < min(len(uids), mostLooked) && len(fit) < w.limit {
 		end := len(uids) - looked
@@ -245,12 +245,12 @@ func (w wanted) newest(ctx context.Context, c *mailbox.Conn, uids []uint32) (fit
 	return fit[:min(len(fit), w.limit)], looked, nil
 }
 
-// fits asks of a mail what its server was not asked, or not precisely.
+// fits checks the conditions that the server did not check, or not precisely.
 func (w wanted) fits(m pim.Message) bool {
 	return (w.matters == nil || w.matters(m) != "") && !m.Received.Before(w.Since) && (w.until.IsZero() || m.Received.Before(w.until))
 }
 
-// find looks for mails; words of sender or subject are looked for in both.
+// find searches for mails; words are searched in sender and subject.
 func (w wanted) find(ctx context.Context, c *mailbox.Conn, q mailbox.Query) ([]uint32, error) {
 	if w.either == "" {
 		return c.Find(ctx, q)
@@ -289,7 +289,7 @@ func (w wanted) letter(m pim.Message, a pim.Account) letterOut {
 
 func lettersText(list []letterOut, several bool, now time.Time) string {
 	if len(list) == 0 {
-		return "No mail fits."
+		return "No mail matches."
 	}
 	var b strings.Builder
 	for i, l := range list {

@@ -36,7 +36,7 @@ func (d Deps) sendEmail() tools.Tool {
 				return tools.Result{}, classify(err)
 			}
 			if l.exact() != c.Exact {
-				return tools.Result{}, tools.Errorf(tools.Conflict, "whom this reaches, or a file that goes with it, has changed since it was allowed; nothing was sent")
+				return tools.Result{}, tools.Errorf(tools.Conflict, "the recipients or an attached file have changed since the approval; nothing was sent")
 			}
 			l.named(c)
 			r, err := l.from.SendMail(ctx, l.Letter)
@@ -44,25 +44,25 @@ func (d Deps) sendEmail() tools.Tool {
 				return tools.Result{}, classify(err)
 			}
 			if r.Outcome == pim.Uncertain {
-				return tools.Result{}, outside(tools.Errorf(tools.OutcomeUnknown, "nobody knows whether the mail to %s went out (%s); it was not repeated. Look among the sent mails, or ask, before sending it again", l.whom(), r.Why))
+				return tools.Result{}, outside(tools.Errorf(tools.OutcomeUnknown, "mail to %s: outcome unknown (%s); Hob did not send it again. Check the sent mails, or ask, before you retry", l.whom(), r.Why))
 			}
 			text := fmt.Sprintf("Sent to %s: %s.", l.whom(), l.Subject)
 			if r.Outcome == pim.Pending {
-				text = fmt.Sprintf("The mail to %s was handed over and goes out by itself: %s.", l.whom(), l.Subject)
+				text = fmt.Sprintf("The mail to %s was queued and will be sent automatically: %s.", l.whom(), l.Subject)
 			}
 			return l.result(text, r), nil
 		},
 	})
 }
 
-// about says in a summary what goes to whom, as far as the arguments tell.
+// about describes recipients and content for a summary, as far as the arguments tell.
 func (in letterIn) about() string {
 	var b strings.Builder
 	if to := strings.Join(append(append(append([]string{}, in.To...), in.Cc...), in.Bcc...), ", "); to != "" {
 		b.WriteString(" to " + to)
 	}
 	if in.Answer != "" {
-		b.WriteString(" in answer to " + phrase.Cut(in.Answer, 60))
+		b.WriteString(" in reply to " + phrase.Cut(in.Answer, 60))
 	}
 	if in.Subject != "" {
 		b.WriteString(", about " + phrase.Cut(in.Subject, 80))
@@ -79,7 +79,7 @@ func (d Deps) judgeSend(ctx context.Context, in letterIn) tools.Judgement {
 		return refused(err)
 	}
 	if len(l.Everybody()) == 0 {
-		return refused(tools.Errorf(tools.InvalidArguments, "say to whom it goes"))
+		return refused(tools.Errorf(tools.InvalidArguments, "give a recipient"))
 	}
 	j := tools.Judgement{Why: "it reaches " + l.whom(), Exact: l.exact()}
 	if len(l.notes) > 0 {
@@ -99,8 +99,8 @@ func (d Deps) judgeSend(ctx context.Context, in letterIn) tools.Judgement {
 	return j
 }
 
-// result tells what came of a letter. Its words are quoted from a mail or an address
-// book when that named who gets it.
+// result describes the outcome of sending. Its text counts as untrusted if a mail or an
+// address book named the recipient.
 func (l letter) result(text string, r pim.Receipt) tools.Result {
 	out := sentOut{Outcome: r.Outcome, ID: r.ID, Subject: l.Subject, Warning: r.Why}
 	for _, p := range l.Everybody() {

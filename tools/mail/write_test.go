@@ -14,7 +14,7 @@ import (
 	"hob/tools"
 )
 
-// writing is the mailbox of post with a server that sends, and an address book.
+// writing returns the mailbox of post with a server that sends, and an address book.
 func writing(t *testing.T) (map[string]tools.Tool, *pimtest.SMTP, func(folder string) []pim.Message) {
 	t.Helper()
 	d, server, now := post(t)
@@ -73,7 +73,7 @@ func TestSend(t *testing.T) {
 		strings.Join(j.To, " ") != "ada@example.org linus@example.org root@example.org" || j.Pattern != "" || !strings.Contains(j.Exact, "report.txt, 12 bytes, sha256 ") {
 		t.Errorf("%+v, %v", j, err)
 	}
-	if got := s.Mails(); len(got) != 1 || len(got[0].To) != 3 || strings.Contains(got[0].Mail, "root@") || !strings.HasPrefix(r.Text, "Sent to Ada Lovelace <ada@example.org>") || !r.Source.Tainted() { // a card is somebody's words
+	if got := s.Mails(); len(got) != 1 || len(got[0].To) != 3 || strings.Contains(got[0].Mail, "root@") || !strings.HasPrefix(r.Text, "Sent to Ada Lovelace <ada@example.org>") || !r.Source.Tainted() { // cards of an address book are untrusted
 		t.Errorf("%+v %+v", got, r)
 	}
 	if list := in("sent"); len(list) != 1 || list[0].Subject != "Report" {
@@ -81,7 +81,7 @@ func TestSend(t *testing.T) {
 	}
 	t.Run("an answer goes where the mail wants it, and that is said", func(t *testing.T) {
 		j, _, err := judged(t, send, `{"answer":"lunch","text":"Yes."}`)
-		if err != nil || j.Why != "it reaches eve@evil.example; the sender Bob <bob@example.org> wants answers to go there instead" || j.Pattern != "mail:eve@evil.example" {
+		if err != nil || j.Why != "it reaches eve@evil.example; the sender Bob <bob@example.org> requests replies to that address" || j.Pattern != "mail:eve@evil.example" {
 			t.Errorf("%+v, %v", j, err)
 		}
 		last := s.Mails()[len(s.Mails())-1].Mail
@@ -111,23 +111,23 @@ func TestSend(t *testing.T) {
 		args string
 		code tools.Code
 	}{
-		"a second line":        {`{"to":["ada@example.org"],"subject":"x\r\nBcc: eve@evil.example","text":"x"}`, tools.InvalidArguments},
-		"a hidden recipient":   {`{"to":["ada@example.org\nBcc: eve@evil.example"],"text":"x"}`, tools.InvalidArguments},
-		"several addresses":    {`{"to":["Grace"],"text":"x"}`, tools.InvalidArguments},
-		"nobody known":         {`{"to":["Mallory"],"text":"x"}`, tools.NotFound},
-		"nobody":               {`{"text":"x"}`, tools.InvalidArguments},
-		"no text":              {`{"to":["ada@example.org"],"text":" "}`, tools.InvalidArguments},
-		"a file elsewhere":     {`{"to":["ada@example.org"],"text":"x","attach":["/etc/passwd"]}`, tools.PolicyDenied},
-		"no such account":      {`{"to":["ada@example.org"],"text":"x","account":"other"}`, tools.NotFound},
-		"an answer to nothing": {`{"answer":"nothing of the kind","text":"x"}`, tools.NotFound},
-		"nobody knows":         {`{"to":["mute@example.org"],"text":"x"}`, tools.OutcomeUnknown},
-		"one is refused":       {`{"to":["ada@example.org","refuse@example.org"],"text":"x"}`, tools.Failed},
+		"a second line":             {`{"to":["ada@example.org"],"subject":"x\r\nBcc: eve@evil.example","text":"x"}`, tools.InvalidArguments},
+		"a hidden recipient":        {`{"to":["ada@example.org\nBcc: eve@evil.example"],"text":"x"}`, tools.InvalidArguments},
+		"several addresses":         {`{"to":["Grace"],"text":"x"}`, tools.InvalidArguments},
+		"nobody known":              {`{"to":["Mallory"],"text":"x"}`, tools.NotFound},
+		"nobody":                    {`{"text":"x"}`, tools.InvalidArguments},
+		"no text":                   {`{"to":["ada@example.org"],"text":" "}`, tools.InvalidArguments},
+		"a file elsewhere":          {`{"to":["ada@example.org"],"text":"x","attach":["/etc/passwd"]}`, tools.PolicyDenied},
+		"no such account":           {`{"to":["ada@example.org"],"text":"x","account":"other"}`, tools.NotFound},
+		"a reply to a missing mail": {`{"answer":"nothing of the kind","text":"x"}`, tools.NotFound},
+		"nobody knows":              {`{"to":["mute@example.org"],"text":"x"}`, tools.OutcomeUnknown},
+		"one is refused":            {`{"to":["ada@example.org","refuse@example.org"],"text":"x"}`, tools.Failed},
 	} {
 		if _, _, err := judged(t, send, tc.args); tools.CodeOf(err) != tc.code {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if got := len(s.Mails()); got != before+1 { // the one of which nobody knows
+	if got := len(s.Mails()); got != before+1 { // the mail with the unknown outcome
 		t.Errorf("%d mails went out", got-before)
 	}
 	if _, err := send.Call(t.Context(), tools.Call{Args: json.RawMessage(`{"to":["ada@example.org"],"text":"x"}`), Exact: "another", Now: time.Now()}); tools.CodeOf(err) != tools.Conflict {
@@ -138,7 +138,7 @@ func TestSend(t *testing.T) {
 func TestDraftAndMove(t *testing.T) {
 	by, s, in := writing(t)
 	_, r, err := judged(t, by["draft_email"], `{"to":["Ada"],"text":"Lunch on Friday?"}`)
-	if err != nil || r.Text != "The draft to Ada Lovelace <ada@example.org> lies among the drafts of work: Lunch on Friday?." || r.Undo == nil || len(in("drafts")) != 1 || len(s.Mails()) != 0 {
+	if err != nil || r.Text != "The draft to Ada Lovelace <ada@example.org> is saved in the drafts of work: Lunch on Friday?." || r.Undo == nil || len(in("drafts")) != 1 || len(s.Mails()) != 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	undo := func(tool string, data json.RawMessage) error {
@@ -177,7 +177,7 @@ func TestDraftAndMove(t *testing.T) {
 		t.Fatalf("%s %v", r.Text, err)
 	}
 	_, r, err = judged(t, by["read_email"], `{"mail":"`+id+`"}`)
-	if err != nil || !strings.HasPrefix(r.Text, "From: Bob <bob@example.org>\nAnswers go to: Eve <eve@evil.example>\nTo: tester@test.local\nSubject: Lunch?") || !strings.HasSuffix(r.Text, "At noon?") {
+	if err != nil || !strings.HasPrefix(r.Text, "From: Bob <bob@example.org>\nReply-To: Eve <eve@evil.example>\nTo: tester@test.local\nSubject: Lunch?") || !strings.HasSuffix(r.Text, "At noon?") {
 		t.Errorf("%s %v", r.Text, err)
 	}
 }

@@ -28,16 +28,17 @@ type controlOut struct {
 	State  media.State  `json:"state"`
 }
 
-// controlUndo is what a press changed.
+// controlUndo holds what a command changed.
 type controlUndo struct {
 	Player string       `json:"player"`
-	Action media.Action `json:"action"` // takes it back
+	Action media.Action `json:"action"` // the command that reverts it
 	Level  int          `json:"level,omitempty"`
 	After  media.State  `json:"after"`
 	Was    int          `json:"was,omitempty"` // the volume that was set
 }
 
-// The player is looked at after a press, since most say it later than they do it.
+// The state of the player is polled after a command, because most players report a change
+// late.
 const (
 	looks   = 6
 	between = 100 * time.Millisecond
@@ -62,7 +63,7 @@ func (d Deps) control() tools.Tool {
 	})
 }
 
-// action reads what is asked for.
+// action parses the requested action.
 func action(in controlIn) (media.Action, error) {
 	a := media.Action(strings.ToLower(strings.TrimSpace(in.Action)))
 	switch a {
@@ -75,11 +76,11 @@ func action(in controlIn) (media.Action, error) {
 	}
 	switch {
 	case !slices.Contains(media.Actions(), a):
-		return "", tools.Errorf(tools.InvalidArguments, "the action is play, pause, toggle, next, previous, stop, seek or volume, not %q", tools.Clean(phrase.Cut(in.Action, 40)))
+		return "", tools.Errorf(tools.InvalidArguments, "action must be play, pause, toggle, next, previous, stop, seek or volume, not %q", tools.Clean(phrase.Cut(in.Action, 40)))
 	case a == media.Seek && (in.Amount == 0 || in.Amount > 86_400 || in.Amount < -86_400):
 		return "", tools.Errorf(tools.InvalidArguments, "seek needs an amount of seconds")
 	case a == media.Volume && (in.Amount < 0 || in.Amount > 100):
-		return "", tools.Errorf(tools.InvalidArguments, "the volume is 0 to 100")
+		return "", tools.Errorf(tools.InvalidArguments, "the volume must be 0 to 100")
 	}
 	return a, nil
 }
@@ -113,13 +114,13 @@ func (d Deps) runControl(ctx context.Context, _ tools.Call, in controlIn) (tools
 	now := d.after(ctx, p, a)
 	r := tools.Result{Source: provenance.Tool, Text: worded(a, p, now, in.Amount), Data: controlOut{a, now.State}}
 	if u, ok := back(a, p, now, in.Amount); ok {
-		r.Undo = tools.NewUndo("put the player back as it was", u)
+		r.Undo = tools.NewUndo("restore the state of the player", u)
 	}
 	return r, nil
 }
 
-// heard puts an error of players into the words of tools: what they answer stands in
-// it, but where there is no desktop none was asked.
+// heard classifies an error of a player. It may quote the player and counts as untrusted,
+// except that the missing desktop is Hob's own text.
 func heard(err error) error {
 	if errors.Is(err, session.ErrNone) {
 		return failed(err)
@@ -127,10 +128,10 @@ func heard(err error) error {
 	return quoting(failed(err))
 }
 
-// quoting marks an error that says what a player said.
+// quoting marks an error that quotes a player as untrusted.
 func quoting(err error) error { return tools.Quoting(err, provenance.Outside) }
 
-// pick chooses the player: that of the name, else the one that plays, or that did.
+// pick chooses the player: the named one, else the one that plays or played last.
 func pick(list []media.Player, name string) (media.Player, error) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	if name == "" {
@@ -143,14 +144,15 @@ func pick(list []media.Player, name string) (media.Player, error) {
 		}
 		names = append(names, p.Name)
 	}
-	return media.Player{}, quoting(tools.Errorf(tools.NotFound, "no player of that name is running; there is %s", tools.Clean(strings.Join(names, ", "))))
+	return media.Player{}, quoting(tools.Errorf(tools.NotFound, "no player of that name is running; running: %s", tools.Clean(strings.Join(names, ", "))))
 }
 
-// after is the player once it says what was asked for, or as it is when it does not.
+// after returns the player once it reports the requested state, or its current state after
+// the time limit.
 func (d Deps) after(ctx context.Context, was media.Player, a media.Action) media.Player {
 	now := was
 	for range looks {
-		list, _ := d.Deck.Players(ctx) // what it does is known; this only says it
+		list, _ := d.Deck.Players(ctx) // the outcome is certain; this only adds the state
 		i := slices.IndexFunc(list, func(p media.Player) bool { return p.ID == was.ID })
 		if i >= 0 {
 			now = list[i]
@@ -185,19 +187,19 @@ func reached(a media.Action, was, now media.Player) bool {
 	return true
 }
 
-// worded says what came of it, without words of the player.
+// worded describes the outcome without text from the player.
 func worded(a media.Action, was, now media.Player, amount int) string {
 	switch {
 	case a == media.Seek:
-		return "Done: moved by " + fmt.Sprint(amount) + " seconds."
+		return "Moved by " + fmt.Sprint(amount) + " seconds."
 	case a == media.Volume:
 		return fmt.Sprintf("The player's volume is %d%%.", amount)
 	case (a == media.Next || a == media.Previous) && reached(a, was, now):
-		return map[media.Action]string{media.Next: "On to the next one.", media.Previous: "Back to the one before."}[a]
+		return map[media.Action]string{media.Next: "Skipped to the next track.", media.Previous: "Went back to the previous track."}[a]
 	case a == media.Next || a == media.Previous:
-		return "The player was asked for it, and still says that it plays the same."
+		return "The player accepted the command, but still reports the same track."
 	case !reached(a, was, now):
-		return fmt.Sprintf("The player was asked for it, and says that it is %s.", now.State)
+		return fmt.Sprintf("The player accepted the command, but reports that it is %s.", now.State)
 	case now.State == media.Playing:
 		return "It is playing."
 	case now.State == media.Paused:
@@ -206,7 +208,7 @@ func worded(a media.Action, was, now media.Player, amount int) string {
 	return "Stopped."
 }
 
-// back says what takes a press back.
+// back returns the undo data of a command.
 func back(a media.Action, was, now media.Player, amount int) (controlUndo, bool) {
 	u := controlUndo{Player: was.ID, After: now.State}
 	switch {
@@ -235,12 +237,12 @@ func (d Deps) undoControl(ctx context.Context, data json.RawMessage) (string, er
 	case i < 0 && err != nil:
 		return "", heard(err)
 	case i < 0:
-		return "", tools.Errorf(tools.Conflict, "the player has gone")
+		return "", tools.Errorf(tools.Conflict, "the player is no longer running")
 	case u.Action == media.Volume && list[i].Volume != u.Was, u.Action != media.Volume && list[i].State != u.After:
-		return "", tools.Errorf(tools.Conflict, "the player was used since")
+		return "", tools.Errorf(tools.Conflict, "the player was used in the meantime")
 	}
 	if err := d.Deck.Do(ctx, media.Request{Player: u.Player, Action: u.Action, Level: u.Level}); err != nil {
 		return "", quoting(failed(err))
 	}
-	return "The player is as it was.", nil
+	return "Restored the state of the player.", nil
 }

@@ -1,7 +1,6 @@
-// Package media are the tools for what is heard and seen: the music that plays,
-// how loud it is, reading a text aloud and reading the text in a picture. How each
-// system does that is the business of platform/desktop and platform/system; here is
-// what a model may ask for, and what the guard has to know of it.
+// Package media provides tools for sound and pictures: music players, volume, speech and
+// text recognition. platform/desktop and platform/system implement them for each system;
+// this package defines what a model may request and what the guard needs to know.
 package media
 
 import (
@@ -15,18 +14,18 @@ import (
 	"hob/tools"
 )
 
-// Deck are the players of this machine; *media.Deck is one.
+// Deck controls the players of this machine; *media.Deck implements it.
 type Deck interface {
 	Players(ctx context.Context) ([]media.Player, error)
 	Do(ctx context.Context, r media.Request) error
 }
 
-// Deps are what the tools need. What is nil leaves its tools out.
+// Deps are the dependencies of the tools. Nil fields leave out their tools.
 type Deps struct {
 	Deck  Deck
 	Mixer Mixer
 	Voice Voice
-	// Reader needs Picture, which reads a file that may be read.
+	// Reader needs Picture, which reads an accessible file.
 	Reader  Reader
 	Picture func(ctx context.Context, path string) ([]byte, error)
 }
@@ -49,14 +48,14 @@ func Tools(d Deps) []tools.Tool {
 	return out
 }
 
-// failed puts an error of the platform into the words of tools.
+// failed classifies an error of the platform.
 func failed(err error) error {
 	switch kind := osrun.KindOf(err); {
 	case err == nil:
 		return nil
 	case errors.Is(err, media.ErrUnsure), osrun.Uncertain(err):
 		return tools.Errorf(tools.OutcomeUnknown, "%w", err)
-	case errors.Is(err, session.ErrNone): // what wraps it is Hob's own
+	case errors.Is(err, session.ErrNone): // the wrapping text is Hob's own
 		return tools.Errorf(tools.Unsupported, "%w", tools.CleanErr(err))
 	case errors.Is(err, media.ErrUnable), errors.Is(err, osrun.ErrNoProgram), errors.Is(err, errors.ErrUnsupported), errors.Is(err, sound.ErrFixed), kind == osrun.NotInstalled:
 		return tools.Errorf(tools.Unsupported, "%w", err)

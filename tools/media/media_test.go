@@ -16,7 +16,7 @@ import (
 	"hob/tools"
 )
 
-// deck has the players that a test wants.
+// deck has the players that a test needs.
 type deck struct {
 	list []media.Player
 	err  error
@@ -51,7 +51,7 @@ func call(t *testing.T, x tools.Tool, args string) (tools.Result, error) {
 	return x.Call(t.Context(), tools.Call{Args: json.RawMessage(args)})
 }
 
-// "Nothing is playing" and "it could not be looked up" are different answers.
+// "Nothing is playing" and a failed lookup are different answers.
 func TestNothingPlaysOrNobodyKnows(t *testing.T) {
 	hung := errors.New("the player x did not answer")
 	for name, tc := range map[string]struct {
@@ -65,7 +65,7 @@ func TestNothingPlaysOrNobodyKnows(t *testing.T) {
 		"stopped":           {deck{list: []media.Player{{ID: "vlc", Name: "VLC", State: media.Stopped}}}, "Nothing is playing.", "", false},
 		"no session":        {deck{err: fmt.Errorf("%w: x", session.ErrNone)}, "", tools.Unsupported, false},
 		"a player hangs":    {deck{err: hung}, "", tools.Failed, true},
-		"one of two hangs":  {deck{list: []media.Player{{ID: "vlc", Name: "VLC", State: media.Stopped}}, err: hung}, "(Another player did not answer, and is not counted.)", "", false},
+		"one of two hangs":  {deck{list: []media.Player{{ID: "vlc", Name: "VLC", State: media.Stopped}}, err: hung}, "(Another player did not respond.)", "", false},
 		"not allowed (Mac)": {deck{err: &osrun.Error{Kind: osrun.Denied, Cause: "macOS has not let Hob use it"}}, "", tools.Failed, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestControl(t *testing.T) {
 	}{
 		"the one that plays": {`{"action":"pause"}`, "Paused.", "", media.Request{Player: "spotify", Action: media.Pause}},
 		"by name":            {`{"action":"play","player":"vl"}`, "It is playing.", "", media.Request{Player: "vlc", Action: media.Play}},
-		"back ten seconds":   {`{"action":"seek","amount":-10}`, "moved by -10 seconds", "", media.Request{Player: "spotify", Action: media.Seek, By: -10e9}},
+		"back ten seconds":   {`{"action":"seek","amount":-10}`, "Moved by -10 seconds", "", media.Request{Player: "spotify", Action: media.Seek, By: -10e9}},
 		"its volume":         {`{"action":"volume","amount":30}`, "volume is 30%", "", media.Request{Player: "spotify", Action: media.Volume, Level: 30}},
 		"another word":       {`{"action":"explode"}`, "", tools.InvalidArguments, media.Request{}},
 		"a volume of 256":    {`{"action":"volume","amount":256}`, "", tools.InvalidArguments, media.Request{}},
@@ -111,7 +111,7 @@ func TestControl(t *testing.T) {
 					t.Errorf("%v, pressed %v", err, d.done)
 				}
 				if tc.code == tools.NotFound && !tools.SourceOf(err).Tainted() {
-					t.Error("the names of players are told as if they were Hob's own words")
+					t.Error("the names of players count as Hob's own words")
 				}
 				return
 			}
@@ -122,7 +122,7 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// A press that may have been heard is pressed once, and said to be unknown.
+// A command that a player may have received is sent once and reported as unknown.
 func TestUnsure(t *testing.T) {
 	d := &deck{list: []media.Player{{ID: "vlc", Name: "VLC", State: media.Playing}}, fail: media.ErrUnsure}
 	if _, err := call(t, Deps{Deck: d}.control(), `{"action":"next"}`); tools.CodeOf(err) != tools.OutcomeUnknown || len(d.done) != 1 {
@@ -141,7 +141,7 @@ func TestUndo(t *testing.T) {
 	if _, err := undo(t.Context(), r.Undo.Data); err != nil || d.list[0].State != media.Playing {
 		t.Errorf("%v, %s", err, d.list[0].State)
 	}
-	if _, err := undo(t.Context(), r.Undo.Data); tools.CodeOf(err) != tools.Conflict { // the owner plays on by himself
+	if _, err := undo(t.Context(), r.Undo.Data); tools.CodeOf(err) != tools.Conflict { // the owner resumes playback
 		t.Errorf("used since: %v", err)
 	}
 	d.list = nil
@@ -185,7 +185,7 @@ func TestVolume(t *testing.T) {
 		t.Errorf("%+v, %v", l.Level, err)
 	}
 	undo := x.(tools.Undoer).Undo
-	if text, err := undo(t.Context(), r.Undo.Data); err != nil || l.Level != (sound.Level{Percent: 40}) || text != "As before: the volume is 40%." {
+	if text, err := undo(t.Context(), r.Undo.Data); err != nil || l.Level != (sound.Level{Percent: 40}) || text != "Restored: the volume is 40%." {
 		t.Errorf("%s, %+v, %v", text, l.Level, err)
 	}
 	if _, err := undo(t.Context(), r.Undo.Data); tools.CodeOf(err) != tools.Conflict {

@@ -11,7 +11,7 @@ import (
 	"hob/tools"
 )
 
-// Reader reads the text in pictures; *ocr.Reader is one.
+// Reader reads the text in pictures; *ocr.Reader implements it.
 type Reader interface {
 	Read(ctx context.Context, picture []byte) (string, error)
 }

@@ -14,7 +14,7 @@ import (
 	"hob/tools"
 )
 
-// Voice reads aloud; *speech.Voice is one.
+// Voice reads text aloud; *speech.Voice implements it.
 type Voice interface {
 	Say(ctx context.Context, text, language string) error
 }
@@ -51,7 +51,7 @@ func (d Deps) speak() tools.Tool {
 			case err != nil:
 				return tools.Result{}, failed(err)
 			}
-			return tools.Result{Source: provenance.Tool, Text: "It was read aloud."}, nil
+			return tools.Result{Source: provenance.Tool, Text: "Read the text aloud."}, nil
 		},
 	})
 }

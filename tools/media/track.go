@@ -16,7 +16,7 @@ type trackIn struct{}
 // trackOut is the Data of get_current_track.
 type trackOut struct {
 	Players []media.Player `json:"players"`
-	// Partial: some player did not answer.
+	// Partial is true if a player did not respond.
 	Partial bool `json:"partial,omitempty"`
 }
 
@@ -27,7 +27,7 @@ func (d Deps) currentTrack() tools.Tool {
 			Description: "Say which song, video or podcast is playing, and in which player.",
 			Keywords:    "music song title artist album playing now track listening spotify video podcast what plays",
 		},
-		Summary: func(trackIn) string { return "Look what is playing" },
+		Summary: func(trackIn) string { return "Show what is playing" },
 		Run: func(ctx context.Context, _ tools.Call, _ trackIn) (tools.Result, error) {
 			list, err := d.Deck.Players(ctx)
 			if len(list) == 0 && err != nil {
@@ -37,18 +37,18 @@ func (d Deps) currentTrack() tools.Tool {
 				list = []media.Player{}
 			}
 			r := tools.Result{Source: provenance.Tool, Text: tracks(list), Data: trackOut{list, err != nil}}
-			if len(list) > 0 { // titles, and names of players, are theirs
+			if len(list) > 0 { // players provide the titles and names
 				r.Source, r.Origins = provenance.Outside, []provenance.Origin{{Kind: "music"}}
 			}
 			if err != nil {
-				r.Text += "\n(Another player did not answer, and is not counted.)"
+				r.Text += "\n(Another player did not respond.)"
 			}
 			return r, nil
 		},
 	})
 }
 
-// tracks words what plays.
+// tracks describes what is playing.
 func tracks(list []media.Player) string {
 	var playing, held []string
 	for _, p := range list {
@@ -76,7 +76,7 @@ func track(p media.Player) string {
 	var b strings.Builder
 	title := p.Title
 	if title == "" {
-		title = "(it does not say what)"
+		title = "(unknown title)"
 	}
 	b.WriteString(title)
 	if p.Artist != "" {
@@ -95,7 +95,7 @@ func track(p media.Player) string {
 	return b.String() + ")"
 }
 
-// clock writes a time as players do.
+// clock formats a time like players do.
 func clock(d time.Duration) string {
 	s := int(d.Seconds())
 	if s >= 3600 {

@@ -11,7 +11,7 @@ import (
 	"hob/tools"
 )
 
-// Mixer is how loud the machine is; *sound.Mixer is one.
+// Mixer controls the volume; *sound.Mixer implements it.
 type Mixer interface {
 	Level(ctx context.Context) (sound.Level, error)
 	Set(ctx context.Context, percent int) (sound.Level, error)
@@ -27,7 +27,7 @@ func (d Deps) getVolume() tools.Tool {
 			Description: "Say how loud this computer's sound is, and whether it is muted.",
 			Keywords:    "volume audio level speaker loudness sound how loud muted",
 		},
-		Summary: func(levelIn) string { return "Look how loud the sound is" },
+		Summary: func(levelIn) string { return "Show the sound volume" },
 		Run: func(ctx context.Context, _ tools.Call, _ levelIn) (tools.Result, error) {
 			l, err := d.Mixer.Level(ctx)
 			if err != nil {
@@ -51,7 +51,7 @@ type volumeIn struct {
 	Mute  *bool `json:"mute,omitempty" jsonschema:"true silences, false lets be heard"`
 }
 
-// volumeUndo is how loud it was, and then.
+// volumeUndo holds the volume before and after.
 type volumeUndo struct {
 	Before sound.Level `json:"before"`
 	After  sound.Level `json:"after"`
@@ -88,11 +88,11 @@ func (in volumeIn) words() string {
 func (in volumeIn) sound() error {
 	switch {
 	case in.Level == nil && in.By == 0 && in.Mute == nil:
-		return tools.Errorf(tools.InvalidArguments, "give a level, by or mute")
+		return tools.Errorf(tools.InvalidArguments, "give level, by or mute")
 	case in.Level != nil && in.By != 0:
-		return tools.Errorf(tools.InvalidArguments, "give a level or by, not both")
+		return tools.Errorf(tools.InvalidArguments, "give level or by, not both")
 	case in.Level != nil && (*in.Level < 0 || *in.Level > 100), in.By < -100 || in.By > 100:
-		return tools.Errorf(tools.InvalidArguments, "a volume is 0 to 100")
+		return tools.Errorf(tools.InvalidArguments, "level must be 0 to 100")
 	}
 	return nil
 }
@@ -123,7 +123,7 @@ func (d Deps) runVolume(ctx context.Context, _ tools.Call, in volumeIn) (tools.R
 	}
 	r := tools.Result{Source: provenance.Tool, Text: loudness(now), Data: now}
 	if now != before {
-		r.Undo = tools.NewUndo("make the sound as loud as before", volumeUndo{before, now})
+		r.Undo = tools.NewUndo("restore the sound volume", volumeUndo{before, now})
 	}
 	return r, nil
 }
@@ -138,7 +138,7 @@ func (d Deps) undoVolume(ctx context.Context, data json.RawMessage) (string, err
 		return "", failed(err)
 	}
 	if now != u.After {
-		return "", tools.Errorf(tools.Conflict, "the sound was changed since")
+		return "", tools.Errorf(tools.Conflict, "the volume has changed")
 	}
 	if now.Percent != u.Before.Percent {
 		if now, err = d.Mixer.Set(ctx, min(100, u.Before.Percent)); err != nil {
@@ -150,5 +150,5 @@ func (d Deps) undoVolume(ctx context.Context, data json.RawMessage) (string, err
 			return "", failed(err)
 		}
 	}
-	return "As before: " + strings.ToLower(loudness(now)[:1]) + loudness(now)[1:], nil
+	return "Restored: " + strings.ToLower(loudness(now)[:1]) + loudness(now)[1:], nil
 }

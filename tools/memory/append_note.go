@@ -20,7 +20,7 @@ type appendNoteIn struct {
 
 type appendUndo struct {
 	noteUndo
-	Length     int               `json:"length"` // of the former text, in bytes
+	Length     int               `json:"length"` // of the earlier text, in bytes
 	UpdatedAt  time.Time         `json:"updated_at"`
 	Provenance provenance.Source `json:"provenance"`
 }
@@ -57,8 +57,8 @@ func (d Deps) appendNote() tools.Tool {
 				return tools.Result{}, err
 			}
 			return tools.Result{
-				Text: "Added it to the note " + quoted(n.Title) + ".", Data: n, Source: sourceOf([]Note{n}, noteSource),
-				Undo: tools.NewUndo("take the last addition out of the note "+quoted(n.Title), u),
+				Text: "Added the text to the note " + quoted(n.Title) + ".", Data: n, Source: sourceOf([]Note{n}, noteSource),
+				Undo: tools.NewUndo("remove the last addition from the note "+quoted(n.Title), u),
 			}, nil
 		},
 		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
@@ -67,12 +67,12 @@ func (d Deps) appendNote() tools.Tool {
 				return "", err
 			}
 			n.Text, n.UpdatedAt, n.Provenance = n.Text[:u.Length], u.UpdatedAt, u.Provenance
-			return "Took the last addition out of the note " + quoted(n.Title) + ".", d.changeNote(tx, n)
+			return "Removed the last addition from the note " + quoted(n.Title) + ".", d.changeNote(tx, n)
 		},
 	})
 }
 
-// state is a digest of everything about a note.
+// state returns a digest of a whole note.
 func state(n Note) string {
 	b, err := json.Marshal(n)
 	if err != nil { // a programming error: a Note is plain data
@@ -82,11 +82,11 @@ func state(n Note) string {
 	return hex.EncodeToString(h[:12])
 }
 
-// left is what undo data says about the note as the call left it.
+// left returns the state of the note after the call, for comparison.
 func (u noteUndo) left() noteUndo { return u }
 
-// unchanged decodes undo data and returns it with the note, if that still is as
-// the call left it.
+// unchanged decodes undo data and returns it with the note, if the note is unchanged since
+// the call.
 func unchanged[U interface{ left() noteUndo }](tx *store.Tx, data json.RawMessage) (u U, n Note, err error) {
 	if err := json.Unmarshal(data, &u); err != nil {
 		return u, n, tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
@@ -96,12 +96,12 @@ func unchanged[U interface{ left() noteUndo }](tx *store.Tx, data json.RawMessag
 	case err != nil:
 		return u, n, err
 	case !ok:
-		return u, n, tools.Errorf(tools.Conflict, "the note was deleted since")
+		return u, n, tools.Errorf(tools.Conflict, "the note was deleted")
 	case state(n) != u.left().State:
-		return u, n, tools.Quoting(tools.Errorf(tools.Conflict, "the note %s was changed since; undoing would destroy that", tools.Clean(quoted(n.Title))), n.Provenance)
+		return u, n, tools.Quoting(tools.Errorf(tools.Conflict, "the note %s has changed; undo would overwrite the change", tools.Clean(quoted(n.Title))), n.Provenance)
 	}
 	return u, n, nil
 }
 
-// moment is a time as the store keeps it.
+// moment rounds a time to the precision of the store.
 func moment(t time.Time) time.Time { return store.Time(store.Millis(t)) }

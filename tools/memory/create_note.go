@@ -20,10 +20,10 @@ type createNoteIn struct {
 
 type noteUndo struct {
 	ID    string `json:"id"`
-	State string `json:"state"` // digest of the note as the call left it
+	State string `json:"state"` // digest of the note after the call
 }
 
-// createNote is a note of Hob's own, or one in the notes of the owner's apps.
+// createNote creates a note in Hob's own store or in the owner's notes app.
 func (d Deps) createNote() tools.Tool {
 	spec := tools.Spec{
 		Name: "create_note", Category: "memory", Effects: tools.Write,

@@ -30,7 +30,7 @@ func (d Deps) deleteNote() tools.Tool {
 			}
 			return tools.Result{
 				Text: "Deleted the note " + quoted(n.Title) + ".", Data: n, Source: sourceOf([]Note{n}, noteSource),
-				Undo: tools.NewUndo("bring back the note "+quoted(n.Title), n),
+				Undo: tools.NewUndo("restore the note "+quoted(n.Title), n),
 			}, nil
 		},
 		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
@@ -40,11 +40,11 @@ func (d Deps) deleteNote() tools.Tool {
 			}
 			if _, ok, err := note(tx, n.ID); err != nil || ok {
 				if err == nil {
-					err = tools.Errorf(tools.Conflict, "the note is there already")
+					err = tools.Errorf(tools.Conflict, "the note already exists")
 				}
 				return "", err
 			}
-			return "Brought back the note " + quoted(n.Title) + ".", d.putNote(tx, n)
+			return "Restored the note " + quoted(n.Title) + ".", d.putNote(tx, n)
 		},
 	})
 }

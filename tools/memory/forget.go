@@ -16,7 +16,7 @@ import (
 	"hob/tools"
 )
 
-// Forgetting carries erasures out; *knowledge.Erasing does.
+// Forgetting performs erasures; *knowledge.Erasing implements it.
 type Forgetting interface {
 	BeginTx(tx *store.Tx, b *knowledge.Base, e knowledge.Erasure, event string, keepBackups bool) (string, error)
 }
@@ -31,8 +31,8 @@ type forgetIn struct {
 
 // ForgetOut is the Data of forget.
 type ForgetOut struct {
-	Forgotten int            `json:"forgotten"` // facts, with those they had replaced
-	Rows      int            `json:"rows"`      // other rows that went as a whole
+	Forgotten int            `json:"forgotten"` // facts, including replaced ones
+	Rows      int            `json:"rows"`      // other rows that were deleted completely
 	Within    map[string]int `json:"within,omitempty"`
 	Erasure   string         `json:"erasure,omitempty"` // see GET /api/v1/memory/erasures
 }
@@ -47,31 +47,31 @@ func (d Deps) forget() tools.Tool {
 		Summary: func(in forgetIn) string {
 			switch {
 			case in.ID != "":
-				return "Forget " + in.ID + " for good"
+				return "Forget " + in.ID + " permanently"
 			case in.Source != "":
-				return "Forget everything from " + quoted(phrase.Cut(in.Source, 100)) + " for good"
+				return "Forget everything from " + quoted(phrase.Cut(in.Source, 100)) + " permanently"
 			}
-			return "Forget what is known about " + quoted(phrase.Cut(in.Query, 100)) + " for good"
+			return "Forget what is known about " + quoted(phrase.Cut(in.Query, 100)) + " permanently"
 		},
 		Judge: d.judgeForget,
 		RunTx: d.runForget,
 	})
 }
 
-// judgeForget shows the owner what would go. What he says yes to is just that.
+// judgeForget shows the owner what would be deleted. The approval covers exactly that.
 func (d Deps) judgeForget(ctx context.Context, in forgetIn) tools.Judgement {
 	g, err := d.plan(d.Knowledge.Reader(ctx), in, knowledge.Forget{EveryRealm: true, Asking: tools.Asking(ctx)})
 	switch {
 	case errors.Is(err, knowledge.ErrTooCommon), errors.Is(err, knowledge.ErrSourceUnknown):
 		return tools.Judgement{Refused: classify(err)}
-	case err != nil: // the call itself says why, in the realm it is made for
+	case err != nil: // the call itself reports the error, for its own namespace
 		return tools.Judgement{}
 	}
 	return tools.Judgement{Items: g.Items(), Why: goes(g), Exact: "forget:" + g.Digest()}
 }
 
-// plan is what the call would take. A query that fits several facts has to say
-// that all of them are meant. f says for whom it is made.
+// plan returns what the call would delete. A query that matches several facts must confirm
+// that all of them are meant. f says for whom the plan is made.
 func (d Deps) plan(q store.Querier, in forgetIn, f knowledge.Forget) (knowledge.Going, error) {
 	f.ID, f.Query, f.Everything, f.Source = in.ID, in.Query, in.Everything, in.Source
 	g, err := d.Knowledge.Going(q, f)
@@ -90,11 +90,12 @@ func (d Deps) plan(q store.Querier, in forgetIn, f knowledge.Forget) (knowledge.
 	return d.Knowledge.Going(q, f)
 }
 
-// excerpts are how many of the rows that go are shown by their first words.
+// excerpts is the number of rows to delete that are shown with their first words.
 const excerpts = 4
 
-// excerptsOf shows some of the rows that go. What is shown is blotted out as well
-// (see runForget): the question stays. Of messages and documents nothing is.
+// excerptsOf returns excerpts of some of the rows to delete. These excerpts are redacted
+// too (see runForget), because the approval request stays. Messages and documents are not
+// quoted.
 func excerptsOf(g knowledge.Going) (out []string) {
 	for _, f := range g.Facts[:min(excerpts, len(g.Facts))] {
 		out = append(out, quoted(phrase.Cut(f.Text, 60)))
@@ -120,7 +121,7 @@ func said(g knowledge.Going) (n int) {
 	return n
 }
 
-// goes says what goes in a line for the owner.
+// goes summarizes in one line for the owner what will be deleted.
 func goes(g knowledge.Going) string {
 	var parts, names []string
 	add := func(n int, one, many string) {
@@ -140,9 +141,9 @@ func goes(g knowledge.Going) string {
 	text := "it removes " + strings.Join(parts, ", ")
 	switch {
 	case slices.Contains(g.Erasure.Sources, knowledge.BrowserSource):
-		text = "it removes all that my browser keeps, with cookies: you are signed out of everything there"
+		text = "it removes all data of Hob's browser, including cookies: you are signed out of every site there"
 	case len(parts) == 0:
-		text = "it removes no whole row"
+		text = "it removes no complete row"
 	}
 	if more := len(g.Facts) + len(g.Docs) - said(g) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
@@ -154,10 +155,10 @@ func goes(g knowledge.Going) string {
 	for _, kind := range slices.Sorted(maps.Keys(g.Within)) {
 		within = append(within, fmt.Sprintf("%d %s", g.Within[kind], many(kind, g.Within[kind])))
 	}
-	if len(within) > 0 { // what was said a moment ago is no row yet
-		text += "; in " + strings.Join(within, ", ") + ", and wherever else they stand, the words are blotted out"
+	if len(within) > 0 { // a message sent just now has no row yet
+		text += "; in " + strings.Join(within, ", ") + ", and everywhere else the text occurs, Hob redacts it"
 	} else if len(g.Erasure.Phrases) > 0 {
-		text += "; wherever else the words stand, they are blotted out"
+		text += "; everywhere else the text occurs, Hob redacts it"
 	}
 	return text + ". It cannot be undone."
 }
@@ -180,7 +181,7 @@ func (d Deps) runForget(_ context.Context, tx *store.Tx, c tools.Call, in forget
 			return tools.Result{}, classify(err)
 		}
 		if c.Exact != "forget:"+all.Digest() {
-			return tools.Result{}, tools.Errorf(tools.Failed, "there is more, or less, to forget now than was shown to the owner; ask again")
+			return tools.Result{}, tools.Errorf(tools.Failed, "the data to forget has changed since the approval; ask again")
 		}
 		shown = excerptsOf(all)
 	}
@@ -189,7 +190,7 @@ func (d Deps) runForget(_ context.Context, tx *store.Tx, c tools.Call, in forget
 	case errors.Is(err, knowledge.ErrNotFound), err == nil && len(g.Facts) == 0 && in.Query != "" && !in.Everything:
 		return tools.Result{}, d.nothingToForget(tx, c.Realm, in)
 	case err == nil && !g.Found() && in.Source != "" && in.Source != knowledge.BrowserSource && len(g.Erasure.Events)+len(g.Erasure.Sessions) == 0:
-		return tools.Result{}, tools.Errorf(tools.NotFound, "nothing is kept that came from there")
+		return tools.Result{}, tools.Errorf(tools.NotFound, "no stored data has this source")
 	case err != nil:
 		return tools.Result{}, classify(err)
 	}
@@ -201,7 +202,7 @@ func (d Deps) runForget(_ context.Context, tx *store.Tx, c tools.Call, in forget
 	return tools.Result{Source: provenance.Tool, Text: forgotten(g, in.KeepBackups), Data: out}, nil
 }
 
-// eraseTx begins it; without anything that carries it out only the rows go.
+// eraseTx starts the erasure; without Forgetting only the rows are deleted.
 func (d Deps) eraseTx(tx *store.Tx, g knowledge.Going, c tools.Call, keep bool) (string, error) {
 	if d.Forgetting == nil {
 		_, err := d.Knowledge.EraseTx(tx, &g.Erasure, g.Erasure.Scrubber())
@@ -210,9 +211,9 @@ func (d Deps) eraseTx(tx *store.Tx, g knowledge.Going, c tools.Call, keep bool) 
 	return d.Forgetting.BeginTx(tx, d.Knowledge, g.Erasure, c.Event, keep)
 }
 
-// forgotten is the result. It does not repeat what is to be forgotten.
+// forgotten returns the result text. It does not repeat the forgotten text.
 func forgotten(g knowledge.Going, keep bool) string {
-	text := "Forgotten for good."
+	text := "Permanently deleted."
 	retired := 0
 	for _, f := range g.Facts {
 		if !f.RetiredAt.IsZero() {
@@ -221,34 +222,34 @@ func forgotten(g knowledge.Going, keep bool) string {
 	}
 	switch live := len(g.Facts) - retired; {
 	case live > 1:
-		text = fmt.Sprintf("Forgotten for good: %d facts.", len(g.Facts))
+		text = fmt.Sprintf("Permanently deleted %d facts.", len(g.Facts))
 	case live == 1 && retired > 0:
-		text = fmt.Sprintf("Forgotten for good, with %d older versions of it.", retired)
+		text = fmt.Sprintf("Permanently deleted the fact and %d older versions of it.", retired)
 	}
 	if n := len(g.Docs); n > 0 {
-		text += fmt.Sprintf(" %d other rows went with it.", n)
+		text += fmt.Sprintf(" %d other rows were deleted with it.", n)
 	}
 	if n := len(g.Made); n > 0 {
 		var ids []string
 		for _, doc := range g.Made {
 			ids = append(ids, doc.Kind+" "+doc.Ref)
 		}
-		text += fmt.Sprintf(" Made with it in view and still kept until you name them: %s.", phrase.Cut(strings.Join(ids, ", "), 400))
+		text += fmt.Sprintf(" Created while it was in view, and kept until you name them: %s.", phrase.Cut(strings.Join(ids, ", "), 400))
 	}
-	text += " What conversations, records and files hold of it goes when this answer is given."
+	text += " Copies in conversations, records and files are deleted after this answer."
 	if keep {
-		text += " Older backups still hold it."
+		text += " Older backups still contain it."
 	}
-	return text + " It is not to be repeated."
+	return text + " Do not repeat it."
 }
 
 func (d Deps) nothingToForget(tx *store.Tx, realm string, in forgetIn) error {
 	if in.ID != "" {
 		return tools.Errorf(tools.NotFound, "%w: %s", tools.CleanErr(knowledge.ErrNotFound), tools.Clean(phrase.Cut(in.ID, 40)))
 	}
-	e := tools.Errorf(tools.NotFound, "no remembered fact has all of these words: %s", tools.Clean(quoted(phrase.Cut(in.Query, 100))))
+	e := tools.Errorf(tools.NotFound, "no remembered fact contains all of these words: %s", tools.Clean(quoted(phrase.Cut(in.Query, 100))))
 	if notes, err := d.Knowledge.Search(tx, in.Query, knowledge.SearchOptions{Limit: 1, All: true, Kinds: []string{kindNote}}); err == nil && len(notes) > 0 {
-		e.Remedy = "there is a note " + quoted(phrase.Cut(notes[0].Title, 60)) + ", which delete_note removes"
+		e.Remedy = "there is a note " + quoted(phrase.Cut(notes[0].Title, 60)) + ", which delete_note deletes"
 		return tools.Quoting(e, notes[0].Provenance)
 	}
 	near, err := d.Knowledge.Recall(tx, realm, in.Query, 3)
@@ -263,7 +264,7 @@ func (d Deps) nothingToForget(tx *store.Tx, realm string, in forgetIn) error {
 		names = append(names, quoted(phrase.Cut(f.Text, 80)))
 	}
 	if len(names) > 0 {
-		e.Remedy = "the nearest: " + strings.Join(names, ", ")
+		e.Remedy = "the closest: " + strings.Join(names, ", ")
 	}
 	return tools.Quoting(e, sourceOf(near, factSource))
 }

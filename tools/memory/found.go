@@ -12,7 +12,7 @@ import (
 	"hob/tools"
 )
 
-// found is a row that was found, as Data.
+// found is a matching row, as Data.
 type found struct {
 	ID string `json:"id"`
 	knowledge.Hit
@@ -21,13 +21,13 @@ type found struct {
 func rowsOf(hits []knowledge.Hit) []found {
 	out := make([]found, 0, len(hits))
 	for _, h := range hits {
-		h.Parts = nil // for the owner: hob memory why
+		h.Parts = nil // for display only: hob memory why
 		out = append(out, found{h.Ref, h})
 	}
 	return out
 }
 
-// originsOf is from where outside text in hits came.
+// originsOf returns the origins of untrusted text in hits.
 func originsOf(lists ...[]knowledge.Hit) []provenance.Origin {
 	var all [][]provenance.Origin
 	for _, list := range lists {
@@ -38,7 +38,7 @@ func originsOf(lists ...[]knowledge.Hit) []provenance.Origin {
 	return provenance.Join(all...)
 }
 
-// line tells one row: what it is, who said it and when, what it replaced.
+// line describes one row: its text, who said it and when, and what it replaced.
 func line(h knowledge.Hit, query string, now time.Time) string {
 	text := h.Title
 	if h.Title == "" {
@@ -56,16 +56,16 @@ func line(h knowledge.Hit, query string, now time.Time) string {
 		kind = "document"
 	}
 	if !h.Until.IsZero() {
-		day += ", so until " + when.FormatDay(h.Until, now)
+		day += ", valid until " + when.FormatDay(h.Until, now)
 	}
 	if h.Provenance.Tainted() {
-		day += ", from outside"
+		day += ", untrusted source"
 	}
 	return fmt.Sprintf("- %s: %s (%s)", kind, text, day)
 }
 
-// withheldText says how many rows were left out because they look like a credential,
-// and how the user gets them.
+// withheldText says how many rows were left out because they look like a credential, and
+// how the user can get them.
 func withheldText(n int, c tools.Call) string {
 	if n == 0 {
 		return ""
@@ -75,13 +75,13 @@ func withheldText(n int, c tools.Call) string {
 		what = "1 result that looks like a credential was left out; "
 	}
 	if len(c.OwnerWords) == 0 {
-		return "\n" + what + "only the user can ask for it by name, in a chat with Hob alone that holds no outside text."
+		return "\n" + what + "only the user can ask for it by name, in a chat with Hob alone that contains no untrusted text."
 	}
 	return "\n" + what + "ask for it by name (for example: what is the wifi password?)."
 }
 
-// orWithheld is the text of a result: what was found, and what was left out of it. With
-// nothing but the latter it does not say that there is nothing.
+// orWithheld returns the text of a result: the matches and what was left out. If only
+// credentials matched, it does not claim that nothing was found.
 func orWithheld(found int, text string, withheld int, c tools.Call) string {
 	if found == 0 && withheld > 0 {
 		return strings.TrimSpace(withheldText(withheld, c))
@@ -89,7 +89,7 @@ func orWithheld(found int, text string, withheld int, c tools.Call) string {
 	return text + withheldText(withheld, c)
 }
 
-// historyText tells what is no longer so.
+// historyText describes values that are no longer current.
 func historyText(hits []knowledge.Hit, now time.Time) string {
 	if len(hits) == 0 {
 		return ""

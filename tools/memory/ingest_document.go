@@ -13,40 +13,37 @@ import (
 	"hob/tools"
 )
 
-// Documents takes documents into the memory.
+// Documents ingests documents into the memory.
 type Documents interface {
-	// CheckURL returns an address as it would be fetched, without looking
-	// anything up.
+	// CheckURL returns an address as it would be fetched, without a DNS lookup.
 	CheckURL(raw string) (*url.URL, error)
-	// Ingest takes one in: a file, a folder, which is kept in step from then on,
-	// or a page.
+	// Ingest reads a file, a folder, which is kept in sync from then on, or a page.
 	Ingest(ctx context.Context, c tools.Call, want DocumentWant) (DocumentTaken, error)
-	// Forget takes that back.
+	// Forget undoes Ingest.
 	Forget(ctx context.Context, realm string, taken DocumentTaken) error
 }
 
-// DocumentWant is what to take in: a Path or a URL.
+// DocumentWant names what to ingest: a Path or a URL.
 type DocumentWant struct {
 	Path, URL, Title string
 	Tags             []string
 }
 
-// DocumentTaken is what came of it; its fields are also what an undo needs.
+// DocumentTaken is the result of ingesting; its fields are also the undo data.
 type DocumentTaken struct {
 	Documents int               `json:"documents"`
 	Chunks    int               `json:"chunks"`
 	Unchanged int               `json:"unchanged"`
 	Skipped   []DocumentSkipped `json:"skipped,omitempty"`
-	// Fresh are the sources that were not known before, Folder one that is kept
-	// in step since.
+	// Fresh lists the sources that were new, Folder is the folder that is kept in sync.
 	Fresh  []string `json:"fresh,omitempty"`
 	Folder string   `json:"folder,omitempty"`
-	// More: the time was not enough; the rest follows in the background.
+	// More is true if the time limit was reached; the rest follows in the background.
 	More    bool                `json:"more,omitempty"`
 	Origins []provenance.Origin `json:"-"`
 }
 
-// DocumentSkipped is a file that was not taken in.
+// DocumentSkipped is a file that was not ingested.
 type DocumentSkipped struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`
@@ -59,7 +56,7 @@ type ingestIn struct {
 	Tags  []string `json:"tags,omitempty"`
 }
 
-// ingestUndo is what taking it back needs.
+// ingestUndo is the undo data.
 type ingestUndo struct {
 	Realm string        `json:"realm,omitempty"`
 	Taken DocumentTaken `json:"taken"`
@@ -74,9 +71,9 @@ func (d Deps) ingestDocument() tools.Tool {
 		},
 		Summary: func(in ingestIn) string {
 			if in.URL != "" {
-				return "Take the page " + quoted(phrase.Cut(in.URL, 200)) + " into the memory"
+				return "Ingest the page " + quoted(phrase.Cut(in.URL, 200)) + " into the memory"
 			}
-			return "Take " + quoted(phrase.Cut(in.Path, 200)) + " into the memory"
+			return "Ingest " + quoted(phrase.Cut(in.Path, 200)) + " into the memory"
 		},
 		Judge: func(_ context.Context, in ingestIn) tools.Judgement { return d.judgeIngest(in) },
 		Run:   d.runIngest,
@@ -88,12 +85,12 @@ func (d Deps) ingestDocument() tools.Tool {
 			if err := d.Documents.Forget(ctx, u.Realm, u.Taken); err != nil {
 				return "", err
 			}
-			return "Removed from the memory what was taken in.", nil
+			return "Removed the ingested documents from the memory.", nil
 		},
 	})
 }
 
-// judgeIngest: a file stays on this machine, a page is fetched.
+// judgeIngest assesses a call: a file stays on this machine, a page is fetched.
 func (d Deps) judgeIngest(in ingestIn) tools.Judgement {
 	if (strings.TrimSpace(in.Path) == "") == (strings.TrimSpace(in.URL) == "") {
 		return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "give exactly one of path and url")}
@@ -116,35 +113,35 @@ func (d Deps) runIngest(ctx context.Context, c tools.Call, in ingestIn) (tools.R
 		return tools.Result{}, err
 	}
 	r := tools.Result{Source: provenance.Tool, Text: takenText(taken), Data: taken}
-	if len(taken.Skipped) > 0 { // names of files are not Hob's words
+	if len(taken.Skipped) > 0 { // file names are not Hob's words
 		r.Source, r.Origins = provenance.Outside, taken.Origins
 	}
 	if len(taken.Fresh) > 0 || taken.Folder != "" {
 		kept := taken
 		kept.Skipped = nil
-		r.Undo = tools.NewUndo("remove from the memory what was taken in", ingestUndo{c.Realm, kept})
+		r.Undo = tools.NewUndo("remove the ingested documents from the memory", ingestUndo{c.Realm, kept})
 	}
 	return r, nil
 }
 
-// takenText says what came of it.
+// takenText describes the result of ingesting.
 func takenText(t DocumentTaken) string {
 	var b strings.Builder
 	switch fresh := t.Documents; {
 	case fresh == 0 && len(t.Skipped) == 0:
-		b.WriteString("There was nothing to take in.")
+		b.WriteString("There was nothing to ingest.")
 	case fresh == 0:
-		b.WriteString("Nothing could be taken in.")
+		b.WriteString("Nothing could be ingested.")
 	case t.Unchanged > 0 && t.Unchanged >= t.Documents:
-		b.WriteString("It was taken in before and has not changed.")
+		b.WriteString("It was ingested before and has not changed.")
 	default:
-		fmt.Fprintf(&b, "Took in %s in %s.", count(t.Documents, "document", "documents"), count(t.Chunks, "part", "parts"))
+		fmt.Fprintf(&b, "Ingested %s in %s.", count(t.Documents, "document", "documents"), count(t.Chunks, "part", "parts"))
 	}
 	if t.Folder != "" {
-		b.WriteString(" The folder is kept in step from now on.")
+		b.WriteString(" Changes in the folder are ingested automatically.")
 	}
 	if t.More {
-		b.WriteString(" There is more in it, which follows in the background.")
+		b.WriteString(" The rest of the folder is ingested in the background.")
 	}
 	for i, s := range t.Skipped {
 		if i == 20 {

@@ -35,12 +35,12 @@ func (d Deps) linkEntities() tools.Tool {
 			Keywords:    "relation relationship graph connect link",
 		},
 		Summary: func(in linkIn) string {
-			return "Note that " + quoted(phrase.Cut(in.From+" "+strings.ReplaceAll(in.Relation, "_", " ")+" "+in.To, 120))
+			return "Link: " + quoted(phrase.Cut(in.From+" "+strings.ReplaceAll(in.Relation, "_", " ")+" "+in.To, 120))
 		},
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in linkIn) (tools.Result, error) {
 			for _, kind := range []string{in.FromKind, in.ToKind} {
 				if kind != "" && !slices.Contains([]string{knowledge.Person, knowledge.Company, knowledge.Place, knowledge.Happened, knowledge.Thing}, kind) {
-					return tools.Result{}, tools.Errorf(tools.InvalidArguments, "%q is no kind; there are person, organisation, place, event and thing", tools.Clean(phrase.Cut(kind, 40)))
+					return tools.Result{}, tools.Errorf(tools.InvalidArguments, "%q is not a known kind; use person, organisation, place, event or thing", tools.Clean(phrase.Cut(kind, 40)))
 				}
 			}
 			out, err := d.Linker.LinkTx(tx, knowledge.Link{
@@ -52,12 +52,12 @@ func (d Deps) linkEntities() tools.Tool {
 			text := quoted(out.From.Name + " " + strings.ReplaceAll(out.Relation.Name, "_", " ") + " " + out.To.Name)
 			res := tools.Result{Data: out, Source: sourceOf([]knowledge.Entity{out.From, out.To}, func(e knowledge.Entity) provenance.Source { return e.Provenance })}
 			if out.Known {
-				res.Text = "I knew that already: " + text + "."
+				res.Text = "Already known: " + text + "."
 				return res, nil
 			}
 			res.Text = "I noted that " + text + "."
-			// No names in the label: the journal must not outlive what is forgotten.
-			res.Undo = tools.NewUndo("take back what was just linked", linkUndo{Relation: out.Relation.ID, Made: out.Made})
+			// No names in the label: the journal must not keep forgotten text.
+			res.Undo = tools.NewUndo("remove the new link", linkUndo{Relation: out.Relation.ID, Made: out.Made})
 			return res, nil
 		},
 		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
@@ -67,14 +67,14 @@ func (d Deps) linkEntities() tools.Tool {
 			}
 			err := d.Linker.UnlinkTx(tx, u.Relation, u.Made)
 			if errors.Is(err, knowledge.ErrNobody) {
-				return "", tools.Errorf(tools.Conflict, "this link is gone already")
+				return "", tools.Errorf(tools.Conflict, "the link no longer exists")
 			}
-			return "Took the link back.", err
+			return "Removed the link.", err
 		},
 	})
 }
 
-// eventSource is the source of what was made in a turn.
+// eventSource returns the source of facts that a turn created.
 func eventSource(event string) string {
 	if event == "" {
 		return ""

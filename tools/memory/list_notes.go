@@ -26,7 +26,7 @@ type listNotesIn struct {
 type listNotesOut struct {
 	Notes []Note `json:"notes"`
 	Apps  []Leaf `json:"apps,omitempty"`  // of the owner's apps
-	Error string `json:"error,omitempty"` // what could not be looked at
+	Error string `json:"error,omitempty"` // sources that could not be read
 }
 
 func (d Deps) listNotes() tools.Tool {
@@ -81,7 +81,7 @@ func (d Deps) runListNotes(ctx context.Context, c tools.Call, in listNotesIn) (t
 		}
 		list, err := leaves(ctx, shelves, in.Query, most)
 		if folder != "" && len(list) > 0 && !slices.ContainsFunc(list, func(n Leaf) bool { return n.Folder != "" }) {
-			return tools.Result{}, tools.Errorf(tools.Unsupported, "the notes of %s cannot be listed by folder; leave it out", tools.Clean(shelves[0].Name()))
+			return tools.Result{}, tools.Errorf(tools.Unsupported, "the notes of %s cannot be listed by folder; omit the folder", tools.Clean(shelves[0].Name()))
 		}
 		list = slices.DeleteFunc(list, func(n Leaf) bool { return folder != "" && !strings.EqualFold(n.Folder, folder) })
 		list = list[:min(len(list), limit)]
@@ -99,7 +99,7 @@ func (d Deps) runListNotes(ctx context.Context, c tools.Call, in listNotesIn) (t
 			r.Origins = append(r.Origins, shelfOrigins("list_notes", s.Name())...)
 		}
 		if len(out.Notes) == 0 && len(list) > 0 {
-			parts = nil // "there are none" would be wrong
+			parts = nil // "no notes" would be wrong
 		}
 		parts = append(parts, leavesText(in.Query, list, shelves, err, c.Now))
 	}
@@ -128,13 +128,13 @@ func (d Deps) findNotes(tx store.Querier, query string, limit int) ([]Note, erro
 	return out, nil
 }
 
-// notesText shows one note whole and several by their beginnings.
+// notesText shows one note in full and several by their beginnings.
 func notesText(query string, list []Note, total int, now time.Time) string {
 	switch {
 	case total == 0:
 		return "There are no notes."
 	case len(list) == 0:
-		return fmt.Sprintf("No note is about %s.", quoted(phrase.Cut(query, 100)))
+		return fmt.Sprintf("No note matches %s.", quoted(phrase.Cut(query, 100)))
 	case len(list) == 1:
 		n := list[0]
 		if strings.TrimSpace(n.Text) == n.Title {

@@ -1,12 +1,10 @@
-// Package memory are the tools for what Hob keeps for its owner in words: facts
-// (remember, recall, forget), notes (create_note, list_notes, read_note, append_note,
-// delete_note), the search over everything (search_knowledge) and the one over
-// what was said (search_conversations).
+// Package memory provides tools for facts (remember, recall, forget), notes (create_note,
+// list_notes, read_note, append_note, delete_note), the search over everything
+// (search_knowledge) and over past messages (search_conversations).
 //
-// Facts live in package knowledge; the notes' table is here. Every row carries
-// the provenance of the text it was made from, and every result that shows an
-// outside row is outside text again. The notes of the owner's apps are read beside his
-// notes here, and are outside text.
+// Facts are stored in package knowledge, notes in a table of this package. Every row
+// carries the provenance of its source text, and a result that shows an untrusted row is
+// untrusted. Notes of the owner's apps are listed with Hob's notes and are untrusted.
 package memory
 
 import (
@@ -21,25 +19,26 @@ import (
 	"hob/tools"
 )
 
-// Deps are what the tools need.
+// Deps are the dependencies of the tools.
 type Deps struct {
 	Knowledge *knowledge.Base
-	// Conversations are what was said; nil leaves the tool for them out.
+	// Conversations searches past messages; nil leaves out the tool.
 	Conversations Conversations
-	// Forgetting takes what is forgotten out of everything else as well; nil
-	// leaves that to the caller.
+	// Forgetting removes forgotten text from all other stores; nil leaves that to the
+	// caller.
 	Forgetting Forgetting
-	// Linker links entities; nil leaves the tool for it out.
+	// Linker links entities; nil leaves out its tool.
 	Linker knowledge.Linker
-	// Documents takes documents in; nil leaves the tool for them out.
+	// Documents ingests documents; nil leaves out its tool.
 	Documents Documents
 	Store     *store.Store
-	// Shelves are the notes of the owner's apps, besides Hob's own; nil: there are none.
+	// Shelves returns the owner's notes apps, besides Hob's own notes; nil: none.
 	Shelves func() []pim.Notes
-	// NewIn is where new notes go: "" or "hob" Hob's own, else one of Shelves by name.
+	// NewIn selects the store of new notes: "" or "hob" for Hob's own, else one of Shelves
+	// by name.
 	NewIn string
-	// Track notes what is written into the folders that the owner trusts with untrusted
-	// text in view (see files.TrackChanges): notes may be files there; optional.
+	// Track records what is written into trusted folders with untrusted text in the
+	// conversation (see files.TrackChanges), because notes may be files there. Optional.
 	Track func(ctx context.Context, id string, list []provenance.Origin) (settle func(context.Context) (changed int, err error), err error)
 }
 
@@ -61,7 +60,7 @@ func Tools(d Deps) []tools.Tool {
 	return out
 }
 
-// Migrations are the tables of this package.
+// Migrations returns the tables of this package.
 func Migrations() []store.Set {
 	return []store.Set{{Owner: "notes", Steps: []string{`
 CREATE TABLE notes (
@@ -76,7 +75,7 @@ CREATE TABLE notes (
 CREATE INDEX notes_updated ON notes (updated_at);`}}}
 }
 
-// limitOr checks a count of results.
+// limitOr checks the maximum number of results.
 func limitOr(limit, otherwise int) (int, error) {
 	switch {
 	case limit < 0:
@@ -87,10 +86,10 @@ func limitOr(limit, otherwise int) (int, error) {
 	return min(limit, 100), nil
 }
 
-// from is the provenance that a new row gets.
+// from returns the provenance of a new row.
 func from(c tools.Call) provenance.Source { return provenance.Worst(c.Provenance) }
 
-// sourceOf is the provenance of a result that shows the given rows.
+// sourceOf returns the provenance of a result that shows the given rows.
 func sourceOf[T any](rows []T, of func(T) provenance.Source) provenance.Source {
 	for _, r := range rows {
 		if of(r).Tainted() {
@@ -100,7 +99,7 @@ func sourceOf[T any](rows []T, of func(T) provenance.Source) provenance.Source {
 	return provenance.Tool
 }
 
-// classify gives errors of package knowledge their code.
+// classify maps errors of package knowledge to tool errors.
 func classify(err error) error {
 	switch {
 	case errors.Is(err, knowledge.ErrEmpty), errors.Is(err, knowledge.ErrTooLong), errors.Is(err, knowledge.ErrTooCommon), errors.Is(err, knowledge.ErrSourceUnknown),
@@ -112,7 +111,7 @@ func classify(err error) error {
 	return err
 }
 
-// quoted sets a text in quotation marks, on one line.
+// quoted puts a text in quotation marks, on one line.
 func quoted(s string) string {
 	return `"` + strings.TrimRight(strings.Join(strings.Fields(s), " "), ".") + `"`
 }

@@ -22,7 +22,7 @@ const (
 	maxNote  = 1 << 20 // bytes
 )
 
-// Note is one row of the notes.
+// Note is one stored note.
 type Note struct {
 	ID         string            `json:"id"`
 	Title      string            `json:"title"`
@@ -32,8 +32,8 @@ type Note struct {
 	UpdatedAt  time.Time         `json:"updated_at"`
 }
 
-// readableNotes replaces texts that look like credentials which the viewer did not ask
-// for; a note whose title does is left out. It returns how many notes that concerns.
+// readableNotes redacts texts that look like credentials unless the viewer asked for them,
+// and leaves out a note whose title does. It returns the number of affected notes.
 func readableNotes(list []Note, viewer credential.Viewer) (out []Note, withheld int) {
 	out = []Note{}
 	for _, n := range list {
@@ -67,8 +67,8 @@ func shownNote(title, text string, viewer credential.Viewer, withheld int) (stri
 	return shown, withheld
 }
 
-// noteViewer is who reads a note that was asked for: all of it if the user named the
-// note by its title.
+// noteViewer returns the viewer of a requested note: it may see everything if the user
+// named the note by its title.
 func noteViewer(c tools.Call, title string) credential.Viewer {
 	want := phrase.Split(title)
 	for _, words := range c.OwnerWords {
@@ -116,7 +116,7 @@ func scanNote(row interface{ Scan(...any) error }) (Note, error) {
 
 func noteSource(n Note) provenance.Source { return n.Provenance }
 
-// note reads one note; ok is false when there is none.
+// note reads one note; ok is false if it does not exist.
 func note(q store.Querier, id string) (n Note, ok bool, err error) {
 	n, err = scanNote(q.QueryRow("SELECT id, title, text, provenance, created_at, updated_at FROM notes WHERE id = ?", id))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -134,7 +134,7 @@ func pickNote(q store.Querier, query string) (Note, error) {
 	return n, tools.Quoting(err, sourceOf(all, noteSource))
 }
 
-// putNote writes a note that must not exist, with its index entry.
+// putNote inserts a new note with its index entry.
 func (d Deps) putNote(tx *store.Tx, n Note) error {
 	_, err := tx.Exec("INSERT INTO notes (id, title, text, provenance, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
 		n.ID, n.Title, n.Text, string(n.Provenance), store.Millis(n.CreatedAt), store.Millis(n.UpdatedAt))
@@ -173,7 +173,7 @@ func noteText(s string) (string, error) {
 	case s == "":
 		return "", tools.Errorf(tools.InvalidArguments, "the note is empty")
 	case len(s) > maxNote:
-		return "", tools.Errorf(tools.InvalidArguments, "a note may have 1 MB at most; write a file instead")
+		return "", tools.Errorf(tools.InvalidArguments, "a note may have at most 1 MB; write a file instead")
 	}
 	return s, nil
 }

@@ -7,8 +7,8 @@ import (
 	"hob/platform/shortid"
 )
 
-// RestoreNoteTx keeps a note that was exported, with its id and times. One that
-// is there already is left as it is; it reports whether it was added.
+// RestoreNoteTx inserts an exported note with its id and times and reports whether it was
+// added. An existing note stays unchanged.
 func RestoreNoteTx(tx *store.Tx, base *knowledge.Base, n Note, from []provenance.Origin) (bool, error) {
 	var err error
 	if n.Text, err = noteText(n.Text); err != nil {

@@ -18,7 +18,7 @@ type readNoteIn struct {
 	In   string `json:"in,omitempty" jsonschema:"hob, or an app; default all"`
 }
 
-// readNote shows one note whole, Hob's own or one of the owner's apps.
+// readNote shows one note in full, Hob's own or one of the owner's apps.
 func (d Deps) readNote() tools.Tool {
 	return tools.New(tools.Def[readNoteIn]{
 		Spec: tools.Spec{
@@ -61,10 +61,10 @@ func (d Deps) readLeaf(ctx context.Context, c tools.Call, in readNoteIn, missed 
 	list, err := leaves(ctx, shelves, in.Note, allNotes)
 	if len(list) == 0 {
 		if err == nil && missed != nil {
-			err = missed // it names notes that are near
+			err = missed // it names similar notes
 		}
 		if err == nil {
-			err = tools.Errorf(tools.NotFound, "there is no note about %s", tools.Clean(quoted(phrase.Cut(in.Note, 80))))
+			err = tools.Errorf(tools.NotFound, "no note matches %s", tools.Clean(quoted(phrase.Cut(in.Note, 80))))
 		}
 		return tools.Result{}, err
 	}
@@ -89,9 +89,9 @@ func (d Deps) readLeaf(ctx context.Context, c tools.Call, in readNoteIn, missed 
 		n.Text = shown
 		text := fmt.Sprintf("Note %s (%s, %s):\n%s", quoted(n.Title), s.Name(), when.FormatDay(n.Changed, c.Now), n.Text)
 		if n.Cut {
-			text += "\n(It goes on.)"
+			text += "\n(Only the beginning of the note is shown.)"
 		}
 		return tools.Result{Text: text, Data: Leaf{n, s.Name()}, Source: provenance.Outside, Origins: shelfOrigins("read_note", s.Name())}, nil
 	}
-	return tools.Result{}, tools.Errorf(tools.NotFound, "there is no note about %s", tools.Clean(quoted(phrase.Cut(in.Note, 80))))
+	return tools.Result{}, tools.Errorf(tools.NotFound, "no note matches %s", tools.Clean(quoted(phrase.Cut(in.Note, 80))))
 }

@@ -23,7 +23,7 @@ type recallIn struct {
 // recallOut is the Data of recall.
 type recallOut struct {
 	Facts []knowledge.Fact `json:"facts"`
-	// Before is what was so, when that is asked for.
+	// Before lists earlier values, if the query asks for them.
 	Before []knowledge.Fact `json:"before,omitempty"`
 	// Withheld is as in search_knowledge.
 	Withheld int `json:"withheld,omitempty"`
@@ -66,7 +66,7 @@ func (d Deps) recall() tools.Tool {
 	})
 }
 
-// facts are those of the hits, as the viewer may read them.
+// facts returns the facts of the hits, redacted for the viewer.
 func (d Deps) facts(q store.Querier, hits []knowledge.Hit, viewer credential.Viewer) (out []knowledge.Fact, err error) {
 	for _, h := range hits {
 		if h.Kind != knowledge.KindFact && h.Kind != knowledge.KindRetired {
@@ -83,7 +83,7 @@ func (d Deps) facts(q store.Querier, hits []knowledge.Hit, viewer credential.Vie
 	return out, nil
 }
 
-// beforeText tells what is no longer so.
+// beforeText describes earlier values.
 func beforeText(facts []knowledge.Fact, now time.Time) string {
 	var b strings.Builder
 	for i, f := range facts {
@@ -102,7 +102,7 @@ func recallText(query string, facts []knowledge.Fact, now time.Time, before bool
 	case len(facts) == 0 && before:
 		return ""
 	case len(facts) == 0 && strings.TrimSpace(query) == "":
-		return "I was not asked to remember anything yet."
+		return "I have no remembered facts yet."
 	case len(facts) == 0:
 		return fmt.Sprintf("I remember nothing about %s.", quoted(phrase.Cut(query, 100)))
 	case len(facts) == 1:
@@ -124,5 +124,5 @@ func told(f knowledge.Fact, now time.Time) string {
 	case provenance.Hob, provenance.Tool:
 		return "noted " + day
 	}
-	return "from outside, " + day
+	return "untrusted source, " + day
 }

@@ -44,19 +44,19 @@ func (d Deps) remember() tools.Tool {
 			out := tools.Result{Source: provenance.Tool, Data: rememberOut{Fact: r.Fact, Known: r.Known, Retired: r.Retired}}
 			out.Source = sourceOf(append([]knowledge.Fact{r.Fact}, r.Retired...), factSource)
 			if r.Known {
-				out.Text = "I knew that already: " + quoted(r.Fact.Text) + "."
+				out.Text = "Already known: " + quoted(r.Fact.Text) + "."
 				return out, nil
 			}
 			out.Text = "I will remember " + quoted(r.Fact.Text) + "."
 			for _, o := range r.Retired {
-				if o.RetiredAt.IsZero() { // it holds until the new one begins
+				if o.RetiredAt.IsZero() { // the old value is valid until the new one begins
 					out.Text += " From " + when.FormatDay(o.ValidUntil.In(c.Now.Location()), c.Now) + " on it replaces " + quoted(o.Text) + "."
 					continue
 				}
 				out.Text += " It replaces " + quoted(o.Text) + "."
 			}
-			// No text in the label: the journal must not outlive a forgotten fact.
-			out.Undo = tools.NewUndo("take back what was just remembered", factUndo{ID: r.Fact.ID})
+			// No text in the label: the journal must not keep forgotten facts.
+			out.Undo = tools.NewUndo("remove the new fact", factUndo{ID: r.Fact.ID})
 			return out, nil
 		},
 		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
@@ -66,9 +66,9 @@ func (d Deps) remember() tools.Tool {
 			}
 			err := d.Knowledge.TakeBackTx(tx, u.ID)
 			if errors.Is(err, knowledge.ErrNotFound) {
-				return "", tools.Errorf(tools.Conflict, "this fact was forgotten or corrected since")
+				return "", tools.Errorf(tools.Conflict, "this fact was forgotten or corrected")
 			}
-			return "Took back what was remembered.", err
+			return "Removed the fact.", err
 		},
 	})
 }

@@ -14,11 +14,11 @@ import (
 	"hob/tools"
 )
 
-// Conversations is the engine's record of all that was said. It may be called
-// concurrently.
+// Conversations searches the engine's record of all messages. It is safe for concurrent
+// use.
 type Conversations interface {
-	// SearchConversations finds messages by their words, the best first. Errors
-	// of the caller's making are *tools.Error.
+	// SearchConversations finds messages by their words, best first. Invalid arguments are
+	// *tools.Error.
 	SearchConversations(ctx context.Context, q ConversationQuery) ([]Said, error)
 	// SaidIn returns one whole message.
 	SaidIn(ctx context.Context, message int64) (Said, error)
@@ -30,7 +30,7 @@ type ConversationQuery struct {
 	Since, Until       time.Time
 	Limit              int
 	Without            string // the turn that asks
-	// Viewer is who reads the answer; what it may not read is Withheld.
+	// Viewer reads the answer; texts it may not see are Withheld.
 	Viewer credential.Viewer
 }
 
@@ -40,11 +40,11 @@ type Said struct {
 	Session    string            `json:"session"`
 	Who        string            `json:"who"`
 	At         time.Time         `json:"at"`
-	Text       string            `json:"text"` // all of it, or the place found
+	Text       string            `json:"text"` // the whole text, or the matching part
 	Provenance provenance.Source `json:"provenance"`
-	// Origins are from where outside text in it came.
+	// Origins are the origins of untrusted text in the message.
 	Origins []provenance.Origin `json:"origins,omitempty"`
-	// Withheld: the text looks like a credential that was not asked for by name.
+	// Withheld is true if the text looks like a credential that was not requested by name.
 	Withheld bool `json:"-"`
 }
 
@@ -103,16 +103,16 @@ func (d Deps) said(ctx context.Context, c tools.Call, in conversationsIn) ([]Sai
 	if (in.Message != 0) == (strings.TrimSpace(in.Query) != "") {
 		return nil, tools.Errorf(tools.InvalidArguments, "give exactly one of query and message")
 	}
-	if c.Realm != "" { // another agent reads its own conversation only
+	if c.Realm != "" { // another agent may read only its own conversation
 		if in.Session != "" && in.Session != c.Session {
-			return nil, tools.Errorf(tools.PolicyDenied, "only this conversation can be read here")
+			return nil, tools.Errorf(tools.PolicyDenied, "here you can read only this conversation")
 		}
 		in.Session = c.Session
 	}
 	if in.Message != 0 {
 		s, err := d.Conversations.SaidIn(ctx, in.Message)
 		if err == nil && in.Session != "" && s.Session != in.Session {
-			err = tools.Errorf(tools.NotFound, "there is no message %d in this conversation", in.Message)
+			err = tools.Errorf(tools.NotFound, "this conversation has no message %d", in.Message)
 		}
 		text, ok := c.CredentialViewer().Show("", s.Text)
 		s.Text, s.Withheld = text, !ok
@@ -148,7 +148,7 @@ func conversationsText(in conversationsIn, found []Said, now time.Time) string {
 	case len(found) == 0 && in.Message != 0:
 		return ""
 	case len(found) == 0:
-		return fmt.Sprintf("Nothing was said about %s.", quoted(phrase.Cut(in.Query, 100)))
+		return fmt.Sprintf("No message matches %s.", quoted(phrase.Cut(in.Query, 100)))
 	case in.Message != 0:
 		s := found[0]
 		return fmt.Sprintf("Message %d, %s in %s, %s:\n%s", s.Message, s.Who, s.Session, when.FormatDay(s.At, now), s.Text)

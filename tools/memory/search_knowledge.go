@@ -21,9 +21,9 @@ type searchIn struct {
 // searchOut is the Data of search_knowledge.
 type searchOut struct {
 	Hits []found `json:"hits"`
-	// Before is what was so, when that is asked for.
+	// Before lists earlier values, if the query asks for them.
 	Before []found `json:"before,omitempty"`
-	// Withheld counts the rows that look like a credential and were left out.
+	// Withheld is the number of rows left out because they look like a credential.
 	Withheld int `json:"withheld,omitempty"`
 }
 
@@ -60,15 +60,15 @@ func hitSource(h knowledge.Hit) provenance.Source { return h.Provenance }
 func searchText(query string, hits []knowledge.Hit, now time.Time) string {
 	if len(hits) == 0 {
 		if strings.TrimSpace(query) == "" {
-			return "Nothing is kept yet."
+			return "Nothing is stored yet."
 		}
 		return fmt.Sprintf("I found nothing about %s in facts, notes, tasks or expenses.", quoted(phrase.Cut(query, 100)))
 	}
 	var b strings.Builder
 	if strings.TrimSpace(query) == "" {
-		b.WriteString("The newest I keep:")
+		b.WriteString("The newest entries:")
 	} else {
-		fmt.Fprintf(&b, "What I keep about %s:", quoted(phrase.Cut(query, 100)))
+		fmt.Fprintf(&b, "What I know about %s:", quoted(phrase.Cut(query, 100)))
 	}
 	for _, h := range hits {
 		b.WriteString("\n" + line(h, query, now))

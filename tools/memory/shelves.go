@@ -18,14 +18,13 @@ import (
 	"hob/tools"
 )
 
-// own is what Hob's own notes are called where a store is chosen.
+// own is the name of Hob's own notes where a store is chosen.
 const own = "hob"
 
-// shelfWait is how long notes of the owner's apps may take.
+// shelfWait is the time limit for notes of the owner's apps.
 const shelfWait = 40 * time.Second
 
-// allNotes is more notes than an app is looked through for: of those that fit, what is
-// asked for may be any.
+// allNotes bounds the notes read from an app for a search.
 const allNotes = 20_000
 
 // Leaf is a note of the owner's apps.
@@ -41,7 +40,7 @@ func (d Deps) shelves() []pim.Notes {
 	return d.Shelves()
 }
 
-// leaves looks for notes in all of these. The error says which could not be looked at.
+// leaves searches the notes of all apps. The error names those that could not be read.
 func leaves(ctx context.Context, shelves []pim.Notes, words string, limit int) ([]Leaf, error) {
 	found, failed := make([][]pim.Note, len(shelves)), make([]error, len(shelves))
 	var wg sync.WaitGroup
@@ -51,7 +50,7 @@ func leaves(ctx context.Context, shelves []pim.Notes, words string, limit int) (
 			defer cancel()
 			found[i], failed[i] = s.FindNotes(ctx, words, limit)
 			if failed[i] != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				failed[i] = fmt.Errorf("%s: it does not answer within %s", s.Name(), shelfWait)
+				failed[i] = fmt.Errorf("%s: no response within %s", s.Name(), shelfWait)
 			}
 		})
 	}
@@ -66,7 +65,7 @@ func leaves(ctx context.Context, shelves []pim.Notes, words string, limit int) (
 	return out[:min(len(out), limit)], tools.Unreached(failed)
 }
 
-// shelf is the one of a name: "apple", or "apple/Work" for one of its folders.
+// shelf resolves "apple", or "apple/Work" for one of its folders.
 func (d Deps) shelf(in string) (s pim.Notes, folder string, err error) {
 	where, folder, _ := strings.Cut(strings.TrimSpace(in), "/")
 	names := []string{own}
@@ -76,19 +75,19 @@ func (d Deps) shelf(in string) (s pim.Notes, folder string, err error) {
 		}
 		names = append(names, s.Name())
 	}
-	return nil, "", tools.Errorf(tools.NotFound, "there are no notes in %q; there are %s", tools.Clean(phrase.Cut(where, 60)), tools.Clean(strings.Join(names, ", ")))
+	return nil, "", tools.Errorf(tools.NotFound, "%q is not a source of notes; available: %s", tools.Clean(phrase.Cut(where, 60)), tools.Clean(strings.Join(names, ", ")))
 }
 
 // elsewhere reports whether a new note is for one of the owner's apps.
 func (d Deps) elsewhere(args json.RawMessage) bool {
 	var in createNoteIn
 	if json.Unmarshal(args, &in) != nil {
-		return false // the schema says what is wrong with them
+		return false // the schema check reports the error
 	}
 	return d.elsewhereAt(d.where(in))
 }
 
-// elsewhereAt reports whether a place is one of the owner's apps.
+// elsewhereAt reports whether a target is one of the owner's apps.
 func (Deps) elsewhereAt(in string) bool {
 	where, _, _ := strings.Cut(in, "/")
 	return strings.TrimSpace(where) != "" && !strings.EqualFold(strings.TrimSpace(where), own)
@@ -96,7 +95,7 @@ func (Deps) elsewhereAt(in string) bool {
 
 func (d Deps) where(in createNoteIn) string { return cmp.Or(strings.TrimSpace(in.In), d.NewIn) }
 
-// shelfUndo takes a new note away.
+// shelfUndo is the undo data of a new note.
 type shelfUndo struct {
 	In   string `json:"in"`
 	Undo []byte `json:"undo"`
@@ -107,8 +106,7 @@ func ofShelf(data json.RawMessage) bool {
 	return json.Unmarshal(data, &u) == nil && u.In != ""
 }
 
-// outside gives errors of the drivers, of which an app may have written a part, their
-// code.
+// outside classifies errors of the drivers. They may quote an app and count as untrusted.
 func outside(err error) error {
 	if _, is := errors.AsType[*tools.Error](err); is || err == nil {
 		return err
@@ -136,8 +134,8 @@ func shelfOrigins(via string, names ...string) (out []provenance.Origin) {
 	return out
 }
 
-// createTracked writes a note. With untrusted text in view it stays untrusted as a
-// file, too.
+// createTracked writes a note. With untrusted text in the conversation its file stays
+// untrusted, too.
 func (d Deps) createTracked(ctx context.Context, c tools.Call, s pim.Notes, n pim.Note) (pim.Receipt, error) {
 	if d.Track == nil || !provenance.Worst(c.Provenance).Tainted() {
 		return s.CreateNote(ctx, n)
@@ -154,7 +152,7 @@ func (d Deps) createTracked(ctx context.Context, c tools.Call, s pim.Notes, n pi
 	return r, err
 }
 
-// createLeaf is create_note for the notes of the owner's apps.
+// createLeaf implements create_note for the owner's notes apps.
 func (d Deps) createLeaf(spec tools.Spec) tools.Tool {
 	spec.Timeout = time.Minute
 	return tools.New(tools.Def[createNoteIn]{
@@ -177,7 +175,7 @@ func (d Deps) createLeaf(spec tools.Spec) tools.Tool {
 			}
 			r, err := d.createTracked(ctx, c, s, n)
 			if err == nil && r.Outcome == pim.Uncertain {
-				err = tools.Errorf(tools.OutcomeUnknown, "nobody knows whether the note was written (%s); it was not repeated. Look before trying again", r.Why)
+				err = tools.Errorf(tools.OutcomeUnknown, "note: outcome unknown (%s); Hob did not write it again. Check the notes before you retry", r.Why)
 				return tools.Result{}, tools.Quoting(err, provenance.Outside)
 			}
 			if err != nil {
@@ -186,7 +184,7 @@ func (d Deps) createLeaf(spec tools.Spec) tools.Tool {
 			n.Ref = r.ID
 			res := tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("Wrote the note %s into %s.", quoted(n.Title), strings.Trim(s.Name()+"/"+folder, "/")), Data: Leaf{n, s.Name()}}
 			if len(r.Undo) > 0 {
-				res.Undo = tools.NewUndo("take the note "+quoted(n.Title)+" away", shelfUndo{s.Name(), r.Undo})
+				res.Undo = tools.NewUndo("remove the note "+quoted(n.Title)+" away", shelfUndo{s.Name(), r.Undo})
 			}
 			return res, nil
 		},
@@ -199,7 +197,7 @@ func (d Deps) createLeaf(spec tools.Spec) tools.Tool {
 			if err != nil {
 				return "", err
 			}
-			return "Took the note away.", outside(s.TakeBack(ctx, u.Undo))
+			return "Removed the note.", outside(s.TakeBack(ctx, u.Undo))
 		},
 	})
 }
@@ -220,12 +218,12 @@ func leavesText(query string, list []Leaf, shelves []pim.Notes, err error, now t
 		}
 	case err != nil:
 	case strings.TrimSpace(query) != "":
-		fmt.Fprintf(&b, "No note in %s is about %s.", of, quoted(phrase.Cut(query, 100)))
+		fmt.Fprintf(&b, "No note in %s matches %s.", of, quoted(phrase.Cut(query, 100)))
 	default:
 		fmt.Fprintf(&b, "There are no notes in %s.", of)
 	}
 	if err != nil {
-		b.WriteString("\n\nNot everything could be looked at: " + err.Error())
+		b.WriteString("\n\nSome sources could not be read: " + err.Error())
 	}
 	return strings.TrimSpace(b.String())
 }

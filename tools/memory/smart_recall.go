@@ -27,8 +27,7 @@ type smartOut struct {
 	Withheld int `json:"withheld,omitempty"`
 }
 
-// smartRecall reads outside of any transaction: it may wait for an embedder or a
-// model.
+// smartRecall runs outside of transactions: it may wait for an embedder or a model.
 func (d Deps) smartRecall() tools.Tool {
 	return tools.New(tools.Def[smartIn]{
 		Spec: tools.Spec{
@@ -36,14 +35,14 @@ func (d Deps) smartRecall() tools.Tool {
 			Description: "Find what answers a question in facts, conversations and documents, also over several of them.",
 			Keywords:    "memory remember who said when history question connect related answer conversation document",
 		},
-		Summary: func(in smartIn) string { return "Look for what answers " + quoted(phrase.Cut(in.Query, 100)) },
+		Summary: func(in smartIn) string { return "Search for " + quoted(phrase.Cut(in.Query, 100)) },
 		Run: func(ctx context.Context, c tools.Call, in smartIn) (tools.Result, error) {
 			limit, err := limitOr(in.Limit, 10)
 			if err != nil {
 				return tools.Result{}, err
 			}
 			if in.MaxHops < 0 || in.MaxHops > 4 {
-				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "max_hops must lie between 1 and 4")
+				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "max_hops must be 1 to 4")
 			}
 			if strings.TrimSpace(in.Query) == "" {
 				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "query is empty; ask a question")
@@ -72,7 +71,7 @@ func smartText(query string, a knowledge.Answer, now time.Time) string {
 		return fmt.Sprintf("I found nothing about %s.", quoted(phrase.Cut(query, 100))) + historyText(a.History, now)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "What may answer %s, the best first:", quoted(phrase.Cut(query, 100)))
+	fmt.Fprintf(&b, "Possible answers to %s, best first:", quoted(phrase.Cut(query, 100)))
 	for _, h := range a.Hits {
 		b.WriteString("\n" + line(h, query, now))
 	}

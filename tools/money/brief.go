@@ -15,8 +15,8 @@ type Brief struct{ Store *store.Store }
 // BriefTitle implements tools.BriefSource.
 func (Brief) BriefTitle() string { return "Spending" }
 
-// Brief implements tools.BriefSource: what was spent in the day's month so far,
-// and on the day itself; nothing when nothing was.
+// Brief implements tools.BriefSource: the spending of the month so far and of the day; no
+// items if there was none.
 func (b Brief) Brief(ctx context.Context, from, to time.Time) ([]tools.BriefItem, error) {
 	month := from.Format("2006-01") + "-01"
 	rows, err := expenses(b.Store.Reader(ctx), `WHERE day >= ? AND day < ? ORDER BY day`, month, to.Format(time.DateOnly))

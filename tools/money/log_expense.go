@@ -27,7 +27,7 @@ type logExpenseIn struct {
 	Note     string `json:"note,omitempty"`
 }
 
-// amount keeps a JSON number as it was written, so that nothing is rounded.
+// amount keeps a JSON number as written to avoid rounding.
 type amount = json.Number
 
 func (d Deps) logExpense() tools.Tool {
@@ -68,7 +68,7 @@ func (d Deps) logExpense() tools.Tool {
 				return "", err
 			}
 			if len(found) == 0 {
-				return "", tools.Errorf(tools.Conflict, "the expense is gone already")
+				return "", tools.Errorf(tools.Conflict, "the expense no longer exists")
 			}
 			if _, err := tx.Exec(`DELETE FROM expenses WHERE id = ?`, id); err != nil {
 				return "", fmt.Errorf("expenses: %w", err)

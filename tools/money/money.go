@@ -1,6 +1,6 @@
-// Package money are the tools for spending: log_expense and spending_summary.
-// Amounts are exact decimals, kept as integers of the currency's smallest unit;
-// different currencies are never added up.
+// Package money provides log_expense and spending_summary. Amounts are exact decimals,
+// stored as integers of the currency's smallest unit; different currencies are never added
+// up.
 package money
 
 import (
@@ -17,10 +17,10 @@ import (
 	"hob/tools"
 )
 
-// Deps are what the tools need.
+// Deps are the dependencies of the tools.
 type Deps struct {
 	Knowledge *knowledge.Base
-	// Currency gives the ISO 4217 code of amounts without one; "" and nil are EUR.
+	// Currency returns the ISO 4217 code of amounts without one; "" and nil mean EUR.
 	Currency func() string
 }
 
@@ -32,7 +32,7 @@ func Tools(d Deps) []tools.Tool {
 	return []tools.Tool{d.logExpense(), d.spendingSummary()}
 }
 
-// Migrations are the tables of this package.
+// Migrations returns the tables of this package.
 func Migrations() []store.Set {
 	return []store.Set{{Owner: "expenses", Steps: []string{`
 CREATE TABLE expenses (
@@ -60,10 +60,10 @@ type Expense struct {
 	minor      int64
 }
 
-// maxAmount is the largest amount that is taken for one expense, in units.
+// maxAmount is the largest accepted amount of one expense, in units.
 const maxAmount = 1_000_000_000
 
-// digits of the smallest unit that differ from two (ISO 4217, list one).
+// digits returns the number of decimals of a currency; most have two (ISO 4217, list one).
 func digits(currency string) int {
 	switch currency {
 	case "JPY", "KRW", "VND", "CLP", "ISK", "HUF", "XAF", "XOF", "PYG", "UGX":
@@ -79,19 +79,19 @@ var symbols = map[string]string{
 	"euro": "EUR", "euros": "EUR", "dollar": "USD", "dollars": "USD", "bucks": "USD", "pound": "GBP", "pounds": "GBP", "quid": "GBP", "yen": "JPY",
 }
 
-// shared are currencies whose people use the sign or name of another one.
+// shared maps currencies to the currency whose sign or name they share.
 var shared = map[string]string{
 	"CAD": "USD", "AUD": "USD", "NZD": "USD", "SGD": "USD", "HKD": "USD", "TWD": "USD", "MXN": "USD", "EGP": "GBP", "CNY": "JPY",
 }
 
-// code reads a currency: an ISO code, a sign or a common word.
+// code parses a currency: an ISO code, a sign or a common word.
 func code(s, otherwise string) (string, error) {
 	s = strings.TrimSpace(s)
 	if s == "" {
 		return otherwise, nil
 	}
 	if c, ok := symbols[strings.ToLower(s)]; ok {
-		// A dollar or pound of one's own comes before the best known one.
+		// The user's own dollar or pound takes precedence over the best known one.
 		if shared[otherwise] == c {
 			return otherwise, nil
 		}
@@ -104,8 +104,8 @@ func code(s, otherwise string) (string, error) {
 	return c, nil
 }
 
-// minorOf turns a JSON number as it was written into the smallest unit. It
-// refuses what the currency cannot express instead of rounding it.
+// minorOf converts a JSON number as written into the smallest unit. It refuses amounts that
+// the currency cannot express instead of rounding.
 func minorOf(amount, currency string) (int64, error) {
 	d := digits(currency)
 	whole, frac, _ := strings.Cut(amount, ".")
@@ -114,7 +114,7 @@ func minorOf(amount, currency string) (int64, error) {
 	}
 	frac = strings.TrimRight(frac, "0")
 	if len(frac) > d {
-		return 0, tools.Errorf(tools.InvalidArguments, "amount %s has more decimals than %s knows (%d)", tools.Clean(amount), tools.Clean(currency), d)
+		return 0, tools.Errorf(tools.InvalidArguments, "amount %s has more decimals than %s allows (%d)", tools.Clean(amount), tools.Clean(currency), d)
 	}
 	n, err := strconv.ParseInt(whole+frac+strings.Repeat("0", d-len(frac)), 10, 64)
 	if err != nil {
@@ -126,7 +126,7 @@ func minorOf(amount, currency string) (int64, error) {
 	return n, nil
 }
 
-// decimal writes the smallest unit as an exact decimal.
+// decimal formats an amount in the smallest unit as an exact decimal.
 func decimal(minor int64, currency string) string {
 	d := digits(currency)
 	if d == 0 {
@@ -155,7 +155,7 @@ func expenses(q store.Querier, tail string, args ...any) (out []Expense, err err
 	return out, rows.Err()
 }
 
-// label makes category names comparable and tidy.
+// label normalizes a category name.
 func label(s string) string {
 	return strings.ToLower(phrase.Cut(strings.Join(strings.Fields(s), " "), 60))
 }

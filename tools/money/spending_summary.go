@@ -65,15 +65,15 @@ func like(s string) string {
 	return "%" + strings.NewReplacer("%", "", "_", " ").Replace(label(s)) + "%"
 }
 
-// period reads the words of the tool; its end is exclusive and not later than
-// the end of today, except for "all".
+// period parses the period argument; the end is exclusive and at most the end of today,
+// except for "all".
 func period(s string, now time.Time) (when.Period, string, error) {
 	s = strings.ReplaceAll(strings.ToLower(strings.TrimSpace(s)), "_", " ")
 	switch s {
 	case "":
 		s = "this month"
 	case "all", "ever", "all time":
-		return when.Period{From: time.Date(1, 1, 1, 0, 0, 0, 0, now.Location()), To: now.AddDate(100, 0, 0)}, "in all", nil
+		return when.Period{From: time.Date(1, 1, 1, 0, 0, 0, 0, now.Location()), To: now.AddDate(100, 0, 0)}, "in total", nil
 	}
 	p, err := when.ParsePeriod(s, now)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"hob/tools"
 )
 
-// An amount is offered as a number and refused as anything else.
+// An amount is declared as a number and refused as anything else.
 func TestTheAmountIsANumber(t *testing.T) {
 	for _, x := range Tools(Deps{}) {
 		if x.Spec().Name != "log_expense" {

@@ -11,8 +11,8 @@ import (
 	"hob/tools"
 )
 
-// Without a sandbox nothing runs unasked that writes a file, leaves the allowed
-// folders or shows what other processes hold.
+// Without a sandbox, a command that writes a file, leaves the allowed folders or shows data
+// of other processes needs approval.
 func TestReview4_AsksForFormsThatAreNotListedWithoutASandbox(t *testing.T) {
 	b := newBench(t, command.Off)
 	b.put("Documents/victim.txt", "the only copy\n")
@@ -77,7 +77,7 @@ func payloads() []payload {
 	}
 }
 
-// What a command would read as code is part of what was approved.
+// Code that a command would read is part of the approval.
 func TestReview5_RefusesWhenCodeChangesAfterTheQuestion(t *testing.T) {
 	for _, p := range payloads() {
 		t.Run(p.command+" "+p.file, func(t *testing.T) {

@@ -1,8 +1,7 @@
-// Package shell is the tool run_command. What a command would do is judged by
-// platform/command, which also runs it; whether it needs the owner's yes is the
-// guard's business. A command that was allowed is judged once more right before
-// it runs, and runs only if it is still the same: the same programs, scripts,
-// files of a pattern.
+// Package shell provides run_command. platform/command assesses and runs commands; the
+// guard decides whether a call needs approval. An approved command is assessed again right
+// before it runs, and runs only if it is still the same: the same programs, scripts and
+// files matched by patterns.
 package shell
 
 import (
@@ -17,12 +16,12 @@ import (
 	"hob/tools"
 )
 
-// Deps are what the tool needs.
+// Deps are the dependencies of the tool.
 type Deps struct {
 	Judge  *command.Judge
 	Runner *command.Runner
-	// Track notes what a command changes in the folders that the owner trusts, so
-	// that it is not read as the owner's words (see files.TrackChanges); optional.
+	// Track records what a command changes in trusted folders, so that the changes do not
+	// count as the owner's words (see files.TrackChanges); optional.
 	Track func(ctx context.Context, id string, list []provenance.Origin) (settle func(context.Context) (changed int, err error), err error)
 }
 
@@ -64,7 +63,7 @@ func (in runIn) command() command.Command {
 	return command.Command{Text: in.Command, Dir: in.Cwd, Network: in.Network}
 }
 
-// judge puts the verdict into the guard's words.
+// judge converts the verdict into a judgement.
 func (s shell) judge(ctx context.Context, in runIn) tools.Judgement {
 	if _, err := limit(in); err != nil {
 		return tools.Judgement{Refused: err}
@@ -85,7 +84,7 @@ func (s shell) judge(ctx context.Context, in runIn) tools.Judgement {
 	}
 	why := v.Why
 	if !v.Listed && box.Kind() == "" {
-		why = append(why, "nothing confines it: "+box.Missing())
+		why = append(why, "no sandbox: "+box.Missing())
 	}
 	if len(v.Unbound) > 0 {
 		why = append(why, "an approval does not cover changes to "+strings.Join(v.Unbound, ", "))
@@ -94,7 +93,7 @@ func (s shell) judge(ctx context.Context, in runIn) tools.Judgement {
 	return j
 }
 
-// refused gives a refusal its code.
+// refused classifies a refusal.
 func refused(err error) error {
 	r, ok := errors.AsType[*command.Refusal](err)
 	if !ok {
@@ -113,12 +112,12 @@ func limit(in runIn) (time.Duration, error) {
 	}
 	d := time.Duration(in.Timeout) * time.Second
 	if in.Timeout < 0 || in.Timeout > int(command.MaxTimeout/time.Second) {
-		return 0, tools.Errorf(tools.InvalidArguments, "a timeout is 1 to %d seconds", int(command.MaxTimeout/time.Second))
+		return 0, tools.Errorf(tools.InvalidArguments, "timeout must be 1 to %d seconds", int(command.MaxTimeout/time.Second))
 	}
 	return d, nil
 }
 
-// summary says what would run, as it is resolved, not as it is written.
+// summary describes what would run, as resolved, not as written.
 func (s shell) summary(in runIn) string {
 	v := s.Judge.Judge(in.command())
 	if v.Refused != nil {
@@ -132,15 +131,15 @@ func (s shell) run(ctx context.Context, c tools.Call, in runIn) (tools.Result, e
 	if err != nil {
 		return tools.Result{}, err
 	}
-	v := s.Judge.Judge(in.command()).Within(s.Runner.Sandbox(ctx)) // without the sandbox that it was listed for, its Exact differs
+	v := s.Judge.Judge(in.command()).Within(s.Runner.Sandbox(ctx)) // without the sandbox it was assessed with, its Exact differs
 	if v.Refused != nil {
 		return tools.Result{}, refused(v.Refused)
 	}
 	if v.Exact != c.Exact {
 		return tools.Result{}, &tools.Error{
 			Source: provenance.Tool,
-			Code:   tools.Conflict, Message: "what this command would run has changed since it was allowed; nothing was run",
-			Remedy: "look at what is there now, and call it again",
+			Code:   tools.Conflict, Message: "the command now resolves to something different than the approved one; nothing was run",
+			Remedy: "check the files and call the tool again",
 		}
 	}
 	settle, err := s.track(ctx, c, in, v)
@@ -156,9 +155,9 @@ func (s shell) run(ctx context.Context, c tools.Call, in runIn) (tools.Result, e
 	switch {
 	case errors.Is(err, command.ErrTimeout):
 	case errors.Is(err, command.ErrNoSandbox):
-		return tools.Result{}, &tools.Error{Source: provenance.Outside, Code: tools.Unsupported, Err: err, Message: err.Error(), Remedy: "the owner can install one, or set: hob config set shell.sandbox auto"}
+		return tools.Result{}, &tools.Error{Source: provenance.Outside, Code: tools.Unsupported, Err: err, Message: err.Error(), Remedy: "install a sandbox, or run: hob config set shell.sandbox auto"}
 	case errors.Is(err, command.ErrNoHelper):
-		return tools.Result{}, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Err: err, Message: "commands cannot be run here", Remedy: "start Hob with its own program: hob start"}
+		return tools.Result{}, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Err: err, Message: "commands cannot run here", Remedy: "start Hob with its own program: hob start"}
 	case err != nil:
 		return tools.Result{}, err
 	}
@@ -167,13 +166,13 @@ func (s shell) run(ctx context.Context, c tools.Call, in runIn) (tools.Result, e
 	case untracked != nil:
 		r.Text += "\n(" + untracked.Error() + ".)"
 	case changed > 0:
-		r.Text += fmt.Sprintf("\n(It changed files in trusted folders: %d. They count as untrusted text now. To vouch for one, run: hob file trust PATH)", changed)
+		r.Text += fmt.Sprintf("\n(The command changed files in trusted folders: %d. They now count as untrusted. To vouch for one, run: hob file trust PATH)", changed)
 	}
 	return r, nil
 }
 
-// track begins to note what the command changes in the trusted folders. A command
-// that writes nothing is not tracked.
+// track starts recording what the command changes in the trusted folders. A command that
+// writes nothing is not tracked.
 func (s shell) track(ctx context.Context, c tools.Call, in runIn, v command.Verdict) (settle func(context.Context) (int, error), err error) {
 	if s.Track == nil || !v.Plan.Writes {
 		return func(context.Context) (int, error) { return 0, nil }, nil
@@ -186,16 +185,16 @@ func (s shell) result(in runIn, v command.Verdict, out command.Outcome, ended bo
 	var b strings.Builder
 	switch {
 	case ended:
-		fmt.Fprintf(&b, "It took longer than %s and was ended, with all that it had started. What it printed by then:\n", most)
+		fmt.Fprintf(&b, "The command ran longer than %s and was stopped with all its child processes. Its output until then:\n", most)
 	case out.Status != 0:
-		fmt.Fprintf(&b, "It ended with exit status %d.\n", out.Status)
+		fmt.Fprintf(&b, "The command ended with exit status %d.\n", out.Status)
 	}
 	b.WriteString(strings.TrimRight(out.Output, "\n"))
 	if out.Output == "" {
-		b.WriteString("It printed nothing.")
+		b.WriteString("It printed no output.")
 	}
 	if out.Sandbox == "" && !v.Listed {
-		b.WriteString("\n(No sandbox confined it: " + out.Missing + ")")
+		b.WriteString("\n(The command ran without a sandbox: " + out.Missing + ")")
 	}
 	source, origins := provenance.Outside, []provenance.Origin{{Kind: "tool", Label: in.Command, Via: "run_command"}}
 	if v.Own {

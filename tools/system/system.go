@@ -1,6 +1,5 @@
-// Package system are the tools about Hob itself: status says what it is doing,
-// undo takes actions back, explain says why. They know nothing of the engine but the two small
-// interfaces here.
+// Package system provides tools about Hob itself: status, undo and explain. They know the
+// engine only through the two small interfaces here.
 package system
 
 import (
@@ -16,7 +15,7 @@ import (
 	"hob/tools"
 )
 
-// Report is what Hob is doing.
+// Report is the status of Hob.
 type Report struct {
 	Name         string        `json:"name"`
 	Version      string        `json:"version"`
@@ -24,7 +23,7 @@ type Report struct {
 	ModelReason  string        `json:"model_reason,omitempty"`
 	Level        string        `json:"level"`
 	Uptime       time.Duration `json:"uptime_ns"`
-	Daemon       bool          `json:"daemon"` // false: one command without a daemon
+	Daemon       bool          `json:"daemon"` // false: a single command without a daemon
 	Running      int           `json:"running"`
 	Pending      int           `json:"pending"`
 	Questions    int           `json:"questions"` // waiting for the owner
@@ -33,23 +32,23 @@ type Report struct {
 	Reminders    int           `json:"reminders"`
 	Paused       bool          `json:"paused,omitempty"`
 	PausedText   string        `json:"-"`             // until when
-	Next         time.Time     `json:"next,omitzero"` // when the next timed thing is due
-	Goals        int           `json:"goals"`         // that are worked on, or wait for the owner
+	Next         time.Time     `json:"next,omitzero"` // time of the next scheduled work
+	Goals        int           `json:"goals"`         // active goals, or goals that wait for the owner
 	GoalsWaiting int           `json:"goals_waiting"` // for the owner's answer
 	NextReview   time.Time     `json:"next_review,omitzero"`
 	Channels     []Channel     `json:"channels"`
 	Home         string        `json:"home"`
-	Ticks        int64         `json:"ticks"`            // of the loop since it started
-	TicksInput   int64         `json:"ticks_with_input"` // of them with something to do
+	Ticks        int64         `json:"ticks"`            // of the loop since the start
+	TicksInput   int64         `json:"ticks_with_input"` // ticks with work
 	DatabaseSize int64         `json:"database_bytes"`
 	DiskFree     uint64        `json:"disk_free_bytes"`
-	Memory       uint64        `json:"memory_bytes"` // in use by this process's heap
+	Memory       uint64        `json:"memory_bytes"` // heap in use by this process
 	Machine      string        `json:"machine"`      // "linux/amd64, 2 cores"
 	Facts        int           `json:"facts"`
-	Rows         int           `json:"memory_rows"`             // all that can be searched
-	Behind       int           `json:"memory_behind,omitempty"` // changes that are not in the index yet
+	Rows         int           `json:"memory_rows"`             // all searchable rows
+	Behind       int           `json:"memory_behind,omitempty"` // rows that are not indexed yet
 	AuditLines   int64         `json:"audit_lines"`
-	AuditHead    string        `json:"audit_head"` // the hash of its last line
+	AuditHead    string        `json:"audit_head"` // hash of the last line
 }
 
 // Channel is the health of one channel.
@@ -59,20 +58,20 @@ type Channel struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Engine is what the tools need of Hob.
+// Engine is the part of Hob that the tools need.
 type Engine interface {
 	Status(ctx context.Context) (Report, error)
-	// Undo takes back what is asked for. The result and the error say whether they
-	// quote text from outside.
+	// Undo reverts the requested actions. The result and the error say whether they quote
+	// untrusted text.
 	Undo(ctx context.Context, r UndoRequest) (tools.Result, error)
-	// Undoable counts the actions that a request would take back.
+	// Undoable returns the number of actions that a request would revert.
 	Undoable(ctx context.Context, r UndoRequest) (int, error)
-	// Explain says why something happened, or did not.
+	// Explain says why something happened or did not happen.
 	Explain(ctx context.Context, r ExplainRequest) (tools.Result, error)
 }
 
-// UndoRequest says what is to be taken back; the zero value: the last action.
-// Its fields are those of the engine's own.
+// UndoRequest selects the actions to revert; the zero value is the last action. Its fields
+// are those of the engine's type.
 type UndoRequest struct {
 	ID         string
 	Last       int
@@ -100,14 +99,14 @@ func status(e Engine) tools.Tool {
 			if err != nil {
 				return tools.Result{}, err
 			}
-			r.Running = max(0, r.Running-1) // who asks is not meant
+			r.Running = max(0, r.Running-1) // the asking turn itself does not count
 			return tools.Result{Text: r.Text(c.Now), Data: r, Source: r.source()}, nil
 		},
 	})
 }
 
-// source is the provenance of the words: what went wrong with a channel is told
-// in the words of the server at its other end.
+// source returns the provenance of the text: channel errors quote the server at the other
+// end.
 func (r Report) source() provenance.Source {
 	if slices.ContainsFunc(r.Channels, func(c Channel) bool { return c.Error != "" }) {
 		return provenance.Outside
@@ -115,7 +114,7 @@ func (r Report) source() provenance.Source {
 	return provenance.Tool
 }
 
-// Text words the report.
+// Text formats the report.
 func (r Report) Text(now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s", r.Name, r.Version)
@@ -130,7 +129,7 @@ func (r Report) Text(now time.Time) string {
 	}
 	fmt.Fprintf(&b, "; level %s", r.Level)
 	if r.Paused {
-		fmt.Fprintf(&b, "\nPaused %s: nothing begins by itself", r.PausedText)
+		fmt.Fprintf(&b, "\nPaused %s: no background work starts", r.PausedText)
 	}
 	fmt.Fprintf(&b, "\nWork: %d running, %d waiting, %s for you", r.Running, r.Pending, count(r.Questions, "question"))
 	fmt.Fprintf(&b, "\nWatching: %s, %s, %s", count(r.Watchers, "watcher"), count(r.Schedules, "schedule"), count(r.Reminders, "reminder"))
@@ -143,7 +142,7 @@ func (r Report) Text(now time.Time) string {
 			fmt.Fprintf(&b, ", %d of them wait for your answer", r.GoalsWaiting)
 		}
 		if !r.NextReview.IsZero() {
-			fmt.Fprintf(&b, "; next look %s", when.Format(r.NextReview.In(now.Location()), now))
+			fmt.Fprintf(&b, "; next review %s", when.Format(r.NextReview.In(now.Location()), now))
 		}
 	}
 	for _, c := range r.Channels {
@@ -170,7 +169,7 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// size words a number of bytes.
+// size formats a number of bytes.
 func size(n uint64) string {
 	units := []string{"B", "KB", "MB", "GB", "TB"}
 	f, i := float64(n), 0

@@ -34,7 +34,7 @@ func (f *fake) Explain(_ context.Context, r ExplainRequest) (tools.Result, error
 
 func (f *fake) Undoable(_ context.Context, r UndoRequest) (int, error) { return max(1, r.Last), nil }
 
-// How much a call would take back is known before it is allowed.
+// The number of actions that a call would undo is known before the approval.
 func TestABatchIsJudged(t *testing.T) {
 	for args, want := range map[string]int{`{}`: 1, `{"last":21}`: 21, `{"id":"x"}`: 1} {
 		if got := tools.JudgementOf(t.Context(), undo(&fake{}), []byte(args)).Items; got != want {

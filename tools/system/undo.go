@@ -15,19 +15,19 @@ type undoIn struct {
 	Redo bool   `json:"redo,omitempty" jsonschema:"do again what was undone"`
 }
 
-// most is how many actions one call takes back.
+// most is the maximum number of actions that one call reverts.
 const most = 100
 
 func (in undoIn) request(c tools.Call) UndoRequest {
 	r := UndoRequest{ID: in.ID, Last: in.Last, Turn: in.Turn, Redo: in.Redo, Session: c.Session, By: c.Event, Progress: c.Progress}
-	if strings.HasPrefix(c.Session, "tool:") { // a call that the owner makes himself is in no conversation
+	if strings.HasPrefix(c.Session, "tool:") { // a call made by the owner belongs to no conversation
 		r.Session, r.Origin = "", "tool"
 	}
 	return r
 }
 
-// undo is the owner's: it takes back by his authority what was done by it. What
-// undoing did is not undone itself; redo does it again where that is possible.
+// undo returns the undo tool. It acts with the owner's authority. An undo itself cannot be
+// undone; redo repeats the action where possible.
 func undo(e Engine) tools.Tool {
 	return tools.New(tools.Def[undoIn]{
 		Spec: tools.Spec{
@@ -38,13 +38,13 @@ func undo(e Engine) tools.Tool {
 		Summary: func(in undoIn) string {
 			verb := "Undo"
 			if in.Redo {
-				verb = "Do again"
+				verb = "Redo"
 			}
 			switch {
 			case in.ID != "":
 				return verb + " " + in.ID
 			case in.Turn:
-				return verb + " all that the last answer did"
+				return verb + " all actions of the last answer"
 			case in.Last > 1:
 				return fmt.Sprintf("%s the last %d actions", verb, in.Last)
 			}
@@ -56,7 +56,7 @@ func undo(e Engine) tools.Tool {
 			}
 			n, err := e.Undoable(ctx, in.request(tools.Call{}))
 			if err != nil {
-				return tools.Judgement{} // the call says it better
+				return tools.Judgement{} // the call reports the error better
 			}
 			return tools.Judgement{Items: n}
 		},
@@ -84,7 +84,7 @@ func (in undoIn) check() error {
 	case in.Last < 0 || in.Last > most:
 		return tools.Errorf(tools.InvalidArguments, "last must be 1 to %d", most)
 	case n > 1 || in.Redo && (in.Last > 1 || in.Turn):
-		return tools.Errorf(tools.InvalidArguments, "give one of id, last and turn")
+		return tools.Errorf(tools.InvalidArguments, "give exactly one of id, last and turn")
 	}
 	return nil
 }

@@ -13,19 +13,19 @@ import (
 	"hob/watchers"
 )
 
-// TaskBrief contributes the tasks that are due or overdue.
+// TaskBrief contributes due and overdue tasks.
 type TaskBrief struct {
 	Store *store.Store
-	// Now is the current time in the owner's zone (default: the process's
-	// clock in the zone of the day asked for).
+	// Now returns the current time in the owner's zone (default: the process's clock in the
+	// zone of the requested day).
 	Now func() time.Time
 }
 
 // BriefTitle implements tools.BriefSource.
 func (TaskBrief) BriefTitle() string { return "Tasks" }
 
-// Brief implements tools.BriefSource: what is due that day and, for a day that
-// has begun, what is overdue.
+// Brief implements tools.BriefSource: tasks due that day and, if the day has begun, overdue
+// tasks.
 func (b TaskBrief) Brief(ctx context.Context, from, to time.Time) ([]tools.BriefItem, error) {
 	now := time.Now().In(from.Location())
 	if b.Now != nil {
@@ -56,8 +56,8 @@ func (b TaskBrief) Brief(ctx context.Context, from, to time.Time) ([]tools.Brief
 	return out, nil
 }
 
-// ListBrief contributes what is due or overdue on the lists of the owner's accounts
-// and apps.
+// ListBrief contributes due and overdue items of the lists in the owner's accounts and
+// apps.
 type ListBrief struct {
 	Lists func() []pim.Reminders
 	Now   func() time.Time // as in TaskBrief
@@ -66,11 +66,11 @@ type ListBrief struct {
 // BriefTitle implements tools.BriefSource.
 func (ListBrief) BriefTitle() string { return "To do" }
 
-// maxBriefed bounds how much of the lists stands in a briefing.
+// maxBriefed bounds the list items in a briefing.
 const maxBriefed = 20
 
-// Brief implements tools.BriefSource: what is due that day and, for a day that has
-// begun, what is overdue.
+// Brief implements tools.BriefSource: items due that day and, if the day has begun, overdue
+// items.
 func (b ListBrief) Brief(ctx context.Context, from, to time.Time) ([]tools.BriefItem, error) {
 	now := time.Now().In(from.Location())
 	if b.Now != nil {
@@ -83,7 +83,7 @@ func (b ListBrief) Brief(ctx context.Context, from, to time.Time) ([]tools.Brief
 		}
 		return 0
 	}
-	slices.SortStableFunc(list, func(x, y Errand) int { return late(x) - late(y) }) // what is old may be much
+	slices.SortStableFunc(list, func(x, y Errand) int { return late(x) - late(y) }) // there may be many old items
 	var out []tools.BriefItem
 	more := 0
 	for _, e := range list {
@@ -107,8 +107,7 @@ func (b ListBrief) Brief(ctx context.Context, from, to time.Time) ([]tools.Brief
 	return out, err
 }
 
-// ClockBrief contributes reminders (Remind) or schedules (Do, Notify) that come
-// up on a day.
+// ClockBrief contributes the reminders (Remind) or schedules (Do, Notify) of a day.
 type ClockBrief struct {
 	Clock     Clock
 	Reminders bool
@@ -122,7 +121,7 @@ func (b ClockBrief) BriefTitle() string {
 	return "Scheduled"
 }
 
-// maxOccurrences bounds how often one reminder stands in a briefing.
+// maxOccurrences bounds the occurrences of one reminder in a briefing.
 const maxOccurrences = 3
 
 // Brief implements tools.BriefSource.

@@ -31,7 +31,7 @@ func (d Deps) cancelReminder() tools.Tool {
 				return tools.Result{}, err
 			}
 			s, err := tools.Pick("reminder", in.Reminder, list, func(s watchers.Spec) (string, string) { return s.ID, s.Action })
-			if tools.CodeOf(err) == tools.NotFound && err != nil { // perhaps it was named by its time
+			if tools.CodeOf(err) == tools.NotFound && err != nil { // it may be named by its time
 				if t, terr := tools.Pick("reminder", in.Reminder, list, func(s watchers.Spec) (string, string) {
 					return s.ID, s.Action + " " + d.whenWords(s, c.Now)
 				}); terr == nil {
@@ -49,7 +49,7 @@ func (d Deps) cancelReminder() tools.Tool {
 			return tools.Result{
 				Text: fmt.Sprintf("Cancelled the reminder %q (%s).", phrase.Cut(spec.Action, 100), words), Data: spec,
 				Source: provenance.Worst(provenance.Tool, spec.Provenance),
-				Undo:   tools.NewUndo(fmt.Sprintf("bring back the reminder %q", phrase.Cut(spec.Action, 80)), spec),
+				Undo:   tools.NewUndo(fmt.Sprintf("restore the reminder %q", phrase.Cut(spec.Action, 80)), spec),
 			}, nil
 		},
 		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
@@ -59,11 +59,11 @@ func (d Deps) cancelReminder() tools.Tool {
 			}
 			if err := d.Clock.RestoreTx(tx, spec); err != nil {
 				if errors.Is(err, watchers.ErrInvalid) {
-					return "", tools.Errorf(tools.Conflict, "the reminder cannot be brought back: %w", err)
+					return "", tools.Errorf(tools.Conflict, "the reminder cannot be restored: %w", err)
 				}
 				return "", err
 			}
-			return fmt.Sprintf("Brought back the reminder %q.", phrase.Cut(spec.Action, 80)), d.indexReminder(tx, spec)
+			return fmt.Sprintf("Restored the reminder %q.", phrase.Cut(spec.Action, 80)), d.indexReminder(tx, spec)
 		},
 	})
 }

@@ -20,8 +20,8 @@ type completeIn struct {
 	In       string `json:"in,omitempty" jsonschema:"the app or account, where several have such a one"`
 }
 
-// completeReminder marks something on a list of the owner's apps as done. Hob's own
-// reminders end by themselves.
+// completeReminder marks an item on a list of the owner's apps as done. Hob's own reminders
+// end automatically.
 func (d Deps) completeReminder() tools.Tool {
 	return tools.New(tools.Def[completeIn]{
 		Spec: tools.Spec{
@@ -43,7 +43,7 @@ func (d Deps) completeReminder() tools.Tool {
 				return tools.Result{}, err
 			}
 			if e.exact() != c.Exact {
-				return tools.Result{}, tools.Errorf(tools.Conflict, "another one than was allowed is meant now; nothing was changed")
+				return tools.Result{}, tools.Errorf(tools.Conflict, "the request now matches a different item than the approved one; nothing was changed")
 			}
 			r, err := l.CompleteReminder(ctx, e.Ref)
 			if err := written(r, err); err != nil {
@@ -53,7 +53,7 @@ func (d Deps) completeReminder() tools.Tool {
 			e.Done = !e.Repeat
 			text := fmt.Sprintf("Done: %s.", e.line(c.Now))
 			if e.Repeat {
-				text += " It comes again."
+				text += " It will repeat."
 			}
 			return tools.Result{
 				Text: text, Data: e, Source: provenance.Outside, Origins: origins(e.In, "complete_reminder"),
@@ -64,12 +64,12 @@ func (d Deps) completeReminder() tools.Tool {
 			if err := d.takeBack(ctx, data); err != nil {
 				return "", err
 			}
-			return "It is to be done again.", nil
+			return "The item is open again.", nil
 		},
 	})
 }
 
-// exact is which one is meant: an approval is bound to it.
+// exact returns the approval binding, which names the item.
 func (e Errand) exact() string {
 	sum := sha256.Sum256([]byte(e.In + "\x00" + e.Ref))
 	return fmt.Sprintf("%q on the list %s (%s)", phrase.Cut(e.Title, 120), e.In, hex.EncodeToString(sum[:6]))
@@ -85,16 +85,16 @@ func (d Deps) pickErrand(ctx context.Context, in completeIn) (Errand, pim.Remind
 		lists = []pim.Reminders{l}
 	}
 	if len(lists) == 0 {
-		return Errand{}, nil, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account or app has lists of things to do", Remedy: "Hob's own reminders end by themselves, or with cancel_reminder"}
+		return Errand{}, nil, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account or app has lists", Remedy: "Hob's own reminders end automatically, or with cancel_reminder"}
 	}
 	all, err := errands(ctx, lists, askWait)
 	e, perr := tools.Pick("reminder", in.Reminder, all, func(e Errand) (string, string) { return e.Ref, e.Title })
 	if perr != nil {
 		if tools.CodeOf(perr) == tools.NotFound && err != nil {
-			return Errand{}, nil, err // it may be where nobody could look
+			return Errand{}, nil, err // an unreadable list may contain it
 		}
 		if terr, is := errors.AsType[*tools.Error](perr); is && terr.Code == tools.NotFound {
-			terr.Remedy = "one of Hob's own ends with cancel_reminder"
+			terr.Remedy = "to end one of Hob's own reminders, use cancel_reminder"
 		}
 		return Errand{}, nil, tools.Quoting(perr, provenance.Outside)
 	}

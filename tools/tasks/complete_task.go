@@ -27,7 +27,7 @@ func (d Deps) completeTask() tools.Tool {
 				return tools.Result{}, err
 			}
 			if before.Status == statusDone {
-				return tools.Result{Text: fmt.Sprintf("Task %q was done already.", before.Title), Data: before, Source: source(before)}, nil
+				return tools.Result{Text: fmt.Sprintf("Task %q is already done.", before.Title), Data: before, Source: source(before)}, nil
 			}
 			t := before
 			t.Status, t.DoneAt, t.UpdatedAt = statusDone, store.Time(store.Millis(c.Now)), store.Time(store.Millis(c.Now))
@@ -47,7 +47,7 @@ func (d Deps) completeTask() tools.Tool {
 	})
 }
 
-// count words how many tasks are left.
+// count says how many tasks are left.
 func count(open int) string {
 	switch open {
 	case 0:

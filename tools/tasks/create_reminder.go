@@ -29,8 +29,8 @@ type reminderUndo struct {
 
 const kindReminder = "reminder"
 
-// createReminder is a reminder of Hob's own, which rings by itself, or one on a list of
-// the owner's apps.
+// createReminder creates a reminder in Hob's own store, which fires automatically, or on a
+// list of the owner's apps.
 func (d Deps) createReminder() tools.Tool {
 	spec := tools.Spec{
 		Name: "create_reminder", Category: "tasks", Effects: tools.Write, Core: true,
@@ -48,7 +48,7 @@ func (d Deps) createOwn(spec tools.Spec) tools.Tool {
 	return tools.New(tools.Def[remindIn]{
 		Spec: spec,
 		Summary: func(in remindIn) string {
-			return fmt.Sprintf("Remind the owner (%s): %s", strings.TrimSpace(in.At+in.Every), phrase.Cut(in.Text, 100))
+			return fmt.Sprintf("Remind you (%s): %s", strings.TrimSpace(in.At+in.Every), phrase.Cut(in.Text, 100))
 		},
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in remindIn) (tools.Result, error) {
 			kind, config, err := watchers.InWords(in.At, in.Every, c.Now)
@@ -78,14 +78,14 @@ func (d Deps) createOwn(spec tools.Spec) tools.Tool {
 			}
 			spec, err := d.cancel(tx, u.ID)
 			if errors.Is(err, watchers.ErrNotFound) {
-				return "", tools.Errorf(tools.Conflict, "the reminder was cancelled since")
+				return "", tools.Errorf(tools.Conflict, "the reminder was cancelled")
 			}
 			return fmt.Sprintf("Cancelled the reminder %q.", phrase.Cut(spec.Action, 80)), err
 		},
 	})
 }
 
-// promise words what a new reminder will do.
+// promise describes what a new reminder will do.
 func (d Deps) promise(s watchers.Spec, c tools.Call) string {
 	if s.Kind == watchers.KindOneshot {
 		return fmt.Sprintf("I will remind you %s: %s.", when.Format(s.NextAt, c.Now), strings.TrimRight(s.Action, "."))

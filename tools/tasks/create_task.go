@@ -56,9 +56,9 @@ func (d Deps) createTask() tools.Tool {
 			case err != nil:
 				return "", err
 			case !ok:
-				return "", tools.Quoting(tools.Errorf(tools.Conflict, "the task %q was deleted since", tools.Clean(u.Before.Title)), u.Before.Provenance)
+				return "", tools.Quoting(tools.Errorf(tools.Conflict, "the task %q was deleted", tools.Clean(u.Before.Title)), u.Before.Provenance)
 			case state(now) != u.After:
-				return "", tools.Quoting(tools.Errorf(tools.Conflict, "the task %q was changed since; undoing would destroy that", tools.Clean(now.Title)), now.Provenance)
+				return "", tools.Quoting(tools.Errorf(tools.Conflict, "the task %q has changed; undo would overwrite the change", tools.Clean(now.Title)), now.Provenance)
 			}
 			return fmt.Sprintf("Deleted the task %q.", now.Title), d.drop(tx, now.ID)
 		},

@@ -33,7 +33,7 @@ func (d Deps) dailyBriefing() tools.Tool {
 			Description: "Sum up a day: calendar, mail that matters, weather, tasks, reminders, schedules, goals, habits, spending.",
 			Keywords:    "brief me morning briefing summary today plan agenda what is on",
 		},
-		Summary: func(briefIn) string { return "Brief the owner" },
+		Summary: func(briefIn) string { return "Create the daily briefing" },
 		Run: func(ctx context.Context, c tools.Call, in briefIn) (tools.Result, error) {
 			day := c.Now
 			if strings.TrimSpace(in.Date) != "" {
@@ -53,7 +53,7 @@ func (d Deps) dailyBriefing() tools.Tool {
 	})
 }
 
-// briefLine is one item as the template sees it.
+// briefLine is one item for the template.
 type briefLine struct{ Clock, Text string }
 
 type briefSection struct {
@@ -89,7 +89,7 @@ func briefText(tmpl *wording.Template, out briefOut, from, now time.Time) (strin
 	return strings.TrimSpace(b.String()), nil
 }
 
-// dayWords is "today, Mon 9 Mar" or "Tue 24 Nov".
+// dayWords formats a day as "today, Mon 9 Mar" or "Tue 24 Nov".
 func dayWords(day, now time.Time) string {
 	words := when.FormatDay(day, now)
 	if date := day.Format("Mon 2 Jan"); !strings.Contains(words, date) {

@@ -28,7 +28,7 @@ func (d Deps) deleteTask() tools.Tool {
 			}
 			return tools.Result{
 				Text: fmt.Sprintf("Deleted task %q.", t.Title), Data: t, Source: source(t),
-				Undo: tools.NewUndo(fmt.Sprintf("bring back the task %q", t.Title), t),
+				Undo: tools.NewUndo(fmt.Sprintf("restore the task %q", t.Title), t),
 			}, nil
 		},
 		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
@@ -38,11 +38,11 @@ func (d Deps) deleteTask() tools.Tool {
 			}
 			if _, ok, err := task(tx, t.ID); err != nil || ok {
 				if err == nil {
-					err = tools.Quoting(tools.Errorf(tools.Conflict, "the task %q is there already", tools.Clean(t.Title)), t.Provenance)
+					err = tools.Quoting(tools.Errorf(tools.Conflict, "the task %q already exists", tools.Clean(t.Title)), t.Provenance)
 				}
 				return "", err
 			}
-			return fmt.Sprintf("Brought back the task %q.", t.Title), d.put(tx, t)
+			return fmt.Sprintf("Restored the task %q.", t.Title), d.put(tx, t)
 		},
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"hob/tools"
 )
 
-// none as a value of update_task clears a field.
+// none clears a field in update_task.
 const none = "none"
 
 func titleField(s string) (string, error) {
@@ -20,7 +20,7 @@ func titleField(s string) (string, error) {
 	case s == "":
 		return "", tools.Errorf(tools.InvalidArguments, "the task has no title")
 	case len(s) > maxTitle:
-		return "", tools.Errorf(tools.InvalidArguments, "a title may have %d bytes; put the rest into notes", maxTitle)
+		return "", tools.Errorf(tools.InvalidArguments, "the title is longer than %d bytes; move the rest to notes", maxTitle)
 	}
 	return s, nil
 }
@@ -28,7 +28,7 @@ func titleField(s string) (string, error) {
 func notesField(s string) (string, error) {
 	s = strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD"))
 	if len(s) > maxNotes {
-		return "", tools.Errorf(tools.InvalidArguments, "the notes of a task may have %d bytes", maxNotes)
+		return "", tools.Errorf(tools.InvalidArguments, "the notes are longer than %d bytes", maxNotes)
 	}
 	return s, nil
 }
@@ -48,10 +48,10 @@ func priorityField(s string) (string, error) {
 	case "urgent", "highest":
 		return "critical", nil
 	}
-	return "", tools.Errorf(tools.InvalidArguments, "the priority is low, medium, high or critical, not %q", tools.Clean(phrase.Cut(s, 40)))
+	return "", tools.Errorf(tools.InvalidArguments, "priority must be low, medium, high or critical, not %q", tools.Clean(phrase.Cut(s, 40)))
 }
 
-// dueField reads a time in words into the stored form.
+// dueField parses a time in words into the stored form.
 func dueField(s string, now time.Time) (string, error) {
 	s = strings.TrimSpace(s)
 	if s == "" {

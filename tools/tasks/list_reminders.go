@@ -25,7 +25,7 @@ type remindersIn struct {
 type remindersOut struct {
 	Reminders []watchers.Spec `json:"reminders"`
 	Lists     []Errand        `json:"lists,omitempty"` // of the owner's accounts and apps
-	Error     string          `json:"error,omitempty"` // what could not be looked at
+	Error     string          `json:"error,omitempty"` // sources that could not be read
 }
 
 func (d Deps) listReminders() tools.Tool {
@@ -90,7 +90,7 @@ func (d Deps) runListReminders(ctx context.Context, c tools.Call, in remindersIn
 		for _, l := range lists {
 			r.Origins = append(r.Origins, origins(l.Name(), "list_reminders")...)
 		}
-		if len(out.Reminders) == 0 && len(found) > 0 && in.In == "" { // "there are none" would be wrong
+		if len(out.Reminders) == 0 && len(found) > 0 && in.In == "" { // "no reminders" would be wrong
 			parts = parts[1:]
 		}
 	}
@@ -98,8 +98,7 @@ func (d Deps) runListReminders(ctx context.Context, c tools.Call, in remindersIn
 	return r, nil
 }
 
-// listsText is what lists have. That one could not be looked at is said, beside what
-// the others have.
+// listsText formats the items of the lists and names the unreadable ones.
 func listsText(query string, found []Errand, lists []pim.Reminders, err error, now time.Time) string {
 	var names []string
 	for _, l := range lists {
@@ -111,17 +110,17 @@ func listsText(query string, found []Errand, lists []pim.Reminders, err error, n
 	case len(found) == 0 && err != nil:
 		text = ""
 	case len(found) == 0 && query != "":
-		text = fmt.Sprintf("Nothing about %q is on the lists of %s.", phrase.Cut(query, 80), of)
+		text = fmt.Sprintf("Nothing that matches %q is on the lists of %s.", phrase.Cut(query, 80), of)
 	case len(found) == 0:
-		text = "Nothing is to do on the lists of " + of + "."
+		text = "Nothing is open on the lists of " + of + "."
 	}
 	if err != nil {
-		text += "\n\nNot everything could be looked at: " + err.Error()
+		text += "\n\nSome sources could not be read: " + err.Error()
 	}
 	return strings.TrimSpace(text)
 }
 
-// reminders lists those that are still to come, the next one first.
+// reminders returns the pending reminders, the next one first.
 func (d Deps) reminders(q store.Querier) ([]watchers.Spec, error) {
 	list, err := d.Clock.ListIn(q, watchers.Filter{
 		Modes: []watchers.Mode{watchers.Remind}, States: []watchers.State{watchers.Active, watchers.Paused, watchers.Broken},
@@ -158,7 +157,7 @@ func (d Deps) remindersText(query string, list []watchers.Spec, total int, now t
 	case total == 0:
 		return "There are no reminders."
 	case len(list) == 0:
-		return fmt.Sprintf("No reminder is about %q.", phrase.Cut(query, 80))
+		return fmt.Sprintf("No reminder matches %q.", phrase.Cut(query, 80))
 	}
 	var b strings.Builder
 	if len(list) == 1 {
@@ -172,7 +171,7 @@ func (d Deps) remindersText(query string, list []watchers.Spec, total int, now t
 	return b.String()
 }
 
-// whenWords words when a reminder is due.
+// whenWords describes when a reminder is due.
 func (d Deps) whenWords(s watchers.Spec, now time.Time) string {
 	var words string
 	if s.Kind != watchers.KindOneshot {

@@ -64,7 +64,7 @@ func (d Deps) find(tx *store.Tx, in listIn, now time.Time) ([]Task, error) {
 		status = statusOpen
 	case statusOpen, statusDone, "all":
 	default:
-		return nil, tools.Errorf(tools.InvalidArguments, "the status is open, done or all, not %q", tools.Clean(phrase.Cut(in.Status, 40)))
+		return nil, tools.Errorf(tools.InvalidArguments, "status must be open, done or all, not %q", tools.Clean(phrase.Cut(in.Status, 40)))
 	}
 	due, err := dueFilter(in.Due, now)
 	if err != nil {
@@ -96,7 +96,7 @@ func (d Deps) find(tx *store.Tx, in listIn, now time.Time) ([]Task, error) {
 	return list, nil
 }
 
-// dueFilter reads the words for a stretch of time into a test, nil for none.
+// dueFilter parses words for a time range into a test; nil for none.
 func dueFilter(words string, now time.Time) (func(Task) bool, error) {
 	words = strings.ToLower(strings.TrimSpace(strings.ReplaceAll(words, "_", " ")))
 	switch words {
@@ -124,7 +124,7 @@ func dueFilter(words string, now time.Time) (func(Task) bool, error) {
 	return func(t Task) bool {
 		at, ok := t.dueAt(now.Location())
 		if len(t.Due) == len(time.DateOnly) {
-			at = at.AddDate(0, 0, -1) // the beginning of its day
+			at = at.AddDate(0, 0, -1) // the beginning of that day
 		}
 		return ok && !at.Before(from) && at.Before(to)
 	}, nil

@@ -20,24 +20,22 @@ import (
 	"hob/tools"
 )
 
-// own is what Hob's own reminders are called where a store is chosen: they ring by
-// themselves.
+// own is the name of Hob's own reminders where a store is chosen; they fire automatically.
 const own = "hob"
 
-// The time that a list of the owner's apps may take: for a briefing, and when it is
-// asked for.
+// Time limits for a list of the owner's apps: for a briefing, and for a call.
 const (
 	briefWait = 8 * time.Second
 	askWait   = 40 * time.Second
 )
 
-// Errand is something to do on one of the lists of the owner's apps.
+// Errand is an item on a list of the owner's apps.
 type Errand struct {
 	pim.Reminder
 	In string `json:"in"` // the account or app
 }
 
-// lists are those of the owner's accounts and apps.
+// lists returns the lists of the owner's accounts and apps.
 func (d Deps) lists() []pim.Reminders {
 	if d.Lists == nil {
 		return nil
@@ -45,8 +43,8 @@ func (d Deps) lists() []pim.Reminders {
 	return d.Lists()
 }
 
-// errands returns what is to do on all of these, what is due first coming first. The
-// error says which could not be looked at; what the others have is there all the same.
+// errands returns the open items of all lists, those due first coming first. It returns
+// items even with an error, which names the unreadable lists.
 func errands(ctx context.Context, lists []pim.Reminders, wait time.Duration) ([]Errand, error) {
 	found, failed := make([][]pim.Reminder, len(lists)), make([]error, len(lists))
 	var wg sync.WaitGroup
@@ -56,7 +54,7 @@ func errands(ctx context.Context, lists []pim.Reminders, wait time.Duration) ([]
 			defer cancel()
 			found[i], failed[i] = l.FindReminders(ctx, false)
 			if failed[i] != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				failed[i] = fmt.Errorf("%s: it does not answer within %s", l.Name(), wait)
+				failed[i] = fmt.Errorf("%s: no response within %s", l.Name(), wait)
 			}
 		})
 	}
@@ -64,7 +62,7 @@ func errands(ctx context.Context, lists []pim.Reminders, wait time.Duration) ([]
 	var out []Errand
 	for i, list := range found {
 		for _, r := range list {
-			// The same list may be reached through an app and an account.
+			// An app and an account may contain the same list.
 			if !slices.ContainsFunc(out, func(o Errand) bool {
 				return o.In != lists[i].Name() && o.Title == r.Title && o.Due.Equal(r.Due)
 			}) {
@@ -76,7 +74,7 @@ func errands(ctx context.Context, lists []pim.Reminders, wait time.Duration) ([]
 	return out, tools.Unreached(failed)
 }
 
-// list is the one of a name: "home", or "home/Shopping" for one of its lists.
+// list resolves "home", or "home/Shopping" for one of its lists.
 func (d Deps) list(in string) (l pim.Reminders, name string, err error) {
 	where, name, _ := strings.Cut(strings.TrimSpace(in), "/")
 	names := []string{own}
@@ -86,11 +84,11 @@ func (d Deps) list(in string) (l pim.Reminders, name string, err error) {
 		}
 		names = append(names, l.Name())
 	}
-	return nil, "", tools.Errorf(tools.NotFound, "there are no reminders in %q; there are %s", tools.Clean(phrase.Cut(where, 60)), tools.Clean(strings.Join(names, ", ")))
+	return nil, "", tools.Errorf(tools.NotFound, "%q is not a source of reminders; available: %s", tools.Clean(phrase.Cut(where, 60)), tools.Clean(strings.Join(names, ", ")))
 }
 
-// where is the store that a new reminder goes to: as it was said, else as the owner
-// wants it. What repeats is Hob's own unless something else was said.
+// where returns the store of a new reminder: the requested one, else the configured one. A
+// repeating reminder goes to Hob's own store unless another one is requested.
 func (d Deps) where(in remindIn) string {
 	if strings.TrimSpace(in.In) == "" && strings.TrimSpace(in.Every) != "" {
 		return own
@@ -102,13 +100,13 @@ func (d Deps) where(in remindIn) string {
 func (d Deps) elsewhere(args json.RawMessage) bool {
 	var in remindIn
 	if json.Unmarshal(args, &in) != nil {
-		return false // the schema says what is wrong with them
+		return false // the schema check reports the error
 	}
 	where, _, _ := strings.Cut(d.where(in), "/")
 	return where != "" && !strings.EqualFold(strings.TrimSpace(where), own)
 }
 
-// listUndo takes a change of a list back.
+// listUndo is the undo data of a list change.
 type listUndo struct {
 	In   string `json:"in"`
 	Undo []byte `json:"undo"`
@@ -121,7 +119,7 @@ func undoOf(label, in string, r pim.Receipt) *tools.Undo {
 	return tools.NewUndo(label, listUndo{in, r.Undo})
 }
 
-// ofList reports whether the data of an undo is of a list.
+// ofList reports whether undo data belongs to a list.
 func ofList(data json.RawMessage) bool {
 	var u listUndo
 	return json.Unmarshal(data, &u) == nil && u.In != ""
@@ -139,8 +137,8 @@ func (d Deps) takeBack(ctx context.Context, data json.RawMessage) error {
 	return outside(l.TakeBack(ctx, u.Undo))
 }
 
-// outside gives errors of the drivers, of which a server or an app may have written a
-// part, their code.
+// outside classifies errors of the drivers. They may quote a server or an app and count as
+// untrusted.
 func outside(err error) error {
 	if _, is := errors.AsType[*tools.Error](err); is || err == nil {
 		return err
@@ -161,15 +159,15 @@ func outside(err error) error {
 	return tools.Quoting(tools.Errorf(code, "%w", err), provenance.Outside)
 }
 
-// written makes an error of a change of which nobody knows whether it happened.
+// written turns an uncertain outcome of a change into an error.
 func written(r pim.Receipt, err error) error {
 	if err == nil && r.Outcome == pim.Uncertain {
-		return tools.Quoting(tools.Errorf(tools.OutcomeUnknown, "nobody knows whether the list was changed (%s); it was not repeated. Look before trying again", r.Why), provenance.Outside)
+		return tools.Quoting(tools.Errorf(tools.OutcomeUnknown, "change of the list: outcome unknown (%s); Hob did not repeat it. Check the list before you retry", r.Why), provenance.Outside)
 	}
 	return outside(err)
 }
 
-// dueWords words when an errand is due, "" for no time.
+// dueWords describes when an item is due, "" for no time.
 func (e Errand) dueWords(now time.Time) string {
 	words := ""
 	switch {
@@ -186,7 +184,7 @@ func (e Errand) dueWords(now time.Time) string {
 	return words
 }
 
-// line is an errand in a list.
+// line formats an item for a list.
 func (e Errand) line(now time.Time) string {
 	from := e.In
 	if e.List != "" && !strings.EqualFold(e.List, e.In) {
@@ -205,7 +203,7 @@ func (e Errand) line(now time.Time) string {
 	return phrase.Cut(e.Title, 200) + " (" + strings.Join(append(about, from), "; ") + ")"
 }
 
-// shownErrands bounds how many stand in an answer.
+// shownErrands bounds the items in an answer.
 const shownErrands = 60
 
 func errandsText(list []Errand, now time.Time) string {
@@ -223,7 +221,7 @@ func origins(in, via string) []provenance.Origin {
 	return []provenance.Origin{{Kind: "reminders", Label: in, Via: via}}
 }
 
-// createErrand is create_reminder for a list of the owner's apps.
+// createErrand implements create_reminder for a list of the owner's apps.
 func (d Deps) createErrand(spec tools.Spec) tools.Tool {
 	spec.Timeout = time.Minute
 	return tools.New(tools.Def[remindIn]{
@@ -244,9 +242,9 @@ func (d Deps) createErrand(spec tools.Spec) tools.Tool {
 			r := pim.Reminder{UID: hex.EncodeToString(sum[:16]) + "@hob", Title: strings.TrimSpace(strings.ToValidUTF8(in.Text, "\uFFFD")), List: name}
 			switch {
 			case r.Title == "":
-				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "say what is to be done")
+				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "text is empty; describe the reminder")
 			case strings.TrimSpace(in.Every) != "":
-				return tools.Result{}, tools.Errorf(tools.Unsupported, "only Hob's own reminders repeat here; use in %q", tools.Clean(own))
+				return tools.Result{}, tools.Errorf(tools.Unsupported, "only Hob's own reminders can repeat; use in %q", tools.Clean(own))
 			case strings.TrimSpace(in.At) != "":
 				m, err := when.Parse(in.At, c.Now)
 				if err != nil {
@@ -272,14 +270,14 @@ func (d Deps) createErrand(spec tools.Spec) tools.Tool {
 					Outcome pim.Outcome `json:"outcome"`
 					Errand
 				}{got.Outcome, e},
-				Undo: undoOf(fmt.Sprintf("take %q off the list", phrase.Cut(r.Title, 80)), l.Name(), got),
+				Undo: undoOf(fmt.Sprintf("remove %q from the list", phrase.Cut(r.Title, 80)), l.Name(), got),
 			}, nil
 		},
 		Undo: func(ctx context.Context, data json.RawMessage) (string, error) {
 			if err := d.takeBack(ctx, data); err != nil {
 				return "", err
 			}
-			return "Took it off the list.", nil
+			return "Removed it from the list.", nil
 		},
 	})
 }

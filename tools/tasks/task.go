@@ -35,7 +35,7 @@ const (
 	maxNotes = 20_000
 )
 
-// Task is one row of the tasks.
+// Task is one stored task.
 type Task struct {
 	ID     string `json:"id"`
 	Title  string `json:"title"`
@@ -91,7 +91,7 @@ func task(q store.Querier, id string) (t Task, ok bool, err error) {
 	return t, err == nil, err
 }
 
-// pick finds the task that is meant, among the open ones first.
+// pick finds the named task, first among the open ones.
 func pick(q store.Querier, query string) (Task, error) {
 	key := func(t Task) (string, string) { return t.ID, t.Title }
 	open, err := tasks(q, "WHERE status = ? ORDER BY n DESC", statusOpen)
@@ -120,12 +120,12 @@ func sources(list []Task) []provenance.Source {
 	return out
 }
 
-// source is the provenance of a result that repeats the tasks' words.
+// source returns the provenance of a result that repeats the tasks' text.
 func source(list ...Task) provenance.Source {
 	return provenance.Worst(append([]provenance.Source{provenance.Tool}, sources(list)...)...)
 }
 
-// put writes a task that must not exist, with its index entry.
+// put inserts a new task with its index entry.
 func (d Deps) put(tx *store.Tx, t Task) error {
 	_, err := tx.Exec("INSERT INTO tasks ("+columns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		t.ID, t.Title, t.Status, t.Due, t.Priority, t.Project, t.Notes, string(t.Provenance),
@@ -162,7 +162,7 @@ func (d Deps) index(tx *store.Tx, t Task) error {
 // changed is the undo data of a call that changed a task.
 type changed struct {
 	Before Task   `json:"before"`
-	After  string `json:"after"` // digest of the task as the call left it
+	After  string `json:"after"` // digest of the task after the call
 }
 
 func state(t Task) string {
@@ -174,7 +174,7 @@ func state(t Task) string {
 	return hex.EncodeToString(h[:12])
 }
 
-// undoChange brings a changed task back to what it was.
+// undoChange restores the previous version of a task.
 func (d Deps) undoChange(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
 	var u changed
 	if err := json.Unmarshal(data, &u); err != nil {
@@ -185,14 +185,14 @@ func (d Deps) undoChange(_ context.Context, tx *store.Tx, data json.RawMessage) 
 	case err != nil:
 		return "", err
 	case !ok:
-		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the task %q was deleted since", tools.Clean(u.Before.Title)), u.Before.Provenance)
+		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the task %q was deleted", tools.Clean(u.Before.Title)), u.Before.Provenance)
 	case state(now) != u.After:
-		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the task %q was changed since; undoing would destroy that", tools.Clean(now.Title)), now.Provenance)
+		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the task %q has changed; undo would overwrite the change", tools.Clean(now.Title)), now.Provenance)
 	}
-	return fmt.Sprintf("The task %q is as it was before.", u.Before.Title), d.change(tx, u.Before)
+	return fmt.Sprintf("Restored the previous version of the task %q.", u.Before.Title), d.change(tx, u.Before)
 }
 
-// dueAt is when a task is due: the end of its day when no time is given.
+// dueAt returns when a task is due: the end of its day if it has no time.
 func (t Task) dueAt(loc *time.Location) (at time.Time, ok bool) {
 	if day, err := time.ParseInLocation(time.DateOnly, t.Due, loc); err == nil {
 		return day.AddDate(0, 0, 1), true
@@ -203,7 +203,7 @@ func (t Task) dueAt(loc *time.Location) (at time.Time, ok bool) {
 	return time.Time{}, false
 }
 
-// dueWords words the due time: "tomorrow at 09:00", "Tue 10 Mar".
+// dueWords formats the due time: "tomorrow at 09:00", "Tue 10 Mar".
 func (t Task) dueWords(now time.Time) string {
 	if day, err := time.ParseInLocation(time.DateOnly, t.Due, now.Location()); err == nil {
 		return when.FormatDay(day, now)
@@ -214,10 +214,10 @@ func (t Task) dueWords(now time.Time) string {
 	return t.Due
 }
 
-// Open reports whether it is still to be done, Overdue whether it should have been.
+// Open reports whether the task is not done, Overdue whether it is late.
 func (t Task) Open() bool { return t.Status == statusOpen }
 
-// Overdue is in the zone of now.
+// Overdue uses the time zone of now.
 func (t Task) Overdue(now time.Time) bool { return t.overdue(now) }
 
 func (t Task) overdue(now time.Time) bool {
@@ -225,7 +225,7 @@ func (t Task) overdue(now time.Time) bool {
 	return ok && t.Status == statusOpen && at.Before(now)
 }
 
-// details are what is said of a task beside its title.
+// details returns the text about a task after its title.
 func (t Task) details(now time.Time) string {
 	var parts []string
 	switch {
@@ -245,7 +245,7 @@ func (t Task) details(now time.Time) string {
 	return strings.Join(parts, ", ")
 }
 
-// line is a task as one line of a list.
+// line formats a task as one line of a list.
 func (t Task) line(now time.Time) string {
 	s := phrase.Cut(t.Title, 200)
 	if d := t.details(now); d != "" {
@@ -256,8 +256,7 @@ func (t Task) line(now time.Time) string {
 
 func priorities() []string { return []string{"critical", "high", "medium", "low"} }
 
-// urgency orders open tasks: what is due first, then what matters more, then
-// the older.
+// urgency orders open tasks by due time, priority and age.
 func urgency(loc *time.Location) func(a, b Task) int {
 	rank := func(t Task) int {
 		i := slices.Index(priorities(), t.Priority)

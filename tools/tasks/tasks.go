@@ -1,11 +1,11 @@
-// Package tasks are the tools for what the owner has to do: tasks (create_task,
-// list_tasks, update_task, complete_task, delete_task), reminders
-// (create_reminder, list_reminders, cancel_reminder, complete_reminder) and
-// daily_briefing.
+// Package tasks provides tools for tasks (create_task, list_tasks, update_task,
+// complete_task, delete_task), reminders (create_reminder, list_reminders, cancel_reminder,
+// complete_reminder) and daily_briefing.
 //
-// The tasks' table is here; Hob's own reminders are watchers that the watchers'
-// manager keeps and fires. The lists of the owner's accounts and apps are read beside
-// them, and are outside text: others share them. Hob does not do tasks by itself; that is what goals are for.
+// The table of tasks is in this package; Hob's own reminders are watchers, which the
+// watchers' manager stores and fires. Items of the lists in the owner's accounts and apps
+// are shown with them and are untrusted, because others share these lists. Hob does not do
+// tasks; goals are for that.
 package tasks
 
 import (
@@ -21,7 +21,7 @@ import (
 	"hob/watchers"
 )
 
-// Clock keeps reminders; *watchers.Manager is one.
+// Clock manages reminders; *watchers.Manager implements it.
 type Clock interface {
 	CreateTx(tx *store.Tx, spec watchers.Spec) (watchers.Spec, error)
 	CancelTx(tx *store.Tx, id string) (watchers.Spec, error)
@@ -32,15 +32,16 @@ type Clock interface {
 	NextWords(s watchers.Spec, now time.Time) string
 }
 
-// Deps are what the tools need.
+// Deps are the dependencies of the tools.
 type Deps struct {
 	Knowledge *knowledge.Base
 	Clock     Clock
 	Store     *store.Store
-	// Lists are the lists of things to do of the owner's accounts and apps; nil: there
-	// are none, and Hob's own reminders are all.
+	// Lists returns the to-do lists of the owner's accounts and apps; nil: only Hob's own
+	// reminders exist.
 	Lists func() []pim.Reminders
-	// NewIn is where new reminders go: "" or "hob" Hob's own, else one of Lists by name.
+	// NewIn selects the store of new reminders: "" or "hob" for Hob's own, else one of
+	// Lists by name.
 	NewIn string
 	// Briefs are the sections of daily_briefing, in order.
 	Briefs []tools.BriefSource
@@ -58,7 +59,7 @@ func Tools(d Deps) []tools.Tool {
 	return out
 }
 
-// Migrations are the tables of this package.
+// Migrations returns the tables of this package.
 func Migrations() []store.Set {
 	return []store.Set{{Owner: "tasks", Steps: []string{`
 CREATE TABLE tasks (
@@ -78,10 +79,10 @@ CREATE TABLE tasks (
 CREATE INDEX tasks_status ON tasks (status);`}}}
 }
 
-// from is the provenance that a new row gets.
+// from returns the provenance of a new row.
 func from(c tools.Call) provenance.Source { return provenance.Worst(c.Provenance) }
 
-// classify gives errors of the watchers' manager their code.
+// classify maps errors of the watchers' manager to tool errors.
 func classify(err error) error {
 	switch {
 	case errors.Is(err, watchers.ErrInvalid):

@@ -39,7 +39,7 @@ func (d Deps) updateTask() tools.Tool {
 				return tools.Result{}, err
 			}
 			if state(t) == state(before) {
-				return tools.Result{Text: fmt.Sprintf("Task %q is that way already.", t.Title), Data: t, Source: source(t)}, nil
+				return tools.Result{Text: fmt.Sprintf("Task %q already has these values.", t.Title), Data: t, Source: source(t)}, nil
 			}
 			t.UpdatedAt = store.Time(store.Millis(c.Now))
 			if from(c).Tainted() {
@@ -50,7 +50,7 @@ func (d Deps) updateTask() tools.Tool {
 			}
 			return tools.Result{
 				Text: "Changed the task: " + t.line(c.Now) + ".", Data: t, Source: source(before, t),
-				Undo: tools.NewUndo(fmt.Sprintf("take back the change of the task %q", before.Title), changed{Before: before, After: state(t)}),
+				Undo: tools.NewUndo(fmt.Sprintf("revert the change of the task %q", before.Title), changed{Before: before, After: state(t)}),
 			}, nil
 		},
 		UndoTx: d.undoChange,
@@ -92,7 +92,7 @@ func updated(c tools.Call, t Task, in updateIn) (Task, error) {
 			t.Status, t.DoneAt = statusDone, store.Time(store.Millis(c.Now))
 		}
 	default:
-		return t, tools.Errorf(tools.InvalidArguments, "the status is open or done, not %q", tools.Clean(phrase.Cut(in.Status, 40)))
+		return t, tools.Errorf(tools.InvalidArguments, "status must be open or done, not %q", tools.Clean(phrase.Cut(in.Status, 40)))
 	}
 	return t, nil
 }

@@ -22,7 +22,7 @@ type Bench struct {
 	Provenance provenance.Source
 }
 
-// NewBench makes a bench for the tools of env.
+// NewBench returns a bench for the tools of env.
 func NewBench(t *testing.T, env Env) *Bench {
 	b := &Bench{t: t, env: env, by: map[string]tools.Tool{}, Provenance: provenance.Owner}
 	for _, x := range env.Tools {
@@ -34,8 +34,8 @@ func NewBench(t *testing.T, env Env) *Bench {
 // Call makes one call.
 func (b *Bench) Call(s Step) (tools.Result, error) { return b.call(b.t.Context(), s, nil) }
 
-// call makes one call and checks that its outcome names its source; an own call's
-// transaction then fails with fail.
+// call makes one call and checks that its outcome names its source. The transaction of an
+// own call then fails with fail.
 func (b *Bench) call(ctx context.Context, s Step, fail error) (tools.Result, error) {
 	b.t.Helper()
 	r, err := b.callOnce(ctx, s, fail)

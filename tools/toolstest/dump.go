@@ -35,7 +35,7 @@ func Dump(t *testing.T, st *store.Store, ignore ...string) map[string][]string {
 	return out
 }
 
-// bookkeeping are tables that say what was done to others: undoing adds to them.
+// bookkeeping returns the tables that record changes to others: undo adds rows to them.
 func bookkeeping() []string { return []string{"migrations", "doc_changes"} }
 
 func column(t *testing.T, st *store.Store, query string) []string {

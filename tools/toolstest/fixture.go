@@ -53,7 +53,7 @@ func effects(t testing.TB, s string) tools.Effects {
 	return 0
 }
 
-// arguments makes a schema of "path! string, limit integer".
+// arguments builds a schema from "path! string, limit integer".
 func arguments(t testing.TB, s string) json.RawMessage {
 	t.Helper()
 	properties, required := map[string]any{}, []string{}
@@ -79,7 +79,7 @@ func arguments(t testing.TB, s string) json.RawMessage {
 	return raw
 }
 
-// Request is one labelled search: any of the tools it wants is right.
+// Request is one labelled search: any of the listed tools is right.
 type Request struct {
 	Kind, Text string
 	Want       []string
@@ -99,7 +99,7 @@ func Requests(t testing.TB, file string) []Request {
 	return out
 }
 
-// dataLines are a file's lines without the empty ones and the comments.
+// dataLines returns the lines of a file without empty ones and comments.
 func dataLines(t testing.TB, file string) []string {
 	t.Helper()
 	b, err := os.ReadFile(file)
@@ -122,7 +122,7 @@ func (r Recall) String() string {
 	return fmt.Sprintf("%s | %d | %.3f | %.3f", r.Kind, r.N, float64(r.First)/n, float64(r.Top)/n)
 }
 
-// At5 is the share of requests for which a right tool is among the first five.
+// At5 returns the share of requests with a right tool among the first five.
 func (r Recall) At5() float64 { return float64(r.Top) / float64(max(1, r.N)) }
 
 // Measure searches for every request. It returns a row for each kind, in the

@@ -1,6 +1,5 @@
-// Package toolstest is the conformance suite of tools: what every tool must
-// keep to whatever it does. The list of all tools runs it; a new tool brings a
-// Case.
+// Package toolstest is the conformance suite of tools: the rules that every tool must
+// follow. The list of all tools runs it; a new tool adds a Case.
 package toolstest
 
 import (
@@ -25,7 +24,7 @@ import (
 type Env struct {
 	Store *store.Store
 	Tools []tools.Tool
-	// Dir holds files that tools may change; "" when there are none.
+	// Dir holds files that tools may change; "" if there are none.
 	Dir string
 	Now time.Time
 	// Away lists what lies elsewhere, at servers, that a tool may change; nil, or of
@@ -36,7 +35,7 @@ type Env struct {
 // Step is one call.
 type Step struct {
 	Tool string
-	Args string // JSON; $DIR stands for Env.Dir
+	Args string // JSON; $DIR is replaced by Env.Dir
 }
 
 // Case is a call that must succeed.
@@ -44,8 +43,8 @@ type Case struct {
 	Step
 	Before []Step // calls made first
 	Want   string // part of the result's text
-	Undone string // part of what undoing answers; "" when it cannot be undone
-	// Outside: the result is outside text although the caller was clean.
+	Undone string // part of the undo's answer; "" if the call cannot be undone
+	// Outside is true if the result is untrusted although the caller was clean.
 	Outside bool
 }
 
@@ -122,7 +121,7 @@ func specification(t *testing.T, x tools.Tool) {
 	}
 }
 
-// without is an object with every required field but one.
+// without returns an object with every required field but one.
 func without(schema jsonschema.Schema, field string) map[string]any {
 	out := map[string]any{}
 	for _, f := range schema.Required {
@@ -184,8 +183,8 @@ func (r *runner) run(c Case) {
 	r.undo(c, got, before, after)
 }
 
-// interrupted cancels the call before it begins and, for own tools, takes it
-// back after it ended.
+// interrupted cancels the call before it starts and, for own tools, rolls it back after it
+// ended.
 func (r *runner) interrupted(c Case, before map[string][]string) {
 	r.t.Helper()
 	ctx, stop := context.WithCancel(r.t.Context())

@@ -46,7 +46,7 @@ func (f family) cancel(tx *store.Tx, query string) (tools.Result, error) {
 	words := f.m.Describe(s)
 	return tools.Result{
 		Text: fmt.Sprintf("Cancelled the %s: %s.", f.noun, words), Data: row{Spec: s, Description: words}, Source: sourceOf([]watchers.Spec{s}),
-		Undo: tools.NewUndo(fmt.Sprintf("bring back the %s: %s", f.noun, words), s),
+		Undo: tools.NewUndo(fmt.Sprintf("restore the %s: %s", f.noun, words), s),
 	}, nil
 }
 
@@ -57,9 +57,9 @@ func (f family) undoCancel(tx *store.Tx, data json.RawMessage) (string, error) {
 	}
 	if err := f.m.RestoreTx(tx, s); err != nil {
 		if errors.Is(err, watchers.ErrInvalid) {
-			return "", tools.Errorf(tools.Conflict, "the %s cannot be brought back: %w", tools.Clean(f.noun), err)
+			return "", tools.Errorf(tools.Conflict, "the %s cannot be restored: %w", tools.Clean(f.noun), err)
 		}
 		return "", err
 	}
-	return fmt.Sprintf("Brought back the %s: %s.", f.noun, f.m.Describe(s)), nil
+	return fmt.Sprintf("Restored the %s: %s.", f.noun, f.m.Describe(s)), nil
 }

@@ -34,7 +34,7 @@ func (d Deps) createGoal() tools.Tool {
 			Description: "Take on a goal: work towards something by yourself over time, reviewing it again and again until it is reached.",
 			Keywords:    "objective aim pursue achieve keep working on autonomous mission target long term",
 		},
-		Summary: func(in goalIn) string { return fmt.Sprintf("Take on the goal %q", phrase.Cut(in.Description, 160)) },
+		Summary: func(in goalIn) string { return fmt.Sprintf("Add the goal %q", phrase.Cut(in.Description, 160)) },
 		RunTx: func(ctx context.Context, tx *store.Tx, c tools.Call, in goalIn) (tools.Result, error) {
 			g := Goal{
 				Description: in.Description, Success: in.Success, Priority: in.Priority, Report: c.Report, Agent: c.Agent, Provenance: from(c), CreatedAt: c.Now,
@@ -53,7 +53,7 @@ func (d Deps) createGoal() tools.Tool {
 			if err != nil {
 				return tools.Result{}, classifyGoal(err)
 			}
-			text := fmt.Sprintf("I took on the goal %q and look at it every %s.", goalName(g), spoken(g.Every))
+			text := fmt.Sprintf("Added the goal %q. I review it every %s.", goalName(g), spoken(g.Every))
 			if note != "" {
 				text += " " + note
 			}
@@ -68,7 +68,7 @@ func (d Deps) createGoal() tools.Tool {
 				return "", err
 			}
 			if err := d.Goals.DropTx(tx, u.ID); errors.Is(err, ErrGoal) {
-				return "", tools.Errorf(tools.Conflict, "the goal was removed since")
+				return "", tools.Errorf(tools.Conflict, "the goal was removed")
 			} else if err != nil {
 				return "", err
 			}
@@ -77,7 +77,7 @@ func (d Deps) createGoal() tools.Tool {
 	})
 }
 
-// reviewField reads when to look at a goal next.
+// reviewField parses the time of the next review of a goal.
 func reviewField(s string, now time.Time) (time.Time, error) {
 	s = strings.TrimSpace(s)
 	if s == "" {
@@ -93,7 +93,7 @@ func reviewField(s string, now time.Time) (time.Time, error) {
 	return m.Time, nil
 }
 
-// spoken words an interval in seconds: "hour", "2 days", "90 minutes".
+// spoken formats an interval in seconds: "hour", "2 days", "90 minutes".
 func spoken(seconds int64) string {
 	for _, u := range []struct {
 		name string

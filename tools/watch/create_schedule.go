@@ -35,7 +35,7 @@ func (d Deps) createSchedule() tools.Tool {
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in scheduleIn) (tools.Result, error) {
 			action := strings.TrimSpace(strings.ToValidUTF8(in.Action, "\uFFFD"))
 			if action == "" {
-				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "say what to do")
+				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "action is empty; describe what to do")
 			}
 			kind, config, err := watchers.InWords(in.At, in.Every, c.Now)
 			if err != nil {

@@ -34,7 +34,7 @@ func (d Deps) createWatcher() tools.Tool {
 		Judge: func(_ context.Context, in watcherIn) tools.Judgement {
 			config, err := json.Marshal(in.Config)
 			if err != nil {
-				return tools.Judgement{Effects: tools.Write} // refused when it is made
+				return tools.Judgement{Effects: tools.Write} // create refuses it
 			}
 			return d.judge(tools.Write, in.kind(), config)
 		},
@@ -44,16 +44,16 @@ func (d Deps) createWatcher() tools.Tool {
 			if mode, action := modeOf(in.Action); mode == watchers.Do {
 				return s + " and then: " + phrase.Cut(action, 120)
 			}
-			return s + " and tell the owner"
+			return s + " and notify you"
 		},
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in watcherIn) (tools.Result, error) {
 			kind := in.kind()
 			if timed(kind) {
-				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "for times there are create_schedule and create_reminder")
+				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "for fixed times use create_schedule or create_reminder")
 			}
 			config, err := json.Marshal(in.Config)
 			if err != nil {
-				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "the config cannot be kept: %w", err)
+				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "config cannot be saved: %w", err)
 			}
 			mode, action := modeOf(in.Action)
 			s, err := d.Manager.CreateTx(tx, watchers.Spec{
@@ -65,7 +65,7 @@ func (d Deps) createWatcher() tools.Tool {
 			}
 			what := s
 			what.Action = ""
-			text := fmt.Sprintf("I am watching %s and will tell you.", d.Manager.Describe(what))
+			text := fmt.Sprintf("I am watching %s and will notify you.", d.Manager.Describe(what))
 			if mode == watchers.Do {
 				text = fmt.Sprintf("I am watching %s, and then will: %s.", d.Manager.Describe(what), strings.TrimRight(action, "."))
 			}
@@ -83,8 +83,8 @@ func (d Deps) createWatcher() tools.Tool {
 
 func (in watcherIn) kind() string { return strings.ToLower(strings.TrimSpace(in.Kind)) }
 
-// judge: what stays on this machine does no more than own; what asks a server
-// contacts it, and a secret that is named is sent there.
+// judge assesses a new watcher: a local kind needs no more than own; a kind that queries a
+// server contacts it and sends it the named secret.
 func (d Deps) judge(own tools.Effects, kind string, config json.RawMessage) tools.Judgement {
 	reach, err := d.Manager.Reach(kind, config)
 	if err != nil {
@@ -102,7 +102,7 @@ func (d Deps) judge(own tools.Effects, kind string, config json.RawMessage) tool
 		}
 		j.Why = "contacts " + strings.Join(hosts, ", ")
 		if own == tools.Write {
-			j.Why += " again and again"
+			j.Why += " repeatedly"
 		}
 	}
 	if len(reach.Secrets) > 0 {

@@ -17,8 +17,8 @@ import (
 	"hob/tools"
 )
 
-// Goal is one thing that is to come about in time. Priority goes from 1 to 5; its
-// status is active, paused, waiting, done or abandoned.
+// Goal is a long-term aim that Hob works on. Priority is 1 to 5; the status is active,
+// paused, waiting, done or abandoned.
 type Goal struct {
 	ID          string            `json:"id"`
 	Description string            `json:"description"`
@@ -51,18 +51,18 @@ const (
 	goalDone   = "done"
 )
 
-// ErrGoal is wrapped by errors of Goals that only other arguments mend.
-var ErrGoal = errors.New("this cannot be a goal")
+// ErrGoal is wrapped by errors of Goals that are caused by invalid arguments.
+var ErrGoal = errors.New("invalid goal")
 
 // Goals keeps goals.
 type Goals interface {
-	// CreateTx makes one for a call. note is what the owner should know about how
-	// it will be worked on, "" for nothing.
+	// CreateTx creates a goal for a call. note tells the owner how Hob will work on it; ""
+	// for nothing.
 	CreateTx(ctx context.Context, tx *store.Tx, c tools.Call, g Goal) (made Goal, note string, err error)
-	// ListIn lists those that Hob has, the more important first, or all.
+	// ListIn lists the open goals, the most important first, or all.
 	ListIn(q store.Querier, all bool) ([]Goal, error)
 	ChangeTx(tx *store.Tx, g Goal, now time.Time) (Goal, error)
-	// PutTx stores one exactly as it is; DropTx removes it.
+	// PutTx stores a goal unchanged; DropTx removes it.
 	PutTx(tx *store.Tx, g Goal) error
 	DropTx(tx *store.Tx, id string) error
 }
@@ -74,7 +74,7 @@ func (d Deps) goalTools() []tools.Tool {
 	return []tools.Tool{d.createGoal(), d.listGoals(), d.updateGoal(), d.pauseGoal(), d.completeGoal(), d.deleteGoal()}
 }
 
-// pickGoal finds the goal that is meant, among those that Hob has first.
+// pickGoal finds the named goal, first among the open ones.
 func (d Deps) pickGoal(q store.Querier, query string) (Goal, error) {
 	key := func(g Goal) (string, string) { return g.ID, g.Description }
 	list, err := d.Goals.ListIn(q, false)
@@ -108,17 +108,17 @@ func goalSources(list []Goal) []provenance.Source {
 
 func goalSource(list ...Goal) provenance.Source { return provenance.Worst(goalSources(list)...) }
 
-// goalName is a goal in one line.
+// goalName formats a goal in one line.
 func goalName(g Goal) string {
 	return phrase.Cut(strings.Join(strings.Fields(g.Description), " "), 100)
 }
 
-// goalLine is a goal as one line of a list.
+// goalLine formats a goal as one line of a list.
 func goalLine(g Goal, now time.Time) string {
 	parts := []string{fmt.Sprintf("priority %d", g.Priority)}
 	switch g.Status {
 	case goalActive:
-		parts = append(parts, "next look "+when.Format(g.NextAt.In(now.Location()), now))
+		parts = append(parts, "next review "+when.Format(g.NextAt.In(now.Location()), now))
 	default:
 		parts = append(parts, g.Status)
 	}
@@ -131,8 +131,8 @@ func goalLine(g Goal, now time.Time) string {
 	return goalName(g) + " (" + strings.Join(parts, "; ") + ")"
 }
 
-// everyField reads how often a goal is looked at: "6h", "2 days", "every 30
-// minutes", "daily".
+// everyField parses how often a goal is reviewed: "6h", "2 days", "every 30 minutes",
+// "daily".
 func everyField(s string, _ time.Time) (int64, error) {
 	words := strings.Fields(strings.ToLower(strings.TrimSpace(s)))
 	if len(words) == 0 {
@@ -158,12 +158,12 @@ func everyField(s string, _ time.Time) (int64, error) {
 		"week": 7 * 86400, "weeks": 7 * 86400, "w": 7 * 86400, "weekly": 7 * 86400, "month": 30 * 86400, "months": 30 * 86400, "monthly": 30 * 86400,
 	}[unit]
 	if err != nil || seconds == 0 || n < 1 || n > 1000 || len(words) > 2 {
-		return 0, tools.Errorf(tools.InvalidArguments, "%q is no interval; say 30m, 6h or \"2 days\"", tools.Clean(phrase.Cut(s, 40)))
+		return 0, tools.Errorf(tools.InvalidArguments, "%q is not an interval; use 30m, 6h or \"2 days\"", tools.Clean(phrase.Cut(s, 40)))
 	}
 	return int64(n) * seconds, nil
 }
 
-// classifyGoal gives errors of the goals their code.
+// classifyGoal maps errors of the goals to tool errors.
 func classifyGoal(err error) error {
 	if errors.Is(err, ErrGoal) {
 		return tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
@@ -177,13 +177,13 @@ type goalUndo struct {
 	After  Goal `json:"after"`
 }
 
-// owned is what the owner sets of a goal. What reviews note in it stands in
-// nobody's way.
+// owned returns the fields of a goal that the owner sets. Notes of reviews do not count as
+// a conflict.
 func (g Goal) owned() Goal {
 	return Goal{Description: g.Description, Success: g.Success, Priority: g.Priority, Every: g.Every, Status: strings.Replace(g.Status, "waiting", goalActive, 1)}
 }
 
-// undoGoal brings a changed goal back to what it was.
+// undoGoal restores the previous version of a goal.
 func (d Deps) undoGoal(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
 	u, err := decode[goalUndo](data)
 	if err != nil {
@@ -196,15 +196,15 @@ func (d Deps) undoGoal(_ context.Context, tx *store.Tx, data json.RawMessage) (s
 	i := slices.IndexFunc(all, func(g Goal) bool { return g.ID == u.Before.ID })
 	switch {
 	case i < 0:
-		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the goal %q was removed since", tools.Clean(goalName(u.Before))), u.Before.Provenance)
+		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the goal %q was removed", tools.Clean(goalName(u.Before))), u.Before.Provenance)
 	case all[i].owned() != u.After.owned():
-		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the goal %q was changed since; undoing would destroy that", tools.Clean(goalName(all[i]))), all[i].Provenance)
+		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the goal %q has changed; undo would overwrite the change", tools.Clean(goalName(all[i]))), all[i].Provenance)
 	}
-	return fmt.Sprintf("The goal %q is as it was before.", goalName(u.Before)), classifyGoal(d.Goals.PutTx(tx, u.back(all[i])))
+	return fmt.Sprintf("Restored the previous version of the goal %q.", goalName(u.Before)), classifyGoal(d.Goals.PutTx(tx, u.back(all[i])))
 }
 
-// back is the goal as it was before the change. What reviews have noted in it since
-// stays, lest something be done twice or a review be left out.
+// back returns the goal as it was before the change, with the later notes of reviews, so
+// that no work is repeated and no review is lost.
 func (u goalUndo) back(now Goal) Goal {
 	g := u.Before
 	g.Quiet, g.Looked, g.Reviewed, g.Event = now.Quiet, now.Looked, now.Reviewed, now.Event

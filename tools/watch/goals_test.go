@@ -17,7 +17,7 @@ func TestGoalSource(t *testing.T) {
 		{"from outside", Goal{Provenance: provenance.Outside}, true},
 		{"a reason of Hob's", Goal{Provenance: provenance.Owner, Reason: "not yet", ReasonFrom: provenance.Hob}, false},
 		{"a reason from outside", Goal{Provenance: provenance.Owner, Reason: "a mail says so", ReasonFrom: provenance.Outside}, true},
-		{"a reason of which nothing is known", Goal{Provenance: provenance.Owner, Reason: "a mail says so"}, true},
+		{"an unknown reason", Goal{Provenance: provenance.Owner, Reason: "a mail says so"}, true},
 	} {
 		if got := goalSource(tc.goal).Tainted(); got != tc.want {
 			t.Errorf("%s: %v", tc.name, got)
@@ -25,7 +25,7 @@ func TestGoalSource(t *testing.T) {
 	}
 }
 
-// Taking a change back keeps what reviews have noted since.
+// Undoing a change keeps the later notes of reviews.
 func TestGoalBack(t *testing.T) {
 	at := func(h int) time.Time { return time.Date(2026, 3, 10, h, 0, 0, 0, time.UTC) }
 	before := Goal{ID: "g1", Description: "old", Seen: "t1", NextAt: at(9)}

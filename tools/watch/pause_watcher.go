@@ -61,7 +61,7 @@ func (f family) pause(tx *store.Tx, c tools.Call, query string, resume bool) (to
 	}
 	words := f.m.Describe(s)
 	if s.State == want {
-		return tools.Result{Text: fmt.Sprintf("The %s is %s already: %s.", f.noun, want, words), Data: f.row(s), Source: sourceOf([]watchers.Spec{s})}, nil
+		return tools.Result{Text: fmt.Sprintf("The %s is already %s: %s.", f.noun, want, words), Data: f.row(s), Source: sourceOf([]watchers.Spec{s})}, nil
 	}
 	u := paused{ID: s.ID, Before: s.State, After: want}
 	if s, err = f.m.SetStateTx(tx, s.ID, want); err != nil {
@@ -105,5 +105,5 @@ func (f family) undoPause(tx *store.Tx, data json.RawMessage) (string, error) {
 		}
 		return fmt.Sprintf("The %s is %s again: %s.", f.noun, s.State, f.m.Describe(s)), nil
 	}
-	return "", tools.Errorf(tools.Conflict, "the %s was cancelled since", tools.Clean(f.noun))
+	return "", tools.Errorf(tools.Conflict, "the %s was cancelled", tools.Clean(f.noun))
 }

@@ -14,23 +14,24 @@ import (
 	"hob/tools"
 )
 
-// Notice is something that Hob told by itself, or holds.
+// Notice is a notification that Hob sent or deferred.
 type Notice struct {
 	ID         string            `json:"id"`
 	Text       string            `json:"text"`
 	At         time.Time         `json:"at"`
-	Until      time.Time         `json:"until,omitzero"` // it is held until then
+	Until      time.Time         `json:"until,omitzero"` // deferred until then
 	Provenance provenance.Source `json:"provenance"`
 }
 
-// Notices keeps what Hob tells by itself. Its errors are those of tools.
+// Notices stores notifications. Its errors are tool errors.
 type Notices interface {
-	// Until reads how long, or until when, something is put off.
+	// Until parses a duration or a time for snoozing.
 	Until(text string, now time.Time) (time.Time, error)
-	// ListIn lists what was told of late or is held, the newest first.
+	// ListIn lists recent and deferred notifications, newest first.
 	ListIn(q store.Querier) ([]Notice, error)
-	// SnoozeTx tells one at a time, again if it was told; without an id the last one
-	// told in a conversation. UnsnoozeTx takes that back by what it returned.
+	// SnoozeTx sends a notification at a later time, again if it was already sent; without
+	// an id, the last one sent in a conversation. UnsnoozeTx undoes that with the returned
+	// data.
 	SnoozeTx(tx *store.Tx, id, session string, until time.Time) (Notice, json.RawMessage, error)
 	UnsnoozeTx(tx *store.Tx, data json.RawMessage) error
 }
@@ -55,11 +56,11 @@ func (d Deps) snoozeNotice() tools.Tool {
 			Keywords:    "snooze later postpone defer remind me again of this notification not now",
 		},
 		Summary: func(in snoozeIn) string {
-			which := "the last notice"
+			which := "the last notification"
 			if in.Notice != "" {
-				which = fmt.Sprintf("the notice %q", phrase.Cut(in.Notice, 100))
+				which = fmt.Sprintf("the notification %q", phrase.Cut(in.Notice, 100))
 			}
-			return "Put off " + which + ": " + phrase.Cut(in.Until, 60)
+			return "Snooze " + which + ": " + phrase.Cut(in.Until, 60)
 		},
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in snoozeIn) (tools.Result, error) {
 			return d.snooze(tx, c, in)
@@ -68,7 +69,7 @@ func (d Deps) snoozeNotice() tools.Tool {
 			if err := d.Notices.UnsnoozeTx(tx, data); err != nil {
 				return "", err
 			}
-			return "The notice is not put off any more.", nil
+			return "The notification is no longer snoozed.", nil
 		},
 	})
 }
@@ -79,7 +80,7 @@ func (d Deps) snooze(tx *store.Tx, c tools.Call, in snoozeIn) (tools.Result, err
 		return tools.Result{}, err
 	}
 	session, id := c.Session, ""
-	if strings.HasPrefix(session, "tool:") { // a call that the owner makes himself is in no conversation
+	if strings.HasPrefix(session, "tool:") { // a call made by the owner belongs to no conversation
 		session = ""
 	}
 	if query := strings.TrimSpace(in.Notice); query != "" {
@@ -103,7 +104,7 @@ func (d Deps) snooze(tx *store.Tx, c tools.Call, in snoozeIn) (tools.Result, err
 	}
 	about := phrase.Cut(n.Text, 200)
 	return tools.Result{
-		Text: fmt.Sprintf("I tell it %s: %s", when.Format(until.In(c.Now.Location()), c.Now), about), Data: n, Source: provenance.Worst(provenance.Tool, n.Provenance),
-		Undo: &tools.Undo{Label: "not put off the notice: " + about, Data: data},
+		Text: fmt.Sprintf("Snoozed until %s: %s", when.Format(until.In(c.Now.Location()), c.Now), about), Data: n, Source: provenance.Worst(provenance.Tool, n.Provenance),
+		Undo: &tools.Undo{Label: "unsnooze the notification: " + about, Data: data},
 	}, nil
 }

@@ -16,7 +16,7 @@ import (
 	"hob/watchers"
 )
 
-// The bounds of a look back.
+// Limits of a trial.
 const (
 	usualDays = 7
 	maxDays   = 31
@@ -37,7 +37,7 @@ type history struct {
 	Signals []would   `json:"signals"`
 }
 
-// would is one thing that would have fired.
+// would is one event that would have fired.
 type would struct {
 	At   time.Time `json:"at"`
 	Text string    `json:"text"`
@@ -52,7 +52,7 @@ func (d Deps) tryWatcher() tools.Tool {
 		},
 		Summary: func(in tryIn) string {
 			config, _ := json.Marshal(in.Config)
-			return "Look what would have fired: " + phrase.Cut(cmp.Or(in.Watcher, in.Kind+" "+string(config)), 160)
+			return "Show what would have fired: " + phrase.Cut(cmp.Or(in.Watcher, in.Kind+" "+string(config)), 160)
 		},
 		Judge: func(ctx context.Context, in tryIn) tools.Judgement {
 			s, err := d.meant(ctx, in)
@@ -66,7 +66,7 @@ func (d Deps) tryWatcher() tools.Tool {
 			if err != nil {
 				return tools.Result{}, err
 			}
-			if s.ID == "" { // made up by who calls
+			if s.ID == "" { // an id would be made up by the caller
 				s.Provenance = from(c)
 			}
 			days := cmp.Or(in.Days, usualDays)
@@ -75,7 +75,7 @@ func (d Deps) tryWatcher() tools.Tool {
 			if errors.Is(err, watchers.ErrNoPast) {
 				err = tools.Errorf(tools.Unsupported, "%w", err)
 			}
-			if err != nil { // it may quote what a server said
+			if err != nil { // it may quote a server
 				return tools.Result{}, tools.Quoting(classify(err), provenance.Outside)
 			}
 			r := tools.Result{Source: sourceOf([]watchers.Spec{s}), Text: looked(list, days, c.Now), Data: dataOf(list, since)}
@@ -87,7 +87,7 @@ func (d Deps) tryWatcher() tools.Tool {
 	})
 }
 
-// meant is the watcher that there is, or the one that would be made.
+// meant returns the existing watcher, or the one that would be created.
 func (d Deps) meant(ctx context.Context, in tryIn) (watchers.Spec, error) {
 	switch {
 	case (in.Watcher == "") == (in.Kind == ""):
@@ -99,7 +99,7 @@ func (d Deps) meant(ctx context.Context, in tryIn) (watchers.Spec, error) {
 		if errors.Is(err, watchers.ErrAmbiguous) {
 			err = tools.Errorf(tools.InvalidArguments, "%w", err)
 		}
-		return s, tools.Quoting(classify(err), provenance.Outside) // it names the others
+		return s, tools.Quoting(classify(err), provenance.Outside) // the error names other watchers
 	}
 	config, err := json.Marshal(in.Config)
 	if in.Config == nil {

@@ -58,7 +58,7 @@ func (d Deps) updateGoal() tools.Tool {
 				g.NextAt = at
 			}
 			if g == before {
-				return tools.Result{Text: fmt.Sprintf("The goal %q is that way already.", goalName(g)), Data: g, Source: goalSource(g)}, nil
+				return tools.Result{Text: fmt.Sprintf("The goal %q already has these values.", goalName(g)), Data: g, Source: goalSource(g)}, nil
 			}
 			return d.changeGoal(tx, c, before, g, "Changed the goal: ")
 		},
@@ -66,7 +66,7 @@ func (d Deps) updateGoal() tools.Tool {
 	})
 }
 
-// changeGoal stores a changed goal; the text of the result is verb and the goal.
+// changeGoal stores a changed goal; the result text is verb and the goal.
 func (d Deps) changeGoal(tx *store.Tx, c tools.Call, before, g Goal, verb string) (tools.Result, error) {
 	if from(c).Tainted() {
 		g.Provenance = provenance.Outside
@@ -77,7 +77,7 @@ func (d Deps) changeGoal(tx *store.Tx, c tools.Call, before, g Goal, verb string
 	}
 	return tools.Result{
 		Text: verb + goalLine(g, c.Now) + ".", Data: g, Source: goalSource(before, g),
-		Undo: tools.NewUndo(fmt.Sprintf("take back the change of the goal %q", goalName(before)), goalUndo{Before: before, After: g}),
+		Undo: tools.NewUndo(fmt.Sprintf("revert the change of the goal %q", goalName(before)), goalUndo{Before: before, After: g}),
 	}, nil
 }
 
@@ -105,11 +105,11 @@ func (d Deps) pauseGoal() tools.Tool {
 			g.Status = verb(in.Resume, goalActive, goalPaused)
 			switch {
 			case g.Status == before.Status:
-				return tools.Result{Text: fmt.Sprintf("The goal %q is %s already.", goalName(g), g.Status), Data: g, Source: goalSource(g)}, nil
+				return tools.Result{Text: fmt.Sprintf("The goal %q is already %s.", goalName(g), g.Status), Data: g, Source: goalSource(g)}, nil
 			case !in.Resume && before.Status != goalActive && before.Status != "waiting":
 				return tools.Result{}, tools.Quoting(tools.Errorf(tools.Conflict, "the goal %q is %s", tools.Clean(goalName(g)), tools.Clean(before.Status)), g.Provenance)
 			}
-			return d.changeGoal(tx, c, before, g, verb(in.Resume, "Going on with the goal: ", "Paused the goal: "))
+			return d.changeGoal(tx, c, before, g, verb(in.Resume, "Resumed the goal: ", "Paused the goal: "))
 		},
 		UndoTx: d.undoGoal,
 	})
@@ -134,7 +134,7 @@ func (d Deps) completeGoal() tools.Tool {
 			}
 			g := before
 			if g.Status = goalDone; before.Status == goalDone {
-				return tools.Result{Text: fmt.Sprintf("The goal %q is done already.", goalName(g)), Data: g, Source: goalSource(g)}, nil
+				return tools.Result{Text: fmt.Sprintf("The goal %q is already done.", goalName(g)), Data: g, Source: goalSource(g)}, nil
 			}
 			return d.changeGoal(tx, c, before, g, "Reached the goal: ")
 		},
@@ -160,7 +160,7 @@ func (d Deps) deleteGoal() tools.Tool {
 			}
 			return tools.Result{
 				Text: fmt.Sprintf("Removed the goal %q.", goalName(g)), Data: g, Source: goalSource(g),
-				Undo: tools.NewUndo(fmt.Sprintf("bring back the goal %q", goalName(g)), g),
+				Undo: tools.NewUndo(fmt.Sprintf("restore the goal %q", goalName(g)), g),
 			}, nil
 		},
 		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
@@ -173,9 +173,9 @@ func (d Deps) deleteGoal() tools.Tool {
 				return "", err
 			}
 			if slices.ContainsFunc(all, func(o Goal) bool { return o.ID == g.ID }) {
-				return "", tools.Quoting(tools.Errorf(tools.Conflict, "the goal %q is there already", tools.Clean(goalName(g))), g.Provenance)
+				return "", tools.Quoting(tools.Errorf(tools.Conflict, "the goal %q already exists", tools.Clean(goalName(g))), g.Provenance)
 			}
-			return fmt.Sprintf("Brought back the goal %q.", goalName(g)), classifyGoal(d.Goals.PutTx(tx, g))
+			return fmt.Sprintf("Restored the goal %q.", goalName(g)), classifyGoal(d.Goals.PutTx(tx, g))
 		},
 	})
 }

@@ -20,7 +20,7 @@ type updateWatcherIn struct {
 	PerDay  int    `json:"per_day,omitempty" jsonschema:"-1: any number"`
 }
 
-// repaced is the undo data of a change.
+// repaced is the undo data of update_watcher.
 type repaced struct {
 	ID     string        `json:"id"`
 	Before watchers.Pace `json:"before"`
@@ -51,7 +51,7 @@ func (f family) updateWatcher() tools.Tool {
 func (f family) update(tx *store.Tx, in updateWatcherIn) (tools.Result, error) {
 	change := watchers.Pace{Every: strings.TrimSpace(in.Every), Hours: strings.TrimSpace(in.Hours), PerDay: in.PerDay}
 	if change == (watchers.Pace{}) {
-		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "say what to change: active_hours, every or per_day")
+		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "give at least one change: active_hours, every or per_day")
 	}
 	s, err := f.meant(tx, in.Watcher)
 	if err != nil {
@@ -68,7 +68,7 @@ func (f family) update(tx *store.Tx, in updateWatcherIn) (tools.Result, error) {
 	}, nil
 }
 
-// meant is the watcher that is named, or the newest.
+// meant returns the named watcher, or the newest.
 func (f family) meant(tx *store.Tx, query string) (watchers.Spec, error) {
 	if query != "" {
 		return f.pick(tx, query)
@@ -76,7 +76,7 @@ func (f family) meant(tx *store.Tx, query string) (watchers.Spec, error) {
 	list, err := f.list(tx)
 	if err != nil || len(list) == 0 {
 		if err == nil {
-			err = tools.Errorf(tools.NotFound, "there is no watcher")
+			err = tools.Errorf(tools.NotFound, "no watcher exists")
 		}
 		return watchers.Spec{}, err
 	}
@@ -103,12 +103,12 @@ func (f family) undoUpdate(tx *store.Tx, data json.RawMessage) (string, error) {
 		case s.ID != u.ID:
 			continue
 		case s.Pace != u.After:
-			return "", tools.Errorf(tools.Conflict, "the watcher was changed since")
+			return "", tools.Errorf(tools.Conflict, "the watcher has changed")
 		}
 		if s, err = f.m.RestorePaceTx(tx, u.ID, u.Before); err != nil {
 			return "", classify(err)
 		}
-		return "The watcher is as it was: " + f.m.Describe(s) + ".", nil
+		return "Restored the watcher: " + f.m.Describe(s) + ".", nil
 	}
-	return "", tools.Errorf(tools.Conflict, "the watcher was cancelled since")
+	return "", tools.Errorf(tools.Conflict, "the watcher was cancelled")
 }

@@ -1,10 +1,10 @@
-// Package watch are the tools for what Hob notices and does by itself: watchers
-// (create_watcher, list_watchers, cancel_watcher, pause_watcher, update_watcher, try_watcher), schedules
-// (create_schedule, list_schedules, cancel_schedule, pause_schedule) and goals
-// (create_goal, list_goals, update_goal, pause_goal, complete_goal, delete_goal), and snooze_notice.
+// Package watch provides tools for watchers (create_watcher, list_watchers, cancel_watcher,
+// pause_watcher, update_watcher, try_watcher), schedules (create_schedule, list_schedules,
+// cancel_schedule, pause_schedule), goals (create_goal, list_goals, update_goal,
+// pause_goal, complete_goal, delete_goal) and snooze_notice.
 //
-// The watchers' manager and the engine keep and run them; this package words what the owner
-// asks for and what there is. Reminders are in package tasks.
+// The watchers' manager and the engine store and run them; this package parses requests and
+// describes the results. Reminders are in package tasks.
 package watch
 
 import (
@@ -25,7 +25,7 @@ import (
 	"hob/watchers"
 )
 
-// Manager keeps watchers; *watchers.Manager is one.
+// Manager manages watchers; *watchers.Manager implements it.
 type Manager interface {
 	CreateTx(tx *store.Tx, spec watchers.Spec) (watchers.Spec, error)
 	CancelTx(tx *store.Tx, id string) (watchers.Spec, error)
@@ -42,11 +42,10 @@ type Manager interface {
 	Past(ctx context.Context, s watchers.Spec, since, until time.Time) ([]watchers.Signal, error)
 }
 
-// Deps are what the tools need.
+// Deps are the dependencies of the tools.
 type Deps struct {
 	Manager Manager
-	// Goals keeps goals, and Notices what Hob tells by itself; nil leaves their tools
-	// out.
+	// Goals stores goals, Notices stores notifications; nil leaves out their tools.
 	Goals   Goals
 	Notices Notices
 }
@@ -60,7 +59,7 @@ func Tools(d Deps) []tools.Tool {
 	}, append(d.goalTools(), d.noticeTools()...)...)
 }
 
-// family is either the watchers or the schedules, whose tools are alike.
+// family is either the watchers or the schedules, whose tools share code.
 type family struct {
 	m    Manager
 	noun string
@@ -68,11 +67,11 @@ type family struct {
 
 func (d Deps) family(noun string) family { return family{m: d.Manager, noun: noun} }
 
-// timed are the kinds of schedules.
+// timed reports whether a kind is a schedule.
 func timed(kind string) bool { return kind == watchers.KindCron || kind == watchers.KindOneshot }
 
-// list returns the living members of the family, newest first; schedules by
-// their next time.
+// list returns the active and paused members of the family: watchers newest first,
+// schedules by next time.
 func (f family) list(q store.Querier) ([]watchers.Spec, error) {
 	all, err := f.m.ListIn(q, watchers.Filter{
 		Modes: []watchers.Mode{watchers.Do, watchers.Notify}, States: []watchers.State{watchers.Active, watchers.Paused, watchers.Broken},
@@ -92,8 +91,7 @@ func (f family) list(q store.Querier) ([]watchers.Spec, error) {
 	return out, nil
 }
 
-// pick finds the one that is meant, by id, by its action, or by all that is
-// said of it.
+// pick finds the named watcher by its id, its action or its whole description.
 func (f family) pick(q store.Querier, query string) (watchers.Spec, error) {
 	list, err := f.list(q)
 	if err != nil {
@@ -110,7 +108,7 @@ func (f family) pick(q store.Querier, query string) (watchers.Spec, error) {
 	return s, tools.Quoting(err, sourceOf(list))
 }
 
-// text lists the family for the owner.
+// text formats the family as a list.
 func (f family) text(list []watchers.Spec, now time.Time) string {
 	if len(list) == 0 {
 		return "There are no " + f.noun + "s."
@@ -130,7 +128,7 @@ func (f family) text(list []watchers.Spec, now time.Time) string {
 	return b.String()
 }
 
-// about says how a watcher is doing.
+// about describes the state of a watcher.
 func (f family) about(s watchers.Spec, now time.Time) string {
 	var parts []string
 	switch s.State {
@@ -153,7 +151,7 @@ func (f family) about(s watchers.Spec, now time.Time) string {
 type row struct {
 	watchers.Spec
 	Description string `json:"description"`
-	// Coming are the next three times of a schedule.
+	// Coming lists the next three times of a schedule.
 	Coming []time.Time `json:"coming,omitempty"`
 }
 
@@ -169,8 +167,8 @@ func (f family) rows(list []watchers.Spec) []row {
 	return out
 }
 
-// sourceOf is where what is shown of watchers comes from: an error quotes what a
-// server or a mailbox said.
+// sourceOf returns the provenance of watcher descriptions: an error may quote a server or a
+// mailbox.
 func sourceOf(list []watchers.Spec) provenance.Source {
 	if slices.ContainsFunc(list, func(s watchers.Spec) bool { return s.Provenance.Tainted() || s.LastError != "" }) {
 		return provenance.Outside
@@ -178,10 +176,10 @@ func sourceOf(list []watchers.Spec) provenance.Source {
 	return provenance.Tool
 }
 
-// from is the provenance that a new watcher gets.
+// from returns the provenance of a new watcher.
 func from(c tools.Call) provenance.Source { return provenance.Worst(c.Provenance) }
 
-// classify gives the manager's errors their code.
+// classify maps the manager's errors to tool errors.
 func classify(err error) error {
 	switch {
 	case errors.Is(err, watchers.ErrInvalid):
@@ -192,13 +190,13 @@ func classify(err error) error {
 	return err
 }
 
-// told are ways of saying that the owner just wants to be told.
+// told lists phrases that only ask for a notification.
 var told = []string{
 	"tell me", "notify me", "let me know", "alert me", "inform me", "tell the owner", "notify the owner", "notify", "just tell me",
 	"tell me about it", "let me know about it", "send me a notification", "ping me", "message me",
 }
 
-// modeOf splits an action into what happens: nothing but telling, or a task.
+// modeOf splits an action into its mode (notify only, or run a task) and the task.
 func modeOf(action string) (watchers.Mode, string) {
 	action = strings.TrimSpace(strings.ToValidUTF8(action, "\uFFFD"))
 	if action == "" || slices.ContainsFunc(told, func(t string) bool { return phrase.Same(strings.TrimPrefix(strings.ToLower(action), "please "), t) }) {
@@ -207,7 +205,7 @@ func modeOf(action string) (watchers.Mode, string) {
 	return watchers.Do, action
 }
 
-// undoData of create and cancel and pause.
+// created is the undo data of create and cancel.
 type created struct {
 	ID string `json:"id"`
 }
@@ -220,7 +218,7 @@ func decode[T any](data json.RawMessage) (T, error) {
 	return v, nil
 }
 
-// undoCreate cancels what was made.
+// undoCreate cancels the created watcher.
 func (f family) undoCreate(tx *store.Tx, data json.RawMessage) (string, error) {
 	u, err := decode[created](data)
 	if err != nil {
@@ -228,7 +226,7 @@ func (f family) undoCreate(tx *store.Tx, data json.RawMessage) (string, error) {
 	}
 	s, err := f.m.CancelTx(tx, u.ID)
 	if errors.Is(err, watchers.ErrNotFound) {
-		return "", tools.Errorf(tools.Conflict, "the %s was cancelled since", tools.Clean(f.noun))
+		return "", tools.Errorf(tools.Conflict, "the %s was cancelled", tools.Clean(f.noun))
 	}
 	if err != nil {
 		return "", err

@@ -1,7 +1,7 @@
-// Package weather is get_weather, which tells the weather of a place by Open-Meteo
-// (https://open-meteo.com/en/docs), a service that wants no key, and Brief, the
-// weather's part of a briefing. Open-Meteo learns the place and the address of this
-// machine, and nothing else: Brief asks only for the place that the owner set.
+// Package weather provides get_weather, which queries Open-Meteo
+// (https://open-meteo.com/en/docs), a service without keys, and Brief, the weather section
+// of a briefing. Open-Meteo learns only the place and the address of this machine. Brief
+// asks only for the configured place.
 package weather
 
 import (
@@ -30,16 +30,16 @@ const (
 
 	maxBody   = 1 << 20
 	briefWait = 8 * time.Second
-	maxDays   = 16 // what the service knows ahead
+	maxDays   = 16 // forecast range of the service
 	usual     = 3
 )
 
-// Deps are what the tool needs.
+// Deps are the dependencies of the tool.
 type Deps struct {
-	// Network is the way out; required.
+	// Network sends the requests; required.
 	Network *safehttp.Client
-	// Place is where the owner lives: a town, or "latitude,longitude"; "" when he
-	// did not say.
+	// Place is where the owner lives: a town, or "latitude,longitude"; "" if not
+	// configured.
 	Place string
 }
 
@@ -51,7 +51,7 @@ type weatherIn struct {
 	Days     int    `json:"days,omitempty" jsonschema:"1 to 16, default 3"`
 }
 
-// day is the weather of one day. What the service does not know is nil.
+// day is the weather of one day. Unknown values are nil.
 type day struct {
 	Date string   `json:"date"`
 	Code *int     `json:"code"` // WMO 4677
@@ -76,7 +76,7 @@ func (d Deps) getWeather() tools.Tool {
 		},
 		Summary: func(in weatherIn) string { return "Look up the weather in " + phrase.Cut(d.place(in), 80) },
 		Judge: func(_ context.Context, in weatherIn) tools.Judgement {
-			if strings.TrimSpace(in.Location) == "" { // the owner wrote what is sent
+			if strings.TrimSpace(in.Location) == "" { // the configuration provides the text that is sent
 				return tools.Judgement{Effects: tools.Read}
 			}
 			return tools.Judgement{
@@ -87,9 +87,9 @@ func (d Deps) getWeather() tools.Tool {
 			place := d.place(in)
 			switch {
 			case place == "":
-				return tools.Result{}, &tools.Error{Source: provenance.Tool, Code: tools.InvalidArguments, Message: "say of which place", Remedy: "the owner can set where he lives with: hob config set plan.place TOWN"}
+				return tools.Result{}, &tools.Error{Source: provenance.Tool, Code: tools.InvalidArguments, Message: "location is empty", Remedy: "set a default location with: hob config set plan.place TOWN"}
 			case in.Days < 0 || in.Days > maxDays:
-				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "days is 1 to %d", maxDays)
+				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "days must be 1 to %d", maxDays)
 			case in.Days == 0:
 				in.Days = usual
 			}
@@ -118,7 +118,7 @@ func (d Deps) place(in weatherIn) string {
 	return strings.TrimSpace(d.Place)
 }
 
-// Brief is the weather's part of a briefing: of the place that the owner set.
+// Brief is the weather section of a briefing, for the configured place.
 type Brief struct{ Deps }
 
 // BriefTitle implements tools.BriefSource.
@@ -135,12 +135,12 @@ func (b Brief) Brief(ctx context.Context, from, _ time.Time) ([]tools.BriefItem,
 	defer cancel()
 	out, err := b.ask(ctx, place, maxDays)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		err = fmt.Errorf("open-meteo.com does not answer within %s", briefWait)
+		err = fmt.Errorf("open-meteo.com: no response within %s", briefWait)
 	}
 	if err != nil {
 		return nil, err
 	}
-	for _, x := range out.Days { // numbers and the owner's own word for the place
+	for _, x := range out.Days { // numbers and the configured name of the place
 		if x.Date == from.Format(time.DateOnly) {
 			return []tools.BriefItem{{Text: phrase.Cut(place, 60) + ": " + x.words(), Source: provenance.Tool}}, nil
 		}
@@ -160,7 +160,7 @@ func finding(place string) string {
 	return find + "?" + url.Values{"name": {phrase.Cut(place, 100)}, "count": {"1"}, "language": {"en"}, "format": {"json"}}.Encode()
 }
 
-// ask gives the days from today on, as the place counts them.
+// ask returns the forecast from today on, in the time zone of the place.
 func (d Deps) ask(ctx context.Context, place string, days int) (out weatherOut, err error) {
 	lat, lon, ok := Point(place)
 	out.Place = place
@@ -175,7 +175,7 @@ func (d Deps) ask(ctx context.Context, place string, days int) (out weatherOut, 
 			return out, err
 		}
 		if len(found.Results) == 0 {
-			return out, tools.Errorf(tools.NotFound, "no place called %q is known", tools.Clean(phrase.Cut(place, 80)))
+			return out, tools.Errorf(tools.NotFound, "no place called %q was found", tools.Clean(phrase.Cut(place, 80)))
 		}
 		r := found.Results[0]
 		lat, lon, out.Place = r.Latitude, r.Longitude, strings.TrimSuffix(pim.Line(r.Name, 80)+", "+pim.Line(r.Country, 60), ", ")
@@ -209,7 +209,7 @@ func (d Deps) ask(ctx context.Context, place string, days int) (out weatherOut, 
 	return out, nil
 }
 
-func errUnread() error { return errors.New("the answer of open-meteo.com cannot be read") }
+func errUnread() error { return errors.New("open-meteo.com: invalid response") }
 
 func at[T any](list []*T, i int) *T {
 	if i < len(list) {
@@ -227,7 +227,7 @@ func (d Deps) get(ctx context.Context, address string, into any) error {
 		return err
 	}
 	if r.Status != http.StatusOK {
-		return fmt.Errorf("open-meteo.com answers %d %s", r.Status, http.StatusText(r.Status))
+		return fmt.Errorf("open-meteo.com: HTTP status %d %s", r.Status, http.StatusText(r.Status))
 	}
 	if json.Unmarshal(r.Body, into) != nil {
 		return errUnread()
@@ -235,7 +235,7 @@ func (d Deps) get(ctx context.Context, address string, into any) error {
 	return nil
 }
 
-// words words a day: "light rain, 3 to 7 °C, rain 80%, wind up to 30 km/h".
+// words formats a day: "light rain, 3 to 7 °C, rain 80%, wind up to 30 km/h".
 func (x day) words() string {
 	var parts []string
 	if x.Code != nil {
@@ -251,12 +251,12 @@ func (x day) words() string {
 		parts = append(parts, fmt.Sprintf("wind up to %.0f km/h", *x.Wind))
 	}
 	if len(parts) == 0 {
-		return "not known"
+		return "unknown"
 	}
 	return strings.Join(parts, ", ")
 }
 
-// sky words a code of WMO 4677, as the service uses it.
+// sky describes a code of WMO 4677, as the service uses it.
 func sky(code int) string {
 	for _, s := range []struct {
 		upTo int

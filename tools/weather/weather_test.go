@@ -66,7 +66,7 @@ func TestWeather(t *testing.T) {
 	from := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
 	before := len(net.Heard())
 	if items, err := (Brief{d}).Brief(t.Context(), from, from.AddDate(0, 0, 1)); len(items) != 0 || err != nil || len(net.Heard()) != before {
-		t.Errorf("nobody said where he lives: %v %v", items, err)
+		t.Errorf("no place configured: %v %v", items, err)
 	}
 	d.Place = "54.68916, 25.2798"
 	items, err := Brief{d}.Brief(t.Context(), from, from.AddDate(0, 0, 1))

@@ -17,7 +17,7 @@ import (
 // Bounds of a page.
 const (
 	maxPage = 5 << 20 // bytes that are read
-	maxText = 200_000 // bytes of text that are given back
+	maxText = 200_000 // maximum bytes of returned text
 	pageFor = 40 * time.Second
 )
 
@@ -42,8 +42,8 @@ func browse(d Deps) tools.Tool {
 		},
 		Summary: func(in browseIn) string { return "Open " + shown(d.Network, in.URL) },
 		Judge: func(_ context.Context, in browseIn) tools.Judgement {
-			// Nothing is looked up here: the lookup of a name would tell its owner
-			// what stands in it.
+			// No name is resolved here: the DNS query would reveal the address to the
+			// name's owner.
 			u, err := d.Network.Check(address(in.URL))
 			if err != nil {
 				return tools.Judgement{Refused: outward(err, in.URL)}
@@ -68,7 +68,7 @@ func (d Deps) browse(ctx context.Context, in browseIn) (tools.Result, error) {
 		return tools.Result{}, outward(err, in.URL)
 	}
 	if err := status(resp); err != nil {
-		if !strings.Contains(in.URL, resp.URL.Host) { // a page chose where it ended
+		if !strings.Contains(in.URL, resp.URL.Host) { // the page chose the final address
 			return tools.Result{}, tools.Quoting(err, provenance.Outside)
 		}
 		return tools.Result{}, err
@@ -91,7 +91,7 @@ func (d Deps) browse(ctx context.Context, in browseIn) (tools.Result, error) {
 	}, nil
 }
 
-// address lets "example.org/a" stand for its https address.
+// address completes "example.org/a" to its https address.
 func address(raw string) string {
 	raw = strings.TrimSpace(raw)
 	host, _, _ := strings.Cut(raw, "/")
@@ -101,8 +101,8 @@ func address(raw string) string {
 	return raw
 }
 
-// shown is an address for the owner: as it would be requested, so that a name
-// that looks like another one does not.
+// shown formats an address for the user as it would be requested, so that lookalike names
+// are visible.
 func shown(c *safehttp.Client, raw string) string {
 	u, err := c.Check(address(raw))
 	if err != nil {
@@ -111,8 +111,7 @@ func shown(c *safehttp.Client, raw string) string {
 	return strings.TrimPrefix(u.String(), "https://")
 }
 
-// place is the host of an address, with the way in which somebody wrote it when
-// that looks different.
+// place returns the host of an address, with its original spelling if that differs.
 func place(u *url.URL, raw string) string {
 	if !strings.Contains(u.Host, "xn--") {
 		return u.Host
@@ -125,7 +124,7 @@ func place(u *url.URL, raw string) string {
 	return fmt.Sprintf("%s, which is written %.100q", u.Host, written)
 }
 
-// status turns an answer that is no success into an error.
+// status converts an unsuccessful response into an error.
 func status(r *safehttp.Response) error {
 	if r.Status >= 200 && r.Status < 300 {
 		return nil
@@ -133,14 +132,14 @@ func status(r *safehttp.Response) error {
 	e := tools.Errorf(tools.Failed, "%s answered %d %s", r.URL.Host, r.Status, tools.Clean(http.StatusText(r.Status)))
 	switch r.Status {
 	case http.StatusNotFound, http.StatusGone:
-		e.Code, e.Remedy = tools.NotFound, "the page is not there; search for it"
+		e.Code, e.Remedy = tools.NotFound, "the page does not exist; search for it"
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusPaymentRequired:
-		e.Remedy = "the page wants a login, or takes no programs; open it in a browser"
+		e.Remedy = "the page needs a login or blocks programs; open it in a browser"
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		e.Remedy = later(r.Header, time.Now())
 	default:
 		if r.Status >= 500 {
-			e.Remedy = "it is their fault; try again later"
+			e.Remedy = "the server has an error; try again later"
 		}
 	}
 	return e

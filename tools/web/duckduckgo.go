@@ -16,11 +16,10 @@ import (
 	"hob/tools"
 )
 
-// duckduckgo reads the page that DuckDuckGo makes for browsers without scripts
-// (html.duckduckgo.com/html). There is no documented interface: div.result
-// with a.result__a and .result__snippet; advertisements are div.result--ad;
-// without results there is .no-results; and a visitor that looks like a program
-// gets a challenge (202, or a form that goes to anomaly.js).
+// duckduckgo parses the page for browsers without scripts (html.duckduckgo.com/html). No
+// interface is documented: results are div.result with a.result__a and .result__snippet;
+// advertisements are div.result--ad; an empty result has .no-results; a suspected program
+// gets a challenge (202, or a form that posts to anomaly.js).
 func (e *engine) duckduckgo(ctx context.Context, query string) ([]Result, error) {
 	resp, err := e.ask(ctx, safehttp.Request{
 		URL:    e.base + "/html/?" + url.Values{"q": {query}}.Encode(),
@@ -54,8 +53,8 @@ func (e *engine) duckduckgo(ctx context.Context, query string) ([]Result, error)
 	case challenge:
 		return nil, &tools.Error{
 			Source: provenance.Tool,
-			Code:   tools.Failed, Message: "DuckDuckGo wants a person to solve a CAPTCHA, so nothing was searched",
-			Remedy: "try again later, or set a key of Tavily or Brave, or a SearXNG, in [search]",
+			Code:   tools.Failed, Message: "DuckDuckGo asks for a CAPTCHA; nothing was searched",
+			Remedy: "try again later, or configure a key of Tavily or Brave, or a SearXNG server, in [search]",
 		}
 	}
 	return nil, e.unreadable()
@@ -79,7 +78,7 @@ func duckResult(n *html.Node) (r Result) {
 	return r
 }
 
-// behind takes the address out of DuckDuckGo's own, which counts the clicks:
+// behind extracts the target from DuckDuckGo's click-counting address:
 // //duckduckgo.com/l/?uddg=https%3A%2F%2F...
 func behind(href string) string {
 	u, err := url.Parse(href)

@@ -16,13 +16,13 @@ import (
 	"hob/tools"
 )
 
-// Providers are the values of [search] provider beside "auto".
+// Providers returns the values of [search] provider besides "auto".
 func Providers() []string { return []string{"tavily", "brave", "searxng", "duckduckgo"} }
 
 // engine is one search service.
 type engine struct {
 	name string
-	base string // its address, without a slash at the end
+	base string // base address without a trailing slash
 	key  string
 	net  *safehttp.Client
 	now  func() time.Time
@@ -32,7 +32,7 @@ func (e *engine) title() string {
 	return map[string]string{"tavily": "Tavily", "brave": "Brave Search", "searxng": "Your SearXNG", "duckduckgo": "DuckDuckGo"}[e.name]
 }
 
-// find asks it. What comes back may be more than was asked for.
+// find runs a search. It may return more results than requested.
 func (e *engine) find(ctx context.Context, query string, limit int) ([]Result, error) {
 	switch e.name {
 	case "tavily":
@@ -45,7 +45,7 @@ func (e *engine) find(ctx context.Context, query string, limit int) ([]Result, e
 	return e.duckduckgo(ctx, query)
 }
 
-// label names who is asked, as far as the configuration tells.
+// label names the search service, as far as the configuration tells.
 func (s Search) label() string {
 	switch {
 	case s.Provider == "searxng" || s.auto() && s.BaseURL != "":
@@ -58,14 +58,14 @@ func (s Search) label() string {
 
 func (s Search) auto() bool { return s.Provider == "" || s.Provider == "auto" }
 
-// Chosen says which service is asked, and why not when it cannot be. It looks
-// for keys, and asks nobody.
+// Chosen returns the search service in use, or why there is none. It looks up keys and
+// sends no request.
 func (s Search) Chosen(ctx context.Context) (name string, err error) {
 	name, _, err = s.choose(ctx)
 	return name, err
 }
 
-// choose finds the service and its key.
+// choose returns the service and its key.
 func (s Search) choose(ctx context.Context) (name, key string, err error) {
 	if s.Key != nil {
 		if key, err = s.Key(ctx); err != nil {
@@ -94,7 +94,7 @@ func (s Search) choose(ctx context.Context) (name, key string, err error) {
 	switch {
 	case s.BaseURL != "":
 		return "searxng", "", nil
-	case strings.HasPrefix(key, "tvly-"): // as all keys of Tavily begin
+	case strings.HasPrefix(key, "tvly-"): // prefix of all Tavily keys
 		return "tavily", key, nil
 	case key != "":
 		return "brave", key, nil
@@ -108,15 +108,15 @@ func (s Search) choose(ctx context.Context) (name, key string, err error) {
 
 func need(who, key string) (string, error) {
 	if key == "" {
-		return "", &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: who + " wants a key, and there is none", Remedy: `set key in [search], best as a reference such as "keychain:search" (hob secret set search), or provider = "duckduckgo", which wants none`}
+		return "", &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: who + " needs a key, and none is set", Remedy: `set key in [search], best as a reference such as "keychain:search" (hob secret set search), or provider = "duckduckgo", which needs none`}
 	}
 	if strings.ContainsAny(key, "\r\n\x00") {
-		return "", &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: "the key of " + who + " holds a line break", Remedy: "store it again"}
+		return "", &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: "the key of " + who + " contains a line break", Remedy: "store it again"}
 	}
 	return key, nil
 }
 
-// engine makes the service that is asked.
+// engine returns the configured search engine.
 func (d Deps) engine(ctx context.Context) (*engine, error) {
 	name, key, err := d.Search.choose(ctx)
 	if err != nil {
@@ -132,7 +132,7 @@ func (d Deps) engine(ctx context.Context) (*engine, error) {
 		e.base = "https://html.duckduckgo.com"
 	case "searxng":
 		if e.base = strings.TrimRight(d.Search.BaseURL, "/"); e.base == "" {
-			return nil, &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: "there is no address of your SearXNG", Remedy: `set base_url in [search], such as "http://127.0.0.1:8888"`}
+			return nil, &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: "the address of your SearXNG server is not set", Remedy: `set base_url in [search], such as "http://127.0.0.1:8888"`}
 		}
 		if e.net, err = d.Network.Named(e.base); err != nil {
 			return nil, e.failed(err)
@@ -141,7 +141,7 @@ func (d Deps) engine(ctx context.Context) (*engine, error) {
 	return e, nil
 }
 
-// ask sends a request and takes an answer of success.
+// ask sends a request and accepts only a successful response.
 func (e *engine) ask(ctx context.Context, r safehttp.Request) (*safehttp.Response, error) {
 	resp, err := e.net.Fetch(ctx, r)
 	if err != nil {
@@ -150,33 +150,33 @@ func (e *engine) ask(ctx context.Context, r safehttp.Request) (*safehttp.Respons
 	if resp.Status >= 200 && resp.Status < 300 {
 		return resp, nil
 	}
-	out := tools.Errorf(tools.Failed, "%s answered %d %s, so nothing was searched", tools.Clean(e.title()), resp.Status, tools.Clean(http.StatusText(resp.Status)))
+	out := tools.Errorf(tools.Failed, "%s responded with HTTP status %d %s; nothing was searched", tools.Clean(e.title()), resp.Status, tools.Clean(http.StatusText(resp.Status)))
 	switch resp.Status {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		out.Remedy = "check [search] key"
 		switch e.name {
 		case "searxng":
-			out.Remedy = "let it answer in JSON: add json to search.formats in its settings.yml"
+			out.Remedy = "enable JSON: add json to search.formats in its settings.yml"
 		case "duckduckgo":
-			out.Remedy = "it takes no programs just now; set a key of Tavily or Brave, or a SearXNG, in [search]"
+			out.Remedy = "it blocks programs at the moment; configure a key of Tavily or Brave, or a SearXNG server, in [search]"
 		}
 	case http.StatusTooManyRequests:
 		out.Remedy = "too many searches; " + e.wait(resp.Header)
 	case http.StatusNotFound:
 		out.Remedy = "check [search] base_url"
-	case http.StatusUnprocessableEntity: // Brave: an invalid key as well as an invalid query
+	case http.StatusUnprocessableEntity: // Brave returns it for an invalid key and for an invalid query
 		out.Remedy = "check [search] key, or use other words"
-	case 432, 433: // Tavily: the limit of the plan, or of what is paid as it goes
-		out.Message = e.title() + " says that the plan's limit is reached, so nothing was searched"
-		out.Remedy = "wait until it begins anew, or change the plan"
+	case 432, 433: // Tavily: the limit of the plan, or of pay-as-you-go usage
+		out.Message = e.title() + " reports that the limit of the plan is reached; nothing was searched"
+		out.Remedy = "wait until the limit is reset, or change the plan"
 	default:
 		out.Remedy = "try again later"
 	}
 	return nil, out
 }
 
-// wait words when to come back. Brave says it in X-RateLimit-Reset: seconds
-// for each of its limits, the shortest first.
+// wait says when to retry. Brave sends it in X-RateLimit-Reset: seconds for each of its
+// limits, the shortest first.
 func (e *engine) wait(h http.Header) string {
 	if s, _, _ := strings.Cut(h.Get("X-RateLimit-Reset"), ","); h.Get("Retry-After") == "" {
 		if n, err := strconv.ParseUint(strings.TrimSpace(s), 10, 31); err == nil && n > 0 {
@@ -186,10 +186,10 @@ func (e *engine) wait(h http.Header) string {
 	return later(h, e.now())
 }
 
-// unreadable is an answer that is not what the service documents: no results
-// is something else.
+// unreadable returns the error for a response that does not match the service's
+// documentation. It is not an empty result.
 func (e *engine) unreadable() error {
-	return &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: e.title() + " answered something that cannot be read, so it is not known whether there are results", Remedy: "try again later, or set another provider in [search]"}
+	return &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: e.title() + " sent an invalid response, so it is unknown whether there are results", Remedy: "try again later, or set another provider in [search]"}
 }
 
 // tavily: docs.tavily.com/documentation/api-reference/endpoint/search
@@ -235,7 +235,7 @@ func (e *engine) brave(ctx context.Context, query string, limit int) ([]Result, 
 		} `json:"web"`
 	}
 	if json.Unmarshal(resp.Body, &out) != nil || out.Type != "search" {
-		return nil, e.unreadable() // without results "web" is not there
+		return nil, e.unreadable() // without results "web" is missing
 	}
 	var found []Result
 	for _, r := range out.Web.Results {
@@ -263,8 +263,8 @@ func (e *engine) searxng(ctx context.Context, query string) ([]Result, error) {
 	if len(*out.Results) == 0 && len(out.Unresponsive) > 0 {
 		return nil, sealed(&tools.Error{
 			Source: provenance.Outside,
-			Code:   tools.Failed, Message: fmt.Sprintf("%s found nothing, but %d of its engines did not answer (%.200s)", e.title(), len(out.Unresponsive), engines(out.Unresponsive)),
-			Remedy: "try again later, or look at its engines",
+			Code:   tools.Failed, Message: fmt.Sprintf("%s found nothing, but %d of its engines did not respond (%.200s)", e.title(), len(out.Unresponsive), engines(out.Unresponsive)),
+			Remedy: "try again later, or check its engines",
 		})
 	}
 	var found []Result
@@ -284,7 +284,7 @@ func engines(list [][]any) string {
 	return strings.Join(names, ", ")
 }
 
-// first is the first text that says something.
+// first returns the first non-empty text.
 func first(list ...string) string {
 	for _, s := range list {
 		if strings.TrimSpace(s) != "" {

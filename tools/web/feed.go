@@ -14,10 +14,10 @@ import (
 	"hob/platform/readable"
 )
 
-// maxItems bounds how many items of a feed are told.
+// maxItems bounds the items of a feed that are shown.
 const maxItems = 50
 
-// readFeed is a page that lists the items of a feed, nil when it is none.
+// readFeed returns a page that lists the items of a feed; nil if it is no feed.
 func readFeed(b []byte, base *url.URL) *page {
 	items, title, err := feeds.Read(b, base)
 	if err != nil {
@@ -47,7 +47,7 @@ func readFeed(b []byte, base *url.URL) *page {
 	return p
 }
 
-// readXML reads a feed, a page, and anything else as the text it is.
+// readXML parses a feed or a page, and returns anything else as text.
 func readXML(b []byte, contentType string, base *url.URL) *page {
 	switch root(b) {
 	case "html":
@@ -62,7 +62,7 @@ func readXML(b []byte, contentType string, base *url.URL) *page {
 	return &page{kind: "text", body: readable.Tidy(decode(b, contentType))}
 }
 
-// root is the name of the outermost element, in lower case.
+// root returns the name of the outermost element, in lower case.
 func root(b []byte) string {
 	d := xml.NewDecoder(bytes.NewReader(b))
 	d.Strict = false

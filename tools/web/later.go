@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// later words Retry-After (RFC 9110, section 10.2.3).
+// later describes the time in Retry-After (RFC 9110, section 10.2.3).
 func later(h http.Header, now time.Time) string {
 	s := strings.TrimSpace(h.Get("Retry-After"))
 	if n, err := strconv.ParseUint(s, 10, 31); err == nil && n > 0 {

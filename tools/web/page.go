@@ -21,25 +21,25 @@ import (
 // maxLinks bounds the addresses of one page.
 const maxLinks = 300
 
-// readHTML reads a page for people.
+// readHTML extracts the readable text of a page.
 func readHTML(text string, base *url.URL) (*page, error) {
 	p, err := readable.HTML(text, base)
 	if err != nil {
-		return nil, &tools.Error{Source: provenance.Outside, Code: tools.Unsupported, Message: "the page of " + base.Host + " is built so that it cannot be read", Remedy: "open it in a browser", Err: err}
+		return nil, &tools.Error{Source: provenance.Outside, Code: tools.Unsupported, Message: "the page of " + base.Host + " has a structure that cannot be read", Remedy: "open it in a browser", Err: err}
 	}
 	return &page{kind: "page", title: p.Title, body: p.Text, links: p.Links}, nil
 }
 
-// page is what can be read of an answer.
+// page is the readable content of a response.
 type page struct {
 	kind  string // "page", "feed", "json", "text"
 	title string
 	body  string
-	links []string // canonical, in the order of the page
+	links []string // canonical, in page order
 	cut   bool
 }
 
-// text is the page as a model reads it.
+// text renders the page for a model.
 func (p *page) text(final string) string {
 	var b strings.Builder
 	if p.title != "" {
@@ -51,16 +51,16 @@ func (p *page) text(final string) string {
 		body, p.cut = strings.ToValidUTF8(body[:maxText], ""), true
 	}
 	if strings.TrimSpace(body) == "" {
-		body = "There is no text on it; it may need a browser that runs scripts."
+		body = "The page has no text; it may need a browser that runs scripts."
 	}
 	b.WriteString(body)
 	if p.cut {
-		b.WriteString("\n\n(This is the beginning; the rest was not read.)")
+		b.WriteString("\n\n(Only the beginning of the page was read.)")
 	}
 	return b.String()
 }
 
-// read makes a page of an answer, by its type.
+// read parses a response by its content type.
 func read(r *safehttp.Response) (*page, error) {
 	declared := r.Header.Get("Content-Type")
 	kind, _, err := mime.ParseMediaType(declared)
@@ -80,14 +80,14 @@ func read(r *safehttp.Response) (*page, error) {
 	case strings.HasPrefix(kind, "text/") || kind == "application/javascript" || kind == "application/x-ndjson":
 		return &page{kind: "text", body: readable.Tidy(decode(r.Body, declared))}, nil
 	case kind == "application/pdf" || bytes.HasPrefix(r.Body, []byte("%PDF-")):
-		return nil, &tools.Error{Source: provenance.Outside, Code: tools.Unsupported, Message: r.URL.Host + " sent a PDF, and those cannot be read yet", Remedy: "look for the same text as a web page"}
+		return nil, &tools.Error{Source: provenance.Outside, Code: tools.Unsupported, Message: r.URL.Host + " sent a PDF; PDF pages are not supported", Remedy: "find the same text as a web page"}
 	}
-	// The type is the server's word.
-	return nil, sealed(&tools.Error{Source: provenance.Outside, Code: tools.Unsupported, Message: fmt.Sprintf("%s sent %.60q, which is no text", r.URL.Host, kind), Remedy: "only pages, feeds and text files can be read"})
+	// The server chose the text of the content type.
+	return nil, sealed(&tools.Error{Source: provenance.Outside, Code: tools.Unsupported, Message: fmt.Sprintf("%s sent %.60q, which is not text", r.URL.Host, kind), Remedy: "use a page, a feed or a text file"})
 }
 
-// decode brings a text into UTF-8. The HTML standard's order: the mark at the
-// beginning, the header, the page's own word, a guess.
+// decode converts a text to UTF-8. It follows the HTML standard's order: byte order mark,
+// header, declaration in the page, a guess.
 func decode(b []byte, contentType string) string {
 	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
 	head := b[:min(len(b), 1024)]
@@ -105,7 +105,7 @@ func decode(b []byte, contentType string) string {
 func readJSON(b []byte, base *url.URL) (*page, error) {
 	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
 	var f struct{ Version string }
-	if json.Unmarshal(b, &f) == nil && strings.Contains(f.Version, "jsonfeed.org/version/") { // not any JSON with items
+	if json.Unmarshal(b, &f) == nil && strings.Contains(f.Version, "jsonfeed.org/version/") { // not every JSON with items
 		if p := readFeed(b, base); p != nil {
 			return p, nil
 		}

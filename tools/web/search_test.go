@@ -21,8 +21,7 @@ func response(u *url.URL, kind string, body []byte) *safehttp.Response {
 	return &safehttp.Response{Status: 200, URL: u, Header: http.Header{"Content-Type": {kind}}, Body: body}
 }
 
-// TestSearch: through the tool, with what a search service may answer to trick
-// somebody.
+// TestSearch calls the tool with hostile answers of a search service.
 func TestSearch(t *testing.T) {
 	n := safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"results":[
@@ -68,7 +67,7 @@ func TestSearchRefused(t *testing.T) {
 		{"empty", searchIn{Query: " \n"}, Search{}, "query is empty"},
 		{"too long", searchIn{Query: strings.Repeat("a", 401)}, Search{}, "at most 400"},
 		{"too many", searchIn{Query: "a", Limit: 21}, Search{}, "limit must be 1 to 20"},
-		{"no key", searchIn{Query: "a"}, Search{Provider: "tavily"}, "wants a key, and there is none; set key in [search]"},
+		{"no key", searchIn{Query: "a"}, Search{Provider: "tavily"}, "needs a key, and none is set; set key in [search]"},
 		{"an instance inside by name", searchIn{Query: "a"}, Search{Provider: "searxng", BaseURL: "http://searx.local"}, "[network] allow"},
 		{"metadata as an instance", searchIn{Query: "a"}, Search{Provider: "searxng", BaseURL: "http://169.254.169.254"}, "refused"},
 	} {

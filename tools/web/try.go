@@ -2,8 +2,8 @@ package web
 
 import "context"
 
-// Try searches once, to see whether key and address are good. Results are not
-// looked at: a service may know nothing of a word.
+// Try runs one search to check key and address. It ignores the results: a service may find
+// nothing for a word.
 func (d Deps) Try(ctx context.Context) error {
 	e, err := d.engine(ctx)
 	if err != nil {

@@ -1,8 +1,7 @@
-// Package web are the tools for the web: browse_url reads a page, web_search
-// asks a search engine. Everything that goes out goes through the client of
-// platform/safehttp; what comes back is outside text, with the addresses that
-// it offers. They run no scripts and keep no cookies: what needs a browser or a
-// login belongs to the tools that drive one.
+// Package web provides browse_url, which reads a page, and web_search, which asks a search
+// engine. All requests use the client of platform/safehttp; responses and their addresses
+// are untrusted text. The tools run no scripts and keep no cookies: pages that need a
+// browser or a login belong to the browser tools.
 package web
 
 import (
@@ -15,22 +14,21 @@ import (
 	"hob/tools"
 )
 
-// Deps are what the tools need.
+// Deps are the dependencies of the tools.
 type Deps struct {
-	// Network is the way out; required.
+	// Network sends the requests; required.
 	Network *safehttp.Client
 	Search  Search
 }
 
-// Search says who searches.
+// Search configures the search service.
 type Search struct {
 	// Provider is "auto" (also ""), or one of Providers.
 	Provider string
-	// BaseURL is the owner's SearXNG.
+	// BaseURL is the address of the owner's SearXNG server.
 	BaseURL string
-	// Key returns the key of the owner's search service, "" when there is none;
-	// Env that of a variable. Both may take a while (a keychain), and are asked
-	// only when somebody searches.
+	// Key returns the key of the search service, "" if there is none; Env returns an
+	// environment variable. Both may block on a keychain and are called only for a search.
 	Key func(ctx context.Context) (string, error)
 	Env func(name string) string
 }
@@ -38,8 +36,8 @@ type Search struct {
 // Tools returns the category's tools.
 func Tools(d Deps) []tools.Tool { return []tools.Tool{browse(d), search(d)} }
 
-// outward turns an error of the way out into one for a model: what is refused
-// stays refused, whoever asks again.
+// outward classifies an error of an outgoing request for a model: a refusal stays one,
+// whoever asks again.
 func outward(err error, asked string) error {
 	e, ok := errors.AsType[*safehttp.Error](err)
 	if !ok {
@@ -56,15 +54,15 @@ func outward(err error, asked string) error {
 	case e.Kind == safehttp.TimedOut:
 		out.Code = tools.TimedOut
 	}
-	// What a server sent, the names in a certificate, and where a page redirects
-	// to are chosen by others.
+	// Others chose the server's text, the names in a certificate and the target of a
+	// redirect.
 	if e.Sent || e.Kind == safehttp.TLS || e.Kind == safehttp.Proxy || e.Host != "" && !strings.Contains(strings.ToLower(asked), e.Host) {
 		out.Source = provenance.Outside
 	}
 	return out
 }
 
-// sealed marks an error that quotes what a server said.
+// sealed marks an error that quotes a server as untrusted.
 func sealed(e *tools.Error) *tools.Error {
 	e.Source = provenance.Outside
 	return e

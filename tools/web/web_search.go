@@ -17,7 +17,7 @@ import (
 
 // Bounds of a search.
 const (
-	maxQuery   = 400 // characters; the search services take no more
+	maxQuery   = 400 // characters; the limit of the search services
 	maxResults = 20
 	searchFor  = 40 * time.Second
 )
@@ -63,7 +63,7 @@ func search(d Deps) tools.Tool {
 	})
 }
 
-// words is a query on one line.
+// words normalizes a query to one line.
 func words(q string) string { return readable.Squeeze(q) }
 
 func (in searchIn) check() error {
@@ -71,7 +71,7 @@ func (in searchIn) check() error {
 	case n == 0:
 		return tools.Errorf(tools.InvalidArguments, "query is empty; say what to search for")
 	case n > maxQuery:
-		return tools.Errorf(tools.InvalidArguments, "query has %d characters, at most %d are allowed; use fewer words", n, maxQuery)
+		return tools.Errorf(tools.InvalidArguments, "query has %d characters; use at most %d", n, maxQuery)
 	case in.Limit < 0 || in.Limit > maxResults:
 		return tools.Errorf(tools.InvalidArguments, "limit must be 1 to %d", maxResults)
 	}
@@ -96,7 +96,7 @@ func (d Deps) search(ctx context.Context, query string, limit int) (tools.Result
 	for _, r := range found {
 		u, err := safehttp.Canonical(r.URL)
 		if err != nil || len(kept) == limit {
-			continue // nothing that leads into the owner's network is offered
+			continue // results that lead into the owner's network are left out
 		}
 		r = Result{readable.CutRunes(readable.Squeeze(readable.Words(r.Title)), 200), u.String(), readable.CutRunes(readable.Squeeze(readable.Words(r.Snippet)), 500)}
 		if slices.ContainsFunc(kept, func(k Result) bool { return k.URL == r.URL }) {
@@ -118,14 +118,14 @@ func (d Deps) search(ctx context.Context, query string, limit int) (tools.Result
 	return out, nil
 }
 
-// failed makes an error of a search one that says what to do about it.
+// failed adds a remedy to the error of a search.
 func (e *engine) failed(err error) error {
 	if t, ok := errors.AsType[*tools.Error](err); ok {
 		return t
 	}
 	if err = outward(err, e.base); tools.CodeOf(err) == tools.PolicyDenied {
 		t, _ := errors.AsType[*tools.Error](err)
-		return &tools.Error{Source: t.Source, Code: tools.PolicyDenied, Message: t.Message, Remedy: "check [search] base_url, and name its host and port in [network] allow", Err: err}
+		return &tools.Error{Source: t.Source, Code: tools.PolicyDenied, Message: t.Message, Remedy: "check [search] base_url, and add its host and port to [network] allow", Err: err}
 	}
 	return err
 }

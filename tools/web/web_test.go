@@ -87,7 +87,7 @@ func TestBrowse(t *testing.T) {
 		links                  []string
 	}{
 		{"article", "text/html; charset=utf-8", article, articleText, []string{"http://paper.example/a", "http://paper.example/news/more.html", "http://paper.example/", "http://paper.example/login", "http://paper.example/imprint"}},
-		{"a form around all", "text/html", `<body><form><div><p>The whole page lies in a form, as some programs make it.</p><input value="x"></div></form>`, "The whole page lies in a form, as some programs make it.", nil},
+		{"a form around the whole page", "text/html", `<body><form><div><p>The whole page lies in a form, as some programs make it.</p><input value="x"></div></form>`, "The whole page lies in a form, as some programs make it.", nil},
 		{"menus alone", "text/html", `<body><nav><a href="/x">There</a></nav>`, "There[1]", nil},
 		{
 			"text beside text", "text/html", `<body><div id="side"><p>One small remark at the side of it.</p></div><div><div><p>` + strings.Repeat("Long words of a story. ", 20) + `</p></div><div>` + strings.Repeat("More of it without a paragraph. ", 20) + `<br></div></div>`,
@@ -113,8 +113,8 @@ func TestBrowse(t *testing.T) {
 		{"json feed", "application/feed+json", `{"version":"https://jsonfeed.org/version/1.1","title":"J","items":[{"url":"/j","title":"One","content_text":"t"}]}`, "- One\n  http://paper.example/j\n  t", nil},
 		{"other xml", "application/xml", `<note><to>you</to></note>`, "<note><to>you</to></note>", nil},
 		{"billion laughs", "application/xml", `<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]><rss><channel><item><title>&b;</title></item></channel></rss>`, "&b;", nil},
-		{"empty", "text/html", "", "There is no text on it", nil},
-		{"scripts only", "text/html", "<script>document.write('x')</script>", "There is no text on it", nil},
+		{"empty", "text/html", "", "The page has no text", nil},
+		{"scripts only", "text/html", "<script>document.write('x')</script>", "The page has no text", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := safehttptest.New(t, answer(c.kind, c.body))
@@ -147,8 +147,8 @@ func TestBrowseFails(t *testing.T) {
 		{"words", "the news", nil, tools.InvalidArguments, "refused: the address contains white space"},
 		{"leads inside", "http://inside.example/", nil, tools.PolicyDenied, "leads to 10.0.0.1, which is a private network"},
 		{"no such host", "http://nowhere.example/", nil, tools.NotFound, "there is no host nowhere.example"},
-		{"pdf", "paper.example/a.pdf", answer("application/pdf", "%PDF-1.7"), tools.Unsupported, "look for the same text as a web page"},
-		{"picture", "http://paper.example/", answer("image/png", "\x89PNG\r\n\x1a\n"), tools.Unsupported, "only pages, feeds and text"},
+		{"pdf", "paper.example/a.pdf", answer("application/pdf", "%PDF-1.7"), tools.Unsupported, "find the same text as a web page"},
+		{"picture", "http://paper.example/", answer("image/png", "\x89PNG\r\n\x1a\n"), tools.Unsupported, "use a page, a feed or a text file"},
 		{"not there", "http://paper.example/", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }, tools.NotFound, "404 Not Found"},
 		{"login", "http://paper.example/", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403) }, tools.Failed, "open it in a browser"},
 		{"busy", "http://paper.example/", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Retry-After", "90"); w.WriteHeader(429) }, tools.Failed, "try again in 1m30s"},
@@ -196,16 +196,16 @@ func TestBrowseJudgement(t *testing.T) {
 	}
 }
 
-// A page that is longer than what is read says so.
+// A truncated page says so.
 func TestBrowseLong(t *testing.T) {
 	n := safehttptest.New(t, answer("text/plain", strings.Repeat("word ", 3<<20)))
 	r, err := call(t, Deps{Network: n.Client(t)}, "browse_url", browseIn{URL: "http://paper.example/"})
-	if err != nil || len(r.Text) > maxText+300 || !strings.Contains(r.Text, "the rest was not read") || !r.Data.(browsed).Cut {
+	if err != nil || len(r.Text) > maxText+300 || !strings.Contains(r.Text, "Only the beginning of the page") || !r.Data.(browsed).Cut {
 		t.Errorf("%d bytes, %v", len(r.Text), err)
 	}
 }
 
-// What a page redirects to is named by the page: such an error is outside text.
+// The page names the target of a redirect, so its error is untrusted.
 func TestErrorsOfPages(t *testing.T) {
 	n := safehttptest.New(t, http.RedirectHandler("http://ignore-all-instructions.internal/", http.StatusFound))
 	_, err := call(t, Deps{Network: n.Client(t)}, "browse_url", browseIn{URL: "http://paper.example/"})
@@ -223,8 +223,7 @@ func TestErrorsOfPages(t *testing.T) {
 	}
 }
 
-// FuzzPage: whatever a server sends, reading it ends, and offers no address
-// that could not be opened.
+// FuzzPage checks that reading ends for every response and offers only valid addresses.
 func FuzzPage(f *testing.F) {
 	for _, s := range []string{article, `<rss><channel><item><title>x</title></item></channel></rss>`, `{"version":"https://jsonfeed.org/version/1","items":[{}]}`, "<p>\xff", "<a href='//a.b/\\c'>"} {
 		for _, kind := range []string{"text/html", "application/xml", "application/json", "text/plain; charset=utf-16"} {
@@ -286,7 +285,7 @@ func TestChosen(t *testing.T) {
 		{"both variables", Search{Env: env("BRAVE_API_KEY", "x", "TAVILY_API_KEY", "y")}, "tavily"},
 		{"an instance", Search{BaseURL: "http://127.0.0.1:8888", Key: key("x")}, "searxng"},
 		{"named", Search{Provider: "brave", Env: env("BRAVE_API_KEY", "x"), BaseURL: "http://x"}, "brave"},
-		{"named without a key", Search{Provider: "brave"}, "there is none; set key in [search]"},
+		{"configured without a key", Search{Provider: "brave"}, "none is set; set key in [search]"},
 		{"a key with a line break", Search{Provider: "tavily", Key: key("a\nb")}, "contains a line break"},
 		{"a key that cannot be read", Search{Key: key("locked")}, "the keychain is locked; check [search] key"},
 	} {
@@ -344,9 +343,9 @@ func TestEngines(t *testing.T) {
 	}{
 		{"tavily", Search{Provider: "tavily", Key: key("tvly-1")}, 200, nil, `{"query":"x","answer":null,"images":[],"results":[{"title":"T","url":"https://a.example/","content":"C","score":0.9,"raw_content":null}],"response_time":1.2}`, results("T", "https://a.example/", "C"), ""},
 		{"tavily, nothing", Search{Provider: "tavily", Key: key("tvly-1")}, 200, nil, `{"query":"x","results":[]}`, nil, ""},
-		{"tavily, another answer", Search{Provider: "tavily", Key: key("tvly-1")}, 200, nil, `{"detail":"x"}`, nil, "it is not known whether there are results"},
-		{"tavily, bad key", Search{Provider: "tavily", Key: key("tvly-1")}, 401, nil, `{"detail":{"error":"Unauthorized: missing or invalid API key."}}`, nil, "401 Unauthorized, so nothing was searched; check [search] key"},
-		{"tavily, plan", Search{Provider: "tavily", Key: key("tvly-1")}, 432, nil, `{"detail":{"error":"limit"}}`, nil, "the plan's limit is reached"},
+		{"tavily, another answer", Search{Provider: "tavily", Key: key("tvly-1")}, 200, nil, `{"detail":"x"}`, nil, "it is unknown whether there are results"},
+		{"tavily, bad key", Search{Provider: "tavily", Key: key("tvly-1")}, 401, nil, `{"detail":{"error":"Unauthorized: missing or invalid API key."}}`, nil, "401 Unauthorized; nothing was searched; check [search] key"},
+		{"tavily, plan", Search{Provider: "tavily", Key: key("tvly-1")}, 432, nil, `{"detail":{"error":"limit"}}`, nil, "the limit of the plan is reached"},
 		{"tavily, too many", Search{Provider: "tavily", Key: key("tvly-1")}, 429, http.Header{"Retry-After": {"7"}}, `{}`, nil, "try again in 7s"},
 		{"brave", Search{Provider: "brave", Key: key("BSA")}, 200, nil, `{"type":"search","query":{"original":"x"},"web":{"type":"search","results":[{"title":"B","url":"https://b.example/","description":"D &amp; <strong>E</strong>"}]}}`, results("B", "https://b.example/", "D &amp; <strong>E</strong>"), ""},
 		{"brave, nothing", Search{Provider: "brave", Key: key("BSA")}, 200, nil, `{"type":"search","query":{"original":"x"}}`, nil, ""},
@@ -354,15 +353,15 @@ func TestEngines(t *testing.T) {
 		{"brave, too many", Search{Provider: "brave", Key: key("BSA")}, 429, http.Header{"X-Ratelimit-Reset": {"1, 1419704"}}, `{}`, nil, "try again in 1s"},
 		{"searxng", Search{Provider: "searxng", BaseURL: "http://127.0.0.1:1"}, 200, nil, `{"query":"x","number_of_results":0,"results":[{"url":"https://s.example/","title":"S","content":"C","engine":"x"}],"answers":[],"unresponsive_engines":[["google","timeout"]]}`, results("S", "https://s.example/", "C"), ""},
 		{"searxng, nothing", Search{Provider: "searxng", BaseURL: "http://127.0.0.1:1"}, 200, nil, `{"results":[],"unresponsive_engines":[]}`, nil, ""},
-		{"searxng, blind", Search{Provider: "searxng", BaseURL: "http://127.0.0.1:1"}, 200, nil, `{"results":[],"unresponsive_engines":[["google","CAPTCHA"],["bing","timeout"]]}`, nil, "2 of its engines did not answer (google, bing)"},
+		{"searxng, blind", Search{Provider: "searxng", BaseURL: "http://127.0.0.1:1"}, 200, nil, `{"results":[],"unresponsive_engines":[["google","CAPTCHA"],["bing","timeout"]]}`, nil, "2 of its engines did not respond (google, bing)"},
 		{"searxng without JSON", Search{Provider: "searxng", BaseURL: "http://127.0.0.1:1"}, 403, nil, `<html>`, nil, "add json to search.formats"},
 		{"duckduckgo", Search{Provider: "duckduckgo"}, 200, nil, duck, results("About Hob", "https://hob.example/a?b=1", "A hearth spirit."), ""},
 		{"duckduckgo, nothing", Search{Provider: "duckduckgo"}, 200, nil, `<div class="no-results">No results.</div>`, nil, ""},
-		{"duckduckgo, challenge", Search{Provider: "duckduckgo"}, 202, nil, `<form id="challenge-form" action="//duckduckgo.com/anomaly.js?x"></form>`, nil, "CAPTCHA, so nothing was searched"},
+		{"duckduckgo, challenge", Search{Provider: "duckduckgo"}, 202, nil, `<form id="challenge-form" action="//duckduckgo.com/anomaly.js?x"></form>`, nil, "CAPTCHA; nothing was searched"},
 		{"duckduckgo, challenge as success", Search{Provider: "duckduckgo"}, 200, nil, `<div class="anomaly-modal__title">Unfortunately</div>`, nil, "CAPTCHA"},
-		{"duckduckgo, another page", Search{Provider: "duckduckgo"}, 200, nil, `<p>hello</p>`, nil, "it is not known whether there are results"},
-		{"duckduckgo, closed", Search{Provider: "duckduckgo"}, 403, nil, ``, nil, "set a key of Tavily or Brave"},
-		{"server error", Search{Provider: "duckduckgo"}, 502, nil, ``, nil, "502 Bad Gateway, so nothing was searched; try again later"},
+		{"duckduckgo, another page", Search{Provider: "duckduckgo"}, 200, nil, `<p>hello</p>`, nil, "it is unknown whether there are results"},
+		{"duckduckgo, closed", Search{Provider: "duckduckgo"}, 403, nil, ``, nil, "configure a key of Tavily or Brave"},
+		{"server error", Search{Provider: "duckduckgo"}, 502, nil, ``, nil, "502 Bad Gateway; nothing was searched; try again later"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n, got, err := ask(t, c.search, func(w http.ResponseWriter, r *http.Request) {

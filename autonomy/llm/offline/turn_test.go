@@ -110,7 +110,7 @@ func TestAnswerIsMadeOfResults(t *testing.T) {
 			[]string{"I remember:\n- I am allergic to nuts (you told me today)\n- my dog is called Rex (you told me today)"},
 			"I remember:\n- you are allergic to nuts (you told me today)\n- your dog is called Rex (you told me today)",
 		},
-		{"a recall of another form stands", "what do you remember?", []string{"I was not asked to remember anything yet."}, "I was not asked to remember anything yet."},
+		{"a recall of another form stands", "what do you remember?", []string{"I have no remembered facts yet."}, "I have no remembered facts yet."},
 		{"a question after the result", "add a task to buy milk and remind me to cook", []string{"Added."}, "Added.\n\nWhen should I remind you?"},
 		{"small talk after the result", "what's the time and what are my tasks?", []string{"No open tasks."}, "No open tasks.\n\nIt is 10:15 on Wednesday, 4 March 2026."},
 	}
@@ -133,8 +133,8 @@ func TestSearchFollowsAnEmptyRecall(t *testing.T) {
 	want(t, c.hear("when is my dentist appointment?"), `recall{"query":"dentist appointment"}`)
 	next := c.result(`I remember nothing about "dentist appointment".`)
 	want(t, next.Calls(), `search_knowledge{"query":"dentist appointment"}`)
-	last := c.result("What I keep about \"dentist appointment\":\n- task: dentist appointment (Fri 6 Mar)")
-	if len(last.Calls()) > 0 || !strings.HasPrefix(last.Text(), "What I keep about") {
+	last := c.result("What I know about \"dentist appointment\":\n- task: dentist appointment (Fri 6 Mar)")
+	if len(last.Calls()) > 0 || !strings.HasPrefix(last.Text(), "What I know about") {
 		t.Errorf("got %q", last.Text())
 	}
 }

@@ -96,9 +96,9 @@ func TestBrowserTwins(t *testing.T) {
 	}{
 		{"which tabs are open?", try("browser_list_tabs", m{}), false, "Shop"},
 		{"what is its address?", try("browser_get_url", m{"tab": "t1"}), false, shopPage},
-		{"show me the page", try("browser_screenshot", m{"tab": "t1"}), false, "lies in"},
+		{"show me the page", try("browser_screenshot", m{"tab": "t1"}), false, "is saved in"},
 		{"bring it to the front", try("browser_switch_tab", m{"tab": "t1"}), false, "Now active"},
-		{"put Ada into the name, do not send it", try("browser_fill_form", m{"fields": []m{{"element": name, "value": "Ada"}}}), true, "not sent"},
+		{"put Ada into the name, do not send it", try("browser_fill_form", m{"fields": []m{{"element": name, "value": "Ada"}}}), true, "not submitted"},
 		{"count the links there", try("browser_execute_js", m{"script": "document.links.length"}), true, "1"},
 		{"buy the kettle", try("browser_click", m{"element": buy}), true, "Clicked the button"},
 		{"go on to " + shopPage + "more", try("browser_navigate", m{"url": shopPage + "more", "tab": "t1"}), false, "Opened in tab t1"},

@@ -21,7 +21,7 @@ func TestSendNotification(t *testing.T) {
 	home, paths := bus.Home(t)
 	h := openWith(t, home, Options{Paths: paths, Screen: true, Started: func() (bool, error) { return false, nil }},
 		"[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n")
-	if said := h.say("show a notification saying the tea is ready"); !strings.Contains(said, "is shown") {
+	if said := h.say("show a notification saying the tea is ready"); !strings.Contains(said, "Showed the notification") {
 		t.Errorf("said %q", said)
 	}
 	if n := screen.Last(t, 1); n.Title != "Hob" || n.Body != "the tea is ready" || len(n.Actions) != 0 {

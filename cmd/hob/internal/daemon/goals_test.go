@@ -34,7 +34,7 @@ func (h *house) goal(fits func(g goalRow) bool) goalRow {
 func TestGoalByRule(t *testing.T) {
 	h := open(t, "")
 	h.say("add a task to pay the rent due 2020-01-01")
-	if got := h.say("set a goal: when a task is overdue then tell me, until no tasks are left"); !strings.Contains(got, "I took on the goal") {
+	if got := h.say("set a goal: when a task is overdue then tell me, until no tasks are left"); !strings.Contains(got, "Added the goal") {
 		t.Fatal(got)
 	}
 	h.wait("notice", `About the goal "when a task is overdue .*": overdue: "pay the rent"`)

@@ -66,7 +66,7 @@ func TestAnInvitationIsAnswered(t *testing.T) {
 	}
 	got := h.tool("answer_invitation", `{"event":"budget","answer":"decline","comment":"I am away; sorry"}`)
 	if len(got.Approvals) != 1 || !strings.Contains(got.Approvals[0].Summary, `Answer the invitation to "budget": decline, "I am away; sorry"`) ||
-		!strings.Contains(got.Text, `Declined: "Budget review"`) || !strings.Contains(got.Text, "It was mailed to ada@example.org.") {
+		!strings.Contains(got.Text, `Declined: "Budget review"`) || !strings.Contains(got.Text, "Mail was sent to ada@example.org.") {
 		t.Fatalf("%+v", got)
 	}
 	if m := s.Mails(); len(m) != 1 || len(m[0].To) != 1 || m[0].To[0] != "ada@example.org" {
@@ -84,7 +84,7 @@ func TestAnInvitationIsAnswered(t *testing.T) {
 	if got := h.tool("answer_invitation", `{"event":"garden","answer":"accept"}`); !strings.Contains(got.Error, "not invited") || len(s.Mails()) != 1 {
 		t.Errorf("%+v", got)
 	}
-	if got := h.tool("delete_calendar_event", `{"event":"garden"}`); !strings.Contains(got.Text, "Its guests were not told.") || len(s.Mails()) != 1 {
+	if got := h.tool("delete_calendar_event", `{"event":"garden"}`); !strings.Contains(got.Text, "Its guests were not notified.") || len(s.Mails()) != 1 {
 		t.Errorf("somebody else's event: %+v", got)
 	}
 }
@@ -106,7 +106,7 @@ func TestGuestsByName(t *testing.T) {
 	if len(got.Approvals) != 1 || len(s.Mails()) != 1 || s.Mails()[0].To[0] != "anna@example.org" {
 		t.Fatalf("%+v %+v", got, s.Mails())
 	}
-	if got := h.tool("create_calendar_event", `{"title":"Lunch","start":"tomorrow at 12:00","guests":["Bob"]}`); !strings.Contains(got.Error, "Bob One <bob@one.example>, Bob Two <bob@two.example>; say which address") || len(s.Mails()) != 1 {
+	if got := h.tool("create_calendar_event", `{"title":"Lunch","start":"tomorrow at 12:00","guests":["Bob"]}`); !strings.Contains(got.Error, "Bob One <bob@one.example>, Bob Two <bob@two.example>; give the address") || len(s.Mails()) != 1 {
 		t.Errorf("%+v", got)
 	}
 	if got := h.say("what is Anna's email address"); !strings.Contains(got, "anna@example.org") {

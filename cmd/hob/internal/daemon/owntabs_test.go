@@ -66,7 +66,7 @@ func TestOwnTabs(t *testing.T) {
 		t.Error("he said yes, and it did not run")
 	}
 	h.say("read my page in my chrome")
-	if all = model.Requests(); !strings.Contains(string(all[len(all)-1].Body), "a page of this machine is in that tab") {
+	if all = model.Requests(); !strings.Contains(string(all[len(all)-1].Body), "that tab shows a page of this computer") {
 		t.Errorf("Hob's own page was read: %s", all[len(all)-1].Body)
 	}
 	h.stop()

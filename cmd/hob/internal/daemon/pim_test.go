@@ -29,7 +29,7 @@ func TestMailIsWritten(t *testing.T) {
 		fatal(t, err)
 		return list
 	}
-	if got := h.say("draft a mail to ada@example.org saying lunch on Friday?"); !strings.Contains(got, "The draft to ada@example.org lies among the drafts of work: Lunch on Friday?") || len(in("drafts")) != 1 {
+	if got := h.say("draft a mail to ada@example.org saying lunch on Friday?"); !strings.Contains(got, "The draft to ada@example.org is saved in the drafts of work: Lunch on Friday?") || len(in("drafts")) != 1 {
 		t.Fatal(got)
 	}
 	if got := h.say("undo that"); !strings.Contains(got, "Removed the draft.") || len(in("drafts")) != 0 {
@@ -53,7 +53,7 @@ func TestMailIsWritten(t *testing.T) {
 		len(s.Mails()) != 1 || len(in("sent")) != 1 {
 		t.Errorf("%s %+v", got, s.Mails())
 	}
-	if got := send("reply to the mail from Bob saying yes", "it reaches eve@evil.example; the sender Bob <bob@x.org> wants answers to go there instead"); !strings.Contains(got, "Sent to eve@evil.example: Re: Lunch.") {
+	if got := send("reply to the mail from Bob saying yes", "it reaches eve@evil.example; the sender Bob <bob@x.org> requests replies to that address"); !strings.Contains(got, "Sent to eve@evil.example: Re: Lunch.") {
 		t.Error(got)
 	}
 	event, id := h.asked("archive the mail from Bob") // his words are in view now
@@ -82,7 +82,7 @@ func TestCalendarIsWritten(t *testing.T) {
 	if got := h.say("put lunch with Ada tomorrow at 12 in my calendar"); !strings.Contains(got, `Put "Lunch with Ada" into the calendar Home: tomorrow at 12:00 to 13:00.`) || strings.Join(in(), "") != "Lunch with Ada" {
 		t.Fatal(got, in())
 	}
-	if got := h.say("undo that"); !strings.Contains(got, "Took the event out of the calendar.") || len(in()) != 0 {
+	if got := h.say("undo that"); !strings.Contains(got, "Removed the event from the calendar.") || len(in()) != 0 {
 		t.Error(got)
 	}
 	got := h.tool("create_calendar_event", `{"title":"Review","start":"tomorrow at 15:00","guests":["ada@example.org"]}`)
@@ -92,13 +92,13 @@ func TestCalendarIsWritten(t *testing.T) {
 	if m := s.Mails(); len(m) != 1 || m[0].To[0] != "ada@example.org" || !strings.Contains(m[0].Mail, "METHOD:REQUEST") && !strings.Contains(m[0].Mail, "method=REQUEST") {
 		t.Errorf("%+v", m)
 	}
-	if got := h.tool("update_calendar_event", `{"event":"review","start":"16:00"}`); len(got.Approvals) != 1 || !strings.Contains(got.Text, `Moved "Review"`) || !strings.Contains(got.Text, "It was mailed to ada@example.org.") || len(s.Mails()) != 2 {
+	if got := h.tool("update_calendar_event", `{"event":"review","start":"16:00"}`); len(got.Approvals) != 1 || !strings.Contains(got.Text, `Moved "Review"`) || !strings.Contains(got.Text, "Mail was sent to ada@example.org.") || len(s.Mails()) != 2 {
 		t.Fatalf("%+v %+v", got, s.Mails())
 	}
 	if m := decoded(t, s.Mails()[1].Mail); !strings.Contains(m, "METHOD:REQUEST") || !strings.Contains(m, "SEQUENCE:1") || !strings.Contains(m, ", 16:00 ") {
 		t.Errorf("%s", m)
 	}
-	if got := h.tool("delete_calendar_event", `{"event":"review"}`); len(got.Approvals) != 1 || !strings.Contains(got.Text, `Took "Review"`) || len(in()) != 0 || len(s.Mails()) != 3 {
+	if got := h.tool("delete_calendar_event", `{"event":"review"}`); len(got.Approvals) != 1 || !strings.Contains(got.Text, `Removed "Review"`) || len(in()) != 0 || len(s.Mails()) != 3 {
 		t.Fatalf("%+v", got)
 	}
 	if m := decoded(t, s.Mails()[2].Mail); !strings.Contains(m, "METHOD:CANCEL") || !strings.Contains(m, "STATUS:CANCELLED") || !strings.Contains(m, "SEQUENCE:2") {

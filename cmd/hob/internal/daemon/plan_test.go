@@ -57,7 +57,7 @@ password = %[2]q
 	fatal(t, err)
 	text := h.wait("notice", `Your plan for `).Text
 	for _, want := range []string{
-		"Calendar\n- could not be read: account mute: it does not answer within 8s\n- 12:00 Call with Ada, until 12:30",
+		"Calendar\n- could not be read: account mute: no response within 8s\n- 12:00 Call with Ada, until 12:30",
 		"Tasks\n- pay the rent", "Mail\n- Bank <bank@example.org>: Your statement of account (your rule 1)\n- Ada Lovelace <ada@example.org>: The invoice (you know Ada Lovelace)\n- work: 3 unread, of which 2 matter",
 	} {
 		if !strings.Contains(text, want) {

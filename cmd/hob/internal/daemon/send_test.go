@@ -105,7 +105,7 @@ func TestASendIsCalledBackAfterARestart(t *testing.T) {
 	conf := "[channels.webhook]\nurl = \"" + url + "\"\nsecret = \"whsec\"\nsend_delay = \"1h\"\n"
 	h := open(t, conf)
 	c := h.tool("send_message", `{"channel":"webhook","text":"hello"}`)
-	if !strings.Contains(c.Text, "goes out at") || !strings.Contains(c.Text, "hob undo "+c.Call) {
+	if !strings.Contains(c.Text, "is sent at") || !strings.Contains(c.Text, "hob undo "+c.Call) {
 		t.Errorf("%+v", c)
 	}
 	h.stop()
@@ -130,7 +130,7 @@ func TestASendIsCalledBackAfterARestart(t *testing.T) {
 // The webhook is not the owner, and a channel that is not there is nobody.
 func TestASendToNowhereIsRefused(t *testing.T) {
 	h := open(t, "")
-	if c := h.tool("send_message", `{"channel":"webhook","text":"hello"}`); !strings.Contains(c.Error, "no channel that sends is set up") {
+	if c := h.tool("send_message", `{"channel":"webhook","text":"hello"}`); !strings.Contains(c.Error, "no channel that can send is configured") {
 		t.Errorf("%+v", c)
 	}
 }
