@@ -194,7 +194,7 @@ func TestAPanicEndsOnlyItsTurn(t *testing.T) {
 		return llmtest.Answer{Text: "fine"}, true
 	}})
 	e := start(t, setup{model: m})
-	if got := e.await(e.put("s", "bang", "")).Answer; !strings.Contains(got, "broke over it") {
+	if got := e.await(e.put("s", "bang", "")).Answer; !strings.Contains(got, "internal error") {
 		t.Errorf("answer: %q", got)
 	}
 	if got := e.say("s", "hello"); got != "fine" {

@@ -105,7 +105,7 @@ func TestANewConversationBeginsAfterWhatWaits(t *testing.T) {
 	e.await(e.hears(time.Millisecond, "1", "remember the blue one").Event)
 	waits := e.hears(time.Hour, "2", "and where is it?")
 	fresh := e.hears(time.Hour, "3", "/new")
-	if ev := e.await(fresh.Event); !strings.HasPrefix(ev.Answer, "A fresh conversation.") {
+	if ev := e.await(fresh.Event); !strings.HasPrefix(ev.Answer, "Started a new conversation.") {
 		t.Errorf("/new was answered %q", ev.Answer)
 	}
 	if ev := e.await(waits.Event); ev.State != bus.Done || ev.Answer != "ok" {

@@ -43,7 +43,7 @@ func TestGivenUpAtNight(t *testing.T) {
 			time.Sleep(time.Minute)
 			list, err := e.bus.Deliveries(context.Background(), "", "", "", 10)
 			fatal(t, err)
-			if len(list) != 1 || strings.Count(list[0].Text, "I gave this up: New mail.") != 1 {
+			if len(list) != 1 || strings.Count(list[0].Text, "I stopped retrying: New mail.") != 1 {
 				t.Errorf("%+v", list)
 			}
 			e.stop()

@@ -68,10 +68,10 @@ func (e *engine) tells(question string, parts ...string) {
 func TestEachTickWithAnInputLeavesATrace(t *testing.T) {
 	e := start(t, setup{model: scripted(llmtest.Answer{Text: "Good morning."}), change: func(o *autonomy.Options) { o.Watching = silent{} }})
 	e.tells("tick", "No tick had an input yet")
-	e.tells("notification", "told you nothing by myself")
+	e.tells("notification", "not sent you a notification yet")
 	first := e.put("main", "hello", "")
 	e.settle(first)
-	e.tells("tick last", "woken by: ", `"hello"`, "a message of the owner's, answered by the model", "; done")
+	e.tells("tick last", "woken by: ", `"hello"`, "a message from you, answered by the model", "; done")
 	e.specs["w-1"] = watchers.Spec{ID: "w-1", Kind: "feed", Title: "the news", Mode: watchers.Notify, Report: "main", Provenance: provenance.Owner}
 	fatal(t, e.loop.Fire(t.Context(), "w-1", []watchers.Signal{{Key: "1", Text: "A fire", Source: provenance.Outside, At: time.Now()}}, nil))
 	list, err := e.bus.List(t.Context(), "watcher:w-1", "", 1)

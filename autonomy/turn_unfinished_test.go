@@ -26,7 +26,7 @@ func TestAnEndThatCannotBeWritten(t *testing.T) {
 			t.Errorf("%s after %d model calls", ev.State, len(m.Asked()))
 		}
 		ds, err := e.bus.EventDeliveries(t.Context(), id)
-		if err != nil || len(ds) != 1 || !strings.Contains(ds[0].Text, "gave this up") {
+		if err != nil || len(ds) != 1 || !strings.Contains(ds[0].Text, "stopped retrying") {
 			t.Errorf("the owner was told %+v, %v", ds, err)
 		}
 	})
