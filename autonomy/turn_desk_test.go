@@ -144,7 +144,7 @@ func TestAnActingBrainWorksForTheOwnerAlone(t *testing.T) {
 	e := start(t, setup{pushes: map[string]bool{"telegram": true}, model: acting{func(context.Context, llm.Desk) string { return "all your mail" }}})
 	acc, err := e.loop.Receive(t.Context(), channels.Inbound{Channel: "telegram", Chat: "7", Session: "telegram:7", Sender: "eve", Text: "what is in the mail?"})
 	fatal(t, err)
-	if got := e.await(acc.Event); strings.Contains(got.Answer, "mail") || !strings.Contains(got.Answer, "nobody but the owner") {
+	if got := e.await(acc.Event); strings.Contains(got.Answer, "mail") || !strings.Contains(got.Answer, "it answers only you") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -192,7 +192,7 @@ func TestWhatAnActingBrainLeavesBehind(t *testing.T) {
 	out, err := e.bus.EventDeliveries(t.Context(), id)
 	fatal(t, err)
 	if !slices.ContainsFunc(out, func(d bus.Delivery) bool {
-		return strings.Contains(d.Text, "My question "+list[0].ID+" has lapsed") && strings.Contains(d.Text, `not known whether this took effect: let robot run a program: {"command":"rm x"}`)
+		return strings.Contains(d.Text, "My question "+list[0].ID+" has expired") && strings.Contains(d.Text, `not known whether this took effect: let robot run a program: {"command":"rm x"}`)
 	}) {
 		t.Errorf("the owner was told %+v", out)
 	}

@@ -20,7 +20,7 @@ CREATE TABLE channel_state (
 	PRIMARY KEY (channel, key)) WITHOUT ROWID;
 `
 
-// Keeper is what a channel keeps over restarts.
+// Keeper returns the persistent state of a channel.
 func Keeper(db *store.Store, channel string) channels.Keeper { return kept{db, channel} }
 
 type kept struct {
