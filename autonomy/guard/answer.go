@@ -20,23 +20,23 @@ const (
 	scopePattern = "pattern"
 )
 
-// Answer is the owner's word on a question.
+// Answer is the owner's answer to a question.
 type Answer struct {
 	Approved bool
-	// Scope is "once" (default), or makes a grant that lasts For: "session" for the
-	// same call with the same arguments in the same conversation, "pattern" for
-	// all calls there that the question's Pattern covers, "task" for these, or
-	// else the same call, until the task or turn has ended.
+	// Scope is "once" (default), or creates a grant that lasts For: "session" for the same call
+	// with the same arguments in the same conversation, "pattern" for all calls there that
+	// match the question's Pattern, "task" for these, or otherwise the same call, until the
+	// task or turn has ended.
 	Scope string
-	// For is how long; default 1 hour, at most 24, and 30 days for what is done
-	// while the owner is away. With no Scope it means "session".
+	// For is the duration; default 1 hour, at most 24 hours, and 30 days for unattended calls.
+	// Without a Scope it means "session".
 	For time.Duration
 	// Uses bounds how often the grant may be used; 0 = no bound.
 	Uses int
 	Note string
 	By   string // the surface: "api", "cli", "chat"
-	// Beforehand is the event of the turn for which the approval was given before
-	// anything was asked; "" for an answer to the question itself.
+	// Beforehand is the event of the turn for which the approval was given before any question;
+	// "" for an answer to the question itself.
 	Beforehand string
 }
 
@@ -93,8 +93,8 @@ func (a Approval) Approved() bool { return a.State == Approved }
 // IsBatch reports whether an id names a batch of questions.
 func IsBatch(id string) bool { return strings.HasPrefix(id, batchPrefix) }
 
-// AnswerBatchTx decides all questions of a batch that are still open, and
-// returns those. It is an error when none is.
+// AnswerBatchTx decides all open questions of a batch and returns them. It returns an error if
+// there are none.
 func (g *Guard) AnswerBatchTx(tx *store.Tx, batch string, ans Answer) ([]Approval, error) {
 	ids, err := openOfBatch(tx, batch)
 	if err != nil {

@@ -187,7 +187,7 @@ type NewGrant struct {
 	Arguments json.RawMessage `json:"arguments"` // the same arguments
 	Session   string          `json:"session"`   // where it holds
 	Name      string          `json:"name"`
-	Outside   bool            `json:"outside"` // also with outside text in view
+	Outside   bool            `json:"outside"` // also with untrusted text in context
 	Expires   string          `json:"expires"` // a duration: "1h" (default), "30d"
 	Uses      int             `json:"uses"`
 	By        string          `json:"-"`
