@@ -26,7 +26,7 @@ func Rego() bool { return true }
 // objections: texts, or objects with reason and id.
 type regoEngine struct{}
 
-// barred are functions that reach out of the process, or tell of it.
+// barred lists built-in functions that access the network or the process.
 var barred = []string{"http.send", "net.lookup_ip_addr", "opa.runtime", "rego.parse_module", "trace", "print", "internal.print", "io.jwt.decode_verify"}
 
 const regoPackage = "data.hob"
@@ -100,7 +100,7 @@ func (p *regoProgram) judge(ctx context.Context, f guard.Facts) ([]guard.Objecti
 	}
 	set, err := p.query.Eval(ctx, rego.EvalInput(in))
 	if err != nil {
-		return nil, fmt.Errorf("your Rego rules break on this call: %w; mend them (hob policy check)", err)
+		return nil, fmt.Errorf("your Rego rules fail on this call: %w; fix them (hob policy check)", err)
 	}
 	if len(set) != 1 || len(set[0].Expressions) != 1 {
 		return nil, errors.New("your Rego rules gave no answer; deny and ask must be sets (\"deny contains ...\")")
@@ -113,7 +113,7 @@ func (p *regoProgram) judge(ctx context.Context, f guard.Facts) ([]guard.Objecti
 	for kind, verdict := range map[string]guard.Verdict{"deny": guard.Deny, "ask": guard.Ask} {
 		list, ok := found[kind].([]any)
 		if !ok {
-			return nil, fmt.Errorf("%s of your Rego rules is no set", kind)
+			return nil, fmt.Errorf("%s of your Rego rules is not a set", kind)
 		}
 		for _, x := range list {
 			o, err := regoObjection(kind, x)
