@@ -107,7 +107,7 @@ func TestEditTemplate(t *testing.T) {
 	if n := strings.Count(string(text), "[agent]"); n != 1 {
 		t.Errorf("%d agent sections", n)
 	}
-	if !strings.Contains(string(text), "# log") && !strings.Contains(string(text), "# How much is logged") {
+	if !strings.Contains(string(text), "# log") && !strings.Contains(string(text), "# The level of detail of the log") {
 		t.Error("the comments are gone")
 	}
 }
