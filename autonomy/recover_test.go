@@ -13,8 +13,8 @@ import (
 	"hob/platform/provenance"
 )
 
-// What crashed Hob too often is told once, also when the notice of it is held
-// while Hob starts again and again.
+// An event that crashed Hob too often is reported once, also if its notice is deferred while
+// Hob restarts repeatedly.
 func TestGivenUpAtNight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(23 * time.Hour)

@@ -31,8 +31,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestTemplate: the file that init writes means the defaults, as it stands and
-// with every key uncommented.
+// TestTemplate checks that the file written by init means the defaults, unchanged and with
+// every key uncommented.
 func TestTemplate(t *testing.T) {
 	want, err := Default()
 	if err != nil {
@@ -156,7 +156,7 @@ func TestMistakes(t *testing.T) {
 		{"swapped letters", "[agent]\nnaem = \"x\"\n", `c.toml:2: agent.naem: unknown key; did you mean "agent.name"?`},
 		{"other case", "[Agent]\nname = \"x\"\n", `c.toml:1: Agent: unknown section; did you mean "agent"?`},
 		{"unknown section", "[wallet]\ndaily_usd = 1\n", `c.toml:1: wallet: unknown section; the sections are agent, providers`},
-		{"a cap that is no amount", "[budget]\ndaily_usd = nan\n", `c.toml:2: budget.daily_usd: nan: it must be an amount in US dollars`},
+		{"a limit that is not an amount", "[budget]\ndaily_usd = nan\n", `c.toml:2: budget.daily_usd: nan: it must be an amount in US dollars`},
 		{"a price for nothing", "[prices.sonnet]\ninput = 3\n", `c.toml:1: prices.sonnet: write it as [prices."provider/model"]`},
 		{"a price below nothing", "[prices.\"a/b.c\"]\ninput = -3\n", `c.toml:2: prices."a/b.c".input: -3: it must be an amount`},
 		{"key of another section", "[notify]\ntick = \"1s\"\n", `did you mean "autonomy.tick"?`},
@@ -236,7 +236,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestQuietHours: they may be written as one section or as several.
+// TestQuietHours checks the forms with one section and with several.
 func TestQuietHours(t *testing.T) {
 	one := Quiet{Start: "22:30", End: "07:30"}
 	two := Quiet{Start: "00:00", End: "24:00", Days: []string{"sat", "sun"}, Zone: "UTC"}

@@ -28,7 +28,7 @@ func TestRego(t *testing.T) {
 		{"a folder in every path", "deny contains \"private\" if {\n\tsome p in input.paths\n\tstartswith(p, \"/home/me/\")\n}", guard.Deny, "deny"},
 		{"an argument that is missing", `deny contains "x" if input.args.nope == 1`, guard.Allow, ""},
 		{"an argument", `deny contains "x" if input.args.content == "x"`, guard.Deny, "deny"},
-		{"allow is no word of ours", "allow if true\ndeny contains \"x\" if input.would == \"allow\"", guard.Deny, "deny"},
+		{"allow is not supported", "allow if true\ndeny contains \"x\" if input.would == \"allow\"", guard.Deny, "deny"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -64,7 +64,7 @@ func TestCedar(t *testing.T) {
 	}{
 		{"no rule fits", `forbid(principal, action == Action::"other", resource);`, nil, guard.Allow},
 		{"everything", `forbid(principal, action, resource);`, nil, guard.Deny},
-		{"a permit changes nothing", `permit(principal, action, resource);`, nil, guard.Allow},
+		{"a permit has no effect", `permit(principal, action, resource);`, nil, guard.Allow},
 		{"a permit takes no forbid back", `permit(principal, action, resource); forbid(principal, action, resource);`, nil, guard.Deny},
 		{"ask", `@ask("really?") forbid(principal, action, resource);`, nil, guard.Ask},
 		{"deny goes before ask", `@ask("really?") forbid(principal, action, resource); forbid(principal, action, resource);`, nil, guard.Deny},
@@ -179,7 +179,7 @@ func TestTheFolderIsReadAnew(t *testing.T) {
 	put("a.cedar", `forbid(principal, action == Action::"other", resource);`)
 	want("the rule changed", guard.Allow, false)
 	put("b.cedar", `forbid(`)
-	want("a broken file beside it", guard.Allow, true)
+	want("an additional broken file", guard.Allow, true)
 	fatal(t, os.Remove(filepath.Join(dir, "b.cedar")))
 	want("taken away", guard.Allow, false)
 	fatal(t, os.Symlink("nowhere", filepath.Join(dir, "c.cedar")))
