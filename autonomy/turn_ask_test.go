@@ -85,7 +85,7 @@ func TestSeveralQuestionsArePutOnce(t *testing.T) {
 	if diff := cmp.Diff([]string{"milk", "eggs"}, e.items()); diff != "" {
 		t.Error(diff)
 	}
-	if q := e.questions(id); len(q) != 1 || strings.Count(q[0], "May I do these 3 things alike?") != 1 || strings.Count(q[0], "exactly: ") != 3 {
+	if q := e.questions(id); len(q) != 1 || strings.Count(q[0], "May I do these 3 similar actions?") != 1 || strings.Count(q[0], "exactly: ") != 3 {
 		t.Errorf("asked: %q", q)
 	}
 	paired(t, m)
