@@ -24,7 +24,7 @@ const maxAnswerAge = 5 * time.Minute
 const noClient = "?"
 
 // errOnlyReplies refuses an approval that does not reply to its question.
-var errOnlyReplies = errors.New("here an approval has to be a reply to the message with the question, since anybody may know its id; reply to that message, or use hob approve in a terminal")
+var errOnlyReplies = errors.New("on this channel an approval must be a reply to the question, because anyone may know its id; reply to that message, or use hob approve in a terminal")
 
 // answerPlace identifies where an answer was written: a chat of a channel, or a conversation in
 // one API client.

@@ -167,7 +167,7 @@ func (l *Loop) cmdPair(ctx context.Context, ev bus.Event, channel string) (strin
 		return "", err
 	}
 	if l.o.Pair == nil {
-		return "", errors.New("there is no channel to pair here")
+		return "", errors.New("no channel can be paired")
 	}
 	// Anyone who reads a code may be the first to send it.
 	if m, err := messageOf(ev); err != nil || m.Shared {

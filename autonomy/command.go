@@ -180,7 +180,7 @@ func (l *Loop) cmdWhy(ctx context.Context, ev bus.Event, args string) (string, e
 
 func (l *Loop) cmdModel(ctx context.Context, ev bus.Event, args string) (string, error) {
 	if l.o.Model == nil {
-		return "", errors.New("there is no choice of models here")
+		return "", errors.New("model selection is not configured")
 	}
 	agent := ""
 	if l.o.Crew != nil {

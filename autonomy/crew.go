@@ -28,7 +28,7 @@ func (l *Loop) pick(ctx context.Context, ev bus.Event, m message) (crew.Member, 
 		return who, err
 	}
 	if err := who.Refused(ctx); err != nil {
-		return who, fmt.Errorf("the agent %s cannot work now: %w", who.Name, err)
+		return who, fmt.Errorf("agent %s is not available: %w", who.Name, err)
 	}
 	return who, nil
 }
@@ -69,7 +69,7 @@ func (l *Loop) maker(ctx context.Context, ev bus.Event, f fired) (crew.Member, e
 		return who, err
 	}
 	if err := who.Refused(ctx); err != nil {
-		return who, fmt.Errorf("the agent %s cannot work now: %w", who.Name, err)
+		return who, fmt.Errorf("agent %s is not available: %w", who.Name, err)
 	}
 	return who, nil
 }

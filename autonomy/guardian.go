@@ -50,6 +50,6 @@ func Guardian(model func(ctx context.Context) (llm.Model, error)) func(ctx conte
 		case strings.HasPrefix(word, "CLEAN"):
 			return false, nil
 		}
-		return false, fmt.Errorf("guardian: the answer %.40q is neither of the two words", resp.Text())
+		return false, fmt.Errorf("guardian: unexpected answer %.40q", resp.Text())
 	}
 }

@@ -87,7 +87,7 @@ func (l *Loop) nearby(ctx context.Context, session, channel, chat string) (strin
 	return session, p.Channel, p.Chat, nil
 }
 
-var errNoNotices = errors.New("notices are not held here")
+var errNoNotices = errors.New("deferred notices are not configured")
 
 func (l *Loop) cmdQuiet(ctx context.Context, _ bus.Event, args string) (string, error) {
 	if l.o.Notices == nil {

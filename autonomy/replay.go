@@ -41,7 +41,7 @@ type Difference struct {
 }
 
 // ErrNotReplayed says that the event asked no model.
-var ErrNotReplayed = errors.New("nothing was asked of a model there; only turns can be replayed")
+var ErrNotReplayed = errors.New("the event has no model call; only turns can be replayed")
 
 // Replay runs a recorded turn ("" means the last one of the conversation) through the current
 // agent. The model gives its recorded answers, tools answer from the ledger without running,
@@ -79,7 +79,7 @@ func (l *Loop) Replay(ctx context.Context, id, turn string) (Replayed, error) {
 		}
 		who, err := l.o.Crew.Whose(ctx, placeOf(s.ev, m))
 		if err != nil {
-			return Replayed{}, fmt.Errorf("replay: who answers there: %w", err)
+			return Replayed{}, fmt.Errorf("replay: find the agent: %w", err)
 		}
 		as = who.Agent
 	}

@@ -38,7 +38,7 @@ func sinceOf(about string, now time.Time) (words string, since time.Time, err er
 }
 
 // ErrUnclear is wrapped if a question cannot be parsed.
-var ErrUnclear = errors.New("that is not clear")
+var ErrUnclear = errors.New("unclear question")
 
 // fillers matches words without meaning for a search.
 var fillers = regexp.MustCompile(`^(a|an|the|of|from|by|about|to|in|on|at|with|my|your|that|this|mail|mails|email|emails|message|messages|did|not|you|tell|told|me|why)$`)

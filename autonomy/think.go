@@ -68,7 +68,7 @@ func (l *Loop) think(ctx context.Context, ev bus.Event) (result, error) {
 		}
 		return l.notice(ctx, f.Report, ev.Text, ev.Provenance)
 	}
-	return result{}, fmt.Errorf("event %s is of a kind nobody handles: %s", ev.ID, ev.Kind)
+	return result{}, fmt.Errorf("event %s has the unknown kind %s", ev.ID, ev.Kind)
 }
 
 // converse answers a message.

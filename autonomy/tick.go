@@ -166,7 +166,7 @@ func (l *Loop) Tick(ctx context.Context, id string) (Tick, error) {
 		t.Nothing = true
 		return t, nil
 	case errors.Is(err, sql.ErrNoRows):
-		return t, fmt.Errorf("there is no tick %q, and none of an event of this id: %w", id, bus.ErrNotFound)
+		return t, fmt.Errorf("no tick and no event has the id %q: %w", id, bus.ErrNotFound)
 	case err != nil:
 		return t, fmt.Errorf("read ticks: %w", err)
 	}

@@ -203,7 +203,7 @@ func (l *Loop) undoableID(ctx context.Context, id string) ([]bus.Entry, error) {
 	event := id
 	if _, eerr := l.o.Bus.Event(ctx, id); eerr != nil {
 		if event, eerr = l.o.Bus.DeliveryEvent(ctx, id); eerr != nil {
-			return nil, fmt.Errorf("there is no action %q: %w; see: hob undo --list", id, err)
+			return nil, fmt.Errorf("action %q not found: %w; see: hob undo --list", id, err)
 		}
 		if e, ok, err := l.sender(ctx, event, id); ok || err != nil {
 			if err != nil {
@@ -252,7 +252,7 @@ func (l *Loop) redoable(ctx context.Context, id string) ([]bus.Entry, error) {
 	e, err := l.o.Bus.Call(ctx, id)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("there is no action %q: %w; see: hob undo --list", id, err)
+		return nil, fmt.Errorf("action %q not found: %w; see: hob undo --list", id, err)
 	case e.UndoneAt.IsZero():
 		return nil, tools.Errorf(tools.Conflict, "%s was not undone", tools.Clean(id))
 	}
@@ -328,7 +328,7 @@ func (l *Loop) undo(ctx context.Context, r UndoRequest, t tools.Tool, e bus.Entr
 			return err
 		}
 		if !first {
-			return tools.Errorf(tools.Conflict, "it was undone at this very moment from elsewhere")
+			return tools.Errorf(tools.Conflict, "another request has just undone it")
 		}
 		if own {
 			if text, err = u.UndoTx(ctx, tx, e.Undo); err != nil {

@@ -56,7 +56,7 @@ func (r *run) beforeModel(ctx context.Context, q *modelCall) error {
 		}
 		err := contained(func() error { return l.beforeModel(ctx, q) })
 		if _, clear := errors.AsType[*llm.Error](err); err != nil && !clear {
-			return fmt.Errorf("the check %q broke down before the model was asked: %w", l.name, err)
+			return fmt.Errorf("hook %q failed before the model call: %w", l.name, err)
 		}
 		if err != nil {
 			return err

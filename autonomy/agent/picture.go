@@ -59,7 +59,7 @@ func (r *run) keepPicture(n int, i *llm.Image) (string, error) {
 	case len(i.Data) > maxPicture:
 		return "", fmt.Errorf("it is larger than %d MB", maxPicture>>20)
 	case r.o.Keep == nil:
-		return "", fmt.Errorf("there is no place for pictures")
+		return "", fmt.Errorf("storage for pictures is not configured")
 	}
 	return r.o.Keep(fmt.Sprintf("%s-%d-%d%s", tail(r.t.Event.ID, 12), len(r.msgs)-r.own, n, ext), i.Data)
 }

@@ -53,7 +53,7 @@ func (b *Bus) SayTx(tx *store.Tx, event string, outs ...Out) error {
 			var pass bool
 			o.ID, o.Text = deliveryID(event, n+1), b.clean(o.Text)
 			if o, pass, err = b.gate(tx, event, o); err != nil {
-				return fmt.Errorf("bus: say: %w", err)
+				return fmt.Errorf("bus: queue text: %w", err)
 			} else if !pass {
 				continue
 			}
@@ -62,7 +62,7 @@ func (b *Bus) SayTx(tx *store.Tx, event string, outs ...Out) error {
 		channel, chat, pull := b.route(o.Channel, o.Chat)
 		o.Channel, o.Chat = channel, chat
 		if _, err := b.say(tx, event, n, o, pull); err != nil {
-			return fmt.Errorf("bus: say: %w", err)
+			return fmt.Errorf("bus: queue text: %w", err)
 		}
 	}
 	return nil

@@ -45,14 +45,14 @@ func (b *Bus) SendTx(tx *store.Tx, event string, o Out) (Delivery, error) {
 func (b *Bus) CallBackTx(tx *store.Tx, id, why string) (Delivery, error) {
 	res, err := tx.Exec(`UPDATE outbox SET state = 'cancelled', error = ? WHERE id = ? AND kind = 'send' AND state IN ('queued', 'failed')`, why, id)
 	if err != nil {
-		return Delivery{}, fmt.Errorf("bus: call back %s: %w", id, err)
+		return Delivery{}, fmt.Errorf("bus: cancel send %s: %w", id, err)
 	}
 	d, err := scanDelivery(tx.QueryRow(`SELECT `+deliveryColumns+` FROM outbox WHERE id = ?`, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return d, fmt.Errorf("delivery %q: %w", id, ErrNotFound)
 	}
 	if err != nil {
-		return d, fmt.Errorf("bus: call back %s: %w", id, err)
+		return d, fmt.Errorf("bus: cancel send %s: %w", id, err)
 	}
 	if n, err := res.RowsAffected(); err != nil || n == 0 {
 		return d, errors.Join(err, ErrTooLate)

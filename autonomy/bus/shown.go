@@ -217,14 +217,14 @@ func (b *Bus) PassedSince(ctx context.Context, p Position, before string) (out [
 		WHERE seq > ?2 AND kind = ?3 AND provenance = ?4 AND id <> ?5 AND seq < coalesce((SELECT seq FROM inbox WHERE id = ?5), 9223372036854775807)
 		LIMIT ?6`, p.Outbox, p.Inbox, Message, provenance.Owner, before, maxPassed)
 	if err != nil {
-		return nil, false, fmt.Errorf("bus: what came since: %w", err)
+		return nil, false, fmt.Errorf("bus: read later texts: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var x Passed
 		var ms int64
 		if err := rows.Scan(&x.ID, &x.Session, &x.Channel, &x.Chat, &x.Kind, &ms); err != nil {
-			return nil, false, fmt.Errorf("bus: what came since: %w", err)
+			return nil, false, fmt.Errorf("bus: read later texts: %w", err)
 		}
 		x.At = store.Time(ms)
 		out = append(out, x)

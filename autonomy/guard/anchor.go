@@ -92,11 +92,11 @@ func (g *Guard) readAnchor() (*anchor, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("guard: the note of the audit log's end: %w; make it readable", err)
+		return nil, fmt.Errorf("guard: read the anchor of the audit log: %w; make the file readable", err)
 	}
 	var a anchor
 	if json.Unmarshal(b, &a) != nil || !hmac.Equal([]byte(a.MAC), []byte(a.sum(key))) {
-		return nil, fmt.Errorf("guard: the note of the audit log's end, %s, was changed or was made under another audit key", g.opt.Anchor)
+		return nil, fmt.Errorf("guard: the anchor of the audit log, %s, was changed or belongs to another audit key", g.opt.Anchor)
 	}
 	return &a, nil
 }

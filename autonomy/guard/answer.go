@@ -46,7 +46,7 @@ func (g *Guard) AnswerTx(tx *store.Tx, id string, ans Answer) (Approval, error) 
 		ans.Scope = scopeSession
 	}
 	if ans.Scope = cmp.Or(ans.Scope, scopeOnce); !slices.Contains([]string{scopeOnce, scopeSession, scopeTask, scopePattern}, ans.Scope) {
-		return Approval{}, fmt.Errorf("approval %s: there is no scope %q: %w", id, ans.Scope, ErrScope)
+		return Approval{}, fmt.Errorf("approval %s: unknown scope %q: %w", id, ans.Scope, ErrScope)
 	}
 	a, err := scanApproval(tx.QueryRow(`SELECT `+approvalColumns+` FROM approvals WHERE id = ?`, id))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -60,7 +60,7 @@ func (g *Guard) AnswerTx(tx *store.Tx, id string, ans Answer) (Approval, error) 
 		return a, fmt.Errorf("approval %s is %s: %w", id, a.State, ErrDecided)
 	}
 	if now.After(a.ExpiresAt) {
-		return a, fmt.Errorf("approval %s ran out at %s: %w", id, a.ExpiresAt.Format(time.RFC3339), ErrDecided)
+		return a, fmt.Errorf("approval %s expired at %s: %w", id, a.ExpiresAt.Format(time.RFC3339), ErrDecided)
 	}
 	if ans.Beforehand != "" && ans.Approved {
 		if err := a.coveredBeforehand(ans.Beforehand, ans); err != nil {

@@ -31,7 +31,7 @@ const (
 
 // Errors of Answer.
 var (
-	ErrNoApproval = errors.New("there is no such question")
+	ErrNoApproval = errors.New("question not found")
 	ErrDecided    = errors.New("this question was already answered; the first answer counts")
 	ErrScope      = errors.New("use \"once\", \"session\" (the same again in this conversation), \"task\" (until this task is done) or \"pattern\" (calls like this one in this conversation)")
 )

@@ -138,7 +138,7 @@ func VerifyExport(r io.Reader, key []byte) (Seal, error) {
 		if bytes.HasPrefix(in.Bytes(), []byte(`{"audit_export":`)) {
 			var s sealed
 			if err := json.Unmarshal(in.Bytes(), &s); err != nil || s.Seal == nil {
-				return Seal{}, fmt.Errorf("guard: the export's last line cannot be read: %w", errors.Join(err, errSeal))
+				return Seal{}, fmt.Errorf("guard: read the last line of the export: %w", errors.Join(err, errSeal))
 			}
 			if in.Scan() {
 				return *s.Seal, &AlteredError{Line: s.Seal.To, Why: "something follows the end of the export"}

@@ -23,7 +23,7 @@ const (
 
 // Errors of grants.
 var (
-	ErrNoGrant    = errors.New("there is no such grant")
+	ErrNoGrant    = errors.New("grant not found")
 	ErrGrantEnded = errors.New("the grant for this call has ended: it was revoked, has expired or is used up")
 	ErrGrant      = errors.New("this cannot be granted")
 )
@@ -215,11 +215,11 @@ func (g *Guard) GrantTx(ctx context.Context, tx *store.Tx, n NewGrant) (Grant, e
 	case s.Effects&^(tools.Read|tools.Write|tools.Send|tools.Egress|tools.Exec) != 0 || s.Effects == 0:
 		return Grant{}, fmt.Errorf("%s (%s): %w; each such call needs your approval", s.Name, s.Effects, ErrGrant)
 	case n.Session == "":
-		return Grant{}, fmt.Errorf("%w without the conversation in which it holds; name one, such as cli, or watcher:ID for what a watcher does", ErrGrant)
+		return Grant{}, fmt.Errorf("%w without a conversation; name one, such as cli, or watcher:ID for the actions of a watcher", ErrGrant)
 	case (n.Pattern == "") == (len(n.Args) == 0):
-		return Grant{}, fmt.Errorf("%w: say what it covers, by a pattern or by the arguments, and not by both", ErrGrant)
+		return Grant{}, fmt.Errorf("%w: specify either a pattern or the arguments, not both", ErrGrant)
 	case n.For > maxStanding || n.For < 0 || n.Uses < 0:
-		return Grant{}, fmt.Errorf("%w: it lasts 30 days at most, and the number of uses is not negative", ErrGrant)
+		return Grant{}, fmt.Errorf("%w: the duration is limited to 30 days, and the number of uses must not be negative", ErrGrant)
 	}
 	x := Grant{Tool: s.Name, Pattern: n.Pattern, Name: visible(n.Name, 100), Session: n.Session, Outside: n.Outside, MaxUses: n.Uses}
 	if n.Pattern != "" {

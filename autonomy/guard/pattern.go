@@ -80,7 +80,7 @@ func covers(pattern string, r Request) bool {
 // checkPattern refuses a pattern that would be no bound.
 func checkPattern(p string) error {
 	if p != strings.TrimSpace(p) || len(p) > 500 || strings.ContainsFunc(p, func(r rune) bool { return !unicode.IsPrint(r) }) || strings.Trim(p, "*?.:/\\ ") == "" {
-		return fmt.Errorf("%w: the pattern %q bounds nothing, or cannot be read", ErrGrant, p)
+		return fmt.Errorf("%w: the pattern %q is invalid or matches everything", ErrGrant, p)
 	}
 	if host, ok := strings.CutPrefix(p, hostPattern); ok {
 		name, _ := strings.CutPrefix(host, "*.")

@@ -22,7 +22,7 @@ const maxSummary = 600
 const MaxChat = 10_000
 
 // ErrTooLong refuses to approve in a chat what is too long to be shown there.
-var ErrTooLong = errors.New("this question is too long to be read in a chat, so it cannot be approved there; read it with hob approvals show ID or on my page, and answer there")
+var ErrTooLong = errors.New("this question is too long to be approved in a chat; read it with hob approvals show ID or on my page, and answer there")
 
 func summary(t tools.Tool, args json.RawMessage) string {
 	if s, ok := t.(tools.Summarizer); ok {

@@ -32,8 +32,8 @@ const (
 	alphabet = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
 )
 
-// ErrNotFound says that there is no such pairing.
-var ErrNotFound = errors.New("there is no such pairing")
+// ErrNotFound says that pairing not found.
+var ErrNotFound = errors.New("pairing not found")
 
 // Pairing is one account of the owner.
 type Pairing struct {

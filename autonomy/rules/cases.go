@@ -72,7 +72,7 @@ func ParseCases(name string, text []byte) ([]Case, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if len(f.Cases) == 0 {
-		return nil, fmt.Errorf("%s holds no [[case]]", name)
+		return nil, fmt.Errorf("%s contains no [[case]]", name)
 	}
 	for i, c := range f.Cases {
 		if err := c.check(); err != nil {
@@ -85,7 +85,7 @@ func ParseCases(name string, text []byte) ([]Case, error) {
 func (c Case) check() error {
 	switch {
 	case c.Tool == "":
-		return errors.New(`it names no tool: tool = "write_file"`)
+		return errors.New(`the case has no tool: tool = "write_file"`)
 	case !slices.Contains([]string{"deny", "ask", "none"}, c.Expect):
 		return errors.New(`expect must be "deny", "ask" or "none"`)
 	case c.Would != "" && c.Would != "allow" && c.Would != "ask":

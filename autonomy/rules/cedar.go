@@ -68,7 +68,7 @@ func ruleOf(name string, p *cedar.Policy) (Rule, error) {
 		case "reason":
 			r.Reason = cmp.Or(r.Reason, string(value))
 		default:
-			return r, fmt.Errorf("%s:%d: the annotation @%s is not known; there are @id, @reason and @ask", name, r.Line, key)
+			return r, fmt.Errorf("%s:%d: unknown annotation @%s; use @id, @reason or @ask", name, r.Line, key)
 		}
 	}
 	if p.Effect() == cedar.Permit {
@@ -100,7 +100,7 @@ func (p cedarProgram) judge(ctx context.Context, f guard.Facts) ([]guard.Objecti
 	}
 	for _, e := range diag.Errors {
 		r := p.find(e.PolicyID)
-		return nil, fmt.Errorf("%s:%d: your rule %s breaks on this call: %s; ask with \"has\" before you read what may be missing", r.File, r.Line, r.Name, e.Message)
+		return nil, fmt.Errorf("%s:%d: your rule %s fails on this call: %s; ask with \"has\" before you read what may be missing", r.File, r.Line, r.Name, e.Message)
 	}
 	var out []guard.Objection
 	for _, d := range diag.Reasons {

@@ -103,11 +103,11 @@ func (p *regoProgram) judge(ctx context.Context, f guard.Facts) ([]guard.Objecti
 		return nil, fmt.Errorf("your Rego rules fail on this call: %w; fix them (hob policy check)", err)
 	}
 	if len(set) != 1 || len(set[0].Expressions) != 1 {
-		return nil, errors.New("your Rego rules gave no answer; deny and ask must be sets (\"deny contains ...\")")
+		return nil, errors.New("your Rego rules returned no value; deny and ask must be sets (\"deny contains ...\")")
 	}
 	found, ok := set[0].Expressions[0].Value.(map[string]any)
 	if !ok {
-		return nil, errors.New("your Rego rules gave an answer that cannot be read; deny and ask must be sets")
+		return nil, errors.New("your Rego rules returned an invalid value; deny and ask must be sets")
 	}
 	var out []guard.Objection
 	for kind, verdict := range map[string]guard.Verdict{"deny": guard.Deny, "ask": guard.Ask} {
@@ -139,5 +139,5 @@ func regoObjection(kind string, x any) (guard.Objection, error) {
 			return guard.Objection{Rule: cmp.Or(id, kind), Reason: cmp.Or(reason, "a rule of yours objects")}, nil
 		}
 	}
-	return guard.Objection{}, fmt.Errorf("%s of your Rego rules holds %v; write a text, or an object with reason and id", kind, x)
+	return guard.Objection{}, fmt.Errorf("%s of your Rego rules contains %v; use a string, or an object with reason and id", kind, x)
 }

@@ -18,7 +18,7 @@ func input(f guard.Facts) (map[string]any, error) {
 	dec.UseNumber() // exact for large numbers
 	if len(f.Args) > 0 {
 		if err := dec.Decode(&args); err != nil {
-			return nil, fmt.Errorf("the arguments of %s cannot be read by rules: %w", f.Tool, err)
+			return nil, fmt.Errorf("parse the arguments of %s for rules: %w", f.Tool, err)
 		}
 	}
 	if _, ok := args.(map[string]any); !ok {

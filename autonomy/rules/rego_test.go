@@ -50,7 +50,7 @@ func TestRegoErrors(t *testing.T) {
 		"a conflict":                   {"package hob\n\nx := 1 if true\nx := 2 if true\ndeny contains \"x\" if x == 1\n", "fail on this call"},
 		"a function that fails":        {"package hob\n\ndeny contains \"x\" if to_number(input.tool) == 1\n", "fail on this call"},
 		"no set":                       {"package hob\n\ndeny := \"x\"\n", "deny"},
-		"an element that says nothing": {"package hob\n\ndeny contains 1 if true\n", "write a text"},
+		"an element that says nothing": {"package hob\n\ndeny contains 1 if true\n", "use a string"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, err := judge(t, folder(t, map[string]string{"a.rego": tt.text}), facts(nil))

@@ -149,7 +149,7 @@ func (r *Rules) Judge(ctx context.Context, f guard.Facts) (guard.Objection, erro
 func contained(judge func() ([]guard.Objection, error)) (all []guard.Objection, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("an engine of your rules broke down: %v", p)
+			err = fmt.Errorf("a rule engine crashed: %v", p)
 		}
 	}()
 	return judge()
@@ -197,12 +197,12 @@ func (r *Rules) entries() ([]fs.DirEntry, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the policy folder cannot be read: %w; give its owner the right to read it", err)
+		return nil, fmt.Errorf("read the policy folder: %w; make it readable for its owner", err)
 	}
 	known := engines()
 	all = slices.DeleteFunc(all, func(e fs.DirEntry) bool { return known[filepath.Ext(e.Name())] == nil })
 	if len(all) > maxFiles {
-		return nil, fmt.Errorf("%s holds more than %d files of rules; put them together", r.dir, maxFiles)
+		return nil, fmt.Errorf("%s contains more than %d rule files; merge some of them", r.dir, maxFiles)
 	}
 	return all, nil
 }
