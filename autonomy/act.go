@@ -79,8 +79,8 @@ func (l *Loop) act(ctx context.Context, t *turn, end result) error {
 	return nil
 }
 
-// study finds what there is to learn; it rides along when the turn ends, and
-// never fails it.
+// study prepares what can be learned from the turn. The returned function runs in the
+// transaction that ends the turn and never fails it.
 func (l *Loop) study(ev bus.Event, res result) func(tx *store.Tx) {
 	if l.o.Learn == nil || res.how != "turn" && res.how != "error" {
 		return func(*store.Tx) {}
@@ -102,9 +102,9 @@ func traceTx(tx *store.Tx, t *turn, res result) error {
 	return tickTx(tx, t, ruleOf(t.ev, res), tickDone)
 }
 
-// failed handles a turn that ended in an error: somebody who waits is told at
-// once in one sentence; what runs unattended is tried again later, and the
-// owner is told when it is given up.
+// failed handles a turn that ended in an error. Somebody who waits gets one sentence as an
+// answer immediately. An unattended turn is retried later; the owner is notified after the last
+// retry.
 func (l *Loop) failed(ctx context.Context, t *turn, res result, cause error) error {
 	ev := t.ev
 	l.o.Log.Warn("turn failed", "event", ev.ID, "kind", ev.Kind, "attempt", ev.Attempts, "err", cause)
@@ -136,7 +136,7 @@ func (l *Loop) confess(ctx context.Context, t *turn, res result, cause error) er
 	if shown := strings.TrimSpace(res.Answer); shown != "" {
 		answer = shown + " … [cut off]\n" + answer
 	}
-	if res.Answer, res.how = answer, "error"; res.Source != provenance.Outside { // a provider's error may quote what it was asked
+	if res.Answer, res.how = answer, "error"; res.Source != provenance.Outside { // a provider's error may quote the request
 		res.Source = provenance.Hob
 	}
 	res.said = t.ev.Kind == bus.Message
@@ -162,7 +162,7 @@ func (l *Loop) later(ctx context.Context, ev bus.Event, at time.Time) error {
 	})
 }
 
-// tellDead gives an event up and tells the owner once.
+// tellDead stops retrying an event and notifies the owner once.
 func (l *Loop) tellDead(ctx context.Context, ev bus.Event, why string) error {
 	session, channel, chat := ev.Session, ev.Channel, ev.Chat
 	if ev.Kind != bus.Message {
@@ -175,14 +175,14 @@ func (l *Loop) tellDead(ctx context.Context, ev bus.Event, why string) error {
 	if ev.Kind == bus.Message {
 		kind = channels.Reply
 	}
-	text := fmt.Sprintf("I gave this up: %s. The reason: %s. `hob why %s` tells more.", firstLine(ev.Text), strings.TrimRight(why, ". "), ev.ID)
+	text := fmt.Sprintf("I stopped retrying: %s. Reason: %s. `hob why %s` shows more.", firstLine(ev.Text), strings.TrimRight(why, ". "), ev.ID)
 	return l.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
 		if ev.State != bus.Dead {
 			if _, err := l.o.Bus.FailTx(tx, ev, why, time.Time{}, true); err != nil {
 				return err
 			}
 		}
-		if crew.Is(ev) { // whoever handed it on is told
+		if crew.Is(ev) { // the delegating agent receives the failure
 			res := result{how: "error"}
 			res.Answer, res.Source = why, provenance.Worst(provenance.Hob, ev.Provenance)
 			return l.endTask(tx, ev, res)

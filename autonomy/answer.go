@@ -16,18 +16,18 @@ import (
 	"hob/platform/provenance"
 )
 
-// maxAnswerAge is how old a question may be that a bare yes or no answers.
+// maxAnswerAge is the maximum age of a question that a bare yes or no answers.
 const maxAnswerAge = 5 * time.Minute
 
-// noClient is the client of a message over the API that names none. Nothing can be
-// shown to it.
+// noClient stands for the client of an API message without a client name. Hob cannot show it
+// anything.
 const noClient = "?"
 
 // errOnlyReplies refuses an approval that does not reply to its question.
-var errOnlyReplies = errors.New("here an approval has to be a reply to the message with the question, since anybody may know its id; reply to that message, or use hob approve in a terminal")
+var errOnlyReplies = errors.New("on this channel an approval must be a reply to the question, because anyone may know its id; reply to that message, or use hob approve in a terminal")
 
-// answerPlace is where an answer was written: a chat of a channel, or a conversation in
-// one client of the API.
+// answerPlace identifies where an answer was written: a chat of a channel, or a conversation in
+// one API client.
 type answerPlace struct {
 	session, channel, chat, client string
 	event                          string // of the answer
@@ -53,11 +53,11 @@ func placeOfAnswer(ev bus.Event) (answerPlace, error) {
 	return p, nil
 }
 
-// answerTarget is what an answer in a place may decide.
+// answerTarget is the set of approvals that an answer in a place may decide.
 type answerTarget struct {
-	// decides are the approvals that a bare yes or no decides: one, or those of a batch.
+	// decides is what a bare yes or no decides: one approval, or those of a batch.
 	decides []guard.Approval
-	// open are those that wait here and are answered by id alone.
+	// open lists the approvals waiting here that only an answer with an id decides.
 	open []guard.Approval
 	// asks is the shown question, which a reminder repeats.
 	asks []string
@@ -66,10 +66,10 @@ type answerTarget struct {
 // found reports whether there is anything that an answer could mean.
 func (t answerTarget) found() bool { return len(t.decides)+len(t.open) > 0 }
 
-// answerTarget finds what a bare answer in a place decides. "Yes" approves only the
-// last question shown there: an attended turn of that conversation asked it, it is at most
-// maxAnswerAge old, and nothing came after it. A reply to a question's own message answers
-// that question, whoever asked it.
+// answerTarget finds what a bare answer in a place decides. "Yes" approves only the last
+// question shown there: an attended turn of that conversation asked it, it is at most
+// maxAnswerAge old, and nothing came after it. A reply to the message of a question answers
+// that question, whichever turn asked it.
 func (l *Loop) answerTarget(ctx context.Context, p answerPlace) (t answerTarget, err error) {
 	list, err := l.o.Bus.Questions(ctx)
 	if err != nil {
@@ -127,7 +127,7 @@ func (l *Loop) askedBy(ctx context.Context, p answerPlace, a guard.Approval) (bo
 	return ev.Kind == bus.Message && ev.Provenance == provenance.Owner && ev.Session == p.session, nil
 }
 
-// here reports whether a question was put in the place of an answer.
+// here reports whether a question was asked in the place of the answer.
 func (l *Loop) here(p answerPlace, q bus.Question) bool {
 	if p.client != "" {
 		return q.Session == p.session
@@ -160,8 +160,8 @@ func (l *Loop) lastShown(ctx context.Context, p answerPlace, q bus.Question) (bo
 	}), nil
 }
 
-// seenHere reports whether a text or message stands in the place of an answer. Clients
-// that pull also show notices and questions of other conversations.
+// seenHere reports whether a text or message appeared in the place of the answer. Pull clients
+// also show notices and questions of other conversations.
 func (l *Loop) seenHere(p answerPlace, x bus.Passed) bool {
 	if p.client == "" {
 		return x.Channel == p.channel && x.Chat == p.chat
@@ -187,9 +187,9 @@ func (l *Loop) openOf(ctx context.Context, q bus.Question) (out []guard.Approval
 	return out, nil
 }
 
-// openHere lists the approvals that a bare word in a place may have meant: those that
-// hold up the conversation, the one that was said last, and those of the last minutes.
-// An older one of a background task does not stand in the way of a conversation.
+// openHere lists the approvals that a bare answer in a place may have meant: those that block
+// the conversation, the latest one, and those of the last minutes. An older approval of a
+// background task does not block a conversation.
 func (l *Loop) openHere(ctx context.Context, p answerPlace, list []bus.Question) (out []guard.Approval, err error) {
 	last, err := l.o.Bus.LastSaid(ctx, func(x bus.Passed) bool { return l.seenHere(p, x) }, p.taken)
 	if err != nil {
@@ -219,17 +219,17 @@ func (l *Loop) openHere(ctx context.Context, p answerPlace, list []bus.Question)
 	return slices.CompactFunc(out, func(x, y guard.Approval) bool { return x.ID == y.ID }), nil
 }
 
-// skew is how far a platform's clock, which says when a message was written, may
-// be behind without an answer being taken for an older one. Many cut to the second.
+// skew is the tolerated lag of a platform's message timestamps. Without it an answer could look
+// older than its question; many platforms truncate to seconds.
 const skew = 2 * time.Second
 
-// takenAt is when an event was taken by this machine's clock, which its id tells.
+// takenAt returns when this machine received an event, from the UUIDv7 of its id.
 func takenAt(event string) time.Time {
 	id, err := uuid.Parse(event)
 	if err != nil {
 		return time.Now()
 	}
-	return time.Unix(id.Time().UnixTime()).Add(time.Millisecond) // it is cut to the millisecond
+	return time.Unix(id.Time().UnixTime()).Add(time.Millisecond) // the id has whole milliseconds
 }
 
 // answersHere reports whether a bare word in a message is dealt with as an answer, and not
@@ -243,8 +243,8 @@ func (l *Loop) answersHere(ctx context.Context, ev bus.Event) (bool, error) {
 	return t.found(), err
 }
 
-// remind answers a word of agreement that decides nothing. asks are the approvals that
-// the reminder shows again.
+// remind answers an agreement that decides nothing. asks are the approvals that the reminder
+// shows again.
 func (l *Loop) remind(ctx context.Context, ev bus.Event) (text string, asks []string, err error) {
 	p, err := placeOfAnswer(ev)
 	if err != nil {
@@ -277,7 +277,7 @@ func (l *Loop) repeats(ctx context.Context, ev bus.Event, all bool) ([]string, e
 	return t.asks, nil
 }
 
-// decide answers the named question, or the one that was shown last in this chat.
+// decide answers the named question, or the last one shown in this chat.
 func (l *Loop) decide(ctx context.Context, ev bus.Event, id string, ans guard.Answer) (string, error) {
 	if err := known(ev); err != nil {
 		return "", err
@@ -326,8 +326,8 @@ func (t answerTarget) meant(all bool) (id string, one bool) {
 	return "", false
 }
 
-// mayName refuses an answer by id on a channel where only replies count, unless it is a
-// reply to that question. What was decided before is told as such.
+// mayName rejects an answer by id on a channel where only replies count, unless it is a reply
+// to that question. It reports an earlier decision as such.
 func (l *Loop) mayName(ctx context.Context, p answerPlace, id string) error {
 	if !p.onlyReplies {
 		return nil
@@ -345,8 +345,8 @@ func (l *Loop) mayName(ctx context.Context, p answerPlace, id string) error {
 	return errOnlyReplies
 }
 
-// AnswerInChat is Answer from a chat, where a question that is too long to be shown there
-// cannot be approved.
+// AnswerInChat is Answer from a chat. It rejects an approval if the question is too long for
+// the chat.
 func (l *Loop) AnswerInChat(ctx context.Context, id string, ans guard.Answer) ([]guard.Approval, error) {
 	if ans.Approved {
 		if err := l.o.Guard.ShownWhole(ctx, id); err != nil {
@@ -356,8 +356,8 @@ func (l *Loop) AnswerInChat(ctx context.Context, id string, ans guard.Answer) ([
 	return l.Answer(ctx, id, ans)
 }
 
-// Spoken records that a delivery was spoken in a conversation that client names, and
-// returns the approval that a spoken yes or no decides there, "" when there is none.
+// Spoken records that a delivery was spoken in a client's conversation. It returns the approval
+// that a spoken yes or no decides there, "" if none.
 func (l *Loop) Spoken(ctx context.Context, client string, d channels.Delivery) (string, error) {
 	if err := l.o.Bus.MarkShown(ctx, client, bus.Display{Delivery: d.ID, Again: true}); err != nil {
 		return "", err
@@ -369,8 +369,8 @@ func (l *Loop) Spoken(ctx context.Context, client string, d channels.Delivery) (
 	return t.decides[0].ID, err
 }
 
-// AnswerSpoken decides the question that was spoken last in a conversation.
-// channels.ErrNotShown: something came after it, or it is not one that a bare yes answers.
+// AnswerSpoken decides the last question spoken in a conversation. The error is
+// channels.ErrNotShown if something came after the question or a bare yes cannot answer it.
 func (l *Loop) AnswerSpoken(ctx context.Context, press channels.Press, ans guard.Answer) ([]guard.Approval, error) {
 	t, err := l.answerTarget(ctx, spokenPlace(press.Channel, press.Chat, press.Client))
 	if err != nil {
@@ -391,7 +391,7 @@ func spokenPlace(channel, chat, client string) answerPlace {
 	return answerPlace{session: session, channel: channel, chat: chat, client: client, until: now, taken: now}
 }
 
-// nameOne says how to answer what a bare word does not decide.
+// nameOne explains how to answer questions that a bare answer does not decide.
 func nameOne(open []guard.Approval, p answerPlace) string {
 	if len(open) == 0 {
 		return "There is no question waiting for your answer here."

@@ -14,7 +14,7 @@ import (
 	"hob/watchers"
 )
 
-// sender is a model that sends a text whenever it is told to, and says so.
+// sender returns a model that sends a text on request and reports it.
 func sender() *llmtest.Scripted {
 	return llmtest.NewScripted(llmtest.Options{Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
 		switch {
@@ -54,7 +54,7 @@ func TestReview1_BareYesAnswersNoQuestionAfterFiveMinutes(t *testing.T) {
 	}
 }
 
-// chatEngine is an engine with a channel that sends by itself.
+// chatEngine returns an engine with a push channel.
 func chatEngine(t *testing.T) *engine {
 	t.Helper()
 	return start(t, setup{model: sender(), pushes: map[string]bool{"pigeon": true}})
@@ -107,7 +107,7 @@ func TestReview1_QuestionIsShownOnceThePlatformAcceptsIt(t *testing.T) {
 	if got := e.settle(e.writes("ok")).Answer; got != "Reply yes to approve or no to deny: Send x." || len(e.effects.sent) != 0 {
 		t.Errorf("ok: %q, %v", got, e.effects.sent)
 	}
-	e.deliver() // the reminder is the last thing that was said, and shows the question again
+	e.deliver() // the reminder is the newest text, and shows the question again
 	if got := e.settle(e.writes("Yes!")).Answer; !strings.HasPrefix(got, "Thank you") {
 		t.Errorf("yes: %q", got)
 	}
@@ -117,8 +117,8 @@ func TestReview1_QuestionIsShownOnceThePlatformAcceptsIt(t *testing.T) {
 	}
 }
 
-// A reply to a question's own message answers that question, whoever asked it, and a
-// reply to anything else answers none.
+// A reply to a question's own message answers that question, whichever turn asked it; a reply
+// to any other message answers none.
 func TestReview1_ReplyAnswersTheQuestionItRepliesTo(t *testing.T) {
 	e := chatEngine(t)
 	hello := e.writes("hello")
@@ -180,7 +180,7 @@ func TestReview6_LongQuestionIsNotApprovedInAChat(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"yes", "/yes " + a.ID} {
-		if got := e.say("s", text); !strings.Contains(got, "too long to be read in a chat") || len(e.effects.sent) != 0 {
+		if got := e.say("s", text); !strings.Contains(got, "too long to be approved in a chat") || len(e.effects.sent) != 0 {
 			t.Errorf("%s: %q, sent %d", text, got, len(e.effects.sent))
 		}
 	}

@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// everything is "/yes all": the one batch that was shown.
+// everything selects the whole batch that was shown, as in "/yes all".
 const everything = "all"
 
-// plainAnswer is what a message without a command means to a question.
+// plainAnswer is the meaning of a message without a command as an answer to a question.
 type plainAnswer struct {
 	yes, all bool
-	// talk is agreement in conversation, such as "ok". It decides nothing.
+	// talk marks conversational agreement, such as "ok". It decides nothing.
 	talk bool
 }
 
-// address is how people begin what they say to Hob in a group, where they have to.
+// address matches the name with which people address Hob in a group.
 var address = regexp.MustCompile(`(?i)^@?hob[,:]?\s+`)
 
-// yesWords and noWords answer a question. Everything vaguer is conversation: people say
-// "ok" to much that asks nothing.
+// yesWords and noWords answer a question. Vaguer words are conversation: people say "ok" in
+// many other situations.
 const (
 	yesWords  = "|yes|y|ja|oui|si|sí|yes please|approve|"
 	noWords   = "|no|n|nein|non|nope|no thanks|don't|do not|deny|cancel|"
@@ -28,7 +28,7 @@ const (
 	allNo     = "|no to all|no all|no to all of them|deny all|all no|none|none of them|"
 )
 
-// parseAnswer reads a bare yes or no, also "Hob, yes", or a word of agreement.
+// parseAnswer parses a bare yes or no, also "Hob, yes", or a word of agreement.
 func parseAnswer(text string) (plainAnswer, bool) {
 	text = address.ReplaceAllString(strings.TrimSpace(text), "")
 	text = strings.ToLower(strings.Trim(text, ".,!?;: \t\r\n"))

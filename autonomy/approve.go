@@ -13,9 +13,8 @@ import (
 	"hob/knowledge/store"
 )
 
-// Answer decides a question, or all of a batch that are still open, and lets
-// the turns go on. Everything with which an owner can answer ends here: chat,
-// API and command line, and whatever comes to have buttons. It returns what was
+// Answer decides a question, or all open questions of a batch, and lets the turns continue.
+// Every way to answer ends here: chat, API, command line and buttons. It returns what was
 // decided.
 func (l *Loop) Answer(ctx context.Context, id string, ans guard.Answer) (decided []guard.Approval, err error) {
 	err = l.o.Store.Write(ctx, func(tx *store.Tx) error {
@@ -80,7 +79,7 @@ func parseScope(s string) (scope string, lasting time.Duration, err error) {
 		lasting, err = Lasting(words[1])
 		return scope, lasting, err
 	}
-	return "", 0, fmt.Errorf("%q is no scope; write session, task or pattern, and for 30m or for 2h", s)
+	return "", 0, fmt.Errorf("unknown scope %q; write session, task or pattern, and for 30m or for 2h", s)
 }
 
 // Lasting reads how long a grant holds: "30m", "2h", "7d".
@@ -97,12 +96,12 @@ func Lasting(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// known refuses to let a message decide of which nobody knows what program
-// handed it in, or who: it may be one that Hob has started.
+// known rejects a decision from a message without a known sender and program: a program that
+// Hob started may have sent it.
 func known(ev bus.Event) error {
 	m, err := messageOf(ev)
 	if err == nil && m.Unknown {
-		err = errors.New("it cannot be found out who or which program wrote this, so it decides nothing; use hob approve in a terminal, or a chat that is paired with me")
+		err = errors.New("the sender of this answer is unknown, so it decides nothing; use hob approve in a terminal, or a chat that is paired with me")
 	}
 	return err
 }
@@ -154,7 +153,7 @@ func (l *Loop) Revoke(ctx context.Context, id, by string) (g guard.Grant, err er
 	return g, err
 }
 
-// Grant makes a grant that nobody asked for.
+// Grant creates a grant that no question asked for.
 func (l *Loop) Grant(ctx context.Context, n guard.NewGrant) (g guard.Grant, err error) {
 	err = l.o.Store.Write(ctx, func(tx *store.Tx) error {
 		g, err = l.o.Guard.GrantTx(ctx, tx, n)
@@ -168,11 +167,11 @@ func (l *Loop) cmdPair(ctx context.Context, ev bus.Event, channel string) (strin
 		return "", err
 	}
 	if l.o.Pair == nil {
-		return "", errors.New("there is no channel to pair here")
+		return "", errors.New("no channel can be paired")
 	}
-	// Whoever reads a code can be the first to write it.
+	// Anyone who reads a code may be the first to send it.
 	if m, err := messageOf(ev); err != nil || m.Shared {
-		return "", errors.Join(err, errors.New("others would read the code here, and could use it; write that to me alone, or use hob channel pair in a terminal"))
+		return "", errors.Join(err, errors.New("others could read and use the code here; send this in a private chat, or use hob channel pair in a terminal"))
 	}
 	return l.o.Pair(ctx, channel, "chat")
 }
@@ -183,5 +182,5 @@ func (l *Loop) cmdPaired(_ context.Context, ev bus.Event, _ string) (string, err
 	if known(ev) != nil {
 		said += "Who that is nobody can tell me, so it answers none of my questions. "
 	}
-	return said + "`hob channel list` shows it, `hob channel unpair` takes it back.", nil
+	return said + "`hob channel list` shows it, `hob channel unpair` undoes it.", nil
 }

@@ -13,21 +13,20 @@ import (
 	"hob/platform/provenance"
 )
 
-// AuditLine is one line of the audit log with all that is known behind it: who
-// did what, on whose authority, from which text.
+// AuditLine is one line of the audit log with its context: the actor, the authority, the texts
+// and the call.
 type AuditLine struct {
 	guard.Record
-	// Approval is the question to the owner that decided, when one did.
+	// Approval is the deciding question to the owner, if any.
 	Approval *guard.Approval `json:"approval,omitempty"`
-	// Texts are the origins of the outside text that was in view, as far as they
-	// are still kept.
+	// Texts are the stored origins of the untrusted text in context.
 	Texts []provenance.Origin `json:"texts,omitempty"`
-	// What says what the call was, as far as it is still kept.
+	// What describes the call, if it is still stored.
 	What string `json:"what,omitempty"`
-	Text string `json:"text"` // all of it in words
+	Text string `json:"text"` // all of it as text
 }
 
-// AuditLine reads a line; bus.ErrNotFound when there is none.
+// AuditLine reads a line. The error is bus.ErrNotFound if it does not exist.
 func (l *Loop) AuditLine(ctx context.Context, seq int64) (AuditLine, error) {
 	var out AuditLine
 	rows, err := l.o.Guard.AuditLines(ctx, guard.AuditQuery{Before: seq + 1, Limit: 1})
@@ -89,7 +88,7 @@ func (a AuditLine) words(zone *time.Location) string {
 	default:
 		row("from", "no text from outside")
 	}
-	row("event", "%s in %s; `hob why %s` tells more", a.Event, a.Session, a.Event)
+	row("event", "%s in %s; `hob why %s` shows more", a.Event, a.Session, a.Event)
 	row("hash", "%s", a.Hash)
 	return strings.TrimSuffix(b.String(), "\n")
 }

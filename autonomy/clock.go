@@ -2,11 +2,11 @@ package autonomy
 
 import "time"
 
-// jump is the smallest difference between wall and monotonic time that counts.
+// jump is the smallest significant difference between wall and monotonic time.
 const jump = 2 * time.Second
 
-// clock compares wall and monotonic time: they part when the machine slept or
-// somebody set the clock.
+// clock compares wall and monotonic time. They diverge if the machine slept or the clock was
+// set.
 type clock struct{ last time.Time }
 
 func newClock() *clock { return &clock{last: time.Now()} }

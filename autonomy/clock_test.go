@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Time that simply passes is no jump, however long it is.
+// Elapsed time alone does not count as a jump.
 func TestTimeThatPassesIsNoJump(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClock()

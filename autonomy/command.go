@@ -16,7 +16,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// command is one thing the owner can order without a model.
+// command is one chat command; it needs no model.
 type command struct {
 	names []string
 	args  string
@@ -31,19 +31,19 @@ func commands() []command {
 		{[]string{steerCommand}, "TEXT", "say something to the turn that is running", (*Loop).cmdSteer},
 		{[]string{"new", "reset"}, "", "begin a fresh conversation", (*Loop).cmdNew},
 		{[]string{"status"}, "", "what I am doing", (*Loop).cmdStatus},
-		{[]string{"undo"}, "[ID|N|all]", "take back my last action, the last N, or all that my last answer did", (*Loop).cmdUndo},
+		{[]string{"undo"}, "[ID|N|all]", "undo my last action, the last N, or everything my last answer did", (*Loop).cmdUndo},
 		{[]string{"redo"}, "[ID]", "do again what was undone last", (*Loop).cmdRedo},
-		{[]string{forgetCommand}, "TEXT", "forget that for good, wherever it stands; I show what would go and ask", (*Loop).cmdForget},
+		{[]string{forgetCommand}, "TEXT", "delete that permanently everywhere; I list it and ask first", (*Loop).cmdForget},
 		{[]string{"approve", "yes", "y"}, "[ID|all] [session|task|pattern] [for 1h]", "say yes to my question, and to more like it", (*Loop).cmdYes},
 		{[]string{"deny", "no", "n"}, "[ID|all] [why]", "say no to my question", (*Loop).cmdNo},
 		{[]string{"grants"}, "", "what you have allowed beforehand", (*Loop).cmdGrants},
-		{[]string{"revoke"}, "[ID]", "take back what you have allowed", (*Loop).cmdRevoke},
+		{[]string{"revoke"}, "[ID]", "revoke what you have allowed", (*Loop).cmdRevoke},
 		{[]string{"agent"}, "[NAME|auto]", "who answers here, or let another agent answer", (*Loop).cmdAgent},
 		{[]string{"why"}, "[ID]", "why I did or said something", (*Loop).cmdWhy},
 		{[]string{"quiet"}, "[2h|until 9:00|off]", "hold what is not critical for that long, or no more", (*Loop).cmdQuiet},
 		{[]string{"pause"}, "[1h|until tomorrow|off]", "begin nothing by myself for that long; what comes waits", (*Loop).cmdPause},
 		{[]string{"resume"}, "", "end the pause", (*Loop).cmdResume},
-		{[]string{"snooze"}, "[ID] 1h", "tell my last notice again, or that one, at that time", (*Loop).cmdSnooze},
+		{[]string{"snooze"}, "[ID] 1h", "send my last notice again, or that one, at that time", (*Loop).cmdSnooze},
 		{[]string{"model"}, "[NAME|auto]", "which model answers here, or choose one", (*Loop).cmdModel},
 		{[]string{"help"}, "", "this list", (*Loop).cmdHelp},
 		{[]string{"pair"}, "CHANNEL", "a code with which you prove who you are on another channel", (*Loop).cmdPair},
@@ -52,8 +52,8 @@ func commands() []command {
 	}
 }
 
-// unknownCommand stands for a lone word with a slash that is no command. It is
-// a slip, which no model has to read. /help does not list it.
+// unknownCommand stands for a lone word with a slash that is not a command. It is probably a
+// typo, so no model reads it. /help does not list it.
 const unknownCommand = "unknown"
 
 // freshCommand ends a conversation.
@@ -67,8 +67,8 @@ func fresh(ev bus.Event) bool {
 
 var slashWord = regexp.MustCompile(`^/\pL+$`)
 
-// parseCommand splits "/stop now" (or "!stop", where a client swallows
-// slashes) into name and arguments; name is "" when it is no command.
+// parseCommand splits "/stop now" (or "!stop", where a client swallows slashes) into name and
+// arguments. name is "" if the text is not a command.
 func parseCommand(text string) (name, args string) {
 	text = address.ReplaceAllString(strings.TrimSpace(text), "")
 	if len(text) < 2 || (text[0] != '/' && text[0] != '!') {
@@ -89,7 +89,7 @@ func parseCommand(text string) (name, args string) {
 	return "", ""
 }
 
-// command runs one, or takes a bare yes or no as the answer to a question.
+// command runs a command, or reads a bare yes or no as the answer to a question.
 func (l *Loop) command(ctx context.Context, ev bus.Event) (result, error) {
 	name, args := parseCommand(ev.Text)
 	res := result{how: "command", kind: channels.Reply, said: true, session: ev.Session, channel: ev.Channel, chat: ev.Chat}
@@ -141,7 +141,7 @@ func (l *Loop) cmdStop(ctx context.Context, ev bus.Event, _ string) (string, err
 
 func (l *Loop) cmdNew(ctx context.Context, ev bus.Event, _ string) (string, error) {
 	err := l.o.Store.Write(ctx, func(tx *store.Tx) error { return l.o.Sessions.ResetTx(tx, ev.Session) })
-	return "A fresh conversation. What was said before stays in the history.", err
+	return "Started a new conversation. Earlier messages stay in the history.", err
 }
 
 func (l *Loop) cmdStatus(ctx context.Context, _ bus.Event, _ string) (string, error) {
@@ -180,7 +180,7 @@ func (l *Loop) cmdWhy(ctx context.Context, ev bus.Event, args string) (string, e
 
 func (l *Loop) cmdModel(ctx context.Context, ev bus.Event, args string) (string, error) {
 	if l.o.Model == nil {
-		return "", errors.New("there is no choice of models here")
+		return "", errors.New("model selection is not configured")
 	}
 	agent := ""
 	if l.o.Crew != nil {
@@ -210,7 +210,7 @@ func (l *Loop) cmdHelp(context.Context, bus.Event, string) (string, error) {
 }
 
 func (l *Loop) cmdUnknown(_ context.Context, _ bus.Event, args string) (string, error) {
-	return fmt.Sprintf("I know no command %s. /help lists them.", args), nil
+	return fmt.Sprintf("Unknown command %s. /help lists the commands.", args), nil
 }
 
 func firstLine(s string) string {

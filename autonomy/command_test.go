@@ -30,7 +30,7 @@ func TestParseCommand(t *testing.T) {
 	}
 }
 
-// In a group of Messages only what names Hob is heard.
+// In a group of Messages, Hob reads only messages that name it.
 func TestAnswersThatNameHob(t *testing.T) {
 	for text, yes := range map[string]bool{"yes": true, "Hob, yes!": true, "hob no": false, "@Hob: ja": true, "Sí.": true, "NON": false, "y": true, "Hob no": false} {
 		if s, ok := parseAnswer(text); !ok || s.yes != yes {
@@ -49,7 +49,7 @@ func TestAnswersThatNameHob(t *testing.T) {
 	}
 }
 
-// Whoever reads a code can be the first to write it.
+// Anyone who reads a code may be the first to send it.
 func TestNoCodeIsShownToAGroup(t *testing.T) {
 	l := &Loop{o: Options{Pair: func(context.Context, string, string) (string, error) { return "2345A-BCDEF", nil }}}
 	for shared, shown := range map[bool]bool{false: true, true: false} {

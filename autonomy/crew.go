@@ -13,7 +13,7 @@ import (
 	"hob/knowledge/store"
 )
 
-// alone is the crew of a loop that has none.
+// alone returns the only member of a loop without a crew.
 func (l *Loop) alone() crew.Member {
 	return crew.Member{Name: crew.Default, Agent: l.o.Agent, Refused: func(context.Context) error { return nil }}
 }
@@ -28,7 +28,7 @@ func (l *Loop) pick(ctx context.Context, ev bus.Event, m message) (crew.Member, 
 		return who, err
 	}
 	if err := who.Refused(ctx); err != nil {
-		return who, fmt.Errorf("the agent %s cannot work now: %w", who.Name, err)
+		return who, fmt.Errorf("agent %s is not available: %w", who.Name, err)
 	}
 	return who, nil
 }
@@ -37,8 +37,8 @@ func placeOf(ev bus.Event, m message) crew.Place {
 	return crew.Place{Session: ev.Session, Channel: ev.Channel, Chat: ev.Chat, Name: m.Title, Server: m.Server}
 }
 
-// stranger turns away somebody else's message where no agent answers: nobody
-// would, and they are told nothing.
+// stranger drops a message of an unknown sender if no agent answers such messages. The sender
+// gets no reply.
 func (l *Loop) stranger(ctx context.Context, in channels.Inbound, ev bus.Event) error {
 	if l.o.Crew == nil || in.FromOwner {
 		return nil
@@ -51,8 +51,8 @@ func (l *Loop) stranger(ctx context.Context, in channels.Inbound, ev bus.Event) 
 	return err
 }
 
-// maker finds the agent that a standing order belongs to: whoever set it up
-// runs it, so that nobody gets more tools by waiting.
+// maker finds the agent that created a watcher or schedule. That agent runs it, so that nobody
+// gains tools by waiting.
 func (l *Loop) maker(ctx context.Context, ev bus.Event, f fired) (crew.Member, error) {
 	if l.o.Crew == nil {
 		return l.alone(), nil
@@ -61,7 +61,7 @@ func (l *Loop) maker(ctx context.Context, ev bus.Event, f fired) (crew.Member, e
 	if f.Agent != "" {
 		var ok bool
 		if who, ok = l.o.Crew.Named(f.Agent); !ok {
-			return who, fmt.Errorf("the agent %q, which set this up, is not there any more", f.Agent)
+			return who, fmt.Errorf("the agent %q that created this no longer exists", f.Agent)
 		}
 	} else if errors.Is(err, crew.ErrNobody) { // the owner's own orders
 		who, _ = l.o.Crew.Named(crew.Default)
@@ -69,7 +69,7 @@ func (l *Loop) maker(ctx context.Context, ev bus.Event, f fired) (crew.Member, e
 		return who, err
 	}
 	if err := who.Refused(ctx); err != nil {
-		return who, fmt.Errorf("the agent %s cannot work now: %w", who.Name, err)
+		return who, fmt.Errorf("agent %s is not available: %w", who.Name, err)
 	}
 	return who, nil
 }
@@ -79,7 +79,7 @@ func (l *Loop) maker(ctx context.Context, ev bus.Event, f fired) (crew.Member, e
 func (l *Loop) delegated(ctx context.Context, ev bus.Event) (result, error) {
 	res := result{how: "task"}
 	if l.o.Crew == nil {
-		return res, errors.New("there is no crew any more")
+		return res, errors.New("tasks are not configured")
 	}
 	job, err := l.o.Crew.Job(ctx, ev)
 	res.session, res.channel, res.chat, res.kind = job.Report, job.Channel, job.Chat, channels.Notice
@@ -103,14 +103,14 @@ func (l *Loop) delegated(ctx context.Context, ev bus.Event) (result, error) {
 	job.Turn.Cancelled = job.Turn.Cancelled || l.wasCancelled(ev.ID)
 	res.Outcome, err = job.Agent.Run(ctx, job.Turn)
 	if job.Follow && err != nil && !errors.Is(err, agent.ErrDraining) && !errors.Is(err, store.ErrFull) {
-		l.o.Log.Warn("the turn that follows a task failed; its result is told as it is", "event", ev.ID, "err", err)
+		l.o.Log.Warn("follow-up turn of a task failed, sending the task's result unchanged", "event", ev.ID, "err", err)
 		res.Outcome, err = agent.Outcome{Answer: ev.Text, Source: ev.Provenance, Origins: job.Turn.Origins}, nil
 	}
 	res.said = job.Follow && !res.Suspended && res.Answer != ""
 	return res, err
 }
 
-// endTask tells the crew what a task's turn came to.
+// endTask stores the result of a task's turn.
 func (l *Loop) endTask(tx *store.Tx, ev bus.Event, res result) error {
 	if l.o.Crew == nil || !crew.Is(ev) {
 		return nil
@@ -128,8 +128,7 @@ func (l *Loop) endTask(tx *store.Tx, ev bus.Event, res result) error {
 	return l.o.Crew.EndTx(tx, ev, e)
 }
 
-// stopBelow ends the tasks that a conversation has handed on, and the turns
-// that wait for them.
+// stopBelow stops the tasks that a conversation delegated, and the turns that wait for them.
 func (l *Loop) stopBelow(ctx context.Context, session string) (bool, error) {
 	if l.o.Crew == nil {
 		return false, nil
@@ -137,7 +136,7 @@ func (l *Loop) stopBelow(ctx context.Context, session string) (bool, error) {
 	return l.o.Crew.Stop(ctx, session)
 }
 
-// abandon ends the tasks of a turn that failed while they were under way.
+// abandon stops the running tasks of a turn that failed.
 func (l *Loop) abandon(ctx context.Context, ev bus.Event) {
 	if l.o.Crew == nil {
 		return

@@ -2,5 +2,5 @@ package autonomy
 
 import "hob/platform/erase"
 
-// Eraser looks after the traces of turns and ticks, in which no text stands.
+// Eraser covers the tables of turns and ticks, which contain no text.
 func Eraser() erase.Eraser { return erase.Owned{Besides: []string{"turns", "ticks"}} }

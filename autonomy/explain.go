@@ -22,24 +22,24 @@ const (
 
 // Explanation answers a question: a Why, a Tick or a Silent.
 type Explanation interface {
-	// Text tells it in words.
+	// Text formats the explanation for users.
 	Text(zone *time.Location) string
-	// Source says whether it quotes the words of others.
+	// Source reports whether it quotes untrusted text.
 	Source() provenance.Source
 }
 
-// Question is what the owner wants explained.
+// Question identifies what the owner wants explained.
 type Question struct {
 	Kind string // "" is an event
-	// About is an id; of a silence also words and "since TIME"; "" or "last" is the
-	// last one.
+	// About is an id; for a silence also words and "since TIME"; "" or "last" means the last
+	// one.
 	About   string
-	Session string // where the last event is looked for; "" is anywhere
+	Session string // where to find the last event; "" means anywhere
 	Asked   string // the event of the question itself, which is not meant
 }
 
-// AskedWhy reads a question as it is written on a command line: "tick last",
-// "silence since 14:00", or an id alone.
+// AskedWhy parses a question as written on a command line: "tick last", "silence since 14:00",
+// or an id alone.
 func AskedWhy(args string) Question {
 	kind, rest, _ := strings.Cut(strings.TrimSpace(args), " ")
 	if slices.Contains([]string{WhyEvent, WhyTick, WhyNotification, WhySilence}, kind) {
@@ -93,7 +93,7 @@ func (l *Loop) whyBefore(ctx context.Context, q Question) (Why, error) {
 
 func noNotice() Why {
 	w := nothing()
-	w.instead = "I have told you nothing by myself yet."
+	w.instead = "I have not sent you a notification yet."
 	return w
 }
 

@@ -15,7 +15,7 @@ import (
 // module is the prefix of our own import paths.
 const module = "hob/"
 
-// pkg is what `go list` says of a package.
+// pkg is the output of `go list` for a package.
 type pkg struct {
 	ImportPath string
 	Imports    []string
@@ -53,7 +53,7 @@ func floor(path string) (n int, ok bool) {
 	return 3, true
 }
 
-// mayImport says whether a package may import another, and why not.
+// mayImport reports whether a package may import another, and if not, the reason.
 func mayImport(from, to string) (bool, string) {
 	a, ok := floor(from)
 	b, ours := floor(to)
@@ -176,7 +176,7 @@ func TestTopLevel(t *testing.T) {
 	}
 }
 
-// TestNoVagueNames: a package says what it is about.
+// TestNoVagueNames checks that package names describe their contents.
 func TestNoVagueNames(t *testing.T) {
 	for _, p := range list(t, "linux") {
 		switch filepath.Base(p.ImportPath) {

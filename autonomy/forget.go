@@ -16,7 +16,7 @@ import (
 // not wait behind it.
 const forgetCommand = "forget"
 
-// forgets is what a message of the owner's wants forgotten, "" when it is none.
+// forgets returns what the owner's message asks Hob to forget, "" if it asks nothing.
 func forgets(ev bus.Event) string {
 	if name, text := parseCommand(ev.Text); name == forgetCommand && ev.Provenance == provenance.Owner {
 		return text
@@ -24,8 +24,8 @@ func forgets(ev bus.Event) string {
 	return ""
 }
 
-// forget calls the tool as the owner's own call. What it says stands in a
-// conversation of its own, as that of each such call; this one gets the answer.
+// forget calls the tool as the owner's own call. The call has its own conversation, like every
+// such call; this conversation gets the answer.
 func (l *Loop) forget(ctx context.Context, ev bus.Event, text string) (result, error) {
 	res := result{how: "call", kind: channels.Reply, said: true, session: ev.Session, channel: ev.Channel, chat: ev.Chat}
 	own := ev
@@ -50,7 +50,7 @@ func (l *Loop) forget(ctx context.Context, ev bus.Event, text string) (result, e
 	return res, err
 }
 
-// cmdForget is what the command does that does not say what it means.
+// cmdForget answers a forget command without a text.
 func (l *Loop) cmdForget(context.Context, bus.Event, string) (string, error) {
 	return "Say what to forget: /" + forgetCommand + " TEXT", nil
 }

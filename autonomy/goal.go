@@ -20,8 +20,8 @@ import (
 	"hob/tools"
 )
 
-// due puts what is due into the inbox and returns when the next of it is (zero:
-// nothing is); each source says both of its own.
+// due puts due work into the inbox and returns the next due time (zero if none). Each source
+// handles its own.
 func (l *Loop) due(ctx context.Context) (next time.Time) {
 	for _, source := range l.o.Due {
 		at, err := source(ctx, time.Now())
@@ -40,8 +40,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// questioner is an agent whose only call is the one that puts a goal's decision
-// before the owner.
+// questioner returns an agent whose only call asks the owner about a goal's decision.
 func questioner(a *agent.Agent) (*agent.Agent, error) {
 	c, err := tools.NewCatalogue(goals.Question())
 	if err != nil {
@@ -56,7 +55,7 @@ func (l *Loop) goal(ctx context.Context, ev bus.Event) (result, error) {
 	res := result{how: "goal", kind: channels.Notice}
 	order, err := goals.OrderOf(ev)
 	if err != nil || l.o.Goals == nil {
-		return res, cmp.Or(err, errors.New("goals are not kept here any more"))
+		return res, cmp.Or(err, errors.New("goals are not configured"))
 	}
 	res.goal = &goals.Ended{Order: order}
 	goal, err := goals.Get(l.o.Store.Reader(ctx), order.Goal)
@@ -100,7 +99,8 @@ func (l *Loop) goal(ctx context.Context, ev bus.Event) (result, error) {
 	return l.goalEnded(ctx, goal, order, res)
 }
 
-// goalTurn is the turn of a phase. Whatever is not the doing of it only reads.
+// goalTurn returns the turn of a phase. Only the phase that carries out the decision may do
+// more than read.
 func (l *Loop) goalTurn(ctx context.Context, ev bus.Event, goal goals.Goal, order goals.Order, res result) (agent.Turn, error) {
 	t := agent.Turn{
 		Event: ev, Source: provenance.Worst(provenance.Hob, ev.Provenance, goal.Provenance), Origin: "goal",
@@ -126,7 +126,7 @@ func (l *Loop) goalTurn(ctx context.Context, ev bus.Event, goal goals.Goal, orde
 	if !order.Agreed { // what the owner has agreed to is his own word
 		t.Doubt = func(s *tools.Spec, e tools.Effects) string {
 			risk := goals.RiskOf(e)
-			if s.Name == "delegate_tasks" || s.Name == "spawn_background_task" { // what it hands on may do anything
+			if s.Name == "delegate_tasks" || s.Name == "spawn_background_task" { // a delegated task may do anything
 				risk = goals.RiskDestroy
 			}
 			return l.o.Goals.Doubt(order.Decision, risk)
@@ -135,8 +135,7 @@ func (l *Loop) goalTurn(ctx context.Context, ev bus.Event, goal goals.Goal, orde
 	return t, nil
 }
 
-// goalOrigins are from where the outside text came that had a part in a goal or in
-// what was decided about it.
+// goalOrigins returns the origins of the untrusted text that influenced a goal or its decision.
 func (l *Loop) goalOrigins(ctx context.Context, goal goals.Goal, order goals.Order) ([]provenance.Origin, error) {
 	made, err := origins.Of(l.o.Store.Reader(ctx), origins.Row, goal.ID)
 	if err != nil {
@@ -211,8 +210,8 @@ func (l *Loop) askAbout(ctx context.Context, ev bus.Event, goal goals.Goal, res 
 	return res, nil
 }
 
-// endGoal records the end of a goal's event; it returns what the owner is told
-// besides, "" for nothing.
+// endGoal records the end of a goal's event. It returns additional text for the owner, "" if
+// none.
 func (l *Loop) endGoal(tx *store.Tx, ev bus.Event, res result) (string, error) {
 	if l.o.Goals == nil || res.goal == nil {
 		return "", nil
@@ -223,8 +222,8 @@ func (l *Loop) endGoal(tx *store.Tx, ev bus.Event, res result) (string, error) {
 	return out.Told, err
 }
 
-// goalFailed ends a goal's event that cannot be worked on. The goal itself goes
-// on: its next review is another one.
+// goalFailed ends a goal's event that cannot be handled. The goal stays active until its next
+// review.
 func (l *Loop) goalFailed(ctx context.Context, t *turn, res result, cause error) error {
 	if res.goal == nil {
 		return l.tellDead(ctx, t.ev, llm.Sentence(cause))
@@ -232,12 +231,12 @@ func (l *Loop) goalFailed(ctx context.Context, t *turn, res result, cause error)
 	why := llm.Sentence(cause)
 	res.how, res.said, res.Answer = "error", false, why
 	res.goal.Err, res.goal.Failed = cause, why
-	if res.Source != provenance.Outside { // a provider's error may quote what it was asked
+	if res.Source != provenance.Outside { // a provider's error may quote the request
 		res.Source = provenance.Hob
 	}
 	name, record := strings.TrimPrefix(strings.TrimPrefix(t.ev.Text, "Review of "), "Work on "), res.Record
 	key := fmt.Sprintf("goal-failed:%s:%s", res.goal.Order.Goal, time.Now().In(l.o.Zone()).Format(time.DateOnly))
-	text := fmt.Sprintf("I could not work on %s: %s. I try again at its next review; `hob why %s` tells more.", name, strings.TrimRight(why, ". "), t.ev.ID)
+	text := fmt.Sprintf("I could not work on %s: %s. I will retry at its next review; `hob why %s` shows more.", name, strings.TrimRight(why, ". "), t.ev.ID)
 	from, report := provenance.Worst(provenance.Hob, t.ev.Provenance, res.Source), res.session
 	res.Record = func(tx *store.Tx) error {
 		if record != nil {

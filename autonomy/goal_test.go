@@ -43,7 +43,7 @@ func (e *engine) goal(kept *goals.Goals, g goals.Goal) goals.Goal {
 	return g
 }
 
-// reviewed waits until a goal has been reviewed once more.
+// reviewed waits until a goal has been reviewed again.
 func (e *engine) reviewed(g goals.Goal) goals.Goal {
 	e.t.Helper()
 	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
@@ -59,8 +59,8 @@ func (e *engine) reviewed(g goals.Goal) goals.Goal {
 
 const deferring = `{"decision":"defer","confidence":1,"reason":"nothing is new"}`
 
-// Nothing due costs nothing: a week passes without a call. A goal that is due is
-// reviewed once for each time, however often Hob is started anew.
+// While no goal is due, Hob makes no call: a week passes without one. A due goal is reviewed
+// once for each time, regardless of restarts.
 func TestGoalsCostNothingWhileNoneIsDue(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -101,8 +101,8 @@ func TestGoalsCostNothingWhileNoneIsDue(t *testing.T) {
 	})
 }
 
-// Whatever a goal that outside text made wants to do is asked about, however sure
-// the model is; one of the owner's writes by itself.
+// Hob asks before every action of a goal that untrusted text created, even if the model is
+// confident; the owner's goal writes without a question.
 func TestAGoalFromOutsideGetsNoMoreRights(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -117,7 +117,7 @@ func TestAGoalFromOutsideGetsNoMoreRights(t *testing.T) {
 				llmtest.Answer{Text: "done", Times: -1},
 			)
 			e, kept := withGoals(t, t.TempDir(), m)
-			e.say("home", "hello") // so that there is a place to tell it
+			e.say("home", "hello") // so that there is a conversation for notices
 			g := e.goal(kept, goals.Goal{Description: "pass it on", Provenance: tc.source, Report: "home"})
 			var asked []guard.Approval
 			for deadline := time.Now().Add(60 * time.Second); len(asked) == 0 && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
@@ -139,8 +139,8 @@ func TestAGoalFromOutsideGetsNoMoreRights(t *testing.T) {
 	}
 }
 
-// What a review that outside text had a part in gave as its reason stays outside
-// text in the next one, which quotes it.
+// The reason of a review with untrusted text stays untrusted in the next review, which quotes
+// it.
 func TestAReasonFromOutsideStaysOutside(t *testing.T) {
 	for _, from := range []provenance.Source{provenance.Hob, provenance.Outside} {
 		t.Run(string(from), func(t *testing.T) {
@@ -165,7 +165,7 @@ type knows struct {
 func (k knows) Known(context.Context, string) (goals.Fact, bool, error) { return k.fact, true, nil }
 func (knows) Understands(string) bool                                   { return true }
 
-// What a goal's end quotes of a mail is told as outside text.
+// The report on a reached goal that quotes a mail is untrusted.
 func TestAGoalReachedByWhatAMailSays(t *testing.T) {
 	for _, from := range []provenance.Source{provenance.Owner, provenance.Outside} {
 		t.Run(string(from), func(t *testing.T) {
@@ -183,8 +183,8 @@ func TestAGoalReachedByWhatAMailSays(t *testing.T) {
 	}
 }
 
-// That a goal could not be worked on is told with its words, which may be those
-// of a mail, and as soon as the failure is on record.
+// A failed review is reported with its error, which may quote a mail, as soon as the failure is
+// recorded.
 func TestAGoalThatFailsIsTold(t *testing.T) {
 	for _, from := range []provenance.Source{provenance.Owner, provenance.Outside} {
 		t.Run(string(from), func(t *testing.T) {

@@ -15,16 +15,15 @@ import (
 //go:embed guardian.md
 var guardianText string
 
-// Bounds of what the guardian is asked.
+// Limits of a guardian request.
 const (
 	guardianWait  = 20 * time.Second
 	guardianBytes = 12_000 // bytes of a text, its beginning and its end
 )
 
-// Guardian asks a model whether a text from outside tries to take over who reads
-// it. It sees the text alone, within a fence, and has no tools. Its yes adds a
-// mark; a no, a failure, an answer that is neither and one that comes too late
-// change nothing. The call is booked and bound by the budget as any other.
+// Guardian asks a model whether an untrusted text tries to manipulate its reader. The model
+// sees only the fenced text and has no tools. A yes adds a mark. A no, a failure, an unclear or
+// a late answer changes nothing. The call counts against the budget like any other.
 func Guardian(model func(ctx context.Context) (llm.Model, error)) func(ctx context.Context, who llm.Account, text string) (bool, error) {
 	return func(ctx context.Context, who llm.Account, text string) (bool, error) {
 		ctx, cancel := context.WithTimeout(ctx, guardianWait)
@@ -51,6 +50,6 @@ func Guardian(model func(ctx context.Context) (llm.Model, error)) func(ctx conte
 		case strings.HasPrefix(word, "CLEAN"):
 			return false, nil
 		}
-		return false, fmt.Errorf("guardian: the answer %.40q is neither of the two words", resp.Text())
+		return false, fmt.Errorf("guardian: unexpected answer %.40q", resp.Text())
 	}
 }

@@ -11,11 +11,11 @@ import (
 	"hob/platform/provenance"
 )
 
-// ErrTooMany means that somebody who is not the owner has written so much that
-// no more is taken for now. It wraps channels.ErrStranger: the message is gone.
+// ErrTooMany means that a guest has reached the hourly limit of messages. It wraps
+// channels.ErrStranger: the message is dropped.
 var ErrTooMany = fmt.Errorf("too many messages in an hour: %w", channels.ErrStranger)
 
-// guestWindow is the time over which the messages of a guest are counted.
+// guestWindow is the period in which a guest's messages are counted.
 const guestWindow = time.Hour
 
 // guests count the messages of people who are not the owner. Each of them has
@@ -27,14 +27,14 @@ type guests struct {
 	seen map[string]*visits // by channel and sender
 }
 
-// visits are those of one sender.
+// visits are the messages of one sender.
 type visits struct {
 	at   []time.Time // of the messages that were taken within the window
-	told time.Time   // when the sender was told of the limit
+	told time.Time   // when the sender was notified of the limit
 }
 
-// take counts a message. over: there were too many; tell: the sender is to be
-// told so, once in a window, and the message is taken for that.
+// take counts a message. over: the sender exceeded the limit. tell: accept this message to
+// notify the sender, once per window.
 func (g *guests) take(ev bus.Event, now time.Time) (over, tell bool, until time.Time) {
 	if g.perHour <= 0 || ev.Provenance == provenance.Owner || ev.Kind != bus.Message {
 		return false, false, time.Time{}
@@ -45,7 +45,7 @@ func (g *guests) take(ev bus.Event, now time.Time) (over, tell bool, until time.
 	if g.seen == nil {
 		g.seen = map[string]*visits{}
 	}
-	for who, v := range g.seen { // those who are silent are forgotten
+	for who, v := range g.seen { // drop senders without recent messages
 		v.at = slices.DeleteFunc(v.at, func(t time.Time) bool { return !t.After(from) })
 		if len(v.at) == 0 && !v.told.After(from) {
 			delete(g.seen, who)
@@ -82,8 +82,7 @@ func (g *guests) full(channel, sender string, now time.Time) bool {
 	return len(recent) >= g.perHour && v.told.After(from)
 }
 
-// giveBack takes back the count of a message that had been taken before, or was
-// not taken at all.
+// giveBack undoes the count of a message that was a duplicate or was not accepted.
 func (g *guests) giveBack(ev bus.Event, at time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

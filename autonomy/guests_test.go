@@ -12,8 +12,8 @@ import (
 	"hob/channels"
 )
 
-// A guest who writes without end is told so once; what comes after is dropped,
-// costs no model call, and concerns no other sender, nor the owner.
+// A guest who exceeds the limit gets one notice. Later messages are dropped without a model
+// call and do not affect other senders or the owner.
 func TestAGuestMayNotWriteWithoutEnd(t *testing.T) {
 	model := llmtest.NewScripted(llmtest.Options{Otherwise: &llmtest.Answer{Text: "hello"}})
 	e := start(t, setup{model: model, change: func(o *autonomy.Options) { o.GuestMessages = 3 }})
@@ -31,13 +31,13 @@ func TestAGuestMayNotWriteWithoutEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := write("bob", "0", false); err != nil { // the platform says it once more
+	if _, err := write("bob", "0", false); err != nil { // the platform delivers it again
 		t.Errorf("a repeated message: %v", err)
 	}
 	asked := len(model.Requests())
 	id, err := write("bob", "4", false)
 	if err != nil {
-		t.Fatalf("the one that is told: %v", err)
+		t.Fatalf("the message that gets the notice: %v", err)
 	}
 	ev, err := e.bus.Event(t.Context(), id)
 	fatal(t, err)

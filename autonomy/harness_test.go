@@ -121,7 +121,7 @@ type setup struct {
 	idle    bool // do not run the loop
 	pushes  map[string]bool
 	effects *effects
-	tools   []tools.Tool // beside those of testTools
+	tools   []tools.Tool // in addition to testTools
 	limits  agent.Limits
 	hooks   []agent.Hook
 	results agent.Results
@@ -129,7 +129,7 @@ type setup struct {
 	// choose makes the chooser of models, instead of one model for all turns.
 	choose func(*store.Store) *brain.Chooser
 	quiet  []notify.Quiet // notices are held then
-	chars  int            // from which on a conversation is summarised, 0 = the default
+	chars  int            // limit for a summary, 0 = the default
 }
 
 func sets() []store.Set {

@@ -12,14 +12,14 @@ import (
 	"hob/watchers"
 )
 
-// Ears are the watchers of messages; *watchers.Manager is them.
+// Ears passes inbound messages to the message watchers. *watchers.Manager implements it.
 type Ears interface {
 	Overhears(ctx context.Context, m watchers.Message) (bool, error)
 	HearTx(tx *store.Tx, m watchers.Message) ([]watchers.Heard, error)
 }
 
-// shown is a message as watchers are shown it, false when they are not: what the
-// owner orders with a command is said to Hob alone.
+// shown returns a message in the form that watchers see. The result is false for the owner's
+// commands: they are addressed to Hob only.
 func shown(ev bus.Event) (watchers.Message, bool) {
 	owner := ev.Provenance == provenance.Owner
 	if command, _ := parseCommand(ev.Text); owner && (command != "" || ev.Lane != "" && ev.Lane != ev.Session) {
@@ -33,8 +33,8 @@ func shown(ev bus.Event) (watchers.Message, bool) {
 	}, ev.Kind == bus.Message
 }
 
-// hear puts what the watchers make of a message into the inbox, in the
-// transaction that takes it in.
+// hear puts the events that watchers derive from a message into the inbox, in the message's
+// transaction.
 func (l *Loop) hear(tx *store.Tx, m watchers.Message) error {
 	if m.At.IsZero() {
 		m.At = time.Now()
@@ -52,8 +52,8 @@ func (l *Loop) hear(tx *store.Tx, m watchers.Message) error {
 	return err
 }
 
-// Overhear implements channels.Overhearer: the message is not taken, but the
-// owner may have asked to hear of such.
+// Overhear implements channels.Overhearer. Hob does not answer the message, but the owner may
+// have a watcher for it.
 func (l *Loop) Overhear(ctx context.Context, in channels.Inbound) error {
 	if l.o.Ears == nil {
 		return nil
@@ -65,7 +65,7 @@ func (l *Loop) Overhear(ctx context.Context, in channels.Inbound) error {
 	return l.overhear(ctx, ev)
 }
 
-// refuse is the answer to a message that is not taken, once it was overheard.
+// refuse rejects a message after the watchers have seen it.
 func (l *Loop) refuse(ctx context.Context, ev bus.Event, cause error) error {
 	if err := l.overhear(ctx, ev); err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 	"hob/watchers"
 )
 
-// ears fire for each message with "launch", and for strangers if they may.
+// ears fire for each message with "launch", and for unknown senders if configured.
 type ears struct {
 	strangers bool
 	err       error
@@ -54,15 +54,15 @@ func (e *engine) noticed() (out []string) {
 	return out
 }
 
-// What somebody writes is told in the transaction that takes it: it is taken and
-// told, or neither; a repeated one is told once, and a command never.
+// Watchers see a message in the transaction that accepts it: both happen or neither; a repeated
+// message is seen once, and a command never.
 func TestMessagesAreHeard(t *testing.T) {
 	h := &ears{}
 	e := start(t, setup{idle: true, change: func(o *autonomy.Options) { o.Ears = h }})
 	bob := channels.Inbound{Channel: "chat", Chat: "7", Sender: "7", SenderName: "Bob", Text: "the launch is off", Key: "k1"}
 	h.err = errors.New("disk full")
 	if _, err := e.loop.Receive(t.Context(), bob); err == nil {
-		t.Fatal("taken although it could not be told")
+		t.Fatal("accepted although the watchers failed")
 	}
 	if list, err := e.bus.List(t.Context(), "", "", 10); err != nil || len(list) > 0 {
 		t.Errorf("half of it is there: %v, %v", list, err)
@@ -89,7 +89,8 @@ func TestMessagesAreHeard(t *testing.T) {
 	}
 }
 
-// A stranger is never answered, and told of only when that was asked for.
+// An unknown sender never gets an answer, and the owner is notified only if a watcher asks for
+// it.
 func TestStrangersAreOverheard(t *testing.T) {
 	for _, asked := range []bool{false, true} {
 		h := &ears{strangers: asked}
@@ -103,19 +104,19 @@ func TestStrangersAreOverheard(t *testing.T) {
 			t.Fatalf("a stranger gets %v", cause)
 		}
 		if got := len(e.noticed()); (got == 1) != asked || got > 1 {
-			t.Errorf("asked for: %v, told %d times", asked, got)
+			t.Errorf("asked for: %v, notified %d times", asked, got)
 		}
 		list, err := e.bus.List(t.Context(), "", "", 10)
 		fatal(t, err)
 		if slices.ContainsFunc(list, func(ev bus.Event) bool { return ev.Kind == bus.Message }) {
-			t.Error("a stranger's message was taken")
+			t.Error("accepted a message of an unknown sender")
 		}
 	}
 }
 
 type ended struct{}
 
-// loud hears one message of a stranger twice, and ends.
+// loud receives one message of an unknown sender twice, and ends.
 type loud struct{}
 
 func (loud) Run(ctx context.Context, r channels.Receiver) error {

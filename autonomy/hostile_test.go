@@ -37,8 +37,8 @@ func (e *engine) pending(n int) []guard.Approval {
 	}
 }
 
-// The words of a row that was made from outside text do not lose their source
-// by standing in the result of a change or in an error.
+// The text of a row made from untrusted text keeps its source in the result of a change or in
+// an error.
 func TestAQuotedRowTaintsTheTurn(t *testing.T) {
 	quoting := func(name string, fail bool) tools.Tool {
 		return tools.New(tools.Def[textArgs]{
@@ -60,13 +60,13 @@ func TestAQuotedRowTaintsTheTurn(t *testing.T) {
 			e := start(t, setup{model: m, tools: []tools.Tool{quoting("finish", false), quoting("miss", true)}})
 			id := e.put("s", "finish it", "")
 			if ev := e.settle(id); ev.State != bus.Pending || len(e.effects.sent) != 0 {
-				t.Errorf("the change was made on a stranger's words: %s, %v", ev.State, e.effects.sent)
+				t.Errorf("the change was made on an unknown sender's words: %s, %v", ev.State, e.effects.sent)
 			}
 		})
 	}
 }
 
-// A bare yes is never a yes to another question than the one that was meant.
+// A bare yes never answers another question than the intended one.
 func TestABareYesAmongSeveralDecidesNothing(t *testing.T) {
 	m := llmtest.NewScripted(llmtest.Options{Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
 		if len(r.Results) > 0 {
@@ -97,8 +97,8 @@ func TestABareYesAmongSeveralDecidesNothing(t *testing.T) {
 	}
 }
 
-// A watcher's question is put in the owner's chat, and answered there by its id: a bare
-// yes could be meant for something else.
+// A watcher's question is sent to the owner's chat and answered there by its id, because a bare
+// yes could refer to something else.
 func TestReview1_WatchersQuestionIsAnsweredByItsID(t *testing.T) {
 	m := scripted(llmtest.Answer{Match: "hello", Text: "hi"}, llmtest.Answer{Match: "send it", Calls: []llmtest.Call{use("send_text", "x")}}, llmtest.Answer{Text: "sent"})
 	e := start(t, setup{model: m})
@@ -120,8 +120,8 @@ func TestReview1_WatchersQuestionIsAnsweredByItsID(t *testing.T) {
 	}
 }
 
-// Somebody who may write to Hob is neither told what it can look up nor heard
-// as the owner, and the question about them goes to the owner.
+// A guest neither learns the results of lookups nor counts as the owner, and the question about
+// the guest goes to the owner.
 func TestAGuestLearnsNothingWithoutTheOwner(t *testing.T) {
 	m := llmtest.NewScripted(llmtest.Options{Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
 		if len(r.Results) > 0 {
@@ -153,12 +153,11 @@ func TestAGuestLearnsNothingWithoutTheOwner(t *testing.T) {
 		t.Errorf("the question went to %+v", ds)
 	}
 	if list := e.pending(1); len(list) != 1 || list[0].ID != a.ID {
-		t.Errorf("a stranger's yes decided something: %+v", list)
+		t.Errorf("an unknown sender's yes decided something: %+v", list)
 	}
 }
 
-// A conversation with somebody else is no place to report to, whatever a model
-// put into report_to.
+// Hob never sends a report to a guest's conversation, regardless of the report_to of a model.
 func TestNoReportsToAStranger(t *testing.T) {
 	m := scripted(llmtest.Answer{Text: "hello bob"}, llmtest.Answer{Text: "hello owner"})
 	e := start(t, setup{model: m, pushes: map[string]bool{"mail": true}})
@@ -194,7 +193,7 @@ func TestAPanicEndsOnlyItsTurn(t *testing.T) {
 		return llmtest.Answer{Text: "fine"}, true
 	}})
 	e := start(t, setup{model: m})
-	if got := e.await(e.put("s", "bang", "")).Answer; !strings.Contains(got, "broke over it") {
+	if got := e.await(e.put("s", "bang", "")).Answer; !strings.Contains(got, "internal error") {
 		t.Errorf("answer: %q", got)
 	}
 	if got := e.say("s", "hello"); got != "fine" {

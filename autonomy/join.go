@@ -9,16 +9,16 @@ import (
 	"hob/channels"
 )
 
-// Limits of what becomes one message.
+// Limits of a merged message.
 const (
-	maxJoined  = 20       // pieces of outside text
+	maxJoined  = 20       // pieces of untrusted text
 	joinedText = 64 << 10 // bytes
 	joinedData = 24 << 20 // bytes of the payload
 )
 
-// settles is how long a message waits for the next one of the same person. What is an
-// order to Hob by itself waits for nothing: a command, the answer to a question, "undo
-// that". Where nothing was asked, "no, don't" belongs to what was said before it.
+// settles returns how long a message waits for the next one of the same sender. Instructions
+// that are complete by themselves do not wait: a command, the answer to a question, "undo
+// that". Without a question, "no, don't" belongs to the message before it.
 func settles(ev bus.Event, in channels.Inbound) time.Duration {
 	command, _ := parseCommand(in.Text)
 	if in.Settle <= 0 || in.Forwarded && !in.FromOwner || in.Unknown || command != "" || takesBack(in.Text) || ev.Lane != "" && ev.Lane != ev.Session {
@@ -27,9 +27,8 @@ func settles(ev bus.Event, in channels.Inbound) time.Duration {
 	return in.Settle
 }
 
-// joined makes one message of two: the words below each other, and what came with
-// either. What it had for its channel is that of the newer one: that is the message
-// which is answered.
+// joined merges two messages: both texts, one below the other, and the attachments of both. The
+// channel data is that of the newer message, because the answer refers to it.
 func joined(waiting, next bus.Event) (text string, payload json.RawMessage, ok bool) {
 	var a, b message
 	if json.Unmarshal(waiting.Payload, &a) != nil || json.Unmarshal(next.Payload, &b) != nil {
@@ -39,7 +38,7 @@ func joined(waiting, next bus.Event) (text string, payload json.RawMessage, ok b
 		len(waiting.Payload)+len(next.Payload) > joinedData || len(waiting.Text)+len(next.Text) > joinedText {
 		return "", nil, false
 	}
-	if len(b.OutsideFrom) > 0 { // the sources of b stay beside the texts of b
+	if len(b.OutsideFrom) > 0 { // keep the sources of b next to the texts of b
 		a.OutsideFrom = append(a.OutsideFrom, make([]channels.TextSource, len(a.Outside)-len(a.OutsideFrom))...)
 		a.OutsideFrom = append(a.OutsideFrom, b.OutsideFrom...)
 	}

@@ -77,7 +77,7 @@ func TestJoinedMessagesAreOneTurn(t *testing.T) {
 	}
 }
 
-// A message that still waits for a next one is as good as begun: "/stop" ends it.
+// A message that waits for the next one counts as started: "/stop" ends it.
 func TestAMessageThatWaitsForMoreIsStopped(t *testing.T) {
 	m := reply(func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "done"} })
 	e := start(t, setup{model: m, pushes: map[string]bool{"chat": true}})
@@ -98,14 +98,14 @@ func TestAMessageThatWaitsForMoreIsStopped(t *testing.T) {
 	}
 }
 
-// What was written before "/new" is answered in the conversation that it was written in.
+// A message sent before "/new" is answered in its own conversation.
 func TestANewConversationBeginsAfterWhatWaits(t *testing.T) {
 	m := reply(func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "ok"} })
 	e := start(t, setup{model: m, pushes: map[string]bool{"chat": true}})
 	e.await(e.hears(time.Millisecond, "1", "remember the blue one").Event)
 	waits := e.hears(time.Hour, "2", "and where is it?")
 	fresh := e.hears(time.Hour, "3", "/new")
-	if ev := e.await(fresh.Event); !strings.HasPrefix(ev.Answer, "A fresh conversation.") {
+	if ev := e.await(fresh.Event); !strings.HasPrefix(ev.Answer, "Started a new conversation.") {
 		t.Errorf("/new was answered %q", ev.Answer)
 	}
 	if ev := e.await(waits.Event); ev.State != bus.Done || ev.Answer != "ok" {
@@ -121,7 +121,7 @@ func TestANewConversationBeginsAfterWhatWaits(t *testing.T) {
 	}
 }
 
-// view is an answer as it is shown.
+// view is an answer as displayed.
 type view struct {
 	mu   sync.Mutex
 	what []string
@@ -138,8 +138,8 @@ func (v *view) Reset()          { v.add("<reset>") }
 func (v *view) Break()          { v.add("<break>") }
 func (v *view) Stop()           { v.add("<stop>") }
 
-// What is shown of a turn are the words of its last step, a question ends it, and
-// nothing is shown when the turn has ended.
+// The display of a turn shows the text of its last step; a question ends it, and nothing
+// remains when the turn has ended.
 func TestWhatIsShownOfATurn(t *testing.T) {
 	v := &view{}
 	m := reply(func(r llmtest.Request) llmtest.Answer {

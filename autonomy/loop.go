@@ -29,114 +29,111 @@ type Options struct {
 	Bus      *bus.Bus
 	Guard    *guard.Guard
 	Sessions *session.Sessions
-	// Compactor keeps conversations within their limits; nil leaves them alone.
+	// Compactor keeps conversations within their limits; nil disables it.
 	Compactor *session.Compactor
 	Agent     *agent.Agent // the default one
 	Catalogue *tools.Catalogue
-	// Acts are tools that no model is offered, but whose actions can be undone.
+	// Acts are tools that no model gets but whose actions can be undone.
 	Acts []tools.Tool
-	// Goals are the owner's; nil: there are none. Facts are what their rules look
-	// at where there is no model; Offline says that there is none for an agent.
+	// Goals are the owner's goals; nil disables them. Facts supplies the values for rules
+	// without a model. Offline reports that an agent has no model.
 	Goals   *goals.Goals
 	Facts   goals.Facts
 	Offline func(ctx context.Context, agent string) bool
-	// Plan words the plan of the day; nil: there is none.
+	// Plan writes the daily plan; nil disables it.
 	Plan *goals.Plan
-	// Notices holds what is to be told later; nil: everything is told at once.
+	// Notices holds deferred notices; nil sends every notice immediately.
 	Notices *notify.Notifier
-	// Due put what is due by itself into the inbox, such as reviews of goals, and
-	// say when the next of it is.
+	// Due puts due work, such as goal reviews, into the inbox and returns the next due time.
 	Due []func(ctx context.Context, now time.Time) (next time.Time, err error)
-	// Crew says which agent answers where, and keeps the tasks among them; nil:
-	// there is the default agent only.
+	// Crew selects the agent for a message and stores the agents' tasks; nil means only the
+	// default agent.
 	Crew *crew.Crew
 	// Watcher reads a watcher's record.
 	Watcher func(ctx context.Context, id string) (watchers.Spec, error)
-	// Ears are the watchers of messages; nil: there are none.
+	// Ears passes messages to watchers; nil disables this.
 	Ears Ears
-	// Pushes reports whether a channel of this name is running and sends by
-	// itself (it is not one whose clients pull).
+	// Pushes reports whether the named channel is running and sends on its own (clients do not
+	// pull).
 	Pushes func(channel string) bool
-	// Learn reads a turn; what it returns keeps what there is to learn, in the
-	// transaction that ends the turn.
+	// Learn reads a turn. The returned function stores the lessons in the transaction that ends
+	// the turn.
 	Learn func(t learn.Turn) func(tx *store.Tx)
-	// Gather makes what was said findable, when nobody waits; nil: nothing is.
+	// Gather indexes messages while no one waits; nil disables it.
 	Gather func(ctx context.Context) error
-	// Zone is the owner's current zone.
+	// Zone returns the owner's current time zone.
 	Zone func() *time.Location
-	// Pair makes a code for a channel and says in words what to do with it; nil:
-	// there is no pairing.
+	// Pair creates a code for a channel and returns instructions; nil disables pairing.
 	Pair func(ctx context.Context, channel, by string) (string, error)
 	// Status writes the answer of /status.
 	Status func(ctx context.Context) (string, error)
-	// Triggers are the configured webhooks by name.
+	// Triggers maps names to the configured webhooks.
 	Triggers map[string]Trigger
-	// Notify is the channel for notices; "" or "origin": where the cause was made;
-	// Auto: as Where says.
+	// Notify is the channel for notices. "" or "origin" selects the conversation of the cause;
+	// Auto asks Where.
 	Notify string
-	// Where is the channel that reaches the owner where he is now, "" for the
-	// conversation of the cause; nil: always that.
+	// Where returns the channel that reaches the owner now, "" for the conversation of the
+	// cause; nil always means "".
 	Where func(ctx context.Context) string
-	// QueueNotices tells senders on other channels their place in the queue.
+	// QueueNotices notifies senders on other channels of their place in the queue.
 	QueueNotices bool
 	// SharedGroups: the members of a group chat share one conversation.
 	SharedGroups bool
-	// Level bounds what Hob may do for a person ("owner", "channel:sender", "" for
-	// nobody in particular) in a channel; "" does not. nil: nothing is bounded.
+	// Level limits Hob's autonomy level for a person ("owner", "channel:sender", "" for no
+	// specific person) in a channel. "" means no limit; nil disables limits.
 	Level func(channel, person string) guard.Level
-	// GuestMessages is how many messages an hour are taken of each sender who is
-	// not the owner; 0: any number.
+	// GuestMessages is the maximum number of messages per hour of each guest; 0 means no limit.
 	GuestMessages int
-	// KeepTraces is how long the traces of ticks, and what became of notices, are kept;
-	// 0: for ever.
+	// KeepTraces is how long Hob stores the traces of ticks and the outcome of notices; 0 means
+	// forever.
 	KeepTraces time.Duration
-	// Watching explains the silences of watchers; nil: nobody does.
+	// Watching explains why watchers are silent; nil disables this.
 	Watching Watching
 	// Tick is the longest sleep (default 30 s).
 	Tick time.Duration
-	// Slots is how many sessions are served side by side (default 5).
+	// Slots is the number of sessions processed in parallel (default 5).
 	Slots int
 	// Book, when set, stores what model calls took, along with the end of a turn.
 	Book func(tx *store.Tx) error
-	// Room reports whether a turn for which nobody waits may begin now, and else
-	// when to look again; nil = always.
+	// Room reports whether an unattended turn may begin now, otherwise when to ask again; nil
+	// always allows it.
 	Room func(now time.Time) (ok bool, at time.Time)
 	// Model answers /model: "" asks which model answers a conversation of the
 	// agent, a name or "auto" changes it.
 	Model func(ctx context.Context, session, agent, name string) (string, error)
-	// Spent tells which model was chosen for an event's turn, and what it took.
+	// Spent returns the model chosen for an event's turn, and its usage.
 	Spent func(ctx context.Context, event string) (Spent, error)
-	// Drain is how long running turns may go on after the end (default 5 s).
+	// Drain is how long running turns may continue after shutdown begins (default 5 s).
 	Drain time.Duration
 	// Typing shows in a chat that Hob is at work there, until stop; optional.
 	Typing func(ctx context.Context, channel, chat string) (stop func())
 	// Show lets the sender of a message see its answer grow; optional. See
 	// channels.Manager.Show.
 	Show func(ctx context.Context, event, channel, chat string) channels.Shown
-	// Jumped is told when the wall clock was moved or the machine slept.
+	// Jumped is called after the wall clock was changed or the machine slept.
 	Jumped func(by time.Duration)
 	Log    *slog.Logger
 }
 
 // Trigger is a webhook that starts a turn.
 type Trigger struct {
-	Action  string           // what to do, in plain words
+	Action  string           // the instruction, in plain words
 	Session string           // where to report
 	Secret  signature.Secret // no value: the API token is required
 }
 
-// Loop is the engine. Its methods may be called concurrently; Run once.
+// Loop is the engine. Its methods may be called concurrently; call Run once.
 type Loop struct {
 	o     Options
 	freed chan struct{}
-	// chores wait until there is time; see tidyLater.
+	// chores wait for an idle moment; see tidyLater.
 	chores  chan chore
-	unfound atomic.Bool // something was said that was not gathered yet
+	unfound atomic.Bool // messages exist that are not indexed yet
 	guests  guests
 	asker   *agent.Agent // puts the decisions of goals before the owner
 	looks   atomic.Int64 // turns of the loop since it started
 	inputs  atomic.Int64 // of them with an input
-	// undoing: one undo at a time, so that none is done twice.
+	// undoing allows one undo at a time, so that no action is undone twice.
 	undoing sync.Mutex
 
 	mu        sync.Mutex
@@ -146,10 +143,10 @@ type Loop struct {
 	open      sync.WaitGroup
 }
 
-// turn is one event being worked on.
+// turn is an event in progress.
 type turn struct {
 	ev     bus.Event
-	tick   string // in which it was taken up
+	tick   string // the tick that claimed it
 	woke   string // what woke the loop for it
 	cancel context.CancelCauseFunc
 	since  time.Time
@@ -256,7 +253,7 @@ func (l *Loop) Run(ctx context.Context) error {
 	return nil
 }
 
-// sleep is how long to wait for the next due time, at most a tick.
+// sleep returns the time until the next due time, at most a tick.
 func (l *Loop) sleep(next time.Time) time.Duration {
 	d := l.o.Tick
 	if !next.IsZero() {
@@ -265,15 +262,15 @@ func (l *Loop) sleep(next time.Time) time.Duration {
 	return d
 }
 
-// recover settles what a crash left: events go back, and the owner is told of
-// those that crashed Hob too often.
+// recover cleans up after a crash: it puts events back and notifies the owner of those that
+// crashed Hob too often.
 func (l *Loop) recover(ctx context.Context) error {
 	dead, err := l.o.Bus.Recover(ctx)
 	if err != nil {
 		return err
 	}
 	for _, e := range dead {
-		l.o.Log.Error("event given up after repeated crashes", "event", e.ID)
+		l.o.Log.Error("event abandoned after repeated crashes", "event", e.ID)
 		if known, err := l.willTell(ctx, e.ID); err != nil {
 			return err
 		} else if known {
@@ -286,8 +283,8 @@ func (l *Loop) recover(ctx context.Context) error {
 	return nil
 }
 
-// drain waits for running turns, then cuts them off; they are put back.
-// Those which are held for an answer would wait in vain.
+// drain waits for running turns, then cancels them; their events go back to the inbox. It
+// cancels turns that wait for an answer at once, since no answer will arrive.
 func (l *Loop) drain(stop context.CancelCauseFunc) {
 	l.mu.Lock()
 	l.draining = true
@@ -311,10 +308,10 @@ func (l *Loop) drain(stop context.CancelCauseFunc) {
 	<-done
 }
 
-// Stop ends the running turn of a session and cancels one that waits for an
-// answer, or for the next message. It reports whether there was one.
+// Stop ends the running turn of a session and cancels one that waits for an answer or for the
+// next message. It reports whether a turn existed.
 func (l *Loop) Stop(ctx context.Context, session string) (bool, error) {
-	stopped, full := l.stopSettling(ctx, session) // before it is looked for what runs: it may begin
+	stopped, full := l.stopSettling(ctx, session) // do this before looking for running turns: it may start now
 	l.mu.Lock()
 	for _, t := range l.running {
 		if t.ev.Session == session && t.ev.Lane == t.ev.Session {
@@ -335,7 +332,7 @@ func (l *Loop) Stop(ctx context.Context, session string) (bool, error) {
 	for _, a := range waiting {
 		stopped = true
 		l.mu.Lock()
-		if l.running[a.Event] == nil { // one that is held has been cancelled above
+		if l.running[a.Event] == nil { // a waiting turn was cancelled above
 			l.cancelled[a.Event] = true
 		}
 		l.mu.Unlock()

@@ -178,7 +178,7 @@ func TestApprovalsSurviveARestart(t *testing.T) {
 	}
 }
 
-// Text from outside in the context turns an allowed change into a question.
+// Untrusted text in context turns an allowed change into a question.
 func TestOutsideTextMakesAChangeAQuestion(t *testing.T) {
 	m := scripted(
 		llmtest.Answer{Calls: []llmtest.Call{{Name: "read_page", Args: `{"text":"cats"}`}}},
@@ -256,8 +256,8 @@ func TestStopCancelsAQuestion(t *testing.T) {
 	}
 }
 
-// A call that was running when the process died is reported, not repeated. The
-// copy of the files is what a SIGKILL would have left.
+// A call that was running when the process died is reported, not repeated. The copy of the
+// files is the state after a SIGKILL.
 func TestAnUnknownOutcomeIsNotRepeated(t *testing.T) {
 	eff := &effects{hold: make(chan struct{}), held: make(chan struct{})}
 	m := scripted(
@@ -290,8 +290,8 @@ func TestAnUnknownOutcomeIsNotRepeated(t *testing.T) {
 	e.await(id)
 }
 
-// Two crashes in one turn: that a call's outcome is unknown is Hob's own text in the
-// second life and in the third, so that the turn goes on without a question.
+// Two crashes in one turn: the text about a call's unknown outcome is Hob's own in the second
+// run and in the third, so the turn continues without a question.
 func TestAnUnknownOutcomeTaintsNothing(t *testing.T) {
 	change := llmtest.Call{Name: "use_tool", Args: `{"name":"change_file","arguments":{"text":"x"}}`}
 	m := scripted(
@@ -340,7 +340,7 @@ func TestOneChattySessionLeavesRoom(t *testing.T) {
 	for _, id := range chatty {
 		e.await(id)
 	}
-	// In order, never two at once.
+	// In order, never in parallel.
 	asked := m.Asked()
 	n := 0
 	for _, r := range asked {
@@ -360,7 +360,7 @@ func TestWatcherNoticesNeedNoModel(t *testing.T) {
 	e.specs["w1"] = watchers.Spec{ID: "w1", Kind: "file", Title: "PDFs", Mode: watchers.Notify, Report: "home", Provenance: provenance.Owner}
 	saved := false
 	signal := watchers.Signal{Key: "a.pdf@1", Text: "New file: a.pdf", Source: provenance.Outside}
-	for range 2 { // the same occurrence twice is told once
+	for range 2 { // a repeated occurrence is reported once
 		fatal(t, e.loop.Fire(t.Context(), "w1", []watchers.Signal{signal}, func(*store.Tx) error { saved = true; return nil }))
 	}
 	list, err := e.bus.List(t.Context(), "watcher:w1", "", 10)
@@ -491,7 +491,7 @@ func TestEveryEntryMeetsTheSameGate(t *testing.T) {
 		t.Fatalf("%d of %d entries met the gate", len(asked), ways)
 	}
 	if len(e.effects.sent) != 0 {
-		t.Fatal("something was sent without a word of the owner")
+		t.Fatal("something was sent without the owner's approval")
 	}
 	lines, err := e.guard.Audit(ctx, "", 0, 100)
 	fatal(t, err)

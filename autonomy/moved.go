@@ -7,8 +7,8 @@ import (
 	"hob/watchers"
 )
 
-// Moved implements watchers.Mover: the owner is told once that the zone changed
-// and what was scheduled follows it.
+// Moved implements watchers.Mover. It notifies the owner once of a new zone and the schedules
+// that follow it.
 func (l *Loop) Moved(ctx context.Context, move watchers.Move, save func(*store.Tx) error) error {
 	return l.o.Store.Write(ctx, func(tx *store.Tx) error {
 		if err := l.tellTx(tx, move.Source, move.Key, move.Text, ""); err != nil {

@@ -15,12 +15,12 @@ import (
 	"hob/platform/when"
 )
 
-// digest tells what was held: where all of it was to go, or where notices go when
-// that differs.
+// digest sends the deferred notices: to their common target, or to the default target if they
+// differ.
 func (l *Loop) digest(ctx context.Context, ev bus.Event) (result, error) {
 	res := result{how: "digest", kind: channels.Notice, digest: true}
 	if l.o.Notices == nil {
-		return res, errors.New("notices are not held here any more")
+		return res, errors.New("deferred notices are not configured")
 	}
 	p, one, err := l.o.Notices.Home(ctx, ev.ID)
 	if err != nil {
@@ -33,8 +33,8 @@ func (l *Loop) digest(ctx context.Context, ev bus.Event) (result, error) {
 	return res, err
 }
 
-// endDigest reads what a digest tells, in the transaction that ends its event, so
-// that it is told once.
+// endDigest reads the notices of a digest in the transaction that ends its event, so that each
+// is sent once.
 func (l *Loop) endDigest(tx *store.Tx, ev bus.Event, res *result) (err error) {
 	if !res.digest {
 		return nil
@@ -44,8 +44,8 @@ func (l *Loop) endDigest(tx *store.Tx, ev bus.Event, res *result) (err error) {
 	return err
 }
 
-// weigh has a model say how urgent a notice is, where it may. That takes a bounded
-// time, and its answer changes nothing but when the notice is told.
+// weigh lets a model rate the urgency of a notice if configured. The call has a time limit and
+// only changes when the notice is sent.
 func (l *Loop) weigh(ctx context.Context, ev bus.Event, res result) bus.Hint {
 	if l.o.Notices == nil || !res.said || res.kind != channels.Notice || res.digest || res.goal != nil {
 		return bus.Hint{}
@@ -53,7 +53,7 @@ func (l *Loop) weigh(ctx context.Context, ev bus.Event, res result) bus.Hint {
 	return l.o.Notices.Weigh(ctx, ev.ID, bus.Out{Provenance: res.Source, Delivery: channels.Delivery{Kind: res.kind, Session: res.session, Channel: res.channel, Chat: res.chat, Text: res.Answer}})
 }
 
-// pruneNotices removes what became of notices as old as the traces of ticks.
+// pruneNotices removes outcomes of notices that are as old as the pruned traces of ticks.
 func (l *Loop) pruneNotices(ctx context.Context) error {
 	if l.o.Notices == nil || l.o.KeepTraces <= 0 {
 		return nil
@@ -61,8 +61,8 @@ func (l *Loop) pruneNotices(ctx context.Context) error {
 	return l.o.Notices.Prune(ctx, time.Now().Add(-l.o.KeepTraces))
 }
 
-// willTell reports whether there is a notice of an event, held or told: the bus
-// knows of those only that went out under the event's own name.
+// willTell reports whether an event has a notice, deferred or sent. The bus knows only notices
+// sent under the event's own id.
 func (l *Loop) willTell(ctx context.Context, event string) (bool, error) {
 	if l.o.Notices == nil {
 		return false, nil
@@ -71,8 +71,8 @@ func (l *Loop) willTell(ctx context.Context, event string) (bool, error) {
 	return slices.ContainsFunc(list, func(n notify.Notice) bool { return n.Event == event && n.Kind == channels.Notice }), err
 }
 
-// nearby is where the owner is told what would go to a conversation: on another
-// channel, when he is there now.
+// nearby returns where to notify the owner instead of a conversation: on another channel, if
+// the owner is active there now.
 func (l *Loop) nearby(ctx context.Context, session, channel, chat string) (string, string, string, error) {
 	if l.o.Notices == nil {
 		return session, channel, chat, nil
@@ -87,7 +87,7 @@ func (l *Loop) nearby(ctx context.Context, session, channel, chat string) (strin
 	return session, p.Channel, p.Chat, nil
 }
 
-var errNoNotices = errors.New("notices are not held here")
+var errNoNotices = errors.New("deferred notices are not configured")
 
 func (l *Loop) cmdQuiet(ctx context.Context, _ bus.Event, args string) (string, error) {
 	if l.o.Notices == nil {
@@ -97,7 +97,7 @@ func (l *Loop) cmdQuiet(ctx context.Context, _ bus.Event, args string) (string, 
 	case "":
 		until, why, on, err := l.o.Notices.Quiet(ctx)
 		if err != nil || !on {
-			return "It is not quiet: I tell what there is to tell. /quiet 2h changes that.", err
+			return "Notifications are on. Mute them with /quiet 2h.", err
 		}
 		return fmt.Sprintf("It is quiet until %s (%s). /quiet off ends it.", l.at(until), why), nil
 	case "off":
@@ -105,7 +105,7 @@ func (l *Loop) cmdQuiet(ctx context.Context, _ bus.Event, args string) (string, 
 		if !was {
 			return "It was not quiet.", err
 		}
-		return "I tell what there is to tell again, and what I held.", err
+		return "Notifications are on again. I am sending the ones I held back.", err
 	}
 	until, err := notify.ParseUntil(args, time.Now().In(l.o.Zone()))
 	if err != nil {
@@ -114,7 +114,7 @@ func (l *Loop) cmdQuiet(ctx context.Context, _ bus.Event, args string) (string, 
 	if until, err = l.o.Notices.Hush(ctx, until); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("Quiet until %s. What is critical, what you ask for and what you timed yourself comes all the same.", l.at(until)), nil
+	return fmt.Sprintf("Quiet until %s. Critical notifications, answers to you and reminders still arrive.", l.at(until)), nil
 }
 
 func (l *Loop) cmdSnooze(ctx context.Context, ev bus.Event, args string) (string, error) {
@@ -133,7 +133,7 @@ func (l *Loop) cmdSnooze(ctx context.Context, ev bus.Event, args string) (string
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("I tell it again %s: %s", l.at(until), firstLine(n.Text)), nil
+	return fmt.Sprintf("I will send it again %s: %s", l.at(until), firstLine(n.Text)), nil
 }
 
 // at words an instant of today or of another day.

@@ -19,7 +19,7 @@ import (
 	"hob/watchers"
 )
 
-// MaxText is the longest message in bytes.
+// MaxText is the maximum size of a message in bytes.
 const MaxText = 10 << 20
 
 // Errors of Receive; nothing was taken. They are channels.ErrUnfit.
@@ -27,7 +27,7 @@ const (
 	ErrTooLong unfit = "the message is longer than 10 MB; send it as a file"
 	ErrNotText unfit = "the message is not valid UTF-8; send it as UTF-8 text"
 	ErrEmpty   unfit = "the message is empty"
-	ErrMixed   unfit = "a command or an answer cannot carry pasted, piped or file text; send it alone"
+	ErrMixed   unfit = "a command or an answer cannot contain pasted, piped or file text; send it alone"
 )
 
 type unfit string
@@ -50,17 +50,16 @@ type message struct {
 	Title       string                `json:"title,omitempty"`  // the chat's name
 	Server      string                `json:"server,omitempty"` // id of the server or workspace
 	Extra       json.RawMessage       `json:"extra,omitempty"`
-	// Until: its sender has written too much, and is told that nothing is read
-	// before.
+	// Until is set if the sender exceeded the limit: Hob reads nothing before that time and
+	// replies so.
 	Until time.Time `json:"until,omitzero"`
-	// Client is the program that sent it over the API; see channels.Inbound, as of the
-	// others.
+	// Client is the API program that sent the message; see channels.Inbound for the fields.
 	Client      string   `json:"client,omitempty"`
 	ReplyTo     []string `json:"reply_to,omitempty"`
 	Threaded    bool     `json:"threaded,omitempty"`
 	OnlyReplies bool     `json:"only_replies,omitempty"`
-	// Shared: it is no chat between the owner and Hob alone, or was written on
-	// another channel than where it is answered; see bus.OwnersChat.
+	// Shared marks a message that is not from a private chat with the owner, or that is
+	// answered on another channel; see bus.OwnersChat.
 	Shared bool `json:"shared,omitempty"`
 }
 
@@ -73,10 +72,10 @@ type fired struct {
 	Report  string            `json:"report"`
 	Signal  string            `json:"signal"`
 	Late    time.Duration     `json:"late,omitempty"`
-	Note    string            `json:"note,omitempty"`   // how it is not on time, in words
+	Note    string            `json:"note,omitempty"`   // describes a delay, for users
 	Made    provenance.Source `json:"made"`             // the watcher's own provenance
 	Agent   string            `json:"agent,omitempty"`  // who set it up; "" = the default one
-	Urgency notify.Urgency    `json:"urgency,omitzero"` // of a notice of Hob's own; 0 = as usual
+	Urgency notify.Urgency    `json:"urgency,omitzero"` // for Hob's own notices; 0 means the default
 	Data    json.RawMessage   `json:"data,omitempty"`
 }
 
@@ -102,7 +101,7 @@ func (l *Loop) observe(ctx, work context.Context, woke string) time.Time {
 	}
 	turns := make([]*turn, len(events))
 	l.mu.Lock()
-	for i, ev := range events { // all are known before the first one begins
+	for i, ev := range events { // register all before the first one begins
 		turns[i] = &turn{ev: ev, tick: tick, woke: woke, since: time.Now(), done: make(chan struct{})}
 		l.running[ev.ID] = turns[i]
 	}
@@ -114,7 +113,7 @@ func (l *Loop) observe(ctx, work context.Context, woke string) time.Time {
 			defer cancel(nil)
 			l.serve(tctx, t)
 			l.mu.Lock()
-			if l.running[ev.ID] == t { // it may have been put away, answered and claimed again
+			if l.running[ev.ID] == t { // it may have been suspended, answered and claimed again
 				delete(l.running, ev.ID)
 			}
 			l.mu.Unlock()
@@ -147,7 +146,7 @@ func (l *Loop) free() int {
 	return max(0, n)
 }
 
-// holder is hold for the turn of an event.
+// holder returns a function that calls hold for the turn of an event.
 func (l *Loop) holder(event string) func() (release func()) {
 	return func() func() {
 		l.mu.Lock()
@@ -160,8 +159,8 @@ func (l *Loop) holder(event string) func() (release func()) {
 	}
 }
 
-// hold marks a turn that waits for the owner in memory; release takes the mark
-// off. Its place is given to somebody else meanwhile.
+// hold marks a turn that waits for the owner in memory; release removes the mark. Another turn
+// may use its slot meanwhile.
 func (l *Loop) hold(t *turn) (release func()) {
 	l.mu.Lock()
 	t.held++
@@ -273,8 +272,8 @@ func (l *Loop) event(ctx context.Context, in channels.Inbound) (bus.Event, error
 	if in.Client = cmp.Or(in.Client, noClient); l.o.Pushes(in.Channel) {
 		in.Client = ""
 	}
-	// A conversation of another channel is answered there: "telegram:42", or
-	// "telegram:42:ada" in a group, which only its row tells apart.
+	// Answer a conversation of another channel on that channel: "telegram:42", or
+	// "telegram:42:ada" in a group. Only its row distinguishes the two forms.
 	if name, chat, ok := strings.Cut(in.Session, ":"); ok && name != in.Channel && l.o.Pushes(name) {
 		info, known, err := l.o.Sessions.Get(ctx, in.Session)
 		if err != nil {
@@ -318,11 +317,11 @@ func (l *Loop) event(ctx context.Context, in channels.Inbound) (bus.Event, error
 	return ev, nil
 }
 
-// commandLane is the queue of a session's commands: they pass everything else.
+// commandLane returns the queue of a session's commands. They overtake all other events.
 func commandLane(session string) string { return session + "\x1fcommands" }
 
-// queued tells the sender their place, on channels that send by themselves as
-// a text, elsewhere through the live feed.
+// queued notifies the sender of their place in the queue: by a message on push channels,
+// otherwise through the live feed.
 func (l *Loop) queued(tx *store.Tx, ev bus.Event, position int) error {
 	if l.o.QueueNotices && l.o.Pushes(ev.Channel) {
 		return l.o.Bus.SayTx(tx, ev.ID, bus.Out{Provenance: provenance.Hob, Delivery: channels.Delivery{
@@ -363,7 +362,7 @@ func (l *Loop) Fire(ctx context.Context, id string, signals []watchers.Signal, s
 }
 
 func (l *Loop) signal(spec watchers.Spec, s watchers.Signal) (bus.Event, error) {
-	if s.Skipped > 0 || s.Notice { // it was dropped, or is about the watcher: nothing runs, the owner is told
+	if s.Skipped > 0 || s.Notice { // it was dropped, or concerns the watcher itself: only notify the owner
 		spec.Mode = watchers.Notify
 	}
 	payload, err := json.Marshal(fired{
@@ -384,8 +383,8 @@ func (l *Loop) signal(spec watchers.Spec, s watchers.Signal) (bus.Event, error) 
 	}, nil
 }
 
-// Trouble implements watchers.Sink: the owner is told that a watcher does not
-// work, or not wholly.
+// Trouble implements watchers.Sink. It notifies the owner that a watcher fails completely or
+// partly.
 func (l *Loop) Trouble(ctx context.Context, id string, cause error) {
 	spec, err := l.o.Watcher(ctx, id)
 	if err == nil {
@@ -400,7 +399,7 @@ func (l *Loop) Trouble(ctx context.Context, id string, cause error) {
 	}
 }
 
-// Trigger takes a webhook's payload as outside text.
+// Trigger accepts a webhook's payload as untrusted text.
 func (l *Loop) Trigger(ctx context.Context, name, key string, payload []byte) (channels.Accepted, error) {
 	t, ok := l.o.Triggers[name]
 	if !ok {
@@ -429,7 +428,7 @@ func mustJSON(v any) json.RawMessage {
 	return b
 }
 
-// Tell puts a notice of Hob's own before the owner; key deduplicates.
+// Tell sends a notice from Hob to the owner; key deduplicates.
 func (l *Loop) Tell(ctx context.Context, key, text string) error {
 	_, err := l.o.Bus.Put(ctx, bus.Event{
 		Kind: bus.System, Source: "hob", Session: "system", Text: text, Provenance: provenance.Hob, Key: key, Payload: mustJSON(fired{Mode: watchers.Notify}),
@@ -437,7 +436,7 @@ func (l *Loop) Tell(ctx context.Context, key, text string) error {
 	return err
 }
 
-// Alert is Tell of what cannot wait, whatever the hour.
+// Alert is Tell for critical notices; it ignores quiet hours.
 func (l *Loop) Alert(ctx context.Context, key, text string) error {
 	_, err := l.o.Bus.Put(ctx, bus.Event{
 		Kind: bus.System, Source: "hob", Session: "system", Text: text, Provenance: provenance.Hob, Key: key,
@@ -446,12 +445,12 @@ func (l *Loop) Alert(ctx context.Context, key, text string) error {
 	return err
 }
 
-// TellTx is Tell in a transaction, into the conversation named.
+// TellTx is Tell inside a transaction, to the named conversation.
 func (l *Loop) TellTx(tx *store.Tx, key, text, report string) error {
 	return l.tellTx(tx, provenance.Hob, key, text, report)
 }
 
-// tellTx is TellTx of a text that quotes others.
+// tellTx is TellTx for a text that may quote untrusted text.
 func (l *Loop) tellTx(tx *store.Tx, from provenance.Source, key, text, report string) error {
 	_, err := l.o.Bus.PutTx(tx, bus.Event{
 		ID: bus.NewID(), Kind: bus.System, Source: "hob", Session: "system", Text: text, Provenance: from, Key: key,

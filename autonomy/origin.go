@@ -13,8 +13,8 @@ import (
 	"hob/platform/provenance"
 )
 
-// messageOrigins are from where what is not the owner's in a message came: its
-// sender, or the client that sent more along than the owner's words.
+// messageOrigins returns the origins of untrusted text in a message: its sender, or the client
+// that attached more than the owner's words.
 func messageOrigins(ev bus.Event, m message) []provenance.Origin {
 	if ev.Provenance.Tainted() {
 		who := cmp.Or(m.Name, ev.Sender, "somebody")
@@ -66,7 +66,7 @@ func Attachments(ev bus.Event) (out []string) {
 	return out
 }
 
-// SizeOf says how long a text is: "1,234 characters".
+// SizeOf formats the length of a text: "1,234 characters".
 func SizeOf(text string) string {
 	digits := strconv.Itoa(utf8.RuneCountInString(text))
 	for i := len(digits) - 3; i > 0; i -= 3 {
@@ -78,8 +78,8 @@ func SizeOf(text string) string {
 	return digits + " characters"
 }
 
-// firedOrigins are from where the outside text came that a watcher, a schedule
-// or a trigger brings: what it saw, and what had a part in its own making.
+// firedOrigins returns the origins of untrusted text in an event of a watcher, a schedule or a
+// trigger: what it observed, and what influenced its creation.
 func (l *Loop) firedOrigins(ctx context.Context, ev bus.Event, f fired) []provenance.Origin {
 	out := signalOrigins(ev, f)
 	if !f.Made.Tainted() || f.Watcher == "" {
@@ -92,7 +92,7 @@ func (l *Loop) firedOrigins(ctx context.Context, ev bus.Event, f fired) []proven
 	return provenance.Join(out, made)
 }
 
-// signalOrigins are those of what was seen.
+// signalOrigins returns the origins of the observed text.
 func signalOrigins(ev bus.Event, f fired) []provenance.Origin {
 	switch {
 	case ev.Kind == bus.Webhook:

@@ -10,11 +10,11 @@ import (
 	"hob/autonomy/notify"
 )
 
-// wakes is the hour until which "until tomorrow" lasts.
+// wakes is the hour at which "until tomorrow" ends.
 const wakes = 7
 
-// Pause lets nothing begin by itself for as long as the text says ("1h", "until
-// tomorrow"; "" = until Resume). It returns when that ends.
+// Pause stops all background work for the time in text ("1h", "until tomorrow"; "" means until
+// Resume). It returns the end of the pause.
 func (l *Loop) Pause(ctx context.Context, text string) (until time.Time, err error) {
 	now := time.Now().In(l.o.Zone())
 	switch strings.TrimSpace(strings.TrimPrefix(strings.ToLower(strings.TrimSpace(text)), "until ")) {
@@ -31,7 +31,7 @@ func (l *Loop) Pause(ctx context.Context, text string) (until time.Time, err err
 	return until, l.o.Bus.Pause(ctx, until)
 }
 
-// Resume ends a pause; false when there was none.
+// Resume ends a pause. It returns false if there was none.
 func (l *Loop) Resume(ctx context.Context) (was bool, err error) {
 	if _, was, err = l.o.Bus.Paused(ctx); err != nil {
 		return false, err
@@ -39,7 +39,7 @@ func (l *Loop) Resume(ctx context.Context) (was bool, err error) {
 	return was, l.o.Bus.Unpause(ctx)
 }
 
-// PauseText says how long a pause lasts.
+// PauseText describes the duration of a pause.
 func (l *Loop) PauseText(until time.Time) string {
 	if !until.Before(bus.Forever()) {
 		return "until you say /resume"
@@ -66,5 +66,5 @@ func (l *Loop) cmdResume(ctx context.Context, _ bus.Event, _ string) (string, er
 	if !was {
 		return "I was not paused.", nil
 	}
-	return "Going on, with what has waited.", nil
+	return "Resumed. Waiting work starts now.", nil
 }

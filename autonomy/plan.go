@@ -10,18 +10,18 @@ import (
 	"hob/platform/provenance"
 )
 
-// nothingOn is the answer of a plan that had nothing to say; nobody is told it.
-const nothingOn = "Nothing is on today, so there was no plan to tell."
+// nothingOn is the answer of an empty plan. It is not sent.
+const nothingOn = "Nothing is planned today, so no plan was sent."
 
-// dayOver is the answer of a plan that was not told on its day.
-const dayOver = "The day of this plan was over before it could be told."
+// dayOver is the answer of a plan whose day passed before it was sent.
+const dayOver = "The day of this plan ended before it could be sent."
 
-// dayPlan tells the plan of the day where the owner is. It is worded now and not
-// when it became due.
+// dayPlan sends the daily plan to the owner's active channel. It writes the text now, not when
+// the plan became due.
 func (l *Loop) dayPlan(ctx context.Context, ev bus.Event) (result, error) {
 	res := result{how: "plan", kind: channels.Notice}
 	if l.o.Plan == nil {
-		return res, errors.New("there is no plan of the day any more ([plan] at)")
+		return res, errors.New("the daily plan is switched off ([plan] at)")
 	}
 	var err error
 	if res.session, res.channel, res.chat, err = l.place(ctx, ""); err != nil {

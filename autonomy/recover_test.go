@@ -13,8 +13,8 @@ import (
 	"hob/platform/provenance"
 )
 
-// What crashed Hob too often is told once, also when the notice of it is held
-// while Hob starts again and again.
+// An event that crashed Hob too often is reported once, also if its notice is deferred while
+// Hob restarts repeatedly.
 func TestGivenUpAtNight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(23 * time.Hour)
@@ -43,7 +43,7 @@ func TestGivenUpAtNight(t *testing.T) {
 			time.Sleep(time.Minute)
 			list, err := e.bus.Deliveries(context.Background(), "", "", "", 10)
 			fatal(t, err)
-			if len(list) != 1 || strings.Count(list[0].Text, "I gave this up: New mail.") != 1 {
+			if len(list) != 1 || strings.Count(list[0].Text, "I stopped retrying: New mail.") != 1 {
 				t.Errorf("%+v", list)
 			}
 			e.stop()

@@ -22,7 +22,7 @@ import (
 	"hob/tools"
 )
 
-// Replayed says what a recorded turn would come to today.
+// Replayed is the result that a recorded turn would have today.
 type Replayed struct {
 	Session     string       `json:"session"`
 	Turn        string       `json:"turn"`
@@ -32,7 +32,7 @@ type Replayed struct {
 	Differences []Difference `json:"differences"`
 }
 
-// Difference is one thing that would be otherwise.
+// Difference is one changed value between the recording and the replay.
 type Difference struct {
 	What  string `json:"what"`            // system, tools, model, verdict, result, provenance, answer, end
 	Where string `json:"where,omitempty"` // a call, a tool
@@ -41,12 +41,11 @@ type Difference struct {
 }
 
 // ErrNotReplayed says that the event asked no model.
-var ErrNotReplayed = errors.New("nothing was asked of a model there; only turns can be replayed")
+var ErrNotReplayed = errors.New("the event has no model call; only turns can be replayed")
 
-// Replay runs a recorded turn ("" for the last one of the conversation) again
-// through the agent as it is now: the model's answers are those that were
-// recorded, tools do not run but answer from the ledger, and everything that
-// the turn writes goes into a store of its own that is thrown away.
+// Replay runs a recorded turn ("" means the last one of the conversation) through the current
+// agent. The model gives its recorded answers, tools answer from the ledger without running,
+// and all writes go to a temporary store.
 func (l *Loop) Replay(ctx context.Context, id, turn string) (Replayed, error) {
 	rec, err := l.o.Sessions.Recorded(ctx, id, turn)
 	if err != nil {
@@ -80,14 +79,14 @@ func (l *Loop) Replay(ctx context.Context, id, turn string) (Replayed, error) {
 		}
 		who, err := l.o.Crew.Whose(ctx, placeOf(s.ev, m))
 		if err != nil {
-			return Replayed{}, fmt.Errorf("replay: who answers there: %w", err)
+			return Replayed{}, fmt.Errorf("replay: find the agent: %w", err)
 		}
 		as = who.Agent
 	}
 	return s.play(ctx, as, ledger, trace)
 }
 
-// stage is where a turn is played: a store that nobody else sees.
+// stage is the temporary store in which a turn is replayed.
 type stage struct {
 	rec      session.Recording
 	ev       bus.Event
@@ -132,7 +131,7 @@ func newStage(ctx context.Context, rec session.Recording, ev bus.Event) (_ *stag
 
 func (s *stage) close() {
 	if s.store != nil {
-		_ = s.store.Close() // it is thrown away
+		_ = s.store.Close() // the store is deleted next
 	}
 	_ = os.RemoveAll(s.dir)
 }
@@ -195,12 +194,12 @@ func (s *stage) play(ctx context.Context, as *agent.Agent, ledger []bus.Entry, t
 	return out, nil
 }
 
-// kept stands for results that were kept when the turn ran.
+// kept stands for results that were stored when the turn ran.
 type kept struct{}
 
 func (kept) Put(string, string) error { return nil }
 
-// happened are the turn's messages after the question.
+// happened returns the turn's messages after the question.
 func (s *stage) happened(ctx context.Context, res agent.Outcome) ([]llm.Message, error) {
 	if res.Record != nil {
 		if err := s.store.Write(ctx, res.Record); err != nil {
@@ -221,7 +220,7 @@ func modelOf(t *Trace) string {
 	return t.Model
 }
 
-// answered is what a call came to, as the ledger has it.
+// answered returns the recorded result of a call from the ledger.
 func answered(ledger []bus.Entry, call string) (tools.Result, error) {
 	for _, e := range ledger {
 		if e.Call != call {

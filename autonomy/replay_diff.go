@@ -63,8 +63,8 @@ func names(a, b map[string]string) (out []string) {
 	return out
 }
 
-// messages compares what the turn stored. What only one side has is the turn's
-// end, which is told apart.
+// messages compares the stored messages of the turn. It ignores messages that only one side
+// has, because the turn's end is compared separately.
 func (d *differences) messages(was, now []llm.Message) {
 	for i := range min(len(was), len(now)) {
 		a, b := was[i], now[i]
@@ -99,7 +99,7 @@ func resultOf(m llm.Message, i int) llm.ToolResult {
 	return *m.Parts[i].Result
 }
 
-// said is an answer in words and calls.
+// said formats an answer and its calls.
 func said(m llm.Message) string {
 	var parts []string
 	for _, p := range m.Parts {
@@ -132,7 +132,7 @@ func (d *differences) verdicts(was, now []bus.Entry) {
 	}
 }
 
-// Text is the comparison for people.
+// Text formats the comparison for users.
 func (r Replayed) Text() string {
 	if r.Same {
 		return fmt.Sprintf("same: turn %s of %s, %d answers and %d calls", r.Turn, r.Session, r.ModelCalls, r.Calls)

@@ -9,10 +9,10 @@ import (
 	"hob/autonomy/session"
 )
 
-// errRecording: the model is asked once more than it was.
+// errRecording means that the replay needs more answers than were recorded.
 var errRecording = errors.New("the recording has no further answer")
 
-// player is a model that gives the recorded answers in order.
+// player is a model that returns the recorded answers in order.
 type player struct {
 	info   llm.Info
 	rec    []llm.Message
@@ -20,8 +20,8 @@ type player struct {
 	system string // of the last request
 }
 
-// steps are the answers in a turn, up to where the owner spoke into it: what
-// came after that cannot be had without him.
+// steps returns the answers in a turn up to the owner's first message into it: a replay cannot
+// reproduce what followed.
 func steps(own []session.Row) (out []llm.Message) {
 	for i, r := range own {
 		if i > 0 && r.Message.Role == llm.User {
@@ -34,7 +34,7 @@ func steps(own []session.Row) (out []llm.Message) {
 	return out
 }
 
-// whole are the recorded messages after the question which are compared.
+// whole returns the recorded messages after the question that are compared.
 func (p *player) whole(own []session.Row) (out []llm.Message) {
 	for _, r := range own[1:] {
 		if r.Message.Role == llm.User {

@@ -35,7 +35,7 @@ func whats(r autonomy.Replayed) (out []string) {
 	return out
 }
 
-// A turn that is run again as it was is the same, and leaves no trace.
+// A replay without changes has the same result, and leaves no trace.
 func TestReplayOfTheSame(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -44,7 +44,7 @@ func TestReplayOfTheSame(t *testing.T) {
 	}{
 		{"words", []llmtest.Answer{{Text: "hello"}}, 0},
 		{"a change", []llmtest.Answer{calls(call("add_item", `{"text":"milk"}`)), {Text: "Added."}}, 1},
-		{"reads, failures and outside text", []llmtest.Answer{
+		{"reads, failures and untrusted text", []llmtest.Answer{
 			calls(read("cats"), read("dogs")), calls(call("add_item", `{"text":"bad"}`)), calls(call("nothing_such", `{}`)),
 			calls(call("add_item", `{"wrong":1}`)),
 			{Text: "I read it."},

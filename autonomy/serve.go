@@ -38,13 +38,13 @@ func (l *Loop) serve(ctx context.Context, t *turn) {
 	l.putBack(ctx, ev, err)
 }
 
-// guarded is think for which a panic of whatever takes part in the turn is a
-// failed turn: one message must not end the daemon for all the others.
+// guarded is think with a recover. A panic fails only this turn, because one message must not
+// end the daemon.
 func (l *Loop) guarded(ctx context.Context, ev bus.Event) (res result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			l.o.Log.Error("turn panicked", "event", ev.ID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			err = fmt.Errorf("something in Hob broke over it (%v); its log tells more", p)
+			err = fmt.Errorf("internal error (%v); see Hob's log for details", p)
 		}
 	}()
 	if res, err = l.think(ctx, ev); err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
@@ -53,8 +53,8 @@ func (l *Loop) guarded(ctx context.Context, ev bus.Event) (res result, err error
 	return res, err
 }
 
-// halted is for a turn that was ended before its agent had begun: what was
-// being looked up then fails, and that is no failure of the turn.
+// halted handles a turn that was stopped before its agent began. Lookups then fail, which is
+// not a failure of the turn.
 func (l *Loop) halted(ctx context.Context, ev bus.Event, res result, err error) (result, error) {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, agent.ErrDraining):
@@ -84,8 +84,8 @@ func (l *Loop) putBack(ctx context.Context, ev bus.Event, cause error) {
 	}
 }
 
-// giveBack does not count what a full disk cut short. Anything else may happen
-// each time, and each time a model would be asked: that is a failed attempt.
+// giveBack does not count an attempt that a full disk cut short. Other errors may recur each
+// time and cost a model call each time, so they count as failed attempts.
 func (l *Loop) giveBack(ctx context.Context, ev bus.Event, cause error) error {
 	switch {
 	case errors.Is(cause, store.ErrFull):

@@ -7,10 +7,9 @@ import (
 	"hob/autonomy/bus"
 )
 
-// show lets the sender of a message see the answer grow, where the channel can do
-// that; anywhere else it does nothing. What is seen is what the live feed says of the
-// turn, in which known secrets are blacked out already. stop waits until nothing is shown
-// any more.
+// show streams the growing answer to the sender on channels that support it; elsewhere it does
+// nothing. The text comes from the live feed, which redacts known secrets. stop waits until the
+// display is removed.
 func (l *Loop) show(ctx context.Context, ev bus.Event) (stop func()) {
 	if l.o.Show == nil {
 		return func() {}
@@ -23,7 +22,7 @@ func (l *Loop) show(ctx context.Context, ev bus.Event) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		afresh := false // the next words are those of another step
+		afresh := false // the next text belongs to another step
 		for e := range sub.C() {
 			if e.Event != ev.ID {
 				continue

@@ -25,40 +25,40 @@ type Watching interface {
 
 // The bounds of an answer about silence.
 const (
-	silenceSpan = 24 * time.Hour // how far back, unless the owner says else
+	silenceSpan = 24 * time.Hour // default time span
 	mostSilent  = 20             // rows of each kind
-	looksBack   = 500            // events and deliveries that are looked through
+	looksBack   = 500            // maximum number of events and deliveries to check
 )
 
-// Silent is why the owner was not told.
+// Silent explains why the owner was not notified.
 type Silent struct {
 	About string    `json:"about,omitempty"`
 	Since time.Time `json:"since"`
-	// Watchers are the one that was asked about, or those that do not work.
+	// Watchers is the watcher in question, or all that fail.
 	Watchers []watchers.Silence `json:"watchers"`
-	// Passed is what watchers saw and did not tell.
+	// Passed lists what watchers saw and did not report.
 	Passed []watchers.Passed `json:"passed"`
 	Goals  []GoalSilence     `json:"goals"`
-	// Events came, but nothing was said about them.
+	// Events lists events without a notice.
 	Events []Unsaid `json:"events"`
-	// Deliveries were worded and have not reached the owner; Told have.
+	// Deliveries were written but have not reached the owner; Told have.
 	Deliveries []bus.Delivery `json:"deliveries"`
 	Told       []bus.Delivery `json:"told"`
-	// Notices are those that were held or dropped.
+	// Notices are deferred or dropped notices.
 	Notices []notify.Notice `json:"notices"`
-	// Denied is what the guard kept from being done unasked.
+	// Denied lists calls that the guard denied without a question.
 	Denied []guard.Record `json:"denied"`
 }
 
-// Unsaid is an event about which nothing was said, and the rule.
+// Unsaid is an event without a notice, and the rule.
 type Unsaid struct {
 	Event bus.Event `json:"event"`
 	Rule  string    `json:"rule"`
 }
 
-// Silence explains what was not told: of a watcher or goal (by its id or words),
-// of anything with certain words, or ("") of all, since a time ("since 14:00",
-// "since yesterday"; a day unless it says).
+// Silence explains missing notices: of a watcher or goal (by id or words), of anything with
+// certain words, or ("") of everything, since a time ("since 14:00", "since yesterday"; default
+// one day).
 func (l *Loop) Silence(ctx context.Context, about string) (Silent, error) {
 	now := time.Now().In(l.o.Zone())
 	words, since, err := sinceOf(about, now)
@@ -75,13 +75,13 @@ func (l *Loop) Silence(ctx context.Context, about string) (Silent, error) {
 		}
 	}
 	found := significant(words)
-	if len(found) == 0 { // "my messages": everything is meant
+	if len(found) == 0 { // "my messages" means everything
 		s.About = ""
 	}
 	return s, l.silences(ctx, found, &s)
 }
 
-// named explains the one watcher or goal that is meant.
+// named explains the one matching watcher or goal.
 func (l *Loop) named(ctx context.Context, words string, s *Silent) (bool, error) {
 	if goalID.MatchString(words) && l.o.Goals != nil {
 		g, err := goals.Get(l.o.Store.Reader(ctx), words)
@@ -173,7 +173,7 @@ func held(s watchers.Silence) bool {
 	})
 }
 
-// worded sorts texts into those that reached the owner and those that did not.
+// worded sorts deliveries into those that reached the owner and those that did not.
 func (s *Silent) worded(list []bus.Delivery) {
 	for _, d := range list {
 		switch {

@@ -13,8 +13,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// unsaid finds the events that came and of which the owner heard nothing. What he
-// says himself is answered always.
+// unsaid finds events without a notice. The owner's own messages always get an answer.
 func (l *Loop) unsaid(ctx context.Context, events []bus.Event, words []string, s *Silent) error {
 	for _, ev := range events {
 		if len(s.Events) == mostSilent {
@@ -27,7 +26,7 @@ func (l *Loop) unsaid(ctx context.Context, events []bus.Event, words []string, s
 		if err != nil {
 			return err
 		}
-		said = slices.DeleteFunc(said, func(d bus.Delivery) bool { return d.Kind == channels.Send }) // that is to somebody else
+		said = slices.DeleteFunc(said, func(d bus.Delivery) bool { return d.Kind == channels.Send }) // a send goes to another person
 		if len(said) > 0 {
 			if s.About != "" {
 				s.worded(said)
@@ -43,7 +42,7 @@ func (l *Loop) unsaid(ctx context.Context, events []bus.Event, words []string, s
 	return nil
 }
 
-// unsaidRule says why nothing was said about an event.
+// unsaidRule explains why an event has no notice.
 func (l *Loop) unsaidRule(ctx context.Context, ev bus.Event) (string, error) {
 	switch ev.State {
 	case bus.Done:
@@ -82,9 +81,9 @@ func (l *Loop) unsaidRule(ctx context.Context, ev bus.Event) (string, error) {
 		return fmt.Sprintf("[denied] %s was not allowed: %s", denied[0].Tool, denied[0].Rule), nil
 	}
 	if ev.Kind == bus.System {
-		return "[nothing_on] there was nothing to tell", nil
+		return "[nothing_on] there was nothing to report", nil
 	}
-	return "[nothing_to_say] what was done about it came to no words", nil
+	return "[nothing_to_say] its turn ended without a text", nil
 }
 
 // undelivered finds what was worded and did not reach the owner, and what did.
@@ -112,7 +111,7 @@ func (l *Loop) undelivered(ctx context.Context, words []string, s *Silent) error
 	return nil
 }
 
-// heldNotices finds the notices that did not go out at once.
+// heldNotices finds notices that were not sent immediately.
 func (l *Loop) heldNotices(ctx context.Context, words []string, s *Silent) error {
 	if l.o.Notices == nil {
 		return nil
@@ -125,7 +124,7 @@ func (l *Loop) heldNotices(ctx context.Context, words []string, s *Silent) error
 		if n.State == notify.Told || len(s.Notices) == mostSilent || n.CreatedAt.Before(s.Since) {
 			continue
 		}
-		if n.Text == "" { // it says what another one said
+		if n.Text == "" { // it repeats another notice
 			if n.Text, err = l.o.Notices.Says(ctx, n); err != nil {
 				return err
 			}
@@ -137,7 +136,7 @@ func (l *Loop) heldNotices(ctx context.Context, words []string, s *Silent) error
 	return nil
 }
 
-// lastNotice is the id of the newest text that Hob said by itself, "" for none.
+// lastNotice returns the id of the newest notice from Hob, "" if none.
 func (l *Loop) lastNotice(ctx context.Context) (id string, err error) {
 	list, err := l.o.Bus.Deliveries(ctx, "", "", "", looksBack)
 	for _, d := range list {

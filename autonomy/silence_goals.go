@@ -10,7 +10,7 @@ import (
 	"hob/platform/phrase"
 )
 
-// GoalSilence is why a goal says nothing.
+// GoalSilence explains why a goal is silent.
 type GoalSilence struct {
 	Goal goals.Goal      `json:"goal"`
 	Rule string          `json:"rule"`
@@ -40,7 +40,7 @@ func (l *Loop) goalSilences(ctx context.Context, words []string, s *Silent) erro
 	return nil
 }
 
-// goalSilence says why a goal says nothing.
+// goalSilence explains why a goal is silent.
 func (l *Loop) goalSilence(ctx context.Context, g goals.Goal) (GoalSilence, error) {
 	out := GoalSilence{Goal: g}
 	if g.Event != "" {
@@ -57,7 +57,7 @@ func (l *Loop) goalSilence(ctx context.Context, g goals.Goal) (GoalSilence, erro
 		out.Rule = "[waiting] it waits for your answer: hob approvals"
 		return out, nil
 	default:
-		out.Rule = "[" + g.Status + "] it is not looked at any more"
+		out.Rule = "[" + g.Status + "] its reviews have ended"
 		if goals.Status(g.Status) == goals.Paused {
 			out.Rule = "[paused] hob goal resume " + g.ID + " sets it going again"
 		}
@@ -65,11 +65,11 @@ func (l *Loop) goalSilence(ctx context.Context, g goals.Goal) (GoalSilence, erro
 	}
 	switch {
 	case g.NextAt.IsZero():
-		out.Rule = "[due] its review is under way"
+		out.Rule = "[due] its review is running"
 	case g.Reviewed == 0:
 		out.Rule = "[not_due] its first review is at " + at(g.NextAt)
 	case g.Quiet > 0:
-		out.Rule = fmt.Sprintf("[backing_off] nothing changed in its last %d review(s), so that it is looked at more seldom: next at %s", g.Quiet, at(g.NextAt))
+		out.Rule = fmt.Sprintf("[backing_off] nothing changed in its last %d review(s), so the reviews are less frequent: next at %s", g.Quiet, at(g.NextAt))
 	default:
 		out.Rule = fmt.Sprintf("[%s] its last review decided so; the next is at %s", g.Last, at(g.NextAt))
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Text tells it in words.
+// Text formats the explanation for users.
 func (s Silent) Text(zone *time.Location) string {
 	var b strings.Builder
 	at := func(t time.Time) string { return t.In(zone).Format("2006-01-02 15:04:05") }
@@ -54,7 +54,7 @@ func (s Silent) Text(zone *time.Location) string {
 		if s.About != "" {
 			what = fmt.Sprintf("Nothing about %q", s.About)
 		}
-		return fmt.Sprintf("%s was held back since %s, as far as I saw: no watcher saw it and kept it to itself, no notice waits, nothing was denied. `hob watch list` tells what is watched.", what, at(s.Since))
+		return fmt.Sprintf("%s was held back since %s: no watcher suppressed an event, no notice waits, no call was denied. `hob watch list` shows the watchers.", what, at(s.Since))
 	}
 	return strings.TrimSpace(b.String())
 }

@@ -11,7 +11,7 @@ import (
 	"hob/platform/when"
 )
 
-// sinceOf splits what is asked about from the time since when.
+// sinceOf splits a question into its subject and its start time.
 func sinceOf(about string, now time.Time) (words string, since time.Time, err error) {
 	about = strings.TrimSpace(about)
 	before, after, ok := strings.Cut(" "+about, " since ")
@@ -29,7 +29,7 @@ func sinceOf(about string, now time.Time) (words string, since time.Time, err er
 	}
 	m, err := when.Parse(after, now)
 	if err != nil {
-		return "", since, fmt.Errorf("%w: %q is no time such as \"14:00\", \"yesterday\" or \"2h\"", ErrUnclear, after)
+		return "", since, fmt.Errorf("%w: %q is not a time such as \"14:00\", \"yesterday\" or \"2h\"", ErrUnclear, after)
 	}
 	if m.Time.After(now) { // a time of day is the last one
 		m.Time = m.Time.AddDate(0, 0, -1)
@@ -37,13 +37,13 @@ func sinceOf(about string, now time.Time) (words string, since time.Time, err er
 	return strings.TrimSpace(before), m.Time, nil
 }
 
-// ErrUnclear is wrapped when a question cannot be understood.
-var ErrUnclear = errors.New("that is not clear")
+// ErrUnclear is wrapped if a question cannot be parsed.
+var ErrUnclear = errors.New("unclear question")
 
-// fillers are words that name nothing.
+// fillers matches words without meaning for a search.
 var fillers = regexp.MustCompile(`^(a|an|the|of|from|by|about|to|in|on|at|with|my|your|that|this|mail|mails|email|emails|message|messages|did|not|you|tell|told|me|why)$`)
 
-// significant are the words by which something can be found again.
+// significant returns the words that are useful for a search.
 func significant(words string) (out []string) {
 	for _, w := range phrase.Split(words) {
 		if !fillers.MatchString(w) {

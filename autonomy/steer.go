@@ -15,17 +15,17 @@ import (
 	"hob/platform/provenance"
 )
 
-// steerCommand is "/steer TEXT": what the owner says to a turn that runs.
+// steerCommand is the command "/steer TEXT", with which the owner sends text to a running turn.
 const steerCommand = "steer"
 
 const steerMark = "\x1fsteer\x1f"
 
-// steerLane is a queue of its own: the words wait for nothing but the turn.
+// steerLane returns a separate queue, so that the words wait only for the turn.
 func steerLane(session, event string) string { return session + steerMark + event }
 
 func steers(ev bus.Event) bool { return strings.HasPrefix(ev.Lane, ev.Session+steerMark) }
 
-// steerText is what was said behind the command.
+// steerText returns the text after the command.
 func steerText(text string) string {
 	if name, args := parseCommand(text); name == steerCommand {
 		return args
@@ -79,7 +79,7 @@ func (l *Loop) queue(ctx context.Context, ev bus.Event) error {
 	})
 }
 
-// said takes what was said to a turn since it was last asked, oldest first.
+// said returns the texts sent to a turn since the last call, oldest first.
 func (l *Loop) said(event string) []agent.Said {
 	l.mu.Lock()
 	defer l.mu.Unlock()

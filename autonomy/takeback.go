@@ -18,12 +18,11 @@ import (
 //go:embed takeback.txt
 var takebackText string
 
-// longestTakeBack is the longest message that can be nothing but the wish to
-// take something back, in bytes.
+// longestTakeBack is the maximum size in bytes of a message that only asks for an undo.
 const longestTakeBack = 80
 
-// takesBack reports whether a message says nothing but "undo that", in one of
-// the languages of takeback.txt.
+// takesBack reports whether a message says nothing but "undo that", in one of the languages of
+// takeback.txt.
 func takesBack(text string) bool {
 	if len(text) > longestTakeBack {
 		return false
@@ -59,10 +58,10 @@ func trimWords(said string, words []string) string {
 	return said
 }
 
-// takeBack handles "undo that" without a model when it can mean one thing only:
-// the last answer of this conversation, or what was told in it since, did
-// something that can be taken back. All of it is, as one. The owner's own words
-// are enough for that whatever else is in the conversation.
+// takeBack handles "undo that" without a model if the meaning is unambiguous: the last answer
+// of this conversation, or notices in it since, did something that can be undone. It undoes all
+// of it together. The owner's own words suffice as authority, even with untrusted text in the
+// conversation.
 func (l *Loop) takeBack(ctx context.Context, ev bus.Event, m message) (result, bool, error) {
 	if ev.Provenance != provenance.Owner || len(m.Outside) > 0 || len(m.Images) > 0 || !takesBack(ev.Text) {
 		return result{}, false, nil
@@ -93,8 +92,8 @@ func (l *Loop) takeBack(ctx context.Context, ev bus.Event, m message) (result, b
 	return res, true, nil
 }
 
-// meant finds what "that" is: what the message has taken back already (before a
-// crash), and what it still has to.
+// meant finds the actions to undo: those the message has undone already (before a crash), and
+// the rest.
 func (l *Loop) meant(ctx context.Context, ev bus.Event) (done, list []bus.Entry, err error) {
 	if done, err = l.o.Bus.UndoneBy(ctx, ev.ID); err != nil {
 		return nil, nil, err
@@ -108,7 +107,7 @@ func (l *Loop) meant(ctx context.Context, ev bus.Event) (done, list []bus.Entry,
 	}
 	event := list[0].Event
 	if since, err := l.o.Bus.AnsweredSince(ctx, ev.Session, event, ev.ID); err != nil || since {
-		return nil, nil, err // something else was talked about meanwhile
+		return nil, nil, err // the conversation moved on to something else
 	}
 	list, err = l.o.Bus.UndoableOf(ctx, event)
 	return nil, list, err

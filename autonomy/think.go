@@ -19,20 +19,20 @@ import (
 	"hob/watchers"
 )
 
-// ownerPerson is the owner among those whose words are answered.
+// ownerPerson stands for the owner as the person whose message is answered.
 const ownerPerson = "owner"
 
-// result is what an event came to.
+// result is the outcome of an event.
 type result struct {
 	agent.Outcome
 	how  string // "command", "notice", "turn", "call", "undo"
 	kind channels.DeliveryKind
-	// said: false when there is nothing to tell.
+	// said is false if there is nothing to send.
 	said                   bool
-	session, channel, chat string       // where it is told
+	session, channel, chat string       // target of the answer
 	goal                   *goals.Ended // how an event of a goal ended
-	digest                 bool         // what is told is read when the event ends
-	asks                   []string     // approvals that what is told asks for
+	digest                 bool         // the text is read when the event ends
+	asks                   []string     // approvals that the answer asks for
 }
 
 // think turns an event into an answer.
@@ -68,10 +68,10 @@ func (l *Loop) think(ctx context.Context, ev bus.Event) (result, error) {
 		}
 		return l.notice(ctx, f.Report, ev.Text, ev.Provenance)
 	}
-	return result{}, fmt.Errorf("event %s is of a kind nobody handles: %s", ev.ID, ev.Kind)
+	return result{}, fmt.Errorf("event %s has the unknown kind %s", ev.ID, ev.Kind)
 }
 
-// converse answers what somebody said.
+// converse answers a message.
 func (l *Loop) converse(ctx context.Context, ev bus.Event) (result, error) {
 	m, err := messageOf(ev)
 	if err != nil {
@@ -107,7 +107,7 @@ func (l *Loop) converse(ctx context.Context, ev bus.Event) (result, error) {
 		t.Person = ev.Channel + ":" + ev.Sender
 	}
 	t.Level = l.o.Level(ev.Channel, t.Person)
-	if !t.Attended { // questions, and what is made here, are the owner's to hear of
+	if !t.Attended { // the owner gets the questions and creations of unattended turns
 		t.Guest = true
 		if t.Report, t.Channel, t.Chat, err = l.place(ctx, ""); err != nil {
 			return res, err
@@ -139,7 +139,7 @@ func (l *Loop) noticed(ctx context.Context, ev bus.Event) (result, error) {
 		return result{}, fmt.Errorf("event %s: %w", ev.ID, err)
 	}
 	switch f.Mode {
-	case watchers.Notify: // the signal's own words say whether it comes late
+	case watchers.Notify: // the signal's own text mentions a delay
 		return l.notice(ctx, f.Report, f.Signal, ev.Provenance)
 	case watchers.Remind:
 		return l.notice(ctx, f.Report, "Reminder: "+f.Action+f.late(" (", ")"), f.Made)
@@ -171,12 +171,12 @@ func (l *Loop) noticed(ctx context.Context, ev bus.Event) (result, error) {
 	return res, err
 }
 
-// late is the word about something that comes after its time.
+// late describes the delay of an event.
 func (f fired) late(open, end string) string {
 	switch {
 	case f.Note != "":
 		return open + f.Note + end
-	case f.Late >= time.Minute: // as it was kept before it had words
+	case f.Late >= time.Minute: // stored before the field Note existed
 		return open + "ran late" + end
 	}
 	return ""
@@ -190,11 +190,11 @@ func (l *Loop) notice(ctx context.Context, report, text string, src provenance.S
 	return res, err
 }
 
-// Auto as the place of notices is wherever the owner is (Options.Where).
+// Auto selects the owner's active channel for notices (Options.Where).
 const Auto = "auto"
 
-// place finds where the owner is told: the configured channel, the session in
-// which the cause was made, or the one in which the owner last wrote.
+// place finds where to notify the owner: the configured channel, the session of the cause, or
+// the session in which the owner wrote last.
 func (l *Loop) place(ctx context.Context, report string) (session, channel, chat string, err error) {
 	notify := l.o.Notify
 	if notify == Auto {
@@ -207,7 +207,7 @@ func (l *Loop) place(ctx context.Context, report string) (session, channel, chat
 	if err != nil {
 		return "", "", "", err
 	}
-	if ok { // a model may have named the conversation: that of a stranger is none to report to
+	if ok { // a model may have named the conversation: never report to that of an unknown sender
 		if ok, err = l.o.Bus.IsOwners(ctx, report); err != nil {
 			return "", "", "", err
 		}
@@ -222,8 +222,8 @@ func (l *Loop) place(ctx context.Context, report string) (session, channel, chat
 	return l.nearby(ctx, session, channel, chat)
 }
 
-// told lists what Hob said by itself in this conversation since its last turn.
-// Outside text stands as a handle, so that it does not taint the conversation.
+// told lists the notices that Hob sent in this conversation since its last turn. A handle
+// replaces untrusted text, so that it does not taint the conversation.
 func (l *Loop) told(ctx context.Context, ev bus.Event) ([]string, error) {
 	rows, err := l.o.Bus.Notices(ctx, ev.Session, ev.ID, 5)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"hob/watchers"
 )
 
-// ticks is the schema of what each tick with an input came to: one row for each
-// event that it took up. Its id says when it was (UUIDv7).
+// ticks is the schema of the trace of ticks with input: one row for each claimed event. The id
+// contains the time (UUIDv7).
 const ticks = `CREATE TABLE ticks (
 	tick TEXT NOT NULL, event TEXT NOT NULL, woke TEXT NOT NULL, rule TEXT NOT NULL, state TEXT NOT NULL,
 	at INTEGER NOT NULL, ended_at INTEGER NOT NULL, PRIMARY KEY (tick, event)) WITHOUT ROWID;
@@ -32,12 +32,12 @@ const (
 	wokeClock   = "the clock"
 )
 
-// How far a tick got with an event.
+// States of an event in a tick.
 const (
 	tickDone  = "done"
 	tickWaits = "waits"    // for an answer, or for room
-	tickRetry = "failed"   // it is tried again
-	tickDead  = "given up" // for good
+	tickRetry = "failed"   // a retry follows
+	tickDead  = "given up" // permanent
 )
 
 // Ticked is one event in one tick.
@@ -45,14 +45,15 @@ type Ticked struct {
 	Tick  string `json:"tick"`
 	Event string `json:"event"`
 	Woke  string `json:"woke"`
-	// Rule says what decided how the event was handled; no words of others.
+	// Rule names the rule that decided how the event was handled. It contains no untrusted
+	// text.
 	Rule    string    `json:"rule"`
 	State   string    `json:"state"`
 	At      time.Time `json:"at"`
 	EndedAt time.Time `json:"ended_at"`
 }
 
-// Tick is one turn of the loop that had an input.
+// Tick is one iteration of the loop that had an input.
 type Tick struct {
 	ID     string    `json:"id"`
 	At     time.Time `json:"at"`
@@ -62,8 +63,7 @@ type Tick struct {
 	Nothing bool `json:"nothing,omitempty"`
 }
 
-// Ticks counts how often the loop looked around since it started, and how often
-// there was something.
+// Ticks counts the iterations since the start, and those with an input.
 func (l *Loop) Ticks() (all, withInput int64) { return l.looks.Load(), l.inputs.Load() }
 
 // tickTx keeps what a tick did about an event.
@@ -80,8 +80,8 @@ func tickTx(tx *store.Tx, t *turn, rule, state string) error {
 	return nil
 }
 
-// keepTick is tickTx for what ended in no transaction of its own: it waits, or
-// failed. Nobody waits for it, and it fails nothing.
+// keepTick is tickTx for an event without its own transaction: it waits, or it failed. Errors
+// are only logged.
 func (l *Loop) keepTick(ctx context.Context, t *turn, rule, state string) {
 	err := l.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error { return tickTx(tx, t, rule, state) })
 	if err != nil {
@@ -89,8 +89,8 @@ func (l *Loop) keepTick(ctx context.Context, t *turn, rule, state string) {
 	}
 }
 
-// ruleOf says by which rule an event was handled as it was. It names rows and
-// keys of the configuration, and holds no text of others.
+// ruleOf returns the rule by which an event was handled. It names rows and configuration keys
+// and contains no untrusted text.
 func ruleOf(ev bus.Event, res result) string {
 	model := "without a model"
 	if res.Model != "" {
@@ -100,11 +100,11 @@ func ruleOf(ev bus.Event, res result) string {
 	case bus.Message:
 		switch {
 		case ev.Lane != ev.Session || res.how == "command":
-			return "a command of the owner's, " + model
+			return "a command from you, " + model
 		case ev.Provenance != provenance.Owner:
-			return "a message of somebody who is not the owner, answered with a guest's rights " + model
+			return "a message from a guest, answered with guest permissions " + model
 		}
-		return "a message of the owner's, answered " + model
+		return "a message from you, answered " + model
 	case bus.Watcher, bus.Schedule, bus.Webhook:
 		return firedRule(ev, model)
 	case bus.Goal:
@@ -117,24 +117,24 @@ func ruleOf(ev bus.Event, res result) string {
 		return fmt.Sprintf("the goal %s, %s of it %s", res.goal.Order.Goal, res.goal.Order.Phase, model)
 	case bus.Task:
 		if crew.Is(ev) {
-			return "a task that was handed on, done " + model
+			return "a delegated task, done " + model
 		}
-		return "a tool call of the owner's own"
+		return "a tool call from you"
 	case bus.System:
 		if ev.Source == goals.PlanSource {
 			return "the plan of the day ([plan] at), " + model
 		}
-		return "a notice of Hob's own, told as it is"
+		return "a notice from Hob, sent unchanged"
 	}
 	return string(ev.Kind)
 }
 
-// waitRule says what an event waits for.
+// waitRule returns what an event waits for.
 func waitRule(res result) string {
-	if res.how == "" { // it had not begun
+	if res.how == "" { // the turn did not begin
 		return "there was no room for a model call for which nobody waits ([autonomy] calls_per_minute, [budget])"
 	}
-	return "it waits for an answer of the owner's, or for what it handed on"
+	return "it waits for your answer, or for a delegated task"
 }
 
 func firedRule(ev bus.Event, model string) string {
@@ -145,15 +145,15 @@ func firedRule(ev bus.Event, model string) string {
 	what := fmt.Sprintf("the %s %s", ev.Kind, f.Watcher)
 	switch {
 	case f.Mode == watchers.Notify || f.Mode == watchers.Do && strings.TrimSpace(f.Action) == "":
-		return what + ", whose mode is notify: its words were told as they are, without a model"
+		return what + ", whose mode is notify: its text was sent unchanged, without a model"
 	case f.Mode == watchers.Remind:
-		return what + ", whose mode is remind: the text that was asked for was told, without a model"
+		return what + ", whose mode is remind: the requested text was sent, without a model"
 	}
 	return what + ", whose mode is do: its action was done " + model
 }
 
-// Tick explains one tick, by its id or the id of an event in it; "" or "last" is
-// the last one that had an input.
+// Tick explains one tick, by its id or the id of one of its events. "" or "last" means the last
+// tick with an input.
 func (l *Loop) Tick(ctx context.Context, id string) (Tick, error) {
 	q := l.o.Store.Reader(ctx)
 	if id == "last" {
@@ -166,7 +166,7 @@ func (l *Loop) Tick(ctx context.Context, id string) (Tick, error) {
 		t.Nothing = true
 		return t, nil
 	case errors.Is(err, sql.ErrNoRows):
-		return t, fmt.Errorf("there is no tick %q, and none of an event of this id: %w", id, bus.ErrNotFound)
+		return t, fmt.Errorf("no tick and no event has the id %q: %w", id, bus.ErrNotFound)
 	case err != nil:
 		return t, fmt.Errorf("read ticks: %w", err)
 	}
@@ -177,7 +177,7 @@ func (l *Loop) Tick(ctx context.Context, id string) (Tick, error) {
 	for _, r := range rows {
 		t.At, t.Woke = r.At, r.Woke
 		w, err := l.Why(ctx, r.Event, "")
-		if errors.Is(err, bus.ErrNotFound) { // it was forgotten since
+		if errors.Is(err, bus.ErrNotFound) { // the event was erased since
 			continue
 		}
 		if err != nil {
@@ -206,7 +206,7 @@ func ticked(q store.Querier, tail string, args ...any) (out []Ticked, err error)
 	return out, rows.Err()
 }
 
-// Text tells it in words.
+// Text formats the explanation for users.
 func (t Tick) Text(zone *time.Location) string {
 	if t.Nothing {
 		return "No tick had an input yet: nothing has arrived and nothing was due."
@@ -235,8 +235,8 @@ func (l *Loop) pruneTicks(ctx context.Context) error {
 	})
 }
 
-// tickAt is the least id of a tick at a time (RFC 9562, UUIDv7: 48 bits of Unix
-// milliseconds in front).
+// tickAt returns the smallest id of a tick at a time (RFC 9562, UUIDv7: the first 48 bits are
+// Unix milliseconds).
 func tickAt(t time.Time) string {
 	hex := fmt.Sprintf("%012x", max(0, t.UnixMilli()))
 	return hex[:8] + "-" + hex[8:]

@@ -18,7 +18,7 @@ import (
 	"hob/watchers"
 )
 
-// silent is what the watchers say about their silences.
+// silent is a fixed explanation of the watchers' silence.
 type silent struct{}
 
 func (silent) Find(_ context.Context, words string, _ watchers.Filter) (watchers.Spec, error) {
@@ -73,15 +73,15 @@ func (e *engine) tells(question string, parts ...string) {
 	}
 }
 
-// Each tick that had something to do can be explained: what came, what decided,
-// what was done. One without leaves nothing but a count.
+// Each tick with an input can be explained: the event, the decision and the action. A tick
+// without one is only counted.
 func TestEachTickWithAnInputLeavesATrace(t *testing.T) {
 	e := start(t, setup{model: scripted(llmtest.Answer{Text: "Good morning."}), change: func(o *autonomy.Options) { o.Watching = silent{} }})
 	e.tells("tick", "No tick had an input yet")
-	e.tells("notification", "told you nothing by myself")
+	e.tells("notification", "not sent you a notification yet")
 	first := e.put("main", "hello", "")
 	e.settle(first)
-	e.tells("tick last", "woken by: ", `"hello"`, "a message of the owner's, answered by the model", "; done")
+	e.tells("tick last", "woken by: ", `"hello"`, "a message from you, answered by the model", "; done")
 	e.specs["w-1"] = watchers.Spec{ID: "w-1", Kind: "feed", Title: "the news", Mode: watchers.Notify, Report: "main", Provenance: provenance.Owner}
 	fatal(t, e.loop.Fire(t.Context(), "w-1", []watchers.Signal{{Key: "1", Text: "A fire", Source: provenance.Outside, At: time.Now()}}, nil))
 	list, err := e.bus.List(t.Context(), "watcher:w-1", "", 1)
@@ -118,8 +118,8 @@ func TestTracesOfFailedTicks(t *testing.T) {
 	e.tells("silence the mail from Bob", "Nothing about", "was held back")
 }
 
-// What was not told as another watcher had told it is found by its words, which
-// stand with what was told.
+// An event not reported because another watcher reported it is found by its words, which are
+// stored with the notice.
 func TestSilenceOfWhatWasToldAlready(t *testing.T) {
 	e := start(t, setup{quiet: []notify.Quiet{}, change: func(o *autonomy.Options) { o.Watching = silent{} }})
 	for i, id := range []string{"w-2", "w-3"} {
@@ -133,8 +133,7 @@ func TestSilenceOfWhatWasToldAlready(t *testing.T) {
 	e.tells("silence the asteroid", "Nothing about")
 }
 
-// A digest says from where everything in it came, and the traces of notices go with
-// those of ticks.
+// A digest has the origins of all its notices, and their traces are pruned with those of ticks.
 func TestOriginsOfADigest(t *testing.T) {
 	e := start(t, setup{quiet: []notify.Quiet{{Start: 0, End: 24 * 60}}, change: func(o *autonomy.Options) { o.Watching = silent{} }})
 	for _, id := range []string{"w-2", "w-3"} {
@@ -174,7 +173,7 @@ func TestIdleTicksWriteNothing(t *testing.T) {
 	}
 }
 
-// What was worded and did not arrive is not told as told.
+// A notice that was not delivered is not reported as delivered.
 func TestWhatDidNotArriveIsNotTold(t *testing.T) {
 	e := start(t, setup{
 		pushes: map[string]bool{"telegram": true},
@@ -203,17 +202,17 @@ func TestWhatDidNotArriveIsNotTold(t *testing.T) {
 		t.Errorf("told as told:\n%s", got)
 	}
 	if !strings.Contains(rest, "flood") || !strings.Contains(rest, "dead") || strings.Contains(rest, "storm") {
-		t.Errorf("told as not told:\n%s", got)
+		t.Errorf("reported as suppressed:\n%s", got)
 	}
 	if got := e.explain("silence flood"); strings.Count(got, "A flood") != 1 || strings.Contains(got, "Told after all") {
 		t.Errorf("it is there once:\n%s", got)
 	}
 	if got := e.explain("silence my mail"); strings.Contains(got, "Told after all") {
-		t.Errorf("what was told in the day is listed, though nothing of it was named:\n%s", got)
+		t.Errorf("notices of the day are listed although none was named:\n%s", got)
 	}
 }
 
-// An answer that cannot be looked up is an error, not a wrong answer.
+// A review with an unreadable answer is an error, not a wrong answer.
 func TestAReviewThatCannotBeRead(t *testing.T) {
 	e, kept := withGoals(t, t.TempDir(), scripted(llmtest.Answer{Text: deferring, Times: -1}))
 	e.reviewed(e.goal(kept, goals.Goal{Description: "wake me", Provenance: provenance.Owner, NextAt: time.Now()}))
@@ -226,6 +225,6 @@ func TestAReviewThatCannotBeRead(t *testing.T) {
 		return err
 	}))
 	if x, err := e.loop.Explain(t.Context(), autonomy.AskedWhy("silence")); err == nil {
-		t.Errorf("what cannot be read is told as %q", x.Text(time.UTC))
+		t.Errorf("an unreadable answer is reported as %q", x.Text(time.UTC))
 	}
 }

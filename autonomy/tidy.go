@@ -14,14 +14,14 @@ import (
 	"hob/platform/system"
 )
 
-// chore is what is done about a conversation when its answer is out.
+// chore is the maintenance of a conversation after an answer.
 type chore struct {
 	session, turn string
 	unattended    bool
 }
 
-// tidyLater leaves a conversation to be looked after when nobody waits. Is
-// there too much to do, the next answer asks again.
+// tidyLater queues the maintenance of a conversation for an idle moment. If the queue is full,
+// the next answer queues it again.
 func (l *Loop) tidyLater(ev bus.Event) {
 	select {
 	case l.chores <- chore{ev.Session, ev.ID, ev.Kind != bus.Message}:
@@ -29,16 +29,16 @@ func (l *Loop) tidyLater(ev bus.Event) {
 	}
 }
 
-// calmAfter is how long after the last turn memory is given back. Go would take
-// minutes for it, and the heap is small enough to be collected in a millisecond.
+// calmAfter is the idle time after the last turn until memory is returned to the system. The Go
+// runtime would take minutes, and collecting the small heap takes about a millisecond.
 const calmAfter = 10 * time.Second
 
-// gatherAfter is how long after the last turn what was said becomes findable:
-// many turns in a row share one transaction.
+// gatherAfter is the idle time after the last turn until new messages are indexed: many
+// consecutive turns share one transaction.
 const gatherAfter = time.Second
 
-// tidy looks after conversations, one at a time, until ctx ends, and after the
-// process when nothing is going on any more.
+// tidy maintains conversations, one at a time, until ctx ends. It returns memory to the system
+// when the process is idle.
 func (l *Loop) tidy(ctx context.Context) {
 	calm := time.NewTimer(calmAfter) // opening left some behind
 	defer calm.Stop()
@@ -66,30 +66,30 @@ func (l *Loop) tidy(ctx context.Context) {
 				gather.Reset(gatherAfter)
 			}
 			if err := l.tidyOne(ctx, c); err != nil && ctx.Err() == nil {
-				l.o.Log.Warn("cannot tidy the conversation; it stays as it is", "session", c.session, "err", err)
+				l.o.Log.Warn("conversation maintenance failed", "session", c.session, "err", err)
 			}
 		}
 	}
 }
 
-// gather makes findable what was said.
+// gather indexes new messages.
 func (l *Loop) gather(ctx context.Context) {
 	if l.o.Gather == nil {
 		return
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			l.o.Log.Error("gathering what was said panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			l.o.Log.Error("message indexing panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
 	}()
 	l.unfound.Store(false)
 	if err := l.o.Gather(ctx); err != nil && ctx.Err() == nil {
-		l.o.Log.Warn("what was said last cannot be found yet; it is tried again after the next turn", "err", err)
+		l.o.Log.Warn("message indexing failed, retrying after the next turn", "err", err)
 	}
 }
 
-// gatherLast leaves nothing to the next process that this one can do at once: a
-// command without a daemon ends before its time to gather comes.
+// gatherLast indexes new messages before the process exits: a command without a daemon ends
+// before the idle time has passed.
 func (l *Loop) gatherLast(ctx context.Context) {
 	if !l.unfound.Load() && len(l.chores) == 0 {
 		return

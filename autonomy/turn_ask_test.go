@@ -23,7 +23,7 @@ func send(text string) llmtest.Call {
 	return call("use_tool", fmt.Sprintf(`{"name":"send_text","arguments":{"text":%q}}`, text))
 }
 
-// questions lists what the owner was asked, by event.
+// questions lists the questions to the owner, by event.
 func (e *engine) questions(event string) (out []string) {
 	e.t.Helper()
 	ds, err := e.bus.EventDeliveries(e.t.Context(), event)
@@ -49,7 +49,7 @@ func (e *engine) answer(id string, yes bool) {
 	fatal(e.t, err)
 }
 
-// Several questions are put at once and once; each answer moves the turn on.
+// Several questions are sent together and once; each answer lets the turn continue.
 func TestSeveralQuestionsArePutOnce(t *testing.T) {
 	m := reply(func(r llmtest.Request) llmtest.Answer {
 		if r.Round > 0 {
@@ -85,7 +85,7 @@ func TestSeveralQuestionsArePutOnce(t *testing.T) {
 	if diff := cmp.Diff([]string{"milk", "eggs"}, e.items()); diff != "" {
 		t.Error(diff)
 	}
-	if q := e.questions(id); len(q) != 1 || strings.Count(q[0], "May I do these 3 things alike?") != 1 || strings.Count(q[0], "exactly: ") != 3 {
+	if q := e.questions(id); len(q) != 1 || strings.Count(q[0], "May I do these 3 similar actions?") != 1 || strings.Count(q[0], "exactly: ") != 3 {
 		t.Errorf("asked: %q", q)
 	}
 	paired(t, m)
@@ -94,8 +94,8 @@ func TestSeveralQuestionsArePutOnce(t *testing.T) {
 	}
 }
 
-// The conversation is begun afresh while a turn waits: what the turn did stays
-// done, what it asked is still what is approved.
+// The conversation is restarted while a turn waits: completed actions stay, and the approval
+// still refers to the question.
 func TestAFreshConversationWhileATurnWaits(t *testing.T) {
 	m := reply(func(r llmtest.Request) llmtest.Answer {
 		if strings.HasSuffix(r.LastUser, "next") || r.Round > 0 {
@@ -126,8 +126,7 @@ func TestAFreshConversationWhileATurnWaits(t *testing.T) {
 	}
 }
 
-// What was said in a tainted context keeps the taint when the outside text has
-// left the window.
+// An answer from a tainted context stays tainted after the untrusted text has left the window.
 func TestTaintOutlivesTheWindow(t *testing.T) {
 	m := reply(func(r llmtest.Request) llmtest.Answer {
 		switch {
@@ -170,7 +169,7 @@ func TestTaintOutlivesTheWindow(t *testing.T) {
 	}
 }
 
-// A failure may bring outside text in as well as a result.
+// An error may taint the context like a result.
 func TestErrorsCanTaint(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -243,7 +242,7 @@ func TestAToolThatPanics(t *testing.T) {
 	}
 }
 
-// A turn that was given up half-way leaves a history that models take.
+// An abandoned turn leaves a history that models accept.
 func TestATurnThatWasGivenUpIsMended(t *testing.T) {
 	round := 0
 	m := reply(func(r llmtest.Request) llmtest.Answer {

@@ -30,14 +30,14 @@ func TestClaims(t *testing.T) {
 		{"it is done after all", []string{"change it"}, []llmtest.Answer{text("I have saved the file."), calls(change("/a")), text("I have saved the file.")}, "I have saved the file.", 3},
 		{"it was done", []string{"change it"}, []llmtest.Answer{calls(change("/a")), text("I have saved the file.")}, "I have saved the file.", 2},
 		{"what was only read was not saved", []string{"save it"}, []llmtest.Answer{calls(read("cats")), text("I've saved the file."), text("I have only read it.")}, "I have only read it.", 3},
-		{"a failed call is no deed", []string{"add it"}, []llmtest.Answer{calls(call("add_item", `{"text":"bad"}`)), text("I've added the task."), text("I could not add it.")}, "I could not add it.", 3},
+		{"a failed call does not count", []string{"add it"}, []llmtest.Answer{calls(call("add_item", `{"text":"bad"}`)), text("I've added the task."), text("I could not add it.")}, "I could not add it.", 3},
 		{"what was saved was not sent", []string{"change it"}, []llmtest.Answer{calls(change("/a")), text("I have emailed it to Ada."), text("It is saved, not sent.")}, "It is saved, not sent.", 3},
 		{"what was added was not deleted", []string{"tidy up"}, []llmtest.Answer{calls(call("add_item", `{"text":"x"}`)), text("I have deleted the old tasks."), text("Nothing was deleted.")}, "Nothing was deleted.", 3},
 		{"an answer about an earlier turn", []string{"change it", "did you save it?"}, []llmtest.Answer{calls(change("/a")), text("Done."), text("Yes, I saved the file.")}, "Yes, I saved the file.", 3},
-		{"an earlier turn is no excuse for this one", []string{"change it", "change it again"}, []llmtest.Answer{calls(change("/a")), text("Done."), text("I have saved the file."), text("I did nothing.")}, "I did nothing.", 4},
+		{"an earlier turn does not count for this one", []string{"change it", "change it again"}, []llmtest.Answer{calls(change("/a")), text("Done."), text("I have saved the file."), text("I did nothing.")}, "I did nothing.", 4},
 		{"nobody did it in an earlier turn", []string{"hello", "did you save it?"}, []llmtest.Answer{text("Hello."), text("Yes, I saved the file."), text("No.")}, "No.", 3},
 		{"it says it was earlier", []string{"change it", "thanks"}, []llmtest.Answer{calls(change("/a")), text("Done."), text("I saved the file earlier, so all is well.")}, "I saved the file earlier, so all is well.", 3},
-		{"somebody else may have done what was read", []string{"what is new"}, []llmtest.Answer{calls(read("mail")), text("The invoice has been sent.")}, "The invoice has been sent.", 2},
+		{"another person may have done it", []string{"what is new"}, []llmtest.Answer{calls(read("mail")), text("The invoice has been sent.")}, "The invoice has been sent.", 2},
 		{"an offer", []string{"hello"}, []llmtest.Answer{text("I can send the email if you like.")}, "I can send the email if you like.", 1},
 	}
 	for _, tc := range tests {
@@ -112,7 +112,7 @@ func TestReview11_StatementsNeedACallThatBearsThemOut(t *testing.T) {
 	}
 }
 
-// A stream that has been read cannot be taken back: the correction follows.
+// Streamed text cannot be withdrawn: the correction follows.
 func TestTheCorrectionFollowsInTheStream(t *testing.T) {
 	e := start(t, setup{model: scripted(text("I've sent it."), text("I've sent it!"))})
 	sub := e.bus.Feed.Subscribe(0)
@@ -135,7 +135,7 @@ func TestTheCorrectionFollowsInTheStream(t *testing.T) {
 	}
 }
 
-// prefixes fails when a request does not begin with the whole of the one before.
+// prefixes fails if a request does not begin with the complete previous one.
 func prefixes(t testing.TB, m *llmtest.Scripted) {
 	t.Helper()
 	asked := m.Asked()
@@ -146,7 +146,7 @@ func prefixes(t testing.TB, m *llmtest.Scripted) {
 			continue
 		}
 		if d := cmp.Diff(asked[i-1].Messages, asked[i].Messages[:n]); d != "" {
-			t.Errorf("request %d changes what was said before:\n%s", i, d)
+			t.Errorf("request %d changes earlier messages:\n%s", i, d)
 		}
 	}
 }

@@ -102,8 +102,8 @@ func textsOf(ms []llm.Message) string {
 	return b.String()
 }
 
-// A model that does not take the conversation is asked again once, in the same
-// turn, with a shorter one.
+// If a model rejects the conversation as too long, it is called again once, in the same turn,
+// with a shorter one.
 func TestOverflowCompactsOnce(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
@@ -112,7 +112,7 @@ func TestOverflowCompactsOnce(t *testing.T) {
 		answer   string
 	}{
 		{"once", 1, summary("many notes were made"), "ok"},
-		{"once, and no summary can be had", 1, llmtest.Answer{Status: 500}, "ok"},
+		{"once, without a summary", 1, llmtest.Answer{Status: 500}, "ok"},
 		{"twice", 2, summary("many notes were made"), "larger window"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -156,7 +156,7 @@ func TestOverflowCompactsOnce(t *testing.T) {
 // with its result.
 func TestALongTurnStaysInTheWindow(t *testing.T) {
 	const rounds = 40
-	var longest atomic.Int64 // requests beside the turn come at the same time
+	var longest atomic.Int64 // requests of other turns come at the same time
 	m := llmtest.NewScripted(llmtest.Options{
 		Info: llm.Info{Provider: "p", Model: "m", Context: 20_000, Tools: true},
 		Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
@@ -195,7 +195,7 @@ func TestALongTurnStaysInTheWindow(t *testing.T) {
 	}
 }
 
-// A turn goes on after a restart, from a window that begins with a summary.
+// A turn continues after a restart, from a window that begins with a summary.
 func TestASummarySurvivesARestart(t *testing.T) {
 	answer := func(r llmtest.Request) llmtest.Answer {
 		if summaryAsked(r) {

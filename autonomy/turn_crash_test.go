@@ -49,8 +49,8 @@ func paired(t testing.TB, m *llmtest.Scripted) {
 	}
 }
 
-// snapshots copies the database of an engine at named instants, as a SIGKILL
-// would leave it, together with what had happened outside by then.
+// snapshots copies the database of an engine at named instants, in the state after a SIGKILL,
+// together with the external effects so far.
 type snapshots struct {
 	t      testing.TB
 	path   string
@@ -81,7 +81,7 @@ func (s *snapshots) take(at string) {
 	s.taken = append(s.taken, snapshot{at, dir, s.effect})
 }
 
-// pay is a tool whose effect lies outside; hook is called around it.
+// pay is a tool with an external effect; hook is called before and after it.
 func pay(effect func(), hook func(at string)) tools.Tool {
 	return tools.New(tools.Def[textArgs]{
 		Spec: tools.Spec{Name: "pay", Category: "test", Description: "Pay.", Effects: tools.Write, Core: true},
@@ -94,8 +94,8 @@ func pay(effect func(), hook func(at string)) tools.Tool {
 	})
 }
 
-// The process dies at every instant of a turn in which something is kept, paid
-// and read; whatever comes after, nothing is lost and nothing is done twice.
+// The process dies at every instant of a turn with a write, a payment and a read; nothing is
+// lost and nothing is done twice.
 func TestATurnGoesOnAfterACrashAtAnyInstant(t *testing.T) {
 	brain := func(hook func(at string)) *llmtest.Scripted {
 		return reply(func(r llmtest.Request) llmtest.Answer {
@@ -194,7 +194,7 @@ func callIDs(t testing.TB, e *engine, event string) (out []string) {
 	return out
 }
 
-// Ids are Hob's own, whatever a model sends, in this turn and all others.
+// Ids are assigned by Hob, independent of the model's, and unique over all turns.
 func TestIDsOfCallsAreUnique(t *testing.T) {
 	m := reply(func(r llmtest.Request) llmtest.Answer {
 		if r.Round == 2 {
@@ -244,7 +244,7 @@ func TestIDsOfCallsAreUnique(t *testing.T) {
 	}
 }
 
-// A tool that is not there any more does not hide what it did.
+// A removed tool does not hide its earlier actions.
 func TestAToolVanishesWhileItsTurnIsCutOff(t *testing.T) {
 	snaps := &snapshots{t: t}
 	m := reply(func(r llmtest.Request) llmtest.Answer {

@@ -19,7 +19,7 @@ import (
 	"hob/tools"
 )
 
-// acting is a brain that acts by itself: what it does at the desk is the test's.
+// acting is an external agent; the test defines its actions at the desk.
 type acting struct {
 	do func(ctx context.Context, d llm.Desk) string
 }
@@ -93,7 +93,7 @@ func TestWhatTheGuardSaysToAnActingBrain(t *testing.T) {
 			case c.state == "" && len(list) > 0:
 				t.Errorf("asked %+v", list)
 			case c.state != "" && (len(list) != 1 || list[0].State != c.state || list[0].Provenance != provenance.Outside):
-				t.Errorf("questions %+v, want one that is %s", list, c.state)
+				t.Errorf("questions %+v, want one in state %s", list, c.state)
 			}
 		})
 	}
@@ -144,12 +144,12 @@ func TestAnActingBrainWorksForTheOwnerAlone(t *testing.T) {
 	e := start(t, setup{pushes: map[string]bool{"telegram": true}, model: acting{func(context.Context, llm.Desk) string { return "all your mail" }}})
 	acc, err := e.loop.Receive(t.Context(), channels.Inbound{Channel: "telegram", Chat: "7", Session: "telegram:7", Sender: "eve", Text: "what is in the mail?"})
 	fatal(t, err)
-	if got := e.await(acc.Event); strings.Contains(got.Answer, "mail") || !strings.Contains(got.Answer, "nobody but the owner") {
+	if got := e.await(acc.Event); strings.Contains(got.Answer, "mail") || !strings.Contains(got.Answer, "it answers only you") {
 		t.Errorf("%+v", got)
 	}
 }
 
-// The process dies while a question waits and something else has begun.
+// The process dies while a question waits and another action has started.
 func TestWhatAnActingBrainLeavesBehind(t *testing.T) {
 	e := start(t, setup{model: acting{func(ctx context.Context, d llm.Desk) string {
 		pay := run("pay")
@@ -177,7 +177,7 @@ func TestWhatAnActingBrainLeavesBehind(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if len(before) != 1 || before[0].State != llm.Begun || before[0].Kind != "execute" || before[0].By != "robot" {
-		t.Errorf("the brain is told of %+v", before)
+		t.Errorf("the agent gets %+v", before)
 	}
 	list, err := e.guard.Approvals(t.Context(), "", "s", "", 10)
 	fatal(t, err)
@@ -192,8 +192,8 @@ func TestWhatAnActingBrainLeavesBehind(t *testing.T) {
 	out, err := e.bus.EventDeliveries(t.Context(), id)
 	fatal(t, err)
 	if !slices.ContainsFunc(out, func(d bus.Delivery) bool {
-		return strings.Contains(d.Text, "My question "+list[0].ID+" has lapsed") && strings.Contains(d.Text, `not known whether this took effect: let robot run a program: {"command":"rm x"}`)
+		return strings.Contains(d.Text, "My question "+list[0].ID+" has expired") && strings.Contains(d.Text, `not known whether this took effect: let robot run a program: {"command":"rm x"}`)
 	}) {
-		t.Errorf("the owner was told %+v", out)
+		t.Errorf("the owner got %+v", out)
 	}
 }

@@ -48,7 +48,7 @@ func TestTheFirstModelIsBackWhenItIsWell(t *testing.T) {
 	})
 }
 
-// Where no other model may be asked, the owner reads one sentence.
+// Without another model, the owner gets one sentence.
 func TestAFailureIsOneSentence(t *testing.T) {
 	m := llmtest.NewScripted(llmtest.Options{Info: llm.Info{Provider: "work", Model: "m", Tools: true}}, llmtest.Answer{Status: 400, Body: `{"error":{"message":"bad schema","code":"x"}}`})
 	e := start(t, setup{model: m})

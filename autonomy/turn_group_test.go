@@ -9,7 +9,7 @@ import (
 	"hob/channels"
 )
 
-// hear takes a message of a group and returns its conversation and answer.
+// hear receives a message of a group and returns its conversation and answer.
 func (e *engine) hear(sender, text string, owner bool) (session, answer string) {
 	e.t.Helper()
 	acc, err := e.loop.Receive(e.t.Context(), channels.Inbound{Channel: "chat", Chat: "g", Group: true, Sender: sender, FromOwner: owner, Text: text})
@@ -18,8 +18,8 @@ func (e *engine) hear(sender, text string, owner bool) (session, answer string) 
 	return ev.Session, ev.Answer
 }
 
-// What one member of a group tells Hob is not in the context of another, the
-// owner among them, also after a restart; in a shared conversation it is.
+// A message of one group member is not in the context of another, including the owner, also
+// after a restart; in a shared conversation it is.
 func TestMembersOfAGroup(t *testing.T) {
 	for _, shared := range []bool{false, true} {
 		dir := t.TempDir()
@@ -44,8 +44,8 @@ func TestMembersOfAGroup(t *testing.T) {
 		}
 		m = run(func(e *engine) {
 			e.hear("me", "and you?", true)
-			// The owner goes on from elsewhere in the conversation by its name, and
-			// the answer goes to the group.
+			// The owner continues the conversation from elsewhere by its name, and the answer
+			// goes to the group.
 			if shared {
 				return
 			}

@@ -17,7 +17,7 @@ import (
 	"hob/tools"
 )
 
-// addThenTell adds one item and then says what became of it.
+// addThenTell adds one item and then reports the result.
 func addThenTell() *llmtest.Scripted {
 	return reply(func(r llmtest.Request) llmtest.Answer {
 		if r.Round == 0 {

@@ -150,7 +150,7 @@ func TestCircles(t *testing.T) {
 			8,
 		},
 		{
-			"now and then is no circle", func(n int) string { return []string{"a", fmt.Sprint(n), fmt.Sprint("x", n), fmt.Sprint("y", n)}[n%4] },
+			"occasional repeats are no loop", func(n int) string { return []string{"a", fmt.Sprint(n), fmt.Sprint("x", n), fmt.Sprint("y", n)}[n%4] },
 			nil, nil, 19,
 		},
 	}
@@ -191,7 +191,7 @@ func TestReadsRunTogether(t *testing.T) {
 		}
 		mu.Unlock()
 		select {
-		case <-all: // nobody goes on before everybody has begun
+		case <-all: // wait until all have started
 			return tools.Result{Source: provenance.Tool, Text: "met " + text}, nil
 		case <-ctx.Done():
 			return tools.Result{}, ctx.Err()

@@ -34,8 +34,8 @@ func withResults(t *testing.T, dir string, m *llmtest.Scripted) *engine {
 	return e
 }
 
-// The cut text says how to read on, in the same turn, in a later one and after a
-// restart; nobody else's conversation can.
+// The cut text explains how to read the rest, in the same turn, in a later one and after a
+// restart; other conversations cannot read it.
 func TestTheRestOfALongResultCanBeRead(t *testing.T) {
 	dir := t.TempDir()
 	var rest string

@@ -15,7 +15,7 @@ import (
 	"hob/tools"
 )
 
-// Those who watch hear when a tool really begins and how far it says it is.
+// The live feed shows when a tool actually starts and its reported progress.
 func TestTheFeedShowsHowFarAToolIs(t *testing.T) {
 	slow := tools.New(tools.Def[textArgs]{
 		Spec: tools.Spec{Name: "crawl", Category: "test", Description: "Crawl.", Effects: tools.Read, Core: true},

@@ -110,7 +110,7 @@ func TestSteerThatComesTooLateIsTheNextMessage(t *testing.T) {
 	}
 }
 
-// Somebody who is not the owner steers nothing.
+// A guest cannot steer a turn.
 func TestAGuestDoesNotSteer(t *testing.T) {
 	var e *engine
 	var guest string
@@ -133,8 +133,8 @@ func TestAGuestDoesNotSteer(t *testing.T) {
 	}
 }
 
-// Killed while the words wait, or after they were taken up: they are there
-// exactly once, and both senders are answered exactly once.
+// The process dies while the words wait, or after the turn read them: they appear exactly once,
+// and both senders get exactly one answer.
 func TestSteerSurvivesACrash(t *testing.T) {
 	snaps := &snapshots{t: t}
 	var e *engine

@@ -13,7 +13,7 @@ import (
 	"hob/knowledge/store"
 )
 
-// A stopped turn says of each call what became of it.
+// A stopped turn records the result of each call.
 func TestAStoppedTurnForgetsNothing(t *testing.T) {
 	m := reply(func(r llmtest.Request) llmtest.Answer {
 		if !strings.HasSuffix(r.LastUser, "go") {

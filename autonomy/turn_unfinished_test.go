@@ -12,8 +12,8 @@ import (
 	"hob/knowledge/store"
 )
 
-// An event whose end can never be written is tried three times, not for ever:
-// each time a model is asked.
+// An event whose end can never be written is tried three times, not forever: each attempt calls
+// a model.
 func TestAnEndThatCannotBeWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := llmtest.NewScripted(llmtest.Options{Otherwise: &llmtest.Answer{Text: "hello"}})
@@ -26,13 +26,13 @@ func TestAnEndThatCannotBeWritten(t *testing.T) {
 			t.Errorf("%s after %d model calls", ev.State, len(m.Asked()))
 		}
 		ds, err := e.bus.EventDeliveries(t.Context(), id)
-		if err != nil || len(ds) != 1 || !strings.Contains(ds[0].Text, "gave this up") {
-			t.Errorf("the owner was told %+v, %v", ds, err)
+		if err != nil || len(ds) != 1 || !strings.Contains(ds[0].Text, "stopped retrying") {
+			t.Errorf("the owner got %+v, %v", ds, err)
 		}
 	})
 }
 
-// A full disk loses nothing and is not counted, however long it lasts.
+// A full disk loses nothing and does not count as an attempt, regardless of its duration.
 func TestAFullDiskIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := llmtest.NewScripted(llmtest.Options{Otherwise: &llmtest.Answer{Text: strings.Repeat("a long answer ", 10_000)}})

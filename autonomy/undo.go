@@ -16,30 +16,30 @@ import (
 	"hob/tools"
 )
 
-// UndoRequest says what is to be taken back; the zero value: the last action.
+// UndoRequest selects the actions to undo; the zero value selects the last one.
 type UndoRequest struct {
-	// ID of a call, of an event (all that it did) or of a message that was sent.
+	// ID of a call, of an event (all its actions) or of a sent message.
 	ID string
-	// Last is how many of the last actions (0 counts as 1).
+	// Last is the number of latest actions (0 counts as 1).
 	Last int
-	// Turn: everything that the last answer did, as one.
+	// Turn selects all actions of the last answer as one.
 	Turn bool
 	// Redo: do again what was undone last, or ID.
 	Redo bool
-	// Session is the conversation in which it is asked: what was done or told
-	// there goes before what was done elsewhere. "" makes no difference.
+	// Session is the requesting conversation. Its actions and notices take precedence over
+	// those elsewhere. "" means no precedence.
 	Session string
-	// By is the event that asks, Origin the way it came in; "" is a model, which
-	// takes back no more than it could have done.
+	// By is the requesting event, Origin the way it arrived. "" means a model, which may undo
+	// only what it could have done.
 	By, Origin string
-	// Progress tells how far it is; optional.
+	// Progress reports the progress; optional.
 	Progress func(fraction float64, note string)
 }
 
-// UndoOutcome says exactly what was taken back and what was not, newest first.
+// UndoOutcome lists what was undone and what was not, newest first.
 type UndoOutcome struct {
 	Undone []UndoStep `json:"undone"`
-	// Left is what was not: the first with its error, the others were not tried.
+	// Left lists what was not undone: the first with its error, the others were not tried.
 	Left []UndoStep `json:"not_undone"`
 }
 
@@ -52,10 +52,9 @@ type UndoStep struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Undo takes actions back, newest first. It stops at the first that cannot be
-// taken back, and the result's Data is an UndoOutcome; when not even the first
-// one could, it is an error. The text of an action that outside text had a part
-// in is outside text again.
+// Undo undoes actions, newest first. It stops at the first action that cannot be undone; the
+// result's Data is an UndoOutcome. If the first action already fails, Undo returns an error.
+// The text of an action that untrusted text influenced is untrusted text again.
 func (l *Loop) Undo(ctx context.Context, r UndoRequest) (tools.Result, error) {
 	l.undoing.Lock()
 	defer l.undoing.Unlock()
@@ -69,7 +68,7 @@ func (l *Loop) Undo(ctx context.Context, r UndoRequest) (tools.Result, error) {
 	return l.undoAll(ctx, r, list)
 }
 
-// stopped is why a batch goes no further: the owner stopped it, or Hob ends.
+// stopped returns why a batch stops: the owner stopped it, or Hob shuts down.
 func stopped(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil
@@ -117,22 +116,22 @@ func (l *Loop) undoAll(ctx context.Context, r UndoRequest, list []bus.Entry) (to
 	return tools.Result{Text: out.text(r), Data: out.complete(), Source: src}, nil
 }
 
-// notUndone is the error when nothing was taken back at all.
+// notUndone returns the error for a request that undid nothing.
 func (l *Loop) notUndone(r UndoRequest, e bus.Entry, list []bus.Entry, err error, src provenance.Source) error {
 	text := fmt.Sprintf("I could not %s: %v", e.UndoLabel, err)
 	if r.Redo {
 		text = fmt.Sprintf("I could not do it again: %v", err)
 	}
 	if len(list) > 1 {
-		text += fmt.Sprintf("; nothing of the %d actions was taken back", len(list))
+		text += fmt.Sprintf("; none of the %d actions was undone", len(list))
 	}
-	if r.ID == "" && tools.CodeOf(err) == tools.Conflict { // stepping over it would undo what nobody meant
+	if r.ID == "" && tools.CodeOf(err) == tools.Conflict { // skipping it would undo an action that the owner did not mean
 		text += "; earlier actions are in `hob undo --list`, and /undo ID takes one of them back"
 	}
 	return tools.Quoting(tools.Errorf(tools.CodeOf(err), "%s", tools.Clean(text)), src)
 }
 
-// complete makes lists of what is empty, for programs.
+// complete replaces nil lists by empty ones, for JSON clients.
 func (o UndoOutcome) complete() UndoOutcome {
 	if o.Undone == nil {
 		o.Undone = []UndoStep{}
@@ -143,7 +142,7 @@ func (o UndoOutcome) complete() UndoOutcome {
 	return o
 }
 
-// text words it. One that stopped says what was and what was not taken back.
+// text formats the outcome. If the batch stopped, it lists what was undone and what was not.
 func (o UndoOutcome) text(r UndoRequest) string {
 	var b strings.Builder
 	if len(o.Left) > 0 {
@@ -169,7 +168,7 @@ func (o UndoOutcome) text(r UndoRequest) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Undoable lists what a request would take back, in that order.
+// Undoable lists the actions that a request would undo, in that order.
 func (l *Loop) Undoable(ctx context.Context, r UndoRequest) ([]bus.Entry, error) {
 	switch {
 	case r.Redo:
@@ -192,7 +191,7 @@ func (l *Loop) Undoable(ctx context.Context, r UndoRequest) ([]bus.Entry, error)
 	return l.o.Bus.UndoableOf(ctx, list[0].Event)
 }
 
-// undoableID finds what an id stands for.
+// undoableID finds the actions that an id stands for.
 func (l *Loop) undoableID(ctx context.Context, id string) ([]bus.Entry, error) {
 	e, err := l.o.Bus.Call(ctx, id)
 	if err == nil {
@@ -204,7 +203,7 @@ func (l *Loop) undoableID(ctx context.Context, id string) ([]bus.Entry, error) {
 	event := id
 	if _, eerr := l.o.Bus.Event(ctx, id); eerr != nil {
 		if event, eerr = l.o.Bus.DeliveryEvent(ctx, id); eerr != nil {
-			return nil, fmt.Errorf("there is no action %q: %w; see: hob undo --list", id, err)
+			return nil, fmt.Errorf("action %q not found: %w; see: hob undo --list", id, err)
 		}
 		if e, ok, err := l.sender(ctx, event, id); ok || err != nil {
 			if err != nil {
@@ -215,7 +214,7 @@ func (l *Loop) undoableID(ctx context.Context, id string) ([]bus.Entry, error) {
 	}
 	list, err := l.o.Bus.UndoableOf(ctx, event)
 	if err == nil && len(list) == 0 {
-		err = tools.Errorf(tools.NotFound, "%s did nothing that can still be taken back; see: hob undo --list", tools.Clean(id))
+		err = tools.Errorf(tools.NotFound, "%s has no action left that can be undone; see: hob undo --list", tools.Clean(id))
 	}
 	return list, err
 }
@@ -244,8 +243,8 @@ func (l *Loop) one(e bus.Entry) ([]bus.Entry, error) {
 	return []bus.Entry{e}, nil
 }
 
-// redoable finds the action that is done again: the one with the id, or the one
-// that was undone last. Stepping over that one would do what nobody meant.
+// redoable finds the action to redo: the one with the id, or the last one undone. Skipping that
+// one would redo an action that the owner did not mean.
 func (l *Loop) redoable(ctx context.Context, id string) ([]bus.Entry, error) {
 	if id == "" {
 		return l.o.Bus.Undone(ctx, 1)
@@ -253,7 +252,7 @@ func (l *Loop) redoable(ctx context.Context, id string) ([]bus.Entry, error) {
 	e, err := l.o.Bus.Call(ctx, id)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("there is no action %q: %w; see: hob undo --list", id, err)
+		return nil, fmt.Errorf("action %q not found: %w; see: hob undo --list", id, err)
 	case e.UndoneAt.IsZero():
 		return nil, tools.Errorf(tools.Conflict, "%s was not undone", tools.Clean(id))
 	}
@@ -301,7 +300,7 @@ func (l *Loop) tried(ctx context.Context, r UndoRequest, e bus.Entry) (string, e
 	t, ok := l.actor(e.Tool)
 	t = tools.Undoing(t, e.Undo)
 	if !ok {
-		return "", tools.Errorf(tools.Unsupported, "the tool %s is not there any more", tools.Clean(e.Tool))
+		return "", tools.Errorf(tools.Unsupported, "the tool %s no longer exists", tools.Clean(e.Tool))
 	}
 	if _, callable := l.o.Catalogue.Get(e.Tool); !callable && r.Origin == "" {
 		return "", &tools.Error{Source: provenance.Tool, Code: tools.PolicyDenied, Message: "this is for the owner alone to " + r.verb(), Remedy: "say /undo " + e.Call + ", or run: hob undo " + e.Call}
@@ -329,7 +328,7 @@ func (l *Loop) undo(ctx context.Context, r UndoRequest, t tools.Tool, e bus.Entr
 			return err
 		}
 		if !first {
-			return tools.Errorf(tools.Conflict, "it was undone at this very moment from elsewhere")
+			return tools.Errorf(tools.Conflict, "another request has just undone it")
 		}
 		if own {
 			if text, err = u.UndoTx(ctx, tx, e.Undo); err != nil {
@@ -344,7 +343,7 @@ func (l *Loop) undo(ctx context.Context, r UndoRequest, t tools.Tool, e bus.Entr
 func (l *Loop) redo(ctx context.Context, r UndoRequest, t tools.Tool, e bus.Entry) (string, error) {
 	u, ok := t.(tools.Redoer)
 	if !ok || !u.CanRedo() {
-		return "", tools.Errorf(tools.Unsupported, "what %s did cannot be done again by itself; say once more what you want", tools.Clean(e.Tool))
+		return "", tools.Errorf(tools.Unsupported, "%s cannot be redone; send your request again", tools.Clean(e.Tool))
 	}
 	text, data, err := u.Redo(ctx, e.Undo)
 	if err != nil {

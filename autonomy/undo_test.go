@@ -28,8 +28,8 @@ func outcomeOf(t *testing.T, r tools.Result) autonomy.UndoOutcome {
 	return o
 }
 
-// A batch stops at the first that cannot be taken back, and says exactly what
-// was and what was not.
+// A batch stops at the first action that cannot be undone, and lists what was undone and what
+// was not.
 func TestABatchUndoThatStopsInTheMiddle(t *testing.T) {
 	e := start(t, setup{model: scripted(
 		llmtest.Answer{Calls: []llmtest.Call{add("one"), add("two"), add("three")}}, llmtest.Answer{Text: "done"},
@@ -69,7 +69,7 @@ func TestABatchUndoThatStopsInTheMiddle(t *testing.T) {
 	}
 }
 
-// What "the last" means follows the conversation in which it is said.
+// The meaning of "the last" depends on the conversation of the request.
 func TestUndoInAConversation(t *testing.T) {
 	e := start(t, setup{model: scripted(
 		llmtest.Answer{Calls: []llmtest.Call{add("here")}}, llmtest.Answer{Text: "done"},
@@ -88,7 +88,7 @@ func TestUndoInAConversation(t *testing.T) {
 	}
 }
 
-// Somebody else's "undo that" takes nothing back, nor do words that came along.
+// A guest's "undo that" undoes nothing, nor do attached texts.
 func TestOnlyTheOwnerTakesBack(t *testing.T) {
 	e := start(t, setup{model: scripted(
 		llmtest.Answer{Calls: []llmtest.Call{add("milk")}}, llmtest.Answer{Text: "done"}, llmtest.Answer{Text: "I ask the owner"}, llmtest.Answer{Text: "I ask the owner"},
@@ -107,7 +107,7 @@ func TestOnlyTheOwnerTakesBack(t *testing.T) {
 	}
 }
 
-// A crash between two steps takes nothing back twice, nor more than was meant.
+// A crash between two steps undoes nothing twice, and nothing besides the request.
 func TestTakingBackGoesOnAfterACrash(t *testing.T) {
 	dir := t.TempDir()
 	e := start(t, setup{idle: true, dir: dir, model: scripted()})
@@ -126,7 +126,7 @@ func TestTakingBackGoesOnAfterACrash(t *testing.T) {
 			return e.bus.RecordTx(tx, bus.Entry{Call: call, Event: event, Session: "s", Tool: "add_item", Args: []byte(`{}`), State: bus.CallDone, UndoLabel: "remove " + call, Undo: []byte(`"` + call + `"`), Source: provenance.Tool})
 		})
 	}
-	write(func(tx *store.Tx) error { // as far as it came
+	write(func(tx *store.Tx) error { // the state at the crash
 		if _, err := tx.Exec(`DELETE FROM items WHERE call = 'c'`); err != nil {
 			return err
 		}
@@ -146,8 +146,8 @@ func TestTakingBackGoesOnAfterACrash(t *testing.T) {
 	}
 }
 
-// Incident I16 (a remote stop was not heeded): a batch that is stopped goes no
-// further, and says how far it came.
+// Incident I16 (an agent ignored a remote stop): a stopped batch stops and reports its
+// progress.
 func TestIncidentI16AStoppedUndoGoesNoFurther(t *testing.T) {
 	e := start(t, setup{model: scripted(
 		llmtest.Answer{Calls: []llmtest.Call{add("one"), add("two"), add("three")}}, llmtest.Answer{Text: "done"},

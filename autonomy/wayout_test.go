@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// waysOut are the names by which a program reaches the network, or asks it
-// something: a lookup alone tells the owner of a name what stands in it.
+// waysOut lists the functions with which a program accesses the network, or resolves names: a
+// lookup alone sends the name to its owner.
 func waysOut() map[string][]string {
 	return map[string][]string{
 		"net": {
@@ -64,8 +64,8 @@ func harmless(pkg, name string, parents []ast.Node) bool {
 	return !is || len(call.Args) == 0 // not new(http.Client) or a conversion
 }
 
-// TestOneWayOut: nobody but the packages that are named makes a connection, so
-// that whoever adds a tool cannot forget to check where it leads.
+// TestOneWayOut checks that only the listed packages open connections, so that a new tool
+// cannot forget to check the target.
 func TestOneWayOut(t *testing.T) {
 	used := map[string]bool{}
 	eachFile(t, func(name string, file *ast.File, pos *token.FileSet) {
@@ -91,7 +91,7 @@ func TestOneWayOut(t *testing.T) {
 	})
 	for name := range mayGoOut() {
 		if !used[name] {
-			t.Errorf("%s is on the list of those who may go out, and does not", name)
+			t.Errorf("%s is allowed to access the network but does not", name)
 		}
 	}
 }
@@ -99,8 +99,8 @@ func TestOneWayOut(t *testing.T) {
 // playsTheWeb is the file that plays the web of a simulation, which has no other.
 const playsTheWeb = "cmd/hob/internal/simulate/world.go"
 
-// TestSeamsAreForTests: nobody but tests and the simulation says who resolves
-// names and who connects for platform/safehttp.
+// TestSeamsAreForTests checks that only tests and the simulation replace the resolver and the
+// dialer of platform/safehttp.
 func TestSeamsAreForTests(t *testing.T) {
 	eachFile(t, func(name string, file *ast.File, pos *token.FileSet) {
 		if name == playsTheWeb || !slices.Contains(slices.Collect(mapsValues(importsOf(file))), "hob/platform/safehttp") {
@@ -163,7 +163,7 @@ func eachFile(t *testing.T, do func(name string, file *ast.File, pos *token.File
 	}
 }
 
-// importsOf maps the names in a file to the packages they stand for.
+// importsOf maps the names in a file to the imported packages.
 func importsOf(file *ast.File) map[string]string {
 	out := map[string]string{}
 	for _, i := range file.Imports {

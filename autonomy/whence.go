@@ -14,19 +14,18 @@ import (
 	"hob/platform/provenance"
 )
 
-// Thing is one row of Hob's own that was asked about: a fact, a task, a
-// reminder, a watcher.
+// Thing is a row of Hob in question: a fact, a task, a reminder, a watcher.
 type Thing struct {
 	ID   string    `json:"id"`
 	Call string    `json:"call,omitempty"` // that made it
 	Tool string    `json:"tool,omitempty"`
 	At   time.Time `json:"at,omitzero"`
-	// Origins are from where the outside text in view came when it was made or
-	// changed; none: nothing from outside was.
+	// Origins are the sources of the untrusted text in context when the row was created or
+	// changed; empty if none was.
 	Origins []provenance.Origin `json:"origins,omitempty"`
 }
 
-// validRow keeps a look through the ledger from being a search for anything.
+// validRow limits lookups in the ledger to ids: it must not become a full-text search.
 var validRow = regexp.MustCompile(`^[a-z][a-z0-9_-]{3,63}$`)
 
 // thing finds a row by its id, with the event in which it was made.
@@ -54,8 +53,8 @@ func (l *Loop) thing(ctx context.Context, id string) (t *Thing, event string, er
 	return nil, "", nil
 }
 
-// trace fills in from where outside text came: what the event brought, and what
-// was in view of each call.
+// trace adds the origins of untrusted text: what the event contained, and what was in the
+// context of each call.
 func (l *Loop) trace(ctx context.Context, w *Why) (err error) {
 	w.Origins = l.brought(ctx, w.Event)
 	q := l.o.Store.Reader(ctx)
@@ -73,7 +72,7 @@ func (l *Loop) trace(ctx context.Context, w *Why) (err error) {
 	return nil
 }
 
-// brought are the origins of what an event itself holds.
+// brought returns the origins of an event's own content.
 func (l *Loop) brought(ctx context.Context, ev bus.Event) []provenance.Origin {
 	switch ev.Kind {
 	case bus.Message:
@@ -102,8 +101,8 @@ func (l *Loop) brought(ctx context.Context, ev bus.Event) []provenance.Origin {
 	return nil
 }
 
-// gathered are the origins of what a digest tells: of each notice in it what its event
-// brought, and what the calls of that event found.
+// gathered returns the origins of a digest: for each notice those of its event and of the
+// event's calls.
 func (l *Loop) gathered(ctx context.Context, ev bus.Event) []provenance.Origin {
 	if l.o.Notices == nil || ev.Source != notify.Source {
 		return nil
@@ -120,7 +119,7 @@ func (l *Loop) gathered(ctx context.Context, ev bus.Event) []provenance.Origin {
 		}
 		seen[n.Event] = true
 		of, err := l.o.Bus.Event(ctx, n.Event)
-		if err != nil { // it was forgotten since
+		if err != nil { // the event was erased since
 			continue
 		}
 		all = append(all, l.brought(ctx, of))
@@ -137,14 +136,14 @@ func (l *Loop) gathered(ctx context.Context, ev bus.Event) []provenance.Origin {
 	return provenance.Join(all...)
 }
 
-// toldFrom says in a line of its own from where outside text came.
+// toldFrom writes a line with the origins of untrusted text.
 func toldFrom(b *strings.Builder, what string, list []provenance.Origin) {
 	if len(list) > 0 {
 		fmt.Fprintf(b, "    %s: text from %s\n", what, provenance.Told(list, provenance.MaxOrigins))
 	}
 }
 
-// text says what a row is made of.
+// text describes a row.
 func (t *Thing) text(at func(time.Time) string) string {
 	var b strings.Builder
 	if t.Call != "" {
@@ -156,8 +155,8 @@ func (t *Thing) text(at func(time.Time) string) string {
 	return b.String()
 }
 
-// madeIn finds the event of a question, or of the row of an id; none is the
-// error that was there before.
+// madeIn finds the event of a question, or of the row with an id. Otherwise it returns none,
+// the error of the caller's own lookup.
 func (l *Loop) madeIn(ctx context.Context, id string, none error) (*Thing, bus.Event, error) {
 	event, ok, err := l.o.Guard.EventOf(ctx, id)
 	var t *Thing

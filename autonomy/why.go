@@ -20,7 +20,7 @@ import (
 	"hob/tools"
 )
 
-// Trace says how an event was handled.
+// Trace records how an event was handled.
 type Trace struct {
 	How       string    `json:"how"` // turn, notice, command, call, error
 	Model     string    `json:"model,omitempty"`
@@ -31,16 +31,15 @@ type Trace struct {
 	EndedAt   time.Time `json:"ended_at"`
 }
 
-// Why is everything that is known about one event: what came, what was decided
-// and on whose word, what was done, what was said.
+// Why holds everything known about one event: its content, the decisions and their authority,
+// the actions, the answers.
 type Why struct {
 	Event bus.Event `json:"event,omitzero"`
 	Trace *Trace    `json:"trace,omitempty"`
 	// Nothing: there is nothing to explain yet.
 	Nothing bool   `json:"nothing,omitempty"`
-	instead string // what is said then
-	// Origins are from where outside text in the event came; Thing is the row
-	// that was asked about.
+	instead string // the answer in that case
+	// Origins are the sources of the event's untrusted text; Thing is the row in question.
 	Origins    []provenance.Origin `json:"origins,omitempty"`
 	Thing      *Thing              `json:"thing,omitempty"`
 	Calls      []bus.Entry         `json:"calls"`
@@ -48,15 +47,15 @@ type Why struct {
 	Audit      []guard.Record      `json:"audit"`
 	Deliveries []bus.Delivery      `json:"deliveries"`
 	Spent      *Spent              `json:"spent,omitempty"`
-	// Ticks are those that took it up, the first one first.
+	// Ticks are the ticks that claimed the event, oldest first.
 	Ticks []Ticked `json:"ticks,omitempty"`
-	// Notices are what became of what was told about it.
+	// Notices are the outcomes of notices about the event.
 	Notices []notify.Notice `json:"notices,omitempty"`
-	// Goal is what the event came to, when it belongs to a goal.
+	// Goal is the result of the event if it belongs to a goal.
 	Goal *goals.Reviewed `json:"goal,omitempty"`
 }
 
-// Spent says which model was chosen for a turn and why, and what its calls took.
+// Spent is the chosen model of a turn, the reason for the choice, and the usage.
 type Spent struct {
 	Model   string   `json:"model"`
 	Reason  string   `json:"reason"`
@@ -65,11 +64,11 @@ type Spent struct {
 	Cost    string   `json:"-"`        // for people
 }
 
-const nothingYet = "Nothing has happened here yet, so there is nothing to explain. Say something first (`hob ask hello`), or ask what was held back: `hob why silence`."
+const nothingYet = "Nothing has happened here yet, so there is nothing to explain. Say something first (`hob ask hello`), or ask about missing notices: `hob why silence`."
 
-// Why explains an event, a delivery, the last firing of a watcher, or (id "")
-// the last thing that happened in the session (or, without one, anywhere). That
-// nothing has happened yet is an answer and no error.
+// Why explains an event, a delivery, the last firing of a watcher, or (id "") the last event of
+// the session (or, without one, of any session). If nothing has happened yet, it returns a Why
+// that says so and no error.
 func (l *Loop) Why(ctx context.Context, id, session string) (Why, error) {
 	var w Why
 	ev, err := l.find(ctx, id, session)
@@ -121,7 +120,7 @@ func (l *Loop) Why(ctx context.Context, id, session string) (Why, error) {
 	return w, err
 }
 
-// nothing is the answer before anything has happened.
+// nothing returns the answer before the first event.
 func nothing() Why {
 	return Why{
 		Nothing: true, instead: nothingYet,
@@ -168,8 +167,8 @@ func (l *Loop) find(ctx context.Context, id, session string) (bus.Event, error) 
 	return ev, err
 }
 
-// looked reports whether an event is a command that only looked at something,
-// as `hob status` does: nobody asks for its reasons.
+// looked reports whether an event is a read-only command, such as `hob status`; users do not
+// ask for its reasons.
 func (l *Loop) looked(ctx context.Context, e bus.Event) (bool, error) {
 	if e.Kind != bus.Task {
 		return false, nil
@@ -194,7 +193,7 @@ func (l *Loop) Trace(ctx context.Context, event string) (*Trace, error) {
 	return &t, err
 }
 
-// wayOf words where a text went and how far it got.
+// wayOf describes the target and the state of a delivery.
 func wayOf(d bus.Delivery, at func(time.Time) string) string {
 	s := fmt.Sprintf("%s to %s on %s, %s", d.Kind, d.Session, d.Channel, d.State)
 	if d.Kind == channels.Send {
@@ -209,7 +208,7 @@ func wayOf(d bus.Delivery, at func(time.Time) string) string {
 	return s
 }
 
-// Text tells it in words.
+// Text formats the explanation for users.
 func (w Why) Text(zone *time.Location) string {
 	if w.Nothing {
 		return w.instead
@@ -262,7 +261,7 @@ func (w Why) Text(zone *time.Location) string {
 			fmt.Fprintf(&b, " by %s in %d round(s)", w.Trace.Model, w.Trace.Rounds)
 		}
 	case w.Event.State == bus.Dead:
-		fmt.Fprintf(&b, "given up after %d attempt(s) and %d crash(es): %s", w.Event.Attempts, w.Event.Crashes, w.Event.Error)
+		fmt.Fprintf(&b, "abandoned after %d attempt(s) and %d crash(es): %s", w.Event.Attempts, w.Event.Crashes, w.Event.Error)
 	default:
 		fmt.Fprintf(&b, "still %s (attempts %d, crashes %d) %s", w.Event.State, w.Event.Attempts, w.Event.Crashes, w.Event.Error)
 	}

@@ -11,7 +11,7 @@ import (
 	"hob/tools"
 )
 
-// step is one call of a model's answer on its way through the gate.
+// step is the state of one call of a model's answer.
 type step struct {
 	call   llm.ToolCall // as the model made it
 	tool   tools.Tool   // what really runs
@@ -25,15 +25,15 @@ type step struct {
 	took    time.Duration
 	text    string // what the model reads of it
 	body    int    // how much of that is the call's own, and not a hint
-	// inView are the origins of the outside text in view when it was decided.
+	// inView are the origins of the untrusted text in context at the decision.
 	inView []provenance.Origin
 }
 
 // settled reports whether it is known what the call came to.
 func (s *step) settled() bool { return s.ran || s.err != nil }
 
-// act runs the calls of the last answer and appends their results. suspended
-// means that the owner is being asked and the turn was put away.
+// act runs the calls of the last answer and appends their results. suspended means that a
+// question waits for the owner and the turn is stored until the answer.
 func (r *run) act(ctx context.Context, calls []llm.ToolCall) (suspended bool, err error) {
 	r.steps = r.resolveAll(ctx, calls, true)
 	if together(r.steps) {
@@ -74,8 +74,8 @@ func (r *run) decide(ctx context.Context, s *step) error {
 	return r.beforeTool(ctx, s, false)
 }
 
-// runInOrder runs calls one after another. At the first one that needs the
-// owner it asks for that one and all later ones that need an answer, at once.
+// runInOrder runs calls one after another. At the first call that needs approval it asks for
+// this and all later ones together.
 func (r *run) runInOrder(ctx context.Context) (suspended bool, err error) {
 	for i, s := range r.steps {
 		if !s.decided {

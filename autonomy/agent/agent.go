@@ -1,11 +1,10 @@
-// Package agent runs one turn: it asks the model, runs the tools it wants past
-// the guard, and asks again until there is an answer, a question to the owner,
-// or a limit is reached. Each step is recorded before the next begins, so that
-// a turn cut off by a crash goes on where it was; a call with effects is never
-// repeated. Every model call and tool call passes one chain (see Hook). Calls
-// that cannot get in each other's way run side by side. An answer that claims
-// what no call did is corrected. It does not finish events, deliver texts or choose what to work on:
-// the loop above does.
+// Package agent runs one turn: it calls the model, runs the requested tools past the guard, and
+// repeats until it has an answer, a question for the owner, or reaches a limit. It records each
+// step before the next begins. So a turn interrupted by a crash continues where it was, and
+// never repeats a call with effects. Every model call and tool call passes one chain (see
+// Hook). Independent calls run in parallel. An answer that claims an action which no call
+// performed is corrected. The package does not finish events, deliver texts or choose work: the
+// loop does.
 package agent
 
 import (
@@ -40,7 +39,7 @@ type Limits struct {
 	Tokens   int // output tokens, default 32,000
 }
 
-// Results keeps the whole of a result that was shortened.
+// Results stores the full text of shortened results.
 type Results interface {
 	Put(call, text string) error
 }
@@ -51,26 +50,26 @@ type Options struct {
 	Bus      *bus.Bus
 	Guard    *guard.Guard
 	Sessions *session.Sessions
-	// Compactor makes room when a request does not fit; nil: nobody does.
+	// Compactor shortens a conversation that does not fit a request; nil disables it.
 	Compactor *session.Compactor
 	Catalogue *tools.Catalogue
 	Prompt    *prompt.Builder
 	// Model chooses the brain of a turn.
 	Model func(ctx context.Context, ask brain.Ask) (brain.Choice, error)
-	// Realm is whose memory the tools have; see tools.Call.
+	// Realm is the memory namespace of the tools; see tools.Call.
 	Realm string
 	// Book, when set, stores what model calls took, along with each step.
 	Book func(tx *store.Tx) error
-	// Name is the agent's, "" for the default one.
+	// Name is the name of the agent, "" for the default one.
 	Name string
 	// Level, when it is narrower than the guard's own, holds instead.
 	Level guard.Level
-	// Whole are all tools there are: one that the agent does not have is denied
-	// by its name, and not merely unknown. Nil: it has them all.
+	// Whole lists all existing tools: a call of a tool outside the agent's own list is denied
+	// by name instead of reported as unknown. Nil means that the agent has them all.
 	Whole *tools.Catalogue
-	// Dry, when set, answers calls in place of their tools, which do not run.
+	// Dry, if set, answers calls instead of running their tools.
 	Dry func(call string) (tools.Result, error)
-	// Zone is the owner's current zone.
+	// Zone returns the owner's current time zone.
 	Zone   func() *time.Location
 	Limits Limits
 	// Results keeps long results whole (see autonomy/results); nil: what does
@@ -84,10 +83,10 @@ type Options struct {
 	// Redact knows the secrets that no model and no transcript may hold; nil
 	// finds them by their shape alone.
 	Redact *redact.Set
-	// Guardian is a model's verdict on a text from outside: bad adds a mark,
-	// anything else changes nothing. Nil: none is asked.
+	// Guardian asks a model about an untrusted text: bad adds a mark, anything else has no
+	// effect. Nil disables it.
 	Guardian func(ctx context.Context, who llm.Account, text string) (bad bool, err error)
-	// Block withholds text from outside that was marked.
+	// Block withholds marked untrusted text.
 	Block bool
 	Log   *slog.Logger
 }
@@ -133,7 +132,7 @@ func (a *Agent) With(change func(*Options)) (*Agent, error) {
 	return New(o)
 }
 
-// Stamp tells what requests with this system block are made of.
+// Stamp returns the digests of a request's constant parts, with this system block.
 func (a *Agent) Stamp(system string) session.Stamp {
 	if system == "" {
 		return session.Stamp{Tools: a.toolset}
@@ -141,42 +140,42 @@ func (a *Agent) Stamp(system string) session.Stamp {
 	return session.Stamp{System: session.StampOf(system, nil).System, Tools: a.toolset}
 }
 
-// Turn is what is to be answered.
+// Turn is the input of a turn.
 type Turn struct {
 	Event bus.Event
-	// Text is what is asked, Source whose words they are.
+	// Text is the message to answer, Source its provenance.
 	Text   string
 	Source provenance.Source
-	// Outside is further text that came along and is not the owner's.
+	// Outside is further text with the message that is not from the owner.
 	Outside []string
 	// OutsideFrom[i] is where Outside[i] came from; for texts beyond its end Origins holds.
 	OutsideFrom []provenance.Origin
-	// Origins are from where what is not the owner's in all this came.
+	// Origins are the sources of all text here that is not from the owner.
 	Origins []provenance.Origin
 	Images  []llm.Image
 	// Attended: the owner asked in a conversation and can answer.
 	Attended bool
-	// Private: nobody but the owner writes or reads in this conversation.
+	// Private: only the owner reads and writes in this conversation.
 	Private bool
-	// Guest: somebody who is not the owner asks and is answered.
+	// Guest: the message comes from a guest, who gets the answer.
 	Guest bool
 	// Origin names the entry point for the guard and the audit log.
 	Origin string
-	// Words are the owner's own that led to this turn and are not in its
-	// conversation: those of the turn that handed the task on.
+	// Words are the owner's words that led to this turn from outside its conversation: those of
+	// the delegating turn.
 	Words []string
-	// Person is whose words are answered: "owner", "channel:sender", or "" where
-	// nobody speaks. Level, when it is narrower than the agent's, holds instead.
+	// Person is the author of the message: "owner", "channel:sender", or "" for none. Level
+	// overrides the agent's level if it is narrower.
 	Person string
 	Level  guard.Level
-	// Doubt says why the owner has to be asked before a call with these effects,
-	// though it would be allowed; "" when he need not. nil: never.
+	// Doubt returns why a call with these effects needs approval although it would be allowed;
+	// "" if it does not. Nil means never.
 	Doubt func(s *tools.Spec, e tools.Effects) string
-	// Report is the session in which the owner is asked and told.
+	// Report is the session for questions and notices to the owner.
 	Report, Channel, Chat string
-	// Told is what Hob said by itself in this session since its last turn.
+	// Told are the notices that Hob sent in this session since its last turn.
 	Told []string
-	// Depth is how often the task was handed on; 0 for a turn of its own.
+	// Depth counts delegations; 0 for a turn that was not delegated.
 	Depth int
 	// Call, when set, is run instead of asking a model (`hob tool call`): the
 	// answer is its result.
@@ -184,28 +183,27 @@ type Turn struct {
 	// Said, when set, returns what the owner has said to this turn since it was
 	// last called.
 	Said func() []Said
-	// Hold tells that the turn waits for the owner in memory, until what it returns
-	// is called. It may be nil, and is called concurrently.
+	// Hold marks the turn as waiting for the owner in memory until release is called. It may be
+	// nil, and is called concurrently.
 	Hold func() (release func())
 	// Cancelled: the owner stopped this turn while it waited for an answer.
 	Cancelled bool
 }
 
-// Outcome is how a turn ended.
+// Outcome is the result of a turn.
 type Outcome struct {
-	// Answer is, with an error, what had been shown of one when it broke off.
+	// Answer is, with an error, the part of an answer already shown.
 	Answer string
-	// Source is Outside when outside text was in the context of the answer.
+	// Source is Outside if untrusted text was in the context of the answer.
 	Source provenance.Source
-	// Origins are from where that text came.
+	// Origins are the sources of that text.
 	Origins []provenance.Origin
-	// Messages are those not stored yet; the caller stores them together with
-	// the end of the event.
+	// Messages are not stored yet; the caller stores them together with the end of the event.
 	Messages []llm.Message
 	// Record stores the ledger rows and audit lines of the last step, in the
 	// same transaction.
 	Record func(tx *store.Tx) error
-	// Suspended: the turn waits for the owner and has been put away.
+	// Suspended: the turn is stored and waits for the owner.
 	Suspended   bool
 	Interrupted bool
 	Realm       string // whose memory the turn had

@@ -82,7 +82,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// Wherever it is cut, nothing is invented and no rune is split.
+// At any cut, no text is invented and no rune is split.
 func TestCutAnywhere(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	alphabet := []rune("aé語🏠\n error")
@@ -124,9 +124,8 @@ type sendArgs struct {
 	Text string `json:"text"`
 }
 
-// The owner answers while the turn is being put away: after the guard was
-// asked, before the transaction. The turn must not sleep until the question
-// runs out.
+// The owner answers while the turn is being suspended: after the guard's decision, before the
+// transaction. The turn must not sleep until the question expires.
 func TestAnAnswerThatComesWhileTheTurnIsPutAway(t *testing.T) {
 	for _, answered := range []bool{false, true} {
 		t.Run(fmt.Sprint(answered), func(t *testing.T) {
@@ -178,7 +177,7 @@ func take(t *testing.T, r *run) {
 	}
 }
 
-// newRun is a turn that wants to send something.
+// newRun returns a turn that requests a send.
 func newRun(t *testing.T) *run {
 	t.Helper()
 	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), origins.Migrations()}, store.Options{})

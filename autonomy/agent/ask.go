@@ -38,7 +38,7 @@ func (r *run) ask(ctx context.Context) (llm.Response, error) {
 	return q.resp, nil
 }
 
-// stream reads the answer to its end and shows it to those who watch.
+// stream reads the answer to its end and publishes it to the live feed.
 func (r *run) stream(ctx context.Context, q *modelCall) error {
 	desk, leave := r.desk(ctx)
 	defer leave()
@@ -53,7 +53,7 @@ func (r *run) stream(ctx context.Context, q *modelCall) error {
 		if err != nil {
 			return err
 		}
-		if e.Kind == llm.CallStart { // calls are done in the order in which they begin
+		if e.Kind == llm.CallStart { // calls run in the order in which they begin
 			r.begun[e.Call.ID] = r.callID(starts)
 			starts++
 		}
@@ -67,7 +67,7 @@ func (r *run) stream(ctx context.Context, q *modelCall) error {
 		r.publish(e)
 	}
 	r.publish(llm.Event{Kind: llm.TextDelta, Text: shown.End()})
-	leave() // what is done at the desk is recorded with the answer
+	leave() // actions of an external agent are recorded with the answer
 	failpoint.Hit("model.call.after")
 	q.took = time.Since(asked)
 	return nil
@@ -96,8 +96,8 @@ func (r *run) answer(parts []llm.Part) {
 	r.msgs = append(r.msgs, llm.Message{Role: llm.Assistant, Parts: parts})
 }
 
-// name gives every call an id that is the same after a crash and unique in the
-// conversation, whatever the model sent.
+// name assigns every call an id that is stable over a crash and unique in the conversation. It
+// ignores the ids of the model.
 func (r *run) name(parts []llm.Part) {
 	n := 0
 	for i := range parts {
@@ -108,7 +108,7 @@ func (r *run) name(parts []llm.Part) {
 	}
 }
 
-// callID is the id of the nth call of the answer that comes next.
+// callID returns the id of the nth call of the next answer.
 func (r *run) callID(n int) string {
 	return fmt.Sprintf("call_%s_%d_%d", tail(r.t.Event.ID, 12), len(r.msgs)-r.own, n)
 }

@@ -13,8 +13,8 @@ import (
 	"hob/tools"
 )
 
-// Caller is the turn that makes a call, for tools that begin turns themselves:
-// what those may do follows from it.
+// Caller describes the turn that makes a call, for tools that start turns: the permissions of
+// those turns derive from it.
 type Caller struct {
 	Agent   string // its name
 	Turn    Turn
@@ -22,9 +22,9 @@ type Caller struct {
 	Origins []provenance.Origin
 	Tools   []string // the names of those it has
 	Level   guard.Level
-	// Words are what the owner said in the turn.
+	// Words are the owner's words in the turn.
 	Words []string
-	// Rounds and Tokens are what is left of its limits.
+	// Rounds and Tokens remain of its limits.
 	Rounds, Tokens int
 }
 
@@ -48,15 +48,15 @@ func (r *run) caller(ctx context.Context) Caller {
 	return c
 }
 
-// begun reports whether a call is one whose work goes on elsewhere.
+// begun reports whether a call has started work elsewhere that is still running.
 func begun(e bus.Entry, s *step) bool {
 	_, waits := s.tool.(tools.Waiter)
 	return waits && e.State == bus.CallStarted
 }
 
-// await begins a call whose work goes on elsewhere, or asks what it came to.
-// While it is not done the turn is put away, in the same transaction: nothing
-// can end in between unnoticed.
+// await starts a call whose work continues elsewhere, or asks for its result. While the work
+// runs, the turn is suspended; this happens in the same transaction, so that the end of the
+// work cannot be missed.
 func (r *run) await(ctx context.Context, s *step, w tools.Waiter) (suspended bool, err error) {
 	if s.dec.Verdict != guard.Allow { // nothing runs past the gate
 		return false, fmt.Errorf("agent: %s: the guard says %s", s.tool.Spec().Name, s.dec.Verdict)
@@ -93,7 +93,7 @@ func (r *run) await(ctx context.Context, s *step, w tools.Waiter) (suspended boo
 	return !out.Done, nil
 }
 
-// mendable reports whether the model can do something about a failure.
+// mendable reports whether the model can react to a failure.
 func mendable(err error) bool {
 	_, ok := errors.AsType[*tools.Error](err)
 	return ok && !errors.Is(err, store.ErrFull)
@@ -126,7 +126,7 @@ func (r *run) awaitedTx(tx *store.Tx, s *step, out tools.Outcome) error {
 	return r.o.Bus.SuspendTx(tx, r.t.Event.ID, out.Until)
 }
 
-// recountLent brings back what a call has used of the turn's limits.
+// recountLent restores a call's share of the turn's limits.
 func (r *run) recountLent(s *step) {
 	if _, waits := s.tool.(tools.Waiter); !waits {
 		return
@@ -138,5 +138,5 @@ func (r *run) recountLent(s *step) {
 	}
 }
 
-// quiet is the progress of what is over at once.
+// quiet ignores the progress of calls that end immediately.
 func quiet(float64, string) {}

@@ -11,8 +11,8 @@ import (
 	"hob/tools"
 )
 
-// link is a place of the chain within the engine: it works on the call itself,
-// where a Hook has a copy.
+// link is an internal middleware of the chain. It works on the call itself, while a Hook gets a
+// copy.
 type link struct {
 	name string
 	// early: it concerns every call of an answer before the first one runs,
@@ -26,19 +26,19 @@ type link struct {
 	afterTool   func(ctx context.Context, s *step)
 }
 
-// modelCall is one request to the model on its way through the chain.
+// modelCall is one request to the model in progress.
 type modelCall struct {
 	req  llm.Request
 	resp llm.Response
 	took time.Duration
 }
 
-// ends is the error of a link that ends the turn instead of the call.
+// ends is an error of a link that ends the turn instead of the call.
 type ends struct{ error }
 
 func (e ends) Unwrap() error { return e.error }
 
-// links is the chain of one turn, in its fixed order (see Hook).
+// links returns the chain of a turn, in its fixed order (see Hook).
 func (r *run) links(ctx context.Context) []link {
 	chain := make([]link, 0, 8+len(r.o.Hooks))
 	chain = append(chain, r.logging(ctx), r.routing(), r.checking(), r.limiting())
@@ -56,7 +56,7 @@ func (r *run) beforeModel(ctx context.Context, q *modelCall) error {
 		}
 		err := contained(func() error { return l.beforeModel(ctx, q) })
 		if _, clear := errors.AsType[*llm.Error](err); err != nil && !clear {
-			return fmt.Errorf("the check %q broke down before the model was asked: %w", l.name, err)
+			return fmt.Errorf("hook %q failed before the model call: %w", l.name, err)
 		}
 		if err != nil {
 			return err
@@ -74,9 +74,8 @@ func (r *run) afterModel(ctx context.Context, q *modelCall) {
 	}
 }
 
-// beforeTool passes a call along the early or the late part of the chain. A
-// link that fails or panics refuses the call; the error is one that ends the
-// turn.
+// beforeTool passes a call along the early or the late part of the chain. A link that fails or
+// panics denies the call. The returned error ends the turn.
 func (r *run) beforeTool(ctx context.Context, s *step, early bool) error {
 	for _, l := range r.chain {
 		if l.beforeTool == nil || l.early != early || s.settled() && !l.always {
@@ -102,7 +101,7 @@ func (r *run) afterTool(ctx context.Context, s *step) {
 	}
 }
 
-// denial is what the model is told of a link that failed.
+// denial returns the error that the model gets for a failed link.
 func denial(name string, err error) error {
 	if _, ok := errors.AsType[*tools.Error](err); ok {
 		return err

@@ -28,23 +28,24 @@ var words = sync.OnceValue(func() *wording.Template {
 func worded(name string, data any) string {
 	var b strings.Builder
 	if err := words().ExecuteTemplate(&b, name, data); err != nil {
-		panic(err) // the texts are part of the program
+		panic(err) // the templates are embedded
 	}
 	return b.String()
 }
 
-// checkMark is what the hint about a claim begins with: after a crash it tells
-// that the one extra model call has been made.
+// checkMark is the prefix of the hint about a claim. After a crash it shows that the one extra
+// model call was made.
 const checkMark = "[check] "
 
-// earlierCalls is how far back claims about earlier turns are looked up.
+// earlierCalls is the maximum number of calls checked for claims about earlier turns.
 const earlierCalls = 500
 
-// deed is a call that had effects and went well.
+// deed is a completed call that changed something.
 type deed struct{ tool, effects string }
 
-// conclude ends a turn with an answer, unless it claims what no call did: then
-// the model is told so once, and the answer that claims it again is corrected.
+// conclude ends a turn with an answer, unless the answer claims an action that no call
+// performed. It sends the model one hint; if the next answer repeats the claim, it corrects the
+// answer.
 func (r *run) conclude(ctx context.Context, text string) (out Outcome, done bool) {
 	claims, err := r.unbacked(ctx, text)
 	if err != nil {
@@ -67,21 +68,21 @@ func (r *run) conclude(ctx context.Context, text string) (out Outcome, done bool
 	}
 	added := "\n\n" + worded(claims[0].Language, claims[0].Phrase)
 	r.further(added)
-	if fresh := r.fresh(); len(fresh) > 0 { // what the model reads later is what was said
+	if fresh := r.fresh(); len(fresh) > 0 { // the history must match the text that was sent
 		last := &fresh[len(fresh)-1]
 		last.Parts = append(last.Parts, llm.Part{Text: added, Source: r.voice()})
 	}
 	return r.outcome(r.defused(text) + added), true
 }
 
-// further shows more text of the answer to those who read it as it comes.
+// further streams additional text of the answer.
 func (r *run) further(text string) {
 	r.publish(llm.Event{Kind: llm.TextDelta, Text: text})
 }
 
-// unbacked lists the claims of an answer that no call bears out. The built-in
-// brain makes its answers of results and claims nothing else; what a brain did
-// that acts by itself, the ledger does not wholly know.
+// unbacked lists the claims of an answer that no call supports. It skips the built-in brain,
+// which builds its answers from results, and external agents, because the ledger does not
+// contain all their actions.
 func (r *run) unbacked(ctx context.Context, text string) ([]claim.Claim, error) {
 	if r.model == nil || r.by == offlineBrain || r.model.Info().Provider == offlineBrain || r.model.Info().Acts {
 		return nil, nil
@@ -110,10 +111,10 @@ func (r *run) unbacked(ctx context.Context, text string) ([]claim.Claim, error) 
 	return slices.DeleteFunc(claims, func(c claim.Claim) bool { return (asked || c.Earlier) && backed(c, before) }), nil
 }
 
-// offlineBrain is the provider of the built-in brain.
+// offlineBrain is the provider name of the built-in brain.
 const offlineBrain = "offline"
 
-// deeds are the calls of this turn that had effects and went well.
+// deeds returns the completed calls of this turn that changed something.
 func (r *run) deeds() []deed {
 	out := slices.Clone(r.did)
 	for _, e := range r.ledger {
@@ -131,8 +132,8 @@ func (r *run) note(s *step) {
 	}
 }
 
-// backed reports whether one of the calls may be what a claim speaks of. What
-// several agents or a command did cannot be told from outside.
+// backed reports whether one of the calls may be the claimed action. For several agents or a
+// command the effects are unknown.
 func backed(c claim.Claim, deeds []deed) bool {
 	return slices.ContainsFunc(deeds, func(d deed) bool {
 		if f := familyOf(d.tool); c.Kind != claim.Sent && f != claim.AnyFamily && c.Family != claim.AnyFamily && f != c.Family {
@@ -142,7 +143,7 @@ func backed(c claim.Claim, deeds []deed) bool {
 		switch {
 		case strings.HasPrefix(d.tool, "delegate"), has("exec"):
 			return true
-		case d.effects == "read", strings.HasPrefix(d.tool, "spawn"): // that has only begun something
+		case d.effects == "read", strings.HasPrefix(d.tool, "spawn"): // it has only started a task
 			return false
 		case c.Kind == claim.Sent:
 			return has("send") || has("egress")

@@ -45,7 +45,7 @@ func (r *run) toolsBefore() bool {
 	return false
 }
 
-// account is what the calls of this turn are booked under.
+// account returns the account for the usage of this turn's calls.
 func (r *run) account() llm.Account {
 	purpose := llm.ForTurn
 	if r.t.Depth > 0 {

@@ -47,8 +47,8 @@ func (r *run) shorten(ctx context.Context, s *step, text string) string {
 	return cut(text, s.call.ID)
 }
 
-// cut shortens a long result at line borders, or else at rune borders. call
-// names the one whose whole result is kept, if it is.
+// cut shortens a long result at line boundaries, otherwise at rune boundaries. call is the id
+// of the stored full result, "" if it is not stored.
 func cut(s, call string) string {
 	if len(s) <= maxResult {
 		return s

@@ -19,17 +19,17 @@ import (
 	"hob/tools"
 )
 
-// heldUnattended is how long a turn that nobody watches is held for an answer:
-// an external agent keeps its state in memory, and cannot be put away for days.
+// heldUnattended is how long an unattended turn waits for an answer. An external agent keeps
+// its state in memory and cannot be suspended for days.
 const heldUnattended = time.Hour
 
-// desk is the llm.Desk of one model call. Each action is a step of its own,
-// with a pseudo tool that declares what the action may cause, so that the
-// guard, the ledger, the audit log and the live feed treat it as any call.
+// desk is the llm.Desk of one model call. Each action is a step with a pseudo tool that
+// declares its possible effects, so that the guard, the ledger, the audit log and the live feed
+// treat it like any call.
 type desk struct {
 	r      *run
 	before []llm.Action
-	// ctx ends with the model call: questions that wait come back.
+	// ctx ends with the model call; waiting questions then return.
 	ctx  context.Context
 	stop context.CancelFunc
 	open sync.WaitGroup
@@ -40,17 +40,17 @@ type desk struct {
 	order  []*errand
 }
 
-// errand is an action on its way.
+// errand is an action in progress.
 type errand struct {
 	*step
-	stored bool   // its row is in the ledger, as begun
+	stored bool   // the ledger has its row, as started
 	rule   string // with this rule
 	shown  bool   // the live feed knows of it
 	still  func() // ends its heartbeat in the live feed
 }
 
-// notAsked is the rule of what an agent did without asking, or before it asked.
-// The ledger must not look as if the guard had allowed it.
+// notAsked is the rule of actions that an agent took without or before asking. The ledger must
+// not suggest that the guard allowed them.
 const notAsked = "not asked: the agent does it by itself"
 
 var errDeskClosed = errors.New("the turn is over")
@@ -62,11 +62,11 @@ func (r *run) desk(ctx context.Context) (d *desk, leave func()) {
 	return d, func() { d.close(ctx) }
 }
 
-// Open implements llm.Desk. What an external agent reads it does not ask for:
-// somebody who is not the owner would be told of it.
+// Open implements llm.Desk. An external agent reads without asking, so a guest could learn what
+// it reads.
 func (d *desk) Open() error {
 	if d.r.t.Guest {
-		return errors.New("this agent reads the owner's files by itself, so it works for nobody but the owner")
+		return errors.New("this agent reads your files without asking, so it answers only you")
 	}
 	d.r.strange.Store(true)
 	return nil
@@ -89,7 +89,7 @@ func (d *desk) Ask(ctx context.Context, a llm.Action) (llm.Ruling, error) {
 	defer done()
 	d.mu.Lock()
 	s := d.at(a)
-	if s.settled() || s.dec.Rule != "" && s.dec.Rule != notAsked { // nothing is asked twice
+	if s.settled() || s.dec.Rule != "" && s.dec.Rule != notAsked { // never ask twice
 		d.mu.Unlock()
 		return llm.Ruling{Reason: "this action was asked for before, or has ended"}, nil
 	}
@@ -131,8 +131,8 @@ func (d *desk) enter(ctx context.Context) (context.Context, func(), error) {
 	}, nil
 }
 
-// at finds or makes the step of an action and brings it up to date, as long as
-// nothing was decided on what it said before. d.mu is held.
+// at finds or creates the step of an action. It updates the step unless a decision on its
+// earlier state exists. d.mu is held.
 func (d *desk) at(a llm.Action) *errand {
 	s := d.steps[a.ID]
 	if s == nil {
@@ -176,8 +176,8 @@ func (d *desk) denied(s *errand) {
 	}
 }
 
-// request is what the gate is asked. Whatever the conversation holds, the agent
-// has read what Hob has not seen.
+// request returns the request to the guard. It is always tainted: the agent may have read text
+// that Hob has not seen.
 func (d *desk) request(ctx context.Context, s *errand) guard.Request {
 	q := d.r.request(ctx, s.step)
 	q.Tainted = true
@@ -209,8 +209,8 @@ func (d *desk) question(ctx context.Context, s *errand) (a guard.Approval, err e
 	return a, nil
 }
 
-// await waits for the owner's word and settles the step by it. When the turn
-// ends first, the question lapses.
+// await waits for the owner's answer and applies it to the step. If the turn ends first, the
+// question expires.
 func (d *desk) await(ctx context.Context, s *errand, q guard.Approval) error {
 	release := func() {}
 	if d.r.t.Hold != nil {
@@ -243,8 +243,8 @@ func (d *desk) await(ctx context.Context, s *errand, q guard.Approval) error {
 	})
 }
 
-// lapse ends a question whose turn ends first. Somebody who has stopped the
-// turn knows; that Hob shuts down he must be told.
+// lapse expires a question whose turn ends first. It notifies the owner at a shutdown, but not
+// after a stop, which the owner caused.
 func (d *desk) lapse(ctx context.Context, q guard.Approval) error {
 	err := d.r.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
 		open, err := d.r.o.Guard.EndTx(tx, q.ID, guard.Cancelled)
@@ -259,8 +259,8 @@ func (d *desk) lapse(ctx context.Context, q guard.Approval) error {
 	return nil
 }
 
-// ruling is the outcome of a decided step; what may now happen is in the ledger
-// before the agent learns that it may.
+// ruling returns the result of a decided step. It records a permission in the ledger before the
+// agent learns of it.
 func (d *desk) ruling(ctx context.Context, s *errand) (llm.Ruling, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -351,7 +351,7 @@ func (d *desk) Tell(ctx context.Context, a llm.Action) {
 	}
 }
 
-// ended records what came of an action. d.mu is held.
+// ended records the result of an action. d.mu is held.
 func (d *desk) ended(ctx context.Context, s *errand) error {
 	if s.still != nil {
 		s.still()
@@ -383,8 +383,7 @@ func (d *desk) end(s *errand) {
 	})
 }
 
-// close ends the time of the desk: nothing that comes later counts. Actions
-// that were begun and not ended have an unknown outcome.
+// close rejects all later calls. Actions without a recorded end have an unknown outcome.
 func (d *desk) close(ctx context.Context) {
 	d.mu.Lock()
 	d.closed = true
@@ -404,7 +403,7 @@ func (d *desk) close(ctx context.Context) {
 	}
 }
 
-// tellTx says something of Hob's own to the owner, outside of the answer.
+// tellTx sends the owner a message from Hob outside of the answer.
 func (r *run) tellTx(tx *store.Tx, text string) error {
 	return r.o.Bus.SayTx(tx, r.t.Event.ID, bus.Out{Provenance: provenance.Outside, Delivery: channels.Delivery{
 		Kind: channels.Notice, Session: r.t.Report, Channel: r.t.Channel, Chat: r.t.Chat, Text: text,

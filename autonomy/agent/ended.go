@@ -19,7 +19,7 @@ func (r *run) outcome(answer string) Outcome {
 	return o
 }
 
-// ended sorts out why a turn could not go on.
+// ended converts the error of a turn into its outcome.
 func (r *run) ended(ctx context.Context, err error) (Outcome, error) {
 	switch {
 	case errors.Is(err, ErrStopped), errors.Is(context.Cause(ctx), ErrStopped):
@@ -31,8 +31,8 @@ func (r *run) ended(ctx context.Context, err error) (Outcome, error) {
 	return r.outcome(r.partial), err
 }
 
-// interrupted keeps what was said so far, marked as cut off, and answers every
-// open call so that the history stays well formed.
+// interrupted stores the partial answer, marked as interrupted, and answers every open call so
+// that the history stays well formed.
 func (r *run) interrupted(ctx context.Context) Outcome {
 	r.settle(ctx, tools.Errorf(tools.Cancelled, "the owner stopped this turn before this call ran"))
 	answer := "Stopped."
@@ -45,8 +45,8 @@ func (r *run) interrupted(ctx context.Context) Outcome {
 	return o
 }
 
-// settle answers the open calls of the last answer: with what they came to, as
-// far as they ran, and with the given error otherwise.
+// settle answers the open calls of the last answer: with their results if they ran, otherwise
+// with the given error.
 func (r *run) settle(ctx context.Context, why error) {
 	last := r.msgs[len(r.msgs)-1]
 	if last.Role != llm.Assistant {
@@ -66,7 +66,7 @@ func (r *run) settle(ctx context.Context, why error) {
 	r.append(context.WithoutCancel(ctx))
 }
 
-// tainted reports whether outside text is in the context of the next call.
+// tainted reports whether untrusted text is in the context of the next call.
 func (r *run) tainted() bool {
 	if r.strange.Load() {
 		return true
@@ -81,7 +81,7 @@ func (r *run) tainted() bool {
 	return false
 }
 
-// ownerWords are what tools.Call.OwnerWords holds in this turn.
+// ownerWords returns tools.Call.OwnerWords for this turn.
 func (r *run) ownerWords() []string {
 	t := r.t
 	if !t.Private || !t.Attended || t.Guest || t.Depth > 0 || t.Source != provenance.Owner || len(t.Outside) > 0 || r.tainted() {
@@ -93,9 +93,8 @@ func (r *run) ownerWords() []string {
 	return append([]string{t.Text}, r.words...)
 }
 
-// voice is the provenance of what Hob says in this turn. What a model says may
-// repeat outside text that was in its context: its own words carry the taint on
-// when that has left the window.
+// voice returns the provenance of Hob's answer. The model may repeat untrusted text from its
+// context, so its words stay tainted after that text has left the window.
 func (r *run) voice() provenance.Source {
 	if r.tainted() {
 		return provenance.Outside

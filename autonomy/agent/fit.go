@@ -25,8 +25,7 @@ func (r *run) fit(ctx context.Context) error {
 	return err
 }
 
-// streamFitting asks once more with a shorter conversation when the model finds
-// it too long.
+// streamFitting retries with a shorter conversation if the model rejects it as too long.
 func (r *run) streamFitting(ctx context.Context, q *modelCall) error {
 	again, err := r.overflowed(ctx, r.stream(ctx, q))
 	if !again {
@@ -39,9 +38,8 @@ func (r *run) streamFitting(ctx context.Context, q *modelCall) error {
 	return tooLong(r.stream(ctx, q))
 }
 
-// overflowed reports whether a failed call is worth another one because the
-// conversation has been made shorter. Otherwise it returns what the owner is
-// told.
+// overflowed reports whether to retry a failed call because the conversation was shortened.
+// Otherwise it returns the error for the owner.
 func (r *run) overflowed(ctx context.Context, err error) (again bool, _ error) {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok || e.Kind != llm.Overflow || e.Visible || r.o.Compactor == nil {
@@ -60,7 +58,7 @@ func (r *run) overflowed(ctx context.Context, err error) (again bool, _ error) {
 	return true, nil
 }
 
-// tooLong is the error of a model that does not take what cannot be shortened.
+// tooLong returns the error for a request that is too long and cannot be shortened.
 func tooLong(err error) error {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok || e.Kind != llm.Overflow {
@@ -69,7 +67,7 @@ func tooLong(err error) error {
 	return &llm.Error{
 		Kind: llm.Overflow, Provider: e.Provider, Status: e.Status, Err: e,
 		Message: "this does not fit into the model's context window, even with the conversation shortened",
-		Remedy:  "send less at once, begin afresh with /new, or choose a model with a larger window",
+		Remedy:  "send a shorter message, start a new conversation with /new, or choose a model with a larger window",
 	}
 }
 
@@ -94,8 +92,7 @@ func (r *run) shrink(ctx context.Context, room int) error {
 	return nil
 }
 
-// weight is how many bytes the messages of the request have, overhead what else
-// there is of it.
+// weight returns the size of the request's messages in bytes; overhead that of the rest.
 func (r *run) weight() (n int) {
 	for _, m := range r.msgs {
 		n += session.Chars(m)

@@ -9,42 +9,40 @@ import (
 	"hob/tools"
 )
 
-// Hook is one place of the chain through which every model call and every tool
-// call of a turn passes. The order is fixed:
+// Hook is one place of the chain through which every model call and every tool call of a turn
+// passes. The order is fixed:
 //
 //	route -> schema -> limits -> Options.Hooks -> policy -> approval ->
 //	execute -> audit -> truncate -> Options.Hooks -> limits -> log
 //
-// Route and schema say which tool is meant and whether its arguments fit it;
-// limits refuse what goes round in circles; policy is the guard. What runs
-// after a call runs in the opposite order, so that the ledger has the whole
-// result and Hooks see what the model will read.
+// Route and schema resolve the tool and validate its arguments; limits refuse loops; policy is
+// the guard. The steps after a call run in the opposite order, so that the ledger has the whole
+// result and Hooks see the text that the model will read.
 //
-// A Hook can only narrow: it gets copies, it may refuse, and it cannot change
-// what was said before, what is called or what a call returned. Any method may
-// be nil. All of them are called one after another within a turn, and
-// concurrently by turns of different sessions.
+// A Hook can only restrict: it gets copies, it may refuse, and it cannot change earlier
+// messages, the call or its result. Any method may be nil. All of them are called one after
+// another within a turn, and concurrently by turns of different sessions.
 type Hook struct {
 	Name string
-	// BeforeModel refuses a model call with an error, which ends the turn; an
-	// *llm.Error tells the loop above whether to try again.
+	// BeforeModel refuses a model call with an error, which ends the turn. An *llm.Error
+	// determines whether the loop retries.
 	BeforeModel func(ctx context.Context, m ModelCall) error
 	// AfterModel sees what a model call came to. A panic is logged.
 	AfterModel func(ctx context.Context, m ModelCall)
-	// BeforeTool refuses a tool call with an error: a *tools.Error is told to
-	// the model as it is, anything else and a panic deny the call as a policy
-	// would. Calls that were refused before do not come here.
+	// BeforeTool refuses a tool call with an error. The model gets a *tools.Error unchanged;
+	// any other error and a panic deny the call like a policy. Calls refused earlier do not
+	// reach it.
 	BeforeTool func(ctx context.Context, c ToolCall) error
 	// AfterTool sees what a call came to, refused ones too. A panic is logged.
 	AfterTool func(ctx context.Context, c ToolCall)
 }
 
-// ModelCall is one request to a model, as a Hook sees it.
+// ModelCall is a copy of a request to a model, for a Hook.
 type ModelCall struct {
 	Event, Session string
 	Model          llm.Info
-	Round          int  // 1 is the first of the turn
-	Final          bool // no tools may be called any more
+	Round          int  // 1 for the first of the turn
+	Final          bool // no more tool calls are allowed
 	MaxTokens      int  // output limit, 0 for the driver's default
 	// Usage, Answered and Took are set after the call. Answered is the name of
 	// the model that answered.
@@ -53,7 +51,7 @@ type ModelCall struct {
 	Took     time.Duration
 }
 
-// ToolCall is one call of a tool, as a Hook sees it.
+// ToolCall is a copy of a tool call, for a Hook.
 type ToolCall struct {
 	Event, Session, Call string
 	Tool                 string // what really runs, looked up through use_tool

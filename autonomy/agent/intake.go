@@ -14,12 +14,12 @@ import (
 	"hob/platform/provenance"
 )
 
-// guardianMark is the mark of a model's verdict.
+// guardianMark is the mark that a guardian model sets.
 const guardianMark = "guardian"
 
-// intake is where text from outside enters the conversation: it is looked
-// through, marked and put within a fence, in this one place. call is the call
-// that brought it, "" for none. What is found decides nothing.
+// intake is the single entry of untrusted text into the conversation: it scans, marks and
+// fences the text. call is the id of the call that returned it, "" for none. The marks do not
+// affect any decision.
 func (r *run) intake(ctx context.Context, p *llm.Part, call string) {
 	text, hint := p.Text, ""
 	if p.Result != nil {
@@ -47,8 +47,8 @@ func (r *run) intake(ctx context.Context, p *llm.Part, call string) {
 	}
 }
 
-// marked are the marks of a text: what the scanner sees, and the verdict of a
-// model where the owner has set one. It can add a mark and take none away.
+// marked returns the marks of a text: those of the scanner and of the guardian model, if
+// configured. The model can only add a mark.
 func (r *run) marked(ctx context.Context, text string) []string {
 	marks := injection.Scan(text)
 	if r.o.Guardian == nil {
@@ -56,7 +56,7 @@ func (r *run) marked(ctx context.Context, text string) []string {
 	}
 	bad, err := r.o.Guardian(ctx, llm.Account{Session: r.t.Event.Session, Event: r.t.Event.ID, Unattended: !r.t.Attended}, text)
 	if err != nil {
-		r.o.Log.WarnContext(ctx, "the guardian said nothing of a text from outside", "event", r.t.Event.ID, "err", err)
+		r.o.Log.WarnContext(ctx, "guardian check of untrusted text failed", "event", r.t.Event.ID, "err", err)
 	}
 	if bad {
 		marks = append(marks, guardianMark)
@@ -95,8 +95,8 @@ func (r *run) auditMarks(p *llm.Part, call string, marks []string) {
 	r.pending = append(r.pending, func(tx *store.Tx) error { return r.o.Guard.AuditTx(tx, rec) })
 }
 
-// shownTo are the messages as the model reads them. The built-in brain reads
-// results itself, and shows them as they are.
+// shownTo returns the messages in the form for the model. The built-in brain parses results
+// itself and shows them unchanged.
 func (r *run) shownTo() []llm.Message {
 	msgs := session.Join(r.msgs)
 	if r.model.Info().Provider == offlineBrain {

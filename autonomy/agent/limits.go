@@ -18,7 +18,7 @@ const (
 	refuseTurns   = 6 // A-B-A-B-A-B
 	maxRefusals   = 2
 	maxCalls      = 64  // of one answer
-	lastWords     = 256 // tokens that an answer may have however much was spent
+	lastWords     = 256 // minimum tokens for an answer, even if the budget is used up
 	window        = 8
 )
 
@@ -81,7 +81,7 @@ func (c *counter) count(tool string, args []byte) {
 	}
 }
 
-// refuse counts a call and reports whether it was made too often of late.
+// refuse counts a call and reports whether it was repeated too often recently.
 func (c *counter) refuse(tool string, args []byte) bool {
 	c.count(tool, args)
 	if c.repeats(guard.Hash(tool, args)) < refuseRepeats && c.turns() < refuseTurns {
@@ -103,7 +103,7 @@ func (c *counter) repeats(hash string) (n int) {
 	return n
 }
 
-// turns is how many of the last calls are two that take turns.
+// turns returns how many of the last calls alternate between two calls.
 func (c *counter) turns() int {
 	n := len(c.recent)
 	if n < 2 || c.recent[n-1] == c.recent[n-2] {
@@ -137,7 +137,7 @@ func (c *counter) note(tool string, args []byte, err error) string {
 	return ""
 }
 
-// hint rides in the last result as the rounds run out.
+// hint adds a hint to the last result if few rounds remain.
 func (c *counter) hint(round int, spent bool) string {
 	used := round * 100 / c.limits.Rounds
 	switch {
@@ -154,7 +154,7 @@ func (c *counter) hint(round int, spent bool) string {
 	return ""
 }
 
-// diagnosis answers in place of a model that has nothing to say.
+// diagnosis returns an answer in place of an empty one.
 func (c *counter) diagnosis() string {
 	if len(c.errors) == 0 {
 		return "The model gave an empty answer. Ask again, or choose another model with `hob config set agent.model`."

@@ -14,11 +14,9 @@ var address = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)!?\[[^\]\n]{0,300}\]\(\s*<?([^\s)>]+)|(?:https?|ftp|file|data|javascript)(?::|%3a)[^\s<>"'` + "`" + `)\]}]+|\bwww\.[^\s<>"'` + "`" + `)\]}]+`)
 })
 
-// defused is an answer as it is delivered. With outside text in view, a link
-// that stands nowhere but in the model's own words may carry in its address
-// what the model knows: opening it, or a platform that looks it up, would hand
-// that over. Such a link is written so that nothing opens it, and so is every
-// picture.
+// defused returns an answer in the form to deliver. With untrusted text in context, the address
+// of a link that only the model wrote may contain private data: opening or previewing the link
+// would leak it. So such links and all pictures are made inactive.
 func (r *run) defused(text string) string {
 	if !r.tainted() || !strings.ContainsAny(text, ":.[%") {
 		return text
@@ -46,8 +44,7 @@ func inert(s string) string {
 	return strings.ReplaceAll(s, "](//", "](")
 }
 
-// stands reports whether an address stands, as a whole, in what was said to Hob
-// or returned by a tool.
+// stands reports whether a message to Hob or a tool result contains the whole address.
 func (r *run) stands(address string) bool {
 	if address == "" {
 		return true
@@ -69,8 +66,8 @@ func (r *run) stands(address string) bool {
 	return false
 }
 
-// whole reports whether an address stands in a text and does not go on there: a
-// shorter one might say something by where it ends.
+// whole reports whether a text contains an address that ends there. A prefix of a longer
+// address could encode data by where it ends.
 func whole(text, address string) bool {
 	for {
 		i := strings.Index(text, address)

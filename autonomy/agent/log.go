@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// logging is the outermost link. What was said and called is in the database;
-// the log tells how long it took.
+// logging returns the outermost middleware. The database has the contents; the log records
+// durations.
 func (r *run) logging(ctx context.Context) link {
 	l := link{name: "log"}
 	if !r.o.Log.Enabled(ctx, slog.LevelDebug) {

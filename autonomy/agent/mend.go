@@ -11,8 +11,8 @@ import (
 	"hob/tools"
 )
 
-// mend answers the calls of earlier turns that were given up half-way: without
-// a result for every call no model takes the history.
+// mend answers the open calls of abandoned turns: models reject a history with a call that has
+// no result.
 func (r *run) mend(ctx context.Context, msgs []llm.Message) ([]llm.Message, error) {
 	var out []llm.Message
 	for i, m := range msgs {
@@ -42,7 +42,7 @@ func (r *run) mend(ctx context.Context, msgs []llm.Message) ([]llm.Message, erro
 	return out, nil
 }
 
-// lookUp is the result of a call as the ledger knows it.
+// lookUp returns the result of a call from the ledger.
 func (r *run) lookUp(ctx context.Context, c llm.ToolCall) (llm.Part, error) {
 	res := llm.ToolResult{ID: c.ID, Name: c.Name, Text: "cancelled: this turn was given up before the call ran", Error: true}
 	e, err := r.o.Bus.Call(ctx, c.ID)

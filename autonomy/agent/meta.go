@@ -29,8 +29,8 @@ type useArgs struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// offered is the stable array of every request: the core tools in order of
-// name, then the two catalogue tools.
+// offered returns the constant tool list of every request: the core tools in order of name,
+// then the two catalogue tools.
 func offered(c *tools.Catalogue) []llm.Tool {
 	var out []llm.Tool
 	for _, t := range c.Core() {
@@ -89,7 +89,7 @@ func (f finder) Call(_ context.Context, c tools.Call) (tools.Result, error) {
 	return r, nil
 }
 
-// written is the provenance of a spec's texts.
+// written returns the provenance of a spec's texts.
 func written(s *tools.Spec) provenance.Source {
 	if s.Foreign {
 		return provenance.Outside
@@ -125,7 +125,7 @@ func names(list []tools.Tool) string {
 	return strings.Join(out, ", ")
 }
 
-// nearest says where to look when nothing was found.
+// nearest returns the result of a search without a match, with the categories.
 func nearest(list []tools.Category) string {
 	var b strings.Builder
 	b.WriteString("No tool matches; try other words, or one of the categories")
@@ -136,7 +136,7 @@ func nearest(list []tools.Category) string {
 	return b.String()
 }
 
-// missing stands in the ledger for a tool that does not exist.
+// missing stands for a tool that does not exist, in the ledger.
 type missing struct{ name string }
 
 func (m missing) Spec() *tools.Spec {

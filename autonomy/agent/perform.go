@@ -14,11 +14,11 @@ import (
 	"hob/tools"
 )
 
-// defaultTimeout bounds a tool that names no limit of its own.
+// defaultTimeout is the time limit of a tool without its own.
 const defaultTimeout = 120 * time.Second
 
-// replay takes the outcome of a call that ran before a crash from the ledger,
-// whatever has become of the tool meanwhile.
+// replay restores the outcome of a call that ran before a crash from the ledger, even if the
+// tool no longer exists.
 func (r *run) replay(ctx context.Context, s *step) {
 	e, ok := r.ledger[s.call.ID]
 	if !ok {
@@ -31,7 +31,7 @@ func (r *run) replay(ctx context.Context, s *step) {
 		s.err = &tools.Error{Code: tools.Code(e.Code), Message: e.Result, Source: e.Source}
 	case bus.CallStarted:
 		if _, waits := s.tool.(tools.Waiter); waits {
-			return // it goes on elsewhere, and await asks for its outcome
+			return // its work continues elsewhere; await gets the outcome
 		}
 		s.err = tools.Errorf(tools.OutcomeUnknown, "Hob was cut off while %s ran, and nobody knows whether it took effect; it was not repeated. Check before trying again", tools.Clean(e.Tool))
 		e.State, e.Code, e.Result, e.FinishedAt = bus.CallUnknown, string(tools.OutcomeUnknown), s.err.Error(), time.Now()
@@ -59,8 +59,7 @@ func (r *run) perform(ctx context.Context, s *step) error {
 	return r.execute(ctx, s)
 }
 
-// execute runs a call that is in the ledger as far as it has to be, and makes
-// its outcome durable.
+// execute runs a call that is in the ledger, unless it has run, and makes its outcome durable.
 func (r *run) execute(ctx context.Context, s *step) error {
 	if s.settled() { // its grant ended
 		return nil
@@ -131,7 +130,7 @@ func (r *run) performOwn(ctx context.Context, s *step, own tools.Own) error {
 	return nil
 }
 
-// prepare has the tool do what need not be in the transaction.
+// prepare runs the part of the tool that does not need the transaction.
 func (r *run) prepare(ctx context.Context, s *step, own tools.Own) (prepared any, err error) {
 	p, ok := own.(tools.Preparer)
 	if !ok || r.o.Dry != nil {
@@ -183,7 +182,7 @@ func (r *run) survive(s *step, err *error) {
 	}
 }
 
-// live shows something to those who watch the turn.
+// live publishes an event of the turn to the live feed.
 func (r *run) live(typ string, data map[string]any) {
 	r.o.Bus.Feed.Publish(typ, r.t.Event.ID, r.t.Event.Session, data)
 }

@@ -16,8 +16,8 @@ const maxPicture = 20 << 20
 //go:embed text/refused.md
 var refused string
 
-// saying is the link that puts into words what a model answered without: a
-// refusal, and pictures, which the owner finds in files.
+// saying returns the middleware that adds text to an answer without words: a refusal, or
+// pictures, which are saved as files.
 func (r *run) saying() link {
 	return link{name: "say", afterModel: func(_ context.Context, q *modelCall) {
 		r.keepPictures(&q.resp)
@@ -27,8 +27,8 @@ func (r *run) saying() link {
 	}}
 }
 
-// keepPictures puts each picture into a file and says where it is. The names are
-// the same after a crash.
+// keepPictures saves each picture to a file and adds its path. The names are the same after a
+// crash.
 func (r *run) keepPictures(resp *llm.Response) {
 	if len(resp.Images()) == 0 {
 		return
@@ -59,7 +59,7 @@ func (r *run) keepPicture(n int, i *llm.Image) (string, error) {
 	case len(i.Data) > maxPicture:
 		return "", fmt.Errorf("it is larger than %d MB", maxPicture>>20)
 	case r.o.Keep == nil:
-		return "", fmt.Errorf("there is no place for pictures")
+		return "", fmt.Errorf("storage for pictures is not configured")
 	}
 	return r.o.Keep(fmt.Sprintf("%s-%d-%d%s", tail(r.t.Event.ID, 12), len(r.msgs)-r.own, n, ext), i.Data)
 }

@@ -24,8 +24,8 @@ func (r *run) request(ctx context.Context, s *step) guard.Request {
 	return q
 }
 
-// policy asks the guard. What it leaves to the owner is asked when the call's
-// turn comes (see suspend).
+// policy asks the guard. Approvals are requested when it is the call's turn to run (see
+// suspend).
 func (r *run) policy() link {
 	return link{name: "policy", beforeTool: func(ctx context.Context, s *step) error {
 		s.inView = r.origins()

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// heartbeat is how often those who watch a turn hear of a tool that still
-// runs; reports is how often its own word is passed on at most.
+// heartbeat is the interval of live events about a running tool; reports is the minimum
+// interval between the tool's own reports.
 const (
 	heartbeat = 15 * time.Second
 	reports   = time.Second
 )
 
-// pulse tells those who watch that a tool runs: when it begins, when it reports
-// how far it is, and every heartbeat. After it has ended it says nothing more.
+// pulse publishes the progress of a tool: at the start, at its own reports, and every
+// heartbeat. It publishes nothing after the end.
 type pulse struct {
 	publish func(typ string, data map[string]any)
 	call    map[string]any // id and name
@@ -73,7 +73,7 @@ func (p *pulse) report(fraction float64, note string) {
 	}
 }
 
-// tell publishes how far it is. mu is held, so that nothing comes after the end.
+// tell publishes the progress. mu is held, so that nothing follows the end.
 func (p *pulse) tell() {
 	d := map[string]any{"id": p.call["id"], "name": p.call["name"], "seconds": int(time.Since(p.began).Seconds())}
 	if p.fraction >= 0 {

@@ -17,12 +17,11 @@ import (
 	"hob/tools"
 )
 
-// pseudoPrefix begins the names under which the actions of external agents
-// stand in the ledger. No tool of Hob's own has it.
+// pseudoPrefix is the prefix of the names of external agents' actions in the ledger. No tool of
+// Hob has it.
 const pseudoPrefix = "agent_"
 
-// unclear is an effect that no tool has: the guard asks for what it does not
-// know.
+// unclear is an effect that no tool has: the guard asks about unknown effects.
 const unclear tools.Effects = 1 << 7
 
 // pseudo stands for a tool of an external agent.
@@ -38,7 +37,7 @@ func newPseudo(a llm.Action) pseudo {
 	}}
 }
 
-// effectsOf are the effects as the guard knows them.
+// effectsOf converts effects for the guard.
 func effectsOf(does llm.Effects) tools.Effects {
 	if does == 0 {
 		does = llm.Unclear
@@ -68,7 +67,7 @@ func effectsOf(does llm.Effects) tools.Effects {
 
 func (p pseudo) Spec() *tools.Spec { return &p.spec }
 
-// Call is never used: the agent acts by itself.
+// Call is never used: the agent runs its actions itself.
 func (p pseudo) Call(context.Context, tools.Call) (tools.Result, error) {
 	return tools.Result{}, tools.Errorf(tools.Unsupported, "%s is done by %s itself", tools.Clean(p.spec.Name), tools.Clean(p.by))
 }
@@ -104,9 +103,9 @@ func (p pseudo) Summary(args json.RawMessage) string {
 	return out
 }
 
-// leftover settles what a desk of this turn left behind when Hob was cut off:
-// open questions lapse, since the agent that asked is gone, and what had begun
-// is unknown. The owner is told of both.
+// leftover cleans up after the desk of an interrupted turn. Open questions expire, because the
+// agent that asked is gone; started actions get an unknown outcome. It notifies the owner of
+// both.
 func (r *run) leftover(ctx context.Context) error {
 	waiting, err := r.o.Guard.Approvals(ctx, guard.Pending, "", r.t.Event.ID, 100)
 	if err != nil {
@@ -152,13 +151,13 @@ func (r *run) leftover(ctx context.Context) error {
 	return nil
 }
 
-// remembered is an action as the agent is told of it again.
+// remembered converts a ledger entry into an action for the agent.
 func remembered(e bus.Entry) llm.Action {
 	var in struct {
 		Agent string `json:"agent"`
 		Title string `json:"title"`
 	}
-	_ = json.Unmarshal(e.Args, &in) // without a title it is still told
+	_ = json.Unmarshal(e.Args, &in) // without a title it is still reported
 	a := llm.Action{ID: e.Call, By: in.Agent, Kind: strings.TrimPrefix(e.Tool, pseudoPrefix), Title: in.Title}
 	switch e.State {
 	case bus.CallStarted, bus.CallUnknown:
@@ -173,13 +172,13 @@ func remembered(e bus.Entry) llm.Action {
 	return a
 }
 
-// lapsedText tells the owner what became of questions and actions when Hob was
-// cut off.
+// lapsedText tells the owner about expired questions and unknown outcomes after an
+// interruption.
 func lapsedText(waiting []guard.Approval, lost []bus.Entry) string {
 	var b strings.Builder
 	b.WriteString("I was stopped in the middle of this and begin again.")
 	for _, a := range waiting {
-		fmt.Fprintf(&b, "\nMy question %s has lapsed (%s); if it is still needed, I will ask anew.", a.ID, a.Summary)
+		fmt.Fprintf(&b, "\nMy question %s has expired (%s). I will ask again if I still need to.", a.ID, a.Summary)
 	}
 	for _, e := range lost {
 		fmt.Fprintf(&b, "\nIt is not known whether this took effect: %s", firstOf(pseudo{spec: tools.Spec{Name: e.Tool}, by: remembered(e).By}.Summary(e.Args), 300))

@@ -21,7 +21,7 @@ func (r *run) entry(s *step) bus.Entry {
 	}
 }
 
-// finished is the ledger row of a call that ended.
+// finished returns the ledger row of a call that ended.
 func (r *run) finished(s *step) bus.Entry {
 	e := r.entry(s)
 	e.FinishedAt = time.Now()
@@ -42,9 +42,8 @@ func (r *run) finished(s *step) bus.Entry {
 	return e
 }
 
-// source is the provenance of what a call brings into the conversation. What
-// was done with outside text in the context may repeat it, and so may the text
-// that undoes it later.
+// source returns the provenance that a call adds to the conversation. An action made with
+// untrusted text in context may repeat that text, and so may the text of its later undo.
 func (r *run) source(s *step) provenance.Source {
 	if r.tainted() {
 		return provenance.Outside
@@ -52,8 +51,8 @@ func (r *run) source(s *step) provenance.Source {
 	return outcomeSource(s)
 }
 
-// outcomeSource returns the provenance of a call's own result or error. One that
-// names none is untrusted.
+// outcomeSource returns the provenance of a call's own result or error. Without one it is
+// untrusted.
 func outcomeSource(s *step) provenance.Source {
 	src := s.result.Source
 	if s.err != nil {
@@ -105,8 +104,8 @@ func (r *run) append(ctx context.Context) {
 	r.steps = nil
 }
 
-// auditing is the innermost link. Rows of calls that were not recorded while
-// they ran (reads, refusals) go with the next transaction.
+// auditing returns the innermost middleware. Rows of calls not recorded while they ran (reads,
+// refusals) are written with the next transaction.
 func (r *run) auditing() link {
 	return link{name: "audit", afterTool: func(_ context.Context, s *step) {
 		r.note(s)
@@ -139,7 +138,7 @@ func (r *run) recordLate(s *step) {
 	})
 }
 
-// feeding shows a call's outcome to those who watch the turn.
+// feeding publishes a call's outcome to the live feed.
 func (r *run) feeding() link {
 	return link{name: "feed", afterTool: func(_ context.Context, s *step) { r.feedResult(s) }}
 }

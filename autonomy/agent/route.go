@@ -8,8 +8,8 @@ import (
 	"hob/tools"
 )
 
-// resolveAll finds the tools of the calls and, with replay, what has become of
-// those that ran before a crash.
+// resolveAll finds the tools of the calls. With replay, it also restores the outcome of calls
+// that ran before a crash.
 func (r *run) resolveAll(ctx context.Context, calls []llm.ToolCall, replay bool) []*step {
 	steps := make([]*step, len(calls))
 	for i, c := range calls {
@@ -28,7 +28,7 @@ func (r *run) resolveAll(ctx context.Context, calls []llm.ToolCall, replay bool)
 	return steps
 }
 
-// routing finds what a call really means, looking through use_tool.
+// routing resolves the actual tool of a call, including one inside use_tool.
 func (r *run) routing() link {
 	return link{name: "route", early: true, beforeTool: func(_ context.Context, s *step) error {
 		name := s.call.Name

@@ -6,9 +6,8 @@ import (
 	"hob/platform/provenance"
 )
 
-// rowsOf lists the ids of the rows of Hob's own in the data of a result that
-// are of outside origin: objects with an id and a provenance, at any depth (see
-// tools.Result.Data).
+// rowsOf lists the ids of Hob's rows with untrusted origin in the data of a result: objects
+// with an id and a provenance, at any depth (see tools.Result.Data).
 func rowsOf(data any) (ids []string) {
 	if data == nil {
 		return nil

@@ -29,19 +29,18 @@ type run struct {
 	chain   []link
 	limits  counter
 	usage   llm.Usage
-	spent   int // output tokens, estimated where nobody counted them
+	spent   int // output tokens, estimated if the model does not count them
 	round   int
-	lent    int // rounds of those to whom tasks were handed
+	lent    int // rounds of delegated tasks
 	partial string
 	retried bool
 	words   []string          // what the owner said while the turn ran
-	checked bool              // the model was told that it claims what no call did
+	checked bool              // the model got the hint about a claim without a call
 	gone    map[string]past   // calls of this turn that have come to their end
-	did     []deed            // what went well in this turn, since it was taken up
-	by      string            // the model that answered last, when several were asked
+	did     []deed            // successful actions of this turn since it was resumed
+	by      string            // the model that answered last, if there are several
 	begun   map[string]string // ids of the calls that are being streamed
-	// strange: a brain that acts by itself is at work, and has read what Hob has
-	// not seen.
+	// strange: an external agent is running, and has read text that Hob has not seen.
 	strange atomic.Bool
 	before  []llm.Action // what such a brain did in this turn before Hob was cut off
 }
@@ -122,8 +121,8 @@ func (r *run) begin(ctx context.Context, before, recorded []llm.Message) ([]llm.
 	return begun.Context, nil
 }
 
-// question is the current message: context first, then outside text, then the
-// words that are to be answered.
+// question returns the current message: context first, then untrusted text, then the words to
+// answer.
 func (r *run) question(ctx context.Context, added []llm.Part) llm.Message {
 	m := llm.Message{Role: llm.User, Parts: added}
 	for i := range m.Parts {
@@ -146,11 +145,11 @@ func (r *run) question(ctx context.Context, added []llm.Part) llm.Message {
 	for i := range r.t.Images {
 		m.Parts = append(m.Parts, llm.Part{Image: &r.t.Images[i], Source: seen, Origins: r.said(seen)})
 	}
-	if r.t.Text == "" && len(r.t.Outside) > 0 { // untrusted text alone: these are Hob's words, not the owner's
+	if r.t.Text == "" && len(r.t.Outside) > 0 { // only untrusted text: these are Hob's words, not the owner's
 		m.Parts = append(m.Parts, llm.Part{Text: worded("unasked", nil), Source: provenance.Hob, Context: true})
 	} else if r.t.Text != "" || len(r.t.Images) == 0 {
 		p := llm.Part{Text: r.clean(r.t.Text, r.t.Source), Source: r.t.Source, Origins: r.said(r.t.Source)}
-		if p.Source.Tainted() { // it is to be answered, so it has no fence
+		if p.Source.Tainted() { // it is the message to answer, so it has no fence
 			if marks := r.marked(ctx, p.Text); len(marks) > 0 {
 				p.Origins = signed(p.Origins, marks)
 				r.auditMarks(&p, "", marks)
@@ -230,9 +229,9 @@ func (r *run) save(ctx context.Context) error {
 	return nil
 }
 
-// write makes the steps so far durable in the transaction of what comes next.
-// So the model's answer shares one commit with the beginning of its first call.
-// When there is nothing left to record it may be called concurrently.
+// write makes the steps so far durable in the transaction of the next action, so that the
+// model's answer shares one commit with the start of its first call. If there is nothing left
+// to record, it may be called concurrently.
 func (r *run) write(ctx context.Context, next func(*store.Tx) error) error {
 	fresh, pending := r.fresh(), r.pending
 	if len(fresh) == 0 && len(pending) == 0 {
@@ -261,7 +260,7 @@ func (r *run) write(ctx context.Context, next func(*store.Tx) error) error {
 
 func (r *run) fresh() []llm.Message { return r.msgs[r.own+r.stored:] }
 
-// all is one function that does what many do.
+// all combines several writes into one function.
 func all(todo []func(*store.Tx) error) func(*store.Tx) error {
 	return func(tx *store.Tx) error {
 		for _, f := range todo {

@@ -8,8 +8,8 @@ import (
 	"hob/tools"
 )
 
-// clean is a text as a model may read it. The owner knows best what he shows,
-// except that Hob's own secrets stay with Hob.
+// clean returns a text in the form for a model. Secrets that the owner wrote stay, but Hob's
+// own secrets are removed.
 func (r *run) clean(text string, src provenance.Source) string {
 	if src.Tainted() {
 		return r.o.Redact.Text(text)
@@ -17,9 +17,9 @@ func (r *run) clean(text string, src provenance.Source) string {
 	return r.o.Redact.Known(text)
 }
 
-// placeholder refuses a call that would store or run a text in which a secret
-// was taken out: the model has read a file without it, and would destroy it by
-// writing the file back; or it has named one of Hob's own.
+// placeholder refuses a call that would store or run a text with a redacted secret. The model
+// has read a file without the secret and would destroy it by writing the file back, or it has
+// named one of Hob's own secrets.
 func placeholder(s *step) error {
 	if s.tool == nil || s.tool.Spec().Effects.ReadOnly() || !strings.Contains(string(s.args), redact.Mark) {
 		return nil

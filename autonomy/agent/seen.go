@@ -31,7 +31,7 @@ type past struct {
 	urls           []string // what it contacted; nil: not known here, ask with args
 }
 
-// pastOf is what an earlier try of this turn, or this one, recorded.
+// pastOf converts a ledger entry of this turn, also of an earlier attempt.
 func pastOf(e bus.Entry) past {
 	return past{tool: e.Tool, decision: e.Decision, args: e.Args, links: e.Links, ran: e.State == bus.CallDone || e.State == bus.CallStarted || e.State == bus.CallUnknown}
 }
@@ -54,8 +54,8 @@ func pastStep(s *step, ran bool) past {
 	}
 }
 
-// urlsOf are what a call contacted that ran before the turn was put away. One of
-// which that cannot be said counts as one address.
+// urlsOf returns the addresses that a call contacted before the turn was suspended. Unknown
+// addresses count as one.
 func (r *run) urlsOf(ctx context.Context, p past) []string {
 	if t, ok := r.o.Catalogue.Get(p.tool); ok {
 		if u := tools.JudgementOf(ctx, t, p.args).URLs; len(u) > 0 {
@@ -67,14 +67,14 @@ func (r *run) urlsOf(ctx context.Context, p past) []string {
 
 func decisionOf(s *step) string { return s.dec.Verdict.String() + ": " + s.dec.Rule }
 
-// calls are those of this turn before s: of earlier answers, and those of the
-// same answer that stand before it and have run or may.
+// calls returns the calls of this turn before s: of earlier answers, and those before s in the
+// same answer that have run or may run.
 func (r *run) calls(s *step) []past {
 	all := map[string]past{}
 	for id, p := range r.gone {
 		all[id] = p
 	}
-	for id, e := range r.ledger { // it knows by which rule a call ran before a crash
+	for id, e := range r.ledger { // the ledger has the rule of calls before a crash
 		all[id] = pastOf(e)
 	}
 	before := true
@@ -94,8 +94,8 @@ func (r *run) calls(s *step) []past {
 	return out
 }
 
-// made tells how many things the step's tool has changed in this turn, and what
-// the owner said when asked about it.
+// made returns how many items the step's tool has changed in this turn, and how the owner
+// answered a question about it.
 func (r *run) made(ctx context.Context, s *step) (n int, agreed, refused bool) {
 	name := s.tool.Spec().Name
 	for _, p := range r.calls(s) {
@@ -116,9 +116,8 @@ func (r *run) made(ctx context.Context, s *step) (n int, agreed, refused bool) {
 	return n, agreed, refused
 }
 
-// seen collects what an egress is measured by. The owner's words are those that
-// carry his provenance in a message of his: no text that Hob put beside them,
-// no summary, no result.
+// seen collects the evidence for an egress decision. The owner's words are only the parts of
+// his messages with his provenance: no text that Hob added, no summary, no result.
 func (r *run) seen(ctx context.Context, s *step) guard.Seen {
 	out := guard.Seen{Words: slices.Clone(r.t.Words), Now: slices.Clone(r.t.Words)}
 	for i, m := range r.msgs {
@@ -153,7 +152,7 @@ func (r *run) seen(ctx context.Context, s *step) guard.Seen {
 	return out
 }
 
-// texts are the strings in a JSON value.
+// texts returns the strings in a JSON value.
 func texts(raw json.RawMessage) []string {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {
@@ -179,10 +178,9 @@ func texts(raw json.RawMessage) []string {
 	return out
 }
 
-// opens are the addresses of a step's result that may be opened next as they
-// stand. A page may repeat what it was asked with: where the model made up the
-// address of the page, an address of another place that holds a piece of it is
-// not offered, since the model could have put data into it.
+// opens returns the addresses of a step's result that may be opened next unchanged. A page may
+// repeat its own address. If the model made up that address, an address on another host that
+// contains a piece of it is excluded, because the model could have put data into it.
 func opens(s *step) []string {
 	list := linksOf(s.tool, s.result)
 	if s.dec.Rule == guard.Verbatim || len(s.dec.Judgement.URLs) == 0 {
@@ -205,8 +203,7 @@ func opens(s *step) []string {
 	})
 }
 
-// echoed is the length from which a piece of an address is one that carries
-// something, in bytes.
+// echoed is the minimum length in bytes of a piece of an address that can carry data.
 const echoed = 4
 
 func piecesOf(text string) []string {
@@ -226,8 +223,8 @@ func plainly(s string) string {
 	return strings.ToLower(s)
 }
 
-// linksOf are the addresses of a result that may be opened next. Those that
-// somebody else's tool names may hold what it was told.
+// linksOf returns the addresses of a result that may be opened next. Those from a third-party
+// tool may contain its arguments.
 func linksOf(t tools.Tool, res tools.Result) []string {
 	if len(res.Links) == 0 || t != nil && t.Spec().Foreign {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"hob/tools"
 )
 
-// A page that repeats what it was asked with offers no address into which the
-// model could have put something.
+// A page that repeats its own address offers no address into which the model could have put
+// data.
 func TestAnEchoIsNotOffered(t *testing.T) {
 	page := []string{
 		"https://docs.example/search?q=secret1234", "https://docs.example/other", "https://elsewhere.test/plain", "https://evil.example/?d=secret1234",

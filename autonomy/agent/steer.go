@@ -8,18 +8,18 @@ import (
 	"hob/platform/provenance"
 )
 
-// Said is what the owner says to a turn that runs.
+// Said is a message of the owner to a running turn.
 type Said struct {
 	Text   string
 	Source provenance.Source
-	// TakenTx ends the event it came with, in the transaction that records the
-	// words as part of the turn; reply is what its sender is told.
+	// TakenTx ends the message's event in the transaction that records its words as part of the
+	// turn; reply goes to the sender.
 	TakenTx func(tx *store.Tx, reply string) error
 }
 
-// listen takes up what was said meanwhile: it stands behind the results of the
-// last calls, as a message of its own, so that every call keeps its result and
-// nothing that was sent before changes.
+// listen reads the messages sent to the turn meanwhile. They follow the results of the last
+// calls as a separate message, so that every call keeps its result and nothing sent before
+// changes.
 func (r *run) listen(ctx context.Context) error {
 	if r.t.Said == nil || r.model.Info().Provider == offlineBrain { // that one answers the last words it reads
 		return nil
@@ -35,5 +35,5 @@ func (r *run) listen(ctx context.Context) error {
 		r.pending = append(r.pending, func(tx *store.Tx) error { return s.TakenTx(tx, worded("taken", nil)) })
 	}
 	r.msgs = append(r.msgs, m)
-	return r.save(ctx) // whoever said it is answered now, not at the end of the turn
+	return r.save(ctx) // reply now, not at the end of the turn
 }

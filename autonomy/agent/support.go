@@ -11,23 +11,22 @@ import (
 	"hob/platform/phrase"
 )
 
-// minQuote is how long a clause must be, in bytes, so that its words in a result are no
-// accident.
+// minQuote is the minimum length in bytes of a clause whose words in a result are not a
+// coincidence.
 const minQuote = 12
 
 var (
 	// modal begins a request in the form of a question: "can you set a reminder?"
 	modal = regexp.MustCompile(`(?i)(^|[.!,;]\s*)(please |bitte |hey |hi |so |and )*(can|could|would|will|may|kannst|könntest|können|könnten|würdest|peux|pouvez|pourrais|pourriez|puedes|podrías|puede|puoi|potresti|può|kun|kunt|zou|pode|poderia|podes)[ -](you|i|we|du|sie|ihr|tu|vous|me|mi|je|u|você)?\b`)
-	// inquiry is what makes such a question one about what was done.
+	// inquiry matches questions about past actions.
 	inquiry = regexp.MustCompile(`(?i)\b(tell|say|check|confirm|see|show|know|remember|whether|sag|sagen|prüf\w*|weißt|ob|dire|vérifi\w*|decir|confirm\w*|dirmi|zeggen|dizer)\b`)
 	// explaining asks how things are or work, and for no deed.
 	explaining = regexp.MustCompile(`(?i)\b(what|how|why|where|when|which|who|explain|describe|was|wie|warum|wo|wann|welche\w*|wer|erklär\w*|comment|pourquoi|où|quand|quel\w*|qui|explique\w*|qué|cómo|por qué|dónde|cuándo|cuál|quién|explica\w*|cosa|come|perché|dove|quando|quale|chi|spiega\w*|wat|hoe|waarom|waar|wanneer|welke|wie|o que|como|por que|onde|qual|quem|explique)\b`)
 )
 
-// borneOut reports whether something else than a call with effects bears a claim out:
-// what was read in this turn, the words of somebody else that the answer repeats, or,
-// where it only says that all is done, any call at all. What a question asks about may
-// have been read in an earlier turn.
+// borneOut reports whether something other than a call with effects supports a claim: text read
+// in this turn, words of another person that the answer repeats, or any call if the answer only
+// says that all is done. For a question, text of an earlier turn counts too.
 func (r *run) borneOut(c claim.Claim, deeds []deed) bool {
 	results := r.results(c.Impersonal && r.asked())
 	switch {
@@ -46,8 +45,8 @@ func (r *run) borneOut(c claim.Claim, deeds []deed) bool {
 	return slices.ContainsFunc(results, func(text string) bool { return supports(text, c) }) && sameTimes(c.Phrase, results)
 }
 
-// results are the texts of tools and of other people: those of this turn, or of the
-// whole context.
+// results returns the texts of tools and of other people: those of this turn, or of the whole
+// context.
 func (r *run) results(whole bool) []string {
 	from := r.own
 	if whole {
@@ -67,8 +66,8 @@ func (r *run) results(whole bool) []string {
 	return out
 }
 
-// asked reports whether the user asked a question, so that the answer may tell of earlier
-// turns. "Can you set a reminder?" is none.
+// asked reports whether the user asked a question, so that the answer may report on earlier
+// turns. "Can you set a reminder?" does not count.
 func (r *run) asked() bool {
 	question := func(s string) bool {
 		for part := range strings.SplitAfterSeq(s, "?") {
@@ -86,7 +85,7 @@ func (r *run) explained() bool {
 	return slices.ContainsFunc(append([]string{r.t.Text}, r.words...), explaining.MatchString)
 }
 
-// repeated reports whether a clause stands in a result as it is.
+// repeated reports whether a result contains a clause verbatim.
 func repeated(clause string, results []string) bool {
 	want := phrase.Fold(strings.TrimRight(clause, ".!"))
 	return len(want) >= minQuote && slices.ContainsFunc(results, func(s string) bool { return strings.Contains(phrase.Fold(s), want) })
@@ -107,8 +106,8 @@ func supports(result string, c claim.Claim) bool {
 
 var number = regexp.MustCompile(`\d+`)
 
-// sameTimes reports whether a number of the clause stands in a result, also as an hour
-// of the afternoon; a clause without one passes.
+// sameTimes reports whether a result contains a number of the clause, also as an hour of the
+// afternoon. A clause without numbers passes.
 func sameTimes(clause string, results []string) bool {
 	named := number.FindAllString(clause, -1)
 	if len(named) == 0 {
@@ -128,7 +127,7 @@ func sameTimes(clause string, results []string) bool {
 	})
 }
 
-// familyOf is the family of the things that a tool works on, by its name.
+// familyOf derives the family of the items that a tool handles from its name.
 func familyOf(tool string) claim.Family {
 	for _, f := range []struct {
 		family claim.Family

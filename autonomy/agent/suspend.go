@@ -14,9 +14,8 @@ import (
 	"hob/tools"
 )
 
-// suspend asks the owner about call i and every later one that needs an
-// answer, and puts the turn away until then, all in one transaction. What acts on
-// the owner's screen is asked about by itself.
+// suspend asks the owner about call i and every later call that needs approval, and suspends
+// the turn, all in one transaction. A call on the owner's screen gets a separate question.
 func (r *run) suspend(ctx context.Context, i int) (bool, error) {
 	asks := []*step{r.steps[i]}
 	for _, s := range r.steps[i+1:] {
@@ -40,17 +39,17 @@ func (r *run) suspend(ctx context.Context, i int) (bool, error) {
 	return true, nil
 }
 
-// goesOn reports whether a call is one more of those that one question is about:
-// whether that tool may go on changing things.
+// goesOn reports whether a call belongs to an existing question: whether the tool may continue
+// to change items.
 func goesOn(asks []*step, s *step) bool {
 	return s.dec.Rule == guard.BatchRule && s.dec.Judgement.Items <= 1 && slices.ContainsFunc(asks, func(a *step) bool {
 		return a.dec.Rule == guard.BatchRule && a.tool.Spec().Name == s.tool.Spec().Name
 	})
 }
 
-// alone reports whether a call acts on the owner's screen. That is done only while
-// no question is open, which it could answer, and what comes after it is judged by
-// what it leaves there.
+// alone reports whether a call acts on the owner's screen. Such a call runs only while no
+// question is open, because it could answer it. Later calls are judged by the screen that it
+// leaves.
 func alone(s *step) bool {
 	j := s.dec.Judgement
 	return j.Private && j.Effects&tools.Exec != 0
@@ -70,7 +69,7 @@ func (r *run) askTx(ctx context.Context, tx *store.Tx, asks []*step) error {
 	}
 	for i, s := range asks {
 		a := rows[i]
-		// The answer may have come since the guard was asked.
+		// The answer may have arrived since the guard decided.
 		answered = answered || a.State != guard.Pending
 		if until.IsZero() || a.ExpiresAt.Before(until) {
 			until = a.ExpiresAt
@@ -115,8 +114,8 @@ func (r *run) questionTx(tx *store.Tx, open []guard.Approval) error {
 	return nil
 }
 
-// questionText puts the questions into words: each call as exactly what it is,
-// and those of a batch as one question. bare: a bare yes may answer them.
+// questionText formats the questions: each call in its exact form, and those of a batch as one
+// question. bare: a bare yes may answer them.
 func questionText(open []guard.Approval, bare bool) string {
 	if len(open) == 1 && open[0].Batch == "" && bare {
 		return worded("question", open[0])

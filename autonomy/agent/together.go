@@ -18,7 +18,7 @@ import (
 	"hob/tools"
 )
 
-// width is how many calls run side by side.
+// width is the maximum number of parallel calls.
 const width = 4
 
 // together reports whether the calls cannot get in each other's way: all only
@@ -40,8 +40,8 @@ func together(steps []*step) bool {
 	return len(open) > 1 && (looking || disjoint(open))
 }
 
-// disjoint reports whether all calls concern files alone, and no file that one
-// of them changes is, holds or lies in one of another call.
+// disjoint reports whether all calls only use files, and no path changed by one overlaps a path
+// of another.
 func disjoint(steps []*step) bool {
 	touched := make([][]string, len(steps))
 	for i, s := range steps {
@@ -56,7 +56,7 @@ func disjoint(steps []*step) bool {
 			return false
 		}
 		for k, path := range touched[i] {
-			if !filepath.IsAbs(path) { // nobody says where it begins
+			if !filepath.IsAbs(path) { // a relative path has no known base
 				return false
 			}
 			touched[i][k] = folded(path)
@@ -73,14 +73,13 @@ func disjoint(steps []*step) bool {
 	return true
 }
 
-// folded is a path in the form in which paths are compared. File systems that
-// ignore case, or how an accent is composed, are found on every system; where
-// they do not, the calls merely run in order.
+// folded returns a path in the form for comparison. Every OS has file systems that ignore case
+// or Unicode composition; on other file systems the calls merely run in order.
 func folded(path string) string {
 	return norm.NFC.String(strings.ToLower(strings.ToUpper(norm.NFC.String(filepath.Clean(path)))))
 }
 
-// meet reports whether a path of one list is, holds or lies in one of the other.
+// meet reports whether a path of one list equals, contains or is below one of the other.
 func meet(a, b []string) bool {
 	for _, p := range a {
 		for _, q := range b {
@@ -92,7 +91,7 @@ func meet(a, b []string) bool {
 	return false
 }
 
-// holds reports whether path is folder or lies below it.
+// holds reports whether path is folder or below it.
 func holds(folder, path string) bool {
 	rest, ok := strings.CutPrefix(path, folder)
 	return ok && (rest == "" || strings.HasSuffix(folder, string(filepath.Separator)) || rest[0] == filepath.Separator)
@@ -143,7 +142,7 @@ func (r *run) runAll(ctx context.Context, steps []*step) error {
 	return errors.Join(errs...)
 }
 
-// changing are those that have effects and are no transactions by themselves.
+// changing returns the steps with effects that are not transactions themselves.
 func changing(steps []*step) (out []*step) {
 	for _, s := range steps {
 		if _, own := s.tool.(tools.Own); !own && !s.tool.Spec().Effects.ReadOnly() {
@@ -153,8 +152,8 @@ func changing(steps []*step) (out []*step) {
 	return out
 }
 
-// announce records that calls with effects are about to run. One whose grant has
-// ended meanwhile does not begin.
+// announce records that calls with effects are about to run. A call whose grant has ended does
+// not begin.
 func (r *run) announce(ctx context.Context, steps []*step) error {
 	for {
 		steps = slices.DeleteFunc(steps, (*step).settled)

@@ -74,11 +74,11 @@ func TestWhatRunsTogether(t *testing.T) {
 		{"read and write of two files", []c{{read, "a"}, {write, "b"}}, true},
 		{"two of three meet", []c{{write, "a"}, {write, "b"}, {read, "b"}}, false},
 		{"a missing path", []c{{write, "a"}, {write, ""}}, false},
-		{"a read with a missing path beside a write", []c{{read, ""}, {write, "a"}}, false},
+		{"a read with a missing path and a write", []c{{read, ""}, {write, "a"}}, false},
 		{"a relative path", []c{{write, "a"}, {write, "relative"}}, false},
 		{"a tool that names no paths", []c{{write, "a"}, {blind, "b"}}, false},
 		{"what reaches a person", []c{{send, "a"}, {write, "b"}}, false},
-		{"what reaches a person beside a read", []c{{send, "a"}, {read, "b"}}, false},
+		{"a send and a read", []c{{send, "a"}, {read, "b"}}, false},
 		{"an own tool", []c{{own, "a"}, {read, "b"}}, false},
 	}
 	for _, tc := range tests {

@@ -8,7 +8,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// origins are from where the outside text in the context of the next call came.
+// origins returns the sources of the untrusted text in the context of the next call.
 func (r *run) origins() []provenance.Origin {
 	var lists [][]provenance.Origin
 	if r.strange.Load() && r.model != nil {
@@ -27,7 +27,7 @@ func (r *run) origins() []provenance.Origin {
 	return provenance.Join(lists...)
 }
 
-// said are the origins of what somebody said to this turn.
+// said returns the origins of the messages to this turn.
 func (r *run) said(src provenance.Source) []provenance.Origin {
 	if !src.Tainted() {
 		return nil
@@ -35,7 +35,7 @@ func (r *run) said(src provenance.Source) []provenance.Origin {
 	return r.t.Origins
 }
 
-// brought are the origins of the outside text that a call itself returned.
+// brought returns the origins of the untrusted text that a call itself returned.
 func (r *run) brought(q store.Querier, s *step) []provenance.Origin {
 	if !s.settled() || !outcomeSource(s).Tainted() {
 		return nil
@@ -50,7 +50,7 @@ func (r *run) brought(q store.Querier, s *step) []provenance.Origin {
 	}
 	switch {
 	case len(list) > 0:
-	case len(s.inView) > 0: // it repeats what was in view
+	case len(s.inView) > 0: // it repeats text of the context
 		return s.inView
 	default:
 		list = []provenance.Origin{{Kind: "tool", Label: name}}
@@ -68,7 +68,7 @@ func (r *run) brought(q store.Querier, s *step) []provenance.Origin {
 	return provenance.Join(out)
 }
 
-// kept are the origins of the rows that a result shows.
+// kept returns the origins of the rows in a result.
 func (r *run) kept(q store.Querier, data any) []provenance.Origin {
 	list, err := origins.Of(q, origins.Row, rowsOf(data)...)
 	if err != nil {
@@ -77,8 +77,8 @@ func (r *run) kept(q store.Querier, data any) []provenance.Origin {
 	return list
 }
 
-// changedTx notes what was in view when a call was made, for the call and for
-// the rows that it made or changed.
+// changedTx stores the origins in context at a call, for the call and for the rows that it
+// created or changed.
 func (r *run) changedTx(tx *store.Tx, s *step) error {
 	list := s.inView
 	if err := origins.KeepTx(tx, origins.Call, s.call.ID, list); err != nil {
@@ -95,7 +95,7 @@ func (r *run) changedTx(tx *store.Tx, s *step) error {
 	return nil
 }
 
-// known are the origins of what a call returned before Hob was cut off.
+// known returns the origins of a call's result from before an interruption.
 func (r *run) known(ctx context.Context, call string) []provenance.Origin {
 	list, err := origins.Of(r.o.Store.Reader(ctx), origins.Result, call)
 	if err != nil {
@@ -104,8 +104,8 @@ func (r *run) known(ctx context.Context, call string) []provenance.Origin {
 	return list
 }
 
-// traceTx keeps from where the text came that was in view when a call was made,
-// and that which it returned. A clean call costs nothing.
+// traceTx stores the origins in context at a call and those of its result. It writes nothing
+// for a clean call.
 func (r *run) traceTx(tx *store.Tx, s *step) error {
 	if r.tainted() {
 		if err := r.changedTx(tx, s); err != nil {

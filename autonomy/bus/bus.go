@@ -1,13 +1,11 @@
-// Package bus is Hob's memory of what it has to do and say: the durable inbox
-// (what arrived), the outbox (what is to be said) and the ledger (which tool
-// calls began and ended), all in the store, plus a live feed for user
-// interfaces that may drop and counts what it dropped.
+// Package bus is Hob's durable queue: the inbox (events that arrived), the outbox (messages to
+// send) and the ledger (started and ended tool calls), all in the store, plus a live feed for
+// user interfaces that may drop events and counts the drops.
 //
-// It promises that nothing is lost and nothing is done twice: an event is a row
-// before its source is told so; a reply enters the outbox in the transaction
-// that finishes its event; a call with effects is a ledger row before it runs.
-// It decides nothing: which event is handled when is asked of Claim, what is
-// said comes from its callers.
+// It guarantees that nothing is lost and nothing is done twice: an event is stored before its
+// source is acknowledged; a reply enters the outbox in the transaction that finishes its event;
+// a call with effects is a ledger row before it runs. It makes no decisions: Claim selects the
+// next event, and callers provide the texts.
 package bus
 
 import (
@@ -25,37 +23,35 @@ import (
 
 // Limits of the inbox.
 const (
-	// MaxAttempts is how often an event is tried before it is dead.
+	// MaxAttempts is the number of attempts before an event is dead.
 	MaxAttempts = 3
-	// MaxCrashes is how often the process may die over an event before it is dead.
+	// MaxCrashes is the number of crashes during an event before it is dead.
 	MaxCrashes = 20
-	// counted is how far a place in the queue is counted. (With a bound LIMIT
-	// SQLite compiles the statement anew each time.)
+	// counted is the limit for counting a queue position. (With a bound LIMIT SQLite compiles
+	// the statement each time.)
 	counted = "101"
 )
 
 // Options of New.
 type Options struct {
-	// Route tells where a delivery for the channel really goes: the name of a
-	// running channel, its chat, and whether its clients pull (see
-	// channels.Puller). nil means every channel is pulled.
+	// Route resolves the actual target of a delivery: the name of a running channel, its chat,
+	// and whether its clients pull (see channels.Puller). nil means that every channel is
+	// pulled.
 	Route func(channel, chat string) (string, string, bool)
-	// Redact takes credentials out of what is said on channels and kept of calls;
-	// nil leaves them.
+	// Redact removes credentials from outgoing texts and stored calls; nil disables it.
 	Redact func(string) string
-	// Gate is asked about each text of SayTx before it is queued, in its
-	// transaction; Out.ID is what its delivery will be called. It may change where
-	// the text goes; false keeps it out of the outbox. nil: all are queued.
+	// Gate filters each text of SayTx before it is queued, in its transaction; Out.ID is the id
+	// of its delivery. It may change the target; false drops the text. nil: all are queued.
 	Gate func(tx *store.Tx, event string, o Out) (Out, bool, error)
-	// Lost is told of a text to the owner that cannot be delivered; true: it has
-	// been said elsewhere. nil: none is.
+	// Lost handles a text to the owner that cannot be delivered; true means that it was sent
+	// another way. nil disables it.
 	Lost func(tx *store.Tx, d Delivery) (bool, error)
-	// Now is the clock of rows; nil means time.Now.
+	// Now returns the time for rows; nil means time.Now.
 	Now func() time.Time
 }
 
-// Bus is the inbox, outbox, ledger and feed over one store. Its methods may be
-// called concurrently.
+// Bus is the inbox, outbox, ledger and feed over one store. Its methods may be called
+// concurrently.
 type Bus struct {
 	Feed  *Feed
 	db    *store.Store
@@ -146,8 +142,7 @@ CREATE INDEX ledger_event ON ledger(event);
 CREATE INDEX ledger_undo ON ledger(seq) WHERE undo IS NOT NULL;
 `
 
-// schema2: sends that wait so that they can be called back, and what was taken
-// back of each conversation.
+// schema2 adds delayed sends, which can be cancelled, and undone actions per conversation.
 const schema2 = `
 CREATE INDEX outbox_held ON outbox(channel, not_before) WHERE kind = 'send' AND state = 'queued';
 CREATE INDEX ledger_undone ON ledger(session, undone_at) WHERE undone_at > 0;
@@ -156,13 +151,13 @@ CREATE INDEX ledger_undone ON ledger(session, undone_at) WHERE undone_at > 0;
 // schemaLinks: what a call's result offers to be opened next.
 const schemaLinks = `ALTER TABLE ledger ADD COLUMN links TEXT NOT NULL DEFAULT '';`
 
-// schemaUndone: by which event an action was taken back.
+// schemaUndone adds the event that undid an action.
 const schemaUndone = `ALTER TABLE ledger ADD COLUMN undone_by TEXT NOT NULL DEFAULT '';`
 
 // NewID returns a UUIDv7: ids sort by time.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// Wake is signalled when there may be something to claim.
+// Wake is signalled if there may be something to claim.
 func (b *Bus) Wake() <-chan struct{} { return b.wake }
 
 // Poke makes Wake fire.
@@ -173,9 +168,9 @@ func (b *Bus) Poke() {
 	}
 }
 
-// Recover puts back what a crash left half done, which goes on in a pause too. It must be called once, before
-// the first Claim. It returns the events that crashed too often and are dead,
-// also those of earlier starts, until a reply or a notice tells of them.
+// Recover puts interrupted events back; they continue during a pause too. Call it once, before
+// the first Claim. It returns the events that crashed too often and are dead, also those of
+// earlier starts, until a reply or a notice reports them.
 func (b *Bus) Recover(ctx context.Context) (dead []Event, err error) {
 	err = b.db.Write(ctx, func(tx *store.Tx) error {
 		dead = nil

@@ -25,8 +25,8 @@ func fatal(t testing.TB, err error) {
 	}
 }
 
-// fixture is a bus over a real store with a clock of its own. The channels
-// whose names begin with "push" send by themselves.
+// fixture is a bus over a real store with its own clock. The channels with the prefix "push"
+// are push channels.
 type fixture struct {
 	*bus.Bus
 	t     testing.TB
@@ -48,7 +48,7 @@ func newBus(t testing.TB) *fixture {
 	return f
 }
 
-// restart makes a bus that remembers nothing but the store.
+// restart creates a bus that remembers only the store.
 func (f *fixture) restart() {
 	f.Bus = bus.New(f.store, bus.Options{
 		Now:   func() time.Time { return f.now },
@@ -171,7 +171,7 @@ func TestTheSameKeyFromManyAtOnce(t *testing.T) {
 		}
 	}
 	if fresh != 1 {
-		t.Errorf("%d of them were told to be the first", fresh)
+		t.Errorf("%d of them were reported as the first", fresh)
 	}
 }
 
@@ -235,7 +235,7 @@ func TestWakeIsNeverLost(t *testing.T) {
 	}
 	select {
 	case <-f.Wake():
-		t.Error("woken by what was taken back")
+		t.Error("woken by a cancelled send")
 	default:
 	}
 }

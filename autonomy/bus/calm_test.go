@@ -10,7 +10,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// A tick without anything to do asks nothing of the database.
+// An idle tick does not query the database.
 func TestIdleTicksCostNothing(t *testing.T) {
 	f := newBus(t)
 	idle := func(when string) {
@@ -40,7 +40,7 @@ func TestIdleTicksCostNothing(t *testing.T) {
 	idle("all is done")
 }
 
-// What another process writes is found all the same, a little later.
+// Writes of another process are found a little later.
 func TestAnotherProcessWrites(t *testing.T) {
 	f := newBus(t)
 	id, err := f.Put(t.Context(), bus.Event{Kind: bus.Message, Source: "web", Session: "s", Channel: "web", Text: "once", Provenance: provenance.Owner})

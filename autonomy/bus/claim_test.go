@@ -50,7 +50,8 @@ func TestWhoComesFirst(t *testing.T) {
 	}
 }
 
-// The session served longest ago comes first, whoever has the older event.
+// The session that was processed longest ago comes first, even if another one has the older
+// event.
 func TestNoSessionTakesAllThePlaces(t *testing.T) {
 	f := newBus(t)
 	sessionOf := map[string]string{}
@@ -157,7 +158,7 @@ func TestFailuresAndCrashesAreCountedApart(t *testing.T) {
 	if e := f.get(id); e.Error != "no luck" || !e.DoneAt.Equal(f.now) {
 		t.Errorf("%+v", e)
 	}
-	// What has ended stays as it is.
+	// An ended event does not change.
 	fail()
 	f.write(func(tx *store.Tx) error { return f.SuspendTx(tx, id, time.Time{}) })
 	f.write(func(tx *store.Tx) error { return f.ResumeTx(tx, id) })
@@ -186,7 +187,7 @@ func TestTooManyCrashes(t *testing.T) {
 	if e := f.get(id); e.State != bus.Dead || e.Crashes != bus.MaxCrashes || e.Attempts != 0 {
 		t.Errorf("%+v", e)
 	}
-	// The owner was not told before the process died once more.
+	// The process died again before the owner was notified.
 	f.restart()
 	dead, err := f.Recover(t.Context())
 	if err != nil || len(dead) != 1 || dead[0].ID != id || dead[0].State != bus.Dead {
@@ -197,7 +198,7 @@ func TestTooManyCrashes(t *testing.T) {
 	})
 	f.restart()
 	if dead, err = f.Recover(t.Context()); err != nil || len(dead) != 0 {
-		t.Errorf("reported after the owner was told: %v, %v", dead, err)
+		t.Errorf("reported again after the notice: %v, %v", dead, err)
 	}
 	got, _ := f.claim(1)
 	f.want("the session goes on", got, next)

@@ -13,14 +13,14 @@ import (
 	"hob/platform/provenance"
 )
 
-// Delivery is an outbox row as lists show it.
+// Delivery is an outbox row in the form for lists.
 type Delivery struct {
 	ID            string                `json:"id"`
 	Event         string                `json:"event"`
 	Kind          channels.DeliveryKind `json:"kind"`
 	Session       string                `json:"session"`
 	Channel       string                `json:"channel"`
-	Chat          string                `json:"chat,omitempty"` // where in the channel: whom a send reaches
+	Chat          string                `json:"chat,omitempty"` // target in the channel: the recipient of a send
 	Text          string                `json:"text"`
 	State         channels.State        `json:"state"`
 	Attempts      int                   `json:"attempts"`
@@ -70,15 +70,15 @@ func (b *Bus) DeliveryEvent(ctx context.Context, id string) (string, error) {
 	return e, err
 }
 
-// Notice is something Hob said by itself.
+// Notice is a text that Hob sent without a message to answer.
 type Notice struct {
 	ID, Text   string
 	Provenance provenance.Source
 	CreatedAt  time.Time
 }
 
-// Notices returns what was said in the session besides replies after its last
-// message before the given event, oldest first, at most the newest n.
+// Notices returns the texts sent in the session other than replies after its last message
+// before the given event, oldest first, at most the newest n.
 func (b *Bus) Notices(ctx context.Context, session, event string, n int) ([]Notice, error) {
 	rows, err := b.db.Read().QueryContext(ctx, `SELECT id, text, provenance, created_at FROM (
 		SELECT seq, id, text, provenance, created_at FROM outbox WHERE session = ?1 AND kind = 'notice' AND created_at > coalesce((
@@ -101,7 +101,7 @@ func (b *Bus) Notices(ctx context.Context, session, event string, n int) ([]Noti
 	return out, rows.Err()
 }
 
-// EventDeliveries lists what was said because of an event, in order.
+// EventDeliveries lists the texts sent for an event, in order.
 func (b *Bus) EventDeliveries(ctx context.Context, event string) ([]Delivery, error) {
 	rows, err := b.db.Read().QueryContext(ctx, `SELECT `+deliveryColumns+` FROM outbox WHERE event = ? ORDER BY n`, event)
 	if err != nil {

@@ -44,8 +44,7 @@ func (d drafts) KeepDraft(ctx context.Context, event, channel, chat, id string) 
 	return nil
 }
 
-// undraftTx forgets the drafts of an event: its answer has come, or something else was
-// said after them.
+// undraftTx deletes the drafts of an event after its answer or another text was sent.
 func undraftTx(tx *store.Tx, event string) error {
 	_, err := tx.Exec(`DELETE FROM drafts WHERE event = ?`, event)
 	return err

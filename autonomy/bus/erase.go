@@ -37,8 +37,8 @@ func (eraser) tables() []erase.Table {
 // Tables implements erase.Eraser.
 func (eraser) Tables() []string { return []string{"inbox", "inbox_joined", "outbox", "ledger"} }
 
-// EraseTx implements erase.Eraser. An action whose undo holds what is forgotten
-// cannot be taken back any more: it would bring it back.
+// EraseTx implements erase.Eraser. An action whose undo data contains the erased text can no
+// longer be undone: the undo would restore the text.
 func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
 	if err := r.keysTx(tx, s); err != nil {
 		return n, err
@@ -56,8 +56,7 @@ func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n er
 	return n, nil
 }
 
-// keysTx names events anew whose key holds a phrase. What comes under the old key
-// again is taken for new.
+// keysTx renames events whose key contains a phrase. A repeat under the old key counts as new.
 func (r eraser) keysTx(tx *store.Tx, s *erase.Scrubber) error {
 	if err := r.each(tx, `SELECT id, key FROM inbox WHERE key IS NOT NULL`, s, `UPDATE inbox SET key = 'forgotten:' || id WHERE id = ?`); err != nil {
 		return err
@@ -70,7 +69,7 @@ func (r eraser) undoTx(tx *store.Tx, s *erase.Scrubber) error {
 	return r.each(tx, `SELECT call, undo FROM ledger WHERE undo IS NOT NULL`, s, `UPDATE ledger SET undo = NULL WHERE call = ?`)
 }
 
-// each changes the rows of which a column holds a phrase.
+// each changes the rows with a phrase in a column.
 func (eraser) each(tx *store.Tx, query string, s *erase.Scrubber, change string) error {
 	ids, err := holding(tx, query, s)
 	for _, id := range ids {
@@ -103,8 +102,7 @@ func holding(tx *store.Tx, query string, s *erase.Scrubber) (ids []string, err e
 	return ids, rows.Err()
 }
 
-// Purge implements erase.Eraser: the live feed keeps some events for readers
-// that come back.
+// Purge implements erase.Eraser: the live feed buffers some events for readers that reconnect.
 func (r eraser) Purge(_ context.Context, e *erase.Erasure, s *erase.Scrubber) (erase.Erased, error) {
 	r.b.Feed.erase(e, s)
 	return erase.Erased{}, nil

@@ -73,7 +73,7 @@ func (b *Bus) Position(ctx context.Context, e Event) (n int, err error) {
 	return n, err
 }
 
-// Counts tells how many events are in each state.
+// Counts returns the number of events in each state.
 func (b *Bus) Counts(ctx context.Context) (map[State]int, error) {
 	rows, err := b.db.Read().QueryContext(ctx, `SELECT state, count(*) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') GROUP BY state`)
 	if err != nil {
@@ -110,8 +110,8 @@ func (b *Bus) IsOwners(ctx context.Context, session string) (yes bool, err error
 	return yes, nil
 }
 
-// DisownTx makes what a sender wrote a stranger's, so that nothing more is told
-// in those chats: he is not the owner any more.
+// DisownTx marks a former owner's messages as those of an unknown sender, so that those chats
+// get no more notices.
 func (b *Bus) DisownTx(tx *store.Tx, channel, sender string) error {
 	_, err := tx.Exec(`UPDATE inbox SET provenance = ? WHERE kind = ? AND channel = ? AND sender = ? AND provenance = ?`,
 		provenance.Outside, Message, channel, sender, provenance.Owner)
@@ -121,8 +121,7 @@ func (b *Bus) DisownTx(tx *store.Tx, channel, sender string) error {
 	return nil
 }
 
-// SaidBeforeTx is what the owner wrote in the session before an event, "" when
-// that was the first.
+// SaidBeforeTx returns the owner's message before an event in the session, "" if there is none.
 func (b *Bus) SaidBeforeTx(tx *store.Tx, session, event string) (text string, err error) {
 	err = tx.QueryRow(`SELECT text FROM inbox WHERE session = ?1 AND kind = ?2 AND provenance = ?3 AND lane = session
 		AND seq < (SELECT seq FROM inbox WHERE id = ?4) ORDER BY seq DESC LIMIT 1`, session, Message, provenance.Owner, event).Scan(&text)
@@ -142,7 +141,7 @@ func (b *Bus) LastOwnerSession(ctx context.Context) (session, channel, chat stri
 	return session, channel, chat, err
 }
 
-// LastOwner is when and on which channel the owner last wrote; "" when he never did.
+// LastOwner returns when and on which channel the owner last wrote; "" if never.
 func (b *Bus) LastOwner(ctx context.Context) (channel string, at time.Time, err error) {
 	var ms int64
 	err = b.db.Read().QueryRowContext(ctx, `SELECT channel, received_at FROM inbox WHERE kind = ? AND provenance = ? ORDER BY seq DESC LIMIT 1`,
@@ -162,11 +161,11 @@ func (b *Bus) OpenTx(tx *store.Tx, lane string) (open bool, err error) {
 	return open, nil
 }
 
-// pastMessages bounds how many messages are looked at again.
+// pastMessages is the maximum number of messages to replay.
 const pastMessages = 20_000
 
-// Messages calls each with the messages that came in since then, oldest first,
-// the newest of them when there are very many.
+// Messages calls each with the messages received since a time, oldest first; if there are too
+// many, only the newest.
 func (b *Bus) Messages(ctx context.Context, since time.Time, each func(Event) error) error {
 	rows, err := b.db.Read().QueryContext(ctx, `SELECT `+eventColumns+` FROM inbox WHERE kind = ?1 AND received_at >= ?2
 		AND seq >= coalesce((SELECT min(seq) FROM (SELECT seq FROM inbox WHERE kind = ?1 AND received_at >= ?2 ORDER BY seq DESC LIMIT ?3)), 0)

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// keepLive is how many events are kept at most, and half of it at least, for a
-// reader that comes back.
+// keepLive is the maximum number of buffered events for readers that reconnect; at least half
+// of it is kept.
 const keepLive = 512
 
-// LiveEvent is one event of the live feed. Its ID grows, also from one start of
-// the daemon to the next.
+// LiveEvent is one event of the live feed. Its ID increases, also across restarts of the
+// daemon.
 type LiveEvent struct {
 	ID      uint64          `json:"id"`
 	Type    string          `json:"type"`
@@ -22,8 +22,8 @@ type LiveEvent struct {
 	Data    json.RawMessage `json:"data"`
 }
 
-// Feed tells user interfaces what happens as it happens. It never holds anybody
-// up: a reader that is too slow loses events and is told how many.
+// Feed notifies user interfaces of events in real time. It never blocks: a slow reader loses
+// events and gets their number.
 type Feed struct {
 	now func() time.Time
 
@@ -67,8 +67,8 @@ func (s *Subscription) Close() {
 	}
 }
 
-// Subscribe opens the feed; with after > 0 it begins with what is still kept of
-// the events behind that id, and with "dropped" when some are kept no more.
+// Subscribe opens the feed. With after > 0 it begins with the buffered events after that id,
+// and with "dropped" if some of them are gone.
 func (f *Feed) Subscribe(after uint64) *Subscription {
 	s := &Subscription{feed: f, c: make(chan LiveEvent, 256+keepLive)}
 	f.mu.Lock()
@@ -91,8 +91,8 @@ func (f *Feed) Subscribe(after uint64) *Subscription {
 	return s
 }
 
-// Follow opens the feed from now on, without the pieces of answers: for who only
-// wants to know that something has changed.
+// Follow opens the feed from now on, without the deltas of answers: for readers that only need
+// to know about changes.
 func (f *Feed) Follow() *Subscription {
 	s := &Subscription{feed: f, c: make(chan LiveEvent, 16), coarse: true}
 	f.mu.Lock()
@@ -101,8 +101,8 @@ func (f *Feed) Follow() *Subscription {
 	return s
 }
 
-// Publish hands an event to every reader. data is encoded only when somebody
-// reads or it is worth keeping.
+// Publish sends an event to every reader. It encodes data only if there is a reader or the
+// event is buffered.
 func (f *Feed) Publish(typ, event, session string, data any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -149,7 +149,7 @@ func (s *Subscription) put(e LiveEvent) {
 	s.c <- e
 }
 
-// dropped tells a reader that up to this id it has missed n events.
+// dropped returns an event saying that the reader has missed n events up to this id.
 func (f *Feed) dropped(id, n uint64) LiveEvent {
 	return LiveEvent{ID: id, Type: "dropped", At: f.now(), Data: json.RawMessage(fmt.Sprintf(`{"dropped":%d}`, n))}
 }

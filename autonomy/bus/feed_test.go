@@ -93,7 +93,7 @@ func TestWhatIsKeptNoMoreIsSaid(t *testing.T) {
 	defer s.Close()
 	got := read(s)
 	if got[0].Type != "dropped" || got[0].ID <= id || got[0].ID >= got[1].ID {
-		t.Fatalf("no word of what is gone: %+v", got[0])
+		t.Fatalf("no report of dropped events: %+v", got[0])
 	}
 	var dropped int
 	if _, err := fmt.Sscanf(string(got[0].Data), `{"dropped":%d}`, &dropped); err != nil || dropped+len(got)-1 != n {
@@ -102,7 +102,7 @@ func TestWhatIsKeptNoMoreIsSaid(t *testing.T) {
 	if last := show(got[len(got)-1:])[0]; last != fmt.Sprint("status", n) {
 		t.Errorf("the last is %s", last)
 	}
-	// Who goes on from the word itself misses nothing more.
+	// A reader that continues from the drop event misses nothing more.
 	s2 := f.Feed.Subscribe(got[0].ID)
 	defer s2.Close()
 	if next := read(s2); len(next) != len(got)-1 {

@@ -47,18 +47,17 @@ func (h head) rank() int {
 	return 2
 }
 
-// calm is that nothing was due when it was last looked for.
+// calm records that nothing was due at the last check.
 type calm struct {
-	commits int64     // there were then
+	commits int64     // store commits at that time
 	at      time.Time // zero: it was not so
-	next    time.Time // when something will be due, as far as is known
+	next    time.Time // next known due time
 }
 
-// longestCalm is how long it is believed that nothing else writes the file.
+// longestCalm is the maximum time for which other writers of the file are ignored.
 const longestCalm = 5 * time.Minute
 
-// holds reports whether there still cannot be anything due. An idle tick costs
-// nothing so.
+// holds reports whether still nothing can be due. This makes an idle tick free.
 func (c calm) holds(commits int64, now time.Time) bool {
 	return !c.at.IsZero() && c.commits == commits && !now.Before(c.at) && now.Before(c.at.Add(longestCalm)) && (c.next.IsZero() || now.Before(c.next))
 }
@@ -111,7 +110,7 @@ func (b *Bus) claim(ctx context.Context, n int, now time.Time) (events []Event, 
 }
 
 func (b *Bus) peek(ctx context.Context, n int, now time.Time) (due []head, next time.Time, err error) {
-	commits := b.db.Commits() // before it is looked: what comes meanwhile is looked at again
+	commits := b.db.Commits() // read before the query, so that a later commit triggers a new one
 	rows, err := b.db.Read().QueryContext(ctx, heads, now.UnixMilli())
 	if err != nil {
 		return nil, next, fmt.Errorf("bus: claim: %w", err)
@@ -141,7 +140,7 @@ func (b *Bus) peek(ctx context.Context, n int, now time.Time) (due []head, next 
 	}
 	b.calm = calm{}
 	if len(due) == 0 {
-		clear(b.served) // nobody competes: the order starts afresh, the map stays small
+		clear(b.served) // no competition: restart the order, keep the map small
 		b.calm = calm{commits: commits, at: now, next: store.Time(earliest)}
 	}
 	slices.SortFunc(due, func(x, y head) int {
@@ -172,9 +171,9 @@ func (b *Bus) FinishTx(tx *store.Tx, id, answer string) error {
 	return nil
 }
 
-// FailTx records a failed attempt: the event waits for retryAt, or is dead after
-// MaxAttempts (or at once when permanent). It reports whether it is dead. An
-// event that has ended stays as it is.
+// FailTx records a failed attempt: the event waits for retryAt, or is dead after MaxAttempts
+// (or immediately if permanent). It reports whether it is dead. It does not change an event
+// that has ended.
 func (b *Bus) FailTx(tx *store.Tx, e Event, why string, retryAt time.Time, permanent bool) (bool, error) {
 	if permanent || e.Attempts >= MaxAttempts {
 		return true, b.deadTx(tx, e.ID, why)
@@ -190,8 +189,7 @@ func (b *Bus) deadTx(tx *store.Tx, id, why string) error {
 	return err
 }
 
-// DropTx gives up an event that waits, for good; false when it is being worked
-// on or has ended.
+// DropTx drops a waiting event permanently; false if it is being processed or has ended.
 func (b *Bus) DropTx(tx *store.Tx, id, why string) (bool, error) {
 	res, err := tx.Exec(`UPDATE inbox SET state = 'dead', error = ?, done_at = ? WHERE id = ? AND state = 'pending'`, why, b.now().UnixMilli(), id)
 	if err != nil {
@@ -202,9 +200,9 @@ func (b *Bus) DropTx(tx *store.Tx, id, why string) (bool, error) {
 	return n == 1, err
 }
 
-// SuspendTx puts a claimed event back without counting the attempt: it waits
-// until the given time or ResumeTx, and its session waits with it. Without a time it
-// goes on at once, in a pause too: it is under way.
+// SuspendTx puts a claimed event back without counting the attempt: it and its session wait
+// until the given time or ResumeTx. Without a time it continues immediately, also during a
+// pause, because it has already started.
 func (b *Bus) SuspendTx(tx *store.Tx, id string, until time.Time) error {
 	at := store.Millis(until)
 	if until.IsZero() {
@@ -215,8 +213,8 @@ func (b *Bus) SuspendTx(tx *store.Tx, id string, until time.Time) error {
 	return err
 }
 
-// MoveTx puts a claimed event into another queue, without counting the attempt:
-// it waits there for those that came before it.
+// MoveTx puts a claimed event into another queue without counting the attempt. It waits there
+// behind the earlier events.
 func (b *Bus) MoveTx(tx *store.Tx, id, lane string) error {
 	_, err := tx.Exec(`UPDATE inbox SET state = 'pending', attempts = attempts - 1, not_before = 0, lane = ?, command = (? <> session) WHERE id = ? AND state = 'claimed'`, lane, lane, id)
 	tx.AfterCommit(b.Poke)
@@ -230,8 +228,7 @@ func (b *Bus) ResumeTx(tx *store.Tx, id string) error {
 	return err
 }
 
-// Release puts a claimed event back as it was, for a turn that was cut short by
-// the daemon's end.
+// Release puts a claimed event back unchanged, for a turn that a shutdown interrupted.
 func (b *Bus) Release(ctx context.Context, id string) error {
 	return b.db.Write(ctx, func(tx *store.Tx) error { return b.SuspendTx(tx, id, time.Time{}) })
 }
@@ -253,7 +250,7 @@ func (b *Bus) Settled(id string) (done <-chan struct{}, cancel func()) {
 	}
 }
 
-// Nudge makes those who wait for an event (see Settled) look at it again.
+// Nudge makes the waiters for an event (see Settled) check it again.
 func (b *Bus) Nudge(id string) { b.settled(id) }
 
 func (b *Bus) settled(id string) {

@@ -12,8 +12,8 @@ import (
 	"hob/knowledge/store"
 )
 
-// schemaChannels: messages that wait for the next one of the same person, those that
-// became a part of another, files that go along, and answers that are seen growing.
+// schemaChannels adds messages that wait for the sender's next one, merged messages, attached
+// files, and growing answers.
 const schemaChannels = `
 ALTER TABLE inbox ADD COLUMN settle_until INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE inbox ADD COLUMN settle_end INTEGER NOT NULL DEFAULT 0;
@@ -27,18 +27,18 @@ CREATE TABLE drafts (
 	PRIMARY KEY (event, channel, chat)) WITHOUT ROWID;
 `
 
-// longestSettle is how often the wait for a next message may be prolonged.
+// longestSettle is how often the wait for the next message may be extended.
 const longestSettle = 5
 
 // Merge makes one event of a waiting one and the next: its text and payload. false
 // keeps them apart.
 type Merge func(waiting, next Event) (text string, payload json.RawMessage, ok bool)
 
-// JoinTx is PutTx of a message that may become one with others. It waits for settle
-// before it can be claimed. When another message of the same person in the same
-// conversation waits like that, and nothing came in between, it becomes a part of
-// that one, whose wait begins anew, up to five times as long in all. Its key is
-// remembered: a repeat answers with the event that it became a part of.
+// JoinTx is PutTx for a message that may be merged with others. The message waits for settle
+// before it can be claimed. If another message of the same sender in the same conversation
+// waits like that, with nothing in between, the new one is merged into it and the wait
+// restarts, up to five times. The key is stored: a repeat returns the event that contains the
+// message.
 func (b *Bus) JoinTx(tx *store.Tx, e Event, settle time.Duration, merge Merge) (channels.Accepted, error) {
 	if e.Lane == "" {
 		e.Lane = e.Session
@@ -67,11 +67,11 @@ func (b *Bus) JoinTx(tx *store.Tx, e Event, settle time.Duration, merge Merge) (
 	return acc, err
 }
 
-// waitingTx finds the message that the next one may become a part of: the last open
-// event of its queue, and nothing else. It was never claimed.
+// waitingTx finds the message into which the next one may be merged: the last open event of its
+// queue, if it was never claimed.
 func (b *Bus) waitingTx(tx *store.Tx, e Event, now time.Time) (Event, error) {
 	if known, err := b.takenTx(tx, e); err != nil || known {
-		return Event{}, err // a repeat, also of the one that waits
+		return Event{}, err // a repeat, also of the waiting message
 	}
 	w, err := scanEvent(tx.QueryRow(`SELECT `+eventColumns+` FROM inbox WHERE seq = (
 		SELECT seq FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = ?1 ORDER BY seq DESC LIMIT 1)
@@ -100,7 +100,7 @@ func (b *Bus) mergeTx(tx *store.Tx, first, e Event, text string, payload json.Ra
 		return channels.Accepted{}, err
 	}
 	if n, err := res.RowsAffected(); err != nil || n != 1 {
-		return channels.Accepted{}, errors.Join(err, fmt.Errorf("bus: event %s does not wait any more", first.ID))
+		return channels.Accepted{}, errors.Join(err, fmt.Errorf("bus: event %s no longer waits", first.ID))
 	}
 	if e.Key != "" {
 		if _, err := tx.Exec(`INSERT INTO inbox_joined (source, key, event, joined_at) VALUES (?,?,?,?)`, e.Source, e.Key, first.ID, b.now().UnixMilli()); err != nil {
@@ -131,8 +131,7 @@ func (b *Bus) SettlingTx(tx *store.Tx, session string) (events []string, err err
 	return events, rows.Err()
 }
 
-// joinedTx is the event that a message with this key became a part of, "" when it did
-// not.
+// joinedTx returns the event that contains the message with this key, "" if none.
 func joinedTx(tx *store.Tx, e Event) (event string, err error) {
 	if e.Key == "" || e.Kind != Message {
 		return "", nil

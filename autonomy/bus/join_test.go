@@ -54,7 +54,7 @@ func TestMessagesOfOnePersonBecomeOne(t *testing.T) {
 	if second.Event != first.Event || second.Repeated {
 		t.Errorf("the second message is %+v, want a part of %s", second, first.Event)
 	}
-	f.restart() // what is known of it is in the database
+	f.restart() // all state is in the database
 	for _, key := range []string{"1", "2"} {
 		for _, settle := range []time.Duration{wait, 0} {
 			if got := f.join(said("ada", key, "again"), settle); !got.Repeated || got.Event != first.Event {
@@ -65,7 +65,7 @@ func TestMessagesOfOnePersonBecomeOne(t *testing.T) {
 	if got, err := f.Taken(t.Context(), "push", "2"); err != nil || got != first.Event {
 		t.Errorf("Taken: %q, %v", got, err)
 	}
-	f.now = f.now.Add(1500 * time.Millisecond) // the wait began anew
+	f.now = f.now.Add(1500 * time.Millisecond) // the wait restarted
 	f.want("still waiting", f.claimed())
 	f.now = f.now.Add(time.Second)
 	f.want("one turn", f.claimed(), "one\ntwo")
@@ -177,8 +177,8 @@ func TestADeliveryKnowsItsMessageAndDraft(t *testing.T) {
 	}
 }
 
-// A question that is asked in mid-turn stands below what was shown until then: the
-// answer must not come in its place above.
+// A question asked during a turn appears below the text shown before it; the answer must not
+// replace that text above the question.
 func TestAQuestionEndsADraft(t *testing.T) {
 	f := newBus(t)
 	acc := f.join(said("ada", "1", "hello"), 0)

@@ -20,7 +20,7 @@ CREATE TABLE channel_state (
 	PRIMARY KEY (channel, key)) WITHOUT ROWID;
 `
 
-// Keeper is what a channel keeps over restarts.
+// Keeper returns the persistent state of a channel.
 func Keeper(db *store.Store, channel string) channels.Keeper { return kept{db, channel} }
 
 type kept struct {
@@ -35,7 +35,7 @@ func (k kept) Get(ctx context.Context, key string) (value []byte, err error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("bus: what %s keeps: %w", k.channel, err)
+		return nil, fmt.Errorf("bus: read state of channel %s: %w", k.channel, err)
 	}
 	return value, nil
 }
@@ -43,7 +43,7 @@ func (k kept) Get(ctx context.Context, key string) (value []byte, err error) {
 // Set implements channels.Keeper.
 func (k kept) Set(ctx context.Context, key string, value []byte) error {
 	if len(value) > maxKept {
-		return fmt.Errorf("bus: what %s wants to keep as %s is longer than %d bytes", k.channel, key, maxKept)
+		return fmt.Errorf("bus: save state of channel %s: value of %s exceeds %d bytes", k.channel, key, maxKept)
 	}
 	err := k.db.Write(ctx, func(tx *store.Tx) error {
 		if value == nil {
@@ -55,7 +55,7 @@ func (k kept) Set(ctx context.Context, key string, value []byte) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("bus: keep a value for %s: %w", k.channel, err)
+		return fmt.Errorf("bus: save state of channel %s: %w", k.channel, err)
 	}
 	return nil
 }

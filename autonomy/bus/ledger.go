@@ -14,7 +14,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// CallState is where a tool call stands.
+// CallState is the state of a tool call.
 type CallState string
 
 // The states of a tool call. A row that is Started when the daemon starts was
@@ -44,15 +44,15 @@ type Entry struct {
 	UndoLabel  string            `json:"undo_label,omitempty"`
 	Undo       json.RawMessage   `json:"-"`
 	UndoneAt   time.Time         `json:"undone_at,omitzero"`
-	UndoneBy   string            `json:"undone_by,omitempty"` // the event in which it was taken back
+	UndoneBy   string            `json:"undone_by,omitempty"` // the event that undid it
 	StartedAt  time.Time         `json:"started_at"`
 	FinishedAt time.Time         `json:"finished_at,omitzero"`
 	// Links are the addresses that the result offers; see tools.Result.
 	Links []string `json:"-"`
-	// Origins are from where the outside text in view of the call came. They are
-	// kept elsewhere (platform/origins) and filled in by who shows the entry.
+	// Origins are the sources of the untrusted text in context at the call. They are stored in
+	// platform/origins; the caller that shows the entry fills them in.
 	Origins []provenance.Origin `json:"origins,omitempty"`
-	// Returned are those of the outside text that the call itself brought.
+	// Returned are the sources of the untrusted text that the call itself returned.
 	Returned []provenance.Origin `json:"returned,omitempty"`
 }
 
@@ -60,10 +60,9 @@ type Entry struct {
 // again.
 var ErrEnded = errors.New("the call has already ended")
 
-// RecordTx writes the entry, or brings the row of the same call to it. Its
-// arguments and its decision may differ while it is started: an external agent
-// begins and asks afterwards.
-// Only a started call can change: for one that has ended it returns ErrEnded.
+// RecordTx writes the entry, or updates the row of the same call. The arguments and the
+// decision of a started call may change: an external agent may start before it asks. For a call
+// that has ended it returns ErrEnded.
 func (b *Bus) RecordTx(tx *store.Tx, e Entry) error {
 	e.Args, e.Result, e.Data = b.cleanJSON(e.Args), b.clean(e.Result), b.cleanJSON(e.Data)
 	res, err := tx.Exec(`INSERT INTO ledger (call, event, session, tool, args, effects, state, decision, code, result, data, source, undo_label, undo, started_at, finished_at, links)
@@ -82,8 +81,8 @@ func (b *Bus) RecordTx(tx *store.Tx, e Entry) error {
 	return nil
 }
 
-// cleanJSON takes credentials out of a value. What would no longer be JSON
-// without them is left out whole.
+// cleanJSON removes credentials from a value. It drops the whole value if the result is not
+// JSON.
 func (b *Bus) cleanJSON(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {
 		return raw
@@ -177,8 +176,8 @@ func (b *Bus) Call(ctx context.Context, call string) (Entry, error) {
 	return e, err
 }
 
-// Maker finds the first call that made or changed the row of an id, by the
-// values it returned. It looks through the ledger: for who asks, not for a turn.
+// Maker finds the first call that created or changed the row with an id, by its result. It
+// searches the whole ledger: use it for explanations, not in a turn.
 func (b *Bus) Maker(ctx context.Context, id string) (e Entry, found bool, err error) {
 	list, err := b.entries(ctx, `WHERE state = 'done' AND effects <> 'read' AND data IS NOT NULL AND instr(CAST(data AS TEXT), ?) > 0 ORDER BY seq LIMIT 1`, `"id":"`+id+`"`)
 	if err != nil || len(list) == 0 {

@@ -14,7 +14,7 @@ import (
 	"hob/knowledge/store"
 )
 
-// model is what the inbox should be: a list.
+// model is the expected state of the inbox: a list.
 type model struct {
 	list   []*modelled
 	served map[string]int
@@ -165,7 +165,7 @@ func (f *fixture) stepClaim(m *model, n int) {
 	}
 }
 
-// stepEnd does one of the things that happen to a claimed or waiting event.
+// stepEnd applies a random transition to a claimed or waiting event.
 func (f *fixture) stepEnd(m *model, r *rand.Rand) {
 	f.t.Helper()
 	state := bus.Claimed

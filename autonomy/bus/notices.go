@@ -14,7 +14,7 @@ import (
 // own fits what the owner said in a chat between him and Hob alone.
 const own = `kind = ?1 AND provenance = ?2 AND NOT coalesce(CAST(payload AS TEXT) ->> '$.shared', 0)`
 
-// LastSpoken is where the owner wrote last, in a chat with Hob alone, and when.
+// LastSpoken returns where and when the owner last wrote in a private chat with Hob.
 func (b *Bus) LastSpoken(ctx context.Context) (session, channel, chat string, at time.Time, err error) {
 	var ms int64
 	err = b.db.Read().QueryRowContext(ctx, `SELECT session, channel, chat, received_at FROM inbox WHERE `+own+` ORDER BY seq DESC LIMIT 1`,
@@ -28,8 +28,7 @@ func (b *Bus) LastSpoken(ctx context.Context) (session, channel, chat string, at
 	return session, channel, chat, store.Time(ms), nil
 }
 
-// OwnerChat is the chat of a channel in which the owner wrote last to Hob alone; ""
-// for none.
+// OwnerChat returns the private chat of a channel in which the owner last wrote; "" for none.
 func OwnerChat(q store.Querier, channel string) (chat string, err error) {
 	err = q.QueryRow(`SELECT chat FROM inbox WHERE `+own+` AND channel = ?3 ORDER BY seq DESC LIMIT 1`, Message, provenance.Owner, channel).Scan(&chat)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -41,14 +40,14 @@ func OwnerChat(q store.Querier, channel string) (chat string, err error) {
 	return chat, nil
 }
 
-// NextIDTx is what the next delivery of an event will be called.
+// NextIDTx returns the id of an event's next delivery.
 func (b *Bus) NextIDTx(tx *store.Tx, event string) (string, error) {
 	n, err := lastSaid(tx, event)
 	return deliveryID(event, n+1), err
 }
 
-// WaitingTx lists the notices and questions that wait for their channel, or are
-// on their way, oldest first.
+// WaitingTx lists the notices and questions that wait for their channel or are being sent,
+// oldest first.
 func (b *Bus) WaitingTx(tx *store.Tx) (out []Delivery, err error) {
 	rows, err := tx.Query(`SELECT ` + deliveryColumns + ` FROM outbox INDEXED BY outbox_open
 		WHERE state IN ('queued', 'sending', 'failed') AND kind IN ('notice', 'question') ORDER BY seq`)

@@ -15,25 +15,25 @@ import (
 	"hob/platform/provenance"
 )
 
-// Out is one text to be said.
+// Out is one text to send.
 type Out struct {
 	channels.Delivery
 	Provenance provenance.Source
-	// NotBefore holds it back on a channel that sends by itself. Where clients
-	// pull nobody would release it: there it is said at once.
+	// NotBefore delays it on a push channel. On a pull channel nothing would release it, so it
+	// is sent immediately.
 	NotBefore time.Time
 	// Judged: Options.Gate has had its say about it.
 	Judged bool
-	// Hint is what a model made of it; Options.Gate decides what that is worth.
+	// Hint is a model's rating; Options.Gate decides how to use it.
 	Hint Hint
-	// Asks are the ids of the approvals that the text puts to the owner. Only the engine
-	// sets it: it is what makes a text a question that can be shown and answered.
+	// Asks are the ids of the approvals that the text asks for. Only the engine sets it: it
+	// makes the text a question that can be shown and answered.
 	Asks []string
 }
 
-// Hint is a model's word on how urgent a text is.
+// Hint is a model's rating of a text's urgency.
 type Hint struct {
-	By      string // the model; "": none was asked
+	By      string // the model; "" if none was called
 	Urgency string // "": it did not say
 	Why     string // in its own words
 }
@@ -53,7 +53,7 @@ func (b *Bus) SayTx(tx *store.Tx, event string, outs ...Out) error {
 			var pass bool
 			o.ID, o.Text = deliveryID(event, n+1), b.clean(o.Text)
 			if o, pass, err = b.gate(tx, event, o); err != nil {
-				return fmt.Errorf("bus: say: %w", err)
+				return fmt.Errorf("bus: queue text: %w", err)
 			} else if !pass {
 				continue
 			}
@@ -62,7 +62,7 @@ func (b *Bus) SayTx(tx *store.Tx, event string, outs ...Out) error {
 		channel, chat, pull := b.route(o.Channel, o.Chat)
 		o.Channel, o.Chat = channel, chat
 		if _, err := b.say(tx, event, n, o, pull); err != nil {
-			return fmt.Errorf("bus: say: %w", err)
+			return fmt.Errorf("bus: queue text: %w", err)
 		}
 	}
 	return nil
@@ -127,16 +127,15 @@ func (b *Bus) knock(channel string) {
 	}
 }
 
-// outColumns come with what the message had for its channel, when the text goes to the
-// chat of the message, and for its answer with the message in which that has grown.
+// outColumns include the channel data of the message if the text goes to the message's chat,
+// and for an answer the id of its draft.
 const outColumns = `id, event, kind, session, channel, chat, text, attempts, created_at, maybe_repeated, files,
 	(SELECT CAST(i.payload AS TEXT) -> '$.extra' FROM inbox i WHERE i.id = outbox.event AND i.kind = 'message' AND i.channel = outbox.channel
 		AND i.chat = outbox.chat AND i.payload IS NOT NULL),
 	CASE kind WHEN 'reply' THEN (SELECT message FROM drafts f WHERE f.event = outbox.event AND f.channel = outbox.channel AND f.chat = outbox.chat) END,
 	` + toGuest + ` AS guest`
 
-// toGuest: the text belongs to a message of somebody else than the owner, and goes to the
-// chat of that message.
+// toGuest selects texts that answer a guest's message in its own chat.
 const toGuest = `EXISTS (SELECT 1 FROM inbox i WHERE i.id = outbox.event AND i.kind = 'message' AND i.provenance <> 'owner'
 		AND i.channel = outbox.channel AND i.chat = outbox.chat AND outbox.kind <> 'question')`
 
@@ -171,10 +170,9 @@ func scanOuts(rows *sql.Rows, err error) ([]channels.Delivery, error) {
 	return out, rows.Err()
 }
 
-// chatHeads finds the oldest open row of each chat of a channel by hopping from
-// chat to chat in the partial index, whatever the number of rows behind them. A
-// send that can still be called back (?2 is now) keeps nobody waiting: what is
-// said in a chat meanwhile goes first.
+// chatHeads finds the oldest open row of each chat of a channel by hopping from chat to chat in
+// the partial index, independent of the number of rows behind them. A send that can still be
+// cancelled (?2 is now) does not block its chat: later texts are sent first.
 const chatHeads = `
 WITH RECURSIVE chats(chat) AS (
 	SELECT min(chat) FROM outbox INDEXED BY outbox_open WHERE state IN ('queued', 'sending', 'failed') AND channel = ?1
@@ -187,10 +185,10 @@ heads AS (SELECT o.* FROM chats JOIN outbox o ON o.seq = (
 WHERE chats.chat IS NOT NULL)
 `
 
-// ClaimDeliveries implements channels.Outbox: the oldest open row of each chat,
-// if it is due, and those of guests last.
+// ClaimDeliveries implements channels.Outbox: it returns the oldest open row of each chat, if
+// due, those of guests last.
 func (b *Bus) ClaimDeliveries(ctx context.Context, channel string, n int) (out []channels.Delivery, err error) {
-	var due bool // looking costs no transaction, and after most texts there is no other
+	var due bool // a read costs no transaction, and usually there is no next text
 	if err := b.db.Read().QueryRowContext(ctx, chatHeads+`SELECT EXISTS (SELECT 1 FROM heads WHERE state <> 'sending' AND not_before <= ?2)`,
 		channel, b.now().UnixMilli()).Scan(&due); err != nil {
 		return nil, fmt.Errorf("bus: claim deliveries: %w", err)
@@ -229,14 +227,14 @@ func (b *Bus) Retry(ctx context.Context, id string, at time.Time, why string, ma
 	return b.settle(ctx, id, `state = 'failed', not_before = ?, error = ?, maybe_repeated = max(maybe_repeated, ?)`, store.Millis(at), why, maybeRepeated)
 }
 
-// GiveUp implements channels.Outbox: the row is dead, and the owner is told on
-// a channel whose clients pull.
+// GiveUp implements channels.Outbox: the row is dead, and the owner is notified on a pull
+// channel.
 func (b *Bus) GiveUp(ctx context.Context, id, why string) error {
 	return b.settle(ctx, id, `state = 'dead', error = ?`, why)
 }
 
-// settle writes how the sending of a row ended. A row that is not being sent
-// has been settled before and stays as it is.
+// settle writes the result of sending a row. It does not change a row that is not being sent,
+// because its result is already known.
 func (b *Bus) settle(ctx context.Context, id, set string, args ...any) error {
 	err := b.db.Write(ctx, func(tx *store.Tx) error {
 		res, err := tx.Exec(`UPDATE outbox SET `+set+` WHERE id = ? AND state = 'sending'`, append(args, id)...)
@@ -287,8 +285,8 @@ func (b *Bus) tellUndelivered(tx *store.Tx, d Delivery) error {
 	}})
 }
 
-// Door is signalled when rows of the channel may be due. channels.Outbox calls
-// it Wake, which the bus itself has as well; Outbox adapts.
+// Door is signalled if rows of the channel may be due. channels.Outbox calls this method Wake,
+// a name that the bus already uses; Outbox adapts it.
 func (b *Bus) Door(channel string) <-chan struct{} { return b.door(channel) }
 
 // NextDelivery implements channels.Outbox. Only the oldest open row of a chat
@@ -301,7 +299,7 @@ func (b *Bus) NextDelivery(ctx context.Context, channel string) (time.Time, bool
 	return store.Time(ms.Int64), ms.Valid, err
 }
 
-// filesColumn is how files are kept in a row.
+// filesColumn encodes files for a row.
 func filesColumn(files []channels.Attachment) (string, error) {
 	if len(files) == 0 {
 		return "", nil
@@ -310,7 +308,7 @@ func filesColumn(files []channels.Attachment) (string, error) {
 	return string(raw), err
 }
 
-// Attached lists the copies of files that texts which wait will take along.
+// Attached lists the copies of files that waiting texts refer to.
 func (b *Bus) Attached(ctx context.Context) (paths []string, err error) {
 	rows, err := b.db.Read().QueryContext(ctx, `SELECT files FROM outbox INDEXED BY outbox_files WHERE files <> '' AND state IN ('queued', 'sending', 'failed')`)
 	if err != nil {

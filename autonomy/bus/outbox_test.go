@@ -76,7 +76,7 @@ func TestDeliveriesAreTakenInOrderOnePerChat(t *testing.T) {
 	f.want("the other channel", f.take("push2", 9), "elsewhere")
 }
 
-// What the owner is told and asked does not wait behind what guests are answered.
+// Notices and questions to the owner do not wait behind answers to guests.
 func TestGuestsComeLast(t *testing.T) {
 	f := newBus(t)
 	for _, who := range []struct {
@@ -113,7 +113,7 @@ func TestNoMoreThanAsked(t *testing.T) {
 func TestAPulledTextIsThereAtOnce(t *testing.T) {
 	f := newBus(t)
 	o := out("web", "", "hello")
-	o.NotBefore = f.now.Add(time.Hour) // nobody would release it
+	o.NotBefore = f.now.Add(time.Hour) // nothing would release it
 	f.say("e", out("web", "", "first"), o)
 	for _, text := range []string{"first", "hello"} {
 		if d := f.row(text); d.State != channels.Sent || !d.SentAt.Equal(f.now) {
@@ -128,7 +128,7 @@ func TestAPulledTextIsThereAtOnce(t *testing.T) {
 	f.want("in time", f.take("push", 9), "held back")
 }
 
-// A row that was settled stays as it is, whoever reports about it once more.
+// A later report does not change the final state of a delivery.
 func TestTheFirstWordAboutADeliveryCounts(t *testing.T) {
 	ctx := t.Context()
 	ends := map[string]func(f *fixture, id string) error{

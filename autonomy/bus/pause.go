@@ -8,28 +8,27 @@ import (
 	"hob/knowledge/store"
 )
 
-// schemaPause: until when nothing is begun by itself; 0 = it is.
+// schemaPause stores the end of the pause; 0 means no pause.
 const schemaPause = `CREATE TABLE pause (one INTEGER PRIMARY KEY CHECK (one = 1), until INTEGER NOT NULL);
 INSERT INTO pause (one, until) VALUES (1, 0);`
 
-// held is the time until which the pause keeps an event h from being claimed, 0
-// when it does not: what comes from watchers, schedules, goals and webhooks waits.
-// A reminder is what the owner timed himself, and comes all the same; and what he
-// let go on by an answer (resumed) is his own wish.
+// held is the time until which the pause blocks event h, 0 if it does not. A pause blocks
+// events of watchers, schedules, goals and webhooks. It does not block reminders, which the
+// owner scheduled, and events that continue because of the owner's answer (resumed).
 const held = `CASE
 	WHEN h.kind NOT IN ('watcher', 'schedule', 'goal', 'webhook') OR h.not_before = 1 THEN 0
 	WHEN h.kind = 'schedule' AND json_valid(CAST(h.payload AS TEXT)) THEN CASE json_extract(CAST(h.payload AS TEXT), '$.mode')
 		WHEN 'remind' THEN 0 ELSE coalesce((SELECT until FROM pause WHERE until > ?1), 0) END
 	ELSE coalesce((SELECT until FROM pause WHERE until > ?1), 0) END`
 
-// resumed is the not_before of what goes on because the owner answered.
+// resumed is the not_before of events that continue because the owner answered.
 const resumed = 1
 
-// Forever is the end of a pause that has none.
+// Forever is the end of an unlimited pause.
 func Forever() time.Time { return time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// Pause lets nothing begin by itself until then: what watchers, schedules, goals
-// and webhooks bring waits, across restarts too. What is under way goes on.
+// Pause stops background work until then: events of watchers, schedules, goals and webhooks
+// wait, also across restarts. Events in progress continue.
 func (b *Bus) Pause(ctx context.Context, until time.Time) error { return b.setPause(ctx, until) }
 
 // Unpause ends the pause.
@@ -50,7 +49,7 @@ func (b *Bus) setPause(ctx context.Context, until time.Time) error {
 	return nil
 }
 
-// Paused reports until when nothing begins by itself.
+// Paused returns the end of the current pause.
 func (b *Bus) Paused(ctx context.Context) (until time.Time, on bool, err error) {
 	var ms int64
 	if err := b.db.Reader(ctx).QueryRow(`SELECT until FROM pause`).Scan(&ms); err != nil {

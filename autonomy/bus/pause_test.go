@@ -27,7 +27,7 @@ func TestPause(t *testing.T) {
 	said := f.put(bus.Event{Kind: bus.Message, Source: "web", Session: "chat"})
 	word := f.put(bus.Event{Kind: bus.System, Source: "hob", Session: "system"})
 	got, next := f.claim(99)
-	f.want("what the owner says and timed himself", got, said, pill, word)
+	f.want("messages and reminders of the owner", got, said, pill, word)
 	if !next.Equal(until) {
 		t.Errorf("looks again at %v, not %v", next, until)
 	}
@@ -62,7 +62,7 @@ func TestPause(t *testing.T) {
 	late := fire(bus.Watcher, "late", `{}`)
 	f.now = until
 	got, _ = f.claim(99)
-	f.want("a pause ends by itself", got, late)
+	f.want("a pause ends automatically", got, late)
 	if _, on, err := f.Paused(t.Context()); err != nil || on {
 		t.Error("it is not over", err)
 	}

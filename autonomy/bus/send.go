@@ -13,15 +13,15 @@ import (
 
 // Errors of sends to other people.
 var (
-	// ErrNoWay: no running channel of this name sends by itself. Unlike a text to
-	// the owner, one to somebody else goes nowhere in its stead.
-	ErrNoWay = errors.New("there is no such channel, or it is not running")
-	// ErrTooLate: what was to be called back has gone out, or was called back.
-	ErrTooLate = errors.New("it is too late to call it back")
+	// ErrNoWay: no running push channel has this name. Unlike a text to the owner, a send has
+	// no fallback.
+	ErrNoWay = errors.New("channel not found or not running")
+	// ErrTooLate: the text to cancel was already sent or cancelled.
+	ErrTooLate = errors.New("too late to cancel: it was already sent or cancelled")
 )
 
-// SendTx queues a text to somebody who is not the owner, as the event's next
-// one. It goes out at o.NotBefore; until then CallBackTx can stop it.
+// SendTx queues a text to another person, as the event's next one. It is sent at o.NotBefore;
+// until then CallBackTx can cancel it.
 func (b *Bus) SendTx(tx *store.Tx, event string, o Out) (Delivery, error) {
 	channel, chat, pull := b.route(o.Channel, o.Chat)
 	if pull || channel != o.Channel || chat != o.Chat {
@@ -40,19 +40,19 @@ func (b *Bus) SendTx(tx *store.Tx, event string, o Out) (Delivery, error) {
 	return d, nil
 }
 
-// CallBackTx stops a send that has not gone out: the row is cancelled, for the
-// reason given. Otherwise it returns the row as it is, and ErrTooLate.
+// CallBackTx cancels a send that has not been sent, with a reason. Otherwise it returns the
+// unchanged row and ErrTooLate.
 func (b *Bus) CallBackTx(tx *store.Tx, id, why string) (Delivery, error) {
 	res, err := tx.Exec(`UPDATE outbox SET state = 'cancelled', error = ? WHERE id = ? AND kind = 'send' AND state IN ('queued', 'failed')`, why, id)
 	if err != nil {
-		return Delivery{}, fmt.Errorf("bus: call back %s: %w", id, err)
+		return Delivery{}, fmt.Errorf("bus: cancel send %s: %w", id, err)
 	}
 	d, err := scanDelivery(tx.QueryRow(`SELECT `+deliveryColumns+` FROM outbox WHERE id = ?`, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return d, fmt.Errorf("delivery %q: %w", id, ErrNotFound)
 	}
 	if err != nil {
-		return d, fmt.Errorf("bus: call back %s: %w", id, err)
+		return d, fmt.Errorf("bus: cancel send %s: %w", id, err)
 	}
 	if n, err := res.RowsAffected(); err != nil || n == 0 {
 		return d, errors.Join(err, ErrTooLate)
@@ -64,9 +64,9 @@ func (b *Bus) CallBackTx(tx *store.Tx, id, why string) (Delivery, error) {
 	return d, nil
 }
 
-// OwnersChat names who writes in a chat between the owner and Hob alone, by his id
-// at the platform; false when it is none: it is a group, somebody else has spoken
-// in it, or nobody has. Whether he still is the owner is not known here.
+// OwnersChat returns the platform id of the writer in a private chat between the owner and Hob.
+// The result is false for a group, a chat with another writer, or an empty one. The caller must
+// check whether the writer is still the owner.
 func (b *Bus) OwnersChat(ctx context.Context, channel, chat string) (sender string, ok bool, err error) {
 	var senders int
 	err = b.db.Read().QueryRowContext(ctx, `SELECT count(DISTINCT sender), coalesce(max(sender), '') FROM inbox WHERE session = ?1 AND kind = ?2

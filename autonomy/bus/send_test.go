@@ -11,7 +11,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// send queues a text to somebody else that waits for ten seconds.
+// send queues a text to another person that waits for 10 s.
 func (f *fixture) send(event, chat, text string) bus.Delivery {
 	f.t.Helper()
 	var d bus.Delivery
@@ -93,8 +93,8 @@ func (f *fixture) again(id string) {
 
 func (f *fixture) arrived(id string) { fatal(f.t, f.Delivered(f.t.Context(), id, channels.Receipt{})) }
 
-// A reply is not called back, nor does a text to a friend come to the owner when
-// its channel is gone.
+// A reply cannot be cancelled, and a text to another person never goes to the owner if its
+// channel is missing.
 func TestOnlySendsAreCalledBackAndGoWhereTheyBelong(t *testing.T) {
 	f := newBus(t)
 	f.say("e", out("push", "c", "a reply"))

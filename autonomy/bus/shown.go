@@ -14,9 +14,9 @@ import (
 	"hob/platform/provenance"
 )
 
-// schemaShown: which approvals a text asks for, the last inbox row when it was queued,
-// and which client has displayed which text. The positions in inbox and outbox at that
-// time tell what came after it.
+// schemaShown stores which approvals a text asks for, the last inbox row when it was queued,
+// and which client has displayed it. The positions in inbox and outbox at that time determine
+// what came later.
 const schemaShown = `
 ALTER TABLE outbox ADD COLUMN asks TEXT NOT NULL DEFAULT '';
 ALTER TABLE outbox ADD COLUMN inbox_seq INTEGER NOT NULL DEFAULT 0;
@@ -28,30 +28,29 @@ CREATE TABLE outbox_shown (
 `
 
 const (
-	// keepShown is how long a display is remembered. Nothing older than minutes decides.
+	// keepShown is how long a display is stored. Decisions depend only on the last minutes.
 	keepShown = 24 * time.Hour
-	// maxQuestions is how many texts with questions are searched, the newest first.
+	// maxQuestions is the maximum number of texts with questions to search, newest first.
 	maxQuestions = 200
-	// maxPassed is how many rows after a question are read. More of them count as
-	// something that came after it.
+	// maxPassed is the maximum number of rows to read after a question. If there are more,
+	// something came after it.
 	maxPassed = 500
 )
 
-// Question is a text that puts approvals to the owner.
+// Question is a text that asks for approvals.
 type Question struct {
 	Delivery, Event, Session, Channel, Chat string
 	State                                   channels.State
 	Asks                                    []string // ids of approvals
-	// SentAt is when the platform accepted all of it, or when clients that pull could
-	// read it.
+	// SentAt is when the platform accepted all of it, or when pull clients could read it.
 	SentAt time.Time
-	// After is the position from which on other texts came after it.
+	// After is the position after which later texts follow.
 	After Position
 	// Parts are the platform's ids of its messages.
 	Parts []string
 }
 
-// Position is a point in the order of what came and what was said.
+// Position is a point in the order of inbox and outbox.
 type Position struct{ Inbox, Outbox int64 }
 
 const questionColumns = `seq, id, event, session, channel, chat, state, asks, sent_at, inbox_seq, receipt`
@@ -79,7 +78,7 @@ func scanQuestions(rows *sql.Rows, err error) ([]Question, error) {
 func partsOf(receipt string) []string {
 	var r channels.Receipt
 	if json.Unmarshal([]byte(receipt), &r) != nil {
-		return nil // it was not sent, or by a version that kept none
+		return nil // not sent, or sent by a version that stored no ids
 	}
 	if len(r.Parts) == 0 && r.ID != "" {
 		return []string{r.ID}
@@ -105,17 +104,17 @@ func (b *Bus) ShownTo(ctx context.Context, delivery, client string) (at time.Tim
 	return store.Time(ms), p, true, nil
 }
 
-// Display is what a client has shown: a delivery, the texts of an event that ask
-// something, or the texts that ask for approvals.
+// Display describes what a client has shown: a delivery, the questions of an event, or the
+// texts that ask for approvals.
 type Display struct {
 	Delivery, Event string
 	Approvals       []string
-	// Again: it was displayed once more just now. Otherwise the first time counts.
+	// Again: it was displayed again now. Otherwise the first time counts.
 	Again bool
 }
 
-// MarkShown records that a client has displayed texts that put questions. Other texts
-// are left out. ErrNotFound: there is no such delivery.
+// MarkShown records that a client has displayed texts with questions. It ignores other texts.
+// ErrNotFound: the delivery does not exist.
 func (b *Bus) MarkShown(ctx context.Context, client string, d Display) error {
 	if client == "" {
 		return nil
@@ -159,8 +158,8 @@ func (b *Bus) MarkShown(ctx context.Context, client string, d Display) error {
 	})
 }
 
-// names reports whether a display covers a text: one that was named, or the newest one
-// that asks for one of the approvals.
+// names reports whether a display includes a text: the named one, or the newest one that asks
+// for one of the approvals.
 func (d Display) names(q Question) bool {
 	if q.Delivery == d.Delivery || d.Event != "" && q.Event == d.Event {
 		return true
@@ -183,7 +182,7 @@ func (b *Bus) known(ctx context.Context, delivery string) (known bool, err error
 	return known, err
 }
 
-// Unshow takes a display back that did not reach its client.
+// Unshow removes a display that did not reach its client.
 func (b *Bus) Unshow(ctx context.Context, client string, d Display) error {
 	list, err := b.Questions(ctx)
 	if err != nil {
@@ -202,8 +201,7 @@ func (b *Bus) Unshow(ctx context.Context, client string, d Display) error {
 	})
 }
 
-// Passed is something that came after a question: a text of Hob's, or a message of the
-// owner's.
+// Passed is an item after a question: a text from Hob, or a message of the owner.
 type Passed struct {
 	ID, Session, Channel, Chat string
 	Kind                       channels.DeliveryKind // "" for a message of the owner's
@@ -219,14 +217,14 @@ func (b *Bus) PassedSince(ctx context.Context, p Position, before string) (out [
 		WHERE seq > ?2 AND kind = ?3 AND provenance = ?4 AND id <> ?5 AND seq < coalesce((SELECT seq FROM inbox WHERE id = ?5), 9223372036854775807)
 		LIMIT ?6`, p.Outbox, p.Inbox, Message, provenance.Owner, before, maxPassed)
 	if err != nil {
-		return nil, false, fmt.Errorf("bus: what came since: %w", err)
+		return nil, false, fmt.Errorf("bus: read later texts: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var x Passed
 		var ms int64
 		if err := rows.Scan(&x.ID, &x.Session, &x.Channel, &x.Chat, &x.Kind, &ms); err != nil {
-			return nil, false, fmt.Errorf("bus: what came since: %w", err)
+			return nil, false, fmt.Errorf("bus: read later texts: %w", err)
 		}
 		x.At = store.Time(ms)
 		out = append(out, x)
@@ -234,20 +232,20 @@ func (b *Bus) PassedSince(ctx context.Context, p Position, before string) (out [
 	return out, len(out) < maxPassed, rows.Err()
 }
 
-// LastSaid returns the id of the newest text of a chat that has gone out before a time,
-// "" when there is none among the newest.
+// LastSaid returns the id of the newest text of a chat sent before a time, "" if none of the
+// newest qualifies.
 func (b *Bus) LastSaid(ctx context.Context, mine func(Passed) bool, until time.Time) (string, error) {
 	rows, err := b.db.Read().QueryContext(ctx, `SELECT id, session, channel, chat, kind, created_at FROM outbox
 		WHERE state NOT IN ('queued', 'cancelled') AND created_at <= ? ORDER BY seq DESC LIMIT ?`, store.Millis(until), maxPassed)
 	if err != nil {
-		return "", fmt.Errorf("bus: what was said last: %w", err)
+		return "", fmt.Errorf("bus: read last text: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var x Passed
 		var ms int64
 		if err := rows.Scan(&x.ID, &x.Session, &x.Channel, &x.Chat, &x.Kind, &ms); err != nil {
-			return "", fmt.Errorf("bus: what was said last: %w", err)
+			return "", fmt.Errorf("bus: read last text: %w", err)
 		}
 		if x.At = store.Time(ms); mine(x) {
 			return x.ID, rows.Err()

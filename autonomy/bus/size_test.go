@@ -43,7 +43,7 @@ func (f *fixture) neverReads(table, query string, args ...any) {
 	}
 }
 
-// A long queue costs no more to claim from than a short one.
+// Claiming from a long queue is as cheap as from a short one.
 func TestALongQueue(t *testing.T) {
 	f := newBus(t)
 	f.fillInbox(many)

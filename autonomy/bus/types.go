@@ -7,7 +7,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// Kind says what an event is.
+// Kind is the kind of an event.
 type Kind string
 
 // The kinds of events.
@@ -22,7 +22,7 @@ const (
 	System   Kind = "system"
 )
 
-// State is where an event stands.
+// State is the state of an event.
 type State string
 
 // The states of an event.
@@ -33,7 +33,7 @@ const (
 	Dead    State = "dead"
 )
 
-// Event is one thing that arrived.
+// Event is one event of the inbox.
 type Event struct {
 	ID         string            `json:"id"` // UUIDv7
 	Kind       Kind              `json:"kind"`
@@ -47,7 +47,7 @@ type Event struct {
 	Payload    json.RawMessage   `json:"payload,omitempty"`
 	Provenance provenance.Source `json:"provenance"`
 	ReceivedAt time.Time         `json:"received_at"`
-	// Key is unique together with Source; a repeat answers with the first id.
+	// Key is unique together with Source; a repeat returns the first id.
 	Key       string    `json:"dedupe_key,omitempty"`
 	State     State     `json:"state"`
 	Attempts  int       `json:"attempts"`

@@ -12,33 +12,33 @@ import (
 
 const undoable = `INDEXED BY ledger_undo WHERE undo IS NOT NULL AND undone_at = 0 AND state = 'done'`
 
-// Undoable lists the actions that can be taken back, newest first.
+// Undoable lists the actions that can be undone, newest first.
 func (b *Bus) Undoable(ctx context.Context, limit int) ([]Entry, error) {
 	return b.entries(ctx, undoable+` ORDER BY seq DESC LIMIT ?`, limit)
 }
 
-// UndoableIn is Undoable for what was done in a conversation, or told there.
+// UndoableIn is Undoable for actions done or reported in a conversation.
 func (b *Bus) UndoableIn(ctx context.Context, session string, limit int) ([]Entry, error) {
 	return b.entries(ctx, undoable+` AND (session = ?1 OR EXISTS (SELECT 1 FROM outbox WHERE outbox.event = ledger.event AND outbox.session = ?1))
 		ORDER BY seq DESC LIMIT ?2`, session, limit)
 }
 
-// UndoableOf is Undoable for what one event did.
+// UndoableOf is Undoable for the actions of one event.
 func (b *Bus) UndoableOf(ctx context.Context, event string) ([]Entry, error) {
 	return b.entries(ctx, `WHERE event = ? AND undo IS NOT NULL AND undone_at = 0 AND state = 'done' ORDER BY seq DESC`, event)
 }
 
-// Undone lists what was taken back, the last first.
+// Undone lists the undone actions, latest first.
 func (b *Bus) Undone(ctx context.Context, limit int) ([]Entry, error) {
 	return b.entries(ctx, `WHERE undo IS NOT NULL AND undone_at > 0 ORDER BY undone_at DESC, seq LIMIT ?`, limit)
 }
 
-// UndoneBy lists what an event took back.
+// UndoneBy lists the actions that an event undid.
 func (b *Bus) UndoneBy(ctx context.Context, event string) ([]Entry, error) {
 	return b.entries(ctx, `INDEXED BY ledger_undone WHERE undone_at > 0 AND undone_by = ? ORDER BY undone_at, seq DESC`, event)
 }
 
-// UndoneTx marks an action as taken back by an event; false when it already was.
+// UndoneTx marks an action as undone by an event; false if it already was.
 func (b *Bus) UndoneTx(tx *store.Tx, call, by string) (bool, error) {
 	res, err := tx.Exec(`UPDATE ledger SET undone_at = ?, undone_by = ? WHERE call = ? AND undone_at = 0`, b.now().UnixMilli(), by, call)
 	if err != nil {
@@ -48,8 +48,8 @@ func (b *Bus) UndoneTx(tx *store.Tx, call, by string) (bool, error) {
 	return n == 1, err
 }
 
-// RedoneTx marks an action as done again; undo is what taking it back once more
-// needs. False when it stands already.
+// RedoneTx marks an action as redone; undo is the data for the next undo. False if it is not
+// undone.
 func (b *Bus) RedoneTx(tx *store.Tx, call string, undo json.RawMessage) (bool, error) {
 	res, err := tx.Exec(`UPDATE ledger SET undone_at = 0, undone_by = '', undo = ? WHERE call = ? AND undone_at > 0`, []byte(undo), call)
 	if err != nil {
@@ -66,9 +66,8 @@ type TakenBack struct {
 	At          time.Time
 }
 
-// TakenBack lists what was undone of a conversation's actions since its last
-// message before the given event, but not by a message of its own: of that, the
-// conversation knows.
+// TakenBack lists the actions of a conversation that were undone since its last message before
+// the given event, except by its own messages: those the conversation contains.
 func (b *Bus) TakenBack(ctx context.Context, session, event string) ([]TakenBack, error) {
 	rows, err := b.db.Read().QueryContext(ctx, `SELECT call, undo_label, source, undone_at FROM ledger INDEXED BY ledger_undone
 		WHERE undone_at > 0 AND session = ?1 AND undone_at > coalesce((SELECT received_at FROM inbox WHERE session = ?1 AND kind = 'message' AND lane = session
@@ -91,8 +90,8 @@ func (b *Bus) TakenBack(ctx context.Context, session, event string) ([]TakenBack
 	return out, rows.Err()
 }
 
-// AnsweredSince reports whether the conversation has answered something that its
-// owner or somebody else said, after the event and before the other one.
+// AnsweredSince reports whether the conversation has answered a message of anyone after the
+// event and before the other one.
 func (b *Bus) AnsweredSince(ctx context.Context, session, event, before string) (yes bool, err error) {
 	err = b.db.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM inbox WHERE session = ?1 AND kind = 'message' AND lane = session
 		AND seq > (SELECT seq FROM inbox WHERE id = ?2) AND seq < (SELECT seq FROM inbox WHERE id = ?3))`, session, event, before).Scan(&yes)

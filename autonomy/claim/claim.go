@@ -6,40 +6,40 @@ import (
 	"unicode"
 )
 
-// Kind is what is said to have been done.
+// Kind is the kind of a claimed action.
 type Kind uint8
 
 // The kinds of claims.
 const (
 	Sent    Kind = iota + 1 // something reached a person or a service
-	Changed                 // something was saved, made or changed
-	Deleted                 // something is gone
+	Changed                 // something was saved, created or changed
+	Deleted                 // something was deleted
 )
 
 // Claim is one statement that something was done.
 type Claim struct {
 	Kind Kind
-	// Phrase is the clause that says so, as it stands in the answer.
+	// Phrase is the claiming clause, verbatim from the answer.
 	Phrase string
-	// Language is the one it was made in: "en", "de", "fr", "es", "it", "nl", "pt".
+	// Language is the language of the claim: "en", "de", "fr", "es", "it", "nl", "pt".
 	Language string
 	// Earlier: it speaks of a time before this answer.
 	Earlier bool
-	// State: it tells how something stands or what will happen ("your reminder is set",
-	// "the alarm will ring at 7"). What was read may bear it out.
+	// State marks a statement about a state or the future ("your reminder is set", "the alarm
+	// will ring at 7"). Text that was read may support it.
 	State bool
 	// Owned: the subject is the user's ("your reminder") or Hob's own promise.
 	Owned bool
-	// Complete: the whole answer says that what was asked for is done ("All set!").
+	// Complete means that the whole answer only reports completion ("All set!").
 	Complete bool
-	// Family is what kind of thing it is about.
+	// Family is the family of the claimed item.
 	Family Family
-	// Impersonal: it does not say who did it ("the mail has been sent"). In an
-	// answer about what was read or asked it may be somebody else.
+	// Impersonal means that the claim names no actor ("the mail has been sent"). In an answer
+	// about texts read or questions, the actor may be another person.
 	Impersonal bool
 }
 
-// Family is a kind of things.
+// Family is a kind of items.
 type Family uint8
 
 // The families. A call of another family does not bear a claim out.
@@ -49,9 +49,9 @@ const (
 	Text             // files, notes
 )
 
-// Find returns the claims of an answer in their order. request is what the user asked:
-// a text that the answer hands over unquoted ("Here is the letter:") is exempt if the
-// user asked for one. Claims before and behind it count all the same.
+// Find returns the claims of an answer, in order. request is the user's message: an unquoted
+// text in the answer ("Here is the letter:") is exempt if the user asked for one. Claims before
+// and after it count.
 func Find(answer, request string) []Claim {
 	own := ownWords(answer, asksForText(request))
 	if !worth(own) {

@@ -24,7 +24,7 @@ type sample struct {
 	kind  string
 	marks string
 	text  string
-	// request is what the user asked: it stands behind " || ".
+	// request is the user's message, after " || ".
 	request string
 }
 
@@ -48,8 +48,8 @@ func samples(t testing.TB, set string) (out []sample) {
 
 func names(k Kind) string { return [...]string{"none", "sent", "changed", "deleted"}[k] }
 
-// A claim that is seen where there is none costs a model call, one that is
-// missed is only missed: no sentence of the set is misread, and few are missed.
+// A false positive costs a model call, a missed claim does not: no sentence of the set is
+// misread, and few are missed.
 func TestFindLabelled(t *testing.T) {
 	m := measure(t, labelled)
 	t.Logf("%s", m)
@@ -58,8 +58,8 @@ func TestFindLabelled(t *testing.T) {
 	}
 }
 
-// The same for sentences to which nothing was tuned: what is to be expected of
-// a model's own.
+// The same for sentences that were not used for tuning: the expected rate for a model's own
+// text.
 func TestFindHeldOut(t *testing.T) {
 	m := measure(t, heldout)
 	t.Logf("%s", m)

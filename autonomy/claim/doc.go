@@ -1,9 +1,8 @@
-// Package claim finds what an answer says was done: "I have sent the mail",
-// "Termin eingetragen". Whether it was done is for the caller to look up; it
-// knows no ledger. It is built to miss a claim rather than to see one where
-// there is none: questions, offers, negations, quotations, drafts, reports of
-// what somebody else did and text that the answer itself contains ("I have
-// written a summary below") are no claims.
+// Package claim finds statements in an answer that something was done: "I have sent the mail",
+// "Termin eingetragen". The caller checks whether it was done; the package does not know the
+// ledger. It prefers to miss a claim over a false positive: questions, offers, negations,
+// quotations, drafts, reports on the actions of other people and text that the answer itself
+// contains ("I have written a summary below") do not count.
 //
-// The words of each language lie in words/*.txt.
+// The words of each language are in words/*.txt.
 package claim

@@ -13,35 +13,35 @@ import (
 //go:embed words
 var wordFiles embed.FS
 
-// language is how claims are made in one language.
+// language holds the words with which one language expresses claims.
 type language struct {
 	name    string
 	openers [][]string      // what a claim begins with: "i have"
-	leads   map[string]bool // what may stand before it: "done", "and"
+	leads   map[string]bool // words that may precede a claim: "done", "and"
 	fillers map[string]bool // what may stand between it and the verb
 	free    bool            // anything may: the verb comes last
-	strong  map[string]Kind // verbs that claim by themselves
+	strong  map[string]Kind // verbs that claim without a known object
 	weak    map[string]Kind // verbs that claim with one of the things
 	things  map[string]bool // what lasts beyond the answer: file, reminder
-	said    map[string]bool // verbs in the first person by themselves: "envié"
+	said    map[string]bool // verbs that include the first person: "envié"
 	being   map[string]bool // between thing and verb: "has been"
 	joins   map[string]bool // what joins two verbs or clauses: "and"
 	but     map[string]bool // what begins another clause: "but"
 	unless  map[string]bool // with one of them in the clause there is no claim
-	example map[string]bool // with one of them in the sentence there is none
-	earlier map[string]bool // another time is meant
-	reports map[string]bool // what stands behind it and a colon is somebody's words
+	example map[string]bool // a sentence with one of them contains no claim
+	earlier map[string]bool // words for another time
+	reports map[string]bool // text after one of these and a colon is a quotation
 	after   map[string]bool // what may follow a verb that begins a sentence
 
 	// Statements about how things stand; see state.go.
 	is        map[string]bool // forms of "to be"
-	pronouns  map[string]bool // subjects that stand for a thing: "it"
+	pronouns  map[string]bool // subjects that refer to an item: "it"
 	own       map[string]bool // "your"
 	adverbs   map[string]bool // may stand anywhere in a statement; none: fillers
 	subjects  map[string]bool // what a statement may be about besides things
 	condition map[string]bool // "if": with one of them in a sentence there is no statement
-	habit     map[string]bool // with one of them it is told how something works
-	plan      map[string]bool // things of a calendar or a clock
+	habit     map[string]bool // words of a sentence that explains how something works
+	plan      map[string]bool // items of a calendar or a clock
 	text      map[string]bool // files and notes
 	states    []saying        // what may follow a subject: "is on its way"
 	promises  []saying        // clauses that begin so: "i will remind you"
@@ -59,18 +59,19 @@ type saying struct {
 	kind  Kind
 }
 
-// verbs are those of one form: strong ones claim by themselves, weak ones with a thing.
+// verbs are the verbs of one form: strong ones claim without a known object, weak ones only
+// with one.
 type verbs struct{ strong, weak map[string]Kind }
 
 var languages = sync.OnceValue(func() (out []*language) {
 	files, err := fs.Glob(wordFiles, "words/*.txt")
 	if err != nil {
-		panic(err) // the pattern is ours
+		panic(err) // the pattern is constant
 	}
 	for _, f := range files {
 		b, err := wordFiles.ReadFile(f)
 		if err != nil {
-			panic(err) // it is part of the program
+			panic(err) // the files are embedded
 		}
 		out = append(out, parse(f, string(b)))
 	}

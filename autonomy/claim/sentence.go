@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// short is how many words a sentence without a subject may have: "Sent the
-// mail to Ada."
+// short is the maximum number of words of a sentence without a subject: "Sent the mail to Ada."
 const short = 14
 
 // sentence finds the claims of one sentence, whose words are all.
@@ -115,8 +114,8 @@ func (l *language) claims(verb string, thing bool) (Kind, bool) {
 	return l.weak[verb], l.weak[verb] != 0 && thing
 }
 
-// impersonal reads a sentence without a subject ("Sent it to Ada") and one
-// whose subject is the thing ("The mail has been sent").
+// impersonal parses a sentence without a subject ("Sent it to Ada"), or with the item as its
+// subject ("The mail has been sent").
 func (l *language) impersonal(w []string) (Kind, bool) {
 	if len(w) > short {
 		return 0, false

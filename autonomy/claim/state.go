@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// maxSubject is how many words the subject of a statement may have: "the reminder about
+// maxSubject is the maximum number of words in the subject of a statement: "the reminder about
 // the dentist on Friday".
 const maxSubject = 7
 
-// maxComplete is how many words an answer may have that only says that it is done.
+// maxComplete is the maximum number of words of an answer that only reports completion.
 const maxComplete = 25
 
-// statementWords are the words by which a statement about how things stand is
-// recognised: with none of them in a text there is none.
+// statementWords returns the words of statements about a state: a text without any of them
+// contains no such statement.
 func (l *language) statementWords() map[string]bool {
 	out := map[string]bool{}
 	for _, s := range slices.Concat(l.states, l.promises) {
@@ -36,8 +36,7 @@ func (l *language) mayState(words []string) bool {
 	return slices.ContainsFunc(expand(words), func(w string) bool { return l.telling[w] })
 }
 
-// standing reads a clause that tells how something stands, what will happen, or what
-// is being done.
+// standing parses a clause about a state, the future, or an action in progress.
 //
 // all are the words of the whole sentence.
 func (l *language) standing(c clause, all []string) (Claim, bool) {
@@ -165,7 +164,7 @@ func (l *language) weakState(verb string, rest []string) bool {
 	return len(rest) == 0 || slices.Contains([]string{"for", "to", "at", "up"}, rest[0])
 }
 
-// family is the one of the things that a sentence names.
+// family returns the family of the item that a sentence names.
 func (l *language) family(words []string) Family {
 	for _, w := range words {
 		switch {
@@ -178,7 +177,7 @@ func (l *language) family(words []string) Family {
 	return AnyFamily
 }
 
-// complete reads an answer that says nothing but that what was asked for is done.
+// complete parses an answer that only reports completion.
 func complete(answer, own string) []Claim {
 	if strings.ContainsAny(answer, "`>|") || strings.Contains(answer, ":\n") || len(split(answer)) > maxComplete {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// maxName is how many words a line with the name below a letter has.
+// maxName is the maximum number of words in a line with the name below a letter.
 const maxName = 4
 
 var (
@@ -30,15 +30,14 @@ var (
 	words   = regexp.MustCompile(`[\pL\pN]+(?:['’\-][\pL\pN]+)*`)
 )
 
-// asksForText reports whether a request asks for a text to be written: then what an
-// answer hands over unquoted is that text.
+// asksForText reports whether a request asks for a written text. Then an unquoted text in the
+// answer is that text.
 func asksForText(request string) bool { return wants.MatchString(request) }
 
-// ownWords drops what an answer quotes: code, quotations and quoted lines. Letters and
-// drafts that somebody else is to say are dropped as well if the user asked for a text,
-// up to where they end; see draftEnd. In every other answer they count: a model may greet
-// the user like the reader of a letter, and "Here is the text:" introduces nothing that
-// the user wanted.
+// ownWords removes quoted parts of an answer: code, quotations and quoted lines. If the user
+// asked for a text, it also removes letters and drafts up to their end; see draftEnd. In every
+// other answer these count: a model may greet the user as in a letter, and "Here is the text:"
+// does not introduce a requested text.
 func ownWords(s string, asked bool) string {
 	s = fenced.ReplaceAllString(s, "\n")
 	s = inline.ReplaceAllString(s, "it")
@@ -67,8 +66,8 @@ func ownWords(s string, asked bool) string {
 	return strings.Join(out, "\n")
 }
 
-// letterEnd returns the last line of the letter that begins at line from: that of its
-// closing and of the names below, or the last line of all.
+// letterEnd returns the last line of the letter that begins at line from: that of its closing
+// and of the names below, otherwise the last line of all.
 func letterEnd(lines []string, from int) int {
 	for i := from + 1; i < len(lines); i++ {
 		t := strings.TrimSpace(lines[i])
@@ -86,9 +85,8 @@ func letterEnd(lines []string, from int) int {
 	return len(lines) - 1
 }
 
-// draftEnd returns the line behind the draft that begins at line from. It ends at a
-// rule or with its letter. A last paragraph that speaks to the user again is not part
-// of it.
+// draftEnd returns the line after the draft that begins at line from. It ends at a rule or with
+// its letter. A last paragraph that addresses the user again is not part of it.
 func draftEnd(lines []string, from int) int {
 	last := len(lines)
 	for i := from; i < len(lines); i++ {
@@ -110,8 +108,7 @@ func draftEnd(lines []string, from int) int {
 	return len(lines)
 }
 
-// letter reports whether a line is the salutation that begins a letter: it
-// stands alone.
+// letter reports whether a line is the salutation of a letter: a line without other text.
 func letter(line string) bool {
 	m := salute.FindString(line)
 	return m != "" && strings.TrimSpace(line[len(m):]) == ""
@@ -141,11 +138,11 @@ func appendSentence(out []string, s string) []string {
 	return out
 }
 
-// clause is a piece of a sentence that says one thing.
+// clause is a part of a sentence with a single statement.
 type clause struct {
 	text  string
 	words []string // in lower case
-	colon bool     // a colon stands behind it
+	colon bool     // a colon follows it
 }
 
 // clauses splits a sentence at marks; words that join are for the languages.

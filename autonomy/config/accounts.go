@@ -25,8 +25,8 @@ type Account struct {
 	CA       string `toml:"ca"`       // absolute
 }
 
-// Account finds an account by its name; "" is the only one that has what has
-// asks for. The error says which there are.
+// Account finds an account by name; "" selects the only one for which has returns true. The
+// error lists the existing ones.
 func (c *Config) Account(name string, has func(Account) bool) (Account, error) {
 	var fit []Account
 	var names []string
@@ -49,14 +49,14 @@ func (c *Config) Account(name string, has func(Account) bool) (Account, error) {
 	return Account{}, fmt.Errorf("there is no account %q for that; there are %s", name, strings.Join(names, ", "))
 }
 
-// Servers is the account as its servers are reached, but for the secret.
+// Servers returns the account with its servers, without the secret.
 func (a Account) Servers() pim.Account {
 	return pim.Account{Name: a.Name, IMAP: a.IMAP, SMTP: a.SMTP, CalDAV: a.CalDAV, CardDAV: a.CardDAV, Address: a.Address, User: a.User, Auth: a.Auth, CA: a.CA}
 }
 
-// accounts checks what would otherwise show only when a server is asked. One that
-// is not whole is no mistake, since its keys are set one by one; the doctor says
-// what is missing.
+// accounts checks values that would otherwise fail only when a server is contacted. An
+// incomplete account is not an error, because its keys are set one by one; the doctor reports
+// missing keys.
 func (k *checker) accounts() {
 	for i := range k.c.Accounts {
 		a := &k.c.Accounts[i]
@@ -82,7 +82,7 @@ func (k *checker) accounts() {
 			p, err := mail.ParseAddress(a.Address)
 			k.require(key+".address", err == nil && p.Address == a.Address, `it must be a mail address such as "ada@example.org"`)
 		}
-		k.require(key+".user", a.User == "" || oneLine(a.User), "it must stand on one line")
+		k.require(key+".user", a.User == "" || oneLine(a.User), "it must be one line")
 		k.require(key+".auth", slices.Contains([]string{"", pim.AuthPassword, pim.AuthToken}, a.Auth), `it must be "password" or "token"`)
 		if a.CA != "" {
 			abs, err := system.Expand(a.CA)
@@ -92,7 +92,7 @@ func (k *checker) accounts() {
 	}
 }
 
-// Missing says what an account lacks to be of use, "" when nothing.
+// Missing describes the missing keys of an account, "" if none.
 func (a Account) Missing() string {
 	switch {
 	case a.IMAP+a.SMTP+a.CalDAV+a.CardDAV == "":

@@ -9,11 +9,11 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// DefaultAgent is the agent that is always there. [agents.hob] may narrow it.
+// DefaultAgent is the agent that always exists. [agents.hob] may restrict it.
 const DefaultAgent = "hob"
 
-// Member is one [agents.NAME]: an agent beside, or instead of, the default one.
-// Zero values take what [agent] says.
+// Member is one [agents.NAME]: an agent besides, or instead of, the default one. Zero values
+// inherit from [agent].
 type Member struct {
 	Name             string   `toml:"-"`
 	About            string   `toml:"about"`
@@ -24,7 +24,7 @@ type Member struct {
 	Deny             []string `toml:"deny"`
 	Realm            string   `toml:"realm"` // "" = the agent's name
 	Delegates        []string `toml:"delegates"`
-	BudgetShare      float64  `toml:"budget_share"` // of [budget]; 0 = no share of its own
+	BudgetShare      float64  `toml:"budget_share"` // share of [budget]; 0 = none
 	MaxRounds        int      `toml:"max_rounds"`
 	MaxTokensPerTurn int      `toml:"max_tokens_per_turn"`
 	MaxToolFailures  int      `toml:"max_tool_failures"`
@@ -46,8 +46,8 @@ type Box struct {
 	Timeout   Duration `toml:"timeout"`
 }
 
-// Route is one [[routes]]: which conversations belong to an agent. The fields
-// that are set must all fit.
+// Route is one [[routes]]: it assigns conversations to an agent. All fields that are set must
+// match.
 type Route struct {
 	Agent   string `toml:"agent"`
 	Chat    string `toml:"chat"`    // "telegram:42": a channel and a chat's id there, or a session
@@ -58,11 +58,11 @@ type Route struct {
 
 // Crew is [crew].
 type Crew struct {
-	Default  string   `toml:"default"` // an agent, or "" for nobody
+	Default  string   `toml:"default"` // an agent, or "" for none
 	Parallel int      `toml:"parallel"`
 	Depth    int      `toml:"depth"`
 	Timeout  Duration `toml:"timeout"`
-	// BackgroundTimeout bounds a task for which nobody waits.
+	// BackgroundTimeout limits an unattended task.
 	BackgroundTimeout Duration `toml:"background_timeout"`
 }
 
@@ -152,7 +152,7 @@ func (k *checker) member(m *Member) {
 	for _, list := range [][]string{m.Tools, m.Deny} {
 		for _, p := range list {
 			_, err := path.Match(p, "")
-			k.require(key, err == nil && strings.TrimSpace(p) != "", `%q is no pattern; write a tool's name, "read_*", or "category:files"`, p)
+			k.require(key, err == nil && strings.TrimSpace(p) != "", `%q is not a pattern; write a tool's name, "read_*", or "category:files"`, p)
 		}
 	}
 	if m.Soul != "" {

@@ -7,7 +7,7 @@ import (
 	"hob/platform/system"
 )
 
-// Browser is [browser]: the browser that Hob drives.
+// Browser is [browser]: the browser that Hob controls.
 type Browser struct {
 	Enabled  bool     `toml:"enabled"`
 	Path     string   `toml:"path"` // absolute; "" = the first that is found

@@ -16,8 +16,8 @@ import (
 	"hob/platform/system"
 )
 
-// Config is the whole configuration, with defaults filled in and "~" expanded.
-// It does not change once loaded.
+// Config is the whole configuration, with defaults filled in and "~" expanded. It does not
+// change once loaded.
 type Config struct {
 	Agent     Agent
 	Providers []Provider // in the order of the file
@@ -46,7 +46,7 @@ type Config struct {
 	Plan      Plan
 	Levels    []Bound // in the order of the file
 	Log       Log
-	// Warnings are things the owner should know and that hinder nothing.
+	// Warnings are problems that do not prevent a start.
 	Warnings []string
 
 	doc  *document
@@ -76,14 +76,14 @@ type Provider struct {
 	MaxTokens int    `toml:"max_tokens"`
 	Context   int    `toml:"context"` // in tokens
 	Stream    bool   `toml:"stream"`  // true unless the file says otherwise
-	// Stall is the longest silence of the server.
+	// Stall is the maximum silence of the server.
 	Stall Duration `toml:"stall"`
 	// The rest is for external agents (kind = "acp").
 	Preset  string   `toml:"preset"`
 	Command string   `toml:"command"`
 	Args    []string `toml:"args"`
 	Env     []string `toml:"env"` // "NAME" or "NAME=value"
-	Cwd     string   `toml:"cwd"` // absolute; "" = one of Hob's own
+	Cwd     string   `toml:"cwd"` // absolute; "" = a folder of Hob
 	Mode    string   `toml:"mode"`
 	Auth    string   `toml:"auth"`
 }
@@ -99,8 +99,8 @@ type Autonomy struct {
 	Level          Level      `toml:"level"`
 	CallsPerMinute int        `toml:"calls_per_minute"`
 	Groups         Groups     `toml:"groups"`
-	SendDelay      Duration   `toml:"send_delay"`     // before a text to somebody else goes out; see Section
-	Recipients     []string   `toml:"recipients"`     // normalised; whom Hob may write to at the level trusted
+	SendDelay      Duration   `toml:"send_delay"`     // before a text to another person is sent; see Section
+	Recipients     []string   `toml:"recipients"`     // normalised; allowed recipients at the level trusted
 	GuestMessages  int        `toml:"guest_messages"` // an hour, of each sender who is not the owner
 	MaxGoals       int        `toml:"max_goals"`
 	GoalBackoff    int        `toml:"goal_backoff"` // how many times the interval grows at most
@@ -109,8 +109,8 @@ type Autonomy struct {
 	Confidence     Confidence `toml:"confidence"`
 }
 
-// Confidence is [autonomy.confidence]: how sure a goal's review must be to do
-// something by itself, by what it may cause; 0 to 1.
+// Confidence is [autonomy.confidence]: the minimum confidence for an unattended action of a
+// goal, by its possible effect; 0 to 1.
 type Confidence struct {
 	Read    float64 `toml:"read"`
 	Write   float64 `toml:"write"`
@@ -118,15 +118,15 @@ type Confidence struct {
 	Destroy float64 `toml:"destroy"`
 }
 
-// Plan is [plan]: the plan of the day.
+// Plan is [plan]: the daily plan.
 type Plan struct {
 	At   string   `toml:"at"`   // "07:00"; "" = none
-	Late Duration `toml:"late"` // how long after its time it is still told
+	Late Duration `toml:"late"` // maximum delay of the plan
 	// Place is where the owner lives, for the weather; "" = none.
 	Place string `toml:"place"`
 }
 
-// Groups says who shares a conversation in a group chat.
+// Groups selects who shares a conversation in a group chat.
 type Groups string
 
 // The ways to divide a group chat into conversations.
@@ -135,7 +135,7 @@ const (
 	PerChat   Groups = "chat"
 )
 
-// Budget is [budget]; 0 is no cap.
+// Budget is [budget]; 0 means no limit.
 type Budget struct {
 	DailyUSD    float64 `toml:"daily_usd"`
 	MonthlyUSD  float64 `toml:"monthly_usd"`
@@ -143,16 +143,16 @@ type Budget struct {
 	WarnAt      float64 `toml:"warn_at"` // a part of a cap, 0 = never
 }
 
-// Price is one [prices."provider/model"], in US dollars for a million tokens.
+// Price is one [prices."provider/model"], in US dollars per million tokens.
 type Price struct {
-	Name       string  `toml:"-"` // * stands for anything
+	Name       string  `toml:"-"` // * matches anything
 	Input      float64 `toml:"input"`
 	Output     float64 `toml:"output"`
 	CacheRead  float64 `toml:"cache_read"` // 0 = as Input
 	CacheWrite float64 `toml:"cache_write"`
 }
 
-// Level is how much Hob may do unasked.
+// Level is how much Hob may do without asking.
 type Level string
 
 // The levels.
@@ -175,24 +175,24 @@ type Shell struct {
 	Sandbox string   `toml:"sandbox"` // "auto", "off" or "require"
 }
 
-// Network is [network]: addresses that others chose.
+// Network is [network]: access to addresses that others chose.
 type Network struct {
 	AllowHosts    []string `toml:"allow_hosts"` // lower case: "example.org", "*.example.org"
-	Research      bool     `toml:"research"`    // unattended turns may search and follow links as they stand
+	Research      bool     `toml:"research"`    // unattended turns may search and follow unchanged links
 	Allow         []string `toml:"allow"`       // "host:port" inside the owner's network
 	Proxy         string   `toml:"proxy"`       // a URL or a reference to one; "" = none
 	ProxyResolves bool     `toml:"proxy_resolves"`
 }
 
-// Guard is [guard]: what is done about text from outside that looks like an
-// attack. Nothing that the guard decides rests on it.
+// Guard is [guard]: the handling of untrusted text that looks like an attack. No decision of
+// the guard depends on it.
 type Guard struct {
 	Block    bool   `toml:"block"`    // withhold text that was marked
 	Guardian string `toml:"guardian"` // "off" or "provider/model": asked for a verdict on each text
 }
 
-// Bound is one [[levels]]: how much Hob may do for a channel or a person. The
-// fields that are set must all fit; of several that do the narrowest holds.
+// Bound is one [[levels]]: the autonomy level for a channel or a person. All fields that are
+// set must match; of several matches the narrowest applies.
 type Bound struct {
 	Channel string `toml:"channel"`
 	Person  string `toml:"person"` // "owner", or a sender's id as "channel:id"
@@ -205,7 +205,7 @@ type Knowledge struct {
 	SummaryKeep  int `toml:"summary_keep"`  // messages that stay as they are
 
 	Embeddings      string   `toml:"embeddings"`        // "off" or "provider/model"
-	QueryPrefix     string   `toml:"query_prefix"`      // "auto": what the model wants
+	QueryPrefix     string   `toml:"query_prefix"`      // "auto": chosen for the model
 	DocumentPrefix  string   `toml:"document_prefix"`   // likewise
 	EmbeddingChars  int      `toml:"embedding_chars"`   // of a text that the embedder gets
 	EmbeddingBatch  int      `toml:"embedding_batch"`   // texts in one call
@@ -219,11 +219,11 @@ type Knowledge struct {
 
 	TitleWeight   int      `toml:"title_weight"`   // of a word of the title, beside one of the text
 	SpeakerWeight int      `toml:"speaker_weight"` // of a word of the speaker's name
-	IndexPostings int      `toml:"index_postings"` // rows that a search looks at
+	IndexPostings int      `toml:"index_postings"` // rows that a search reads
 	IndexDelay    Duration `toml:"index_delay"`    // how long changes are gathered
 
 	Extraction      string   `toml:"extraction"`       // "auto", "rules", "model" or "off"
-	ExtractionTurns int      `toml:"extraction_turns"` // that a model gets at once
+	ExtractionTurns int      `toml:"extraction_turns"` // turns per model request
 	ExtractionWait  Duration `toml:"extraction_wait"`  // how long fewer are waited for
 	ForgetMost      int      `toml:"forget_most"`      // facts and rows that one request to forget may change
 
@@ -236,7 +236,7 @@ type Knowledge struct {
 	Ranking Ranking `toml:"ranking"`
 }
 
-// Search is [search]: who searches the web.
+// Search is [search]: the web search provider.
 type Search struct {
 	Provider string `toml:"provider"` // "auto", "tavily", "brave", "searxng", "duckduckgo"
 	Key      string `toml:"key"`      // a reference or the key itself
@@ -251,7 +251,7 @@ type Web struct {
 	TLSCert  string   `toml:"tls_cert"`
 	TLSKey   string   `toml:"tls_key"`
 	Password string   `toml:"password"`
-	Hosts    []string `toml:"hosts"` // further names by which clients reach it
+	Hosts    []string `toml:"hosts"` // additional host names for clients
 }
 
 // Tray is [tray].
@@ -264,7 +264,7 @@ type Tray struct {
 type Trigger struct {
 	Name   string `toml:"-"`
 	Secret string `toml:"secret"` // a reference or the secret itself; "" = only with Hob's token
-	// Signature is the scheme in which calls are signed: any, v1 or body.
+	// Signature is the signature scheme of calls: any, v1 or body.
 	Signature string `toml:"signature"`
 	Action    string `toml:"action"`
 	Session   string `toml:"session"` // "" = the owner's last one
@@ -306,8 +306,8 @@ type file struct {
 	Log       Log                 `toml:"log"`
 }
 
-// Load reads and checks the file; a missing one means the defaults. Mistakes
-// come back together as Errors.
+// Load reads and checks the file; a missing file means the defaults. It returns all mistakes
+// together as Errors.
 func Load(path string) (*Config, error) {
 	text, fi, err := read(path)
 	if err != nil {
@@ -321,7 +321,7 @@ func Load(path string) (*Config, error) {
 	return c, nil
 }
 
-// Default is the configuration of an empty file.
+// Default returns the configuration of an empty file.
 func Default() (*Config, error) { return Parse("config.toml", nil) }
 
 func read(path string) ([]byte, fs.FileInfo, error) {
@@ -332,7 +332,7 @@ func read(path string) ([]byte, fs.FileInfo, error) {
 	if err == nil && !fi.Mode().IsRegular() {
 		return nil, nil, Errors{{File: path, Msg: "it is not a file; move it away, then run: hob init"}}
 	}
-	if err == nil && fi.Size() > maxSize { // do not read gigabytes to say so
+	if err == nil && fi.Size() > maxSize { // avoid reading gigabytes for this error
 		return nil, nil, Errors{{File: path, Msg: fmt.Sprintf("the file is larger than %d KB; it is not a configuration", maxSize>>10)}}
 	}
 	var text []byte
@@ -345,8 +345,7 @@ func read(path string) ([]byte, fs.FileInfo, error) {
 	return text, fi, err
 }
 
-// Parse is Load for a text that is already in memory; name stands for the file
-// in errors.
+// Parse is Load for a text in memory; name is the file name in errors.
 func Parse(name string, text []byte) (*Config, error) {
 	d, err := parse(name, text)
 	if err != nil {
@@ -434,7 +433,7 @@ func (c *Config) spread() {
 	}
 }
 
-// Path is the file that was loaded.
+// Path returns the name of the loaded file.
 func (c *Config) Path() string { return c.doc.file }
 
 // Says reports whether two configurations are of the same text.

@@ -31,8 +31,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestTemplate: the file that init writes means the defaults, as it stands and
-// with every key uncommented.
+// TestTemplate checks that the file written by init means the defaults, unchanged and with
+// every key uncommented.
 func TestTemplate(t *testing.T) {
 	want, err := Default()
 	if err != nil {
@@ -156,7 +156,7 @@ func TestMistakes(t *testing.T) {
 		{"swapped letters", "[agent]\nnaem = \"x\"\n", `c.toml:2: agent.naem: unknown key; did you mean "agent.name"?`},
 		{"other case", "[Agent]\nname = \"x\"\n", `c.toml:1: Agent: unknown section; did you mean "agent"?`},
 		{"unknown section", "[wallet]\ndaily_usd = 1\n", `c.toml:1: wallet: unknown section; the sections are agent, providers`},
-		{"a cap that is no amount", "[budget]\ndaily_usd = nan\n", `c.toml:2: budget.daily_usd: nan: it must be an amount in US dollars`},
+		{"a limit that is not an amount", "[budget]\ndaily_usd = nan\n", `c.toml:2: budget.daily_usd: nan: it must be an amount in US dollars`},
 		{"a price for nothing", "[prices.sonnet]\ninput = 3\n", `c.toml:1: prices.sonnet: write it as [prices."provider/model"]`},
 		{"a price below nothing", "[prices.\"a/b.c\"]\ninput = -3\n", `c.toml:2: prices."a/b.c".input: -3: it must be an amount`},
 		{"key of another section", "[notify]\ntick = \"1s\"\n", `did you mean "autonomy.tick"?`},
@@ -175,12 +175,12 @@ func TestMistakes(t *testing.T) {
 		{"quiet hours that never begin", "[notify]\nquiet_hours = { end = \"07:00\" }\n", `c.toml:2: notify.quiet_hours.start: { end = "07:00" }: it must be a time of day such as "22:30"`},
 		{"quiet hours of no length", "[[notify.quiet_hours]]\nstart = \"07:00\"\nend = \"07:00\"\n", `c.toml:3: notify.quiet_hours.end: "07:00": it is the time at which they begin; for whole days write`},
 		{"quiet hours after midnight", "[notify.quiet_hours]\nstart = \"22:00\"\nend = \"25:00\"\n", `c.toml:3: notify.quiet_hours.end: "25:00": it must be a time of day such as "07:30", or "24:00"`},
-		{"quiet on no day", "[[notify.quiet_hours]]\nstart = \"22:00\"\nend = \"07:00\"\n[[notify.quiet_hours]]\nstart = \"00:00\"\nend = \"24:00\"\ndays = [\"Saturday\"]\n", `c.toml:7: notify.quiet_hours.days: ["Saturday"]: "saturday" is no day; the days are mon, tue`},
+		{"quiet on no day", "[[notify.quiet_hours]]\nstart = \"22:00\"\nend = \"07:00\"\n[[notify.quiet_hours]]\nstart = \"00:00\"\nend = \"24:00\"\ndays = [\"Saturday\"]\n", `c.toml:7: notify.quiet_hours.days: ["Saturday"]: "saturday" is not a day; the days are mon, tue`},
 		{"quiet nowhere", "[notify]\nquiet_hours = [{ start = \"22:00\", end = \"07:00\", zone = \"Mars/Olympus\" }]\n", `"Mars/Olympus"`},
 		{"quiet hours of the wrong type", "[notify]\nquiet_hours = \"22:00-07:00\"\n", `c.toml:2: notify.quiet_hours: "22:00-07:00": it must be a list of sections`},
 		{"unknown key of quiet hours", "[notify]\nquiet_hours = { from = \"22:00\" }\n", `c.toml:2: notify.quiet_hours.from: unknown key`},
 		{"no such channel to go to next", "[notify]\nfallback = [\"pigeon\"]\n", `c.toml:2: notify.fallback: ["pigeon"]: there is no [channels.pigeon]`},
-		{"back to where it came from", "[notify]\nfallback = [\"origin\"]\n", `"origin" is no channel`},
+		{"back to where it came from", "[notify]\nfallback = [\"origin\"]\n", `"origin" is not a channel`},
 		{"at this machine for no time", "[notify]\nat_machine = \"0s\"\n", `it must lie between "1s" and "24h"`},
 		{"talking for days", "[notify]\ntalking = \"25h\"\n", `it must lie between "0s" (not at all) and "24h"`},
 		{"no patience", "[notify]\nunreachable = \"1s\"\n", `it must lie between "1m" and "24h"`},
@@ -236,7 +236,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestQuietHours: they may be written as one section or as several.
+// TestQuietHours checks the forms with one section and with several.
 func TestQuietHours(t *testing.T) {
 	one := Quiet{Start: "22:30", End: "07:30"}
 	two := Quiet{Start: "00:00", End: "24:00", Days: []string{"sat", "sun"}, Zone: "UTC"}

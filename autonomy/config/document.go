@@ -18,8 +18,7 @@ const maxSize = 256 << 10
 
 const bom = "\ufeff"
 
-// document is a parsed file: its text (without a byte order mark) and where
-// each key stands in it.
+// document is a parsed file: its text (without a byte order mark) and the position of each key.
 type document struct {
 	file    string
 	text    []byte

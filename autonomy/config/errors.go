@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Error is one mistake in the configuration: where it is and what to write
-// instead.
+// Error is one mistake in the configuration, with its position and the remedy.
 type Error struct {
 	File string
 	Line int    // 0 when the mistake has no place in the file
@@ -28,7 +27,7 @@ func (e *Error) Error() string {
 	return s.String()
 }
 
-// Errors is every mistake that was found, in order of line.
+// Errors holds all mistakes, in order of line.
 type Errors []*Error
 
 func (e Errors) Error() string {

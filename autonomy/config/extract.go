@@ -2,8 +2,7 @@ package config
 
 import "time"
 
-// extraction checks the keys of [knowledge] about what is kept of what the
-// owner says in passing.
+// extraction checks the keys of [knowledge] about facts extracted from the owner's messages.
 func (k *checker) extraction() {
 	n := k.c.Knowledge
 	k.oneOf("knowledge.extraction", n.Extraction, "auto", "rules", "model", "off")

@@ -12,8 +12,7 @@ import (
 	"hob/platform/system"
 )
 
-// ErrEdited says that the file is not any more as it was left: putting another
-// text in its place would destroy an edit.
+// ErrEdited means that the file has changed since: replacing its text would destroy an edit.
 var ErrEdited = errors.New("the configuration was edited since")
 
 // Copies keeps former texts of the file under their SHA-256, for undo. They may
@@ -23,7 +22,7 @@ type Copies struct {
 	Dir  string
 }
 
-// absent stands for a file that was not there.
+// absent stands for a file that did not exist.
 const absent = "absent"
 
 // Keep makes the file's present text durable and returns its name.
@@ -38,15 +37,15 @@ func (c Copies) Keep() (string, error) {
 	sum := sha256.Sum256(text)
 	name := hex.EncodeToString(sum[:])
 	if err := system.WriteFile(filepath.Join(c.Dir, name), text); err != nil {
-		_ = os.Remove(c.Dir) // nothing is left of the attempt; with copies in it, it stays
+		_ = os.Remove(c.Dir) // remove the empty folder; with copies in it, it stays
 		_ = os.Remove(filepath.Dir(c.Dir))
 		return "", fmt.Errorf("what %s says now cannot be kept for undo: %w", filepath.Base(c.Path), err)
 	}
 	return name, nil
 }
 
-// Put makes the kept text `to` the file's, exactly, if it now holds the text
-// `from`; else it returns ErrEdited.
+// Put replaces the file's text by the stored text `to`, if it now has the text `from`;
+// otherwise it returns ErrEdited.
 func (c Copies) Put(from, to string) error {
 	now, err := c.Keep()
 	if err != nil {
@@ -73,7 +72,7 @@ func (c Copies) read(name string) ([]byte, error) {
 	}
 	text, err := os.ReadFile(filepath.Join(c.Dir, name))
 	if err != nil {
-		return nil, fmt.Errorf("the former text of the configuration is not there any more: %w", err)
+		return nil, fmt.Errorf("the former text of the configuration no longer exists: %w", err)
 	}
 	if sum := sha256.Sum256(text); !bytes.Equal(sum[:], want) {
 		return nil, errors.New("the former text of the configuration is damaged")
@@ -87,6 +86,6 @@ func (c Copies) Names(name string) bool {
 	return name == absent || err == nil
 }
 
-// Purge removes every kept text, such as those that hold a secret which was
-// moved elsewhere.
+// Purge removes every stored text, for example because one holds a secret that was moved
+// elsewhere.
 func (c Copies) Purge() error { return system.RemoveAll(c.Dir) }

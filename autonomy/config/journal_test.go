@@ -44,11 +44,11 @@ func TestCopiesBringBackTheWholeText(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(c.Path); !os.IsNotExist(err) {
-		t.Errorf("it was not there before: %v", err)
+		t.Errorf("the file did not exist before: %v", err)
 	}
 	for _, name := range []string{"", "..", "../config.toml", strings.Repeat("0", 64), before + "/x"} {
 		if err := c.Put(none, name); err == nil {
-			t.Errorf("%q was put in its place", name)
+			t.Errorf("%q was written", name)
 		}
 		if c.Names(name) {
 			t.Errorf("%q names a text", name)

@@ -14,14 +14,14 @@ import (
 //go:embed default.toml
 var defaultText []byte
 
-// placeholder stands in default.toml for the name of a section.
+// placeholder stands for the name of a section in default.toml.
 const placeholder = "NAME"
 
 // Key describes one key of the configuration.
 type Key struct {
-	Name    string // dotted; NAME stands for a name of the owner's choice
+	Name    string // dotted; NAME stands for a name that the user chooses
 	Accepts string // "text in quotes", "true or false", ...
-	Default string // as it is written in the file
+	Default string // as written in the file
 	Doc     string // one or more sentences
 	Many    bool   // its section may stand several times, or under names of the owner's choice
 }
@@ -57,8 +57,8 @@ func Keys() []Key {
 	return out
 }
 
-// Template is the commented file that `hob init` writes: every key with its
-// description and its default, all of them commented out.
+// Template returns the commented file that `hob init` writes: every key with its description
+// and its default, all commented out.
 func Template() []byte {
 	d, err := parse("default.toml", defaultText)
 	if err != nil { // the tests parse it
@@ -81,8 +81,8 @@ func Template() []byte {
 	return out.Bytes()
 }
 
-// Get returns the value in force of a dotted key, or of a whole section as a
-// map. Secrets that stand in the file itself come back as "[redacted]".
+// Get returns the effective value of a dotted key, or of a whole section as a map. It returns
+// secrets in the file as "[redacted]".
 func (c *Config) Get(key string) (any, error) {
 	v := reflect.ValueOf(c.effective())
 	path := splitKey(key)
@@ -96,7 +96,7 @@ func (c *Config) Get(key string) (any, error) {
 	return plain(v, path[len(path)-1]), nil
 }
 
-// effective is the file with the expanded values.
+// effective returns the file with expanded values.
 func (c *Config) effective() file {
 	f := c.file
 	f.Files = c.Files
@@ -164,7 +164,7 @@ func plain(v reflect.Value, key string) any {
 	return v.Interface()
 }
 
-// splitKey is the path of a dotted key. A part in double quotes may hold dots:
+// splitKey splits a dotted key into its path. A part in double quotes may contain dots:
 // prices."work/gpt-4.1".input.
 func splitKey(key string) []string {
 	var out []string

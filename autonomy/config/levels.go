@@ -10,8 +10,8 @@ var (
 	validPerson = regexp.MustCompile(`^[A-Za-z0-9_-]+:\S+$`)
 )
 
-// levels asks for bounds that narrow: what would widen, or fit nobody, is a
-// mistake that nobody would notice otherwise.
+// levels rejects rules that widen the level or match no one, because such mistakes would go
+// unnoticed.
 func (k *checker) levels() {
 	for i, b := range k.c.Levels {
 		bad := func(key, format string, args ...any) {
@@ -35,8 +35,8 @@ func (k *checker) levels() {
 	}
 }
 
-// LevelOf is how much Hob may do for a person in a channel; "" where nothing
-// narrows it. Names compare as a whole.
+// LevelOf returns the autonomy level for a person in a channel; "" if nothing restricts it.
+// Names must match as a whole.
 func (c *Config) LevelOf(channel, person string) Level {
 	out := Level("")
 	for _, b := range c.Levels {

@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// meaning checks the keys of [knowledge] about vectors and models that refine
-// what was found.
+// meaning checks the keys of [knowledge] about vectors and reranking models.
 func (k *checker) meaning() {
 	n := k.c.Knowledge
 	k.require("knowledge.embeddings", n.Embeddings == "off" || n.Embeddings != "offline" && k.modelName(n.Embeddings),

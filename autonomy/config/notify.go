@@ -16,34 +16,35 @@ type Notify struct {
 	Fallback    []string `toml:"fallback"`    // channels that are tried next
 	Unreachable Duration `toml:"unreachable"` // how long a text waits before that
 	Presence    Duration `toml:"presence"`    // how long he counts as being where he was; 0 = off
-	// Talking is how long he is where he wrote, whatever he touches; AtMachine how
-	// long nothing may have been touched while he counts as being at this machine.
+	// Talking is how long the owner counts as present in the chat of the last message, even
+	// while using the computer. AtMachine is the idle time after which the owner no longer
+	// counts as present at this machine.
 	Talking      Duration `toml:"talking"`
 	AtMachine    Duration `toml:"at_machine"`
 	QueueNotices bool     `toml:"queue_notices"`
-	// SameWithin is how long the same is not told again.
+	// SameWithin is the minimum interval between equal notices.
 	SameWithin Duration `toml:"same_within"`
 	PerHour    int      `toml:"per_hour"` // notices that are not urgent; 0 = any number
 	Morning    string   `toml:"morning"`  // "08:00"; "" = no digest then
 	Evening    string   `toml:"evening"`
-	// Urgency is who says how urgent a notice is that no rule fits: "rules" (what is
-	// usual) or "model".
+	// Urgency selects what rates a notice that no rule matches: "rules" (the defaults) or
+	// "model".
 	Urgency     string   `toml:"urgency"`
 	UrgencyWait Duration `toml:"urgency_wait"`
-	// Hours is one section or a list of them; Quiet has what it says.
+	// Hours is one section or a list of them; Quiet is the parsed form.
 	Hours QuietHours   `toml:"quiet_hours"`
 	Rules []NotifyRule `toml:"rules"`
 
 	Quiet []Quiet `toml:"-"`
 }
 
-// QuietHours is what stands at notify.quiet_hours: one section, or several.
+// QuietHours is the value of notify.quiet_hours: one section, or several.
 type QuietHours any
 
-// quietList is the shape of QuietHours.
+// quietList is the schema of QuietHours.
 type quietList []Quiet
 
-// Quiet is one time of the week in which Hob keeps still.
+// Quiet is one weekly window of quiet hours.
 type Quiet struct {
 	Start string   `toml:"start"` // "22:30"
 	End   string   `toml:"end"`   // "07:30", on the next day when it is not after the start; up to "24:00"
@@ -51,8 +52,8 @@ type Quiet struct {
 	Zone  string   `toml:"zone"`  // an IANA zone; "" = the owner's
 }
 
-// NotifyRule is one [[notify.rules]]: how urgent a notice is. The fields that are
-// set must all fit; the first rule that fits decides.
+// NotifyRule is one [[notify.rules]]: the urgency of a notice. All fields that are set must
+// match; the first matching rule decides.
 type NotifyRule struct {
 	Causes   []string `toml:"causes"`
 	People   []string `toml:"people"`
@@ -63,16 +64,16 @@ type NotifyRule struct {
 	Urgency  string   `toml:"urgency"`
 }
 
-// weekdays are the names of days.
+// weekdays returns the names of the days.
 func weekdays() []string { return []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"} }
 
-// notifyCauses are the names of what a notice can come from; package notify finds
-// out which it is.
+// notifyCauses returns the names of the causes of a notice; package notify determines the
+// cause.
 func notifyCauses() []string {
 	return []string{"reminder", "schedule", "watcher", "webhook", "goal", "task", "guest", "plan", "trouble", "hob"}
 }
 
-// quiet reads quiet_hours; what is of the wrong type was told before.
+// quiet parses quiet_hours; values of a wrong type were reported before.
 func (n *Notify) quiet() {
 	n.Quiet = nil
 	list, ok := n.Hours.([]any)
@@ -103,7 +104,7 @@ func (k *checker) notify() {
 	k.place("notify.channel", n.Channel)
 	for _, name := range n.Fallback {
 		k.place("notify.fallback", name)
-		k.require("notify.fallback", name != "origin" && name != "auto", `%q is no channel; name those that are tried next`, name)
+		k.require("notify.fallback", name != "origin" && name != "auto", `%q is not a channel; name the fallback channels`, name)
 	}
 	k.require("notify.unreachable", n.Unreachable.Duration >= time.Minute && n.Unreachable.Duration <= 24*time.Hour, `it must lie between "1m" and "24h"`)
 	k.require("notify.presence", n.Presence.Duration >= 0 && n.Presence.Duration <= 24*time.Hour, `it must lie between "0s" (off) and "24h"`)
@@ -123,10 +124,10 @@ func (k *checker) notify() {
 	}
 }
 
-// place asks for a channel that can be told something.
+// place requires a channel that can receive notices.
 func (k *checker) place(key, name string) {
 	switch name {
-	case "origin", "auto", "terminal", "web", "desktop": // without a desktop it is told on the page
+	case "origin", "auto", "terminal", "web", "desktop": // without a desktop the page shows them
 	default:
 		_, there := k.c.Channel(name)
 		k.require(key, there, `there is no [channels.%s]; write "origin" or the name of a channel that is configured`, name)
@@ -151,7 +152,7 @@ func (k *checker) quietHours(i int, q Quiet) {
 	}
 	for _, d := range q.Days {
 		if !slices.Contains(weekdays(), d) {
-			bad("days", "%q is no day; the days are %s", d, strings.Join(weekdays(), ", "))
+			bad("days", "%q is not a day; the days are %s", d, strings.Join(weekdays(), ", "))
 		}
 	}
 	if q.Zone != "" {

@@ -7,7 +7,7 @@ import (
 	"hob/platform/system"
 )
 
-// Pim is [pim]: the owner's reminders and notes besides Hob's own.
+// Pim is [pim]: the user's reminders and notes in other apps.
 type Pim struct {
 	Apps        bool   `toml:"apps"`
 	Reminders   string `toml:"reminders"`    // "hob", or an account or app

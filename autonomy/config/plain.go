@@ -9,16 +9,15 @@ import (
 	"hob/platform/system"
 )
 
-// PlainSecret is a key whose value is the secret itself, instead of a reference.
+// PlainSecret is a key with a secret as its value, instead of a reference.
 type PlainSecret struct {
 	Key   string // dotted
 	Line  int
 	Value system.Secret
 }
 
-// Name is under what it is kept when it is moved: the key without its last part
-// where that says no more than that it is one, as "anthropic" for
-// providers.anthropic.api_key.
+// Name returns the name for storing the secret elsewhere: the key, without a last part that
+// only says that it is a secret, as "anthropic" for providers.anthropic.api_key.
 func (p PlainSecret) Name() string {
 	parts := splitKey(p.Key)
 	last := parts[len(parts)-1]
@@ -43,7 +42,7 @@ func IsSecret(key string) bool {
 	return isSecretKey(parts[len(parts)-1])
 }
 
-// PlainSecrets lists the secrets that stand in the file itself, in its order.
+// PlainSecrets lists the secrets in the file itself, in order.
 func (c *Config) PlainSecrets() []PlainSecret {
 	var out []PlainSecret
 	for i := range c.doc.entries {

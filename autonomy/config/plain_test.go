@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// Incident 58 (keys in plain configuration, read back by tools and copied
-// elsewhere): each key in the clear is told with the command that moves it, and
-// nothing that shows the configuration shows it.
+// Incident 58 (tools read keys from plain configuration and copied them elsewhere): each plain
+// key is reported with the command that moves it, and no output of the configuration shows it.
 func TestIncident58KeysInTheClear(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.toml")
 	text := "[providers.work]\nkind = \"openai\"\napi_key = \"canary-1\"\n[providers.safe]\nkind = \"openai\"\napi_key = \"keychain:safe\"\n" +

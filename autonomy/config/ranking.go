@@ -1,7 +1,7 @@
 package config
 
-// Ranking is [knowledge.ranking]: how what is remembered is ranked. The weights
-// are explained in knowledge.Tuning.
+// Ranking is [knowledge.ranking]: the ranking of memories. knowledge.Tuning explains the
+// weights.
 type Ranking struct {
 	Candidates int      `toml:"candidates"`
 	Neighbours int      `toml:"neighbours"`

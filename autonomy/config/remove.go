@@ -35,7 +35,7 @@ func Remove(path, section string) error {
 	return system.WriteFile(path, out)
 }
 
-// without is the text without the tables below a path.
+// without returns the text without the tables below a path.
 func (d *document) without(path []string) ([]byte, error) {
 	within := func(p []string) bool { return len(p) >= len(path) && slices.Equal(p[:len(path)], path) }
 	var out []byte
@@ -66,7 +66,7 @@ func (d *document) without(path []string) ([]byte, error) {
 	return out, nil
 }
 
-// above is where the comment lines right above a header begin.
+// above returns the offset of the comment lines directly above a header.
 func (d *document) above(e *entry) int {
 	start := d.lines[e.line-1]
 	for l := e.line - 1; l > 0; l-- {

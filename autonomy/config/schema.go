@@ -13,8 +13,7 @@ import (
 // raw is a section whose keys belong to a driver.
 type raw map[string]any
 
-// shape tells which keys a Go type takes, after go-toml's rules: a field's
-// name is its toml tag.
+// shape describes the keys of a Go type, by go-toml's rules: a field's name is its toml tag.
 type shape struct{ reflect.Type }
 
 func shapeOf(t reflect.Type) shape {
@@ -39,10 +38,10 @@ func (s shape) section() bool {
 	return s.open() || s.Kind() == reflect.Map || (s.Kind() == reflect.Struct && !s.text())
 }
 
-// list reports whether sections may stand in a row here, [[like.this]].
+// list reports whether a list of sections is accepted here, [[like.this]].
 func (s shape) list() bool { return s.Kind() == reflect.Slice && shapeOf(s.Elem()).section() }
 
-// alone reports whether one section may stand where a list of them is taken.
+// alone reports whether a single section is accepted instead of a list.
 func (s shape) alone() bool { return s.Type == reflect.TypeFor[quietList]() }
 
 // fields lists the names a struct takes.
@@ -97,7 +96,7 @@ func (s shape) field(name string) (shape, bool) {
 	return shape{}, false
 }
 
-// accepts says in words what a key of this shape takes.
+// accepts describes the accepted values of a key of this shape.
 func (s shape) accepts() string {
 	switch {
 	case s.Type == reflect.TypeFor[Duration]():
@@ -150,8 +149,8 @@ func (s shape) takes(k unstable.Kind) bool {
 	return k == unstable.Table || k == unstable.InlineTable
 }
 
-// check compares the keys below prefix with what t takes; keys in skip belong
-// to somebody else.
+// check compares the keys below prefix with the fields of t. Keys in skip belong to another
+// owner.
 func (d *document) check(t reflect.Type, prefix []string, skip ...string) Errors {
 	var errs Errors
 	unknown := map[string]bool{}
@@ -161,7 +160,7 @@ func (d *document) check(t reflect.Type, prefix []string, skip ...string) Errors
 			continue
 		}
 		err := d.checkEntry(e, shapeOf(t), len(prefix))
-		if err == nil || unknown[err.Key] { // tell an unknown section once
+		if err == nil || unknown[err.Key] { // report an unknown section once
 			continue
 		}
 		unknown[err.Key] = true
@@ -241,10 +240,10 @@ func unknownKey(root, s shape, path []string, from, i int) string {
 	return fmt.Sprintf("%s; [%s] takes %s", what, join(in), strings.Join(s.fields(), ", "))
 }
 
-// Nearest returns the name that differs least, "" when none is similar.
+// Nearest returns the most similar name, "" if none is similar.
 func Nearest(name string, names []string) string { return nearest(name, names) }
 
-// nearest returns the name that differs least, "" when none is similar.
+// nearest returns the most similar name, "" if none is similar.
 func nearest(name string, names []string) string {
 	best, near := max(1, (len(name)+2)/3)+1, ""
 	for _, n := range names {
@@ -255,8 +254,7 @@ func nearest(name string, names []string) string {
 	return near
 }
 
-// distance is the edit distance of Levenshtein, with neighbours that changed
-// places counted once.
+// distance returns the Levenshtein edit distance, counting a swap of neighbours once.
 func distance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return 64

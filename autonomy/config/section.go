@@ -13,14 +13,12 @@ import (
 type Section struct {
 	Name    string
 	Enabled bool // true unless the section says otherwise
-	// SendDelay is how long a text to somebody else waits so that it can be called
-	// back.
+	// SendDelay is how long a text to another person waits, so that it can be cancelled.
 	SendDelay Duration
-	// Mention: in a group only what is said to Hob is taken. True unless the section
-	// says otherwise.
+	// Mention: in a group, only messages that address Hob count. True by default.
 	Mention bool
-	// Settle is how long a message waits for the next one of the same person; nil: as
-	// the driver likes.
+	// Settle is how long a message waits for the next one of the same person; nil means the
+	// driver's default.
 	Settle *Duration
 	// Stream: an answer is seen while it is being written, where the platform allows
 	// it. True unless the section says otherwise.
@@ -29,11 +27,10 @@ type Section struct {
 	doc *document
 }
 
-// ofAll are the keys that every channel has.
+// ofAll returns the keys that every channel has.
 func ofAll() []string { return []string{"enabled", "send_delay", "mention", "settle", "stream"} }
 
-// section reads the keys that every channel has. What is wrong with them is told by
-// validate.
+// section reads the keys that every channel has. validate reports their mistakes.
 func (c *Config) section(name string, keys map[string]any) Section {
 	s := Section{Name: name, Enabled: true, Mention: true, Stream: true, SendDelay: c.Autonomy.SendDelay, doc: c.doc}
 	for key, to := range map[string]*bool{"enabled": &s.Enabled, "mention": &s.Mention, "stream": &s.Stream} {

@@ -12,18 +12,18 @@ import (
 	"hob/platform/system"
 )
 
-// Change tells what Set did.
+// Change describes one change by Set.
 type Change struct {
 	Key     string
-	Old     string // as it was written; "" when it was not in the file
-	New     string // as it is written now
+	Old     string // as written; "" if it was not in the file
+	New     string // as written now
 	Warning string // set when the edit works but is unwise
 }
 
-// Set writes one value and leaves the rest of the file, comments and order
-// included, as it is. The value is written as for a command line: text needs no
-// quotes, a list is [..] or separated by commas. Nothing is written when the
-// result would have a mistake that the file does not have already.
+// Set writes one value and leaves the rest of the file unchanged, comments and order included.
+// The value has the form for a command line: text needs no quotes, a list is [..] or separated
+// by commas. It writes nothing if the result would have a mistake that the file does not have
+// already.
 func Set(path, key, value string) (Change, error) {
 	ch, err := SetAll(path, []Value{{key, value}})
 	if err != nil {
@@ -32,10 +32,10 @@ func Set(path, key, value string) (Change, error) {
 	return ch[0], nil
 }
 
-// Value is a key with what it is to be set to.
+// Value is a key and its new value.
 type Value struct{ Key, Value string }
 
-// SetAll is Set for several keys at once: all of them or none.
+// SetAll is Set for several keys together: all of them or none.
 func SetAll(path string, values []Value) ([]Change, error) {
 	before, after, changes, err := prepare(path, values)
 	if err != nil || before != nil && bytes.Equal(before, after) {
@@ -44,13 +44,13 @@ func SetAll(path string, values []Value) ([]Change, error) {
 	return changes, system.WriteFile(path, after)
 }
 
-// CanSet says why SetAll would refuse the values; it writes nothing.
+// CanSet returns the error that SetAll would return for the values; it writes nothing.
 func CanSet(path string, values []Value) error {
 	_, _, _, err := prepare(path, values)
 	return err
 }
 
-// prepare is SetAll but for writing. before is nil where there is no file.
+// prepare is SetAll without the write. before is nil if there is no file.
 func prepare(path string, values []Value) (before, after []byte, changes []Change, err error) {
 	if before, _, err = read(path); err != nil {
 		return nil, nil, nil, err
@@ -74,7 +74,7 @@ func prepare(path string, values []Value) (before, after []byte, changes []Chang
 	return before, after, changes, nil
 }
 
-// edit is Set in memory, without a look at the whole.
+// edit is Set in memory, without validation of the whole.
 func edit(name string, text []byte, key, value string) ([]byte, Change, error) {
 	path := splitKey(key)
 	root := shape{reflect.TypeFor[file]()}
@@ -206,8 +206,8 @@ func quote(s string) string {
 	return b.String()
 }
 
-// newMistakes returns the mistakes in after that are not in before, so that a
-// file with two mistakes can be mended one by one.
+// newMistakes returns the mistakes in after that are not in before, so that a file with two
+// mistakes can be fixed step by step.
 func newMistakes(before, after error) error {
 	was, _ := errors.AsType[Errors](before)
 	is, _ := errors.AsType[Errors](after)

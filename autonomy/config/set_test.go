@@ -48,7 +48,7 @@ func TestEdit(t *testing.T) {
 		{"driver's key", "", "channels.w.url", "https://x", "[channels.w]\nurl = \"https://x\"\n", ""},
 		{"driver's number", "", "channels.w.port", "99", "[channels.w]\nport = 99\n", ""},
 		{"driver's secret that looks like a number", "", "channels.w.password", "99", "[channels.w]\npassword = \"99\"\n", ""},
-		{"mends one of two mistakes", "[agent]\ntimezone = \"X\"\nmax_rounds = 0\n", "agent.timezone", "UTC", "[agent]\ntimezone = \"UTC\"\nmax_rounds = 0\n", ""},
+		{"fixes one of two mistakes", "[agent]\ntimezone = \"X\"\nmax_rounds = 0\n", "agent.timezone", "UTC", "[agent]\ntimezone = \"UTC\"\nmax_rounds = 0\n", ""},
 		{"unknown key", "", "agent.nmae", "x", "", `did you mean "agent.name"?`},
 		{"section", "", "agent", "x", "", "agent is a section"},
 		{"channel section", "", "channels.w", "x", "", "channels.w is a section"},
@@ -57,8 +57,8 @@ func TestEdit(t *testing.T) {
 		{"bad value", "[agent]\nname = \"a\"\n", "agent.timezone", "Mars/Base", "", "not a time zone"},
 		{"bad provider", "", "providers.x.model", "m", "", "a provider needs a kind"},
 		{"broken file", "[agent\n", "agent.name", "x", "", "c.toml:1: "},
-		{"bad value beside an unknown key", "[agent]\nnam = \"x\"\n", "agent.name", "", "", "one line"},
-		{"good value beside an unknown key", "[agent]\nnam = \"x\"\n", "agent.name", "y", "[agent]\nnam = \"x\"\nname = \"y\"\n", ""},
+		{"bad value with an unknown key", "[agent]\nnam = \"x\"\n", "agent.name", "", "", "one line"},
+		{"good value with an unknown key", "[agent]\nnam = \"x\"\n", "agent.name", "y", "[agent]\nnam = \"x\"\nname = \"y\"\n", ""},
 		{"injection", "", "agent.name", "x\"\n[web]\nlisten = \"0.0.0.0:1\"", "", "one line"},
 	}
 	for _, tt := range tests {
@@ -107,8 +107,8 @@ func TestEditTemplate(t *testing.T) {
 	if n := strings.Count(string(text), "[agent]"); n != 1 {
 		t.Errorf("%d agent sections", n)
 	}
-	if !strings.Contains(string(text), "# log") && !strings.Contains(string(text), "# How much is logged") {
-		t.Error("the comments are gone")
+	if !strings.Contains(string(text), "# log") && !strings.Contains(string(text), "# The level of detail of the log") {
+		t.Error("the comments were lost")
 	}
 }
 

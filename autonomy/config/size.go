@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Size is a number of bytes, written "10MB" or "500KB"; 1 KB are 1024 bytes.
+// Size is a number of bytes, written "10MB" or "500KB"; 1 KB is 1024 bytes.
 type Size struct{ Bytes int64 }
 
 var sizeText = regexp.MustCompile(`^([0-9]{1,9})(B|KB|MB|GB)$`)

@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// Text edits configurations in memory, for those who merge what others give with
-// what the owner wrote. It implements the Editor of package templates.
+// Text edits configurations in memory, to merge foreign settings into the owner's file. It
+// implements the Editor of package templates.
 type Text struct{}
 
-// Value is the value in force of a key, and whether the text itself sets it.
+// Value returns the effective value of a key, and whether the text itself sets it.
 func (Text) Value(text []byte, key string) (any, bool, error) {
 	c, err := Parse("config.toml", text)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"hob/platform/release"
 )
 
-// Update is [update]: whether and where a newer Hob is looked for.
+// Update is [update]: the check for a newer version of Hob.
 type Update struct {
 	Check bool   `toml:"check"`
 	URL   string `toml:"url"`

@@ -27,7 +27,7 @@ var (
 	validSize  = regexp.MustCompile(`^[1-9][0-9]{0,6}[kmg]$`)
 )
 
-// maxSendDelay is the longest time a message to somebody else is held back.
+// maxSendDelay is the maximum delay of a message to another person.
 const maxSendDelay = time.Hour
 
 // maxSettle is the longest time a message waits for the next one.
@@ -118,7 +118,7 @@ func oneLine(s string) bool {
 	return strings.TrimSpace(s) != "" && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// modelName takes a provider's name alone, too, when there is one of that name.
+// modelName accepts also the name of an existing provider alone.
 func (k *checker) modelName(s string) bool {
 	p, m, ok := strings.Cut(s, "/")
 	_, there := k.c.Provider(s)
@@ -129,18 +129,18 @@ func (k *checker) budget() {
 	b := k.c.Budget
 	k.amount("budget.daily_usd", b.DailyUSD)
 	k.amount("budget.monthly_usd", b.MonthlyUSD)
-	k.require("budget.daily_tokens", b.DailyTokens >= 0, "it must not be negative; 0 is no cap")
+	k.require("budget.daily_tokens", b.DailyTokens >= 0, "it must not be negative; 0 means no limit")
 	k.require("budget.warn_at", b.WarnAt >= 0 && b.WarnAt <= 1, "it must lie between 0 and 1: 0.8 warns when four fifths of a cap are used")
 	for _, p := range k.c.Prices {
 		key := join([]string{"prices", p.Name})
-		k.require(key, oneLine(p.Name) && (strings.Contains(p.Name, "/") || strings.Contains(p.Name, "*")), `write it as [prices."provider/model"]; * stands for anything`)
+		k.require(key, oneLine(p.Name) && (strings.Contains(p.Name, "/") || strings.Contains(p.Name, "*")), `write it as [prices."provider/model"]; * matches anything`)
 		for name, v := range map[string]float64{"input": p.Input, "output": p.Output, "cache_read": p.CacheRead, "cache_write": p.CacheWrite} {
 			k.amount(key+"."+name, v)
 		}
 	}
 }
 
-// amount is money in US dollars. The comparison is false for what is no number.
+// amount checks an amount in US dollars. The comparison is false for NaN.
 func (k *checker) amount(key string, v float64) {
 	k.require(key, v >= 0 && v <= 1_000_000, "it must be an amount in US dollars, such as 2.5; 0 is none")
 }
@@ -226,8 +226,8 @@ func (k *checker) providers() {
 	}
 }
 
-// external looks at the keys of external agents: with another kind, as theirs
-// with this one, a key would say something that nobody hears.
+// external checks the keys of external agents. These keys with another kind, or keys of other
+// kinds with this one, would have no effect.
 func (k *checker) external(key string, p Provider) {
 	for _, x := range []struct {
 		name     string
@@ -261,7 +261,7 @@ func (k *checker) external(key string, p Provider) {
 	}
 }
 
-// outside looks at the way to addresses that others chose, and at who searches.
+// outside checks the access to addresses that others chose, and the search provider.
 func (k *checker) outside() {
 	n, s := k.c.Network, k.c.Search
 	for _, a := range n.Allow {
@@ -308,7 +308,7 @@ func (k *checker) sections() {
 	}
 }
 
-// waits looks at a time in the section of a channel; nil is not there.
+// waits checks a duration in the section of a channel; nil means that it is not set.
 func (k *checker) waits(key string, v any, most time.Duration, msg string) {
 	if v == nil {
 		return

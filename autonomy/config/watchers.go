@@ -2,8 +2,7 @@ package config
 
 import "time"
 
-// Watchers is [watchers]: how sources are asked that have to be asked again and
-// again.
+// Watchers is [watchers]: the polling of sources.
 type Watchers struct {
 	Workers  int      `toml:"workers"`
 	MinEvery Duration `toml:"min_every"`

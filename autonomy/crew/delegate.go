@@ -115,7 +115,7 @@ func (c *Crew) order(who agent.Caller, w Wish, n int) (order, error) {
 	name := cmp.Or(w.Agent, asks)
 	from, ok := c.members[asks]
 	if !ok {
-		return order{}, tools.Errorf(tools.Unsupported, "the agent %q is not there any more", tools.Clean(asks))
+		return order{}, tools.Errorf(tools.Unsupported, "agent %q no longer exists", tools.Clean(asks))
 	}
 	m, ok := c.members[name]
 	if !ok || !from.mayHand(name) {
@@ -134,7 +134,7 @@ func (c *Crew) order(who agent.Caller, w Wish, n int) (order, error) {
 		ID: shortid.New("t"), Agent: name, Tools: names, Level: who.Level.Narrower(m.Options.Level), Depth: depth,
 		// One share remains for the parent.
 		Rounds: max(1, who.Rounds/(n+1)), Tokens: max(256, who.Tokens/(n+1)),
-		Attended: t.Attended && !w.Background, // nobody waits for what goes on by itself
+		Attended: t.Attended && !w.Background, // no user waits for a background task
 		Guest:    t.Guest, Origin: t.Origin, Person: t.Person, Report: t.Report, Channel: t.Channel, Chat: t.Chat,
 		Words: bounded(who.Words), Background: w.Background, FollowUp: w.FollowUp && w.Background && t.Depth == 0,
 	}, nil

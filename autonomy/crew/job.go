@@ -37,7 +37,7 @@ func (c *Crew) Job(ctx context.Context, ev bus.Event) (Job, error) {
 		return j, fmt.Errorf("agent %q no longer exists; add it again or cancel the task", o.Agent)
 	}
 	if err := m.Refused(ctx); err != nil {
-		return j, fmt.Errorf("the agent %s cannot work now: %w", o.Agent, err)
+		return j, fmt.Errorf("agent %s is not available: %w", o.Agent, err)
 	}
 	if j.Agent, err = narrowed(m, o); err != nil {
 		return j, err

@@ -10,20 +10,19 @@ import (
 	"hob/platform/safehttp"
 )
 
-// An address counts as named only when it stands there as a whole. Every step
-// that would make two different requests look alike would be a place in which a
-// model could put data, so that there are a few spellings of each address and no
-// more: the one that stands there, and those that careful programs make of it.
+// An address counts as named only if the owner's text contains it as a whole. Each
+// normalization that maps different requests to one address would let a model hide data in the
+// difference. So an address has only two spellings: the written one and the canonical one.
 
 // maxAddress bounds an address in bytes; longer ones count as none.
 const maxAddress = 2048
 
-// site is what an address contacts, for comparing: a host and a port, in the
-// one form in which they are compared. "" when it is none that can be compared.
+// site returns the host and port that an address contacts, in canonical form, "" if it cannot
+// be compared.
 func site(u *url.URL) string {
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 	if host == "" || !ascii(host) {
-		return "" // one that looks like another one is not told apart here
+		return "" // lookalike names cannot be distinguished here
 	}
 	port := u.Port()
 	if strings.Contains(host, ":") && (port == "" || u.Scheme == "http" && port == "80" || u.Scheme == "https" && port == "443") {
@@ -47,8 +46,8 @@ func parse(raw string) (*url.URL, bool) {
 	return u, true
 }
 
-// spellings are the forms of an address that stand for it: as it is written,
-// and canonical. Neither has the fragment, which is not sent.
+// spellings returns the forms of an address that count as equal: as written, and canonical.
+// Neither has the fragment, which is not sent.
 func spellings(raw string) []string {
 	var out []string
 	if u, ok := parse(raw); ok && site(u) != "" {
@@ -61,9 +60,8 @@ func spellings(raw string) []string {
 	return out
 }
 
-// canonical writes an address in one way: host in lower case without the port
-// that goes without saying, at least "/" for a path, no fragment. What it sends
-// beyond that is left as it is, byte for byte.
+// canonical normalizes an address: host in lower case without the default port, at least "/" as
+// path, no fragment. It does not change the rest of the bytes that are sent.
 func canonical(u *url.URL) string {
 	c := *u
 	c.Host = site(u)
@@ -79,7 +77,7 @@ func cutFragment(s string) string {
 	return s
 }
 
-// stands reports whether an address is one of those that were seen.
+// stands reports whether an address is among the seen ones.
 func stands(raw string, seen map[string]bool) bool {
 	u, ok := parse(raw)
 	return ok && site(u) != "" && seen[cutFragment(raw)]
@@ -96,14 +94,14 @@ func spelled(list []string) map[string]bool {
 	return out
 }
 
-// addressesIn finds the addresses that a person wrote. A bare "example.org/a"
-// counts as one, over https and http.
+// addressesIn finds the addresses in a person's text. A bare "example.org/a" counts over https
+// and http.
 func addressesIn(text string) []string {
 	var out []string
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("<>\"“”«»`|", r) }) {
 		word = strings.TrimLeft(word, "([{'‘*_,;")
 		lower := lowered(word)
-		// What stands before a scheme is not part of the address: "see:https://…".
+		// Text before a scheme is not part of the address: "see:https://…".
 		if i := strings.Index(lower, "http"); i > 0 && (strings.HasPrefix(lower[i:], "http://") || strings.HasPrefix(lower[i:], "https://")) && !strings.ContainsAny(lower[:i], "/?#@") {
 			word, lower = word[i:], lower[i:]
 		}
@@ -120,8 +118,8 @@ func addressesIn(text string) []string {
 	return out
 }
 
-// ends are the ways in which a word may end: with its last punctuation, which
-// belongs to the sentence more often, and without.
+// ends returns the possible ends of a word: with its trailing punctuation, which usually
+// belongs to the sentence, and without.
 func ends(word string) []string {
 	short := strings.TrimRightFunc(word, func(r rune) bool { return strings.ContainsRune(".,;:!?'’*_…。，；：！？、）」』", r) })
 	for strings.HasSuffix(short, ")") && strings.Count(short, ")") > strings.Count(short, "(") || strings.HasSuffix(short, "]") || strings.HasSuffix(short, "}") {
@@ -158,11 +156,10 @@ func bare(word string) bool {
 	return labels[0] == "www" || !strings.Contains(fileEndings, " "+last+" ")
 }
 
-// fileEndings are top-level domains by which files are better known.
+// fileEndings are top-level domains that are more common as file extensions.
 const fileEndings = " md py sh rs pl cc ps so zip mov app tf ml mk st js ts go "
 
-// lowered is a text in lower case as far as addresses need it: of the same
-// length, whatever stands in it.
+// lowered converts ASCII letters to lower case and keeps the length of the text.
 func lowered(s string) string {
 	b := []byte(s)
 	for i, c := range b {
@@ -190,7 +187,7 @@ func sites(list []string) map[string]bool {
 	return out
 }
 
-// hostsOf are the places that addresses contact, for the owner's rules.
+// hostsOf returns the hosts that addresses contact, for the owner's rules.
 func hostsOf(list []string) []string {
 	out := []string{}
 	for _, raw := range list {
@@ -205,8 +202,8 @@ func hostsOf(list []string) []string {
 	return out
 }
 
-// listed reports whether a place is on a list of hosts: by its whole name, or
-// below "*.name". Nothing else matches, and an empty list holds nobody.
+// listed reports whether a host is on a list: by its whole name, or below "*.name". An empty
+// list matches nothing.
 func listed(place string, list []string) bool {
 	return slices.ContainsFunc(list, func(entry string) bool {
 		entry = strings.TrimSuffix(strings.ToLower(entry), ".")

@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzAddresses: whatever a person writes and whatever a model asks for, an
-// address that is taken to stand there goes to a place that was written there,
-// and what it sends is part of what was written.
+// FuzzAddresses checks for any text and any request: an address that counts as written contacts
+// a written host, and sends only a part of the written text.
 func FuzzAddresses(f *testing.F) {
 	for _, s := range [][2]string{
 		{"see https://a.example/b?c=d#e, please", "https://a.example/b?c=d"},
@@ -34,17 +33,17 @@ func FuzzAddresses(f *testing.F) {
 		}
 		u, err := url.Parse(asked)
 		if err != nil || u.User != nil {
-			t.Fatalf("%q stands in %q, and is none: %v", asked, said, err)
+			t.Fatalf("%q counts as part of %q but is no address: %v", asked, said, err)
 		}
 		if !sites(addressesIn(said))[strings.TrimPrefix(site(u), "www.")] {
-			t.Errorf("%q stands in %q, and goes elsewhere", asked, said)
+			t.Errorf("%q counts as part of %q but contacts another host", asked, said)
 		}
 		sent := strings.TrimPrefix(u.RequestURI(), "/")
 		if u.Path == "" && u.RawQuery != "" {
 			sent = u.RawQuery
 		}
 		if wrote, err := url.Parse(cutFragment(asked)); err == nil && wrote.Host != "" && !strings.Contains(said, sent) && !strings.Contains(said, wrote.EscapedPath()) && !strings.Contains(said, wrote.Path) {
-			t.Errorf("%q stands in %q, and sends %q", asked, said, sent)
+			t.Errorf("%q counts as part of %q but sends %q", asked, said, sent)
 		}
 	})
 }

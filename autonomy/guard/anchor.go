@@ -14,8 +14,8 @@ import (
 	"hob/platform/system"
 )
 
-// anchor is the log's end as it was noted outside of the database: a log that is
-// shorter, or has another line there, has lost something.
+// anchor is the end of the log as stored outside of the database. A shorter log, or one with
+// another line there, was changed.
 type anchor struct {
 	Lines int64     `json:"lines"`
 	Hash  string    `json:"head"`
@@ -27,7 +27,7 @@ func (a anchor) sum(key []byte) string {
 	return mac(derive(key, "anchor"), fmt.Appendf(nil, "%d %s %d", a.Lines, a.Hash, a.At.UnixMilli()))
 }
 
-// Head tells where the log ends now.
+// Head returns the current end of the log.
 func (g *Guard) Head(ctx context.Context) (h Head, err error) {
 	err = g.db.Read().QueryRowContext(ctx, `SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1`).Scan(&h.Lines, &h.Hash)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -36,8 +36,8 @@ func (g *Guard) Head(ctx context.Context) (h Head, err error) {
 	return h, nil
 }
 
-// NoteHead writes the log's end into the anchor file, unless it stands there. A
-// log that has lost its end is not noted over: it returns what Truncated does.
+// NoteHead writes the end of the log into the anchor file if it changed. It does not overwrite
+// the anchor of a truncated log: then it returns the error of Truncated.
 func (g *Guard) NoteHead(ctx context.Context) (Head, error) {
 	h, err := g.Head(ctx)
 	key := g.chainKey()
@@ -80,8 +80,8 @@ func (g *Guard) Truncated(ctx context.Context) error {
 	return nil
 }
 
-// readAnchor is nil when there is none. One that was not written by this home is
-// an error: whoever changes it wants something to be missed.
+// readAnchor returns nil if there is no anchor. An anchor with a wrong MAC is an error, because
+// it may hide a change.
 func (g *Guard) readAnchor() (*anchor, error) {
 	key := g.chainKey()
 	if g.opt.Anchor == "" || key == nil {
@@ -92,11 +92,11 @@ func (g *Guard) readAnchor() (*anchor, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("guard: the note of the audit log's end: %w; make it readable", err)
+		return nil, fmt.Errorf("guard: read the anchor of the audit log: %w; make the file readable", err)
 	}
 	var a anchor
 	if json.Unmarshal(b, &a) != nil || !hmac.Equal([]byte(a.MAC), []byte(a.sum(key))) {
-		return nil, fmt.Errorf("guard: the note of the audit log's end, %s, was changed or was made under another audit key", g.opt.Anchor)
+		return nil, fmt.Errorf("guard: the anchor of the audit log, %s, was changed or belongs to another audit key", g.opt.Anchor)
 	}
 	return &a, nil
 }

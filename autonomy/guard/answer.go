@@ -20,23 +20,23 @@ const (
 	scopePattern = "pattern"
 )
 
-// Answer is the owner's word on a question.
+// Answer is the owner's answer to a question.
 type Answer struct {
 	Approved bool
-	// Scope is "once" (default), or makes a grant that lasts For: "session" for the
-	// same call with the same arguments in the same conversation, "pattern" for
-	// all calls there that the question's Pattern covers, "task" for these, or
-	// else the same call, until the task or turn has ended.
+	// Scope is "once" (default), or creates a grant that lasts For: "session" for the same call
+	// with the same arguments in the same conversation, "pattern" for all calls there that
+	// match the question's Pattern, "task" for these, or otherwise the same call, until the
+	// task or turn has ended.
 	Scope string
-	// For is how long; default 1 hour, at most 24, and 30 days for what is done
-	// while the owner is away. With no Scope it means "session".
+	// For is the duration; default 1 hour, at most 24 hours, and 30 days for unattended calls.
+	// Without a Scope it means "session".
 	For time.Duration
 	// Uses bounds how often the grant may be used; 0 = no bound.
 	Uses int
 	Note string
 	By   string // the surface: "api", "cli", "chat"
-	// Beforehand is the event of the turn for which the approval was given before
-	// anything was asked; "" for an answer to the question itself.
+	// Beforehand is the event of the turn for which the approval was given before any question;
+	// "" for an answer to the question itself.
 	Beforehand string
 }
 
@@ -46,7 +46,7 @@ func (g *Guard) AnswerTx(tx *store.Tx, id string, ans Answer) (Approval, error) 
 		ans.Scope = scopeSession
 	}
 	if ans.Scope = cmp.Or(ans.Scope, scopeOnce); !slices.Contains([]string{scopeOnce, scopeSession, scopeTask, scopePattern}, ans.Scope) {
-		return Approval{}, fmt.Errorf("approval %s: there is no scope %q: %w", id, ans.Scope, ErrScope)
+		return Approval{}, fmt.Errorf("approval %s: unknown scope %q: %w", id, ans.Scope, ErrScope)
 	}
 	a, err := scanApproval(tx.QueryRow(`SELECT `+approvalColumns+` FROM approvals WHERE id = ?`, id))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -60,7 +60,7 @@ func (g *Guard) AnswerTx(tx *store.Tx, id string, ans Answer) (Approval, error) 
 		return a, fmt.Errorf("approval %s is %s: %w", id, a.State, ErrDecided)
 	}
 	if now.After(a.ExpiresAt) {
-		return a, fmt.Errorf("approval %s ran out at %s: %w", id, a.ExpiresAt.Format(time.RFC3339), ErrDecided)
+		return a, fmt.Errorf("approval %s expired at %s: %w", id, a.ExpiresAt.Format(time.RFC3339), ErrDecided)
 	}
 	if ans.Beforehand != "" && ans.Approved {
 		if err := a.coveredBeforehand(ans.Beforehand, ans); err != nil {
@@ -93,8 +93,8 @@ func (a Approval) Approved() bool { return a.State == Approved }
 // IsBatch reports whether an id names a batch of questions.
 func IsBatch(id string) bool { return strings.HasPrefix(id, batchPrefix) }
 
-// AnswerBatchTx decides all questions of a batch that are still open, and
-// returns those. It is an error when none is.
+// AnswerBatchTx decides all open questions of a batch and returns them. It returns an error if
+// there are none.
 func (g *Guard) AnswerBatchTx(tx *store.Tx, batch string, ans Answer) ([]Approval, error) {
 	ids, err := openOfBatch(tx, batch)
 	if err != nil {

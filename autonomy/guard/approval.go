@@ -17,7 +17,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// ApprovalState is where a question to the owner stands.
+// ApprovalState is the state of a question to the owner.
 type ApprovalState string
 
 // The states of an approval.
@@ -31,14 +31,14 @@ const (
 
 // Errors of Answer.
 var (
-	ErrNoApproval = errors.New("there is no such question")
+	ErrNoApproval = errors.New("question not found")
 	ErrDecided    = errors.New("this question was already answered; the first answer counts")
 	ErrScope      = errors.New("use \"once\", \"session\" (the same again in this conversation), \"task\" (until this task is done) or \"pattern\" (calls like this one in this conversation)")
 )
 
-// Approval is one question to the owner, bound to one call and the hash of its
-// arguments. It is also what the tray, the dashboard and channels with buttons
-// show: an ID or a Batch given back to autonomy.Loop.Answer is the whole seam.
+// Approval is one question to the owner, bound to one call and the hash of its arguments. The
+// tray, the dashboard and channels with buttons show it; they pass its ID or Batch to
+// autonomy.Loop.Answer.
 type Approval struct {
 	ID        string          `json:"id"`
 	Event     string          `json:"event"`
@@ -48,21 +48,21 @@ type Approval struct {
 	Arguments json.RawMessage `json:"arguments"`
 	Summary   string          `json:"summary"`
 	Reason    string          `json:"reason"`
-	// Rule is the row of the table that made the question necessary.
+	// Rule is the row of the table that requires the question.
 	Rule string `json:"rule,omitempty"`
-	// Why says what the call would really do, Exact what would run beyond the
-	// arguments (see tools.Judgement); both in visible characters.
+	// Why describes the actual effect of the call, Exact what would run beyond the arguments
+	// (see tools.Judgement); both in visible characters.
 	Why   string `json:"why,omitempty"`
 	Exact string `json:"exact,omitempty"`
 	// Effects of the call, joined with "+".
 	Effects string `json:"effects,omitempty"`
-	// Origins are from where the outside text in view came, when there is some.
+	// Origins are the sources of the untrusted text in context, if any.
 	Origins []provenance.Origin `json:"origins,omitempty"`
-	// Pattern is what a grant with the scope "pattern" would cover; "" when only
-	// the very same arguments can be granted.
+	// Pattern is what a grant with the scope "pattern" would cover; "" if only identical
+	// arguments can be granted.
 	Pattern string `json:"pattern,omitempty"`
-	// Batch is shared by questions of one answer that are alike; "" for one alone.
-	// Nothing is ever added to a batch.
+	// Batch is shared by similar questions of one answer; "" for a single one. A batch never
+	// grows.
 	Batch      string            `json:"batch,omitempty"`
 	Provenance provenance.Source `json:"provenance"`
 	Attended   bool              `json:"attended"`
@@ -93,7 +93,7 @@ func (g *Guard) byCall(ctx context.Context, call string) (Approval, error) {
 	return scanApproval(g.db.Read().QueryRowContext(ctx, `SELECT `+approvalColumns+` FROM approvals WHERE call = ?`, call))
 }
 
-// Approval reads one question. ErrNoApproval: there is none.
+// Approval reads one question. ErrNoApproval: it does not exist.
 func (g *Guard) Approval(ctx context.Context, id string) (Approval, error) {
 	a, err := scanApproval(g.db.Read().QueryRowContext(ctx, `SELECT `+approvalColumns+` FROM approvals WHERE id = ?`, id))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -105,7 +105,7 @@ func (g *Guard) Approval(ctx context.Context, id string) (Approval, error) {
 	return a, nil
 }
 
-// Question is one call that needs the owner, as the gate decided on it.
+// Question is a call that needs approval, with the guard's decision.
 type Question struct {
 	Request
 	Decision
@@ -121,8 +121,8 @@ func (g *Guard) AskTx(tx *store.Tx, r Request, d Decision) (Approval, error) {
 	return all[0], nil
 }
 
-// AskAllTx stores the questions of one answer, each a row of its own. New ones
-// of the same tool and for the same reason are one batch.
+// AskAllTx stores the questions of one answer, each as a row. New ones for the same tool and
+// reason form a batch.
 func (g *Guard) AskAllTx(tx *store.Tx, questions []Question) ([]Approval, error) {
 	out := make([]Approval, len(questions))
 	alike := map[[2]string][]int{}
@@ -154,10 +154,10 @@ func (g *Guard) AskAllTx(tx *store.Tx, questions []Question) ([]Approval, error)
 	return out, nil
 }
 
-// batchPrefix tells the id of a batch from that of a question.
+// batchPrefix distinguishes the id of a batch from that of a question.
 const batchPrefix = "all-"
 
-// question is the row of a call that nobody was asked about yet.
+// question returns the row of a call without a question yet.
 func (g *Guard) question(q Question) Approval {
 	wait := g.opt.Live
 	if !q.Attended {
@@ -192,15 +192,14 @@ func insert(tx *store.Tx, a Approval) error {
 	return origins.KeepTx(tx, origins.Approval, a.ID, a.Origins)
 }
 
-// shortID is easy to type: the last 8 hex digits of a random UUID.
+// shortID returns an id that is easy to type: the last 8 hex digits of a random UUID.
 func shortID() string {
 	s := uuid.NewString()
 	return s[len(s)-8:]
 }
 
-// CloseTx ends the open questions of an event, which nobody waits for any more:
-// with TimedOut those whose time is up, and the others as cancelled; with
-// Cancelled (the turn was stopped) all of them.
+// CloseTx ends the open questions of an event that no longer waits: with TimedOut the expired
+// ones, and the others as cancelled; with Cancelled (the turn was stopped) all of them.
 func (g *Guard) CloseTx(tx *store.Tx, event string, state ApprovalState) error {
 	now := time.Now().UnixMilli()
 	res, err := tx.Exec(`UPDATE approvals SET state = iif(?1 = 'timeout' AND expires_at > ?2, 'cancelled', ?1), decided_at = ?2
@@ -251,7 +250,7 @@ func (g *Guard) Approvals(ctx context.Context, state ApprovalState, session, eve
 	return out, g.traced(ctx, out)
 }
 
-// traced fills in from where the text in view of each question came.
+// traced adds the origins of the untrusted text in context to each question.
 func (g *Guard) traced(ctx context.Context, list []Approval) (err error) {
 	for i, a := range list {
 		if !a.Provenance.Tainted() {
@@ -264,8 +263,8 @@ func (g *Guard) traced(ctx context.Context, list []Approval) (err error) {
 	return nil
 }
 
-// From says in words from where the outside text in view of the call came, ""
-// when there is none.
+// From describes the origins of the untrusted text in context at the call, "" if there was
+// none.
 func (a Approval) From() string {
 	if !a.Provenance.Tainted() {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// Record is one line of the audit log. Texts enter it only as keyed digests.
+// Record is one line of the audit log. It contains texts only as keyed digests.
 type Record struct {
 	Seq     int64           `json:"seq"`
 	At      time.Time       `json:"at"`
@@ -29,18 +29,18 @@ type Record struct {
 	Outcome string          `json:"outcome"` // "started", "done", a typed error code
 	Args    json.RawMessage `json:"-"`
 	Digest  string          `json:"args_digest"`
-	// Origins are from which outside text it came, when there was some in view.
+	// Origins are the sources of the untrusted text in context, if any.
 	Origins []provenance.Origin `json:"-"`
 	// From is the kind of each origin with a keyed digest of its label.
 	From string `json:"from,omitempty"`
-	// Chain is how Hash was made: 0 a plain SHA-256, as of lines from before there
-	// was a key, 1 an HMAC under the home's audit key.
+	// Chain is the kind of Hash: 0 is a plain SHA-256, used before a key existed; 1 is an HMAC
+	// under the home's audit key.
 	Chain int    `json:"chain,omitempty"`
 	Prev  string `json:"prev"`
 	Hash  string `json:"hash"`
 }
 
-// AuditTx appends a line to the chain, in the transaction of what it reports.
+// AuditTx appends a line to the chain, in the transaction of the recorded action.
 func (g *Guard) AuditTx(tx *store.Tx, r Record) error {
 	digest, err := g.digest(r.Args)
 	if err != nil {
@@ -87,7 +87,7 @@ type AuditQuery struct {
 	Event, Session, Tool, Actor, Action, Verdict, Outcome, Call string
 	Since, Until                                                time.Time
 	Before                                                      int64 // older than this line, when it is not 0
-	Tainted                                                     bool  // only what outside text had a part in
+	Tainted                                                     bool  // only lines influenced by untrusted text
 	Limit                                                       int
 }
 

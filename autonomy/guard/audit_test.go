@@ -84,7 +84,7 @@ func TestDigestsTellNothing(t *testing.T) {
 		}
 	}
 	fatal(t, rows.Err())
-	// Another home has another key, so that a digest cannot be looked up.
+	// Another home has another key, so digests cannot be compared.
 	g := newGuard(t, guard.Options{})
 	g.audit(1)
 	other, err := g.Audit(t.Context(), "", 0, 1)

@@ -13,8 +13,8 @@ import (
 // --yes`) does not cover a question. The question stays open.
 var ErrBeforehand = errors.New("an approval given beforehand does not cover this")
 
-// beforehandStep adds the effects of the call, without which nobody could tell later what
-// an approval given beforehand covers. Rows from before have none and are not covered.
+// beforehandStep adds the effects of the call, which determine what an approval given
+// beforehand covers. Older rows have none and are not covered.
 const beforehandStep = `ALTER TABLE approvals ADD COLUMN effects TEXT NOT NULL DEFAULT '';`
 
 // effectsText names effects for a row; bits that this version does not know make it

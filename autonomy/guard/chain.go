@@ -21,11 +21,11 @@ const (
 	keyedChain = 1
 )
 
-// keyedNow is the outcome of the line with which a log without a key gets one.
+// keyedNow is the outcome of the line with which a log gets its first key.
 const keyedNow = "keyed"
 
-// auditSteps make the log append-only for everybody who goes through SQL as it
-// stands. Whoever drops the triggers first is found by the key.
+// auditSteps make the log append-only for plain SQL. Changes made after dropping the triggers
+// are detected with the key.
 const auditSteps = `
 ALTER TABLE audit ADD COLUMN from_texts TEXT NOT NULL DEFAULT '';
 ALTER TABLE audit ADD COLUMN chain INTEGER NOT NULL DEFAULT 0;
@@ -62,9 +62,9 @@ func derive(key []byte, use string) []byte {
 	return m.Sum(nil)
 }
 
-// AlteredError says that a line of an audit log is not as it was written.
+// AlteredError reports a changed line of an audit log.
 type AlteredError struct {
-	Line int64 // the first one that does not fit, or the last that is there
+	Line int64 // the first line that does not match, or the last existing one
 	Why  string
 }
 
@@ -92,7 +92,7 @@ func (c *checker) next(r Record, first int64) error {
 	bad := func(why string) error { return &AlteredError{Line: want, Why: why} }
 	switch {
 	case r.Seq != want:
-		return bad(fmt.Sprintf("line %d stands in its place", r.Seq))
+		return bad(fmt.Sprintf("found line %d instead", r.Seq))
 	case (c.begun || first == 1) && r.Prev != prev:
 		return bad("it does not follow the line before it")
 	case r.Chain == plainChain && c.keyed:
@@ -130,11 +130,11 @@ func (g *Guard) Verify(ctx context.Context) (lines int64, err error) {
 type Head struct {
 	Lines int64  `json:"lines"`
 	Hash  string `json:"head"`
-	// Unkeyed are lines from before there was a key.
+	// Unkeyed counts lines from before there was a key.
 	Unkeyed int64 `json:"unkeyed,omitempty"`
 }
 
-// VerifyAll is Verify, and tells where the log ends.
+// VerifyAll is Verify, and returns the end of the log.
 func (g *Guard) VerifyAll(ctx context.Context) (h Head, err error) {
 	var last int64 // read first: lines may be added meanwhile
 	err = g.db.Read().QueryRowContext(ctx, `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'audit'), 0)`).Scan(&last)
@@ -154,7 +154,7 @@ func (g *Guard) VerifyAll(ctx context.Context) (h Head, err error) {
 			h.Unkeyed++
 		}
 		if anchor != nil && r.Seq == anchor.Lines && r.Hash != anchor.Hash {
-			return &AlteredError{Line: r.Seq, Why: "it is another line than the one that was noted on " + anchor.At.Format("2006-01-02")}
+			return &AlteredError{Line: r.Seq, Why: "it differs from the line recorded on " + anchor.At.Format("2006-01-02")}
 		}
 		return nil
 	})
@@ -195,10 +195,9 @@ func (g *Guard) eachLine(ctx context.Context, from, to int64, fn func(Record) er
 
 var errNoKey = errors.New("the audit key is missing")
 
-// Prepare readies the keys of the audit log: that of its digests is made in the
-// database on first use where Options brings none. A log that had no key gets a
-// line which vouches for all before it. It must be called before anything is
-// recorded.
+// Prepare initializes the keys of the audit log. It stores a digest key in the database on
+// first use if Options has none. A log without a key gets a line that authenticates all lines
+// before it. Call it before anything is recorded.
 func (g *Guard) Prepare(ctx context.Context) error {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // never fails (crypto/rand, Go 1.24)
@@ -234,8 +233,8 @@ func (g *Guard) Prepare(ctx context.Context) error {
 	return g.takeUp(ctx, last)
 }
 
-// takeUp decides how a log goes on whose last line this is. Once its end has been
-// noted under the key, a log without it is not the one that was noted.
+// takeUp decides how to continue a log with this last line. If its end was recorded under the
+// key before, a log without a key was replaced.
 func (g *Guard) takeUp(ctx context.Context, last Record) error {
 	chain := g.chainKey()
 	a, err := g.readAnchor()
@@ -282,8 +281,8 @@ func (g *Guard) chainKey() []byte {
 	return g.chain
 }
 
-// digest is a keyed digest of a text: equal texts are recognised, none can be
-// read back or guessed without the key.
+// digest returns a keyed digest of a text: equal texts have equal digests, and without the key
+// nobody can guess the text.
 func (g *Guard) digest(b []byte) (string, error) {
 	g.mu.Lock()
 	key := g.key

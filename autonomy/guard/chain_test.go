@@ -42,20 +42,20 @@ func TestTheLogIsAppendOnly(t *testing.T) {
 	}
 }
 
-// Whoever can write the database, and knows how a line is made, still cannot
-// make one: he does not have the key.
+// An attacker who can write to the database and knows the format still cannot forge a line
+// without the key.
 func TestALineCannotBeForgedWithoutTheKey(t *testing.T) {
 	mine := guard.Options{AuditKey: auditKey(1), Anchor: filepath.Join(t.TempDir(), "anchor")}
 	f := newGuard(t, mine)
 	f.audit(4)
 	f.sql(`DROP TRIGGER audit_no_update; DROP TRIGGER audit_no_delete; DROP TRIGGER audit_no_insert`)
-	for name, key := range map[string][]byte{"as of a home without a key": nil, "under a key of his own": auditKey(2)} {
+	for name, key := range map[string][]byte{"as of a home without a key": nil, "under another key": auditKey(2)} {
 		t.Run(name, func(t *testing.T) {
 			f.sql(`CREATE TABLE kept AS SELECT * FROM audit`)
 			f.sql(`DELETE FROM audit; DELETE FROM sqlite_sequence WHERE name = 'audit'`)
-			f.restart(guard.Options{AuditKey: key}) // the forger writes the whole log anew
+			f.restart(guard.Options{AuditKey: key}) // the forger rewrites the whole log
 			f.audit(4)
-			for i := range 2 { // nor once more was recorded
+			for i := range 2 { // the second call records nothing
 				f.restart(mine)
 				if _, err := f.Verify(t.Context()); !altered(err) || i == 0 && !f.ForeignKey() {
 					t.Errorf("not found: %v, %v", err, f.ForeignKey())
@@ -67,8 +67,7 @@ func TestALineCannotBeForgedWithoutTheKey(t *testing.T) {
 	}
 }
 
-// Lines from before there was a key still verify, and nobody can add to them or
-// take from them afterwards.
+// Lines from before the first key still verify, and later changes to them are detected.
 func TestAnOldLogGetsAKey(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	f.audit(3)
@@ -93,7 +92,7 @@ func TestAnOldLogGetsAKey(t *testing.T) {
 	}
 	f.restart(guard.Options{}) // the key is lost
 	if !f.ForeignKey() {
-		t.Error("a log with a key goes on without one unnoticed")
+		t.Error("a keyed log continues without its key undetected")
 	}
 }
 
@@ -243,7 +242,7 @@ func TestAnExportIsWhole(t *testing.T) {
 		t.Errorf("as a sheet: %v\n%s", err, sheet.String())
 	}
 	if _, err := f.Export(t.Context(), &sheet, "pdf", time.Time{}, time.Time{}); !errors.Is(err, guard.ErrNoFormat) {
-		t.Errorf("a format that is not there: %v", err)
+		t.Errorf("an unknown format: %v", err)
 	}
 }
 

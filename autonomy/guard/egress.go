@@ -10,29 +10,29 @@ import (
 	"hob/platform/redact"
 )
 
-// maxVerbatim is how many addresses a turn may open by the verbatim rule, and
-// maxPerSite how many of one place that the owner did not name: which ones a
-// model picks, and in which order, is all it can tell by them.
+// maxVerbatim is the maximum number of addresses that a turn may open by the verbatim rule, and
+// maxPerSite that of one site that the owner did not name. A model can leak data only by their
+// choice and order.
 const (
 	maxVerbatim = 30
 	maxPerSite  = 10
 )
 
-// The rules by which an egress is allowed; Verbatim is counted by its name.
+// The rules that allow an egress; the limits count the rule verbatim by its name.
 const (
 	Verbatim  = "egress, stands verbatim"
 	egressing = "egress"
 )
 
-// Seen is what an egress is measured by: the owner's own words in the context
-// of the call, never what a model, a mail or a file says.
+// Seen is the evidence for an egress decision: the owner's own words in the context of the
+// call, never text of a model, a mail or a file.
 type Seen struct {
-	// Words are the owner's in the conversation as far as it is in the context,
-	// Now those of this turn, which are among them.
+	// Words are the owner's in the conversation as far as it is in the context, Now those of
+	// this turn, a part of them.
 	Words, Now []string
-	// Links are the addresses that search results and pages of this turn offer.
+	// Links are the addresses in search results and pages of this turn.
 	Links []string
-	// Opened are the addresses that were opened in this turn by the verbatim rule.
+	// Opened are the addresses opened in this turn by the verbatim rule.
 	Opened []string
 }
 
@@ -44,7 +44,7 @@ func (r *Request) seen() Seen {
 	return r.Seen()
 }
 
-// egress is the row of requests whose address or body the model chose.
+// egress decides on requests whose address or body the model chose.
 func (g *Guard) egress(r Request) Decision {
 	j := r.judged
 	if len(j.URLs) == 0 && j.Query == "" {
@@ -61,31 +61,31 @@ func (g *Guard) egress(r Request) Decision {
 	return d
 }
 
-// search is the row of words for a search engine that the owner configured.
+// search decides on words for a search engine that the owner configured.
 func (g *Guard) search(r Request, seen Seen) Decision {
 	switch {
 	case r.Attended && !r.Tainted:
 		return Decision{Verdict: Allow, Rule: "search, owner asked, clean", Reason: "you asked for it, and it goes to the search service you set"}
 	case r.Attended && phrased(r.judged.Query, seen.Now):
-		return Decision{Verdict: Allow, Rule: "search, your own words", Reason: "it searches for words of your own, as you wrote them"}
+		return Decision{Verdict: Allow, Rule: "search, your own words", Reason: "it searches for your own words, as you wrote them"}
 	case r.Attended:
-		return ask("search, tainted", "text from outside is part of this conversation, and the words to search for are not your own")
+		return ask("search, tainted", "untrusted text is part of this conversation, and the search words are not your own")
 	case g.opt.Research && !r.Tainted:
 		return Decision{Verdict: Allow, Rule: "search, unattended, research granted", Reason: "you let it search while you are away ([network] research)"}
 	}
 	return ask("search, unattended", "it would search the web while you are away")
 }
 
-// fetch is the row of requests to addresses.
+// fetch decides on requests to addresses.
 func (g *Guard) fetch(r Request, seen Seen) Decision {
 	named := addressesOf(seen.Words)
 	switch {
 	case r.Attended && !r.Tainted:
-		return g.known(r, append(named, seen.Links...), "egress, owner asked, clean", "you named the place, or set it as one that may be contacted")
+		return g.known(r, append(named, seen.Links...), "egress, owner asked, clean", "you named the host, or allowed it")
 	case r.Attended:
 		return verbatim(r, seen, append(named, seen.Links...))
 	case !r.Tainted && g.known(r, nil, "", "").Verdict == Allow:
-		return g.known(r, nil, "egress, unattended, granted host", "you set the place as one that may be contacted ([network] allow_hosts)")
+		return g.known(r, nil, "egress, unattended, granted host", "you allowed the host ([network] allow_hosts)")
 	case g.opt.Research:
 		return verbatim(r, seen, seen.Links)
 	}
@@ -98,7 +98,7 @@ func (g *Guard) known(r Request, named []string, rule, reason string) Decision {
 	for _, raw := range r.judged.URLs {
 		u, ok := parse(raw)
 		if !ok || site(u) == "" {
-			return ask(egressing, "it contacts an address that cannot be read as one of the web")
+			return ask(egressing, "it contacts an invalid web address")
 		}
 		if s := site(u); !said[strings.TrimPrefix(s, "www.")] && !listed(s, g.opt.Hosts) {
 			return ask(egressing, fmt.Sprintf("it contacts %s, which you did not name", s))
@@ -114,12 +114,12 @@ func (g *Guard) known(r Request, named []string, rule, reason string) Decision {
 // the model could put nothing into them.
 func verbatim(r Request, seen Seen, list []string) Decision {
 	if !r.judged.Get {
-		return ask("egress, tainted", "text from outside is part of this conversation, and it would send more than an address")
+		return ask("egress, tainted", "untrusted text is part of this conversation, and it would send more than an address")
 	}
 	known := spelled(list)
 	for _, raw := range r.judged.URLs {
 		if !stands(raw, known) {
-			return ask("egress, tainted", "text from outside is part of this conversation, and the address stands neither in your words nor on a page or in search results of this turn")
+			return ask("egress, tainted", "untrusted text is part of this conversation, and the address appears neither in your words nor on a page or in search results of this turn")
 		}
 	}
 	opened := append(slices.Clone(seen.Opened), r.judged.URLs...)
@@ -133,10 +133,10 @@ func verbatim(r Request, seen Seen, list []string) Decision {
 			return ask("egress, many", fmt.Sprintf("it has opened %d addresses of %s in this turn already, a place that you did not name", n-1, visible(place, maxSummary)))
 		}
 	}
-	return Decision{Verdict: Allow, Rule: Verbatim, Reason: "the address stands as it is in your words, on a page or in search results of this turn"}
+	return Decision{Verdict: Allow, Rule: Verbatim, Reason: "the exact address appears in your words, on a page or in search results of this turn"}
 }
 
-// placeOf is what one address contacts, as sites has it.
+// placeOf returns the host that one address contacts, in the form of the set of sites.
 func placeOf(raw string) string {
 	for s := range sites([]string{raw}) {
 		return s
@@ -171,8 +171,8 @@ func places(list []string) string {
 	return visible(strings.Join(hosts, ", "), maxSummary)
 }
 
-// phrased reports whether a query is a run of whole words that stand in one of
-// the texts just so; case and the kind of white space make no difference.
+// phrased reports whether a query is a sequence of whole words of one of the texts, ignoring
+// case and the kind of white space.
 func phrased(query string, texts []string) bool {
 	q := folded(query)
 	if q == "" {

@@ -10,7 +10,7 @@ import (
 	"hob/tools"
 )
 
-// judged is a tool that says what one call would do.
+// judged is a tool with a given assessment of a call.
 type judged struct {
 	tool
 	j tools.Judgement
@@ -90,8 +90,8 @@ func TestEgress(t *testing.T) {
 	}
 }
 
-// What the earlier ones of this turn said is not of this turn: only those words
-// may be searched for when text from outside is there.
+// Words of earlier turns do not count: with untrusted text in context, only words of this turn
+// may be searched for.
 func TestASearchUsesWordsOfThisTurn(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	r := guard.Request{
@@ -122,7 +122,7 @@ func TestHowManyAddressesATurnOpens(t *testing.T) {
 		{"the first", nil, "", guard.Allow},
 		{"the tenth of a place", many(9, "https://a.example/%d"), "", guard.Allow},
 		{"the eleventh of a place", many(10, "https://a.example/%d"), "", guard.Ask},
-		{"the eleventh of a place that the owner named", many(10, "https://a.example/%d"), "what is on a.example", guard.Allow},
+		{"the eleventh address of a host that the owner named", many(10, "https://a.example/%d"), "what is on a.example", guard.Allow},
 		{"the thirtieth", many(29, "https://x%d.example/"), "", guard.Allow},
 		{"the thirty-first", many(30, "https://x%d.example/"), "what is on a.example", guard.Ask},
 	} {
@@ -193,8 +193,8 @@ func TestAddressesInWords(t *testing.T) {
 	}
 }
 
-// I11: names compare as a whole and in one form, an empty list holds nobody, and
-// an unknown level is an error at the start, not a wider one.
+// I11: names must match as a whole and in one form, an empty list matches nothing, and an
+// unknown level is an error at the start, not a wider level.
 func TestIncidentI11ListsMatchExactly(t *testing.T) {
 	to := func(list ...string) judged { return judged{effects(tools.Send), tools.Judgement{To: list}} }
 	tests := []struct {

@@ -9,9 +9,8 @@ import (
 	"hob/platform/erase"
 )
 
-// Eraser takes texts out of the questions to the owner and out of what was
-// allowed beforehand. The audit log is none of its business: it holds no text but
-// keyed digests, and nothing may change it.
+// Eraser erases texts from approvals and grants. The audit log is excluded: it contains only
+// keyed digests and must not change.
 func (g *Guard) Eraser() erase.Eraser { return eraser{} }
 
 type eraser struct{}
@@ -19,9 +18,9 @@ type eraser struct{}
 // Tables implements erase.Eraser.
 func (eraser) Tables() []string { return []string{"approvals", "grants"} }
 
-// EraseTx implements erase.Eraser. An open question that holds what is forgotten
-// is withdrawn: its arguments are not what the owner would say yes to any more.
-// The digest of the arguments goes with them, since it has no key.
+// EraseTx implements erase.Eraser. It withdraws an open question with erased text, because the
+// owner would no longer approve the same arguments. It also removes the digest of the
+// arguments, which is not keyed.
 func (eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
 	changed, err := questions(tx, e, s)
 	if err != nil {
@@ -49,7 +48,7 @@ func (eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n eras
 	return n, nil
 }
 
-// questions are those that hold something of what goes.
+// questions returns the approvals that contain erased text.
 func questions(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (ids []string, err error) {
 	rows, err := tx.Query(`SELECT id, event, session, call, CAST(args AS TEXT), summary, reason, why, exact, pattern, note FROM approvals`)
 	if err != nil {

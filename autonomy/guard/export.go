@@ -16,8 +16,8 @@ import (
 	"hob/knowledge/store"
 )
 
-// Seal is the last line of an export: what it holds, so that one which was cut
-// is known from one which is whole.
+// Seal is the last line of an export. It lists the contents, so that a truncated file is
+// detected.
 type Seal struct {
 	From  int64     `json:"from"` // its first line, and its last
 	To    int64     `json:"to"`
@@ -80,7 +80,7 @@ func lineWriter(w io.Writer, format string) lines {
 	return jsonLines{json.NewEncoder(w)}
 }
 
-// sealed is the seal as it stands in a file of JSON lines.
+// sealed is the seal in a file of JSON lines.
 type sealed struct {
 	Seal *Seal `json:"audit_export"`
 }
@@ -114,7 +114,7 @@ func cell(s string) string {
 func (l *csvLines) head() {
 	if !l.begun {
 		l.begun = true
-		_ = l.w.Write([]string{"seq", "at", "actor", "action", "event", "session", "origin", "tool", "call", "effects", "verdict", "rule", "tainted", "outcome", "from", "args_digest", "prev", "hash"}) // Error tells
+		_ = l.w.Write([]string{"seq", "at", "actor", "action", "event", "session", "origin", "tool", "call", "effects", "verdict", "rule", "tainted", "outcome", "from", "args_digest", "prev", "hash"}) // Error returns write errors
 	}
 }
 
@@ -124,10 +124,9 @@ func (l *csvLines) seal(Seal) error {
 	return l.w.Error()
 }
 
-// VerifyExport checks a file of JSON lines that Export wrote: each line, their
-// order, and that none is missing at its end. key is the home's audit key; nil
-// leaves lines that have one unchecked and is an error. Errors of content are
-// *AlteredError.
+// VerifyExport checks a file of JSON lines that Export wrote: each line, their order, and that
+// no line is missing at the end. key is the home's audit key; with nil it returns an error for
+// keyed lines. Errors of content are *AlteredError.
 func VerifyExport(r io.Reader, key []byte) (Seal, error) {
 	c := checker{}
 	if len(key) > 0 {
@@ -139,7 +138,7 @@ func VerifyExport(r io.Reader, key []byte) (Seal, error) {
 		if bytes.HasPrefix(in.Bytes(), []byte(`{"audit_export":`)) {
 			var s sealed
 			if err := json.Unmarshal(in.Bytes(), &s); err != nil || s.Seal == nil {
-				return Seal{}, fmt.Errorf("guard: the export's last line cannot be read: %w", errors.Join(err, errSeal))
+				return Seal{}, fmt.Errorf("guard: read the last line of the export: %w", errors.Join(err, errSeal))
 			}
 			if in.Scan() {
 				return *s.Seal, &AlteredError{Line: s.Seal.To, Why: "something follows the end of the export"}
@@ -150,7 +149,7 @@ func VerifyExport(r io.Reader, key []byte) (Seal, error) {
 		dec := json.NewDecoder(bytes.NewReader(in.Bytes()))
 		dec.DisallowUnknownFields()
 		if err := dec.Decode(&rec); err != nil {
-			return Seal{}, &AlteredError{Line: c.last.Seq + 1, Why: "it is no line of an audit log: " + err.Error()}
+			return Seal{}, &AlteredError{Line: c.last.Seq + 1, Why: "it is not a line of an audit log: " + err.Error()}
 		}
 		first := rec.Seq
 		if err := c.next(rec, first); err != nil {
@@ -163,9 +162,9 @@ func VerifyExport(r io.Reader, key []byte) (Seal, error) {
 	return Seal{}, &AlteredError{Line: c.last.Seq, Why: "the end of the export is missing"}
 }
 
-var errSeal = errors.New("it is no seal of an export")
+var errSeal = errors.New("it is not a seal of an export")
 
-// sealed compares what was read with what the seal says.
+// sealed compares the lines read with the seal.
 func (c *checker) sealed(s Seal, key []byte) error {
 	switch {
 	case s.Lines != c.lines || s.To != c.last.Seq || s.Head != c.last.Hash || s.From != c.last.Seq-c.lines+min(1, c.lines):

@@ -18,32 +18,32 @@ import (
 const (
 	grantTime   = time.Hour           // unless the owner says otherwise
 	maxGrant    = 24 * time.Hour      // in a conversation
-	maxStanding = 30 * 24 * time.Hour // for what is done while the owner is away
+	maxStanding = 30 * 24 * time.Hour // for unattended calls
 )
 
 // Errors of grants.
 var (
-	ErrNoGrant    = errors.New("there is no such grant")
-	ErrGrantEnded = errors.New("your yes to calls like this one has ended: it was revoked, has run out or is used up")
+	ErrNoGrant    = errors.New("grant not found")
+	ErrGrantEnded = errors.New("the grant for this call has ended: it was revoked, has expired or is used up")
 	ErrGrant      = errors.New("this cannot be granted")
 )
 
-// Grant is the owner's yes to further calls of one tool: those with the very
-// same arguments, or those that a pattern covers, in one conversation or task,
-// until a time. There is no grant for everything a tool can do.
+// Grant is the owner's approval of further calls of one tool: with identical arguments, or
+// matching a pattern, in one conversation or task, until a time. A grant never covers
+// everything that a tool can do.
 type Grant struct {
 	ID   string `json:"id"`
 	Tool string `json:"tool"`
-	// Pattern is what it covers (see pattern.go), "" for the same arguments.
+	// Pattern is the covered pattern (see pattern.go), "" for identical arguments.
 	Pattern string `json:"pattern,omitempty"`
-	// Summary says in words what was granted, Name what the owner calls it.
+	// Summary describes the granted calls, Name is the owner's name for the grant.
 	Summary string `json:"summary,omitempty"`
 	Name    string `json:"name,omitempty"`
 	Session string `json:"session"`
-	// Task is the event to which it is confined, "" for the whole conversation.
+	// Task is the event to which it is limited, "" for the whole conversation.
 	Task string `json:"task,omitempty"`
-	// Outside: it also covers calls with outside text in the context. The owner
-	// was shown such a call, or said so.
+	// Outside: it also covers calls with untrusted text in context. The owner saw such a call,
+	// or requested this.
 	Outside   bool      `json:"outside"`
 	Used      int       `json:"used"`
 	MaxUses   int       `json:"max_uses,omitempty"`
@@ -56,7 +56,7 @@ type Grant struct {
 	hash      string
 }
 
-// grantSteps are the migrations that came with patterns, batches and revoking.
+// grantSteps are the migrations for patterns, batches and revocation.
 const grantSteps = `
 ALTER TABLE approvals ADD COLUMN rule TEXT NOT NULL DEFAULT '';
 ALTER TABLE approvals ADD COLUMN why TEXT NOT NULL DEFAULT '';
@@ -96,12 +96,12 @@ func scanGrant(r interface{ Scan(...any) error }) (x Grant, err error) {
 	return x, err
 }
 
-// live is the condition under which a grant counts; its one parameter is now.
+// live is the condition for a grant in force; its one parameter is now.
 const live = `revoked_at = 0 AND expires_at > ? AND (max_uses = 0 OR used < max_uses)`
 
-// granted finds a live grant that covers the call, "" when there is none. What
-// destroys or reveals is covered by the very same arguments alone, and only
-// while the owner is there; what somebody else asks for never is.
+// granted finds a live grant that covers the call, "" if none. Destructive and revealing calls
+// are covered only by identical arguments and only while the owner is present; calls for a
+// guest never are.
 func (g *Guard) granted(ctx context.Context, r Request) (string, error) {
 	grave := r.effects()&^(tools.Read|tools.Write|tools.Send|tools.Egress|tools.Exec) != 0
 	if r.Guest || grave && !r.Attended {
@@ -160,7 +160,7 @@ func (g *Guard) grantTx(tx *store.Tx, a Approval, ans Answer) error {
 	case ans.Scope == scopeTask:
 		x.Task = a.Event
 	case x.Pattern == "":
-		return fmt.Errorf("approval %s: only the very same call can be granted: %w", a.ID, ErrScope)
+		return fmt.Errorf("approval %s: only the identical call can be granted: %w", a.ID, ErrScope)
 	}
 	most := maxGrant
 	if !a.Attended {
@@ -192,7 +192,7 @@ func (g *Guard) addTx(tx *store.Tx, x Grant, d time.Duration, by string) (Grant,
 	})
 }
 
-// NewGrant is a grant that the owner makes without having been asked.
+// NewGrant is a grant that the owner creates without a question.
 type NewGrant struct {
 	Tool tools.Tool
 	// Pattern or Args: what it covers.
@@ -200,7 +200,7 @@ type NewGrant struct {
 	Args    json.RawMessage
 	Session string
 	Name    string
-	// Outside: also with outside text in the context.
+	// Outside: also with untrusted text in context.
 	Outside bool
 	For     time.Duration // default 1 hour, at most 30 days
 	Uses    int
@@ -213,13 +213,13 @@ func (g *Guard) GrantTx(ctx context.Context, tx *store.Tx, n NewGrant) (Grant, e
 	s := n.Tool.Spec()
 	switch {
 	case s.Effects&^(tools.Read|tools.Write|tools.Send|tools.Egress|tools.Exec) != 0 || s.Effects == 0:
-		return Grant{}, fmt.Errorf("%s (%s): %w; each such call needs your yes", s.Name, s.Effects, ErrGrant)
+		return Grant{}, fmt.Errorf("%s (%s): %w; each such call needs your approval", s.Name, s.Effects, ErrGrant)
 	case n.Session == "":
-		return Grant{}, fmt.Errorf("%w without the conversation in which it holds; name one, such as cli, or watcher:ID for what a watcher does", ErrGrant)
+		return Grant{}, fmt.Errorf("%w without a conversation; name one, such as cli, or watcher:ID for the actions of a watcher", ErrGrant)
 	case (n.Pattern == "") == (len(n.Args) == 0):
-		return Grant{}, fmt.Errorf("%w: say what it covers, by a pattern or by the arguments, and not by both", ErrGrant)
+		return Grant{}, fmt.Errorf("%w: specify either a pattern or the arguments, not both", ErrGrant)
 	case n.For > maxStanding || n.For < 0 || n.Uses < 0:
-		return Grant{}, fmt.Errorf("%w: it lasts 30 days at most, and the number of uses is not negative", ErrGrant)
+		return Grant{}, fmt.Errorf("%w: the duration is limited to 30 days, and the number of uses must not be negative", ErrGrant)
 	}
 	x := Grant{Tool: s.Name, Pattern: n.Pattern, Name: visible(n.Name, 100), Session: n.Session, Outside: n.Outside, MaxUses: n.Uses}
 	if n.Pattern != "" {
@@ -250,7 +250,7 @@ func (g *Guard) RevokeTx(tx *store.Tx, id, by string) (Grant, error) {
 	return x, g.AuditTx(tx, Record{Actor: "owner", Action: "revoke", Event: x.Task, Session: x.Session, Origin: by, Tool: x.Tool, Verdict: "deny", Rule: "grant " + x.ID})
 }
 
-// Grants lists grants, newest first; all also names those that have ended.
+// Grants lists grants, newest first; all includes ended ones.
 func (g *Guard) Grants(ctx context.Context, all bool, session string, limit int) ([]Grant, error) {
 	rows, err := g.db.Read().QueryContext(ctx, `SELECT `+grantColumns+` FROM grants WHERE (? OR `+live+`) AND (? = '' OR session = ?)
 		ORDER BY created_at DESC, id LIMIT ?`, all, time.Now().UnixMilli(), session, session, limit)
@@ -288,7 +288,7 @@ func (x Grant) Text(zone *time.Location) string {
 		s += " of " + strconv.Itoa(x.MaxUses)
 	}
 	if x.Outside {
-		s += ", also with outside text in view"
+		s += ", also with untrusted text in context"
 	}
 	return s
 }

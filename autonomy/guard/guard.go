@@ -28,7 +28,7 @@ import (
 	"hob/tools"
 )
 
-// Level is how much Hob may do by itself.
+// Level is the autonomy level: how much Hob may do without asking.
 type Level string
 
 // The levels.
@@ -62,7 +62,7 @@ const (
 
 func (v Verdict) String() string { return [...]string{"deny", "ask", "allow"}[v] }
 
-// Request is one call before the gate.
+// Request is one call for the guard to decide.
 type Request struct {
 	Tool tools.Tool
 	Args json.RawMessage
@@ -70,31 +70,29 @@ type Request struct {
 	Call, Event, Session string
 	// Attended: the owner asked for this in a conversation and can answer now.
 	Attended bool
-	// Tainted: outside text is in the context of the model call, or had a part
-	// in what caused it.
+	// Tainted: untrusted text is in the context of the model call, or influenced its cause.
 	Tainted bool
-	// Origins are from where that text came, for what the owner is shown; the
-	// decision rests on Tainted alone.
+	// Origins are the sources of that text, for display to the owner; the decision depends only
+	// on Tainted.
 	Origins []provenance.Origin
-	// Guest: somebody who is not the owner asks, and is told what comes of it.
+	// Guest: the call is for a guest, who sees its result.
 	Guest bool
-	// Within bounds how long a question may stay open, for a turn that is held in
-	// memory meanwhile; 0 leaves it to the guard.
+	// Within limits how long a question may stay open, for a turn held in memory; 0 means the
+	// guard's default.
 	Within time.Duration
 	// Level, when it is narrower than the guard's own, holds instead.
 	Level Level
-	// Seen says what an egress is measured by; it is called for those alone. nil:
-	// nothing was seen.
+	// Seen returns the evidence for an egress decision; only egress calls need it. nil: no
+	// evidence.
 	Seen func() Seen
-	// Made is how many things the same tool has changed in this turn. When the
-	// owner was asked about that, he Agreed to go on, or Refused.
+	// Made is the number of items that the same tool has changed in this turn. If the owner was
+	// asked about them, Agreed or Refused holds the answer.
 	Made            int
 	Agreed, Refused bool
 	// Channel and Person are where the words came from that are answered, and
 	// whose they are ("owner", or "channel:sender"); Agent is who calls.
 	Channel, Person, Agent string
-	// Doubt says why the owner has to be asked for effects that would be allowed;
-	// nil, or "": he need not be.
+	// Doubt returns why effects that would be allowed need approval; nil, or "": they do not.
 	Doubt func(e tools.Effects) string
 	// Origin names the entry point in the audit log: "chat", "api", "openai",
 	// "watcher", "schedule", "tool", ...
@@ -103,55 +101,55 @@ type Request struct {
 	judged tools.Judgement
 }
 
-// effects are what this call would cause.
+// effects returns the possible effects of this call.
 func (r *Request) effects() tools.Effects { return cmp.Or(r.judged.Effects, r.Tool.Spec().Effects) }
 
-// Decision is what the gate says, and why.
+// Decision is the guard's verdict and its reason.
 type Decision struct {
 	Verdict Verdict    `json:"-"`
 	Rule    string     `json:"rule"`   // the row of the table, or the approval
 	Reason  string     `json:"reason"` // for the owner
 	Code    tools.Code `json:"code,omitempty"`
-	// Approval is set when an answer decided, or is awaited.
+	// Approval is set if an answer decided, or is awaited.
 	Approval string `json:"approval,omitempty"`
-	// Grant is set when a grant decided; it is used up with UseTx.
+	// Grant is set if a grant decided; UseTx counts its use.
 	Grant string `json:"grant,omitempty"`
-	// Judgement is what the call would really do (see tools.Judge).
+	// Judgement describes the actual effect of the call (see tools.Judge).
 	Judgement tools.Judgement `json:"-"`
 }
 
 // Options of New.
 type Options struct {
 	Level Level // default Supervised
-	// Live is how long an attended question waits (default 5 minutes), Queued
-	// an unattended one (default 7 days).
+	// Live is how long an attended question waits (default 5 minutes), Queued an unattended one
+	// (default 7 days).
 	Live, Queued time.Duration
-	// Hosts are those that may be contacted when the owner asks for it, by their
-	// whole name or as "*.name"; empty: none.
+	// Hosts may be contacted at the owner's request, by whole name or as "*.name"; empty means
+	// none.
 	Hosts []string
-	// Research: unattended turns may search, and open addresses as they stand in
-	// search results and on pages.
+	// Research allows unattended turns to search, and to open unchanged addresses from search
+	// results and pages.
 	Research bool
-	// Recipients are those whom Hob may write to without asking, at the level
-	// trusted, in the form of tools.Judgement.To; empty: nobody.
+	// Recipients may be written to without approval at the level trusted, in the form of
+	// tools.Judgement.To; empty means none.
 	Recipients []string
-	// Secrets are those of this process: a call that would carry one out is
-	// refused. Nil knows none.
+	// Secrets are the secrets of this process: the guard denies a call that would reveal one.
+	// Nil knows none.
 	Secrets *redact.Set
-	// Rules are the owner's own; nil: there are none.
+	// Rules are the owner's rules; nil means none.
 	Rules Rules
-	// Zone is the owner's, for rules about the time; default UTC.
+	// Zone is the owner's time zone, for rules about the time; default UTC.
 	Zone func() *time.Location
 	// AuditKey keys the chain of the audit log and its digests, 32 bytes, kept
 	// apart from the database. Nil: the chain has no key, and shows accidents but
 	// no forgery.
 	AuditKey []byte
-	// Anchor is the file in which the log's last line is noted now and then, so
-	// that a log which lost its end is noticed; "" notes none.
+	// Anchor is the file that stores the log's last line from time to time, so that a truncated
+	// log is detected; "" disables it.
 	Anchor string
 }
 
-// Guard is the gate. Its methods may be called concurrently.
+// Guard decides on tool calls. Its methods may be called concurrently.
 type Guard struct {
 	db  *store.Store
 	opt Options
@@ -159,7 +157,7 @@ type Guard struct {
 	mu      sync.Mutex
 	key     []byte                     // of the audit log's digests
 	chain   []byte                     // of its chain; nil has no key
-	foreign bool                       // the log was written under another one
+	foreign bool                       // the log was written under another key
 	waiting map[string][]chan struct{} // see Wait; by question
 }
 
@@ -184,7 +182,7 @@ func New(db *store.Store, opt Options) (*Guard, error) {
 	return &Guard{db: db, opt: opt}, nil
 }
 
-// Level returns how much Hob may do by itself.
+// Level returns the configured autonomy level.
 func (g *Guard) Level() Level { return g.opt.Level }
 
 // Migrations of the guard's tables.
@@ -215,7 +213,7 @@ CREATE TABLE guard_key (id INTEGER PRIMARY KEY CHECK (id = 1), key BLOB NOT NULL
 // that differ may be equal as floating point.
 func Hash(tool string, args json.RawMessage) string { return hash(tool, args, "") }
 
-// hash also binds to what really would run (see tools.Judgement.Exact).
+// hash also covers the command that would actually run (see tools.Judgement.Exact).
 func hash(tool string, args json.RawMessage, exact string) string {
 	var v any
 	canonical := []byte(args)
@@ -247,7 +245,7 @@ func (g *Guard) Decide(ctx context.Context, r Request) (Decision, error) {
 			return ""
 		}
 		a, err := g.byCall(ctx, r.Call)
-		if err != nil { // there is none, or g.answered tells of it
+		if err != nil { // there is none, or g.answered reports it
 			return ""
 		}
 		return a.Exact
@@ -281,9 +279,9 @@ func (g *Guard) decide(ctx context.Context, r Request) (Decision, error) {
 		return a, err
 	}
 	switch {
-	case d.Verdict != Ask || many: // what was granted one by one is no word on a batch
+	case d.Verdict != Ask || many: // grants for single calls do not cover a batch
 		return d, nil
-	case own: // nor on what the owner wants to be asked every time
+	case own: // nor a rule of the owner that always asks
 		return g.again(ctx, r, d)
 	}
 	granted, err := g.granted(ctx, r)
@@ -296,8 +294,8 @@ func (g *Guard) decide(ctx context.Context, r Request) (Decision, error) {
 	return g.again(ctx, r, d)
 }
 
-// again answers for the owner what he was asked in this very turn and denied:
-// the same question twice in a row teaches him to say yes.
+// again denies a call that the owner already denied in this turn: repeating a question teaches
+// people to approve without reading.
 func (g *Guard) again(ctx context.Context, r Request, d Decision) (Decision, error) {
 	var id, note string
 	err := g.db.Read().QueryRowContext(ctx, `SELECT id, note FROM approvals WHERE event = ? AND tool = ? AND args_hash = ? AND state = 'denied' ORDER BY decided_at DESC LIMIT 1`,
@@ -324,7 +322,7 @@ func (g *Guard) answered(ctx context.Context, r Request) (Decision, bool, error)
 		return Decision{Verdict: Deny, Code: tools.PolicyDenied, Rule: "approvals unreadable", Reason: err.Error()}, false, err
 	}
 	if a.hash != hash(a.Tool, r.Args, r.judged.Exact) || a.Tool != r.Tool.Spec().Name {
-		return Decision{Verdict: Deny, Rule: "approval " + a.ID, Reason: "the call differs from the one that was shown to you", Code: tools.PolicyDenied, Approval: a.ID}, true, nil
+		return Decision{Verdict: Deny, Rule: "approval " + a.ID, Reason: "the call differs from the call shown to you", Code: tools.PolicyDenied, Approval: a.ID}, true, nil
 	}
 	d := Decision{Rule: "approval " + a.ID, Approval: a.ID}
 	switch a.State {

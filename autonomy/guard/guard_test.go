@@ -306,8 +306,7 @@ func TestASummaryShowsWhatIsThere(t *testing.T) {
 	}
 }
 
-// Nothing of a question is left out, whatever its length, and what cannot be seen is
-// spelled out.
+// A question shows its complete text, regardless of length, and escapes invisible characters.
 func TestReview6_QuestionShowsItsMiddle(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	filler := strings.Repeat("echo fine; ", 200)
@@ -335,7 +334,7 @@ func TestReview6_QuestionShowsItsMiddle(t *testing.T) {
 		}
 	}
 	if s := a.Shown(); strings.ContainsAny(s, "\u3164\u2800\ufe0f") || !strings.Contains(s, `\u3164\u2800\ufe0f`) {
-		t.Errorf("invisible characters stand in %q", s[len(s)-40:])
+		t.Errorf("%q contains invisible characters", s[len(s)-40:])
 	}
 	if err := f.ShownWhole(t.Context(), a.ID); !errors.Is(err, guard.ErrTooLong) {
 		t.Errorf("a question of %d characters may be approved in a chat: %v", a.Length(), err)

@@ -53,8 +53,8 @@ func TestAnOpaqueAddressIsAsked(t *testing.T) {
 	}
 }
 
-// A question says from where the outside text in view came, and what an
-// attacker called his file cannot write lines of its own into it.
+// A question lists the origins of the untrusted text in context, and the name of an attacker's
+// file cannot add lines to it.
 func TestAQuestionNamesOrigins(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	r := request("c", `{}`)

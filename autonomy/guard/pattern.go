@@ -10,11 +10,11 @@ import (
 	"hob/tools"
 )
 
-// A pattern says what a grant covers beyond one set of arguments. Most are what
-// the tool itself says of a call (tools.Judgement.Pattern), and cover the calls
-// of which it says the same. For tools that judge nothing there are
+// A pattern describes what a grant covers beyond one set of arguments. Most patterns come from
+// the tool's judgement of a call (tools.Judgement.Pattern) and cover the calls with the same
+// judgement. For tools without a judgement there are
 //
-//	to:ADDRESS    sends that reach this one and nobody else
+//	to:ADDRESS    sends to this recipient only
 //	host:NAME     fetches from this host; host:*.NAME from those below it
 //	below:/PATH   changes of files below this folder
 const (
@@ -23,8 +23,8 @@ const (
 	belowPattern = "below:"
 )
 
-// patternOf is what a grant for calls like this one would cover, "" when only
-// the same arguments can be granted.
+// patternOf returns the pattern of a grant for calls like this one, "" if only identical
+// arguments can be granted.
 func patternOf(r Request) string {
 	e := r.effects()
 	switch {
@@ -80,7 +80,7 @@ func covers(pattern string, r Request) bool {
 // checkPattern refuses a pattern that would be no bound.
 func checkPattern(p string) error {
 	if p != strings.TrimSpace(p) || len(p) > 500 || strings.ContainsFunc(p, func(r rune) bool { return !unicode.IsPrint(r) }) || strings.Trim(p, "*?.:/\\ ") == "" {
-		return fmt.Errorf("%w: the pattern %q bounds nothing, or cannot be read", ErrGrant, p)
+		return fmt.Errorf("%w: the pattern %q is invalid or matches everything", ErrGrant, p)
 	}
 	if host, ok := strings.CutPrefix(p, hostPattern); ok {
 		name, _ := strings.CutPrefix(host, "*.")
@@ -95,7 +95,7 @@ func checkPattern(p string) error {
 		clean := filepath.Clean(folder)
 		rest := strings.Trim(strings.TrimPrefix(clean, filepath.VolumeName(clean)), `/\`)
 		if !filepath.IsAbs(clean) || clean != folder || strings.Contains(folder, "*") || !strings.ContainsAny(rest, `/\`) {
-			return fmt.Errorf("%w: write below:/PATH with the whole path of a folder, and not that of a whole disk or of all users", ErrGrant)
+			return fmt.Errorf("%w: write below:/PATH with the full path of a folder; a whole disk or the folder of all users is not allowed", ErrGrant)
 		}
 	}
 	return nil
@@ -113,8 +113,8 @@ func soleHost(j tools.Judgement) string {
 	return host
 }
 
-// soleFolder is the folder in which all files of a call lie, "" when there is
-// none, or nobody says which files they are.
+// soleFolder returns the folder that contains all files of a call, "" if there is none or the
+// files are unknown.
 func soleFolder(r Request) string {
 	folder := ""
 	for _, p := range pathsOf(r) {

@@ -14,7 +14,7 @@ import (
 	"hob/tools"
 )
 
-// claiming is a tool that says what its arguments say, and names the files in them.
+// claiming is a tool with an assessment from its arguments, and with the files that they name.
 type claiming struct{ tool }
 
 func (claiming) Judge(_ context.Context, args json.RawMessage) tools.Judgement {
@@ -88,7 +88,7 @@ func TestAPatternCoversWhatItSays(t *testing.T) {
 			tainted := ask("c1", "e1", tc.yes[0])
 			tainted.Tainted = true
 			if d := f.decide(tainted); d.Verdict != guard.Ask {
-				t.Errorf("made clean, used with outside text: %+v", d)
+				t.Errorf("created without, used with untrusted text: %+v", d)
 			}
 		})
 	}
@@ -169,8 +169,8 @@ func TestGrantsTheOwnerMakes(t *testing.T) {
 	}
 }
 
-// A grant is counted as the call begins, and one that has ended stops a call
-// that was allowed by it and has not begun.
+// A use of a grant is counted when the call begins. A grant that has ended stops an allowed
+// call that has not begun.
 func TestAGrantEnds(t *testing.T) {
 	for name, tc := range map[string]struct {
 		uses int
@@ -235,7 +235,7 @@ func TestAGrantForOneTask(t *testing.T) {
 	}
 }
 
-// The owner who was shown that outside text is in view has said yes to that.
+// An owner who saw that untrusted text is in context has approved that.
 func TestAGrantMadeInViewOfOutsideText(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	r := request("c1", `{}`)
@@ -250,8 +250,8 @@ func TestAGrantMadeInViewOfOutsideText(t *testing.T) {
 	}
 }
 
-// A batch is what was asked together: nothing joins it, each row keeps its own
-// hash, and a yes covers those that are still open.
+// A batch contains the questions asked together and never grows. Each row keeps its own hash,
+// and a yes covers the rows that are still open.
 func TestABatchIsAnsweredAtOnce(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	ask := func(calls ...string) (out []guard.Approval) {

@@ -57,7 +57,7 @@ func TestSendAndWriteRows(t *testing.T) {
 	}
 }
 
-// What somebody else's tool says of its calls is not heard.
+// The guard ignores a third-party tool's assessment of its calls.
 func TestAForeignToolIsNotItsOwnJudge(t *testing.T) {
 	x := judged{effects(tools.Exec), tools.Judgement{Effects: tools.Read}}
 	x.spec.Foreign = true
@@ -66,8 +66,8 @@ func TestAForeignToolIsNotItsOwnJudge(t *testing.T) {
 	}
 }
 
-// I16: before many things are changed the owner is asked, though each of them
-// could be undone, at once or one by one, whatever he granted one by one.
+// I16: the owner is asked before many items are changed, together or one by one, even if each
+// change can be undone and each was granted separately.
 func TestIncidentI16BatchesAskFirst(t *testing.T) {
 	const a, k, d = guard.Allow, guard.Ask, guard.Deny
 	for _, tt := range []struct {
@@ -85,7 +85,7 @@ func TestIncidentI16BatchesAskFirst(t *testing.T) {
 		{"some more at once", tools.Write, 10, 15, false, false, k},
 		{"agreed to go on", tools.Write, 1, 20, true, false, a},
 		{"agreed, and much more", tools.Write, 1, 200, true, false, k},
-		{"agreed, another batch at once", tools.Write, 21, 21, true, false, k},
+		{"agreed, another batch immediately", tools.Write, 21, 21, true, false, k},
 		{"refused to go on", tools.Write, 1, 20, false, true, d},
 		{"looks only", tools.Read, 500, 500, false, false, a},
 		{"own store", tools.Write, 21, 0, false, false, k},
@@ -103,8 +103,8 @@ func TestIncidentI16BatchesAskFirst(t *testing.T) {
 	}
 }
 
-// I4: what a request says of its own scope can only narrow it: no level, no
-// words, no count in it makes a verdict milder than the guard's own options do.
+// I4: a request's own scope can only restrict: no level, words or count in it leads to a milder
+// verdict than the guard's options.
 func TestIncidentI4ScopeOnlyNarrows(t *testing.T) {
 	order := []guard.Level{guard.Watch, guard.Supervised, guard.Trusted}
 	list := []tool{
@@ -128,8 +128,8 @@ func TestIncidentI4ScopeOnlyNarrows(t *testing.T) {
 	}
 }
 
-// I18: once outside text is there, nothing runs or leaves without a fresh yes,
-// at any level, whatever the owner listed.
+// I18: with untrusted text in context, nothing runs or leaves without a new approval, at any
+// level, regardless of the owner's lists.
 func TestIncidentI18TaintedTurnsAsk(t *testing.T) {
 	f := newGuard(t, guard.Options{Level: guard.Trusted, Hosts: []string{"listed.example"}, Recipients: []string{"ada@example.org"}, Research: true})
 	for _, x := range []judged{

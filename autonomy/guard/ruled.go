@@ -8,29 +8,29 @@ import (
 	"hob/tools"
 )
 
-// Rules are the owner's own. They can only tighten: whatever they permit, the
-// table still asks.
+// Rules are the owner's rules. They can only restrict: the table's questions remain even if a
+// rule permits the call.
 type Rules interface {
-	// Judge says whether a rule objects to a call. The verdict is Allow when none
-	// does. An error denies the call; its text, which names the remedy, is told.
+	// Judge reports whether a rule objects to a call. The verdict is Allow if none does. An
+	// error denies the call; users see its text, which names the remedy.
 	Judge(ctx context.Context, f Facts) (Objection, error)
 }
 
-// Objection is the word of the owner's rules on one call.
+// Objection is the verdict of the owner's rules on one call.
 type Objection struct {
 	Verdict Verdict // Deny or Ask; Allow: no rule objects
 	Rule    string  // its name, or where it stands
 	Reason  string  // the owner's own words
 }
 
-// Facts are what rules can go by. Lists may be empty and are never nil.
+// Facts are the inputs of rules. Lists may be empty and are never nil.
 type Facts struct {
 	Tool     string          `json:"tool"`
 	Category string          `json:"category"`
 	Effects  []string        `json:"effects"` // of this very call
 	Args     json.RawMessage `json:"args"`
-	// Agent is who calls, Person whose words are answered ("owner",
-	// "channel:sender", or "" when nobody speaks), Origin the entry point.
+	// Agent is the calling agent, Person the author of the message ("owner", "channel:sender",
+	// or "" for none), Origin the entry point.
 	Agent    string `json:"agent"`
 	Person   string `json:"person"`
 	Channel  string `json:"channel"`
@@ -46,7 +46,7 @@ type Facts struct {
 	Recipients []string `json:"recipients"`
 	Paths      []string `json:"paths"`
 	Items      int      `json:"items"`
-	// Would is what Hob does where no rule objects: "allow" or "ask".
+	// Would is the decision without a rule: "allow" or "ask".
 	Would string    `json:"would"`
 	Time  time.Time `json:"time"` // in the owner's zone
 }

@@ -13,16 +13,16 @@ import (
 	"hob/tools"
 )
 
-// maxSummary is the longest summary in characters. The details below it are whole.
+// maxSummary is the maximum length of a summary in characters. The details below it are
+// complete.
 const maxSummary = 600
 
-// MaxChat is how many characters of details a question, or a batch of them, may have so
-// that it is shown and approved in a chat: three messages where they are long, ten where
-// they are short. Nobody reads more there.
+// MaxChat is the maximum number of characters of details for approval in a chat: three messages
+// where they are long, ten where they are short. Nobody reads more there.
 const MaxChat = 10_000
 
 // ErrTooLong refuses to approve in a chat what is too long to be shown there.
-var ErrTooLong = errors.New("this question is too long to be read in a chat, so it cannot be approved there; read it with hob approvals show ID or on my page, and answer there")
+var ErrTooLong = errors.New("this question is too long to be approved in a chat; read it with hob approvals show ID or on my page, and answer there")
 
 func summary(t tools.Tool, args json.RawMessage) string {
 	if s, ok := t.(tools.Summarizer); ok {
@@ -31,7 +31,7 @@ func summary(t tools.Tool, args json.RawMessage) string {
 	return t.Spec().Name
 }
 
-// visible is whole for a line that may be abbreviated at its end, which shows.
+// visible is whole for a line that may be truncated, with an ellipsis.
 func visible(s string, most int) string {
 	s = whole(s)
 	if utf8.RuneCountInString(s) <= most {
@@ -40,9 +40,8 @@ func visible(s string, most int) string {
 	return string([]rune(s)[:most-2]) + " …"
 }
 
-// whole shows a text as what it is, on one line: line breaks, characters that turn the
-// direction of writing and those that cannot be seen are spelled out, since the model
-// chose them. Nothing of it is left out.
+// whole returns a complete text on one visible line: it escapes line breaks, bidirectional
+// controls and invisible characters, because the model chose them.
 func whole(s string) string {
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
@@ -72,8 +71,8 @@ func blank(r rune) bool {
 	return false
 }
 
-// Shown is the call as it would be made, tool and arguments, for an owner to
-// read: all of it, with nothing in it that cannot be seen.
+// Shown returns the call, tool and arguments, for the owner to read: complete, and without
+// invisible characters.
 func (a Approval) Shown() string {
 	if args := strings.TrimSpace(string(a.Arguments)); args != "" && args != "{}" && args != "null" {
 		return a.Tool + " " + whole(args)
@@ -81,7 +80,7 @@ func (a Approval) Shown() string {
 	return a.Tool
 }
 
-// Length is how many characters of details the question has.
+// Length returns the number of characters of the question's details.
 func (a Approval) Length() int {
 	return utf8.RuneCountInString(a.Shown()) + utf8.RuneCountInString(a.Why) + utf8.RuneCountInString(a.Exact)
 }

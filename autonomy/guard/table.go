@@ -7,15 +7,15 @@ import (
 	"hob/tools"
 )
 
-// table is section 6 of the architecture for one call.
+// table decides one call by section 6 of the architecture.
 func (g *Guard) table(r Request) Decision {
 	s := r.Tool.Spec()
 	if r.effects().ReadOnly() {
-		if r.Guest && s.Category != "engine" { // which tools there are is no secret
+		if r.Guest && s.Category != "engine" { // the list of tools is no secret
 			return guest()
 		}
 		if r.judged.Private && !r.Attended {
-			return ask("read, private, unattended", "it would look at your screen or clipboard while you are away")
+			return ask("read, private, unattended", "it would read your screen or clipboard while you are away")
 		}
 		return Decision{Verdict: Allow, Rule: "read", Reason: "it only looks"}
 	}
@@ -25,7 +25,7 @@ func (g *Guard) table(r Request) Decision {
 	if r.judged.Private && !r.Attended { // a later yes would be for a screen that has changed
 		return Decision{Verdict: Deny, Rule: "desktop, unattended", Reason: "it acts in your windows, which is done only while you are there", Code: tools.PolicyDenied}
 	}
-	if r.Guest { // whatever a row below allows the owner
+	if r.Guest { // overrides the rows below, which apply to the owner
 		return guest()
 	}
 	switch {
@@ -55,22 +55,21 @@ func (g *Guard) table(r Request) Decision {
 	return batch(r, d)
 }
 
-// starts is the row of what begins a task that goes on by itself. Each call of the task
-// passes the gate as unattended; but what outside text has a part in is not begun without
-// a question, as the task could ask for it again at a moment when you think of something
-// else.
+// starts decides on calls that start a background task. Each call of the task is checked as
+// unattended. With untrusted text, starting it needs a question too, because the task could ask
+// at a moment when you are distracted.
 func starts(r Request) Decision {
 	if r.Tainted {
-		return ask("task, tainted", "text from outside is part of this conversation, and this would start a task that goes on by itself")
+		return ask("task, tainted", "untrusted text is part of this conversation, and this would start a background task")
 	}
 	if r.Attended {
-		return Decision{Verdict: Allow, Rule: "task, owner asked, clean", Reason: "you asked for it, and each step of the task is checked by itself"}
+		return Decision{Verdict: Allow, Rule: "task, owner asked, clean", Reason: "you asked for it, and each step of the task is checked separately"}
 	}
-	return Decision{Verdict: Allow, Rule: "task, unattended, clean", Reason: "no text from outside has a part in it, and each step of the task is checked by itself"}
+	return Decision{Verdict: Allow, Rule: "task, unattended, clean", Reason: "no untrusted text is involved, and each step of the task is checked separately"}
 }
 
-// stricter joins the rows of a call that has several effects: all of them must
-// allow it, and the first one that does not says why.
+// stricter combines the decisions for a call with several effects: all must allow it, and the
+// first one that does not gives the reason.
 func stricter(a, b Decision) Decision {
 	if b.Verdict < a.Verdict || a.Verdict == Allow && b.Verdict == Allow && (a.Rule == "" || b.Rule == Verbatim) {
 		return b
@@ -78,8 +77,7 @@ func stricter(a, b Decision) Decision {
 	return a
 }
 
-// level is how much Hob may do in this call by itself. A level that nobody
-// knows allows looking only.
+// level returns the autonomy level for this call. An unknown level allows only reads.
 func (g *Guard) level(r Request) Level {
 	switch l := g.opt.Level.Narrower(r.Level); l {
 	case Watch, Supervised, Trusted:
@@ -88,37 +86,36 @@ func (g *Guard) level(r Request) Level {
 	return Watch
 }
 
-// guest is the row of somebody who is not the owner and is answered: even
-// looking something up tells them of it.
+// guest decides on calls for a guest: even a lookup would reveal its result.
 func guest() Decision {
-	return ask("for somebody else", "somebody else asks for this and would be told what comes of it")
+	return ask("for somebody else", "a guest asks for this and would see the result")
 }
 
-// standing is the category of tools that make, change and end standing orders:
-// watchers and schedules, which act later and unattended.
+// standing is the category of the tools for watchers and schedules, which act later and
+// unattended.
 const standing = "watch"
 
-// send is the row of what reaches a person or a service.
+// send decides on calls that reach a person or a service.
 func (g *Guard) send(r Request) Decision {
 	to := r.judged.To
 	own := len(to) > 0 && !slices.ContainsFunc(to, func(t string) bool { return t != tools.Owner })
 	switch {
 	case !r.Attended && r.Tainted:
-		return ask("send, unattended", "it reaches a person or a service while you are away, and text from outside had a part in it")
+		return ask("send, unattended", "it reaches a person or a service while you are away, and untrusted text is involved")
 	case r.Tainted:
-		return ask("send, tainted", "it reaches a person or a service, and text from outside is part of this conversation")
+		return ask("send, tainted", "it reaches a person or a service, and untrusted text is part of this conversation")
 	case own && r.Attended:
-		return Decision{Verdict: Allow, Rule: "send, to the owner", Reason: "it reaches nobody but you"}
+		return Decision{Verdict: Allow, Rule: "send, to the owner", Reason: "it reaches only you"}
 	case g.level(r) == Trusted && recipients(to, g.opt.Recipients):
-		return Decision{Verdict: Allow, Rule: "send, trusted, listed", Reason: "[autonomy] level = \"trusted\" allows it to those on the list of recipients while no text from outside has a part in it"}
+		return Decision{Verdict: Allow, Rule: "send, trusted, listed", Reason: "[autonomy] level = \"trusted\" allows it for the listed recipients while no untrusted text is involved"}
 	case !r.Attended:
 		return ask("send, unattended", "it would reach a person or a service while you are away")
 	}
 	return ask("send", "it reaches a person or a service")
 }
 
-// recipients reports whether a send reaches nobody but the owner and those on
-// the list. They compare as a whole and in one form; nobody at all is no match.
+// recipients reports whether a send reaches only the owner and listed recipients. Addresses
+// must match as a whole and in one form; an empty list of recipients does not match.
 func recipients(to, list []string) bool {
 	for _, t := range to {
 		if t == "" || t != tools.Owner && !slices.Contains(list, t) {
@@ -128,22 +125,22 @@ func recipients(to, list []string) bool {
 	return len(to) > 0
 }
 
-// batchSize is how many things may be changed without the owner's word on just
-// that; agreedSize is how many after it.
+// batchSize is the number of items that may be changed without a specific approval; agreedSize
+// is that after one.
 const (
 	batchSize  = 20
 	agreedSize = 200
 )
 
-// BatchRule is the rule that asks before many things are changed; BatchMark
-// ends the rule of a call on which the owner answered that question.
+// BatchRule is the rule that asks before many items are changed; BatchMark ends the rule of a
+// call for which the owner answered that question.
 const (
 	BatchRule = "batch"
 	BatchMark = ", batch"
 )
 
-// batch asks before many things are changed, at once or one by one in a turn,
-// even where each of them could be undone.
+// batch asks before many items are changed, together or one by one in a turn, even if each
+// change could be undone.
 func batch(r Request, d Decision) Decision {
 	if d.Verdict != Allow || r.effects()&^(tools.Read|tools.Egress) == 0 {
 		return d
@@ -156,14 +153,14 @@ func batch(r Request, d Decision) Decision {
 	case r.Refused:
 		return Decision{Verdict: Deny, Rule: "no more of these", Code: tools.PolicyDenied, Reason: "you did not agree to more changes of this kind in this turn"}
 	case items > batchSize:
-		return ask(BatchRule, fmt.Sprintf("it changes %d things at once", items))
+		return ask(BatchRule, fmt.Sprintf("it changes %d items at once", items))
 	case r.Made+items > size:
-		return ask(BatchRule, fmt.Sprintf("it has changed %d things in this turn already, and would go on", r.Made))
+		return ask(BatchRule, fmt.Sprintf("it has already changed %d items in this turn and would change more", r.Made))
 	}
 	return d
 }
 
-// write is the row of reversible changes on this machine.
+// write decides on reversible changes on this machine.
 func (g *Guard) write(r Request) Decision {
 	s := r.Tool.Spec()
 	undoer, ok := r.Tool.(tools.Undoer)
@@ -175,30 +172,30 @@ func (g *Guard) write(r Request) Decision {
 	case r.Attended && !r.Tainted:
 		return Decision{Verdict: Allow, Rule: "write, owner asked, clean", Reason: "you asked for it"}
 	case g.level(r) == Trusted && !r.Tainted:
-		return Decision{Verdict: Allow, Rule: "write, trusted, clean", Reason: "[autonomy] level = \"trusted\" allows it while no text from outside has a part in it"}
+		return Decision{Verdict: Allow, Rule: "write, trusted, clean", Reason: "[autonomy] level = \"trusted\" allows it while no untrusted text is involved"}
 	case r.Attended && harmless && s.Category == standing:
-		return ask("standing order, tainted", "text from outside is part of this conversation, and this would go on acting after it")
+		return ask("standing order, tainted", "untrusted text is part of this conversation, and this would keep acting after it")
 	case r.Attended && harmless:
 		return Decision{Verdict: Allow, Rule: "write, tainted, own store", Reason: "it only changes Hob's own notes, and can be undone"}
 	case r.Attended && r.judged.Inert && undo && r.effects()&^(tools.Read|tools.Write|tools.Egress) == 0:
 		return Decision{Verdict: Allow, Rule: "write, tainted, drop", Reason: "it makes a new file that nothing runs, in the folder set aside for that, and can be undone"}
 	case r.Attended:
-		return ask("write, tainted", "text from outside is part of this conversation, and the change is not confined to Hob's own notes")
+		return ask("write, tainted", "untrusted text is part of this conversation, and the change is not limited to Hob's own notes")
 	case harmless && (!r.Tainted || s.Category != standing):
 		return Decision{Verdict: Allow, Rule: "write, unattended, granted by its own words", Reason: "the watcher or schedule you set up asks for it, it only changes Hob's own notes, and can be undone"}
 	}
 	return ask("write, unattended", "it would happen while you are away, without your word for it")
 }
 
-// exec is the row of programs that run. One that is known to look only needs no
-// question while nobody but the owner has a part in it.
+// exec decides on programs. A known read-only program needs no question while only the owner's
+// words are involved.
 func exec(r Request) Decision {
 	listed := r.judged.Listed && r.effects()&^tools.Effects(tools.Read|tools.Exec) == 0
 	switch {
 	case listed && r.Attended && !r.Tainted && !r.Guest:
 		return Decision{Verdict: Allow, Rule: "exec, read-only command, clean", Reason: "you asked for it, and it only looks"}
 	case listed && r.Tainted:
-		return ask("exec, tainted", "it runs a program, and text from outside is part of this conversation")
+		return ask("exec, tainted", "it runs a program, and untrusted text is part of this conversation")
 	case listed:
 		return ask("exec, unattended", "it runs a program without your having asked for it just now")
 	}
@@ -207,7 +204,7 @@ func exec(r Request) Decision {
 
 func ask(rule, reason string) Decision { return Decision{Verdict: Ask, Rule: rule, Reason: reason} }
 
-// doubted asks where whoever decided on a call is not sure enough of it.
+// doubted asks if the decision for a call lacks confidence.
 func doubted(r Request, d Decision) Decision {
 	if r.Doubt == nil || d.Verdict == Deny {
 		return d

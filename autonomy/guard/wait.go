@@ -11,10 +11,10 @@ import (
 	"hob/knowledge/store"
 )
 
-// Wait returns the question once it is no longer pending or its time is up,
-// whichever comes first; in the latter case it is still Pending, see EndTx. It
-// is for a turn that is held in memory, because somebody outside of Hob stands
-// still until the answer: all others are put away and resumed.
+// Wait returns the question once it is no longer pending or its time has expired, whichever
+// comes first; in the latter case it is still Pending, see EndTx. It is for a turn held in
+// memory, because an external process blocks until the answer; all other turns are suspended
+// and resumed.
 func (g *Guard) Wait(ctx context.Context, id string) (Approval, error) {
 	for {
 		changed, forget := g.watch(id)
@@ -64,7 +64,7 @@ func (g *Guard) watch(id string) (changed <-chan struct{}, forget func()) {
 	}
 }
 
-// changed tells those who wait for a question, or (id "") for any.
+// changed notifies the waiters for a question, or (id "") for any.
 func (g *Guard) changed(id string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -79,8 +79,7 @@ func (g *Guard) changed(id string) {
 	}
 }
 
-// EndTx ends one open question that nobody waits for any more. It reports
-// whether it was open until now.
+// EndTx ends one open question without a waiter. It reports whether it was open until now.
 func (g *Guard) EndTx(tx *store.Tx, id string, state ApprovalState) (bool, error) {
 	res, err := tx.Exec(`UPDATE approvals SET state = ?, decided_at = ? WHERE id = ? AND state = 'pending'`, state, time.Now().UnixMilli(), id)
 	if err != nil {

@@ -1,11 +1,10 @@
-// Package pairing keeps who the owner is on channels where others can write,
-// too. The owner proves it once: a code that was shown to him where he is known
-// (command line, page, a chat that is paired) is typed on the channel. What a
-// message says of its sender proves nothing.
+// Package pairing stores which accounts belong to the owner on channels where others can write
+// too. The owner proves it once: he types a code on the channel that was shown in an
+// authenticated place (command line, page, paired chat). The sender fields of a message prove
+// nothing.
 //
-// The channels' gate asks it about each message (it is channels.Owners), the
-// composition root makes codes and ends pairings with it. It does not talk to
-// platforms.
+// The channels' inbound filter asks it about each message (it implements channels.Owners); the
+// composition root creates codes and ends pairings with it. It does not talk to platforms.
 package pairing
 
 import (
@@ -28,15 +27,15 @@ import (
 const (
 	codeTime  = 10 * time.Minute
 	codeChars = 10 // of 5 bits each
-	maxTries  = 5  // of a code; then it is worth nothing
+	maxTries  = 5  // per code; then the code is invalid
 	// alphabet has 32 characters that are not taken for one another.
 	alphabet = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
 )
 
-// ErrNotFound says that there is no such pairing.
-var ErrNotFound = errors.New("there is no such pairing")
+// ErrNotFound says that pairing not found.
+var ErrNotFound = errors.New("pairing not found")
 
-// Pairing is one sender who is the owner.
+// Pairing is one account of the owner.
 type Pairing struct {
 	ID        string    `json:"id"`
 	Channel   string    `json:"channel"`
@@ -47,7 +46,7 @@ type Pairing struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// Code is what the owner types on the channel.
+// Code is the code that the owner types on the channel.
 type Code struct {
 	Channel   string    `json:"channel"`
 	Code      string    `json:"code"`
@@ -56,17 +55,16 @@ type Code struct {
 
 // Options of New; both are optional.
 type Options struct {
-	// Paired is called in the transaction that pairs a sender, to tell the owner.
+	// Paired is called in the transaction that pairs an account, to notify the owner.
 	Paired func(tx *store.Tx, p Pairing) error
-	// Ended is called in the transaction that ends a pairing: nothing more is told
-	// to that sender.
+	// Ended is called in the transaction that ends a pairing: the account gets no more notices.
 	Ended func(tx *store.Tx, p Pairing) error
-	// Spoiled is called in the transaction that ends the code of a channel since it
-	// was written in a group, to tell the owner.
+	// Spoiled is called in the transaction that invalidates a channel's code because it was
+	// sent in a group, to notify the owner.
 	Spoiled func(tx *store.Tx, channel string) error
 }
 
-// Pairings is channels.Owners. Its methods may be called concurrently.
+// Pairings implements channels.Owners. Its methods may be called concurrently.
 type Pairings struct {
 	db    *store.Store
 	guard *guard.Guard
@@ -87,8 +85,8 @@ CREATE TABLE pairing_codes (
 `}}
 }
 
-// NewCode makes the code for a channel, in place of one that is open there. It
-// works once, within ten minutes. by is where the owner asked for it.
+// NewCode creates the code for a channel and replaces an open one. It works once, within ten
+// minutes. by is the place where the owner requested it.
 func (p *Pairings) NewCode(ctx context.Context, channel, by string) (Code, error) {
 	code := newCode()
 	c := Code{Channel: channel, Code: code[:codeChars/2] + "-" + code[codeChars/2:], ExpiresAt: time.Now().Add(codeTime)}
@@ -110,7 +108,7 @@ func newCode() string {
 	b := make([]byte, codeChars)
 	_, _ = rand.Read(b) // never fails (crypto/rand)
 	for i := range b {
-		b[i] = alphabet[b[i]%byte(len(alphabet))] // 256 is a multiple of 32: none is more likely
+		b[i] = alphabet[b[i]%byte(len(alphabet))] // 256 is a multiple of 32, so the distribution is uniform
 	}
 	return string(b)
 }
@@ -161,11 +159,11 @@ func (p *Pairings) Pairs(ctx context.Context, in channels.Inbound) (open bool, e
 	return open, nil
 }
 
-// Pair implements channels.Owners. A code that was tried too often, or written in a
-// group, is worth nothing, also for its owner.
+// Pair implements channels.Owners. A code that was tried too often, or sent in a group, is
+// invalid, also for the owner.
 func (p *Pairings) Pair(ctx context.Context, in channels.Inbound) (paired bool, err error) {
 	if open, err := p.Pairs(ctx, in); err != nil || !open {
-		return false, err // no write for what strangers send
+		return false, err // unknown senders must not cause writes
 	}
 	code, _ := ParseCode(in.Text)
 	err = p.db.Write(ctx, func(tx *store.Tx) error {
@@ -236,7 +234,7 @@ func newID() string {
 	return hex.EncodeToString(b)
 }
 
-// Remove ends a pairing: what the sender writes is a stranger's again.
+// Remove ends a pairing: the account counts as an unknown sender again.
 func (p *Pairings) Remove(ctx context.Context, id, by string) (x Pairing, err error) {
 	err = p.db.Write(ctx, func(tx *store.Tx) error {
 		x, err = scan(tx.QueryRow(`DELETE FROM pairings WHERE id = ? RETURNING `+columns, id))

@@ -54,7 +54,7 @@ func TestACodePairsOnce(t *testing.T) {
 	if len(c.Code) != 11 || time.Until(c.ExpiresAt) > 10*time.Minute {
 		t.Errorf("%+v", c)
 	}
-	for text, want := range map[string]bool{c.Code: true, "AAAAA-AAAAA": true, "hello": false} { // it is no try
+	for text, want := range map[string]bool{c.Code: true, "AAAAA-AAAAA": true, "hello": false} { // does not count as a try
 		if yes, err := p.Pairs(t.Context(), channels.Inbound{Channel: "chat", Sender: "ada", Text: text}); err != nil || yes != want {
 			t.Errorf("%q: %v, %v", text, yes, err)
 		}
@@ -118,7 +118,7 @@ func TestACodeThatIsGuessedAtIsDead(t *testing.T) {
 	}
 }
 
-// Whoever reads along in a group must not be quicker than the owner.
+// Another reader in a group must not be faster than the owner.
 func TestACodeThatWasWrittenInAGroupIsDead(t *testing.T) {
 	p := open(t)
 	c, err := p.NewCode(t.Context(), "chat", "cli")

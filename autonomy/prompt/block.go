@@ -29,8 +29,8 @@ const (
 // block is the stable part of a request.
 type block struct {
 	text string
-	// guidance names the part before the identity and identity the rest: one
-	// that differs only in its identity may stay for the conversation's life.
+	// guidance is the digest of the part before the identity, identity that of the rest. A
+	// block that differs only in its identity may stay for the life of the conversation.
 	guidance, identity string
 	who                string // the identity itself
 }
@@ -43,7 +43,7 @@ func digest(s string) string {
 	return hex.EncodeToString(h[:12])
 }
 
-// stable is what a block is made of.
+// stable is the input of a block.
 type stable struct {
 	Texts
 
@@ -54,9 +54,8 @@ type stable struct {
 	Skills     string
 }
 
-// present is the block as a conversation that begins now gets it. Somebody who
-// is not the owner is served by the same persona, which keeps what the owner
-// wrote about himself to itself.
+// present returns the block for a conversation that begins now. A guest gets the same persona
+// without the owner's texts about himself.
 func (b *Builder) present(guest bool) (block, error) {
 	of := stable{Texts: b.o.Texts(), Name: b.o.Name, Guest: guest, Categories: b.categories(), Channels: strings.Join(b.o.Channels, ", "), Skills: b.skills()}
 	i := 0
@@ -104,11 +103,10 @@ func (b *Builder) skills() string {
 	return strings.TrimSpace(b.o.Skills.Index())
 }
 
-// engine is the category of tools that concern the turn itself: nobody looks
-// for one.
+// engine is the category of tools for the turn itself, which need no search.
 const engine = "engine"
 
-// categories are those of the tools that can be looked for, in order.
+// categories lists the searchable categories of tools, in order.
 func (b *Builder) categories() string {
 	if b.o.Catalogue == nil {
 		return ""
@@ -123,8 +121,8 @@ func (b *Builder) categories() string {
 	return strings.Join(slices.Compact(out), ", ")
 }
 
-// Persona is the built-in persona of an assistant of that name, as it would stand
-// in a SOUL.md.
+// Persona returns the built-in persona of an assistant with that name, in the form of a
+// SOUL.md.
 func Persona(name string) (string, error) {
 	t, err := wording.Parse(soulText)
 	if err != nil {
@@ -154,8 +152,8 @@ func shorten(s string, n int) string {
 	return head(s, n-len(more)) + more
 }
 
-// head is the beginning of a text of at most n bytes, whole lines if it has
-// some that are not too long.
+// head returns the beginning of a text of at most n bytes: whole lines, unless they are too
+// long.
 func head(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -6,7 +6,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// kind is a sort of context. Their order is that in the message.
+// kind is a kind of context. The order is that in the message.
 type kind uint8
 
 const (
@@ -23,8 +23,8 @@ const (
 	kindReminder
 )
 
-// share is what a kind may take, in bytes, and how soon it is given up when
-// there is too little room: the smaller rank first, critical never.
+// share is the limit of a kind in bytes, and its rank: if there is too little room, smaller
+// ranks are dropped first, critical ones never.
 type share struct {
 	max  int
 	rank int
@@ -62,8 +62,8 @@ type section struct {
 	from   []provenance.Origin
 }
 
-// maxContext is what all of it may take, in bytes; a model with a small window
-// gets at most a fifth of it, at 2.5 characters a token.
+// maxContext is the limit for the whole context in bytes; a model with a small window gets at
+// most a fifth of it, at 2.5 characters per token.
 const (
 	maxContext = 24_000
 	minContext = 600
@@ -76,9 +76,9 @@ func budgetFor(window int) int {
 	return max(minContext, min(maxContext, window/2))
 }
 
-// fit cuts each section to its share and gives up whole sections until the rest
-// fits: those of the least rank first, and of these the last first. Critical
-// ones stay, whole. The order is that of the kinds.
+// fit cuts each section to its share and drops whole sections until the rest fits: lowest rank
+// first, and within a rank the last first. Critical sections stay whole. The order is that of
+// the kinds.
 func fit(sections []section, budget int) []section {
 	out := make([]section, 0, len(sections))
 	total := 0

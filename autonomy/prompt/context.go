@@ -21,23 +21,23 @@ var contextText string
 const (
 	recalled      = 5  // facts in a message
 	shownLessons  = 5  // lessons in a message
-	remindedAfter = 19 // real turns before the identity is brought to mind
+	remindedAfter = 19 // real turns before the identity is repeated
 )
 
-// gathering collects what rides in one message.
+// gathering collects the context of one message.
 type gathering struct {
 	b        *Builder
 	ctx      context.Context
 	s        Situation
 	texts    *wording.Template
 	sections []section
-	lessons  []string // ids of those that may be shown
+	lessons  []string // ids of lessons that may be shown
 }
 
-// chosen is what came of it.
+// chosen is the context after the budget.
 type chosen struct {
 	parts   []llm.Part
-	lessons []string // ids of those that are shown
+	lessons []string // ids of the shown lessons
 }
 
 // gather looks up everything that could help with the turn and keeps what the
@@ -71,7 +71,7 @@ func (b *Builder) gather(ctx context.Context, s Situation, p *pin, now block) ch
 	return out
 }
 
-// add renders a section and cuts it to what its kind may take.
+// add renders a section and cuts it to the share of its kind.
 func (g *gathering) add(k kind, src provenance.Source, name string, data any) {
 	var b strings.Builder
 	if err := g.texts.ExecuteTemplate(&b, name, data); err != nil {
@@ -92,11 +92,11 @@ func (g *gathering) from(k kind, list ...provenance.Origin) {
 	}
 }
 
-// once says which sections are not repeated while a model still reads them.
+// once reports whether sections of a kind are not repeated while they are in the window.
 func once(k kind) bool { return k == kindOwner || k == kindSkill || k == kindProject }
 
-// said reports whether the conversation's window holds these lines as context
-// already: what stands there is read again with each request.
+// said reports whether the conversation's window already contains these lines as context, so
+// that each request includes them.
 func (g *gathering) said(text string) bool {
 	for _, m := range g.s.Before {
 		for _, p := range m.Parts {
@@ -108,20 +108,19 @@ func (g *gathering) said(text string) bool {
 	return false
 }
 
-// failed: a turn goes on without what could not be looked up.
+// failed logs a failed lookup; the turn continues without it.
 func (g *gathering) failed(what string, err error) {
 	if what == "project" {
 		err = withoutPath(err)
 	}
-	g.b.o.Log.Warn("context left out of a request", "what", what, "session", g.s.Session, "err", err)
+	g.b.o.Log.Warn("lookup for the context of a request failed", "what", what, "session", g.s.Session, "err", err)
 }
 
-// remembered is a fact as a model reads it.
+// remembered is a fact in the form for a model.
 type remembered struct{ Text, When string }
 
-// memory recalls what the words are about. A fact from outside taints the
-// request, which is why one comes up only when it is clearly asked about (see
-// knowledge.Base.Relevant), and stands apart.
+// memory adds the relevant facts. A fact of untrusted origin taints the request. So it is added
+// only if the words clearly ask about it (see knowledge.Base.Relevant), in a separate section.
 func (g *gathering) memory() {
 	if g.b.o.Memory == nil {
 		return
@@ -159,8 +158,7 @@ func (g *gathering) memory() {
 	}
 }
 
-// remembering are the origins of a fact, or the fact itself when nobody noted
-// them.
+// remembering returns the origins of a fact, or the fact itself if none are stored.
 func remembering(f knowledge.Fact) []provenance.Origin {
 	if len(f.Origins) > 0 {
 		return f.Origins
@@ -192,14 +190,14 @@ func (g *gathering) graph() {
 	switch {
 	case err != nil:
 		g.failed("graph", err)
-	case credential.AskedBy(g.s.OwnerWords...).Hides("", n.Text): // left out as a whole: it has no rows
+	case credential.AskedBy(g.s.OwnerWords...).Hides("", n.Text): // omitted completely: it has no rows
 	case strings.TrimSpace(n.Text) != "":
 		g.add(kindGraph, clean(n.Source), "graph", strings.TrimSpace(n.Text))
 	}
 }
 
-// clean is the source of a text that Hob wrote down: it speaks for itself,
-// and counts as nobody's order, unless it repeats what came from outside.
+// clean returns the source of a text that Hob wrote: nobody's instruction, and not untrusted,
+// unless it repeats untrusted text.
 func clean(src provenance.Source) provenance.Source {
 	if src.Tainted() {
 		return provenance.Outside
@@ -289,8 +287,8 @@ func quote(s string) string {
 	return "> " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n> ")
 }
 
-// identity tells a conversation that began with other texts what they say now,
-// once for each change.
+// identity adds the current texts to a conversation that began with other ones, once for each
+// change.
 func (g *gathering) identity(p *pin, now block) {
 	if p.told == now.identity {
 		return
@@ -312,8 +310,8 @@ func zone(t time.Time) string {
 
 var _ Memory = (*knowledge.Base)(nil)
 
-// withoutPath is the cause of an error alone: a path may be words of a message
-// that look like one, and no text of anybody stands in the log.
+// withoutPath returns only the cause of an error: a path may be words of a message, and the log
+// must not contain anyone's texts.
 func withoutPath(err error) error {
 	for {
 		cause := errors.Unwrap(err)

@@ -13,7 +13,7 @@ import (
 //go:embed manual.md.tmpl
 var manualText string
 
-// manual is what AGENTS.md is made from.
+// manual is the data for AGENTS.md.
 type manual struct {
 	Name               string
 	Tools              []*tools.Spec
@@ -24,14 +24,14 @@ type manual struct {
 	Has                func(tool string) bool // whether there is one of this name
 }
 
-// group are the tools of a category.
+// group lists the tools of a category.
 type group struct {
 	Name  string
 	Tools []*tools.Spec
 }
 
-// Manual is AGENTS.md: what this assistant really has, for its owner to read.
-// The model needs no more of it than what the stable block says.
+// Manual returns AGENTS.md: the assistant's actual capabilities, for its owner to read. The
+// model reads only the stable block.
 func (b *Builder) Manual() (string, error) {
 	m := manual{Name: b.o.Name, Watchers: b.o.Watchers, Channels: b.o.Channels, Lessons: b.o.Lessons != nil}
 	if b.o.Catalogue != nil {
@@ -62,8 +62,7 @@ func (b *Builder) Manual() (string, error) {
 	return text + "\n", err
 }
 
-// OwnManual reports whether a text was written by Manual: one that the owner
-// wrote is not overwritten.
+// OwnManual reports whether Manual wrote a text: the owner's own file is not overwritten.
 func OwnManual(text string) bool {
 	mark, _, _ := strings.Cut(manualText, " at its start")
 	return strings.HasPrefix(strings.TrimSpace(text), mark)

@@ -9,11 +9,11 @@ import (
 	"hob/tools"
 )
 
-// maxPaths bounds how many paths of one message are looked at.
+// maxPaths is the maximum number of paths to check in one message.
 const maxPaths = 4
 
-// quotedPath and barePath find what looks like a path in plain words: it begins
-// with ~, a slash or a drive, or has a slash inside.
+// quotedPath and barePath find possible paths in plain text: they begin with ~, a slash or a
+// drive, or have a slash inside.
 var (
 	quotedPath = regexp.MustCompile("[\"'`“‘«]([^\"'`”’»\n]*[/\\\\][^\"'`”’»\n]*)[\"'`”’»]")
 	barePath   = regexp.MustCompile(`(?:^|[\s(\[,;:])((?:~|[A-Za-z]:)?[\pL\pN._@+\-]*[/\\][^\s"'` + "`" + `<>|]*)`)
@@ -55,7 +55,7 @@ func (b *Builder) usedPaths(msgs []llm.Message) []string {
 	return nil
 }
 
-// pathsOf asks the tool of a call what it touches, looking through use_tool.
+// pathsOf returns the paths that a call touches, according to its tool, also inside use_tool.
 func (b *Builder) pathsOf(c *llm.ToolCall) []string {
 	name, args := c.Name, c.Args
 	if _, ok := b.o.Catalogue.Get(name); !ok {

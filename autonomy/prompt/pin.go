@@ -25,15 +25,15 @@ CREATE INDEX prompt_sessions_block ON prompt_sessions(block);
 // pin is the block of a conversation.
 type pin struct {
 	block
-	fresh bool   // not stored yet, or to be stored anew
+	fresh bool   // not stored yet, or changed
 	first string // names the message with which the window began
-	told  string // the identity the conversation was last told
-	base  int    // real turns before the conversation was last begun afresh
+	told  string // the identity that the conversation has received last
+	base  int    // real turns before the conversation was last restarted
 }
 
-// pinned returns the block of the conversation, or the present one when its
-// window begins elsewhere than it did, or the guidance has changed: then the
-// tools have changed as well, and nothing of the old request is still true.
+// pinned returns the block of the conversation. It returns the present block if the window has
+// another start than before, or if the guidance changed: then the tools have changed too, and
+// the old request is invalid.
 func (b *Builder) pinned(ctx context.Context, s Situation, now block) (pin, error) {
 	p := pin{block: now, fresh: true, told: now.identity, base: s.Turns}
 	if b.o.Store == nil {
@@ -52,7 +52,7 @@ func (b *Builder) pinned(ctx context.Context, s Situation, now block) (pin, erro
 	case err != nil:
 		return p, fmt.Errorf("prompt: the conversation's block: %w", err)
 	}
-	if len(s.Before) == 0 { // its first turn goes on
+	if len(s.Before) == 0 { // its first turn continues
 		old.base = min(old.base, s.Turns)
 	}
 	first := s.Recorded
@@ -66,7 +66,7 @@ func (b *Builder) pinned(ctx context.Context, s Situation, now block) (pin, erro
 	return old, nil
 }
 
-// name tells messages apart by what a model reads of them.
+// name identifies a message by the content that a model reads.
 func name(m llm.Message) string {
 	var b strings.Builder
 	b.WriteString(string(m.Role))
@@ -79,7 +79,7 @@ func name(m llm.Message) string {
 	return digest(strings.ToValidUTF8(b.String(), "\uFFFD"))
 }
 
-// record stores the pin when it is a new one, and what was shown.
+// record stores a new pin, and what was shown.
 func (b *Builder) record(s Situation, p pin, lessons []string) func(*store.Tx, llm.Message) error {
 	if b.o.Store == nil || (!p.fresh && len(lessons) == 0) {
 		return nil

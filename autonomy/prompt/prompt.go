@@ -1,13 +1,11 @@
-// Package prompt builds what a model is asked: one stable system block that
-// ends with the identity, and the context that rides in the current message.
+// Package prompt builds the request to a model: one stable system block that ends with the
+// identity, and the context in the current message.
 //
-// A conversation keeps the block with which it began until its window begins
-// elsewhere (it was begun afresh or compacted); what changes from turn to turn
-// never enters it, so that each request is a byte prefix of the next. What
-// rides in a message is chosen here, cut to a budget, and stored there by the
-// caller as it was sent. The package reads no files itself, decides nothing
-// about who may do what, and never calls a model. The agent calls it once at
-// the beginning of each turn.
+// A conversation keeps its first block until its window has another start (it was restarted or
+// compacted). Text that changes from turn to turn is never in the block, so that each request
+// is a byte prefix of the next. The package selects the context of a message and cuts it to a
+// budget; the caller stores it as sent. The package reads no files itself, makes no permission
+// decisions, and never calls a model. The agent calls it once at the beginning of each turn.
 package prompt
 
 import (
@@ -33,7 +31,7 @@ type Memory interface {
 	Relevant(q store.Querier, realm, text string, limit int) ([]knowledge.Fact, error)
 }
 
-// Note is a text for the current message. Source is whose words it repeats.
+// Note is a text for the current message. Source is the provenance of its words.
 type Note struct {
 	ID     string // for Lessons.UsedTx; else empty
 	Title  string
@@ -41,60 +39,59 @@ type Note struct {
 	Source provenance.Source
 }
 
-// Graph adds what is known about the people and things that a text names: a
-// small slice of the graph, a line for each edge. It is a seam: nothing
-// implements it yet.
+// Graph adds knowledge about the people and items that a text names: a small slice of the
+// graph, one line for each edge. Nothing implements it yet.
 type Graph interface {
 	Slice(ctx context.Context, realm, text string) (Note, error)
 }
 
 // Skills are instructions for kinds of work.
 type Skills interface {
-	// Index is a list of the skills there are, a line for each; it is part of
-	// the stable block and "" when there are none.
+	// Index lists the existing skills, one per line; it is part of the stable block and "" if
+	// there are none.
 	Index() string
 	// Matching returns the bodies of the skills which a text asks for.
 	Matching(ctx context.Context, text string) ([]Note, error)
 }
 
-// Projects finds the AGENTS.md that holds for a file or folder.
+// Projects finds the AGENTS.md that applies to a file or folder.
 type Projects interface {
-	// Nearest returns the nearest one above the path; ok is false when there is
-	// none, or the path is not one that Hob may read.
+	// Nearest returns the nearest one above the path; ok is false if there is none, or Hob may
+	// not read the path.
 	Nearest(path string) (guide Note, ok bool, err error)
 }
 
-// Lessons is what Hob learned from mistakes and corrections.
+// Lessons returns what Hob learned from mistakes and corrections.
 type Lessons interface {
-	// Holding returns the lessons that hold for a text, best first.
+	// Holding returns the lessons that apply to a text, best first.
 	Holding(ctx context.Context, realm, text string, limit int) ([]Note, error)
 	// UsedTx notes which of them stood in a request of a conversation.
 	UsedTx(tx *store.Tx, session string, ids []string) error
-	// Owner says in a line what is known of the owner's wishes, "" for nothing.
-	// Unattended: no words of the owner's are at hand to tell it from.
+	// Owner returns one line about the owner's preferences, "" if none. Unattended: there are
+	// no words of the owner to derive them from.
 	Owner(ctx context.Context, unattended bool) (string, error)
 }
 
-// Texts are what the owner wrote for every request; each may be empty.
+// Texts are the owner's texts for every request; each may be empty.
 type Texts struct {
 	Soul   string // SOUL.md; empty: the built-in persona
 	User   string // USER.md
 	Memory string // MEMORY.md
 }
 
-// Options of New. Everything may be left out.
+// Options of New. Everything is optional.
 type Options struct {
 	Name string // how the assistant is called
 	// Texts returns the owner's texts as they are now.
 	Texts func() Texts
-	// Catalogue are the tools; Channels and Watchers name the ways to the owner
-	// and what can be watched.
+	// Catalogue holds the tools; Channels and Watchers name the channels to the owner and the
+	// kinds of watchers.
 	Catalogue          *tools.Catalogue
 	Channels, Watchers []string
-	// Store keeps the blocks of conversations. Without one, each request gets
-	// the block as it is now.
+	// Store stores the blocks of conversations. Without one, each request gets the present
+	// block.
 	Store *store.Store
-	// Model is the brain in force, for the size of its window.
+	// Model returns the current model, for the size of its window.
 	Model    func(ctx context.Context) llm.Info
 	Memory   Memory
 	Graph    Graph
@@ -148,36 +145,35 @@ func New(o Options) (*Builder, error) {
 	return b, err
 }
 
-// Name is how the assistant is called.
+// Name returns the name of the assistant.
 func (b *Builder) Name() string { return b.o.Name }
 
-// Situation is a turn that begins, or goes on after a crash or a question.
+// Situation is the input of a turn that begins, or continues after a crash or a question.
 type Situation struct {
 	Session string
 	Event   string
-	// Before is the conversation's window before the turn, Recorded what the
-	// turn has recorded so far: when it has, its message stands already.
+	// Before is the conversation's window before the turn, Recorded what the turn has recorded
+	// so far, including its message if any.
 	Before, Recorded []llm.Message
 	Text             string
 	Source           provenance.Source
 	Attended, Guest  bool
 	// OwnerWords are as in tools.Call: without them no credential is recalled.
 	OwnerWords []string
-	// Realm is whose memory the turn has; see tools.Call.
+	// Realm is the memory namespace of the turn; see tools.Call.
 	Realm string
 	Now   time.Time // in the owner's zone
-	// Told is what Hob said by itself since the last turn.
+	// Told are the notices that Hob sent since the last turn.
 	Told []string
-	// Turns counts the real turns of the conversation before this one, those
-	// that left the window included.
+	// Turns counts the real turns of the conversation before this one, including those that
+	// left the window.
 	Turns int
 }
 
-// Begun is what a turn begins with.
+// Begun is the prompt of a turn.
 type Begun struct {
 	System string
-	// Context are the parts that come first in the current message; nil when
-	// the turn goes on.
+	// Context are the first parts of the current message; nil if the turn continues.
 	Context []llm.Part
 	// RecordTx stores what keeps the next requests stable; first is the first
 	// message of this request. It belongs into the transaction that stores the
@@ -185,8 +181,8 @@ type Begun struct {
 	RecordTx func(tx *store.Tx, first llm.Message) error
 }
 
-// Begin chooses the block and the context of a turn. Whatever cannot be looked
-// up for the context is left out and logged; an error is the store's.
+// Begin selects the block and the context of a turn. Failed lookups for the context are skipped
+// and logged; an error comes from the store.
 func (b *Builder) Begin(ctx context.Context, s Situation) (Begun, error) {
 	now, err := b.present(s.Guest)
 	if err != nil {

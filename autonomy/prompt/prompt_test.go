@@ -110,12 +110,12 @@ func TestTheBlock(t *testing.T) {
 	bare := begin(t, builder(t, Options{}), Situation{}).System
 	for _, absent := range []string{"About the owner", "Always remember", "# Skills", "reached on", "There are tools for", "not your owner"} {
 		if strings.Contains(bare, absent) {
-			t.Errorf("%q stands in a block that has nothing to say of it:\n%s", absent, bare)
+			t.Errorf("%q is in a block without its data:\n%s", absent, bare)
 		}
 	}
 	guest := begin(t, full, Situation{Guest: true}).System
 	if strings.Contains(guest, "USER") || strings.Contains(guest, "MEMORY") || !strings.Contains(guest, "SOUL") {
-		t.Errorf("a guest is told about the owner:\n%s", guest)
+		t.Errorf("the block of a guest contains the owner's texts:\n%s", guest)
 	}
 }
 
@@ -134,7 +134,7 @@ func TestTheOrderOfTheContext(t *testing.T) {
 		Memory: facts{list: []knowledge.Fact{{Text: "CLEAN fact", Provenance: provenance.Owner}, {Text: "STRANGE\n[context] fact", Provenance: provenance.Outside}}},
 	})
 	got := begin(t, b, Situation{Text: "work in ~/p/x", Source: provenance.Owner, Told: []string{"TOLD"}, Turns: 19, Before: []llm.Message{{Role: llm.User}}})
-	// The conversation has no block of its own yet, so its 20th turn is its first.
+	// The conversation has no stored block yet, so its 20th turn is its first.
 	if bad := inOrder(contextOf(got.Context), "CLEAN fact", "STRANGE [context] fact", "SLICE", "BODY", "RULES", "[context] It is Monday 2026-03-09 12:00 (UTC, UTC+00:00).", "TOLD"); bad != "" {
 		t.Errorf("%q is not in its place:\n%s", bad, contextOf(got.Context))
 	}
@@ -161,8 +161,8 @@ func TestATurnGoesOnWithoutItsContext(t *testing.T) {
 	}
 }
 
-// A conversation keeps its block until its window begins elsewhere, is told of
-// a new identity once, and is reminded of it from its 20th turn.
+// A conversation keeps its block until its window has another start. It gets a changed identity
+// once, and a reminder of it from its 20th turn.
 func TestABlockStays(t *testing.T) {
 	st := open(t)
 	texts := Texts{Soul: "OLD"}
@@ -188,7 +188,7 @@ func TestABlockStays(t *testing.T) {
 		t.Errorf("after the change: block changed %v, told %q", again != first, told)
 	}
 	if _, told = say(); strings.Contains(told, "NEW") {
-		t.Error("the change is told twice")
+		t.Error("the change is repeated")
 	}
 	for range 16 {
 		if s, told := say(); s != first || strings.Contains(told, "[reminder]") {
@@ -203,7 +203,7 @@ func TestABlockStays(t *testing.T) {
 	if !strings.Contains(s, "NEW") || strings.Contains(s, "OLD") || !strings.Contains(told, "[reminder]") {
 		t.Errorf("after a compaction: %q", told)
 	}
-	window = nil // begun afresh
+	window = nil // restarted
 	if _, told = say(); strings.Contains(told, "[reminder]") {
 		t.Error("a fresh conversation is reminded")
 	}
@@ -213,7 +213,7 @@ func TestABlockStays(t *testing.T) {
 	}
 }
 
-// A turn that goes on after a crash has the block with which it began.
+// A turn that continues after a crash has the block with which it began.
 func TestATurnThatGoesOn(t *testing.T) {
 	st := open(t)
 	texts := Texts{Soul: "OLD"}
@@ -275,8 +275,8 @@ func FuzzNamedPaths(f *testing.F) {
 	})
 }
 
-// However much there is to say, it fits; what is critical is whole; what is
-// given up ranks no higher than what stays; the order is kept.
+// All context fits the budget. Critical sections are whole; dropped sections have no higher
+// rank than the rest; the order is kept.
 func TestBudget(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 3000 {
@@ -311,7 +311,7 @@ func TestBudget(t *testing.T) {
 		for k := kindMemory; k <= kindReminder; k++ {
 			had, has := count(in, k), count(out, k)
 			if had > has && (shares(k).rank == critical || shares(k).rank > least) {
-				t.Fatalf("kind %d was given up before something of rank %d", k, least)
+				t.Fatalf("kind %d was dropped before a section of rank %d", k, least)
 			}
 		}
 	}

@@ -15,11 +15,11 @@ import (
 	"hob/autonomy/guard"
 )
 
-// Case is a call with what the rules are expected to say of it: one [[case]] of
-// a file of cases in TOML.
+// Case is a call with the expected verdict of the rules: one [[case]] of a file of cases in
+// TOML.
 type Case struct {
 	Name string `toml:"name" json:"name"`
-	// Expect is "deny", "ask" or "none"; Rule, when set, must be the one that says so.
+	// Expect is "deny", "ask" or "none"; Rule, if set, is the expected rule.
 	Expect string `toml:"expect" json:"expect"`
 	Rule   string `toml:"rule" json:"rule,omitempty"`
 
@@ -45,7 +45,7 @@ type Case struct {
 	Time       string         `toml:"time" json:"-"` // "2026-03-06T23:10"
 }
 
-// Outcome is what the rules said of a case.
+// Outcome is the verdict of the rules on a case.
 type Outcome struct {
 	Case
 	Got    string `json:"got"`
@@ -54,7 +54,7 @@ type Outcome struct {
 	OK     bool   `json:"ok"`
 }
 
-// ParseCases reads a file of cases; name stands for it in errors.
+// ParseCases parses a file of cases; name is the file name in errors.
 func ParseCases(name string, text []byte) ([]Case, error) {
 	var f struct {
 		Cases []Case `toml:"case"`
@@ -72,7 +72,7 @@ func ParseCases(name string, text []byte) ([]Case, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if len(f.Cases) == 0 {
-		return nil, fmt.Errorf("%s holds no [[case]]", name)
+		return nil, fmt.Errorf("%s contains no [[case]]", name)
 	}
 	for i, c := range f.Cases {
 		if err := c.check(); err != nil {
@@ -85,7 +85,7 @@ func ParseCases(name string, text []byte) ([]Case, error) {
 func (c Case) check() error {
 	switch {
 	case c.Tool == "":
-		return errors.New(`it names no tool: tool = "write_file"`)
+		return errors.New(`the case has no tool: tool = "write_file"`)
 	case !slices.Contains([]string{"deny", "ask", "none"}, c.Expect):
 		return errors.New(`expect must be "deny", "ask" or "none"`)
 	case c.Would != "" && c.Would != "allow" && c.Would != "ask":

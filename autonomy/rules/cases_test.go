@@ -56,9 +56,9 @@ expect = "deny"
 
 func TestCasesThatSayNothing(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                      "holds no",
+		"":                                      "contains no",
 		"[[case]]\ntool = \"x\"\n":              "expect must be",
-		"[[case]]\nexpect = \"deny\"\n":         "names no tool",
+		"[[case]]\nexpect = \"deny\"\n":         "has no tool",
 		"[[case]]\ntool = \"x\"\nexpct = \"a\"": "c.toml:3: unknown key case.expct",
 		"[[case]\n":                             "c.toml:1:",
 		"[[case]]\ntool = \"x\"\nexpect = \"deny\"\ntime = \"noon\"\n":    "must be written as",

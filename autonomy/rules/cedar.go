@@ -15,12 +15,12 @@ import (
 	"hob/autonomy/guard"
 )
 
-// cedarEngine reads Cedar policies (https://docs.cedarpolicy.com). A forbid that
-// applies denies, or asks when it is annotated with @ask("why"); permits change
-// nothing. @id("name") names a rule, @reason("why") tells why it denies.
+// cedarEngine compiles Cedar policies (https://docs.cedarpolicy.com). A forbid that applies
+// denies, or asks if it has the annotation @ask("why"); permits have no effect. @id("name")
+// names a rule, @reason("why") is the reason of its denial.
 type cedarEngine struct{}
 
-// cedarRule is one policy with what is told of it.
+// cedarRule is one policy with its annotations.
 type cedarRule struct {
 	Rule
 	policy *cedar.Policy
@@ -68,7 +68,7 @@ func ruleOf(name string, p *cedar.Policy) (Rule, error) {
 		case "reason":
 			r.Reason = cmp.Or(r.Reason, string(value))
 		default:
-			return r, fmt.Errorf("%s:%d: the annotation @%s is not known; there are @id, @reason and @ask", name, r.Line, key)
+			return r, fmt.Errorf("%s:%d: unknown annotation @%s; use @id, @reason or @ask", name, r.Line, key)
 		}
 	}
 	if p.Effect() == cedar.Permit {
@@ -87,8 +87,8 @@ func (p cedarProgram) rules() []Rule {
 	return out
 }
 
-// judge evaluates the forbids. One that breaks, such as by reading an argument
-// which the call does not have, is an error: it might have forbidden the call.
+// judge evaluates the forbids. A forbid that fails, for example because the call lacks an
+// argument, is an error: it might have denied the call.
 func (p cedarProgram) judge(ctx context.Context, f guard.Facts) ([]guard.Objection, error) {
 	req, entities, err := cedarRequest(f)
 	if err != nil {
@@ -100,7 +100,7 @@ func (p cedarProgram) judge(ctx context.Context, f guard.Facts) ([]guard.Objecti
 	}
 	for _, e := range diag.Errors {
 		r := p.find(e.PolicyID)
-		return nil, fmt.Errorf("%s:%d: your rule %s breaks on this call: %s; ask with \"has\" before you read what may be missing", r.File, r.Line, r.Name, e.Message)
+		return nil, fmt.Errorf("%s:%d: your rule %s fails on this call: %s; ask with \"has\" before you read what may be missing", r.File, r.Line, r.Name, e.Message)
 	}
 	var out []guard.Objection
 	for _, d := range diag.Reasons {
@@ -122,7 +122,7 @@ func (p cedarProgram) find(id cedar.PolicyID) cedarRule {
 	return p[i]
 }
 
-// forbids are the policies that can matter, as long as there is time.
+// forbids iterates over the policies that can matter, until the time is up.
 type forbids struct {
 	ctx context.Context
 	p   cedarProgram
@@ -153,7 +153,7 @@ func cedarRequest(f guard.Facts) (cedar.Request, cedar.EntityMap, error) {
 	}
 	record, ok := cedarValue(in).(cedar.Record)
 	if !ok {
-		return cedar.Request{}, nil, fmt.Errorf("the call of %s cannot be put into Cedar's terms", f.Tool)
+		return cedar.Request{}, nil, fmt.Errorf("the call of %s cannot be converted to Cedar values", f.Tool)
 	}
 	req := cedar.Request{
 		Principal: cedar.NewEntityUID("Person", cedar.String(person(f))), Action: cedar.NewEntityUID("Action", cedar.String(f.Tool)),
@@ -187,9 +187,9 @@ func cedarRequest(f guard.Facts) (cedar.Request, cedar.EntityMap, error) {
 	return req, entities, nil
 }
 
-// cedarValue turns JSON into Cedar's values. Cedar has whole numbers of 64 bits
-// and decimals with four places; other numbers are texts. A null is left out, so
-// that "has" tells whether there is a value.
+// cedarValue converts JSON to Cedar's values. Cedar has 64-bit integers and decimals with four
+// places; other numbers become strings. It omits a null, so that "has" reports whether a value
+// exists.
 func cedarValue(v any) cedar.Value {
 	switch v := v.(type) {
 	case string:

@@ -26,7 +26,7 @@ func Rego() bool { return true }
 // objections: texts, or objects with reason and id.
 type regoEngine struct{}
 
-// barred are functions that reach out of the process, or tell of it.
+// barred lists built-in functions that access the network or the process.
 var barred = []string{"http.send", "net.lookup_ip_addr", "opa.runtime", "rego.parse_module", "trace", "print", "internal.print", "io.jwt.decode_verify"}
 
 const regoPackage = "data.hob"
@@ -100,20 +100,20 @@ func (p *regoProgram) judge(ctx context.Context, f guard.Facts) ([]guard.Objecti
 	}
 	set, err := p.query.Eval(ctx, rego.EvalInput(in))
 	if err != nil {
-		return nil, fmt.Errorf("your Rego rules break on this call: %w; mend them (hob policy check)", err)
+		return nil, fmt.Errorf("your Rego rules fail on this call: %w; fix them (hob policy check)", err)
 	}
 	if len(set) != 1 || len(set[0].Expressions) != 1 {
-		return nil, errors.New("your Rego rules gave no answer; deny and ask must be sets (\"deny contains ...\")")
+		return nil, errors.New("your Rego rules returned no value; deny and ask must be sets (\"deny contains ...\")")
 	}
 	found, ok := set[0].Expressions[0].Value.(map[string]any)
 	if !ok {
-		return nil, errors.New("your Rego rules gave an answer that cannot be read; deny and ask must be sets")
+		return nil, errors.New("your Rego rules returned an invalid value; deny and ask must be sets")
 	}
 	var out []guard.Objection
 	for kind, verdict := range map[string]guard.Verdict{"deny": guard.Deny, "ask": guard.Ask} {
 		list, ok := found[kind].([]any)
 		if !ok {
-			return nil, fmt.Errorf("%s of your Rego rules is no set", kind)
+			return nil, fmt.Errorf("%s of your Rego rules is not a set", kind)
 		}
 		for _, x := range list {
 			o, err := regoObjection(kind, x)
@@ -139,5 +139,5 @@ func regoObjection(kind string, x any) (guard.Objection, error) {
 			return guard.Objection{Rule: cmp.Or(id, kind), Reason: cmp.Or(reason, "a rule of yours objects")}, nil
 		}
 	}
-	return guard.Objection{}, fmt.Errorf("%s of your Rego rules holds %v; write a text, or an object with reason and id", kind, x)
+	return guard.Objection{}, fmt.Errorf("%s of your Rego rules contains %v; use a string, or an object with reason and id", kind, x)
 }

@@ -10,15 +10,15 @@ import (
 	"hob/autonomy/guard"
 )
 
-// input are the facts of a call as rules read them: plain values under the names
-// that docs/policy.md lists.
+// input returns the facts of a call for the rules: plain values under the names in
+// docs/policy.md.
 func input(f guard.Facts) (map[string]any, error) {
 	var args any
 	dec := json.NewDecoder(bytes.NewReader(f.Args))
-	dec.UseNumber() // exact, however large
+	dec.UseNumber() // exact for large numbers
 	if len(f.Args) > 0 {
 		if err := dec.Decode(&args); err != nil {
-			return nil, fmt.Errorf("the arguments of %s cannot be read by rules: %w", f.Tool, err)
+			return nil, fmt.Errorf("parse the arguments of %s for rules: %w", f.Tool, err)
 		}
 	}
 	if _, ok := args.(map[string]any); !ok {
@@ -43,7 +43,7 @@ func texts(list []string) []any {
 	return out
 }
 
-// agent names who calls; the default one has no name of its own.
+// agent returns the name of the calling agent, also for the default one, whose name is empty.
 func agent(f guard.Facts) string {
 	if f.Agent == "" {
 		return "hob"
@@ -51,7 +51,7 @@ func agent(f guard.Facts) string {
 	return f.Agent
 }
 
-// person names whose words are answered; nobody speaks to what runs by itself.
+// person returns the author of the message; unattended events have none.
 func person(f guard.Facts) string {
 	if f.Person == "" {
 		return "nobody"
@@ -59,7 +59,7 @@ func person(f guard.Facts) string {
 	return f.Person
 }
 
-// folders are a path and the folders around it, nearest first.
+// folders returns a path and its parent folders, nearest first.
 func folders(path string) []string {
 	out := []string{filepath.ToSlash(path)}
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
@@ -70,7 +70,7 @@ func folders(path string) []string {
 	}
 }
 
-// domains are a host and the names above it.
+// domains returns a host and its parent domains.
 func domains(host string) []string {
 	out := []string{host}
 	for {

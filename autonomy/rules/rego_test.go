@@ -28,7 +28,7 @@ func TestRego(t *testing.T) {
 		{"a folder in every path", "deny contains \"private\" if {\n\tsome p in input.paths\n\tstartswith(p, \"/home/me/\")\n}", guard.Deny, "deny"},
 		{"an argument that is missing", `deny contains "x" if input.args.nope == 1`, guard.Allow, ""},
 		{"an argument", `deny contains "x" if input.args.content == "x"`, guard.Deny, "deny"},
-		{"allow is no word of ours", "allow if true\ndeny contains \"x\" if input.would == \"allow\"", guard.Deny, "deny"},
+		{"allow is not supported", "allow if true\ndeny contains \"x\" if input.would == \"allow\"", guard.Deny, "deny"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -47,10 +47,10 @@ func TestRegoErrors(t *testing.T) {
 		"an unknown function":          {"package hob\n\ndeny contains \"x\" if foo(1)\n", "a.rego:3.*undefined function"},
 		"the network":                  {"package hob\n\ndeny contains \"x\" if http.send({\"method\": \"get\", \"url\": \"http://127.0.0.1/\"}).status_code == 200\n", "undefined function http.send"},
 		"the environment":              {"package hob\n\ndeny contains opa.runtime().env.HOME if true\n", "undefined function opa.runtime"},
-		"a conflict":                   {"package hob\n\nx := 1 if true\nx := 2 if true\ndeny contains \"x\" if x == 1\n", "break on this call"},
-		"a function that fails":        {"package hob\n\ndeny contains \"x\" if to_number(input.tool) == 1\n", "break on this call"},
+		"a conflict":                   {"package hob\n\nx := 1 if true\nx := 2 if true\ndeny contains \"x\" if x == 1\n", "fail on this call"},
+		"a function that fails":        {"package hob\n\ndeny contains \"x\" if to_number(input.tool) == 1\n", "fail on this call"},
 		"no set":                       {"package hob\n\ndeny := \"x\"\n", "deny"},
-		"an element that says nothing": {"package hob\n\ndeny contains 1 if true\n", "write a text"},
+		"an element that says nothing": {"package hob\n\ndeny contains 1 if true\n", "use a string"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, err := judge(t, folder(t, map[string]string{"a.rego": tt.text}), facts(nil))

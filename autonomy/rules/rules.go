@@ -1,12 +1,11 @@
-// Package rules are the owner's own rules about tool calls: the files of the
-// policy folder, in Cedar (*.cedar) and, in a build with the tag rego, in Rego
-// (*.rego). The guard asks them about each call. They can only tighten: a rule
-// denies a call or has the owner asked; what one permits changes nothing.
+// Package rules implements the owner's own rules about tool calls: the files of the policy
+// folder, in Cedar (*.cedar) and, in a build with the tag rego, in Rego (*.rego). The guard
+// evaluates them for each call. They can only restrict: a rule denies a call or requires
+// approval; permits have no effect.
 //
-// It fails closed. A file that cannot be read or understood, a rule that breaks
-// on a call, an evaluation that takes too long: each is an error, and the guard
-// denies the call. Nothing is read before the first call, and a change of the
-// folder counts from the next call on.
+// It fails closed. A file that cannot be read or parsed, a rule that fails on a call, an
+// evaluation that takes too long: each is an error, and the guard denies the call. The package
+// reads nothing before the first call. A change of the folder takes effect at the next call.
 package rules
 
 import (
@@ -31,10 +30,10 @@ const (
 	maxFiles = 200
 )
 
-// Rule is one rule, as lists show it.
+// Rule is one rule, in the form for lists.
 type Rule struct {
 	Name   string `json:"name"`
-	Kind   string `json:"kind"` // "deny", "ask", or "permit", which changes nothing
+	Kind   string `json:"kind"` // "deny", "ask", or "permit", which has no effect
 	Reason string `json:"reason"`
 	File   string `json:"file"`
 	Line   int    `json:"line"`
@@ -47,7 +46,7 @@ type engine interface {
 	compile(files []file) (program, error)
 }
 
-// program are compiled rules. It may be used concurrently.
+// program is a set of compiled rules. It may be used concurrently.
 type program interface {
 	rules() []Rule
 	// judge returns the objections to a call. It returns soon after ctx ends.
@@ -59,17 +58,17 @@ type file struct {
 	text []byte
 }
 
-// engines are those of this build, by the ending of their files.
+// engines returns the engines of this build by file extension.
 func engines() map[string]engine {
 	all := map[string]engine{".cedar": cedarEngine{}, ".rego": noRego{}}
 	maps.Copy(all, builtIn())
 	return all
 }
 
-// ErrNoRego is the error of *.rego files in a build that cannot read them.
+// ErrNoRego is the error for *.rego files in a build without Rego.
 var ErrNoRego = errors.New("this build of hob cannot read Rego rules; build it with -tags rego, or write them in Cedar")
 
-// noRego stands for the engine that this build does not have.
+// noRego replaces the engine that this build does not include.
 type noRego struct{}
 
 func (noRego) compile(files []file) (program, error) {
@@ -78,11 +77,11 @@ func (noRego) compile(files []file) (program, error) {
 
 // Options of New.
 type Options struct {
-	// Budget is how long the rules may take for one call (default 250 ms).
+	// Budget is the time limit of all rules for one call (default 250 ms).
 	Budget time.Duration
 }
 
-// Rules are those of one folder. It may be used concurrently.
+// Rules are the rules of one folder. It may be used concurrently.
 type Rules struct {
 	dir string
 	opt Options
@@ -93,7 +92,7 @@ type Rules struct {
 	broken error
 }
 
-// New makes the rules of a folder, which need not be there.
+// New returns the rules of a folder, which may be missing.
 func New(dir string, opt Options) *Rules {
 	if opt.Budget <= 0 {
 		opt.Budget = 250 * time.Millisecond
@@ -101,11 +100,11 @@ func New(dir string, opt Options) *Rules {
 	return &Rules{dir: dir, opt: opt}
 }
 
-// Dir is the folder.
+// Dir returns the folder.
 func (r *Rules) Dir() string { return r.dir }
 
-// Readable tells of files in the folder that this build can never read. It opens
-// none of them: it is asked at every start.
+// Readable returns an error for files in the folder that this build cannot read. It opens no
+// file, because it runs at every start.
 func (r *Rules) Readable() error {
 	entries, err := r.entries()
 	if err != nil {
@@ -150,7 +149,7 @@ func (r *Rules) Judge(ctx context.Context, f guard.Facts) (guard.Objection, erro
 func contained(judge func() ([]guard.Objection, error)) (all []guard.Objection, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("an engine of your rules broke down: %v", p)
+			err = fmt.Errorf("a rule engine crashed: %v", p)
 		}
 	}()
 	return judge()
@@ -172,7 +171,7 @@ func (r *Rules) List() ([]Rule, error) {
 	return out, err
 }
 
-// current returns the compiled rules, read anew when the folder has changed.
+// current returns the compiled rules. It reloads them if the folder has changed.
 func (r *Rules) current() ([]program, error) {
 	entries, err := r.entries()
 	if err != nil {
@@ -191,52 +190,52 @@ func (r *Rules) current() ([]program, error) {
 	return r.loaded, r.broken
 }
 
-// entries are the rule files of the folder; other files are none of ours.
+// entries returns the rule files of the folder and ignores other files.
 func (r *Rules) entries() ([]fs.DirEntry, error) {
 	all, err := os.ReadDir(r.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the policy folder cannot be read: %w; give its owner the right to read it", err)
+		return nil, fmt.Errorf("read the policy folder: %w; make it readable for its owner", err)
 	}
 	known := engines()
 	all = slices.DeleteFunc(all, func(e fs.DirEntry) bool { return known[filepath.Ext(e.Name())] == nil })
 	if len(all) > maxFiles {
-		return nil, fmt.Errorf("%s holds more than %d files of rules; put them together", r.dir, maxFiles)
+		return nil, fmt.Errorf("%s contains more than %d rule files; merge some of them", r.dir, maxFiles)
 	}
 	return all, nil
 }
 
-// stampOf tells one state of the folder from another.
+// stampOf returns a fingerprint of the folder's state.
 func (r *Rules) stampOf(entries []fs.DirEntry) (string, error) {
 	var b strings.Builder
 	for _, e := range entries {
 		fi, err := os.Stat(filepath.Join(r.dir, e.Name()))
 		if err != nil {
-			return "", fmt.Errorf("a file of rules cannot be read: %w; mend it or take it away", err)
+			return "", fmt.Errorf("read rule file: %w; fix or remove it", err)
 		}
 		fmt.Fprintf(&b, "%s\x00%d\x00%d\x00", e.Name(), fi.Size(), fi.ModTime().UnixNano())
 	}
 	return b.String() + "|", nil
 }
 
-// load reads and compiles all files. A single one that is broken breaks all: a
-// rule that is not applied would be a gap that nobody sees.
+// load reads and compiles all files. One broken file makes all fail: a rule that is not applied
+// would be an unnoticed gap.
 func (r *Rules) load(entries []fs.DirEntry) ([]program, error) {
 	by := map[string][]file{}
 	for _, e := range entries {
 		path := filepath.Join(r.dir, e.Name())
 		fi, err := os.Stat(path)
 		if err == nil && (!fi.Mode().IsRegular() || fi.Size() > maxFile) {
-			err = fmt.Errorf("%s is no file of rules: it must be a plain file of at most %d KB", path, maxFile>>10)
+			err = fmt.Errorf("%s is not a rule file: it must be a regular file of at most %d KB", path, maxFile>>10)
 		}
 		if err != nil {
 			return nil, err
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {
-			return nil, fmt.Errorf("a file of rules cannot be read: %w; mend it or take it away", err)
+			return nil, fmt.Errorf("read rule file: %w; fix or remove it", err)
 		}
 		ext := filepath.Ext(e.Name())
 		by[ext] = append(by[ext], file{name: path, text: text})
@@ -246,7 +245,7 @@ func (r *Rules) load(entries []fs.DirEntry) ([]program, error) {
 	for _, ext := range slices.Sorted(maps.Keys(by)) {
 		p, err := known[ext].compile(by[ext])
 		if err != nil {
-			return nil, fmt.Errorf("%w; mend it or take it away, until then every call is denied", err)
+			return nil, fmt.Errorf("%w; fix or remove the file: every tool call is denied until then", err)
 		}
 		out = append(out, p)
 	}

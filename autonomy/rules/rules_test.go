@@ -64,7 +64,7 @@ func TestCedar(t *testing.T) {
 	}{
 		{"no rule fits", `forbid(principal, action == Action::"other", resource);`, nil, guard.Allow},
 		{"everything", `forbid(principal, action, resource);`, nil, guard.Deny},
-		{"a permit changes nothing", `permit(principal, action, resource);`, nil, guard.Allow},
+		{"a permit has no effect", `permit(principal, action, resource);`, nil, guard.Allow},
 		{"a permit takes no forbid back", `permit(principal, action, resource); forbid(principal, action, resource);`, nil, guard.Deny},
 		{"ask", `@ask("really?") forbid(principal, action, resource);`, nil, guard.Ask},
 		{"deny goes before ask", `@ask("really?") forbid(principal, action, resource); forbid(principal, action, resource);`, nil, guard.Deny},
@@ -115,11 +115,11 @@ func TestErrors(t *testing.T) {
 		call                   func(*guard.Facts)
 	}{
 		{"not Cedar", "a.cedar", "permit(principal, action, resource);\nforbid(principal action, resource);", "a.cedar:2: parse error", nil},
-		{"an unknown annotation", "a.cedar", "\n@aks(\"?\") forbid(principal, action, resource);", "a.cedar:2: the annotation @aks is not known", nil},
-		{"an argument that is missing", "a.cedar", `@id("x") forbid(principal, action, resource) when { context.args.nope == 1 };`, "a.cedar:1: your rule x breaks on this call", nil},
-		{"a type that does not fit", "a.cedar", `forbid(principal, action, resource) when { context.hour == 3 || context.tool > 3 };`, "breaks on this call", nil},
-		{"arguments that are no JSON", "a.cedar", `permit(principal, action, resource);`, "cannot be read by rules", func(f *guard.Facts) { f.Args = json.RawMessage(`{`) }},
-		{"no plain file", "a.cedar", "", "it must be a plain file", nil},
+		{"an unknown annotation", "a.cedar", "\n@aks(\"?\") forbid(principal, action, resource);", "a.cedar:2: unknown annotation @aks", nil},
+		{"an argument that is missing", "a.cedar", `@id("x") forbid(principal, action, resource) when { context.args.nope == 1 };`, "a.cedar:1: your rule x fails on this call", nil},
+		{"a type that does not fit", "a.cedar", `forbid(principal, action, resource) when { context.hour == 3 || context.tool > 3 };`, "fails on this call", nil},
+		{"arguments that are no JSON", "a.cedar", `permit(principal, action, resource);`, "parse the arguments of", func(f *guard.Facts) { f.Args = json.RawMessage(`{`) }},
+		{"no plain file", "a.cedar", "", "it must be a regular file", nil},
 		{"too large", "a.cedar", strings.Repeat("// x\n", 300_000), "of at most 1024 KB", nil},
 		{"too slow", "a.cedar", long, "took longer than", func(f *guard.Facts) {
 			f.Args, _ = json.Marshal(map[string]string{"content": strings.Repeat("abcdef", 2000)})
@@ -179,7 +179,7 @@ func TestTheFolderIsReadAnew(t *testing.T) {
 	put("a.cedar", `forbid(principal, action == Action::"other", resource);`)
 	want("the rule changed", guard.Allow, false)
 	put("b.cedar", `forbid(`)
-	want("a broken file beside it", guard.Allow, true)
+	want("an additional broken file", guard.Allow, true)
 	fatal(t, os.Remove(filepath.Join(dir, "b.cedar")))
 	want("taken away", guard.Allow, false)
 	fatal(t, os.Symlink("nowhere", filepath.Join(dir, "c.cedar")))

@@ -170,7 +170,7 @@ type Answer struct {
 	Approved bool   `json:"approved"`
 	Scope    string `json:"scope,omitempty"`   // "once" (default), "session", "task", "pattern"
 	Expires  string `json:"expires,omitempty"` // a duration such as "1h", unless once
-	Uses     int    `json:"uses,omitempty"`    // maximum number of uses; 0 = no
+	Uses     int    `json:"uses,omitempty"`    // maximum number of uses; 0 = no limit
 	Note     string `json:"note,omitempty"`
 	// Beforehand names the turn (its event) for which the user approved everything in advance.
 	// Such an answer is ErrDenied if it does not cover the question.
@@ -185,7 +185,7 @@ type NewGrant struct {
 	Arguments json.RawMessage `json:"arguments"` // the same arguments
 	Session   string          `json:"session"`   // the session it applies to
 	Name      string          `json:"name"`
-	Outside   bool            `json:"outside"` // also with untrusted text
+	Outside   bool            `json:"outside"` // also with untrusted text in context
 	Expires   string          `json:"expires"` // a duration: "1h" (default), "30d"
 	Uses      int             `json:"uses"`
 	By        string          `json:"-"`

@@ -217,6 +217,6 @@ func TestReview1_MailAnswersOnlyAsAReply(t *testing.T) {
 	until(t, "the model is told yes", func() bool { return p.h.heard("yes") })
 	p.h.stays(q, "task-by-mail", "yes")
 	p.sayAlone("/yes " + q.ID)
-	until(t, "the owner is told to reply", func() bool { return p.saw("here an approval has to be a reply") })
+	until(t, "the owner is told to reply", func() bool { return p.saw("on this channel an approval must be a reply") })
 	p.h.stays(q, "task-by-mail", "/yes ID")
 }

@@ -245,7 +245,7 @@ func TestAShutdownEndsAQuestionOfAnExternalAgent(t *testing.T) {
 	event, question := h.ask("home", "do execute x")
 	h.stop()
 	h = openAtModel(t, home, "tester", agentConfig(t, home))
-	h.wait("notice", "My question "+question+" has lapsed")
+	h.wait("notice", "My question "+question+" has expired")
 	again := h.pending() // the turn has begun anew, and so has the agent
 	if code, _ := h.api(http.MethodPost, "/api/v1/sessions/home/approvals/"+question, map[string]bool{"approved": true}); code != http.StatusConflict {
 		t.Errorf("the lapsed question takes an answer: %d", code)

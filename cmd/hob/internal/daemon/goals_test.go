@@ -112,7 +112,7 @@ func TestPlanOfTheDay(t *testing.T) {
 	var events []struct{ ID, Source, State, Answer string }
 	eventually(t, "an empty plan says why nobody is told", func() bool {
 		_, body := h.api(http.MethodGet, "/api/v1/inbox?session=plan", nil)
-		return json.Unmarshal(body, &events) == nil && len(events) == 1 && strings.Contains(events[0].Answer, "Nothing is on today")
+		return json.Unmarshal(body, &events) == nil && len(events) == 1 && strings.Contains(events[0].Answer, "Nothing is planned today")
 	})
 	h.say("add a task to pay the rent due today")
 	h.say("set a goal: be happy")

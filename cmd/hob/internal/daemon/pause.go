@@ -28,7 +28,7 @@ func (b *backend) pause(ctx context.Context, what string) (any, error) {
 	case "off":
 		var was bool
 		if was, err = b.d.loop.Resume(ctx); was {
-			said = "Going on, with what has waited."
+			said = "Resumed. Waiting work starts now."
 		} else {
 			said = "Was not paused."
 		}
