@@ -21,29 +21,29 @@ func (a *app) accountCmd() *cobra.Command {
 	})
 	var untested bool
 	add := &cobra.Command{
-		Use: "add ADDRESS", Short: "Add an account: finds its servers, and signs in", Args: cobra.ExactArgs(1),
+		Use: "add ADDRESS", Short: "Add an account", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.addAccount(c, args[0], untested) }),
 	}
 	f := add.Flags()
-	f.String("name", "", "how it is called (default: after the provider)")
-	f.String("imap", "", "the server of the mail")
-	f.String("smtp", "", "the server for outgoing mail")
-	f.String("caldav", "", "the address of the calendars")
-	f.String("carddav", "", "the address of the address books")
-	f.String("user", "", "who signs in (default: the address)")
-	f.String("auth", "", `"password" or "token"`)
-	f.String("ca", "", "a file with the authority of the server's certificate")
-	f.String("password", "", "a reference to the password: env:NAME, file:PATH or keychain:NAME (default: it is asked for)")
-	f.BoolVar(&untested, "untested", false, "keep it without signing in")
+	f.String("name", "", "name of the account (default: the provider's name)")
+	f.String("imap", "", "IMAP server for incoming mail")
+	f.String("smtp", "", "SMTP server for outgoing mail")
+	f.String("caldav", "", "address of the calendars (CalDAV)")
+	f.String("carddav", "", "address of the address books (CardDAV)")
+	f.String("user", "", "user name (default: the address)")
+	f.String("auth", "", `sign-in method: "password" or "token"`)
+	f.String("ca", "", "file with the CA certificate of the server")
+	f.String("password", "", "reference to the password: env:NAME, file:PATH or keychain:NAME (default: ask)")
+	f.BoolVar(&untested, "untested", false, "save the account without signing in")
 	test := a.listing(&cobra.Command{
-		Use: "test [NAME]", Short: "Sign in to an account, or to all", Args: cobra.MaximumNArgs(1),
+		Use: "test [NAME]", Short: "Test the sign-in of one account, or of all", Args: cobra.MaximumNArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.testAccounts(c.Context(), args) }),
 	})
 	remove := &cobra.Command{
 		Use: "remove NAME", Short: "Remove an account and its password", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.removeAccount(c.Context(), args[0]) }),
 	}
-	return a.group(&cobra.Command{Use: "account", Short: "Your mail and calendars", SuggestFor: []string{"accounts", "mail", "email", "calendar"}}, list, add, test, remove)
+	return a.group(&cobra.Command{Use: "account", Short: "Manage mail and calendar accounts", SuggestFor: []string{"accounts", "mail", "email", "calendar"}}, list, add, test, remove)
 }
 
 // accountRow is an account as lists show it, without anything secret.

@@ -27,20 +27,20 @@ func (a *app) agentCmd() *cobra.Command {
 		}),
 	})
 	show := a.listing(&cobra.Command{
-		Use: "show NAME", Short: "Show all about one agent", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeAgents,
+		Use: "show NAME", Short: "Show one agent in full", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeAgents,
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.showAgent(c.Context(), args[0]) }),
 	})
 	add := &cobra.Command{
-		Use: "new NAME", Short: "Make an agent: its section of the configuration and its folder", Args: cobra.ExactArgs(1),
+		Use: "new NAME", Short: "Create an agent: its configuration section and folder", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.newAgent(c, args[0]) }),
 	}
-	add.Flags().String("about", "", "what it is for, in a sentence")
-	add.Flags().String("model", "", "its brain (default: the same one)")
-	add.Flags().String("tools", "", `the tools it has: "category:web, read_*" (default: all)`)
-	add.Flags().String("deny", "", "the tools it has not")
-	add.Flags().String("level", "", "what it may do unasked, if less: watch, supervised")
+	add.Flags().String("about", "", "purpose of the agent, in one sentence")
+	add.Flags().String("model", "", "model of the agent (default: the model of Hob)")
+	add.Flags().String("tools", "", `tools it may use: "category:web, read_*" (default: all)`)
+	add.Flags().String("deny", "", "tools it may not use")
+	add.Flags().String("level", "", "lower autonomy level: watch, supervised")
 	remove := &cobra.Command{
-		Use: "remove NAME", Short: "Remove an agent from the configuration (its folder stays)", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeAgents,
+		Use: "remove NAME", Short: "Remove an agent from the configuration; keep its folder", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeAgents,
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.removeAgent(c.Context(), args[0]) }),
 	}
 	var edit bool
@@ -48,15 +48,15 @@ func (a *app) agentCmd() *cobra.Command {
 		Use: "soul NAME", Short: "Print or edit an agent's persona", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeAgents,
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.soul(c.Context(), args[0], edit) }),
 	}
-	soul.Flags().BoolVar(&edit, "edit", false, "open it in $VISUAL or $EDITOR")
-	return a.group(&cobra.Command{Use: "agent", Short: "Several agents, and the tasks they hand on", SuggestFor: []string{"agents", "crew", "subagent"}},
+	soul.Flags().BoolVar(&edit, "edit", false, "open the persona in $VISUAL or $EDITOR")
+	return a.group(&cobra.Command{Use: "agent", Short: "Manage agents and their delegated tasks", SuggestFor: []string{"agents", "crew", "subagent"}},
 		list, show, add, remove, soul, a.tasksCmd(), a.cancelCmd())
 }
 
 func (a *app) tasksCmd() *cobra.Command {
 	var all bool
 	tasks := a.listing(&cobra.Command{
-		Use: "tasks [ID]", Short: "List the tasks under way that one agent handed to another, or show one", Args: cobra.MaximumNArgs(1),
+		Use: "tasks [ID]", Short: "List running delegated tasks, or show one", Args: cobra.MaximumNArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				return a.list(c.Context(), "/api/v1/delegations", query("id", args[0]), "", col("TASK", "task"), col("STATE", "state"), col("RESULT", "result"))
@@ -69,13 +69,13 @@ func (a *app) tasksCmd() *cobra.Command {
 				col("ID", "id"), col("STATE", "state"), col("AGENT", "agent"), col("SESSION", "session"), at(a.zone(), "SINCE", "created_at"), col("TASK", "task"))
 		}),
 	})
-	tasks.Flags().BoolVarP(&all, "all", "a", false, "also those that have ended")
+	tasks.Flags().BoolVarP(&all, "all", "a", false, "include finished tasks")
 	return tasks
 }
 
 func (a *app) cancelCmd() *cobra.Command {
 	return &cobra.Command{
-		Use: "cancel ID", Short: "End a task that was handed on", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeTasks,
+		Use: "cancel ID", Short: "Cancel a delegated task", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeTasks,
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			return a.with(c.Context(), func(cl *client) error {
 				if err := cl.post(c.Context(), "/api/v1/delegations/"+pathPart(args[0])+"/cancel", nil, nil); err != nil {

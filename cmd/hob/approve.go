@@ -16,7 +16,7 @@ import (
 func (a *app) approvalsCmd() *cobra.Command {
 	var all bool
 	list := a.listing(&cobra.Command{
-		Use: "list", Short: "List what waits for your yes", Args: cobra.NoArgs,
+		Use: "list", Short: "List pending approvals", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
 			q := query("state", "pending")
 			if all {
@@ -35,8 +35,8 @@ func (a *app) approvalsCmd() *cobra.Command {
 			})
 		}),
 	})
-	list.Flags().BoolVarP(&all, "all", "a", false, "also those that are decided")
-	return a.group(&cobra.Command{Use: "approvals", Short: "Questions that wait for your yes"}, list, a.approvalsShowCmd())
+	list.Flags().BoolVarP(&all, "all", "a", false, "include decided requests")
+	return a.group(&cobra.Command{Use: "approvals", Short: "List and show pending approvals"}, list, a.approvalsShowCmd())
 }
 
 // approvalsShowCmd shows one question, or a batch, with all its details.
@@ -136,9 +136,9 @@ type lasting struct {
 }
 
 func (l *lasting) flags(c *cobra.Command) {
-	c.Flags().StringVar(&l.time, "for", "", `for how long, when it reaches further than this once: "1h" (default), "7d"`)
-	c.Flags().StringVar(&l.scope, "scope", "", `once, session (the same again in this conversation), task (until this task is done), pattern (calls like it)`)
-	c.Flags().IntVar(&l.uses, "uses", 0, "for how many calls at most")
+	c.Flags().StringVar(&l.time, "for", "", `duration of the grant, with --scope: "1h" (default), "7d"`)
+	c.Flags().StringVar(&l.scope, "scope", "", `once, session (same call in this conversation), task (until this task is done), pattern (similar calls)`)
+	c.Flags().IntVar(&l.uses, "uses", 0, "maximum number of calls")
 }
 
 func (l *lasting) body() (map[string]any, error) {
@@ -165,7 +165,7 @@ func (a *app) approveCmd() *cobra.Command {
 	var l lasting
 	var batch string
 	cmd := &cobra.Command{
-		Use: "approve [ID]", Short: "Say yes to a question", Args: cobra.MaximumNArgs(1),
+		Use: "approve [ID]", Short: "Approve a request", Args: cobra.MaximumNArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			in, err := l.body()
 			if err != nil {
@@ -179,8 +179,8 @@ func (a *app) approveCmd() *cobra.Command {
 		}),
 	}
 	l.flags(cmd)
-	cmd.Flags().StringVar(&batch, "batch", "", "say yes to all open questions of this batch")
-	cmd.Flags().StringVar(&batch, "all-of", "", "the same as --batch")
+	cmd.Flags().StringVar(&batch, "batch", "", "approve all pending requests of this batch")
+	cmd.Flags().StringVar(&batch, "all-of", "", "same as --batch")
 	_ = cmd.Flags().MarkHidden("all-of") // it is there
 	return cmd
 }
@@ -188,7 +188,7 @@ func (a *app) approveCmd() *cobra.Command {
 func (a *app) denyCmd() *cobra.Command {
 	var note, batch string
 	cmd := &cobra.Command{
-		Use: "deny [ID]", Short: "Say no to a question", Args: cobra.MaximumNArgs(1),
+		Use: "deny [ID]", Short: "Deny a request", Args: cobra.MaximumNArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			id, err := oneOf(words(args), batch)
 			if err != nil {
@@ -197,8 +197,8 @@ func (a *app) denyCmd() *cobra.Command {
 			return a.decide(c.Context(), id, map[string]any{"approved": false, "note": note}, false, "Denied: ")
 		}),
 	}
-	cmd.Flags().StringVar(&note, "note", "", "why not, for the model to read")
-	cmd.Flags().StringVar(&batch, "batch", "", "say no to all open questions of this batch")
+	cmd.Flags().StringVar(&note, "note", "", "reason, shown to the model")
+	cmd.Flags().StringVar(&batch, "batch", "", "deny all pending requests of this batch")
 	return cmd
 }
 
@@ -293,7 +293,7 @@ func decided(raw json.RawMessage) []approval {
 func (a *app) grantCmd() *cobra.Command {
 	var all bool
 	list := a.listing(&cobra.Command{
-		Use: "list", Short: "List what you have allowed beforehand", Args: cobra.NoArgs,
+		Use: "list", Short: "List grants", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
 			q := query()
 			if all {
@@ -304,9 +304,9 @@ func (a *app) grantCmd() *cobra.Command {
 				at(a.zone(), "UNTIL", "expires_at"), col("USED", "used"), col("NAME", "name"))
 		}),
 	})
-	list.Flags().BoolVarP(&all, "all", "a", false, "also those that have ended")
+	list.Flags().BoolVarP(&all, "all", "a", false, "include expired and revoked grants")
 	revoke := a.listing(&cobra.Command{
-		Use: "revoke ID", Short: "Take back what you have allowed", Args: cobra.ExactArgs(1),
+		Use: "revoke ID", Short: "Revoke a grant", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			return a.with(c.Context(), func(cl *client) error {
 				var out map[string]any
@@ -317,7 +317,7 @@ func (a *app) grantCmd() *cobra.Command {
 			})
 		}),
 	})
-	return a.group(&cobra.Command{Use: "grant", Short: "What Hob may do without asking again", SuggestFor: []string{"grants", "allow", "permit"}}, list, a.grantAddCmd(), revoke)
+	return a.group(&cobra.Command{Use: "grant", Short: "Manage grants", SuggestFor: []string{"grants", "allow", "permit"}}, list, a.grantAddCmd(), revoke)
 }
 
 func (a *app) grantAddCmd() *cobra.Command {
@@ -326,7 +326,7 @@ func (a *app) grantAddCmd() *cobra.Command {
 	var outside bool
 	var uses int
 	add := a.listing(&cobra.Command{
-		Use: "add TOOL", Short: "Allow calls of a tool beforehand", Args: cobra.ExactArgs(1),
+		Use: "add TOOL", Short: "Grant calls of a tool in advance", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(c *cobra.Command, words []string) error {
 			in["tool"], in["pattern"], in["session"], in["name"], in["expires"], in["outside"], in["uses"] = words[0], pattern, session, name, lasts, outside, uses
 			if args != "" {
@@ -344,13 +344,13 @@ func (a *app) grantAddCmd() *cobra.Command {
 			})
 		}),
 	})
-	add.Flags().StringVar(&pattern, "pattern", "", `what it covers: "git status *", "host:example.org", "to:ada@example.org", "below:/home/ada/Documents/plans"`)
-	add.Flags().StringVar(&args, "args", "", "instead of a pattern: the very arguments, as JSON")
-	add.Flags().StringVar(&session, "session", cliSession, `the conversation in which it holds; "watcher:ID" or "schedule:ID" for what runs by itself`)
-	add.Flags().StringVar(&name, "name", "", "what you call it")
-	add.Flags().StringVar(&lasts, "for", "", `for how long: "1h" (default), at most "30d"`)
-	add.Flags().IntVar(&uses, "uses", 0, "for how many calls at most")
-	add.Flags().BoolVar(&outside, "outside", false, "also when text from outside (a mail, a page, a file) is in view")
+	add.Flags().StringVar(&pattern, "pattern", "", `calls it covers: "git status *", "host:example.org", "to:ada@example.org", "below:/home/ada/Documents/plans"`)
+	add.Flags().StringVar(&args, "args", "", "instead of a pattern: the exact arguments, as JSON")
+	add.Flags().StringVar(&session, "session", cliSession, `conversation it applies to; "watcher:ID" or "schedule:ID" for background work`)
+	add.Flags().StringVar(&name, "name", "", "name of the grant")
+	add.Flags().StringVar(&lasts, "for", "", `duration: "1h" (default), at most "30d"`)
+	add.Flags().IntVar(&uses, "uses", 0, "maximum number of calls")
+	add.Flags().BoolVar(&outside, "outside", false, "also when untrusted text (a mail, a page, a file) is in the context")
 	return add
 }
 

@@ -24,7 +24,7 @@ type asked struct {
 func (a *app) askCmd() *cobra.Command {
 	session, yes, mine := cliSession, false, false
 	cmd := a.listing(&cobra.Command{
-		Use: "ask TEXT...", Short: "Ask or tell Hob one thing",
+		Use: "ask TEXT...", Short: "Send one message and print the answer",
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			in, err := a.readInput(c.Context(), args, mine)
 			if err != nil {
@@ -49,8 +49,8 @@ func (a *app) askCmd() *cobra.Command {
 			})
 		}),
 	})
-	cmd.Flags().StringVarP(&session, "session", "s", cliSession, "the conversation it belongs to")
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "approve what this turn asks, unless it destroys data or reveals a credential")
+	cmd.Flags().StringVarP(&session, "session", "s", cliSession, "conversation of the message")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "approve the requests of this turn, except calls that destroy data or reveal a credential")
 	cmd.Flags().BoolVar(&mine, "mine", false, "treat standard input as your own words (default: untrusted text)")
 	return cmd
 }

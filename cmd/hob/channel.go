@@ -16,15 +16,15 @@ import (
 
 func (a *app) channelCmd() *cobra.Command {
 	list := a.listing(&cobra.Command{
-		Use: "list", Short: "List the channels there can be, how they do, and which accounts there are yours", Args: cobra.NoArgs,
+		Use: "list", Short: "List all channels and your paired accounts", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.listChannels(c.Context()) }),
 	})
 	pair := a.listing(&cobra.Command{
-		Use: "pair CHANNEL", Short: "Prove who you are on a channel", Args: cobra.ExactArgs(1), ValidArgsFunction: completeChannels,
+		Use: "pair CHANNEL", Short: "Pair your account on a channel", Args: cobra.ExactArgs(1), ValidArgsFunction: completeChannels,
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.pairChannel(c.Context(), args[0]) }),
 	})
 	unpair := a.listing(&cobra.Command{
-		Use: "unpair ID", Short: "Take an account for a stranger again", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completePairings,
+		Use: "unpair ID", Short: "Unpair an account", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completePairings,
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			return a.with(c.Context(), func(cl *client) error {
 				var out map[string]any
@@ -39,7 +39,7 @@ func (a *app) channelCmd() *cobra.Command {
 			})
 		}),
 	})
-	return a.group(&cobra.Command{Use: "channel", Short: "Where you talk with Hob, and who you are there", SuggestFor: []string{"channels", "pair"}},
+	return a.group(&cobra.Command{Use: "channel", Short: "Manage channels and paired accounts", SuggestFor: []string{"channels", "pair"}},
 		list, a.channelStatusCmd(), a.channelAddCmd(), a.withMessages(a.channelTestCmd()), pair, unpair, a.channelRemoveCmd())
 }
 

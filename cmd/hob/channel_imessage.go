@@ -19,7 +19,7 @@ import (
 func (a *app) withMessages(cmd *cobra.Command) *cobra.Command {
 	var file string
 	rest := cmd.RunE
-	cmd.Flags().StringVar(&file, "db", "", "for imessage: list the messages of this chat.db instead")
+	cmd.Flags().StringVar(&file, "db", "", "for imessage: list the messages of this chat.db")
 	list := a.run(func(c *cobra.Command, args []string) error {
 		switch {
 		case len(args) != 1 || args[0] != "imessage":

@@ -23,7 +23,7 @@ type channelFlags struct {
 func (a *app) channelAddCmd() *cobra.Command {
 	var f channelFlags
 	cmd := a.listing(&cobra.Command{
-		Use: "add CHANNEL", Short: "Set a channel up, or anew: asks what it needs, keeps its secrets, and signs in", Args: cobra.ExactArgs(1), ValidArgsFunction: completeChannels,
+		Use: "add CHANNEL", Short: "Set up or change a channel", Args: cobra.ExactArgs(1), ValidArgsFunction: completeChannels,
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			if f.manifest {
 				return a.manifest(args[0])
@@ -31,11 +31,11 @@ func (a *app) channelAddCmd() *cobra.Command {
 			return a.addChannel(c.Context(), args[0], f)
 		}),
 	})
-	cmd.Flags().StringArrayVar(&f.set, "set", nil, "an answer as KEY=VALUE, by the keys of its section; may be repeated")
-	cmd.Flags().StringArrayVar(&f.secrets, "secret-from", nil, "where a secret comes from, as KEY=stdin, KEY=env:NAME, KEY=file:PATH or KEY=keychain:NAME; without KEY= where there is one alone")
-	cmd.Flags().BoolVar(&f.plain, "plain", false, "ask line by line, as for a screen reader (also with ACCESSIBLE set)")
+	cmd.Flags().StringArrayVar(&f.set, "set", nil, "answer as KEY=VALUE, with a key of the section; repeatable")
+	cmd.Flags().StringArrayVar(&f.secrets, "secret-from", nil, "source of a secret: KEY=stdin, KEY=env:NAME, KEY=file:PATH or KEY=keychain:NAME; KEY= is optional if there is only one secret")
+	cmd.Flags().BoolVar(&f.plain, "plain", false, "ask line by line, for screen readers (also if ACCESSIBLE is set)")
 	cmd.Flags().BoolVar(&f.untested, "untested", false, "do not sign in")
-	cmd.Flags().BoolVar(&f.manifest, "manifest", false, "only print what the platform makes the app or the skill from (slack, alexa)")
+	cmd.Flags().BoolVar(&f.manifest, "manifest", false, "only print the manifest of the app or skill (slack, alexa)")
 	return cmd
 }
 

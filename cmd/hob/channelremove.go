@@ -18,10 +18,10 @@ import (
 func (a *app) channelRemoveCmd() *cobra.Command {
 	var yes bool
 	cmd := a.listing(&cobra.Command{
-		Use: "remove CHANNEL", Short: "Take a channel away, with its secrets and who is paired there", Args: cobra.ExactArgs(1), ValidArgsFunction: completeChannels,
+		Use: "remove CHANNEL", Short: "Remove a channel, its secrets and its pairings", Args: cobra.ExactArgs(1), ValidArgsFunction: completeChannels,
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.removeChannel(c.Context(), args[0], yes) }),
 	})
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "skip the confirmation")
 	return cmd
 }
 

@@ -13,7 +13,7 @@ import (
 
 func (a *app) channelStatusCmd() *cobra.Command {
 	return a.listing(&cobra.Command{
-		Use: "status [CHANNEL]", Short: "How the channels do that are set up, and what to do where one does not work", Args: cobra.MaximumNArgs(1), ValidArgsFunction: completeChannels,
+		Use: "status [CHANNEL]", Short: "Show the status of each channel and how to fix problems", Args: cobra.MaximumNArgs(1), ValidArgsFunction: completeChannels,
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.channelStatus(c.Context(), args) }),
 	})
 }

@@ -17,12 +17,12 @@ import (
 func (a *app) chatCmd() *cobra.Command {
 	session, noStart, mine := cliSession, false, false
 	cmd := &cobra.Command{
-		Use: "chat", Short: "Talk with Hob", Args: cobra.NoArgs,
+		Use: "chat", Short: "Talk to Hob", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.chat(c.Context(), session, noStart, mine) }),
 	}
-	cmd.Flags().StringVarP(&session, "session", "s", cliSession, "the conversation")
-	cmd.Flags().BoolVar(&noStart, "no-start", false, "do not start Hob in the background when it does not run")
-	cmd.Flags().BoolVar(&mine, "mine", false, "treat standard input as your own words when it is no terminal (default: untrusted text)")
+	cmd.Flags().StringVarP(&session, "session", "s", cliSession, "name of the conversation")
+	cmd.Flags().BoolVar(&noStart, "no-start", false, "do not start Hob in the background")
+	cmd.Flags().BoolVar(&mine, "mine", false, "treat standard input as your own words if it is not a terminal (default: untrusted text)")
 	return cmd
 }
 

@@ -29,7 +29,7 @@ type examination struct {
 func (a *app) doctorCmd() *cobra.Command {
 	var list, fix bool
 	cmd := a.listing(&cobra.Command{
-		Use: "doctor [NAME...]", Short: "Look whether everything is well, and mend what can be mended", Args: cobra.ArbitraryArgs,
+		Use: "doctor [NAME...]", Short: "Check the installation and fix common problems", Args: cobra.ArbitraryArgs,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			var out []string
 			for _, p := range doctor.Probes() {
@@ -44,8 +44,8 @@ func (a *app) doctorCmd() *cobra.Command {
 			return a.doctor(c.Context(), examination{names: args, fix: fix})
 		}),
 	})
-	cmd.Flags().BoolVar(&fix, "fix", false, "mend what can be mended without losing anything")
-	cmd.Flags().BoolVar(&list, "list", false, "only list what is looked at, and what it is for")
+	cmd.Flags().BoolVar(&fix, "fix", false, "apply the fixes that lose no data")
+	cmd.Flags().BoolVar(&list, "list", false, "only list the checks and their purpose")
 	return cmd
 }
 

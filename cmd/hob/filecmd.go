@@ -10,7 +10,7 @@ import (
 
 func (a *app) fileCmd() *cobra.Command {
 	trust := a.listing(&cobra.Command{
-		Use: "trust PATH", Short: "Vouch for a file in a trusted folder", Args: cobra.ExactArgs(1), SuggestFor: []string{"vouch", "allow"},
+		Use: "trust PATH", Short: "Trust a file in a trusted folder", Args: cobra.ExactArgs(1), SuggestFor: []string{"vouch", "allow"},
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			path := args[0]
 			if !filepath.IsAbs(path) && !strings.HasPrefix(path, "~") {
@@ -40,5 +40,5 @@ func (a *app) fileCmd() *cobra.Command {
 			})
 		}),
 	})
-	return a.group(&cobra.Command{Use: "file", Short: "Manage what Hob knows of files"}, trust)
+	return a.group(&cobra.Command{Use: "file", Short: "Manage trusted files"}, trust)
 }

@@ -24,7 +24,7 @@ func (a *app) forgetCmd() *cobra.Command {
 	var f forgetting
 	var dry bool
 	cmd := a.listing(&cobra.Command{
-		Use: "forget [ID]", Short: "Forget something for good (it cannot be undone)", Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completeMemory,
+		Use: "forget [ID]", Short: "Delete something permanently (cannot be undone)", Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completeMemory,
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			given := 0
 			for _, s := range append([]string{f.query, f.source}, args...) {
@@ -43,11 +43,11 @@ func (a *app) forgetCmd() *cobra.Command {
 			})
 		}),
 	})
-	cmd.Flags().StringVar(&f.query, "query", "", "forget what matches this text, and the text wherever it stands")
-	cmd.Flags().StringVar(&f.source, "source", "", `forget all that came from there: "event:ID", "session:ID", "mail:ID", "file:PATH", "url:URL", "import:NAME", "browser:all"`)
-	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "only show what would go")
-	cmd.Flags().BoolVar(&f.keep, "keep-backups", false, "leave older backups, which still hold it")
-	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().StringVar(&f.query, "query", "", "delete items that match this text, and redact the text elsewhere")
+	cmd.Flags().StringVar(&f.source, "source", "", `delete everything from this source: "event:ID", "session:ID", "mail:ID", "file:PATH", "url:URL", "import:NAME", "browser:all"`)
+	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "only show what would be deleted")
+	cmd.Flags().BoolVar(&f.keep, "keep-backups", false, "keep older backups, which still contain the deleted items")
+	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "skip the confirmation")
 	return cmd
 }
 

@@ -29,30 +29,30 @@ func (a *app) lessonsCmd() *cobra.Command {
 				col("ID", "id"), col("STATE", "state"), col("SURE", "confidence"), col("USED", "uses"), at(a.zone(), "LAST", "seen_at"), col("LESSON", "text"))
 		}),
 	})
-	list.Flags().BoolVarP(&all, "all", "a", false, "also those that are retired or archived")
+	list.Flags().BoolVarP(&all, "all", "a", false, "include retired and archived lessons")
 	show := a.listing(&cobra.Command{
-		Use: "show ID", Short: "Show where a lesson comes from", Args: cobra.ExactArgs(1),
+		Use: "show ID", Short: "Show the source of a lesson", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.showLesson(c, args[0]) }),
 	})
 	edit := a.listing(&cobra.Command{
-		Use: "edit ID TEXT...", Short: "Word a lesson anew; a retired one is used again", Args: cobra.MinimumNArgs(2),
+		Use: "edit ID TEXT...", Short: "Reword a lesson, or reactivate a retired one", Args: cobra.MinimumNArgs(2),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			return a.change(c, lessonsPath, args[0], map[string]any{"text": words(args[1:])}, "Changed.")
 		}),
 	})
 	retire := a.listing(&cobra.Command{
-		Use: "retire ID", Short: "Use a lesson no more", Args: cobra.ExactArgs(1),
+		Use: "retire ID", Short: "Stop using a lesson", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			return a.change(c, lessonsPath, args[0], map[string]any{"retire": true}, "Retired. hob memory lessons edit brings it back.")
 		}),
 	})
 	remove := a.listing(&cobra.Command{
-		Use: "delete ID", Short: "Delete a lesson for good", Args: cobra.ExactArgs(1),
+		Use: "delete ID", Short: "Delete a lesson permanently", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			return a.change(c, lessonsPath, args[0], map[string]any{"delete": true}, "Deleted.")
 		}),
 	})
-	return a.group(&cobra.Command{Use: "lessons", Short: "What Hob learned from mistakes and corrections", Aliases: []string{"lesson"}}, list, show, edit, retire, remove)
+	return a.group(&cobra.Command{Use: "lessons", Short: "Manage lessons from mistakes and corrections", Aliases: []string{"lesson"}}, list, show, edit, retire, remove)
 }
 
 func (a *app) showLesson(c *cobra.Command, id string) error {
@@ -91,18 +91,18 @@ func (a *app) userCmd() *cobra.Command {
 	}
 	list := a.listing(&cobra.Command{Use: "list", Short: "List what Hob knows about you", Args: cobra.NoArgs, RunE: a.run(show)})
 	replace := a.listing(&cobra.Command{
-		Use: "replace ID TEXT...", Short: "Word a preference anew", Args: cobra.MinimumNArgs(2),
+		Use: "replace ID TEXT...", Short: "Reword a preference", Args: cobra.MinimumNArgs(2),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			return a.change(c, userPath, args[0], map[string]any{"text": words(args[1:])}, "Changed.")
 		}),
 	})
 	remove := a.listing(&cobra.Command{
-		Use: "delete ID", Short: "Delete something that Hob knows about you", Args: cobra.ExactArgs(1),
+		Use: "delete ID", Short: "Delete an entry that Hob has about you", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			return a.change(c, userPath, args[0], map[string]any{"delete": true}, "Deleted.")
 		}),
 	})
-	user := a.group(&cobra.Command{Use: "user", Short: "What Hob knows about you"}, list, replace, remove)
+	user := a.group(&cobra.Command{Use: "user", Short: "Manage what Hob knows about you"}, list, replace, remove)
 	unknown := user.RunE
 	a.listing(user)
 	user.RunE = func(c *cobra.Command, args []string) error {

@@ -24,7 +24,7 @@ func (a *app) memoryExportCmd() *cobra.Command {
 	var format string
 	var conversations, force bool
 	c := &cobra.Command{
-		Use: "export [FILE]", Short: "Write everything that is remembered to a file", Args: cobra.MaximumNArgs(1),
+		Use: "export [FILE]", Short: "Export the memory to a file", Args: cobra.MaximumNArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			to := "-"
 			if len(args) == 1 {
@@ -48,9 +48,9 @@ func (a *app) memoryExportCmd() *cobra.Command {
 			})
 		}),
 	}
-	c.Flags().StringVarP(&format, "format", "f", "", "jsonl or markdown (default: by the name of the file, else jsonl)")
-	c.Flags().BoolVarP(&conversations, "conversations", "c", false, "also all that was said")
-	c.Flags().BoolVar(&force, "force", false, "replace a file that is there")
+	c.Flags().StringVarP(&format, "format", "f", "", "jsonl or markdown (default: by the file name, else jsonl)")
+	c.Flags().BoolVarP(&conversations, "conversations", "c", false, "include all messages")
+	c.Flags().BoolVar(&force, "force", false, "overwrite an existing file")
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"jsonl", "markdown"}, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
@@ -97,7 +97,7 @@ func (a *app) memoryImportCmd() *cobra.Command {
 	}
 	var format string
 	c := a.listing(&cobra.Command{
-		Use: "import FILE|FOLDER|-", Short: "Take in an export, contacts, a vault of notes or a document", Args: cobra.ExactArgs(1),
+		Use: "import FILE|FOLDER|-", Short: "Import an export, contacts, notes or a document", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) (err error) {
 			ext, ok := importEndings()[format]
 			if !ok {
@@ -129,10 +129,10 @@ func (a *app) memoryImportCmd() *cobra.Command {
 			})
 		}),
 	})
-	c.Flags().StringVarP(&format, "format", "f", "", "what it is (default: told by its content): "+strings.Join(importFormats(), ", "))
+	c.Flags().StringVarP(&format, "format", "f", "", "format (default: detected): "+strings.Join(importFormats(), ", "))
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(importFormats(), cobra.ShellCompDirectiveNoFileComp))
-	c.Flags().BoolVar(&in.Trust, "trust", false, "take its words for your own, whatever it is (default: only Hob's own exports)")
-	c.Flags().BoolVarP(&in.DryRun, "dry-run", "n", false, "only say what would be taken in")
+	c.Flags().BoolVar(&in.Trust, "trust", false, "treat the text as your own words (default: only Hob's own exports)")
+	c.Flags().BoolVarP(&in.DryRun, "dry-run", "n", false, "only show what would be imported")
 	return c
 }
 

@@ -67,7 +67,7 @@ func (o origin) String() string {
 
 func (a *app) memoryShowCmd() *cobra.Command {
 	return a.listing(&cobra.Command{
-		Use: "show ID|NAME", Short: "Show all about one thing: its history, where it comes from, who it is about", Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.completeMemory,
+		Use: "show ID|NAME", Short: "Show one item with its history and source", Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.completeMemory,
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			return a.with(c.Context(), func(cl *client) error {
 				var raw json.RawMessage

@@ -40,7 +40,7 @@ type memoryNumbers struct {
 
 func (a *app) memoryStatsCmd() *cobra.Command {
 	return a.listing(&cobra.Command{
-		Use: "stats", Short: "Show in numbers what is kept and derived", Args: cobra.NoArgs,
+		Use: "stats", Short: "Show statistics of the memory", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
 			return a.with(c.Context(), func(cl *client) error {
 				var raw json.RawMessage
@@ -157,7 +157,7 @@ func bytesText(n int64) string {
 
 func (a *app) memoryReindexCmd() *cobra.Command {
 	return a.listing(&cobra.Command{
-		Use: "reindex", Short: "Make the index and the vectors anew from what is kept", Args: cobra.NoArgs,
+		Use: "reindex", Short: "Rebuild the search index and the vectors", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
 			return a.with(c.Context(), func(cl *client) error {
 				last, err := a.steps(c.Context(), cl, memoryPath+"/reindex", nil)

@@ -34,7 +34,7 @@ type scored struct {
 func (a *app) memoryWhyCmd() *cobra.Command {
 	var only string
 	c := a.listing(&cobra.Command{
-		Use: "why QUERY...", Short: "Explain what a search finds, and in which order", Args: cobra.MinimumNArgs(1),
+		Use: "why QUERY...", Short: "Explain the results of a search and their order", Args: cobra.MinimumNArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			q := a.memoryQuery(c, words(args))
 			return a.with(c.Context(), func(cl *client) error {
@@ -50,7 +50,7 @@ func (a *app) memoryWhyCmd() *cobra.Command {
 		}),
 	})
 	memoryFlags(c)
-	c.Flags().StringVar(&only, "id", "", "only the row with this id, and its rank")
+	c.Flags().StringVar(&only, "id", "", "only the item with this ID, and its rank")
 	return c
 }
 

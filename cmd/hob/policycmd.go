@@ -18,18 +18,18 @@ import (
 // that keep Hob from starting can be looked at all the same.
 func (a *app) policyCmd() *cobra.Command {
 	list := a.listing(&cobra.Command{
-		Use: "list", Short: "List your rules", Args: cobra.NoArgs,
+		Use: "list", Short: "List your policy rules", Args: cobra.NoArgs,
 		RunE: a.run(func(*cobra.Command, []string) error { return a.policyList() }),
 	})
 	check := a.listing(&cobra.Command{
-		Use: "check", Short: "Check whether your rules can be applied", Args: cobra.NoArgs,
+		Use: "check", Short: "Check your policy rules for errors", Args: cobra.NoArgs,
 		RunE: a.run(func(*cobra.Command, []string) error { return a.policyCheck() }),
 	})
 	test := a.listing(&cobra.Command{
-		Use: "test FILE", Short: "Try your rules on the calls of a file", Args: cobra.ExactArgs(1),
+		Use: "test FILE", Short: "Test your policy rules with the calls in a file", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.policyTest(c.Context(), args[0]) }),
 	})
-	return a.group(&cobra.Command{Use: "policy", Short: "Your own rules about what Hob may do", SuggestFor: []string{"rules", "rule", "cedar"}}, list, check, test)
+	return a.group(&cobra.Command{Use: "policy", Short: "Manage your policy rules", SuggestFor: []string{"rules", "rule", "cedar"}}, list, check, test)
 }
 
 func (a *app) policyRules() (*rules.Rules, error) {

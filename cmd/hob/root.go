@@ -28,15 +28,15 @@ const (
 
 func (a *app) root() *cobra.Command {
 	root := a.group(&cobra.Command{
-		Use: "hob", Short: "An assistant that lives on your computer",
+		Use: "hob", Short: "An assistant that runs on your computer",
 		SilenceUsage: true, SilenceErrors: true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
 	})
 	root.AddGroup(
 		&cobra.Group{ID: groupTalk, Title: "Talk:"},
-		&cobra.Group{ID: groupThings, Title: "What it keeps and watches:"},
-		&cobra.Group{ID: groupTrust, Title: "What it may do, and what it did:"},
-		&cobra.Group{ID: groupRun, Title: "Run it:"},
+		&cobra.Group{ID: groupThings, Title: "Data and watchers:"},
+		&cobra.Group{ID: groupTrust, Title: "Permissions and history:"},
+		&cobra.Group{ID: groupRun, Title: "Run and configure:"},
 	)
 	add := func(group string, cmds ...*cobra.Command) {
 		for _, c := range cmds {

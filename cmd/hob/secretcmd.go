@@ -23,16 +23,16 @@ import (
 func (a *app) secretCmd() *cobra.Command {
 	var file bool
 	set := &cobra.Command{
-		Use: "set NAME", Short: "Keep a secret in the keychain, or in an encrypted file", Args: cobra.ExactArgs(1),
+		Use: "set NAME", Short: "Store a secret in the keychain or an encrypted file", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.keepSecret(c.Context(), args[0], file) }),
 	}
-	set.Flags().BoolVar(&file, "file", false, "in the encrypted file, even where there is a keychain")
+	set.Flags().BoolVar(&file, "file", false, "use the encrypted file, even if there is a keychain")
 	list := a.listing(&cobra.Command{
-		Use: "list", Short: "List the names of what is kept, never a value", Args: cobra.NoArgs,
+		Use: "list", Short: "List the names of secrets, never their values", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.listSecrets(c.Context()) }),
 	})
 	remove := &cobra.Command{
-		Use: "remove NAME", Short: "Forget a secret for good", Args: cobra.ExactArgs(1),
+		Use: "remove NAME", Short: "Delete a secret permanently", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			s, err := secrets()
 			if err != nil {
@@ -46,15 +46,15 @@ func (a *app) secretCmd() *cobra.Command {
 		}),
 	}
 	test := a.listing(&cobra.Command{
-		Use: "test [NAME]", Short: "Look whether secrets can be read: one, or all that are kept or referred to", Args: cobra.MaximumNArgs(1),
+		Use: "test [NAME]", Short: "Check whether one secret, or all, can be read", Args: cobra.MaximumNArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.testSecrets(c.Context(), args) }),
 	})
 	adopt := &cobra.Command{
-		Use: "adopt [KEY...]", Short: "Move secrets that stand in the configuration where they are safe", ValidArgsFunction: completeKeys,
+		Use: "adopt [KEY...]", Short: "Move secrets from the configuration to the secret store", ValidArgsFunction: completeKeys,
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.adopt(c.Context(), args, file) }),
 	}
-	adopt.Flags().BoolVar(&file, "file", false, "into the encrypted file, even where there is a keychain")
-	return a.group(&cobra.Command{Use: "secret", Short: "Keys and passwords, kept in the keychain or encrypted", SuggestFor: []string{"secrets", "keychain", "password"}}, set, list, remove, test, adopt)
+	adopt.Flags().BoolVar(&file, "file", false, "use the encrypted file, even if there is a keychain")
+	return a.group(&cobra.Command{Use: "secret", Short: "Manage stored keys and passwords", SuggestFor: []string{"secrets", "keychain", "password"}}, set, list, remove, test, adopt)
 }
 
 func secrets() (system.Secrets, error) {

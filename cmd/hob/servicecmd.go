@@ -16,7 +16,7 @@ import (
 func (a *app) serviceCmd() *cobra.Command {
 	var only bool
 	install := &cobra.Command{
-		Use: "install", Short: "Start Hob with your session", Args: cobra.NoArgs,
+		Use: "install", Short: "Start Hob when you log in", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
 			if only {
 				return a.printService(c)
@@ -24,19 +24,19 @@ func (a *app) serviceCmd() *cobra.Command {
 			return a.installService(c.Context(), kindOf(c))
 		}),
 	}
-	install.Flags().BoolVar(&only, "print", false, "only print what would be written, and where")
+	install.Flags().BoolVar(&only, "print", false, "only print the entry and its path")
 	uninstall := &cobra.Command{
-		Use: "uninstall", Short: "Start Hob no more with your session", Args: cobra.NoArgs,
+		Use: "uninstall", Short: "Stop starting Hob when you log in", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.uninstallService(c.Context(), kindOf(c)) }),
 	}
 	status := a.listing(&cobra.Command{
-		Use: "status", Short: "Whether Hob starts with your session", Args: cobra.NoArgs,
+		Use: "status", Short: "Show whether Hob starts when you log in", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.serviceStatus(c.Context(), kindOf(c)) }),
 	})
 	for _, c := range []*cobra.Command{install, uninstall, status} {
-		c.Flags().String("kind", "", "how, where there is a choice: systemd or xdg (default: what is there)")
+		c.Flags().String("kind", "", "systemd or xdg, on Linux (default: detected)")
 	}
-	return a.group(&cobra.Command{Use: "service", Short: "Hob at the start of your session", SuggestFor: []string{"autostart", "daemon"}}, install, status, uninstall)
+	return a.group(&cobra.Command{Use: "service", Short: "Manage the start of Hob when you log in", SuggestFor: []string{"autostart", "daemon"}}, install, status, uninstall)
 }
 
 func kindOf(c *cobra.Command) string { return c.Flag("kind").Value.String() }

@@ -30,12 +30,12 @@ type setupFlags struct {
 func (a *app) setupCmd() *cobra.Command {
 	var f setupFlags
 	cmd := &cobra.Command{
-		Use: "setup [STEP...]", Short: "Choose a model, channels, accounts and a few other things", ValidArgs: setup.Names(),
+		Use: "setup [STEP...]", Short: "Set up the model, channels, accounts and more", ValidArgs: setup.Names(),
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.setup(c.Context(), f, args) }),
 	}
-	cmd.Flags().StringVar(&f.answers, "answers", "", "ask nothing; read the answers from this TOML file")
-	cmd.Flags().BoolVar(&f.plain, "plain", false, "ask line by line, as for a screen reader (also with ACCESSIBLE set)")
-	cmd.Flags().BoolVar(&f.restart, "restart", false, "begin anew where a set-up was left")
+	cmd.Flags().StringVar(&f.answers, "answers", "", "read the answers from this TOML file instead of asking")
+	cmd.Flags().BoolVar(&f.plain, "plain", false, "ask line by line, for screen readers (also if ACCESSIBLE is set)")
+	cmd.Flags().BoolVar(&f.restart, "restart", false, "restart an interrupted setup from the first step")
 	return cmd
 }
 

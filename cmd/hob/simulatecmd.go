@@ -30,15 +30,15 @@ type simulateFlags struct {
 func (a *app) simulateCmd() *cobra.Command {
 	var f simulateFlags
 	c := a.listing(&cobra.Command{
-		Use: "simulate", Short: "Play the coming days in seconds, and show what Hob would do", Args: cobra.NoArgs, SuggestFor: []string{"simulation", "dry-run"},
+		Use: "simulate", Short: "Simulate the coming days and show what Hob would do", Args: cobra.NoArgs, SuggestFor: []string{"simulation", "dry-run"},
 		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.simulate(c.Context(), f) }),
 	})
-	c.Flags().IntVar(&f.days, "days", 7, "how many days to play")
-	c.Flags().StringVar(&f.from, "from", "", "a script with what happens (docs/simulation.md); - is standard input")
-	c.Flags().StringVar(&f.start, "start", "", `when it begins, "2026-11-23" or "2026-11-23 09:00" (default now)`)
-	c.Flags().StringVar(&f.zone, "zone", "", "the time zone to play in (default yours)")
-	c.Flags().StringVar(&f.model, "model", simulate.Offline, `"offline", or "configured": your models are really asked, and paid`)
-	c.Flags().StringVar(&f.replay, "replay", "", `play what came on a day once more: "2026-11-21", "yesterday", "today"`)
+	c.Flags().IntVar(&f.days, "days", 7, "number of days to simulate")
+	c.Flags().StringVar(&f.from, "from", "", "script with the events (docs/simulation.md); - is standard input")
+	c.Flags().StringVar(&f.start, "start", "", `start time, "2026-11-23" or "2026-11-23 09:00" (default: now)`)
+	c.Flags().StringVar(&f.zone, "zone", "", "time zone of the simulation (default: yours)")
+	c.Flags().StringVar(&f.model, "model", simulate.Offline, `"offline", or "configured": calls your models, at their usual cost`)
+	c.Flags().StringVar(&f.replay, "replay", "", `replay the events of a day: "2026-11-21", "yesterday", "today"`)
 	return c
 }
 

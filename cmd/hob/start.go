@@ -238,7 +238,7 @@ func (a *app) askToStop(ctx context.Context, p system.Paths, pid int) error {
 
 func (a *app) statusCmd() *cobra.Command {
 	return a.listing(&cobra.Command{
-		Use: "status", Short: "What Hob is doing", Args: cobra.NoArgs,
+		Use: "status", Short: "Show the status of Hob", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
 			cl, err := a.need(c.Context())
 			if err != nil {
@@ -259,7 +259,7 @@ func (a *app) statusCmd() *cobra.Command {
 
 func (a *app) versionCmd() *cobra.Command {
 	return a.listing(&cobra.Command{
-		Use: "version", Short: "The version of this program", Args: cobra.NoArgs,
+		Use: "version", Short: "Print the version of this program", Args: cobra.NoArgs,
 		RunE: a.run(func(*cobra.Command, []string) error {
 			if a.asJSON {
 				return a.printJSON(map[string]string{"version": a.version})
@@ -300,7 +300,7 @@ func (a *app) initCmd() *cobra.Command {
 
 func (a *app) backupCmd() *cobra.Command {
 	return a.listing(&cobra.Command{
-		Use: "backup", Short: "Copy the database to a safe place", Args: cobra.NoArgs,
+		Use: "backup", Short: "Back up the database", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
 			return a.with(c.Context(), func(cl *client) error {
 				var out struct {

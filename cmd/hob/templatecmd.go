@@ -21,35 +21,35 @@ func (a *app) templateCmd() *cobra.Command {
 		RunE: a.run(func(*cobra.Command, []string) error { return a.listTemplates() }),
 	})
 	info := a.listing(&cobra.Command{
-		Use: "info TEMPLATE", Short: "Show what a template holds and asks for", Args: cobra.ExactArgs(1), ValidArgsFunction: completeTemplates,
+		Use: "info TEMPLATE", Short: "Show the contents and requirements of a template", Args: cobra.ExactArgs(1), ValidArgsFunction: completeTemplates,
 		RunE: a.run(func(_ *cobra.Command, args []string) error { return a.showTemplate(args[0]) }),
 	})
 	var yes, trust bool
 	use := a.listing(&cobra.Command{
-		Use: "use TEMPLATE", Short: "Show what a template would change, and use it", Args: cobra.ExactArgs(1), ValidArgsFunction: completeTemplates,
+		Use: "use TEMPLATE", Short: "Preview and apply a template", Args: cobra.ExactArgs(1), ValidArgsFunction: completeTemplates,
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			return a.useTemplate(c.Context(), args[0], consent{yes, trust})
 		}),
 	})
-	use.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	use.Flags().BoolVar(&trust, "trust", false, "take its SOUL.md also when it looks like an attack on the model")
+	use.Flags().BoolVarP(&yes, "yes", "y", false, "skip the confirmation")
+	use.Flags().BoolVar(&trust, "trust", false, "accept its SOUL.md even if it looks like an attack on the model")
 	reset := a.listing(&cobra.Command{
-		Use: "reset", Short: "Bring back what was there before the template", Args: cobra.NoArgs,
+		Use: "reset", Short: "Restore the state before the template", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.resetTemplate(c.Context(), yes) }),
 	})
-	reset.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	reset.Flags().BoolVarP(&yes, "yes", "y", false, "skip the confirmation")
 	var about string
 	create := &cobra.Command{
-		Use: "create NAME", Short: "Make a template of how Hob is set up now", Args: cobra.ExactArgs(1),
+		Use: "create NAME", Short: "Create a template from the current setup", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.createTemplate(c.Context(), args[0], about) }),
 	}
-	create.Flags().StringVar(&about, "about", "", "what it is for, in a sentence")
+	create.Flags().StringVar(&about, "about", "", "purpose of the template, in one sentence")
 	remove := &cobra.Command{
-		Use: "remove NAME", Short: "Delete a template of yours", Args: cobra.ExactArgs(1), ValidArgsFunction: completeTemplates,
+		Use: "remove NAME", Short: "Delete one of your templates", Args: cobra.ExactArgs(1), ValidArgsFunction: completeTemplates,
 		RunE: a.run(func(c *cobra.Command, args []string) error { return a.removeTemplate(c.Context(), args[0], yes) }),
 	}
-	remove.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	return a.group(&cobra.Command{Use: "template", Short: "Personalities with schedules and settings", SuggestFor: []string{"templates", "persona"}},
+	remove.Flags().BoolVarP(&yes, "yes", "y", false, "skip the confirmation")
+	return a.group(&cobra.Command{Use: "template", Short: "Manage templates", SuggestFor: []string{"templates", "persona"}},
 		list, info, use, reset, create, remove)
 }
 

@@ -8,7 +8,7 @@ import (
 
 func (a *app) tokenCmd() *cobra.Command {
 	rotate := &cobra.Command{
-		Use: "rotate", Short: "Replace the token; what was opened with the old one ends at once", Args: cobra.NoArgs,
+		Use: "rotate", Short: "Replace the token and disconnect its current users", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
 			return a.with(c.Context(), func(cl *client) error {
 				if err := cl.post(c.Context(), "/api/v1/manage/token", struct{}{}, nil); err != nil {
@@ -19,5 +19,5 @@ func (a *app) tokenCmd() *cobra.Command {
 			})
 		}),
 	}
-	return a.group(&cobra.Command{Use: "token", Short: "The token with which programs speak for you"}, rotate)
+	return a.group(&cobra.Command{Use: "token", Short: "Manage the API token"}, rotate)
 }

@@ -244,7 +244,7 @@ func (a *app) do(ctx context.Context, yes bool, tool string, args any) error {
 
 func (a *app) toolCmd() *cobra.Command {
 	list := a.listing(&cobra.Command{
-		Use: "list [WORDS...]", Short: "List the tools, all or those that match",
+		Use: "list [WORDS...]", Short: "List all tools, or the tools that match WORDS",
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			return a.list(c.Context(), "/api/v1/tools", query("q", words(args)), "No tool matches.",
 				col("NAME", "name"), col("CATEGORY", "category"), col("EFFECTS", "effects"), col("DESCRIPTION", "description"))
@@ -252,7 +252,7 @@ func (a *app) toolCmd() *cobra.Command {
 	})
 	var yes bool
 	call := a.listing(&cobra.Command{
-		Use: "call NAME [JSON]", Short: "Run one tool through the guard", Args: cobra.RangeArgs(1, 2),
+		Use: "call NAME [JSON]", Short: "Run one tool, subject to the policy check", Args: cobra.RangeArgs(1, 2),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			raw := json.RawMessage("{}")
 			if len(args) == 2 {
@@ -265,8 +265,8 @@ func (a *app) toolCmd() *cobra.Command {
 			return a.do(c.Context(), yes, args[0], raw)
 		}),
 	})
-	call.Flags().BoolVarP(&yes, "yes", "y", false, "approve what this call asks, unless it destroys data or reveals a credential")
-	return a.group(&cobra.Command{Use: "tool", Short: "What Hob can do, one thing at a time"}, list, call)
+	call.Flags().BoolVarP(&yes, "yes", "y", false, "approve this call, unless it destroys data or reveals a credential")
+	return a.group(&cobra.Command{Use: "tool", Short: "List and run tools"}, list, call)
 }
 
 // query makes a query string from pairs, leaving out what is empty.

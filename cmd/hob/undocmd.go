@@ -18,7 +18,7 @@ type undoFlags struct {
 func (a *app) undoCmd() *cobra.Command {
 	var f undoFlags
 	cmd := a.listing(&cobra.Command{
-		Use: "undo [ID]", Short: "Take back what Hob did", Args: cobra.MaximumNArgs(1),
+		Use: "undo [ID]", Short: "Undo actions of Hob", Args: cobra.MaximumNArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			in, err := f.arguments(args)
 			if err != nil {
@@ -31,10 +31,10 @@ func (a *app) undoCmd() *cobra.Command {
 			return a.undo(c.Context(), in)
 		}),
 	})
-	cmd.Flags().IntVar(&f.last, "last", 0, "take back the last N actions")
-	cmd.Flags().BoolVar(&f.turn, "turn", false, "take back all that the last answer did")
-	cmd.Flags().BoolVar(&f.redo, "redo", false, "do again what was undone last, or ID (files and configuration)")
-	cmd.Flags().BoolVar(&f.list, "list", false, "show what can be taken back")
+	cmd.Flags().IntVar(&f.last, "last", 0, "undo the last N actions")
+	cmd.Flags().BoolVar(&f.turn, "turn", false, "undo all actions of the last answer")
+	cmd.Flags().BoolVar(&f.redo, "redo", false, "redo the last undone action, or ID (files and configuration)")
+	cmd.Flags().BoolVar(&f.list, "list", false, "list the actions that can be undone")
 	return cmd
 }
 

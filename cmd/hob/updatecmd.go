@@ -20,7 +20,7 @@ import (
 func (a *app) updateCmd() *cobra.Command {
 	var check bool
 	c := a.listing(&cobra.Command{
-		Use: "update", Short: "Whether there is a newer version", Args: cobra.NoArgs,
+		Use: "update", Short: "Check for a newer version", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
 			if !check {
 				return &failure{code: exitUsage, cause: "Hob does not replace itself", remedy: "see whether there is a newer version, and how to get it: hob update --check"}
@@ -28,7 +28,7 @@ func (a *app) updateCmd() *cobra.Command {
 			return a.update(c.Context())
 		}),
 	})
-	c.Flags().BoolVar(&check, "check", false, "only look, which is all that there is")
+	c.Flags().BoolVar(&check, "check", false, "only check (the command does nothing else)")
 	return c
 }
 

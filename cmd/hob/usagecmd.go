@@ -37,7 +37,7 @@ type budgetRow struct {
 
 func (a *app) usageCmd() *cobra.Command {
 	budget := a.listing(&cobra.Command{
-		Use: "budget", Short: "How today and this month stand against the caps", Args: cobra.NoArgs,
+		Use: "budget", Short: "Show the cost of today and this month against the limits", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
 			return a.with(c.Context(), func(cl *client) error {
 				var raw json.RawMessage
@@ -52,7 +52,7 @@ func (a *app) usageCmd() *cobra.Command {
 		}),
 	})
 	cmd := a.listing(&cobra.Command{
-		Use: "usage", Short: "What models were used for, and what it cost", Args: cobra.NoArgs, SuggestFor: []string{"cost", "costs", "spend", "tokens"},
+		Use: "usage", Short: "Show the usage and cost of models", Args: cobra.NoArgs, SuggestFor: []string{"cost", "costs", "spend", "tokens"},
 		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.usage(c.Context()) }),
 	})
 	cmd.AddCommand(budget)
