@@ -21,7 +21,7 @@ func (a *app) agentCmd() *cobra.Command {
 	list := a.listing(&cobra.Command{
 		Use: "list", Short: "List the agents", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			return a.list(c.Context(), "/api/v1/agents", nil, "There is no agent.",
+			return a.list(c.Context(), "/api/v1/agents", nil, "No agents.",
 				col("NAME", "name"), col("MODEL", "model"), col("TOOLS", "tools"), col("LEVEL", "level"), col("REALM", "realm"), col("ISOLATION", "isolation"),
 				col("ROUTES", "routes"), col("ABOUT", "about"), col("TROUBLE", "trouble"))
 		}),
@@ -65,7 +65,7 @@ func (a *app) tasksCmd() *cobra.Command {
 			if all {
 				q.Set("all", "1")
 			}
-			return a.list(c.Context(), "/api/v1/delegations", q, "No task is under way.",
+			return a.list(c.Context(), "/api/v1/delegations", q, "No tasks are running.",
 				col("ID", "id"), col("STATE", "state"), col("AGENT", "agent"), col("SESSION", "session"), at(a.zone(), "SINCE", "created_at"), col("TASK", "task"))
 		}),
 	})
@@ -81,7 +81,7 @@ func (a *app) cancelCmd() *cobra.Command {
 				if err := cl.post(c.Context(), "/api/v1/delegations/"+pathPart(args[0])+"/cancel", nil, nil); err != nil {
 					return err
 				}
-				fmt.Fprintf(a.out, "The task %s is cancelled.\n", args[0])
+				fmt.Fprintf(a.out, "Canceled the task %s.\n", args[0])
 				return nil
 			})
 		}),
@@ -110,7 +110,7 @@ func (a *app) showAgent(ctx context.Context, name string) error {
 }
 
 func noAgent(name string) error {
-	return &failure{code: exitFailed, cause: fmt.Sprintf("there is no agent %q", name), remedy: "see: hob agent list"}
+	return &failure{code: exitFailed, cause: fmt.Sprintf("agent %q not found", name), remedy: "see: hob agent list"}
 }
 
 // newAgent writes the section and makes the folder; what is there stays.
@@ -120,12 +120,12 @@ func (a *app) newAgent(c *cobra.Command, name string) error {
 		return err
 	}
 	if name == config.DefaultAgent {
-		return usage("%q is always there; make its section with: hob config set agents.%s.about TEXT", name, name)
+		return usage("%q always exists; create its section with: hob config set agents.%s.about TEXT", name, name)
 	}
 	in := given(c, "about", "model", "tools", "deny", "level")
 	_, there := cfg.Member(name)
 	if there && len(in) > 0 {
-		return &failure{code: exitFailed, cause: fmt.Sprintf("the agent %q is there already", name), remedy: "change it with: hob config set agents." + name + ".KEY VALUE"}
+		return &failure{code: exitFailed, cause: fmt.Sprintf("the agent %q already exists", name), remedy: "change it with: hob config set agents." + name + ".KEY VALUE"}
 	}
 	about, _ := in["about"].(string)
 	values := []config.Value{{Key: "agents." + name + ".about", Value: quoteValue(about)}}
@@ -150,7 +150,7 @@ func (a *app) newAgent(c *cobra.Command, name string) error {
 	for _, path := range made {
 		fmt.Fprintln(a.out, "made "+path)
 	}
-	fmt.Fprintf(a.out, "The agent %s is ready from the next start on. Let it answer somewhere: /agent %s in a chat, or a [[routes]] entry.\n", name, name)
+	fmt.Fprintf(a.out, "Created the agent %s. It is available after the next start. To use it, send /agent %s in a chat or add a [[routes]] entry.\n", name, name)
 	return nil
 }
 
@@ -174,7 +174,7 @@ func (a *app) removeAgent(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "The agent %s is gone from the next start on. Its folder stays: %s\n", name, p.AgentDir(name))
+	fmt.Fprintf(a.out, "Removed the agent %s; it stops after the next start. Its folder was kept: %s\n", name, p.AgentDir(name))
 	return nil
 }
 
@@ -199,7 +199,7 @@ func (a *app) soul(ctx context.Context, name string, edit bool) error {
 	}
 	b, err := os.ReadFile(path)
 	if os.IsNotExist(err) {
-		fmt.Fprintf(a.out, "%s has no persona of its own yet. Write one: hob agent soul %s --edit\n", name, name)
+		fmt.Fprintf(a.out, "%s has no persona yet. Write one with: hob agent soul %s --edit\n", name, name)
 		return nil
 	}
 	if err != nil {
@@ -225,7 +225,7 @@ func (a *app) editor(ctx context.Context, path string) error {
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("the editor %s: %w", words[0], err)
 	}
-	fmt.Fprintln(a.out, "What you wrote holds from the next conversation on.")
+	fmt.Fprintln(a.out, "Your changes apply from the next conversation.")
 	return os.Chmod(path, 0o600)
 }
 

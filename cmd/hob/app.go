@@ -129,7 +129,7 @@ func textual(args []string) error {
 	return nil
 }
 
-const notUTF8Remedy = "write it as UTF-8; a file whose name is not UTF-8 has to be renamed first"
+const notUTF8Remedy = "write it as UTF-8; rename files whose names are not UTF-8"
 
 // clipTo keeps the first n bytes of a text.
 func clipTo(s string, n int) string {

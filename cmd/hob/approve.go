@@ -66,7 +66,7 @@ func (a *app) approvalsShowCmd() *cobra.Command {
 // printApprovals shows each question whole: who says yes should have read what to.
 func (a *app) printApprovals(rows []approval) {
 	if len(rows) == 0 {
-		fmt.Fprintln(a.out, "Nothing waits for you.")
+		fmt.Fprintln(a.out, "No pending approvals.")
 		return
 	}
 	zone := a.zone()
@@ -124,7 +124,7 @@ func (p approval) from() string {
 		names = append(names, strings.TrimSpace(o.Kind+" "+o.Label))
 	}
 	if len(names) == 0 && p.Provenance == "outside" {
-		return "text from outside"
+		return "untrusted text"
 	}
 	return strings.Join(names, ", ")
 }
@@ -148,7 +148,7 @@ func (l *lasting) body() (map[string]any, error) {
 		scope = "session"
 	}
 	if (scope == "" || scope == "once") && (l.time != "" || l.uses != 0) {
-		return nil, usage("--scope once is for this one call; leave out --for and --uses")
+		return nil, usage("--scope once covers only this call; remove --for and --uses")
 	}
 	for k, v := range map[string]string{"scope": scope, "expires": l.time} {
 		if v != "" {
@@ -224,11 +224,11 @@ func (a *app) decide(ctx context.Context, id string, in map[string]any, look boo
 		}
 		switch {
 		case len(meant) == 0 && id != "":
-			return &failure{code: exitFailed, cause: fmt.Sprintf("no question %q waits for an answer", id), remedy: "see: hob approvals list --all"}
+			return &failure{code: exitFailed, cause: fmt.Sprintf("no pending approval request %q", id), remedy: "see: hob approvals list --all"}
 		case len(meant) == 0 && len(waiting) == 0:
-			return &failure{code: exitFailed, cause: "no question waits for an answer", remedy: "see: hob approvals list --all"}
+			return &failure{code: exitFailed, cause: "no pending approvals", remedy: "see: hob approvals list --all"}
 		case len(meant) == 0:
-			return &failure{code: exitUsage, cause: fmt.Sprintf("%d questions wait for an answer", len(waiting)), remedy: "name one: hob approvals list"}
+			return &failure{code: exitUsage, cause: fmt.Sprintf("%d approval requests are pending", len(waiting)), remedy: "name one: hob approvals list"}
 		}
 		if id == "" {
 			id = meant[0].ID
@@ -256,7 +256,7 @@ func (a *app) confirmUnnamed(ctx context.Context, q approval) error {
 	case err != nil:
 		return err
 	case !ok:
-		return &failure{code: exitDenied, cause: "the question stays open", remedy: "deny it with: hob deny " + q.ID}
+		return &failure{code: exitDenied, cause: "the approval request stays pending", remedy: "deny it with: hob deny " + q.ID}
 	}
 	return nil
 }
@@ -299,7 +299,7 @@ func (a *app) grantCmd() *cobra.Command {
 			if all {
 				q.Set("all", "1")
 			}
-			return a.list(c.Context(), "/api/v1/grants", q, "You have allowed nothing beforehand.",
+			return a.list(c.Context(), "/api/v1/grants", q, "No grants.",
 				col("ID", "id"), col("STATE", "state"), col("TOOL", "tool"), col("COVERS", "pattern", "summary"), col("WHERE", "session"),
 				at(a.zone(), "UNTIL", "expires_at"), col("USED", "used"), col("NAME", "name"))
 		}),

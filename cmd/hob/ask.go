@@ -32,8 +32,8 @@ func (a *app) askCmd() *cobra.Command {
 			}
 			if yes && in.untrusted() {
 				return &failure{
-					code: exitUsage, cause: "--yes does not go with text from standard input, which others may have written",
-					remedy: "leave out --yes and answer each question, or add --mine if you wrote the text",
+					code: exitUsage, cause: "--yes cannot be used with text from standard input, which other people may have written",
+					remedy: "remove --yes and answer each request, or add --mine if you wrote the text",
 				}
 			}
 			return a.with(c.Context(), func(cl *client) error {
@@ -88,7 +88,7 @@ func (a *app) abandon(ctx context.Context, c *client, session string) error {
 		return nil
 	}
 	if c.pid != 0 {
-		fmt.Fprintf(a.err, "Hob goes on with it; see: hob session show %s\n", session)
+		fmt.Fprintf(a.err, "Hob continues the work; see: hob session show %s\n", session)
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)

@@ -93,9 +93,9 @@ func (a *app) verifyLog(ctx context.Context) error {
 		if a.asJSON {
 			return a.printJSON(h)
 		}
-		fmt.Fprintf(a.out, "The audit log is whole: %d lines, head %s\n", h.Lines, h.Hash)
+		fmt.Fprintf(a.out, "The audit log is intact: %d lines, head %s\n", h.Lines, h.Hash)
 		if h.Unkeyed > 0 {
-			fmt.Fprintf(a.out, "The first %d are from before the log had a key; the line after them vouches for them.\n", h.Unkeyed)
+			fmt.Fprintf(a.out, "The first %d lines are older than the key of the log; the line after them covers them.\n", h.Unkeyed)
 		}
 		return nil
 	})
@@ -109,7 +109,7 @@ func (a *app) verifyExport(path string) error {
 	}
 	key, err := system.ReadKey(p.AuditKeyFile())
 	if errors.Is(err, fs.ErrNotExist) {
-		return &failure{code: exitFailed, cause: "there is no audit key " + p.AuditKeyFile(), remedy: "check the export on the machine it comes from, or set HOB_HOME to a copy of its home"}
+		return &failure{code: exitFailed, cause: "no audit key " + p.AuditKeyFile(), remedy: "check the export on the machine it comes from, or set HOB_HOME to a copy of its home"}
 	}
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func (a *app) verifyExport(path string) error {
 	if a.asJSON {
 		return a.printJSON(s)
 	}
-	fmt.Fprintf(a.out, "The export is whole: %d lines, %d to %d, head %s\n", s.Lines, s.From, s.To, s.Head)
+	fmt.Fprintf(a.out, "The export is intact: %d lines, %d to %d, head %s\n", s.Lines, s.From, s.To, s.Head)
 	return nil
 }
 

@@ -22,7 +22,7 @@ func (a *app) benchMemoryCmd() *cobra.Command {
 				return fmt.Errorf("find this program: %w", err)
 			}
 			if o.Numbers < 0 || o.Numbers > 4096 {
-				return errors.New("--vectors: it must lie between 0 and 4096")
+				return errors.New("--vectors: must be between 0 and 4096")
 			}
 			o.Binary, o.Progress, o.Tables = exe, a.err, daemon.Migrations()
 			list := []bench.Growth{}

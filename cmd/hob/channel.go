@@ -34,7 +34,7 @@ func (a *app) channelCmd() *cobra.Command {
 				if a.asJSON {
 					return a.printJSON(out)
 				}
-				fmt.Fprintf(a.out, "%s on %s is a stranger again.\n", printable(row(out).text("sender")), row(out).text("channel"))
+				fmt.Fprintf(a.out, "Unpaired %s on %s.\n", printable(row(out).text("sender")), row(out).text("channel"))
 				return nil
 			})
 		}),
@@ -54,7 +54,7 @@ func (a *app) pairChannel(ctx context.Context, name string) error {
 			return a.printJSON(out)
 		}
 		r := row(out)
-		fmt.Fprintf(a.out, "Write this on %s, alone in a message and not in a group, until %s:\n\n    %s\n", name, localTime(a.zone(), r.text("expires_at")), r.text("code"))
+		fmt.Fprintf(a.out, "Send this code on %s before %[2]s, in a separate message and not in a group:\n\n    %[3]s\n", name, localTime(a.zone(), r.text("expires_at")), r.text("code"))
 		return nil
 	})
 }
@@ -165,7 +165,7 @@ func namedChannel(rows []row, name string) (row, error) {
 }
 
 func unknownChannel(name string) error {
-	return &failure{code: exitFailed, cause: fmt.Sprintf("there is no channel %q", name), remedy: "there are " + strings.Join(channel.Names(), ", ")}
+	return &failure{code: exitFailed, cause: fmt.Sprintf("channel %q not found", name), remedy: "there are " + strings.Join(channel.Names(), ", ")}
 }
 
 // runs reports whether Hob runs in the background.
@@ -177,6 +177,6 @@ func (*app) runs(p system.Paths) bool {
 // restart says when a running Hob does not know yet what was changed.
 func (a *app) restart(p system.Paths) {
 	if a.runs(p) {
-		fmt.Fprintln(a.err, "Hob reads it at its next start: hob stop, then hob start")
+		fmt.Fprintln(a.err, "Hob applies this at its next start: hob stop, then hob start")
 	}
 }

@@ -23,7 +23,7 @@ func (a *app) withMessages(cmd *cobra.Command) *cobra.Command {
 	list := a.run(func(c *cobra.Command, args []string) error {
 		switch {
 		case len(args) != 1 || args[0] != "imessage":
-			return usage("--db is for: hob channel test imessage --db FILE")
+			return usage("--db works only with: hob channel test imessage --db FILE")
 		case file == "":
 			return usage("--db is empty; name a chat.db")
 		}
@@ -84,10 +84,10 @@ const messagesAtOnce = 5000
 func (a *app) listMessages(c *cobra.Command, file string) error {
 	db, err := chatdb.Open(c.Context(), file, "")
 	if errors.Is(err, chatdb.ErrNoAccess) && runtime.GOOS == "darwin" {
-		err = fmt.Errorf("%w; switch on %s in System Settings, Privacy & Security, Full Disk Access, start it again, and repeat this", err, permission.Responsible(os.Getenv))
+		err = fmt.Errorf("%w; enable %s in System Settings, Privacy & Security, Full Disk Access, restart it, and run this command again", err, permission.Responsible(os.Getenv))
 	}
 	if err != nil {
-		return fmt.Errorf("look into %s: %w", file, err)
+		return fmt.Errorf("open %s: %w", file, err)
 	}
 	defer func() { _ = db.Close() }()
 	between := "["
@@ -140,7 +140,7 @@ func (a *app) printMessage(m chatdb.Message) {
 	}
 	text := m.Text
 	if m.Undecodable {
-		text = "[cannot be read]"
+		text = "[unreadable]"
 	}
 	for _, f := range m.Files {
 		text += " [" + f.Name + "]"

@@ -47,7 +47,7 @@ func (a *app) manifest(name string) error {
 	}
 	text, ok := channel.Manifest(name, cfg.Agent.Name)
 	if !ok {
-		return usage("%s needs no manifest; slack does", name)
+		return usage("%s has no manifest; slack has one", name)
 	}
 	_, err = fmt.Fprint(a.out, text)
 	return err
@@ -85,7 +85,7 @@ func (a *app) addChannel(ctx context.Context, name string, f channelFlags) error
 	out := addedChannel{Channel: name, Next: append([]string{}, then...)}
 	running := a.runs(o.Paths)
 	if running {
-		out.Next = append([]string{"Hob reads it at its next start: hob stop, then hob start"}, out.Next...)
+		out.Next = append([]string{"Hob applies this at its next start: hob stop, then hob start"}, out.Next...)
 	} else {
 		out.Next = append([]string{"Start Hob: hob start"}, out.Next...)
 	}
@@ -102,7 +102,7 @@ func (a *app) addChannel(ctx context.Context, name string, f channelFlags) error
 		a.printAdded(out)
 	}
 	if err == nil && out.Test != nil && !out.Test.OK {
-		err = &failure{code: exitFailed, cause: name + " is set up, and does not work yet: " + out.Test.Cause, remedy: out.Test.Remedy}
+		err = &failure{code: exitFailed, cause: name + " is set up, but does not work yet: " + out.Test.Cause, remedy: out.Test.Remedy}
 	}
 	if err != nil || a.asJSON {
 		return err
@@ -115,7 +115,7 @@ func (a *app) addChannel(ctx context.Context, name string, f channelFlags) error
 func (a *app) takeUp(ctx context.Context, name string, running, pairs bool) error {
 	question := "Start Hob now?"
 	if running {
-		question = "Start Hob anew now?"
+		question = "Restart Hob now?"
 	}
 	if yes, _, err := a.yesOrNo(ctx, question); err != nil || !yes {
 		return err
@@ -143,7 +143,7 @@ func (a *app) printAdded(out addedChannel) {
 	if out.Test != nil && out.Test.OK && out.Test.Tried {
 		a.printTest(*out.Test)
 	}
-	fmt.Fprintf(a.out, "%s is set up. What to do next:\n", out.Channel)
+	fmt.Fprintf(a.out, "%s is set up. Next steps:\n", out.Channel)
 	for i, s := range out.Next {
 		fmt.Fprintf(a.out, "  %d. %s\n", i+1, s)
 	}
@@ -165,10 +165,10 @@ func (a *app) channelAnswers(o setup.Options, name string, f channelFlags) (map[
 	for _, s := range f.set {
 		key, v, ok := strings.Cut(s, "=")
 		if !ok {
-			return nil, usage("write it as --set KEY=VALUE, and not %q", clipTo(key, 30))
+			return nil, usage("write it as --set KEY=VALUE, not %q", clipTo(key, 30))
 		}
 		if slices.Contains(secrets, key) && !system.IsReference(v) {
-			return nil, usage("%s is a secret, which other users could see in the list of processes; give it with --secret-from %s=stdin", key, key)
+			return nil, usage("%s is a secret, which other users could see in the process list; pass it with --secret-from %s=stdin", key, key)
 		}
 		out[key] = v
 	}
@@ -183,7 +183,7 @@ func (a *app) channelAnswers(o setup.Options, name string, f channelFlags) (map[
 		case system.IsReference(from):
 			out[key] = from
 		case from != "stdin":
-			return nil, usage("--secret-from %s=...: it comes from stdin, env:NAME, file:PATH or keychain:NAME", key)
+			return nil, usage("--secret-from %s=...: use stdin, env:NAME, file:PATH or keychain:NAME", key)
 		default:
 			v, err := a.secretLine(o, key)
 			if err != nil {

@@ -53,7 +53,7 @@ func (a *app) removeChannel(ctx context.Context, name string, yes bool) error {
 		case err != nil:
 			return err
 		case !asked:
-			return &failure{code: exitDenied, cause: "nothing was changed, as nobody can be asked here", remedy: "look at the above and say yes with: --yes"}
+			return &failure{code: exitDenied, cause: "nothing was changed, because there is no terminal to ask on", remedy: "check the list above and confirm with: --yes"}
 		case !ok:
 			fmt.Fprintln(a.err, "Nothing was changed.")
 			return nil
@@ -65,7 +65,7 @@ func (a *app) removeChannel(ctx context.Context, name string, yes bool) error {
 	if a.asJSON {
 		return a.printJSON(l)
 	}
-	fmt.Fprintf(a.out, "The channel %s is gone from the next start on.\n", name)
+	fmt.Fprintf(a.out, "Removed the channel %s. Hob stops using it after the next start.\n", name)
 	a.restart(p)
 	return nil
 }
@@ -76,7 +76,7 @@ func (a *app) leaving(ctx context.Context, p system.Paths, cfg *config.Config, n
 	_, there := cfg.Channel(name)
 	switch {
 	case k.Always:
-		return nil, &failure{code: exitFailed, cause: name + " is always there", remedy: "it cannot be removed"}
+		return nil, &failure{code: exitFailed, cause: name + " always exists", remedy: "it cannot be removed"}
 	case !known && !there:
 		return nil, unknownChannel(name)
 	}
@@ -107,7 +107,7 @@ func (a *app) leaving(ctx context.Context, p system.Paths, cfg *config.Config, n
 	if !l.Section && len(l.Pairings) == 0 {
 		f := &failure{code: exitFailed, cause: name + " is not set up", remedy: "see: hob channel list"}
 		if name == "desktop" {
-			f.cause, f.remedy = "the desktop channel is there by itself", "switch it off with: hob config set channels.desktop.enabled false"
+			f.cause, f.remedy = "the desktop channel is active by default", "switch it off with: hob config set channels.desktop.enabled false"
 		}
 		return nil, f
 	}
@@ -146,16 +146,16 @@ func secretsOf(cfg *config.Config, name string) (out []string, err error) {
 // words tell what goes, and what of it does not come back.
 func (l *leaving) words() (out []string) {
 	if l.Section {
-		out = append(out, "[channels."+l.Channel+"] goes from the configuration. (hob undo brings it back.)")
+		out = append(out, "[channels."+l.Channel+"] is removed from the configuration. (hob undo restores it.)")
 	}
 	for _, v := range l.changes {
 		out = append(out, v.Key+" named it, and becomes "+fmt.Sprintf("%q", v.Value)+".")
 	}
 	if len(l.Secrets) > 0 {
-		out = append(out, "These secrets are forgotten for good: "+strings.Join(l.Secrets, ", ")+".")
+		out = append(out, "These secrets are deleted permanently: "+strings.Join(l.Secrets, ", ")+".")
 	}
 	for _, p := range l.Pairings {
-		out = append(out, p.text("name", "sender")+" on "+l.Channel+" is a stranger again.")
+		out = append(out, p.text("name", "sender")+" on "+l.Channel+" is unpaired.")
 	}
 	return out
 }
@@ -185,13 +185,13 @@ func (a *app) takeAway(ctx context.Context, p system.Paths, l *leaving) error {
 			return nil
 		})
 		if err != nil {
-			return fmt.Errorf("the section is gone, and somebody is paired still: %w; hob channel list", err)
+			return fmt.Errorf("the section was removed, but an account is still paired: %w; hob channel list", err)
 		}
 	}
 	s := vault.For(p)
 	for _, name := range l.Secrets {
 		if err := s.Forget(ctx, name); err != nil {
-			return fmt.Errorf("the channel is gone, and its secret %s stays: %w; hob secret remove %s", name, err, name)
+			return fmt.Errorf("the channel was removed, but its secret %s was not: %w; hob secret remove %s", name, err, name)
 		}
 	}
 	return nil

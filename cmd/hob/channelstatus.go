@@ -70,7 +70,7 @@ func (a *app) oneStatus(r row, zone *time.Location) {
 		line(s)
 	}
 	if s := r.text("remedy"); s != "" {
-		line("what to do: " + s)
+		line("fix: " + s)
 	}
 	mine, _ := r["pairings"].([]any)
 	k, _ := channel.Find(name)
@@ -84,7 +84,7 @@ func (a *app) oneStatus(r row, zone *time.Location) {
 		}
 		line("you are " + strings.Join(who, ", "))
 	case r.text("state") == "running" && r["deaf"] != true && r["pull"] != true && !k.Always:
-		line("nobody is paired, so that nobody is heard: hob channel pair " + name)
+		line("no account is paired, so Hob ignores all messages: hob channel pair " + name)
 	}
 }
 
@@ -112,6 +112,6 @@ func traffic(r row, zone *time.Location) string {
 	add(n("heard"), "heard", "heard_at", "last_heard")
 	add(n("sent"), "sent", "sent_at", "last_sent")
 	add(n("queued", "waiting"), "waiting to be sent")
-	add(n("refused"), "of strangers not taken")
+	add(n("refused"), "of unknown senders ignored")
 	return strings.Join(parts, ", ")
 }

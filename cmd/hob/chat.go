@@ -97,7 +97,7 @@ func (ch *chat) run(ctx context.Context) error {
 			case errors.Is(l.err, io.EOF):
 				return nil
 			case l.err != nil:
-				return fmt.Errorf("read what you say: %w", l.err)
+				return fmt.Errorf("read input: %w", l.err)
 			}
 			text := strings.TrimSpace(l.text)
 			if !ch.piped && (text == "/quit" || text == "/exit") {
@@ -123,7 +123,7 @@ func (ch *chat) take(ctx context.Context, l line) {
 	}
 	if body["parts"] != nil && !ch.piped && !ch.warned {
 		ch.warned = true
-		ch.screen.note(dim, "A long paste counts as untrusted text: Hob asks before it acts on it. If you wrote it, send it with "+mineCommand+" before your message.")
+		ch.screen.note(dim, "A long paste counts as untrusted text: Hob asks before acting on it. If you wrote it, send it with "+mineCommand+" before your message.")
 	}
 	settled := make(chan struct{})
 	ch.turns.Go(func() {

@@ -41,7 +41,7 @@ func (ch *chat) follow(ctx context.Context, connected func()) {
 			}
 			connected()
 			if away {
-				ch.screen.note(dim, "Hob is back.")
+				ch.screen.note(dim, "Hob is running again.")
 			}
 			wait, away = feedPause, false
 			if e.id != "" {
@@ -100,7 +100,7 @@ func (ch *chat) reportShown(ctx context.Context, delivery string) {
 		ctx, cancel := context.WithTimeout(ctx, shownTimeout)
 		defer cancel()
 		if err := ch.client.post(ctx, "/api/v1/deliveries/"+pathPart(delivery)+"/shown", struct{}{}, nil); err != nil && ctx.Err() == nil {
-			ch.screen.note(dim, "A bare yes does not answer that here: "+err.Error())
+			ch.screen.note(dim, "\"yes\" does not answer this request here: "+err.Error())
 		}
 	})
 }
@@ -141,7 +141,7 @@ func (ch *chat) catchUp(ctx context.Context) {
 	var all []delivery
 	if err := ch.client.get(ctx, "/api/v1/deliveries", query("limit", "100"), &all); err != nil {
 		if ctx.Err() == nil {
-			ch.screen.note(red, "Cannot look what came while you were away: "+err.Error())
+			ch.screen.note(red, "Cannot load the messages you missed: "+err.Error())
 		}
 		return
 	}
@@ -164,6 +164,6 @@ func (ch *chat) seenFile() string { return filepath.Join(ch.paths.Data, "chat.se
 
 func (ch *chat) remember(t time.Time) {
 	if err := system.WriteFile(ch.seenFile(), []byte(t.UTC().Format(time.RFC3339Nano)+"\n")); err != nil {
-		ch.screen.note(red, "Cannot note what you have seen: "+err.Error())
+		ch.screen.note(red, "Cannot save your read position: "+err.Error())
 	}
 }

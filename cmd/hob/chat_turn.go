@@ -124,5 +124,5 @@ func (t *turn) tool(d turnEvent) {
 
 func (t *turn) fail(msg string) {
 	t.text.end()
-	t.chat.screen.note(red, "Something went wrong: "+msg)
+	t.chat.screen.note(red, "Error: "+msg)
 }

@@ -118,7 +118,7 @@ func (c *client) send(ctx context.Context, req *http.Request, out any) error {
 		return nil
 	}
 	if err := json.Unmarshal(b, out); err != nil {
-		return fmt.Errorf("the daemon's answer to %s cannot be read: %w; its version may differ: hob stop, then hob start", req.URL.Path, err)
+		return fmt.Errorf("decode the daemon's answer to %s: %w; its version may differ: hob stop, then hob start", req.URL.Path, err)
 	}
 	return nil
 }
@@ -147,7 +147,7 @@ func (c *client) broken(ctx context.Context, err error) error {
 	if ue, ok := errors.AsType[*url.Error](err); ok {
 		err = ue.Err
 	}
-	return &failure{code: exitNotRunning, cause: fmt.Sprintf("the connection to Hob broke: %v", err), remedy: "see how it is with: hob status", err: err}
+	return &failure{code: exitNotRunning, cause: fmt.Sprintf("lost the connection to Hob: %v", err), remedy: "check it with: hob status", err: err}
 }
 
 // refusal turns an error answer into a failure.
@@ -159,7 +159,7 @@ func refusal(resp *http.Response) error {
 		f.cause, f.remedy = e.Error.Message, e.Error.Remedy
 	}
 	if f.cause == "" {
-		f.cause = "the daemon refused: " + resp.Status
+		f.cause = "the daemon rejected the request: " + resp.Status
 	}
 	if resp.StatusCode == http.StatusForbidden || resp.StatusCode == http.StatusUnauthorized {
 		f.code = exitDenied

@@ -29,7 +29,7 @@ func (a *app) editConfig(ctx context.Context, p system.Paths, what string, edit 
 		})
 	}
 	if err != nil { // the change stands all the same
-		fmt.Fprintf(a.err, "%s`hob undo` does not know of this change: %v\n", a.paint(a.err, amber, "warning: "), err)
+		fmt.Fprintf(a.err, "%s`hob undo` cannot revert this change: %v\n", a.paint(a.err, amber, "warning: "), err)
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func (a *app) connect(ctx context.Context) (*client, error) {
 			return c, err
 		}
 	}
-	return nil, errors.New("the daemon comes and goes; see its log with: hob doctor")
+	return nil, errors.New("the daemon keeps restarting; see its log with: hob doctor")
 }
 
 // need opens the API of the running daemon; without one it fails with the
@@ -100,12 +100,12 @@ func (a *app) clientOf(p system.Paths, pid int) (*client, error) {
 		return nil, err
 	}
 	if !ok {
-		return nil, errors.New("it has not said yet where it listens")
+		return nil, errors.New("its address is not known yet")
 	}
 	token, err := system.ReadToken(p.TokenFile())
 	if err != nil { // it was there before the daemon said where it listens
 		cause, _, _ := strings.Cut(err.Error(), "; ")
-		return nil, &failure{code: exitFailed, err: err, cause: cause, remedy: "restart Hob, which makes a new one: hob stop, then hob start"}
+		return nil, &failure{code: exitFailed, err: err, cause: cause, remedy: "restart Hob to create a new one: hob stop, then hob start"}
 	}
 	t := &http.Transport{ // no proxy: it is this machine
 		DialContext:           (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
@@ -169,7 +169,7 @@ func (a *app) openHere(ctx context.Context, p system.Paths) (*client, error) {
 		return nil, errors.Join(err, closeLog(), lock.Release())
 	}
 	if d, is := e.(interface{ SetAside() string }); is && d.SetAside() != "" {
-		fmt.Fprintln(a.err, a.paint(a.err, amber, "warning: ")+"the database was damaged and is now "+d.SetAside()+"; Hob goes on with the newest good backup, or an empty one")
+		fmt.Fprintln(a.err, a.paint(a.err, amber, "warning: ")+"the database was damaged and is now "+d.SetAside()+"; Hob continues with the newest good backup, or an empty database")
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	ran := make(chan error, 1)

@@ -102,19 +102,19 @@ func (a *app) doctor(ctx context.Context, x examination) error {
 	}
 	if x.fix && e.DaemonErr != nil {
 		x.fix = false
-		fmt.Fprintln(a.err, a.paint(a.err, amber, "warning: ")+"nothing is mended while a daemon runs that does not answer; end it first: hob stop")
+		fmt.Fprintln(a.err, a.paint(a.err, amber, "warning: ")+"cannot apply fixes while a daemon runs that does not answer; stop it first: hob stop")
 	}
 	live := a.live()
 	var list []doctor.Check
-	by := "Hob does not run: this command looked by itself."
+	by := "Hob is not running: this command ran the checks."
 	if e.Daemon != 0 {
-		by = fmt.Sprintf("Looked at from within the running Hob (pid %d), but for: daemon.", e.Daemon)
+		by = fmt.Sprintf("The running Hob (pid %d) ran all checks except: daemon.", e.Daemon)
 		if list, err = a.within(ctx, c, x, live); errors.Is(err, errOlder) {
-			by = fmt.Sprintf("The running Hob (pid %d) is of another version and cannot look by itself: this command did.", e.Daemon)
+			by = fmt.Sprintf("The running Hob (pid %d) has another version and cannot run the checks: this command ran them.", e.Daemon)
 			list, err = nil, nil
 			if x.fix { // it has the home, and knows nothing of what would be done to it
 				x.fix = false
-				fmt.Fprintln(a.err, a.paint(a.err, amber, "warning: ")+"nothing is mended while a Hob of another version runs; end it first: hob stop, then hob start, then look again")
+				fmt.Fprintln(a.err, a.paint(a.err, amber, "warning: ")+"cannot apply fixes while another version of Hob runs; restart it: hob stop, then hob start, then check again")
 			}
 		} else if err == nil {
 			x.only = func(p doctor.Probe) bool { return p.Here }
@@ -136,7 +136,7 @@ func (a *app) doctor(ctx context.Context, x examination) error {
 		return err
 	}
 	if doctor.Failed(list) {
-		return &failure{code: exitFailed, cause: "something does not work", remedy: "mend the first line that says fail, then look again"}
+		return &failure{code: exitFailed, cause: "some checks failed", remedy: "fix the first line that says fail, then check again"}
 	}
 	return nil
 }
@@ -161,7 +161,7 @@ func (a *app) alone(p system.Paths, daemon int) func(context.Context) (func() er
 }
 
 // errOlder: the daemon knows no doctor.
-var errOlder = errors.New("the daemon is of another version")
+var errOlder = errors.New("the daemon has another version")
 
 // within has the daemon look, and tells of each finding as it comes.
 func (a *app) within(ctx context.Context, c *client, x examination, each func(doctor.Check)) ([]doctor.Check, error) {
@@ -248,7 +248,7 @@ func (a *app) report(checks []doctor.Check, by string) error {
 		}
 	}
 	if tty {
-		fmt.Fprintf(a.out, "%d of %d are well. ", good, len(checks))
+		fmt.Fprintf(a.out, "%d of %d checks are OK. ", good, len(checks))
 	}
 	fmt.Fprintln(a.out, a.paint(a.out, dim, by))
 	return nil

@@ -32,9 +32,9 @@ func (a *app) fileCmd() *cobra.Command {
 				if a.asJSON {
 					return a.printJSON(out)
 				}
-				fmt.Fprintf(a.out, "Files that count as your own words now: %d.\n", out.Files)
+				fmt.Fprintf(a.out, "Trusted files: %d.\n", out.Files)
 				if out.Left {
-					fmt.Fprintln(a.out, "Some were not read, because they are too large or too many; they stay untrusted. Name smaller folders.")
+					fmt.Fprintln(a.out, "Some files were not read because they are too large or too many; they stay untrusted. Choose smaller folders.")
 				}
 				return nil
 			})

@@ -18,7 +18,7 @@ func (a *app) goalCmd() *cobra.Command {
 			if all {
 				q.Set("all", "1")
 			}
-			return a.list(c.Context(), "/api/v1/goals", q, `No goals. Take one on with: hob goal add "when a task is overdue then tell me"`,
+			return a.list(c.Context(), "/api/v1/goals", q, `No goals. Add one with: hob goal add "when a task is overdue then tell me"`,
 				col("ID", "id"), col("STATUS", "status"), col("PRIORITY", "priority"), col("EVERY", "check_every"), at(a.zone(), "NEXT", "next_review"), col("SOURCE", "source"), col("GOAL", "description"))
 		}),
 	})
@@ -56,7 +56,7 @@ func (a *app) goalCmd() *cobra.Command {
 		a.onOne("pause GOAL...", "Pause a goal", "pause_goal", "goal"),
 		a.resume("resume GOAL...", "Resume a paused or finished goal", "pause_goal", "goal"),
 		a.onOne("done GOAL...", "Mark a goal as reached", "complete_goal", "goal"),
-		a.onOne("remove GOAL...", "Remove a goal (undo brings it back)", "delete_goal", "goal"))
+		a.onOne("remove GOAL...", "Remove a goal (undo restores it)", "delete_goal", "goal"))
 }
 
 func goalFlags(c *cobra.Command) {
@@ -128,7 +128,7 @@ func (a *app) printGoal(g goalShown) {
 		{"status", g.Status},
 		{"reached when", g.Success},
 		{"priority", fmt.Sprint(g.Priority)},
-		{"looked at every", g.CheckEvery},
+		{"reviewed every", g.CheckEvery},
 		{"next review", localTime(a.zone(), g.NextReview)},
 		{"came through", g.Source},
 		{"words of", g.Provenance},

@@ -25,7 +25,7 @@ func (a *app) lessonsCmd() *cobra.Command {
 			if all {
 				q.Set("all", "1")
 			}
-			return a.list(c.Context(), lessonsPath, q, "Nothing was learned yet.",
+			return a.list(c.Context(), lessonsPath, q, "No lessons yet.",
 				col("ID", "id"), col("STATE", "state"), col("SURE", "confidence"), col("USED", "uses"), at(a.zone(), "LAST", "seen_at"), col("LESSON", "text"))
 		}),
 	})
@@ -43,7 +43,7 @@ func (a *app) lessonsCmd() *cobra.Command {
 	retire := a.listing(&cobra.Command{
 		Use: "retire ID", Short: "Stop using a lesson", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
-			return a.change(c, lessonsPath, args[0], map[string]any{"retire": true}, "Retired. hob memory lessons edit brings it back.")
+			return a.change(c, lessonsPath, args[0], map[string]any{"retire": true}, "Retired. Reactivate it with hob memory lessons edit.")
 		}),
 	})
 	remove := a.listing(&cobra.Command{
@@ -79,14 +79,14 @@ func (a *app) showLesson(c *cobra.Command, id string) error {
 			}
 			return nil
 		}
-		return &failure{code: exitFailed, cause: fmt.Sprintf("there is no lesson %q", id), remedy: "see: hob memory lessons list --all"}
+		return &failure{code: exitFailed, cause: fmt.Sprintf("lesson %q not found", id), remedy: "see: hob memory lessons list --all"}
 	})
 }
 
 // userCmd shows and changes what Hob knows about its owner.
 func (a *app) userCmd() *cobra.Command {
 	show := func(c *cobra.Command, _ []string) error {
-		return a.list(c.Context(), userPath, nil, "Nothing is known about you yet.",
+		return a.list(c.Context(), userPath, nil, "Hob knows nothing about you yet.",
 			col("ID", "id"), col("WHAT", "what"), col("FROM", "said_by"), at(a.zone(), "WHEN", "at"), col("MESSAGES", "messages"), col("IS", "text"))
 	}
 	list := a.listing(&cobra.Command{Use: "list", Short: "List what Hob knows about you", Args: cobra.NoArgs, RunE: a.run(show)})

@@ -51,7 +51,7 @@ func run() int {
 	code := a.main(ctx, os.Args[1:])
 	if err := out.failed(); err != nil && code == exitOK {
 		code = exitFailed
-		a.explain(fmt.Errorf("the output is not complete: %w; write it to another place", err), code, "hob")
+		a.explain(fmt.Errorf("the output is incomplete: %w; write it to another location", err), code, "hob")
 	}
 	return code
 }

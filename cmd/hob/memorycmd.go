@@ -26,7 +26,7 @@ func (a *app) memoryListCmd() *cobra.Command {
 				q.Set("all", "1")
 			}
 			a.setGiven(c, q, "limit")
-			return a.list(c.Context(), memoryPath, q, "Nothing is remembered yet. Tell Hob something with: hob memory add TEXT",
+			return a.list(c.Context(), memoryPath, q, "The memory is empty. Add a fact with: hob memory add TEXT",
 				col("ID", "id"), at(a.zone(), "SINCE", "created_at"), from("FROM"), col("REALM", "realm"), fact("FACT"))
 		}),
 	})

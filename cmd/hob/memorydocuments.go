@@ -7,7 +7,7 @@ func (a *app) memoryDocumentsCmd() *cobra.Command {
 	return a.listing(&cobra.Command{
 		Use: "documents", Short: "List imported documents and failed imports", Args: cobra.NoArgs, SuggestFor: []string{"docs", "files"},
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			return a.list(c.Context(), "/api/v1/documents", nil, "No document was taken in yet.", columns...)
+			return a.list(c.Context(), "/api/v1/documents", nil, "No documents yet.", columns...)
 		}),
 	})
 }

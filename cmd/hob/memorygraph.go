@@ -94,7 +94,7 @@ func (a *app) draw(ctx context.Context, g graphData, dot bool, svg string) error
 	}
 	switch {
 	case len(p.Nodes) == 0:
-		fmt.Fprintln(a.err, "Nobody and nothing is known by name yet.")
+		fmt.Fprintln(a.err, "No people or things are known yet.")
 		return nil
 	case dot:
 		fmt.Fprint(a.out, p.DOT())

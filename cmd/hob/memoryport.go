@@ -64,7 +64,7 @@ func (a *app) exportTo(ctx context.Context, cl *client, to string, q map[string]
 			to = filepath.Join(to, "hob-memory-"+time.Now().In(a.zone()).Format("2006-01-02")+ext)
 		}
 		if _, err := os.Stat(to); err == nil && !force {
-			return &failure{code: exitFailed, cause: to + " exists already", remedy: "choose another name, or say --force"}
+			return &failure{code: exitFailed, cause: to + " exists already", remedy: "choose another name, or use --force"}
 		}
 	}
 	f, err := os.CreateTemp(filepath.Dir(to), ".hob-export-*") // 0600
@@ -82,7 +82,7 @@ func (a *app) exportTo(ctx context.Context, cl *client, to string, q map[string]
 	}
 	fi, err := os.Stat(to)
 	if err == nil {
-		fmt.Fprintf(a.err, "Wrote %s (%s). It is not encrypted: whoever reads it reads your memory.\n", printable(to), bytesText(fi.Size()))
+		fmt.Fprintf(a.err, "Wrote %s (%s). The file is not encrypted: everyone who can read it can read your memory.\n", printable(to), bytesText(fi.Size()))
 	}
 	return err
 }
@@ -104,7 +104,7 @@ func (a *app) memoryImportCmd() *cobra.Command {
 				in.Format = format
 			}
 			if format != "" && !slices.Contains(importFormats(), format) {
-				return &failure{code: exitUsage, cause: "there is no format " + printable(format), remedy: "use one of " + strings.Join(importFormats(), ", ") + ", or none"}
+				return &failure{code: exitUsage, cause: "unknown format " + printable(format), remedy: "use one of " + strings.Join(importFormats(), ", ") + ", or none"}
 			}
 			if args[0] == "-" {
 				var clean func()
@@ -116,7 +116,7 @@ func (a *app) memoryImportCmd() *cobra.Command {
 				return err
 			}
 			if _, err := os.Stat(in.Path); errors.Is(err, os.ErrNotExist) {
-				return &failure{code: exitFailed, cause: "there is no " + printable(in.Path), remedy: "give the path of a file or a folder", err: err}
+				return &failure{code: exitFailed, cause: "file not found: " + printable(in.Path), remedy: "give the path of a file or a folder", err: err}
 			} else if err != nil {
 				return &failure{code: exitFailed, cause: err.Error(), err: err}
 			}
@@ -163,9 +163,9 @@ func (a *app) spooled(ending string) (path, name string, clean func(), err error
 	err = errors.Join(err, f.Close())
 	switch {
 	case err == nil && n > mostPiped:
-		err = &failure{code: exitFailed, cause: "what comes in is longer than " + bytesText(mostPiped), remedy: "save it to a file and import that"}
+		err = &failure{code: exitFailed, cause: "standard input is longer than " + bytesText(mostPiped), remedy: "save it to a file and import that"}
 	case err == nil && n == 0:
-		err = &failure{code: exitFailed, cause: "nothing came in", remedy: "pipe a file into it, or give its path"}
+		err = &failure{code: exitFailed, cause: "standard input is empty", remedy: "pipe a file into it, or give its path"}
 	}
 	if err != nil {
 		clean()

@@ -79,7 +79,7 @@ func (a *app) memoryShowCmd() *cobra.Command {
 				}
 				var it remembered
 				if err := json.Unmarshal(raw, &it); err != nil {
-					return fmt.Errorf("the answer cannot be read: %w; use --json", err)
+					return fmt.Errorf("decode the answer: %w; use --json", err)
 				}
 				if it.Entity != nil {
 					a.showEntity(it)
@@ -132,7 +132,7 @@ func (a *app) showRow(it remembered) {
 		a.nearby(it.Near)
 	}
 	if it.Event != "" {
-		fmt.Fprintf(a.out, "\n%s\n", a.paint(a.out, dim, "How it came to be: hob why "+oneLine(it.Event)))
+		fmt.Fprintf(a.out, "\n%s\n", a.paint(a.out, dim, "How it was created: hob why "+oneLine(it.Event)))
 	}
 }
 
@@ -188,7 +188,7 @@ func (a *app) showEntity(it remembered) {
 		}
 	}
 	if len(it.Near) > 0 {
-		fmt.Fprintf(a.out, "\n%s\n", a.paint(a.out, bold, "What is kept about it"))
+		fmt.Fprintf(a.out, "\n%s\n", a.paint(a.out, bold, "Related items"))
 		a.nearby(it.Near)
 	}
 }
@@ -215,7 +215,7 @@ func ifFirst(i int, name string) string {
 
 // trustOf says a provenance in words.
 func trustOf(p string) string {
-	words := map[string]string{"owner": "your own words", "hob": "what Hob concluded", "tool": "results of Hob's tools", "outside": "text from outside"}
+	words := map[string]string{"owner": "your own words", "hob": "conclusions of Hob", "tool": "results of Hob's tools", "outside": "untrusted text"}
 	if w := words[p]; w != "" {
 		return w
 	}

@@ -52,7 +52,7 @@ func (a *app) memoryStatsCmd() *cobra.Command {
 				}
 				var n memoryNumbers
 				if err := json.Unmarshal(raw, &n); err != nil {
-					return fmt.Errorf("the answer cannot be read: %w; use --json", err)
+					return fmt.Errorf("decode the answer: %w; use --json", err)
 				}
 				a.printStats(n)
 				return nil
@@ -81,7 +81,7 @@ func (a *app) printStats(n memoryNumbers) {
 	fmt.Fprintf(a.out, "\n%s\n", a.paint(a.out, bold, "Made of them"))
 	a.fields([][2]string{{"documents", thousands(n.Documents)}, {"entities", thousands(n.Entities)}, {"relations", thousands(n.Relations)}})
 	if n.Behind > 0 {
-		a.field("waiting", thousands(n.Behind)+" messages that cannot be found yet")
+		a.field("waiting", thousands(n.Behind)+" messages not indexed yet")
 	}
 	for _, d := range n.Derived {
 		a.field(d.Name, derivedLine(d.State, d.Cause, d.Rows, d.Behind, d.Bytes))
@@ -167,7 +167,7 @@ func (a *app) memoryReindexCmd() *cobra.Command {
 				if a.asJSON {
 					return a.printJSON(last)
 				}
-				fmt.Fprintf(a.out, "Made anew from %s rows.\n", thousands(int(last.number("done"))))
+				fmt.Fprintf(a.out, "Rebuilt from %s rows.\n", thousands(int(last.number("done"))))
 				return nil
 			})
 		}),

@@ -57,11 +57,11 @@ func (a *app) memoryWhyCmd() *cobra.Command {
 func (a *app) why(raw json.RawMessage, only string) error {
 	var w whyFound
 	if err := json.Unmarshal(raw, &w); err != nil {
-		return fmt.Errorf("the answer cannot be read: %w", err)
+		return fmt.Errorf("decode the answer: %w", err)
 	}
 	rank := slices.IndexFunc(w.Hits, func(h scored) bool { return h.ID == only })
 	if only != "" && rank < 0 {
-		return &failure{code: exitFailed, cause: fmt.Sprintf("%q is not among the %d rows that this search finds", only, len(w.Hits)), remedy: "see what it holds with: hob memory show " + shellWord(only)}
+		return &failure{code: exitFailed, cause: fmt.Sprintf("%q is not among the %d results of this search", only, len(w.Hits)), remedy: "show it with: hob memory show " + shellWord(only)}
 	}
 	if a.asJSON {
 		return a.printJSON(raw)
@@ -71,7 +71,7 @@ func (a *app) why(raw json.RawMessage, only string) error {
 		fmt.Fprintf(a.out, "  - %s\n", oneLine(r))
 	}
 	if w.Withheld > 0 {
-		fmt.Fprintf(a.out, "%d that look like credentials were left out; ask for them by name.\n", w.Withheld)
+		fmt.Fprintf(a.out, "Omitted %d results that look like credentials; search for them by name.\n", w.Withheld)
 	}
 	if len(w.Hits) == 0 {
 		fmt.Fprintln(a.out, "Nothing matches.")

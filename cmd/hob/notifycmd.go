@@ -42,7 +42,7 @@ func (a *app) notifyCmd() *cobra.Command {
 				Until time.Time
 			}
 			return a.notices(c.Context(), "snooze", map[string]string{"id": args[0], "for": strings.Join(args[1:], " ")}, &out, func() string {
-				return fmt.Sprintf("%s will be told at %s.", out.ID, localTime(a.zone(), out.Until.Format(time.RFC3339)))
+				return fmt.Sprintf("%s will be sent at %s.", out.ID, localTime(a.zone(), out.Until.Format(time.RFC3339)))
 			})
 		}),
 	})
@@ -56,7 +56,7 @@ func (a *app) notifyCmd() *cobra.Command {
 			}
 			return a.notices(c.Context(), "quiet", map[string]string{"for": strings.Join(args, " ")}, &out, func() string {
 				if !out.Quiet {
-					return "It is not quiet."
+					return "Quiet is off."
 				}
 				return fmt.Sprintf("Quiet until %s (%s).", localTime(a.zone(), out.Until.Format(time.RFC3339)), out.Why)
 			})

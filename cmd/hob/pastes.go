@@ -143,7 +143,7 @@ func (p *pasteFolder) pastesIn(line string) (out []pasted) {
 const mineCommand = "/mine"
 
 // errNothingToVouch is the answer to /mine without a text.
-var errNothingToVouch = errors.New("write your message behind " + mineCommand + ": pasted text in it then counts as your own words")
+var errNothingToVouch = errors.New("write your message after " + mineCommand + ": pasted text in it then counts as your own words")
 
 // message is the body of the request that sends a line of a chat. Pastes that the user
 // does not vouch for are marked, and so is everything that comes from a pipe.

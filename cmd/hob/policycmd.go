@@ -53,7 +53,7 @@ func (a *app) policyList() error {
 		return a.printJSON(list)
 	}
 	if len(list) == 0 {
-		fmt.Fprintf(a.out, "You have no rules of your own. Put them into %s, in files such as mine.cedar.\n", r.Dir())
+		fmt.Fprintf(a.out, "You have no policy rules. Put them in %s, in files such as mine.cedar.\n", r.Dir())
 		return nil
 	}
 	for _, x := range list {
@@ -74,10 +74,10 @@ func (a *app) policyCheck() error {
 	if a.asJSON {
 		return a.printJSON(map[string]any{"ok": true, "rules": len(list), "folder": r.Dir()})
 	}
-	fmt.Fprintf(a.out, "%s: good, %d rules\n", r.Dir(), len(list))
+	fmt.Fprintf(a.out, "%s: valid, %d rules\n", r.Dir(), len(list))
 	for _, x := range list {
 		if x.Kind == "permit" {
-			fmt.Fprintf(a.err, "%s%s:%d permits something, which changes nothing: your rules can only tighten\n", a.paint(a.err, amber, "warning: "), printable(x.File), x.Line)
+			fmt.Fprintf(a.err, "%s%s:%d is a permit rule, which has no effect: your rules can only restrict\n", a.paint(a.err, amber, "warning: "), printable(x.File), x.Line)
 		}
 	}
 	return nil
@@ -86,7 +86,7 @@ func (a *app) policyCheck() error {
 func (a *app) policyTest(ctx context.Context, path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("the cases cannot be read: %w", err)
+		return fmt.Errorf("read the cases: %w", err)
 	}
 	cases, err := rules.ParseCases(path, text)
 	if err != nil {
@@ -113,7 +113,7 @@ func (a *app) policyTest(ctx context.Context, path string) error {
 		return err
 	}
 	if wrong > 0 {
-		return &failure{code: exitFailed, cause: fmt.Sprintf("%d of %d cases came out otherwise than expected", wrong, len(out)), remedy: "mend the rules or the cases"}
+		return &failure{code: exitFailed, cause: fmt.Sprintf("%d of %d cases had an unexpected result", wrong, len(out)), remedy: "fix the rules or the cases"}
 	}
 	return nil
 }
@@ -146,7 +146,7 @@ func (a *app) effectsOf(ctx context.Context, cases []rules.Case) error {
 	}
 	err := a.with(ctx, func(c *client) error { return c.get(ctx, "/api/v1/tools", nil, &list) })
 	if err != nil {
-		return fmt.Errorf("what the tools do cannot be looked up: %w; write effects = [...] into the cases", err)
+		return fmt.Errorf("list the tools: %w; add effects = [...] to the cases", err)
 	}
 	for i := range cases {
 		c := &cases[i]
@@ -162,7 +162,7 @@ func (a *app) effectsOf(ctx context.Context, cases []rules.Case) error {
 			}
 		}
 		if len(c.Effects) == 0 {
-			return fmt.Errorf("case %q: there is no tool %q; mend its name, or write effects = [...] into the case", c.Name, c.Tool)
+			return fmt.Errorf("case %q: unknown tool %q; correct its name, or add effects = [...] to the case", c.Name, c.Tool)
 		}
 	}
 	return nil

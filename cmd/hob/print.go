@@ -110,7 +110,7 @@ func (a *app) show(raw json.RawMessage, empty string, columns ...column) error {
 	}
 	var rows []row
 	if err := json.Unmarshal(raw, &rows); err != nil {
-		return fmt.Errorf("the list cannot be read: %w; use --json", err)
+		return fmt.Errorf("decode the list: %w; use --json", err)
 	}
 	if len(rows) == 0 {
 		fmt.Fprintln(a.out, empty)

@@ -46,7 +46,7 @@ func (a *app) testProviders(ctx context.Context, names []string) error {
 	if len(names) > 0 {
 		all = slices.DeleteFunc(all, func(p doctor.Provider) bool { return p.Name != names[0] })
 		if len(all) == 0 {
-			return &failure{code: exitFailed, cause: fmt.Sprintf("there is no provider %q", names[0]), remedy: "see: hob provider list"}
+			return &failure{code: exitFailed, cause: fmt.Sprintf("provider %q not found", names[0]), remedy: "see: hob provider list"}
 		}
 	}
 	if err := a.showProviders(all,

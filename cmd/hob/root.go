@@ -130,7 +130,7 @@ func (a *app) run(fn func(c *cobra.Command, args []string) error) func(*cobra.Co
 			return usage("the argument is empty")
 		}
 		if f := c.Flags().Lookup("session"); f != nil && f.Changed && f.Value.String() == "" {
-			return usage("--session is empty; name a conversation, or leave it out")
+			return usage("--session is empty; name a conversation, or remove the flag")
 		}
 		return fn(c, args)
 	}
@@ -155,7 +155,7 @@ func (a *app) byOwner(c *cobra.Command) error {
 	if os.Getenv(system.Marker) == "" && !system.StartedByHob(os.Getpid(), daemon) {
 		return nil
 	}
-	return &failure{code: exitDenied, cause: "a program that Hob has started cannot speak for its owner", remedy: "run this in a terminal of your own"}
+	return &failure{code: exitDenied, cause: "programs started by Hob cannot act as you", remedy: "run this in your own terminal"}
 }
 
 // listing adds --json to a command that prints a list or a value.
@@ -190,7 +190,7 @@ func countWords(c *cobra.Command) {
 		}
 		_, operands, _ := strings.Cut(c.Use, " ")
 		if operands == "" {
-			return usage("%s takes no arguments, but was given %q", c.CommandPath(), strings.Join(args, " "))
+			return usage("%s takes no arguments, but got %q", c.CommandPath(), strings.Join(args, " "))
 		}
 		return usage("write it as: %s %s", c.CommandPath(), operands)
 	}

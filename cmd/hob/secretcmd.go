@@ -67,7 +67,7 @@ func secrets() (system.Secrets, error) {
 func (a *app) secretText(name string) (string, error) {
 	var text string
 	if fd, tty := terminal(a.in); tty {
-		fmt.Fprintf(a.err, "The secret for %s (it is not shown): ", name)
+		fmt.Fprintf(a.err, "Secret for %s (not shown): ", name)
 		b, err := term.ReadPassword(fd)
 		fmt.Fprintln(a.err)
 		if err != nil {
@@ -104,7 +104,7 @@ func (a *app) keepSecret(ctx context.Context, name string, file bool) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "Kept in the %s. Refer to it as \"keychain:%s\".\n", where, name)
+	fmt.Fprintf(a.out, "Stored in the %s. Refer to it as \"keychain:%s\".\n", where, name)
 	return nil
 }
 
@@ -121,7 +121,7 @@ func (a *app) listSecrets(ctx context.Context) error {
 		return a.printJSON(list)
 	}
 	if len(list) == 0 {
-		fmt.Fprintln(a.out, "No secret is kept. Keep one with: hob secret set NAME")
+		fmt.Fprintln(a.out, "No secrets. Store one with: hob secret set NAME")
 	}
 	for _, k := range list {
 		fmt.Fprintf(a.out, "%-30s %s\n", k.Name, k.Where)
@@ -171,7 +171,7 @@ func (a *app) testSecrets(ctx context.Context, args []string) error {
 
 func (a *app) printTested(all []tested) {
 	if len(all) == 0 {
-		fmt.Fprintln(a.out, "No secret is kept, and the configuration refers to none.")
+		fmt.Fprintln(a.out, "No secrets are stored, and the configuration refers to none.")
 	}
 	for _, t := range all {
 		state := a.paint(a.out, green, "ok   ")
@@ -218,14 +218,14 @@ func (a *app) adoptAlone(ctx context.Context, h *templates.Home, keys []string, 
 	found := cfg.PlainSecrets()
 	for _, k := range keys {
 		if !slices.ContainsFunc(found, func(s config.PlainSecret) bool { return s.Key == k }) {
-			return &failure{code: exitFailed, cause: k + " is no key with a secret in the clear", remedy: "see: hob doctor"}
+			return &failure{code: exitFailed, cause: k + " does not contain an unencrypted secret", remedy: "see: hob doctor"}
 		}
 	}
 	if len(keys) > 0 {
 		found = slices.DeleteFunc(found, func(s config.PlainSecret) bool { return !slices.Contains(keys, s.Key) })
 	}
 	if len(found) == 0 {
-		fmt.Fprintln(a.out, "No secret stands in the configuration.")
+		fmt.Fprintln(a.out, "The configuration contains no secrets.")
 		return nil
 	}
 	kept := vault.For(p)
@@ -245,21 +245,21 @@ func (a *app) adoptAlone(ctx context.Context, h *templates.Home, keys []string, 
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.Key, err)
 		}
-		fmt.Fprintf(a.out, "%s is kept in the %s as %s.\n", s.Key, where, name)
+		fmt.Fprintf(a.out, "%s is stored in the %s as %s.\n", s.Key, where, name)
 		values = append(values, config.Value{Key: s.Key, Value: "keychain:" + name})
 	}
 	// The copies come first: after a crash the secret still stands in the
 	// configuration, so that it is found again.
 	if err := adoptInTemplates(h, found, values); err != nil {
-		return fmt.Errorf("what the configuration said before the template in use still holds the secret: %w", err)
+		return fmt.Errorf("the saved configuration from before the active template still contains the secret: %w", err)
 	}
 	if _, err := config.SetAll(p.ConfigFile(), values); err != nil {
-		return fmt.Errorf("the configuration stays as it is: %w", err)
+		return fmt.Errorf("the configuration was not changed: %w", err)
 	}
 	copies := config.Copies{Path: p.ConfigFile(), Dir: p.ConfigUndoDir()}
 	if err := copies.Purge(); err != nil {
-		return fmt.Errorf("former texts of the configuration hold the secret and cannot be removed: %w", errors.Join(err))
+		return fmt.Errorf("earlier versions of the configuration contain the secret and cannot be removed: %w", errors.Join(err))
 	}
-	fmt.Fprintln(a.out, "The configuration refers to them now. Former texts of it, which held them, are removed; this is not undone.")
+	fmt.Fprintln(a.out, "The configuration now refers to them. Earlier versions that contained them were deleted; this cannot be undone.")
 	return nil
 }

@@ -35,7 +35,7 @@ func (a *app) sessionCmd() *cobra.Command {
 				if err := cl.post(c.Context(), "/api/v1/manage/new", map[string]string{"session": args[0]}, nil); err != nil {
 					return err
 				}
-				fmt.Fprintf(a.out, "The conversation %q begins afresh.\n", args[0])
+				fmt.Fprintf(a.out, "Reset the context of the conversation %q.\n", args[0])
 				return nil
 			})
 		}),
@@ -141,14 +141,14 @@ func (a *app) exportSession(ctx context.Context, c *client, session string, how 
 	format, to, images := how.format, how.file, how.images
 	path := "/api/v1/sessions/" + pathPart(session) + "/export"
 	if images != "" && (format != "markdown" || to == "") {
-		return usage("--images goes with a Markdown file: hob session export %s -o FILE --images FOLDER", shellWord(session))
+		return usage("--images needs a Markdown file: hob session export %s -o FILE --images FOLDER", shellWord(session))
 	}
 	if to == "" {
 		out, flush := how.writer(a.out)
 		return errors.Join(c.copy(ctx, path, query("format", format), out), flush())
 	}
 	if _, err := os.Lstat(to); err == nil {
-		return usage("%s is there already; choose another name", to)
+		return usage("%s already exists; choose another name", to)
 	}
 	f, err := os.CreateTemp(filepath.Dir(to), ".hob-export-*")
 	if err != nil {
@@ -185,7 +185,7 @@ func (a *app) sessionForkCmd() *cobra.Command {
 				if a.asJSON {
 					return a.printJSON(out)
 				}
-				fmt.Fprintf(a.out, "The conversation %s begins like %s, with %s turns. Go on with: hob chat --session %s\n",
+				fmt.Fprintf(a.out, "Created the conversation %s from %s, with %s turns. Continue with: hob chat --session %s\n",
 					printable(out.text("id")), args[0], out.text("turns"), shellWord(out.text("id")))
 				return nil
 			})
@@ -219,7 +219,7 @@ func (a *app) sessionReplayCmd() *cobra.Command {
 					fmt.Fprintln(a.out, printable(out.text("text")))
 				}
 				if same, _ := out["same"].(bool); !same {
-					return &failure{code: exitFailed, cause: "the turn would go otherwise today"}
+					return &failure{code: exitFailed, cause: "the turn would be different today"}
 				}
 				return nil
 			})
@@ -267,7 +267,7 @@ func (a *app) showSession(ctx context.Context, session string) error {
 			return a.printJSON(rows)
 		}
 		if len(rows) == 0 {
-			fmt.Fprintln(a.out, "Nothing was said there.")
+			fmt.Fprintln(a.out, "No messages.")
 			return nil
 		}
 		zone := a.zone()

@@ -270,7 +270,7 @@ func TestCtrlCAtEachStep(t *testing.T) {
 		s.press(step.keys)
 		s.expect(step.then)
 		s.press(stop)
-		s.expect("What was answered is kept")
+		s.expect("Your answers are saved")
 	}
 	if code := s.ends(); code != 130 {
 		t.Error(code)
@@ -295,7 +295,7 @@ func TestCtrlCWhileAServerIsAsked(t *testing.T) {
 	s.press(enter)
 	s.expect("Asking it for its models")
 	s.press(stop)
-	s.expect("What was answered is kept")
+	s.expect("Your answers are saved")
 	if code := s.ends(); code != 130 {
 		t.Error(code)
 	}
@@ -317,7 +317,7 @@ func TestSetupLineByLine(t *testing.T) {
 		s.expect("The key:")
 		if env == "TERM=dumb" {
 			s.press(stop)
-			s.expect("What was answered is kept")
+			s.expect("Your answers are saved")
 			state, err := unix.IoctlGetTermios(int(s.tty.Fd()), unix.TCGETS)
 			if err != nil || state.Lflag&unix.ECHO == 0 {
 				t.Error("the terminal goes on hiding what is typed", err)
@@ -357,19 +357,19 @@ func TestAChannelIsTakenUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { sit(t, home, nil, "stop").ends() }()
-	for _, question := range []string{"Start Hob now?", "Start Hob anew now?"} {
+	for _, question := range []string{"Start Hob now?", "Restart Hob now?"} {
 		s := sit(t, home, nil, "channel", "add", "notes", "--set", "folder=Hob", "--set", "private=true", "--plain")
 		s.expect("notes is set up")
 		s.expect(question)
 		s.press("y\r")
 		s.expect("Hob is ready")
-		s.expect("Write this on notes")
+		s.expect("Send this code on notes")
 		if code := s.ends(); code != 0 {
 			t.Errorf("exit code %d", code)
 		}
 	}
 	s := sit(t, home, nil, "channel", "add", "notes", "--set", "folder=Hob", "--set", "private=true", "--plain")
-	s.expect("Start Hob anew now?")
+	s.expect("Restart Hob now?")
 	s.press("\r")
 	if code := s.ends(); code != 0 {
 		t.Errorf("exit code %d", code)

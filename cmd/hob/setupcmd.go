@@ -46,21 +46,21 @@ func (a *app) setup(ctx context.Context, f setupFlags, steps []string) error {
 	}
 	switch {
 	case f.answers != "" && len(steps) > 0:
-		return usage("--answers does the steps that the file answers; leave out %s", strings.Join(steps, " "))
+		return usage("--answers runs the steps that the file answers; remove %s", strings.Join(steps, " "))
 	case f.answers != "":
 		err = setup.FromFile(ctx, o, f.answers)
 	default:
 		err = a.askSetup(ctx, o, f, steps)
 	}
 	if errors.Is(err, setup.ErrLeft) || err != nil && ctx.Err() != nil && f.answers == "" {
-		fmt.Fprintln(a.err, "The set-up was left. What was answered is kept; go on with: hob setup")
+		fmt.Fprintln(a.err, "Setup stopped. Your answers are saved; continue with: hob setup")
 		return context.Canceled
 	}
 	if err != nil {
 		return err
 	}
 	if h, held, err := system.Probe(o.Paths.LockFile()); err == nil && held && h.Role == system.RoleDaemon {
-		fmt.Fprintln(a.out, "Hob reads it at its next start: hob stop, then hob start")
+		fmt.Fprintln(a.out, "Hob applies this at its next start: hob stop, then hob start")
 	}
 	return nil
 }
@@ -68,7 +68,7 @@ func (a *app) setup(ctx context.Context, f setupFlags, steps []string) error {
 // askSetup asks on the terminal: in a form where it can show one, else line by line.
 func (a *app) askSetup(ctx context.Context, o setup.Options, f setupFlags, steps []string) error {
 	if _, in := terminal(a.in); !in && !f.plain {
-		return usage("there is no terminal to ask on; give the answers with --answers FILE, or as lines with --plain")
+		return usage("no terminal to ask on; give the answers with --answers FILE, or as lines with --plain")
 	}
 	if f.restart {
 		if err := setup.Restart(o.Paths); err != nil {

@@ -72,7 +72,7 @@ func (a *app) daemon(ctx context.Context) (err error) {
 	go func() {
 		defer close(kept)
 		if err := system.KeepOrphans(kctx); err != nil {
-			log.Warn("what commands leave behind cannot be told from the owner's own programs", "err", err)
+			log.Warn("leftover processes of commands cannot be distinguished from the user's programs", "err", err)
 		}
 	}()
 	defer func() { unkeep(); <-kept }()
@@ -93,7 +93,7 @@ func (a *app) daemon(ctx context.Context) (err error) {
 		at.Pin = d.Pin()
 	}
 	if err := system.WriteEndpoint(p.EndpointFile(), at); err != nil {
-		log.Error("commands cannot find this daemon", "err", err)
+		log.Error("write the endpoint file: commands cannot find this daemon", "err", err)
 	}
 	log.Info("ready", "address", e.Addr(), "home", p.Home, "version", a.version)
 	ended := make(chan struct{})
@@ -156,7 +156,7 @@ func (a *app) background(ctx context.Context) (bool, error) {
 			return err
 		}
 		if !held || h.Role != system.RoleDaemon {
-			return errors.New("it does not run yet")
+			return errors.New("it is not running yet")
 		}
 		c, err := a.clientOf(p, h.PID)
 		if err != nil {
@@ -175,7 +175,7 @@ func (a *app) greet(ctx context.Context, started bool) error {
 	}
 	word := "Hob is ready"
 	if !started {
-		word = "Hob was running already"
+		word = "Hob was already running"
 	}
 	fmt.Fprintf(a.out, "%s at %s (pid %d). Talk: hob chat   Stop: hob stop\n", word, c.base, c.pid)
 	return nil
@@ -208,7 +208,7 @@ func (a *app) stop(ctx context.Context) error {
 	defer cancel()
 	if err := a.askToStop(ctx, p, h.PID); err != nil {
 		if err := system.Terminate(h.PID); err != nil && system.ProcessExists(h.PID) {
-			return fmt.Errorf("stop the daemon (pid %d): %w; end it by hand", h.PID, err)
+			return fmt.Errorf("stop the daemon (pid %d): %w; stop it manually", h.PID, err)
 		}
 	}
 	for {
@@ -221,7 +221,7 @@ func (a *app) stop(ctx context.Context) error {
 			return nil
 		}
 		if !pause(ctx, 20*time.Millisecond) {
-			return &failure{code: exitFailed, cause: fmt.Sprintf("the daemon (pid %d) did not stop in %s", h.PID, stopWait), remedy: fmt.Sprintf("it may be in the middle of something; end it with: %s", system.KillCommand(h.PID))}
+			return &failure{code: exitFailed, cause: fmt.Sprintf("the daemon (pid %d) did not stop in %s", h.PID, stopWait), remedy: fmt.Sprintf("it may be busy; stop it with: %s", system.KillCommand(h.PID))}
 		}
 	}
 }
@@ -284,15 +284,15 @@ func (a *app) initCmd() *cobra.Command {
 			path := p.ConfigFile()
 			switch fi, err := os.Stat(path); {
 			case err == nil && !fi.Mode().IsRegular():
-				return fmt.Errorf("%s: it is not a file; move it away, then run: hob init", path)
+				return fmt.Errorf("%s: not a file; move it away, then run: hob init", path)
 			case err == nil:
-				fmt.Fprintf(a.out, "%s is there already; nothing was changed.\n", path)
+				fmt.Fprintf(a.out, "%s already exists; nothing was changed.\n", path)
 				return nil
 			}
 			if err := system.WriteFile(path, config.Template()); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.out, "Wrote %s. Everything in it is optional; begin with: hob chat\n", path)
+			fmt.Fprintf(a.out, "Wrote %s. All keys are optional; start with: hob chat\n", path)
 			return nil
 		}),
 	}

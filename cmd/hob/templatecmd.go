@@ -105,7 +105,7 @@ func (a *app) changing(ctx context.Context, fn func(p system.Paths, h *templates
 	}
 	lock, err := system.Acquire(ctx, filepath.Join(p.TemplateState(), "lock"), system.RoleCLI)
 	if err != nil {
-		return fmt.Errorf("another command changes templates: %w", err)
+		return fmt.Errorf("another command is changing templates: %w", err)
 	}
 	defer func() { _ = lock.Release() }() // the process ends anyway
 	h, err := a.templateHome(p)
@@ -114,16 +114,16 @@ func (a *app) changing(ctx context.Context, fn func(p system.Paths, h *templates
 	}
 	kept, there, err := h.Finish(ctx)
 	if err != nil {
-		return fmt.Errorf("a change of templates was interrupted and cannot be finished yet: %w", err)
+		return fmt.Errorf("an interrupted template change cannot be completed yet: %w", err)
 	}
 	if there {
 		s, err := h.State()
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.err, "A change that was interrupted is finished: %s.\n", inUse(s))
+		fmt.Fprintf(a.err, "Completed an interrupted change: %s.\n", inUse(s))
 		for _, path := range kept {
-			fmt.Fprintln(a.err, "You edited a file meanwhile, and your edit stays; kept of it or of the template: "+path)
+			fmt.Fprintln(a.err, "You edited a file in the meantime. Your edit was kept; saved copies: "+path)
 		}
 	}
 	return fn(p, h)
@@ -131,9 +131,9 @@ func (a *app) changing(ctx context.Context, fn func(p system.Paths, h *templates
 
 func inUse(s templates.State) string {
 	if s.Name == "" {
-		return "no template is in use"
+		return "no template is active"
 	}
-	return "the template in use is " + s.Name
+	return "the active template is " + s.Name
 }
 
 func (a *app) listTemplates() error {
@@ -162,7 +162,7 @@ func (a *app) listTemplates() error {
 		rows = append(rows, r)
 	}
 	if pending, err := h.Pending(); err != nil || pending {
-		fmt.Fprintln(a.err, a.paint(a.err, amber, "warning: ")+"a change of templates was interrupted; any of use, reset and remove finishes it")
+		fmt.Fprintln(a.err, a.paint(a.err, amber, "warning: ")+"a template change was interrupted; run use, reset or remove to complete it")
 	}
 	if a.asJSON {
 		return a.printJSON(rows)
@@ -172,7 +172,7 @@ func (a *app) listTemplates() error {
 		col("FROM", "origin"), col("VERSION", "version"), col("ABOUT", "error", "description"),
 	})
 	if s.Name != "" {
-		fmt.Fprintf(a.out, "* in use; back to before with: hob template reset\n")
+		fmt.Fprintf(a.out, "* active; revert with: hob template reset\n")
 	}
 	return nil
 }
@@ -191,7 +191,7 @@ func (a *app) removeTemplate(ctx context.Context, name string, yes bool) error {
 			return err
 		}
 		if s.Name == name {
-			return &failure{code: exitFailed, cause: name + " is in use", remedy: "take it back first: hob template reset"}
+			return &failure{code: exitFailed, cause: name + " is in use", remedy: "reset it first: hob template reset"}
 		}
 		if templates.IsBuiltin(name) {
 			return &failure{code: exitFailed, cause: name + " is built in and cannot be removed"}
@@ -202,7 +202,7 @@ func (a *app) removeTemplate(ctx context.Context, name string, yes bool) error {
 				return err
 			}
 			if !asked {
-				return &failure{code: exitDenied, cause: "nothing was deleted, as nobody can be asked here", remedy: "say yes with: --yes"}
+				return &failure{code: exitDenied, cause: "nothing was deleted, because there is no terminal to ask on", remedy: "confirm with: --yes"}
 			}
 			if !ok {
 				return nil
@@ -211,7 +211,7 @@ func (a *app) removeTemplate(ctx context.Context, name string, yes bool) error {
 		if err := shelf(p).Remove(name); err != nil {
 			return templateError(err)
 		}
-		fmt.Fprintf(a.out, "The template %s is gone.\n", name)
+		fmt.Fprintf(a.out, "Deleted the template %s.\n", name)
 		return nil
 	})
 }

@@ -51,13 +51,13 @@ func (a *app) createTemplate(ctx context.Context, name, about string) error {
 		if err != nil {
 			return templateError(err)
 		}
-		fmt.Fprintf(a.out, "Made %s: %s, %s, %s, %s", dir, counted(len(t.Config), "setting", "settings"), counted(len(t.Schedules), "schedule or reminder", "schedules and reminders"), counted(len(t.Watchers), "watcher", "watchers"), counted(len(t.Goals), "goal", "goals"))
+		fmt.Fprintf(a.out, "Created %s: %s, %s, %s, %s", dir, counted(len(t.Config), "setting", "settings"), counted(len(t.Schedules), "schedule or reminder", "schedules and reminders"), counted(len(t.Watchers), "watcher", "watchers"), counted(len(t.Goals), "goal", "goals"))
 		if t.Soul != "" {
 			fmt.Fprint(a.out, ", and your SOUL.md")
 		}
 		fmt.Fprintln(a.out, ". Edit it there, then: hob template use "+name)
 		for _, what := range slices.Sorted(maps.Keys(left)) {
-			fmt.Fprintf(a.out, "%d left out: %s.\n", left[what], what)
+			fmt.Fprintf(a.out, "%d omitted: %s.\n", left[what], what)
 		}
 		return nil
 	})
@@ -65,10 +65,10 @@ func (a *app) createTemplate(ctx context.Context, name, about string) error {
 
 // Why something is left out of a template.
 const (
-	isPaused = "paused, and what a template makes runs"
-	isBroken = "stopped, as it does not work"
-	isOnce   = "comes once, in another zone, or at times that no words say"
-	isLong   = "its words are too many"
+	isPaused = "paused, but a template creates active items"
+	isBroken = "stopped because of an error"
+	isOnce   = "one-time, in another time zone, or at times a template cannot express"
+	isLong   = "the text is too long"
 )
 
 // active is a watcher as the API lists it.

@@ -43,7 +43,7 @@ func (a *app) taskCmd() *cobra.Command {
 	edit.Flags().String("status", "", "open or done")
 	return a.group(&cobra.Command{Use: "task", Short: "Manage tasks", SuggestFor: []string{"todo", "todos"}}, list, add, edit,
 		a.onOne("done TASK...", "Mark a task as done", "complete_task", "task"),
-		a.onOne("remove TASK...", "Delete a task (undo brings it back)", "delete_task", "task"))
+		a.onOne("remove TASK...", "Delete a task (undo restores it)", "delete_task", "task"))
 }
 
 func taskFlags(c *cobra.Command) {
@@ -78,7 +78,7 @@ func (a *app) watchCmd() *cobra.Command {
 	list := a.listing(&cobra.Command{
 		Use: "list", Short: "List the watchers", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			return a.list(c.Context(), "/api/v1/watchers", nil, "No watchers. Make one with: hob watch add ~/Downloads --pattern '*.pdf'",
+			return a.list(c.Context(), "/api/v1/watchers", nil, "No watchers. Add one with: hob watch add ~/Downloads --pattern '*.pdf'",
 				col("ID", "id"), col("KIND", "kind"), col("STATE", "state"), col("FIRED", "fired"), at(a.zone(), "LAST", "fired_at"), col("REPORTS TO", "report"), col("WATCHES", "description", "title"))
 		}),
 	})
@@ -92,7 +92,7 @@ func (a *app) reminderCmd() *cobra.Command {
 	list := a.listing(&cobra.Command{
 		Use: "list", Short: "List upcoming reminders", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			return a.list(c.Context(), "/api/v1/reminders", nil, `No reminders. Make one with: hob reminder add stretch --at "in 20 minutes"`,
+			return a.list(c.Context(), "/api/v1/reminders", nil, `No reminders. Add one with: hob reminder add stretch --at "in 20 minutes"`,
 				col("ID", "id"), col("WHEN", "when", "description"), comingColumn(a.zone()), col("REPORTS TO", "report"), col("SAYS", "action"))
 		}),
 	})
@@ -110,14 +110,14 @@ func (a *app) reminderCmd() *cobra.Command {
 	add.Flags().String("at", "", `once: "in 20 minutes", "tomorrow at 9", "2026-12-24 18:00"`)
 	add.Flags().String("every", "", `repeat time as cron or everyday words: "weekday at 8:30", "30 8 * * 1-5"`)
 	return a.group(&cobra.Command{Use: "reminder", Short: "Manage reminders", SuggestFor: []string{"remind", "alarm"}}, list, a.thingShow("reminder", "/api/v1/reminders"), add,
-		a.onOne("remove REMINDER...", "Cancel a reminder (undo brings it back)", "cancel_reminder", "reminder"))
+		a.onOne("remove REMINDER...", "Cancel a reminder (undo restores it)", "cancel_reminder", "reminder"))
 }
 
 func (a *app) scheduleCmd() *cobra.Command {
 	list := a.listing(&cobra.Command{
 		Use: "list", Short: "List the schedules", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			return a.list(c.Context(), "/api/v1/schedules", nil, `No schedules. Make one with: hob schedule add "brief me" --every "every weekday at 8:00"`,
+			return a.list(c.Context(), "/api/v1/schedules", nil, `No schedules. Add one with: hob schedule add "brief me" --every "every weekday at 8:00"`,
 				col("ID", "id"), col("STATE", "state"), col("WHEN", "when", "description"), comingColumn(a.zone()), at(a.zone(), "LAST", "fired_at"), col("DOES", "action"))
 		}),
 	})

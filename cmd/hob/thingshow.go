@@ -31,7 +31,7 @@ func (a *app) thingShow(noun, path string) *cobra.Command {
 				}
 				var r row
 				if err := json.Unmarshal(one, &r); err != nil {
-					return fmt.Errorf("the %s cannot be read: %w; use --json", noun, err)
+					return fmt.Errorf("decode the %s: %w; use --json", noun, err)
 				}
 				a.showThing(r)
 				return nil
@@ -74,7 +74,7 @@ func missedWords(policy string, timed bool) string {
 		return ""
 	}
 	return map[string]string{
-		"run_once": "one late run for all of them", "skip": "none is made up for, you are told", "run_all": "each is made up for",
+		"run_once": "one late run for all of them", "skip": "none is run later; Hob notifies you", "run_all": "each one is run later",
 	}[policy]
 }
 
@@ -103,7 +103,7 @@ func pickThing(list []json.RawMessage, noun, want string) (json.RawMessage, erro
 	things := make([]thing, len(list))
 	for i, raw := range list {
 		if err := json.Unmarshal(raw, &things[i]); err != nil {
-			return nil, fmt.Errorf("the list of %ss cannot be read: %w", noun, err)
+			return nil, fmt.Errorf("decode the list of %ss: %w", noun, err)
 		}
 	}
 	for _, match := range []func(thing) bool{

@@ -14,7 +14,7 @@ func (a *app) tokenCmd() *cobra.Command {
 				if err := cl.post(c.Context(), "/api/v1/manage/token", struct{}{}, nil); err != nil {
 					return err
 				}
-				fmt.Fprintln(a.out, "A new token is in force. Open the page again with: hob open")
+				fmt.Fprintln(a.out, "Replaced the token. Open the page again with: hob open")
 				return nil
 			})
 		}),

@@ -168,7 +168,7 @@ func (a *app) confirm(ctx context.Context, q approval) (bool, error) {
 	_, in := terminal(a.in)
 	if _, out := terminal(a.err); !in || !out {
 		return false, &failure{
-			code: exitDenied, cause: "this needs your yes: " + q.what(),
+			code: exitDenied, cause: "approval required: " + q.what(),
 			remedy: "answer with: hob approve " + q.ID + "   or: hob deny " + q.ID,
 		}
 	}
@@ -246,7 +246,7 @@ func (a *app) toolCmd() *cobra.Command {
 	list := a.listing(&cobra.Command{
 		Use: "list [WORDS...]", Short: "List all tools, or the tools that match WORDS",
 		RunE: a.run(func(c *cobra.Command, args []string) error {
-			return a.list(c.Context(), "/api/v1/tools", query("q", words(args)), "No tool matches.",
+			return a.list(c.Context(), "/api/v1/tools", query("q", words(args)), "No matching tools.",
 				col("NAME", "name"), col("CATEGORY", "category"), col("EFFECTS", "effects"), col("DESCRIPTION", "description"))
 		}),
 	})

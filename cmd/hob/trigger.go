@@ -14,7 +14,7 @@ func (a *app) triggerCmd() *cobra.Command {
 	list := a.listing(&cobra.Command{
 		Use: "list", Short: "List the configured triggers", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			return a.list(c.Context(), "/api/v1/triggers", nil, "No triggers. Make one with: hob config set triggers.NAME.action \"...\"",
+			return a.list(c.Context(), "/api/v1/triggers", nil, "No triggers. Add one with: hob config set triggers.NAME.action \"...\"",
 				col("NAME", "id"), col("SESSION", "session"), col("ACTION", "action"))
 		}),
 	})
@@ -61,7 +61,7 @@ func (a *app) payload(data string) (b []byte, err error) {
 		b = []byte(data)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what the trigger carries: %w; name a file that you may read, or \"-\" for standard input", err)
+		return nil, fmt.Errorf("read the data of the trigger: %w; name a readable file, or \"-\" for standard input", err)
 	}
 	return b, nil
 }

@@ -48,13 +48,13 @@ func (f undoFlags) arguments(args []string) (map[string]any, error) {
 	}
 	switch {
 	case f.list && (chosen > 0 || f.redo):
-		return nil, usage("--list shows what can be taken back; leave out ID and the other flags")
+		return nil, usage("--list shows the actions that can be undone; remove ID and the other flags")
 	case f.last < 0:
 		return nil, usage("--last must be 1 or more, not %s", strconv.Itoa(f.last))
 	case chosen > 1:
 		return nil, usage("give one of ID, --last and --turn")
 	case f.redo && (f.last > 0 || f.turn):
-		return nil, usage("--redo does one action again; leave out --last and --turn")
+		return nil, usage("--redo repeats one action; remove --last and --turn")
 	}
 	in := map[string]any{}
 	if len(args) == 1 {
@@ -86,7 +86,7 @@ func (a *app) undo(ctx context.Context, in map[string]any) error {
 		}
 		if len(out.Data) > 0 {
 			if err := json.Unmarshal(out.Data, &done); err != nil {
-				return fmt.Errorf("read what was undone: %w", err)
+				return fmt.Errorf("decode the undone actions: %w", err)
 			}
 		}
 		if a.asJSON {
@@ -96,8 +96,8 @@ func (a *app) undo(ctx context.Context, in map[string]any) error {
 		}
 		if err == nil && len(done.Left) > 0 {
 			err = &failure{
-				code: exitFailed, cause: fmt.Sprintf("%d of %d actions were not taken back", len(done.Left), len(done.Left)+len(done.Undone)),
-				remedy: "see what stands: hob undo --list",
+				code: exitFailed, cause: fmt.Sprintf("%d of %d actions were not undone", len(done.Left), len(done.Left)+len(done.Undone)),
+				remedy: "see the remaining actions with: hob undo --list",
 			}
 		}
 		return err

@@ -74,13 +74,13 @@ func (a *app) usage(ctx context.Context) error {
 		var days []usageRow
 		var rows []row
 		if err := json.Unmarshal(raw, &days); err != nil {
-			return fmt.Errorf("the list cannot be read: %w; use --json", err)
+			return fmt.Errorf("decode the list: %w; use --json", err)
 		}
 		if err := json.Unmarshal(raw, &rows); err != nil {
-			return fmt.Errorf("the list cannot be read: %w; use --json", err)
+			return fmt.Errorf("decode the list: %w; use --json", err)
 		}
 		if len(days) == 0 {
-			fmt.Fprintln(a.out, "No model was asked yet.")
+			fmt.Fprintln(a.out, "No model calls yet.")
 			return nil
 		}
 		for i := range rows {
@@ -173,7 +173,7 @@ func count(n int) string {
 func (a *app) printBudget(raw json.RawMessage) error {
 	var rows []budgetRow
 	if err := json.Unmarshal(raw, &rows); err != nil {
-		return fmt.Errorf("the budget cannot be read: %w; use --json", err)
+		return fmt.Errorf("decode the budget: %w; use --json", err)
 	}
 	asOf, unpriced := "", 0
 	for _, r := range rows {
@@ -196,7 +196,7 @@ func (a *app) printBudget(raw json.RawMessage) error {
 	if unpriced > 0 {
 		fmt.Fprintf(a.out, "The price of %d call(s) this month is unknown: hob config set 'prices.\"provider/model\".input' 1 (and output)\n", unpriced)
 	}
-	fmt.Fprintln(a.out, a.paint(a.out, dim, fmt.Sprintf("Prices are list prices collected by %s, no bill; yours in [prices] come first.", asOf)))
+	fmt.Fprintln(a.out, a.paint(a.out, dim, fmt.Sprintf("Prices are list prices collected by %s, not a bill; your [prices] take precedence.", asOf)))
 	return nil
 }
 

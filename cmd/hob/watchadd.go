@@ -93,7 +93,7 @@ sources without a history (files, pages, calendars).`,
 			draft := c.Flags().Changed("kind") || strings.Contains(words(args), "://")
 			switch {
 			case draft && len(args) > 1:
-				return usage("with --kind there is one thing to watch")
+				return usage("--kind takes only one source to watch")
 			case draft:
 				var err error
 				if in, err = watcherOf(c, args); err != nil {
@@ -134,7 +134,7 @@ func watcherOf(c *cobra.Command, args []string) (map[string]any, error) {
 	address := len(args) > 0 && strings.Contains(args[0], "://")
 	switch {
 	case kind == "" && address:
-		return nil, usage("is it a feed or a page? Say so with --kind")
+		return nil, usage("unknown kind of source: set --kind to feed or page")
 	case kind == "":
 		kind = "file"
 	}
@@ -143,7 +143,7 @@ func watcherOf(c *cobra.Command, args []string) (map[string]any, error) {
 	for _, s := range set {
 		key, value, ok := strings.Cut(s, "=")
 		if !ok || key == "" {
-			return nil, usage("--set wants KEY=VALUE, not %q", s)
+			return nil, usage("--set needs KEY=VALUE, not %q", s)
 		}
 		var v any
 		if json.Unmarshal([]byte(value), &v) != nil {
@@ -160,7 +160,7 @@ func watcherOf(c *cobra.Command, args []string) (map[string]any, error) {
 	if kind != "file" {
 		for _, flag := range []string{"pattern", "recursive", "events"} {
 			if c.Flags().Changed(flag) {
-				return nil, usage("--%s is for files, not for the kind %s; see docs/watchers.md for what it can be told with --set", flag, kind)
+				return nil, usage("--%s is only for files, not for the kind %s; see docs/watchers.md for its --set options", flag, kind)
 			}
 		}
 	} else {
@@ -185,7 +185,7 @@ func watcherOf(c *cobra.Command, args []string) (map[string]any, error) {
 	}
 	key := watchKey(kind)
 	if key == "" {
-		return nil, usage("the kind %s is told everything with --set KEY=VALUE; it has no one thing that it watches", kind)
+		return nil, usage("the kind %s takes no argument; set its options with --set KEY=VALUE", kind)
 	}
 	config[key] = args[0]
 	if kind == "file" && !strings.HasPrefix(args[0], "~") { // the daemon has another working folder

@@ -110,14 +110,14 @@ func sickHomes() []sick {
 		{"a template that cannot be read", "template", "", write("templates/mine/template.toml", "name = [\n"), 0, `warn +template +the template mine cannot be used: .* -> `, ""},
 		{"a policy with an error", "policy", "", write("policy/night.cedar", "forbid (princpal"), 1, `fail +policy .*night.cedar.* -> mend`, ""},
 		{"a start that leads nowhere", "autostart", "", func(t *testing.T, h *house) {
-			h.hob("service", "install", "--kind", "xdg").works("starts with your session")
+			h.hob("service", "install", "--kind", "xdg").works("starts when you log in")
 			path := filepath.Join(h.user, ".config", "autostart", "hob.desktop")
 			b, err := os.ReadFile(path)
 			fatal(t, err)
 			fatal(t, os.WriteFile(path, []byte(strings.ReplaceAll(string(b), program(), "/gone/hob")), 0o600))
 		}, 1, `fail +autostart .*hob.desktop starts /gone/hob, which is not there any more -> .*hob service install`, `hob.desktop starts .*/hob now`},
 		{"another home's start that leads nowhere", "autostart", "", func(t *testing.T, h *house) {
-			h.hob("service", "install", "--kind", "xdg").works("starts with your session")
+			h.hob("service", "install", "--kind", "xdg").works("starts when you log in")
 			path := filepath.Join(h.user, ".config", "autostart", "hob.desktop")
 			b, err := os.ReadFile(path)
 			fatal(t, err)
@@ -200,7 +200,7 @@ func TestAnOlderDaemon(t *testing.T) {
 	t.Cleanup(s.Close)
 	h.write("endpoint.json", fmt.Sprintf(`{"pid":%d,"address":%q}`, h.daemon.Process.Pid, s.Listener.Addr()))
 	r := h.hob("doctor", "--fix")
-	if !strings.Contains(r.of("memory"), "damaged") || strings.Contains(r.out, "mended") || !strings.Contains(r.errs, "nothing is mended while a Hob of another version runs") {
+	if !strings.Contains(r.of("memory"), "damaged") || strings.Contains(r.out, "mended") || !strings.Contains(r.errs, "cannot apply fixes while another version of Hob runs") {
 		t.Errorf("%s%s", r.out, r.errs)
 	}
 	if _, err := os.Stat(filepath.Join(h.home, "index", "damaged")); err != nil {

@@ -71,7 +71,7 @@ func TestSecondDaemon(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, offline)
 	h.start()
-	h.hob("start").works("was running already")
+	h.hob("start").works("was already running")
 	h.hob("start", "--foreground").fails(1, `a daemon already runs in this home \(pid \d+\).*hob stop`)
 	h.hob("ask", "hello").works("Hello")
 	other := newHouse(t, strings.ReplaceAll(offline, "127.0.0.1:0", strings.TrimPrefix(h.base, "http://")))

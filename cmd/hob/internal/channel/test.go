@@ -32,7 +32,7 @@ func Test(ctx context.Context, c *config.Config, drivers []channels.Driver, name
 	d := named(drivers, name)
 	switch {
 	case k.Always:
-		return "it is always there", nil
+		return "always available", nil
 	case !known && d == nil:
 		return "", fmt.Errorf("%w: %q; there are %s", ErrUnknown, name, strings.Join(Names(), ", "))
 	case d == nil:

@@ -93,9 +93,9 @@ func (d *Daemon) unpairable(name string, names []string) string {
 	case known:
 		return fmt.Sprintf("%s is not set up; hob channel add %s", name, name)
 	case len(names) == 0:
-		return fmt.Sprintf("there is no channel %q; there are %s", name, strings.Join(channel.Names(), ", "))
+		return fmt.Sprintf("channel %q not found; there are %s", name, strings.Join(channel.Names(), ", "))
 	}
-	return fmt.Sprintf("there is no channel %q; you can be paired on %s", name, strings.Join(names, ", "))
+	return fmt.Sprintf("channel %q not found; you can be paired on %s", name, strings.Join(names, ", "))
 }
 
 func (d *Daemon) pairCode(ctx context.Context, channel, by string) (string, error) {

@@ -198,11 +198,11 @@ func (o Options) findChannel(name string) (c channelSetup, err error) {
 	switch {
 	case !known:
 		if near := config.Nearest(name, channel.Names()); near != "" {
-			return c, fmt.Errorf("there is no channel %q; did you mean %q?", name, near)
+			return c, fmt.Errorf("channel %q not found; did you mean %q?", name, near)
 		}
-		return c, fmt.Errorf("there is no channel %q; there are %s", name, strings.Join(channel.Names(), ", "))
+		return c, fmt.Errorf("channel %q not found; there are %s", name, strings.Join(channel.Names(), ", "))
 	case k.Always:
-		return c, fmt.Errorf("%s is always there; there is nothing to set up", name)
+		return c, fmt.Errorf("%s always exists; no setup is needed", name)
 	case !o.offered(name):
 		return c, fmt.Errorf("%s does not work on this machine; see: hob channel list", name)
 	}

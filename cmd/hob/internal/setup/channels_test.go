@@ -116,7 +116,7 @@ func TestAddChannel(t *testing.T) {
 		{name: "alexa", channel: "alexa", given: map[string]string{"skill": "amzn1.ask.skill.0a1b2c3d-0000-4000-8000-0a1b2c3d4e5f"}, want: func(s section) bool { return strings.HasPrefix(s.Skill, "amzn1") }},
 		{name: "desktop", channel: "desktop", given: map[string]string{"burst": "7"}, want: func(s section) bool { return s.Burst == 7 }},
 		{name: "webhook", channel: "webhook", given: map[string]string{"url": "https://example.org/hob", "secret": "env:HOOK"}, err: "HOOK"},
-		{name: "unknown", channel: "pigeon", err: "there is no channel"},
+		{name: "unknown", channel: "pigeon", err: `channel "pigeon" not found`},
 		{name: "unknown key", channel: "notes", given: map[string]string{"foldr": "x"}, err: `did you mean "folder"?`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
