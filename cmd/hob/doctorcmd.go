@@ -241,7 +241,7 @@ func (a *app) report(checks []doctor.Check, by string) error {
 			}
 		}
 		fmt.Fprintf(a.out, "%s %-11s %s\n", a.state(c.State), c.Name, printable(c.Cause))
-		for _, more := range []string{prefixed("-> ", c.Remedy), prefixed("-> open ", c.Link), prefixed("mended: ", c.Fixed)} {
+		for _, more := range []string{prefixed("-> ", c.Remedy), prefixed("-> open ", c.Link), prefixed("fixed: ", c.Fixed)} {
 			if more != "" {
 				fmt.Fprintf(a.out, "%-19s %s\n", "", a.paint(a.out, dim, printable(more)))
 			}

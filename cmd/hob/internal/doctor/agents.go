@@ -16,7 +16,7 @@ func checkAgents(ctx context.Context, e Env) []Check {
 			out = append(out, failed(name, err, "see: hob agent show "+a.Name)...)
 			continue
 		}
-		out = append(out, ok(name, "its container can run")...)
+		out = append(out, ok(name, "its container works")...)
 	}
 	return out
 }

@@ -57,9 +57,9 @@ func checkChannels(ctx context.Context, e Env) []Check {
 	case len(on) == 0:
 		return ok("channels", "the terminal and the web page")
 	case e.Channels == nil:
-		return skip("channels", strings.Join(names, ", ")+" are set up, beside the terminal and the web page; whether they work shows while Hob runs", "hob start, then: hob doctor channels")
+		return skip("channels", strings.Join(names, ", ")+" are set up, in addition to the terminal and the web page; their state is known only while Hob runs", "hob start, then: hob doctor channels")
 	}
-	return ok("channels", strings.Join(names, ", ")+", and the terminal and the web page")
+	return ok("channels", strings.Join(names, ", ")+", the terminal and the web page")
 }
 
 // oneChannel is what there is to say of a channel that is switched on: what hinders
@@ -94,8 +94,8 @@ func diskAccess(list []permission.Permission) []Check {
 		if p.ID != "disk" || p.Given {
 			continue
 		}
-		c := fail("channel imessage", p.Name+" is not given to "+p.For+", without which macOS keeps the messages from Hob",
-			"switch on "+p.For+" in System Settings, Privacy & Security, "+p.Name+", and start Hob again")
+		c := fail("channel imessage", p.Name+" is not granted to "+p.For+"; without it macOS hides the messages from Hob",
+			"enable "+p.For+" in System Settings, Privacy & Security, "+p.Name+", and restart Hob")
 		c[0].Link = p.Pane
 		return c
 	}
@@ -128,11 +128,11 @@ func channelWorks(c Channel) []Check {
 	}
 	switch c.State {
 	case "stopped", "failed":
-		return fail(name, "it has stopped: "+cause, remedy+"; then: hob stop, hob start")
+		return fail(name, "stopped: "+cause, remedy+"; then: hob stop, hob start")
 	case "waiting":
-		return warn(name, "it does not work now, and is tried again: "+cause, remedy)
+		return warn(name, "not working; Hob retries: "+cause, remedy)
 	case "starting":
-		return skip(name, "it is still starting", "look again in a moment: hob doctor channels")
+		return skip(name, "still starting", "check again shortly: hob doctor channels")
 	}
 	return nil
 }

@@ -14,13 +14,13 @@ func checkKeychain(ctx context.Context, e Env) []Check {
 	err := e.Secrets.Keychain(ctx)
 	switch {
 	case err == nil:
-		return ok(name, "is there and open")
+		return ok(name, "available and unlocked")
 	case errors.Is(err, system.ErrNoKeychain) && e.Secrets.Fallback != nil:
 		return e.vault(ctx, err)
 	case errors.Is(err, system.ErrLocked):
-		return warn(name, "is locked: what is kept there cannot be read until you unlock it", "unlock it (log in to the desktop, or open its manager), or keep secrets in the encrypted file: hob secret set NAME --file")
+		return warn(name, "locked: its secrets cannot be read until you unlock it", "unlock it (log in to the desktop, or open its manager), or store secrets in the encrypted file: hob secret set NAME --file")
 	}
-	cause, remedy := split(err, "keep secrets in the encrypted file: hob secret set NAME --file")
+	cause, remedy := split(err, "store secrets in the encrypted file: hob secret set NAME --file")
 	return warn(name, cause, remedy)
 }
 
@@ -33,7 +33,7 @@ func (e Env) vault(ctx context.Context, none error) []Check {
 	}
 	cause, _ := split(none, "")
 	if len(names) == 0 {
-		return ok("keychain", cause+"; secrets go into the encrypted file")
+		return ok("keychain", cause+"; secrets are stored in the encrypted file")
 	}
-	return ok("keychain", cause+"; the encrypted file keeps "+count(len(names), "secret", "secrets"))
+	return ok("keychain", cause+"; the encrypted file contains "+count(len(names), "secret", "secrets"))
 }

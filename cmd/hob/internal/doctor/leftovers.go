@@ -42,7 +42,7 @@ func checkLeftovers(ctx context.Context, e Env) []Check {
 	out = append(out, oldFiles(e)...)
 	out = append(out, longLog(e)...)
 	if len(out) == 0 {
-		return ok("leftovers", "nothing was left behind")
+		return ok("leftovers", "no leftover files")
 	}
 	return out
 }
@@ -61,8 +61,8 @@ func cutOff(e Env) []Check {
 	if dead.Role == system.RoleDaemon {
 		what = "the daemon"
 	}
-	c := warn("leftovers", fmt.Sprintf("%s (pid %d, since %s) was cut off; its lock%s still lie there", what, dead.PID, dead.Since.Local().Format("2006-01-02 15:04"), e.alsoLeft()),
-		fixRemedy+"; the next start clears them as well")
+	c := warn("leftovers", fmt.Sprintf("%s (pid %d, since %s) was interrupted; its lock%s remain", what, dead.PID, dead.Since.Local().Format("2006-01-02 15:04"), e.alsoLeft()),
+		fixRemedy+"; the next start also clears them")
 	return with(func(ctx context.Context) (string, error) {
 		said := []string{fmt.Sprintf("cleared the lock of pid %d", dead.PID)} // taking it has overwritten it
 		if err := os.Remove(e.Paths.EndpointFile()); err == nil {
@@ -74,7 +74,7 @@ func cutOff(e Env) []Check {
 			if err := store.Checkpoint(ctx, e.Paths.Database()); err != nil {
 				return "", err
 			}
-			said = append(said, "wrote the log of the database into it")
+			said = append(said, "merged the write-ahead log into the database")
 		}
 		return strings.Join(said, ", "), nil
 	}, c)
@@ -87,7 +87,7 @@ func (e Env) alsoLeft() string {
 		more += ", " + filepath.Base(e.Paths.EndpointFile())
 	}
 	if size(e.Paths.Database()+"-wal") > 0 {
-		more += " and the log of the database"
+		more += " and the write-ahead log of the database"
 	}
 	return more
 }
@@ -104,7 +104,7 @@ func size(path string) int64 {
 func deadSockets(ctx context.Context, e Env) []Check {
 	list, err := os.ReadDir(e.Paths.Runtime)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return skip("leftovers", fmt.Sprintf("the folder %s cannot be read: %v", e.Paths.Runtime, plainly(err)), "make it yours, and readable")
+		return skip("leftovers", fmt.Sprintf("read folder %s: %v", e.Paths.Runtime, plainly(err)), "take ownership and make it readable")
 	}
 	var dead []string
 	for _, x := range list {
@@ -116,7 +116,7 @@ func deadSockets(ctx context.Context, e Env) []Check {
 	if len(dead) == 0 {
 		return nil
 	}
-	return with(removing(dead), warn("leftovers", "nobody listens any more at "+strings.Join(dead, ", "), fixRemedy+", or: rm "+strings.Join(dead, " ")))
+	return with(removing(dead), warn("leftovers", "unused sockets: "+strings.Join(dead, ", "), fixRemedy+", or: rm "+strings.Join(dead, " ")))
 }
 
 func answers(ctx context.Context, path string) bool {
@@ -150,7 +150,7 @@ func oldFiles(e Env) []Check {
 	if len(old) == 0 {
 		return nil
 	}
-	return with(removing(old), warn("leftovers", count(len(old), "file of a write that was cut off lies", "files of writes that were cut off lie")+" there: "+strings.Join(old[:min(len(old), 4)], ", "), fixRemedy))
+	return with(removing(old), warn("leftovers", count(len(old), "file of an interrupted write", "files of interrupted writes")+": "+strings.Join(old[:min(len(old), 4)], ", "), fixRemedy))
 }
 
 // removing takes away what is of no use to anybody.
@@ -172,6 +172,6 @@ func longLog(e Env) []Check {
 		return nil
 	}
 	return with(func(ctx context.Context) (string, error) {
-		return "wrote the log of the database into it", store.Checkpoint(ctx, e.Paths.Database())
-	}, warn("leftovers", fmt.Sprintf("the log of the database holds %d MB that are not written into it", n>>20), fixRemedy))
+		return "merged the write-ahead log into the database", store.Checkpoint(ctx, e.Paths.Database())
+	}, warn("leftovers", fmt.Sprintf("the write-ahead log has %d MB that are not in the database yet", n>>20), fixRemedy))
 }

@@ -25,11 +25,11 @@ func lacking(list []permission.Permission) (out []Check) {
 			given = append(given, p.Name)
 			continue
 		}
-		remedy := "switch on " + p.For + " in System Settings, Privacy & Security, " + p.Name
+		remedy := "enable " + p.For + " in System Settings, Privacy & Security, " + p.Name
 		if p.Restart {
-			remedy += ", and start Hob again"
+			remedy += ", and restart Hob"
 		}
-		c := warn(name, p.Name+" is not given to "+p.For+". With it "+p.Why, remedy)
+		c := warn(name, p.Name+" is not granted to "+p.For+". With it "+p.Why, remedy)
 		c[0].Link = p.Pane
 		out = append(out, c...)
 	}

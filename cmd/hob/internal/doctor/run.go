@@ -95,7 +95,7 @@ func (r *round) mendAll(ctx context.Context, probes []Probe, found [][]Check) (e
 		if r.o.Alone != nil {
 			release, aerr := r.o.Alone(ctx)
 			if aerr != nil {
-				return fmt.Errorf("nothing was mended: %w", aerr)
+				return fmt.Errorf("no fixes were applied: %w", aerr)
 			}
 			defer func() { err = errors.Join(err, release()) }()
 		}
@@ -200,7 +200,7 @@ func (r *round) look(ctx context.Context, p Probe) []Check {
 	go func() {
 		defer func() {
 			if x := recover(); x != nil {
-				came <- fail(p.Name, fmt.Sprintf("looking at it ended in a fault of Hob: %v", x), "tell whoever gave you Hob")
+				came <- fail(p.Name, fmt.Sprintf("the check crashed: %v", x), "report this bug of Hob")
 			}
 		}()
 		came <- p.Run(ctx, r.Env)
@@ -214,7 +214,7 @@ func (r *round) look(ctx context.Context, p Probe) []Check {
 		select {
 		case out = <-came:
 		case <-last.C:
-			out = skip(p.Name, fmt.Sprintf("it did not end within %s", r.o.Wait), "look again, at it alone: hob doctor "+quoted(p.Name))
+			out = skip(p.Name, fmt.Sprintf("did not complete within %s", r.o.Wait), "run only this check: hob doctor "+quoted(p.Name))
 		}
 	}
 	for i := range out {
@@ -265,7 +265,7 @@ func (m mended) told(p Probe, again []Check, in string) []Check {
 	}
 	again[0].Fixed = strings.Join(m.did, "; ")
 	if i := slices.IndexFunc(again, func(c Check) bool { return c.State != OK }); i >= 0 && len(m.failed) > 0 {
-		again[i].Cause += "; it could not be mended: " + strings.Join(m.failed, "; ")
+		again[i].Cause += "; the fix failed: " + strings.Join(m.failed, "; ")
 	}
 	return again
 }

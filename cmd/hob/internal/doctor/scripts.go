@@ -41,18 +41,18 @@ func scriptsOf(ctx context.Context, r osrun.Runner, engine osrun.Engine) []Check
 			case kind == osrun.NotRunning, kind == osrun.NotInstalled:
 				closed = append(closed, l.App.Name)
 			default:
-				out = append(out, scripted(name, l.App.Name+" cannot be spoken to", l.Err)...)
+				out = append(out, scripted(name, l.App.Name+" does not accept scripts", l.Err)...)
 			}
 		}
 		if len(good) > 0 {
-			said += "; Hob may speak to " + strings.Join(good, ", ")
+			said += "; accessible apps: " + strings.Join(good, ", ")
 		}
 		if len(closed) > 0 {
-			said += "; not looked at, since they do not run: " + strings.Join(closed, ", ")
+			said += "; not checked, because they are not running: " + strings.Join(closed, ", ")
 		}
 	}
 	if resting := restingOf(r); resting != "" {
-		out = append(out, warn(name, "left alone for a while, since they did not answer: "+resting, "look for a question on the screen")...)
+		out = append(out, warn(name, "paused because they did not answer: "+resting, "check the screen for a dialog")...)
 	}
 	return append(ok(name, said), out...)
 }

@@ -50,9 +50,9 @@ func checkSearch(ctx context.Context, e Env) []Check {
 	said := "searches are made with " + chosen
 	switch {
 	case e.Config.Network.Proxy != "" && e.Config.Network.ProxyResolves:
-		return warn("web", said+"; the proxy may resolve names, so that Hob cannot check where those lead", "hob config set network.proxy_resolves false")
+		return warn("web", said+"; the proxy may resolve names, so Hob cannot check their addresses", "hob config set network.proxy_resolves false")
 	case chosen == "duckduckgo" && s.Provider == "auto":
-		said += ", which wants no key and turns programs away at times (docs/web.md)"
+		said += ", which needs no key but sometimes rejects programs (docs/web.md)"
 	}
 	return ok("web", said)
 }

@@ -32,9 +32,9 @@ func checkSecrets(ctx context.Context, e Env) []Check {
 	}
 	switch {
 	case len(list)+len(refs) == 0:
-		return ok("secrets", "none is kept and none is referred to")
+		return ok("secrets", "no secrets stored or referred to")
 	case file > 0:
-		return ok("secrets", fmt.Sprintf("%d kept, %d of them in the encrypted file %s", len(list), file, e.Paths.SecretsFile()))
+		return ok("secrets", fmt.Sprintf("%d stored, %d of them in the encrypted file %s", len(list), file, e.Paths.SecretsFile()))
 	}
-	return ok("secrets", fmt.Sprintf("%d kept; all that the configuration refers to can be read", len(list)))
+	return ok("secrets", fmt.Sprintf("%d stored; all references in the configuration are readable", len(list)))
 }
