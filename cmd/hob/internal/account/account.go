@@ -64,7 +64,7 @@ func Name(address, provider string, taken []config.Account) string {
 }
 
 // ErrNone says that no server of an account could be used.
-var ErrNone = errors.New("nothing of it works")
+var ErrNone = errors.New("no server of the account works")
 
 // Try signs in with a secret. Servers that were only found and do not work are
 // left out, if another one does. said tells the owner about each.
@@ -82,7 +82,7 @@ func (n *New) Try(ctx context.Context, secret string) (said []string, err error)
 		case slices.Contains(n.Given, x.Server) || x.Refused() && x.Server == pim.IMAP:
 			bad = append(bad, x.Err)
 		default:
-			said = append(said, x.Server+": left out, since it does not work: "+x.Err.Error())
+			said = append(said, x.Server+": skipped because it does not work: "+x.Err.Error())
 			drop = append(drop, map[string]*string{"imap": &n.IMAP, "smtp": &n.SMTP, "caldav": &n.CalDAV, "carddav": &n.CardDAV}[x.Server])
 		}
 	}
@@ -106,7 +106,7 @@ func SecretName(account string) string { return "account-" + account }
 func (n *New) Keep(ctx context.Context, s system.Secrets, secret string) ([]config.Value, error) {
 	if !system.IsReference(secret) {
 		if err := s.Store(ctx, SecretName(n.Name), system.Secret(secret)); err != nil {
-			return nil, fmt.Errorf("the password of %s cannot be kept safely: %w", n.Name, err)
+			return nil, fmt.Errorf("store the password of %s: %w", n.Name, err)
 		}
 		secret = "keychain:" + SecretName(n.Name)
 	}

@@ -80,9 +80,9 @@ func askMail(ctx context.Context, a pim.Account) (string, error) {
 		return "", err
 	}
 	if m.Pushes() {
-		return "mail can be read, and new mail shows at once", nil
+		return "mail can be read; new mail is detected immediately", nil
 	}
-	return "mail can be read, and is looked for each minute (the server cannot tell of new mail by itself)", nil
+	return "mail can be read and is polled every minute (the server has no push)", nil
 }
 
 func askOutgoing(ctx context.Context, a pim.Account) (string, error) {

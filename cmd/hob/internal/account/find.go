@@ -114,7 +114,7 @@ func Find(ctx context.Context, address string, dns Resolver) (Servers, error) {
 func domainOf(address string) (string, error) {
 	p, err := mail.ParseAddress(address)
 	if err != nil || p.Address != address {
-		return "", fmt.Errorf(`%q is no mail address such as "ada@example.org"`, address)
+		return "", fmt.Errorf(`%q is not a mail address such as "ada@example.org"`, address)
 	}
 	return strings.ToLower(address[strings.LastIndexByte(address, '@')+1:]), nil
 }

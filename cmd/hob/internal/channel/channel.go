@@ -30,16 +30,16 @@ func Kinds() []Kind {
 	return []Kind{
 		{Name: terminal.Name, About: "hob chat and hob ask, in a terminal", Always: true},
 		{Name: "web", About: "the page on this machine (hob open), and programs that use the API", Always: true},
-		{Name: "desktop", About: "notes on the screen, with buttons for questions"},
+		{Name: "desktop", About: "desktop notifications with approval buttons"},
 		{Name: "imessage", About: "Messages on this Mac: iMessage and SMS", Systems: []string{"darwin"}},
-		{Name: "email", About: "a mailbox: you write to Hob, and it answers by mail"},
-		{Name: "discord", About: "a bot of your own on Discord: direct messages, and servers where it is mentioned"},
+		{Name: "email", About: "a mailbox: write to Hob, and it answers by mail"},
+		{Name: "discord", About: "your own bot on Discord: direct messages and mentions in servers"},
 		{Name: "slack", About: "an app in your Slack workspace: direct messages, mentions and threads"},
-		{Name: "telegram", About: "a bot of your own on Telegram"},
-		{Name: "webhook", About: "signed posts to a server of yours, and from it"},
-		{Name: "reminders", About: "a list of reminders (Reminders, CalDAV, Outlook): what you put there is said to Hob"},
-		{Name: "notes", About: "a folder of notes: what you write there is said to Hob"},
-		{Name: "alexa", About: "a skill of your own: you speak to an Echo, and Hob answers"},
+		{Name: "telegram", About: "your own bot on Telegram"},
+		{Name: "webhook", About: "signed HTTP posts to and from your own server"},
+		{Name: "reminders", About: "a list of reminders (Reminders, CalDAV, Outlook): each new entry is a message to Hob"},
+		{Name: "notes", About: "a folder of notes: each new note is a message to Hob"},
+		{Name: "alexa", About: "your own skill: speak to an Echo, and Hob answers"},
 	}
 }
 
@@ -150,13 +150,13 @@ func (r *Row) tell(known, running bool) {
 	case known && r.State == "failed", known && running && (r.Enabled || !r.Configured):
 		r.Cause, r.Remedy = Split(r.Name, r.Error)
 	case !r.Available && r.Configured:
-		r.State, r.Cause, r.Remedy = Unsupported, "it does not work on this machine", "hob channel remove "+r.Name
+		r.State, r.Cause, r.Remedy = Unsupported, "not supported on this machine", "hob channel remove "+r.Name
 	case !r.Available:
-		r.State, r.Cause = Unsupported, "it does not work on this machine"
+		r.State, r.Cause = Unsupported, "not supported on this machine"
 	case k.Always && running:
 		r.State = "running"
 	case r.Enabled && running:
-		r.State, r.Cause, r.Remedy = Idle, "it was set up after Hob was started", "hob stop, then hob start"
+		r.State, r.Cause, r.Remedy = Idle, "set up after Hob was started", "hob stop, then hob start"
 	case r.Enabled:
 		r.State = Idle
 	case r.Configured:
@@ -165,7 +165,7 @@ func (r *Row) tell(known, running bool) {
 		r.State = Unset
 	}
 	if r.Cause != "" && r.Remedy == "" && r.State != Unsupported {
-		r.Remedy = cmp.Or(map[string]string{"waiting": "it is tried again; see: hob channel test " + r.Name}[r.State], "hob channel test "+r.Name)
+		r.Remedy = cmp.Or(map[string]string{"waiting": "Hob retries; see: hob channel test " + r.Name}[r.State], "hob channel test "+r.Name)
 	}
 }
 

@@ -72,7 +72,7 @@ func TestRows(t *testing.T) {
 		},
 		{
 			"set up after the start", hook, nil, true, "webhook",
-			Row{Health: channels.Health{State: Idle}, Configured: true, Enabled: true, Available: true, Cause: "it was set up after Hob was started", Remedy: "hob stop, then hob start"},
+			Row{Health: channels.Health{State: Idle}, Configured: true, Enabled: true, Available: true, Cause: "set up after Hob was started", Remedy: "hob stop, then hob start"},
 		},
 		{"off", "[channels.webhook]\nenabled = false\n", nil, true, "webhook", Row{Health: channels.Health{State: Off}, Configured: true, Available: true}},
 		{"always there", "", nil, true, "web", Row{Health: channels.Health{State: "running"}, Configured: true, Enabled: true, Available: true}},

@@ -18,7 +18,7 @@ const patience = 12 * time.Second
 var (
 	ErrUnknown  = errors.New("there is no channel of this name")
 	ErrUnset    = errors.New("it is not set up")
-	ErrUntested = errors.New("it cannot be tried without sending")
+	ErrUntested = errors.New("cannot be tested without sending a message")
 )
 
 // Test makes a channel as the configuration has it, with one of drivers, and signs in
@@ -38,7 +38,7 @@ func Test(ctx context.Context, c *config.Config, drivers []channels.Driver, name
 	case d == nil:
 		return "", fmt.Errorf("%s does not work on this machine", name)
 	case !there && name != "desktop":
-		return "", fmt.Errorf("%w: there is no [channels.%s]; hob channel add %s", ErrUnset, name, name)
+		return "", fmt.Errorf("%w: [channels.%s] is missing; hob channel add %s", ErrUnset, name, name)
 	}
 	decode := s.Decode
 	if !there {
@@ -50,13 +50,13 @@ func Test(ctx context.Context, c *config.Config, drivers []channels.Driver, name
 	}
 	t, ok := ch.(channels.Tester)
 	if !ok {
-		return "", fmt.Errorf("%w; send yourself a text: hob channel test %s --send", ErrUntested, name)
+		return "", fmt.Errorf("%w; send yourself a test message: hob channel test %s --send", ErrUntested, name)
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	said, err := try(ctx, t)
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("no answer within %s: %w; look whether this machine is online, and whether the server's name is right", patience, err)
+		err = fmt.Errorf("no answer within %s: %w; check the internet connection and the name of the server", patience, err)
 	}
 	return said, err
 }
@@ -65,7 +65,7 @@ func Test(ctx context.Context, c *config.Config, drivers []channels.Driver, name
 func try(ctx context.Context, t channels.Tester) (said string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			said, err = "", fmt.Errorf("the channel broke: %v; see the log: hob doctor log", p)
+			said, err = "", fmt.Errorf("the channel crashed: %v; see the log: hob doctor log", p)
 		}
 	}()
 	return t.Test(ctx)

@@ -165,7 +165,7 @@ func TestChecks(t *testing.T) {
 			e.Paths.Home, e.Paths.Data = filepath.Join(file, "x"), filepath.Join(file, "x")
 			return e
 		}, Fail, "not a", false},
-		{"model of no provider", "config", func(t *testing.T, e Env) Env { return conf(t, e, "[agent]\nmodel = \"nobody/x\"\n") }, Fail, "no [providers.nobody]", false},
+		{"model of no provider", "config", func(t *testing.T, e Env) Env { return conf(t, e, "[agent]\nmodel = \"nobody/x\"\n") }, Fail, "[providers.nobody] does not exist", false},
 		{"no daemon", "daemon", func(_ *testing.T, e Env) Env { return e }, Warn, "not running", false},
 		{"silent daemon", "daemon", func(_ *testing.T, e Env) Env {
 			e.DaemonErr = fmt.Errorf("it does not answer")
@@ -219,7 +219,7 @@ func TestChecks(t *testing.T) {
 		}, Fail, "/no/such/file", false},
 		{"two triggers share a secret", "trigger b", func(t *testing.T, e Env) Env {
 			return conf(t, e, "[triggers.a]\naction = \"x\"\nsecret = \"same\"\n[triggers.b]\naction = \"x\"\nsecret = \"same\"\n")
-		}, Warn, "the same secret as the trigger a", false},
+		}, Warn, "same secret as the trigger a", false},
 		{"no embedder", "embeddings", func(_ *testing.T, e Env) Env { return e }, OK, "words only", false},
 		{"an embedder", "embeddings", func(t *testing.T, e Env) Env {
 			return conf(t, e, embeddings(modelServer(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -17,16 +17,16 @@ import (
 func accountStep() Step {
 	return Step{
 		Name: "account", Title: "Mail and calendars", Keys: []string{"mail", "servers", "imap", "smtp", "caldav", "carddav", "mail_user", "mail_password"},
-		About: "So that Hob can tell you of mail and meetings, and write and book when you ask it to.",
+		About: "Hob can then notify you about mail and meetings, and send mail and book events when you ask.",
 		Next:  nextOfAccount, Apply: applyAccount,
 	}
 }
 
 func nextOfAccount(ctx context.Context, o Options, a Answers) ([]Question, error) {
 	if !a.given("mail") {
-		q := Question{Key: "mail", Kind: Text, Title: "Your mail address", About: "Empty: not now."}
+		q := Question{Key: "mail", Kind: Text, Title: "What is your mail address?", About: "Leave it empty to skip this."}
 		for i, x := range o.Config.Accounts {
-			q.About += map[bool]string{true: " There is already: ", false: ", "}[i == 0] + x.Name
+			q.About += map[bool]string{true: " Existing accounts: ", false: ", "}[i == 0] + x.Name
 		}
 		return []Question{q}, nil
 	}
@@ -47,15 +47,15 @@ func nextOfAccount(ctx context.Context, o Options, a Answers) ([]Question, error
 		return askServers(), nil
 	}
 	if a["servers"] != "found" && a["imap"]+a["smtp"]+a["caldav"]+a["carddav"] == "" {
-		return nil, problem(errors.New("without a server there is nothing to sign in to"), false, "mail", "servers", "imap", "smtp", "caldav", "carddav")
+		return nil, problem(errors.New("no server given; enter at least one"), false, "mail", "servers", "imap", "smtp", "caldav", "carddav")
 	}
 	if !a.given("mail_password") {
 		return []Question{{
-			Key: "mail_password", Kind: Secret, Title: "The password for it",
-			About: cmp.Or(found.Hint, "Many providers want an app password for programs; you make it in the security settings of your account there.") + " It is not shown.",
+			Key: "mail_password", Kind: Secret, Title: "What is the password?",
+			About: cmp.Or(found.Hint, "Many providers require an app password; create it in the security settings of your account.") + " Your input is not shown.",
 			Check: func(s string) error {
 				if s == "" {
-					return errors.New("without a password nobody can sign in")
+					return errors.New("password is empty; enter the password of the account")
 				}
 				return nil
 			},
@@ -85,7 +85,7 @@ func (o Options) foundFor(ctx context.Context, a Answers) (found account.Servers
 func askFound(s account.Servers) Question {
 	q := Question{
 		Key: "servers", Kind: Choice, Title: "Are these your servers?", Default: "found",
-		Options: []Option{{"found", "yes, use them"}, {"named", "no, I name them"}},
+		Options: []Option{{"found", "yes, use them"}, {"named", "no, enter them"}},
 	}
 	var lines []string
 	for _, x := range [][2]string{{"mail", s.IMAP}, {"outgoing mail", s.SMTP}, {"calendars", s.CalDAV}} {
@@ -95,7 +95,7 @@ func askFound(s account.Servers) Question {
 	}
 	if s.Foreign != "" {
 		q.Default = "named"
-		lines = append(lines, "The domain of the address sends us to "+s.Foreign+", which is another one. Use it only if you know that it is your provider's.")
+		lines = append(lines, "The domain of the address points to "+s.Foreign+", which is another domain. Use it only if it belongs to your provider.")
 	}
 	q.About = strings.Join(lines, "\n")
 	return q
@@ -103,11 +103,11 @@ func askFound(s account.Servers) Question {
 
 func askServers() []Question {
 	return []Question{
-		{Key: "imap", Kind: Text, Title: "The server of your mail, such as imap.example.org", About: "Empty: none."},
-		{Key: "smtp", Kind: Text, Title: "The server for outgoing mail", About: "Empty: none."},
-		{Key: "caldav", Kind: Text, Title: "The address of your calendars, such as https://dav.example.org/", About: "Empty: none."},
-		{Key: "carddav", Kind: Text, Title: "The address of your address books, such as https://dav.example.org/", About: "Empty: none."},
-		{Key: "mail_user", Kind: Text, Title: "Who signs in", About: "Empty: the address."},
+		{Key: "imap", Kind: Text, Title: "Server for incoming mail (IMAP), such as imap.example.org", About: "Empty: none."},
+		{Key: "smtp", Kind: Text, Title: "Server for outgoing mail (SMTP)", About: "Empty: none."},
+		{Key: "caldav", Kind: Text, Title: "Address of your calendars, such as https://dav.example.org/", About: "Empty: none."},
+		{Key: "carddav", Kind: Text, Title: "Address of your address books, such as https://dav.example.org/", About: "Empty: none."},
+		{Key: "mail_user", Kind: Text, Title: "User name", About: "Empty: the address."},
 	}
 }
 
@@ -171,7 +171,7 @@ func (o Options) accounts(ctx context.Context, all map[string]any) (kept []Kept,
 			case err != nil:
 				return nil, fmt.Errorf("accounts.%s.address: %w", name, err)
 			case !found.Known() || found.Foreign != "":
-				return nil, fmt.Errorf("accounts.%s: the servers of %s are not known; name imap, smtp or caldav", name, text("address"))
+				return nil, fmt.Errorf("accounts.%s: the servers of %s are unknown; set imap, smtp or caldav", name, text("address"))
 			}
 			for key, value := range map[string]string{"imap": found.IMAP, "smtp": found.SMTP, "caldav": found.CalDAV, "auth": found.Auth} {
 				if value != "" && text(key) == "" {
@@ -182,7 +182,7 @@ func (o Options) accounts(ctx context.Context, all map[string]any) (kept []Kept,
 		if secret := text("password"); secret != "" && !system.IsReference(secret) {
 			kept = append(kept, Kept{account.SecretName(name), secret})
 			keys["password"] = "keychain:" + account.SecretName(name)
-			fmt.Fprintf(o.Out, "The password of the account %s is kept; take it out of the file with the answers.\n", name)
+			fmt.Fprintf(o.Out, "Stored the password of the account %s; remove it from the answers file.\n", name)
 		}
 	}
 	return kept, nil

@@ -98,12 +98,12 @@ func (c channelSetup) question(o Options, f field) Question {
 	if f.Options != nil {
 		q.Options = f.Options(o)
 	}
-	missing := errors.New("it is needed")
+	missing := errors.New("required")
 	switch f.Kind {
 	case Secret:
 		q.Default = ""
 		if now != "" {
-			q.About = strings.TrimSpace(q.About + " Empty: as it is.")
+			q.About = strings.TrimSpace(q.About + " Leave it empty to keep the current value.")
 		}
 		q.Check = func(s string) error {
 			s = strings.TrimSpace(s)
@@ -117,7 +117,7 @@ func (c channelSetup) question(o Options, f field) Question {
 		}
 	case Text:
 		if f.Optional {
-			q.About = strings.TrimSpace(q.About + " May be left empty.")
+			q.About = strings.TrimSpace(q.About + " Optional.")
 		}
 		q.Check = func(s string) error {
 			switch s = strings.TrimSpace(s); {

@@ -44,14 +44,14 @@ func channelStep() Step {
 	}
 	return Step{
 		Name: "channels", Title: "Channels", Keys: append(keys, "notify"),
-		About: "The terminal (hob chat) and the page (hob open) are always there. What else?",
+		About: "The terminal (hob chat) and the web page (hob open) are always available. Choose further channels.",
 		Next:  nextOfChannels, Apply: applyChannels,
 	}
 }
 
 func nextOfChannels(_ context.Context, o Options, a Answers) ([]Question, error) {
 	if !a.given("channels") {
-		q := Question{Key: "channels", Kind: Several, Title: "Which channels shall there be?"}
+		q := Question{Key: "channels", Kind: Several, Title: "Which channels should Hob use?"}
 		var on []string
 		for _, c := range o.channels() {
 			q.Options = append(q.Options, Option{c.Name, c.title()})
@@ -73,8 +73,8 @@ func nextOfChannels(_ context.Context, o Options, a Answers) ([]Question, error)
 	if a.given("notify") {
 		return nil, nil
 	}
-	q := Question{Key: "notify", Kind: Choice, Title: "Where shall you be told things?", Default: o.Config.Notify.Channel, Options: []Option{
-		{"auto", "on the desktop while you are there, else where you asked"},
+	q := Question{Key: "notify", Kind: Choice, Title: "Where should Hob send notifications?", Default: o.Config.Notify.Channel, Options: []Option{
+		{"auto", "on the desktop while you are at it, otherwise where you asked"},
 		{"origin", "where you asked"},
 	}}
 	for _, name := range Items(a["channels"]) {
@@ -126,11 +126,11 @@ func (o Options) tryChannel(ctx context.Context, name string) {
 	t, err := o.TestChannel(ctx, name)
 	switch {
 	case err != nil:
-		fmt.Fprintf(o.Out, "  %s could not be tried: %v\n", name, err)
+		fmt.Fprintf(o.Out, "  %s could not be tested: %v\n", name, err)
 	case !t.OK:
 		fmt.Fprintf(o.Out, "  %s does not work yet: %s\n", name, t.Cause)
 		if t.Remedy != "" {
-			fmt.Fprintf(o.Out, "    what to do: %s; then: hob channel test %s\n", t.Remedy, name)
+			fmt.Fprintf(o.Out, "    fix: %s; then: hob channel test %s\n", t.Remedy, name)
 		}
 	case t.Tried:
 		fmt.Fprintf(o.Out, "  %s works: %s\n", name, t.Said)
@@ -177,7 +177,7 @@ func AddChannel(ctx context.Context, o Options, ask Asker, name string, given ma
 				if q.Kind == Secret {
 					flag = "--secret-from " + key + "=stdin, env:NAME, file:PATH or keychain:NAME"
 				}
-				return nil, fmt.Errorf("%s: %w; give it with %s", key, err, flag)
+				return nil, fmt.Errorf("%s: %w; pass it with %s", key, err, flag)
 			}
 			out[q.Key] = q.Default
 		}
@@ -204,7 +204,7 @@ func (o Options) findChannel(name string) (c channelSetup, err error) {
 	case k.Always:
 		return c, fmt.Errorf("%s always exists; no setup is needed", name)
 	case !o.offered(name):
-		return c, fmt.Errorf("%s does not work on this machine; see: hob channel list", name)
+		return c, fmt.Errorf("%s is not supported on this machine; see: hob channel list", name)
 	}
 	all := channelSetups()
 	return all[slices.IndexFunc(all, func(c channelSetup) bool { return c.Name == name })], nil

@@ -33,7 +33,7 @@ const many = 20
 func (d *Plain) Ask(ctx context.Context, p Page) (Answers, error) {
 	fmt.Fprintln(d.Out)
 	if p.Number == 1 {
-		fmt.Fprintf(d.Out, "Enter takes what stands in [brackets], %s leaves a step out, Ctrl-C stops: hob setup then goes on where it was.\n\n", leave)
+		fmt.Fprintf(d.Out, "Enter accepts the value in [brackets], %s skips a step, Ctrl-C stops: hob setup then continues there.\n\n", leave)
 	}
 	title := pim.Clean(p.Title)
 	if p.Number > 0 {
@@ -101,11 +101,11 @@ func (d *Plain) choose(ctx context.Context, q Question, title string) (string, e
 		fmt.Fprintf(d.Out, "  %d  %s\n", i+1, pim.Line(o.Title, 200))
 	}
 	if more := len(q.Options) - many; more > 0 {
-		fmt.Fprintf(d.Out, "  and %d more; type the name of one\n", more)
+		fmt.Fprintf(d.Out, "  and %d more; type a name\n", more)
 	}
 	prompt := "Your choice"
 	if q.Kind == Several {
-		prompt = "Your choices, with commas between them (- is none)"
+		prompt = "Your choices, separated by commas (- is none)"
 	}
 	var def []string
 	for _, v := range Items(q.Default) {

@@ -29,7 +29,7 @@ func providers() []provider {
 		{"openai", "openai", "", "OpenAI, with a key", []string{"OPENAI_API_KEY"}},
 		{"gemini", "gemini", "", "Google Gemini, with a key", []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}},
 		{"openrouter", "openai", "https://openrouter.ai/api/v1", "OpenRouter, with a key", []string{"OPENROUTER_API_KEY"}},
-		{other, "openai", "", "another server that speaks as OpenAI's does", nil},
+		{other, "openai", "", "another OpenAI-compatible server", nil},
 	}
 }
 
@@ -85,7 +85,7 @@ func (o Options) talk(ctx context.Context, p provider, key, model string) error 
 	for _, err := range m.Stream(ctx, hello) {
 		return err // the first event shows that it took the call
 	}
-	return errors.New("it says nothing")
+	return errors.New("empty answer from the model")
 }
 
 func (o Options) valuesOf(p provider, ref, model string) []config.Value {

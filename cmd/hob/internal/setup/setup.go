@@ -32,9 +32,9 @@ import (
 // What an Asker may answer instead.
 var (
 	// ErrSkip leaves the step out.
-	ErrSkip = errors.New("the step was left out")
+	ErrSkip = errors.New("the step was skipped")
 	// ErrLeft ends the set-up; what was done stays.
-	ErrLeft = errors.New("the set-up was left")
+	ErrLeft = errors.New("setup was stopped")
 )
 
 // Asker puts the questions of a page to the owner. Other errors than ErrSkip and
@@ -94,7 +94,7 @@ func Run(ctx context.Context, o Options, ask Asker, names ...string) error {
 	p := readProgress(o.Paths)
 	resume := len(names) == 0 && p.some(steps)
 	if resume {
-		fmt.Fprintln(o.Out, "The set-up goes on where it was left. (From the beginning: hob setup --restart)")
+		fmt.Fprintln(o.Out, "Setup continues where you stopped. (To start over: hob setup --restart)")
 	}
 	for i, s := range steps {
 		if resume && p.Steps[s.Name] != "" {
@@ -105,7 +105,7 @@ func Run(ctx context.Context, o Options, ask Asker, names ...string) error {
 			number, of = 0, 0
 		}
 		if len(names) > 0 && s.Shown != nil && !s.Shown(ctx, o) {
-			fmt.Fprintf(o.Out, "%s: there is nothing to ask here.\n", s.Title)
+			fmt.Fprintf(o.Out, "%s: not needed here.\n", s.Title)
 			continue
 		}
 		state, err := o.step(ctx, s, ask, number, of)
@@ -125,7 +125,7 @@ func Run(ctx context.Context, o Options, ask Asker, names ...string) error {
 	if len(names) > 0 {
 		return nil
 	}
-	fmt.Fprintln(o.Out, "The set-up is done. Talk with it: hob chat")
+	fmt.Fprintln(o.Out, "Setup is complete. Talk to Hob with: hob chat")
 	return Restart(o.Paths)
 }
 
@@ -135,7 +135,7 @@ func (o Options) chosen(ctx context.Context, names []string) (out []Step, err er
 	for _, n := range names {
 		i := slices.IndexFunc(all, func(s Step) bool { return s.Name == n })
 		if i < 0 {
-			return nil, fmt.Errorf("there is no step %s", unknownStep(n))
+			return nil, fmt.Errorf("unknown step %s", unknownStep(n))
 		}
 		out = append(out, all[i])
 	}
@@ -154,7 +154,7 @@ func unknownStep(name string) string {
 	if near := config.Nearest(name, Names()); near != "" {
 		return quoted(name) + "; did you mean " + quoted(near) + "?"
 	}
-	return quoted(name) + "; there are " + strings.Join(Names(), ", ")
+	return quoted(name) + "; known steps are " + strings.Join(Names(), ", ")
 }
 
 // step asks one step and does what follows. It tells whether it was done or left
@@ -168,7 +168,7 @@ func (o Options) step(ctx context.Context, s Step, ask Asker, number, of int) (s
 		return ask.Ask(ctx, p)
 	}, func(p *Problem) (bool, error) { return o.mend(ctx, ask, page, p) })
 	if errors.Is(err, ErrSkip) {
-		fmt.Fprintf(o.Out, "%s: left as it is.\n", s.Title)
+		fmt.Fprintf(o.Out, "%s: unchanged.\n", s.Title)
 		return stateSkipped, nil
 	}
 	if err != nil {
@@ -242,10 +242,10 @@ func amend(ctx context.Context, a Answers, err error, mend func(*Problem) (bool,
 func (o Options) mend(ctx context.Context, ask Asker, page Page, p *Problem) (keep bool, err error) {
 	q := Question{Key: "what_now", Kind: Choice, Title: "What now?", Default: "again", Options: []Option{{"again", "try again"}}}
 	if p.Keep {
-		q.Options = append(q.Options, Option{"keep", "keep it as it is; it may work later"})
+		q.Options = append(q.Options, Option{"keep", "save it anyway; it may work later"})
 	}
-	q.Options = append(q.Options, Option{"skip", "leave this step out"})
-	page.About, page.Questions = "That does not work: "+pim.Clean(p.Error()), []Question{q}
+	q.Options = append(q.Options, Option{"skip", "skip this step"})
+	page.About, page.Questions = "This does not work: "+pim.Clean(p.Error()), []Question{q}
 	a, err := ask.Ask(ctx, page)
 	switch {
 	case err != nil:
@@ -258,7 +258,7 @@ func (o Options) mend(ctx context.Context, ask Asker, page Page, p *Problem) (ke
 
 // do carries out what follows from a step.
 func (o Options) do(ctx context.Context, name string, d Done) error {
-	changes, err := o.write(ctx, "the set-up: "+name, d)
+	changes, err := o.write(ctx, "setup: "+name, d)
 	if err != nil {
 		return err
 	}
@@ -272,7 +272,7 @@ func (o Options) do(ctx context.Context, name string, d Done) error {
 		return nil
 	}
 	if err := d.Then(ctx); err != nil && ctx.Err() == nil { // the rest need not wait for it
-		fmt.Fprintf(o.Out, "  That did not work: %v\n", err)
+		fmt.Fprintf(o.Out, "  This did not work: %v\n", err)
 	}
 	return ctx.Err()
 }

@@ -65,7 +65,7 @@ func (p progress) set(paths system.Paths, step, state string) error {
 // Restart forgets how far the set-up was, so that the next one begins anew.
 func Restart(p system.Paths) error {
 	if err := os.Remove(progressFile(p)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("forget how far the set-up was: %w", err)
+		return fmt.Errorf("delete the progress of setup: %w", err)
 	}
 	return nil
 }

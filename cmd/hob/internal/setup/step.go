@@ -78,9 +78,9 @@ func (q Question) values() (out []string) {
 // unknown names the answer that is nearest to one that is none.
 func unknown(answer string, known []string) string {
 	if near := config.Nearest(answer, known); near != "" {
-		return quoted(answer) + " is no answer here; did you mean " + quoted(near) + "?"
+		return quoted(answer) + " is not a valid answer; did you mean " + quoted(near) + "?"
 	}
-	return quoted(answer) + " is no answer here; there are " + strings.Join(known, ", ")
+	return quoted(answer) + " is not a valid answer; choose from " + strings.Join(known, ", ")
 }
 
 func quoted(s string) string { return `"` + s + `"` }

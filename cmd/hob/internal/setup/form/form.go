@@ -85,7 +85,7 @@ func (f *Form) Ask(ctx context.Context, p setup.Page) (setup.Answers, error) {
 	case errors.Is(err, huh.ErrUserAborted), ctx.Err() != nil:
 		return nil, setup.ErrLeft
 	case err != nil:
-		return nil, fmt.Errorf("the terminal shows no form (%w); ask line by line: hob setup --plain", err)
+		return nil, fmt.Errorf("the terminal cannot show forms (%w); use line mode: hob setup --plain", err)
 	}
 	out := setup.Answers{}
 	for _, r := range read {
@@ -108,7 +108,7 @@ func (f *Form) echo(p setup.Page, a setup.Answers) {
 		v := a[q.Key]
 		switch {
 		case q.Kind == setup.Secret && v != "":
-			v = "(kept to itself)"
+			v = "(hidden)"
 		case q.Kind == setup.YesNo:
 			v = map[string]string{"true": "yes", "false": "no"}[v]
 		case v == "":
