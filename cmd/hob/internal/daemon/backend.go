@@ -176,7 +176,7 @@ func (b *backend) Fire(ctx context.Context, trigger, key string, payload []byte)
 func (b *backend) TriggerSecret(trigger string) (signature.Secret, error) {
 	t, ok := b.d.triggers[trigger]
 	if !ok {
-		return signature.Secret{}, fmt.Errorf("trigger %q: %w; make one: [triggers.%s] in the configuration", trigger, web.ErrNotFound, trigger)
+		return signature.Secret{}, fmt.Errorf("trigger %q: %w; add [triggers.%s] to the configuration", trigger, web.ErrNotFound, trigger)
 	}
 	return t.Secret, nil
 }
@@ -257,7 +257,7 @@ func (b *backend) Manage(ctx context.Context, name string, q web.Query) (any, er
 		return map[string]string{"path": path}, classify(err)
 	case "stop":
 		if q.Of == "" {
-			return nil, fmt.Errorf("%w: say which session to stop", web.ErrInvalid)
+			return nil, fmt.Errorf("%w: name the session to stop", web.ErrInvalid)
 		}
 		stopped, err := b.d.loop.Stop(ctx, q.Of)
 		return map[string]bool{"stopped": stopped}, classify(err)
@@ -328,7 +328,7 @@ func classify(err error) error {
 	case errors.Is(err, store.ErrFull):
 		return fmt.Errorf("%w: %w", web.ErrFull, err)
 	case errors.Is(err, bus.ErrNotFound):
-		return fmt.Errorf("%w: %w; GET /api/v1/inbox lists the ids of events, /api/v1/deliveries those of texts", web.ErrNotFound, err)
+		return fmt.Errorf("%w: %w; GET /api/v1/inbox lists the ids of events, /api/v1/deliveries the ids of texts", web.ErrNotFound, err)
 	case errors.Is(err, session.ErrNoSession):
 		return fmt.Errorf("%w: %w; see: hob session list", web.ErrNotFound, err)
 	case errors.Is(err, session.ErrNoTurn):
@@ -354,7 +354,7 @@ func classify(err error) error {
 	case tools.CodeOf(err) == tools.Conflict:
 		return fmt.Errorf("%w: %w", web.ErrConflict, err)
 	case errors.Is(err, guard.ErrBeforehand):
-		return fmt.Errorf("%w: %w; answer the question itself", web.ErrDenied, err)
+		return fmt.Errorf("%w: %w; answer the original request", web.ErrDenied, err)
 	case errors.Is(err, guard.ErrDecided):
 		return fmt.Errorf("%w: %w", web.ErrConflict, err)
 	case errors.Is(err, autonomy.ErrTooLong), errors.Is(err, autonomy.ErrNotText), errors.Is(err, autonomy.ErrEmpty), errors.Is(err, autonomy.ErrMixed):

@@ -75,12 +75,12 @@ func (s *spending) look() {
 	s.seen = fi
 	c, err := config.Load(s.path)
 	if err != nil {
-		s.log.Warn("the budget stays as it is, because the configuration has a mistake", "err", err)
+		s.log.Warn("budget not reloaded: the configuration is invalid", "err", err)
 		return
 	}
 	list, err := usage.NewPrices(usage.OwnPrices(c.Prices))
 	if err != nil {
-		s.log.Warn("the prices stay as they are", "err", err)
+		s.log.Warn("prices not reloaded", "err", err)
 		return
 	}
 	s.config, s.list = c, list

@@ -36,7 +36,7 @@ func NewBox(p system.Paths, c *config.Config, s config.Member) (*container.Box, 
 	workspace := cmp.Or(s.Container.Workspace, filepath.Join(p.AgentDir(s.Name), "workspace"))
 	for _, own := range []string{p.Home, p.Data} {
 		if rel, err := filepath.Rel(workspace, own); err == nil && filepath.IsLocal(rel) {
-			return nil, "", c.Errorf(key+".workspace", "it holds Hob's own files (%s), which no container may see; choose a folder beside them", own)
+			return nil, "", c.Errorf(key+".workspace", "contains Hob's own files (%s), which containers must not see; choose a separate folder", own)
 		}
 	}
 	home := sha256.Sum256([]byte(p.Data))
@@ -107,10 +107,10 @@ func (d *Daemon) openBoxes(ctx context.Context) error {
 		if err == nil || ctx.Err() != nil {
 			continue
 		}
-		d.opt.Log.Error("an agent cannot work", "agent", b.agent, "err", err)
-		text := fmt.Sprintf("The agent %s is to run in a container, and cannot: %v. It does nothing until then.", b.agent, err)
+		d.opt.Log.Error("agent cannot run", "agent", b.agent, "err", err)
+		text := fmt.Sprintf("The agent %s cannot run in its container: %v. It does nothing until this is fixed.", b.agent, err)
 		if err := d.loop.Tell(ctx, fmt.Sprintf("box:%s:%d", b.agent, d.started.UnixMilli()), text); err != nil && ctx.Err() == nil {
-			d.opt.Log.Error("the owner could not be told of an agent's trouble", "agent", b.agent, "err", err)
+			d.opt.Log.Error("cannot notify the user of an agent error", "agent", b.agent, "err", err)
 		}
 	}
 	<-ctx.Done()
@@ -121,12 +121,12 @@ func (d *Daemon) openBoxes(ctx context.Context) error {
 func boxProgram(given string) (string, error) {
 	if given != "" {
 		if fi, err := os.Stat(given); err != nil || !fi.Mode().IsRegular() {
-			return "", fmt.Errorf("there is no such program; write the path of a hob for Linux")
+			return "", fmt.Errorf("file not found; set the path of a hob program for Linux")
 		}
 		return given, nil
 	}
 	if runtime.GOOS != "linux" {
-		return "", fmt.Errorf("this Hob is a program for %s, and a container needs one for Linux; write the path of one here", runtime.GOOS)
+		return "", fmt.Errorf("this Hob is a program for %s, but containers need a Linux program; set its path here", runtime.GOOS)
 	}
 	self, err := os.Executable()
 	if err != nil {

@@ -14,7 +14,7 @@ func (d *Daemon) called(q store.Querier, name string) (out []string) {
 	for _, name := range []string{name, "my " + name} {
 		some, err := d.goesBy(q, name)
 		if err != nil {
-			d.opt.Log.Warn("it is not known who is meant", "err", err)
+			d.opt.Log.Warn("unknown person", "err", err)
 			return nil
 		}
 		out = append(out, some...)

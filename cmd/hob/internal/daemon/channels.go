@@ -36,14 +36,14 @@ func (d *Daemon) openChannels(context.Context) error {
 		}
 	})
 	for name, err := range failed {
-		d.opt.Log.Error("channel cannot be used", "channel", name, "err", err)
+		d.opt.Log.Error("channel not usable", "channel", name, "err", err)
 	}
 	for _, s := range d.opt.Config.Channels {
 		if opened[s.Name] != nil || failed[s.Name] != nil || !s.Enabled {
 			continue
 		}
 		if k, known := channel.Find(s.Name); known && !k.Always {
-			failed[s.Name] = fmt.Errorf("channels: %s: it does not work on this machine; hob channel remove %s", s.Name, s.Name)
+			failed[s.Name] = fmt.Errorf("channels: %s: not supported on this machine; hob channel remove %s", s.Name, s.Name)
 		} else {
 			return s.Errorf("", "there is no channel of this name; known are %s", strings.Join(channelNames(), ", "))
 		}
@@ -79,9 +79,9 @@ func (d *Daemon) channelStopped(name string, cause error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	key := fmt.Sprintf("channel-stopped:%s:%d", name, d.started.UnixMilli())
-	text := fmt.Sprintf("The channel %s has stopped: %v. What I would say there waits until the next start.", name, cause)
+	text := fmt.Sprintf("The channel %s has stopped: %v. Its messages wait until the next start.", name, cause)
 	if err := d.loop.Tell(ctx, key, text); err != nil {
-		d.opt.Log.Error("the owner could not be told of a stopped channel", "channel", name, "err", err)
+		d.opt.Log.Error("cannot notify the user of a stopped channel", "channel", name, "err", err)
 	}
 }
 
@@ -191,14 +191,14 @@ func (d *Daemon) sendTrial(ctx context.Context, name string) (string, error) {
 		if err == nil && len(list) == 1 {
 			switch last = list[0]; last.State {
 			case channels.Sent:
-				return "a test was sent", nil
+				return "test message sent", nil
 			case channels.Dead, channels.Failed:
-				return "", fmt.Errorf("the test could not be sent: %s", last.Error)
+				return "", fmt.Errorf("send test message: %s", last.Error)
 			}
 		}
 		select {
 		case <-ctx.Done():
-			return "", fmt.Errorf("the test did not go out within %s; see: hob channel status %s", trialWait, name)
+			return "", fmt.Errorf("test message not sent within %s; see: hob channel status %s", trialWait, name)
 		case <-look.C:
 		}
 	}
@@ -210,13 +210,13 @@ func (d *Daemon) ownersChat(ctx context.Context, name string) (string, error) {
 	i := slices.IndexFunc(list, func(h channels.Health) bool { return h.Name == name })
 	switch {
 	case d.opt.InProcess:
-		return "", errors.New("texts are sent by a running Hob alone; start it: hob start")
+		return "", errors.New("only a running Hob sends messages; start it: hob start")
 	case i < 0 && (name == "web" || name == "terminal"), i >= 0 && list[i].Pull:
-		return "", fmt.Errorf("nothing is sent on %s: you read it there; hob chat, or hob open", name)
+		return "", fmt.Errorf("%s needs no test message: open it with hob chat or hob open", name)
 	case i < 0:
 		return "", fmt.Errorf("Hob was started before %s was set up; hob stop, then hob start", name) //nolint:staticcheck // Hob is a name
 	case list[i].State == "failed" || list[i].State == "stopped":
-		return "", fmt.Errorf("the channel does not run: %s", list[i].Error)
+		return "", fmt.Errorf("the channel is not running: %s", list[i].Error)
 	case list[i].Deaf:
 		return "", nil
 	}
@@ -232,7 +232,7 @@ func (d *Daemon) ownersChat(ctx context.Context, name string) (string, error) {
 	if name == "webhook" { // its address is the owner's own
 		return "", nil
 	}
-	return "", fmt.Errorf("it is not known who you are on %s; hob channel pair %s", name, name)
+	return "", fmt.Errorf("your account on %s is not paired; hob channel pair %s", name, name)
 }
 
 // trial tries a channel where no daemon runs.

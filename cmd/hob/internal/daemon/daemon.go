@@ -197,7 +197,7 @@ func Open(ctx context.Context, opt Options) (_ *Daemon, err error) {
 	}
 	if opt.Config.Agent.Timezone == "Local" {
 		if _, err := system.LocalZone(); err != nil {
-			opt.Log.Warn("the time zone of this machine is not known by name, times may be off", "err", err)
+			opt.Log.Warn("unknown name of the local time zone; times may be wrong", "err", err)
 		}
 	}
 	d.store, err = store.Open(ctx, opt.Paths.Database(), Migrations(), store.Options{BackupDir: opt.Paths.Backups(), Volatile: opt.Play != nil})
@@ -248,7 +248,7 @@ func (d *Daemon) openGuard(ctx context.Context) error {
 	}
 	own := rules.New(d.opt.Paths.PolicyDir(), rules.Options{})
 	if err := own.Readable(); err != nil { // without them more would be allowed than the owner wrote
-		return fmt.Errorf("your rules cannot be applied: %w", err)
+		return fmt.Errorf("load policy rules: %w", err)
 	}
 	if d.guard, err = guard.New(d.store, guard.Options{
 		Level: guard.Level(c.Autonomy.Level), Hosts: c.Network.AllowHosts, Research: c.Network.Research, Recipients: c.Autonomy.Recipients, Secrets: d.redact,
@@ -346,8 +346,8 @@ func (d *Daemon) report(ctx context.Context) error {
 	if aside == "" {
 		return nil
 	}
-	d.opt.Log.Error("the database was damaged and has been set aside", "file", aside)
-	return d.loop.Alert(ctx, "set-aside:"+aside, fmt.Sprintf("My database was damaged. I moved it to %s and went on with the newest good backup, or an empty one if there was none. Nothing of the old file was overwritten.", aside))
+	d.opt.Log.Error("damaged database moved away", "file", aside)
+	return d.loop.Alert(ctx, "set-aside:"+aside, fmt.Sprintf("My database was damaged. I moved it to %s and restored the newest good backup, or started with an empty database if there was none. I did not overwrite the old file.", aside))
 }
 
 // Run works until ctx ends or Shutdown is called. It returns after everything
@@ -407,7 +407,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 	wg.Wait()
 	if err := d.erasing.Finish(context.WithoutCancel(ctx)); err != nil { // no turn runs any more
-		d.opt.Log.Error("what was to be forgotten is not gone yet; the next start goes on", "err", err)
+		d.opt.Log.Error("deletion not complete; continues at the next start", "err", err)
 	}
 	if err := d.books.Flush(context.WithoutCancel(ctx)); err != nil { // of turns that were cut off last
 		d.opt.Log.Error("model calls not stored", "err", err)

@@ -12,5 +12,5 @@ func (d *Daemon) dayOff() func(day time.Time) bool {
 	if len(paths) == 0 {
 		return nil
 	}
-	return daysoff.New(paths, func(err error) { d.opt.Log.Warn("your days off are not all known", "err", err) }).Has
+	return daysoff.New(paths, func(err error) { d.opt.Log.Warn("cannot load all days off", "err", err) }).Has
 }

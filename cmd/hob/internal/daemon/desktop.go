@@ -31,7 +31,7 @@ func (d *Daemon) section(name string) (func(any) error, bool) {
 type buttons struct{ d *Daemon }
 
 // errPressed: a program of Hob's own could have pressed.
-var errPressed = errors.New("a program that I have started is running, and nobody can tell its presses from yours: answer in the chat, on my page (hob open) or with hob approve")
+var errPressed = errors.New("a program that I started is running, and its clicks look the same as yours: answer in the chat, on my page (hob open) or with hob approve")
 
 // alone reports whether nothing runs that Hob has started: such a program runs
 // under the owner's account, and could press in his place.
@@ -123,9 +123,9 @@ func (b buttons) spoken(ctx context.Context, p channels.Press) (string, error) {
 
 func decidedWords(a guard.Approval, yes bool) string {
 	if yes {
-		return "Thank you. Going on: " + a.Summary
+		return "Approved. Continuing: " + a.Summary
 	}
-	return "All right, I will not do that: " + a.Summary
+	return "Denied. I will not do this: " + a.Summary
 }
 
 func (b buttons) decide(ctx context.Context, channel, question string, shown time.Time, yes bool) (string, error) {
@@ -153,13 +153,13 @@ func (b buttons) Later(ctx context.Context, delivery string) (string, error) {
 	if _, err := b.d.notices.Snooze(ctx, delivery, "", until); err != nil {
 		return "", err
 	}
-	return "I will tell you again at " + until.In(b.d.zone()).Format("15:04") + ".", nil
+	return "I will notify you again at " + until.In(b.d.zone()).Format("15:04") + ".", nil
 }
 
 // Trusted implements channels.Buttons.
 func (buttons) Trusted(pid int) error {
 	if system.StartedByHob(pid, os.Getpid()) {
-		return fmt.Errorf("process %d was started by Hob, or nobody can tell", pid)
+		return fmt.Errorf("process %d was started by Hob, or its origin is unknown", pid)
 	}
 	return nil
 }

@@ -81,7 +81,7 @@ func (d *Daemon) eraseFiles(ctx context.Context, e *erase.Erasure, s *erase.Scru
 	}
 	n = n.Add(m)
 	if err := d.forgetPages(e); err != nil { //nolint:contextcheck // how a browser ends is its own affair
-		return n, fmt.Errorf("forget what the browser kept of pages: %w", err)
+		return n, fmt.Errorf("delete browser data: %w", err)
 	}
 	d.reportKept(s)
 	return n, nil
@@ -100,7 +100,7 @@ func (d *Daemon) reportKept(s *erase.Scrubber) {
 				return nil //nolint:nilerr // what is not there holds nothing
 			}
 			if has, err := s.FileHas(path); err == nil && has {
-				d.opt.Log.Warn("a settings file of yours holds what was forgotten; it was not changed, take it out yourself", "file", filepath.Base(path))
+				d.opt.Log.Warn("one of your settings files contains deleted text; it was not changed, remove the text yourself", "file", filepath.Base(path))
 			}
 			return nil
 		})

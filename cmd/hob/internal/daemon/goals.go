@@ -186,7 +186,7 @@ func (k goalKeeper) CreateTx(ctx context.Context, tx *store.Tx, c tools.Call, g 
 	}
 	note := ""
 	if name, _ := k.d.brain.describe(); strings.HasPrefix(name, offline.Provider) && !goals.Followable(ctx, made, goalFacts(k), time.Now().In(k.d.zone())) {
-		note = `Without a model I keep it, but work on it only once there is one; what I can follow by myself looks like "when a task is overdue then tell me, until Friday".`
+		note = `Without a model I store it, but work on it only when a model is set up. Without a model I can follow rules such as "when a task is overdue then tell me, until Friday".`
 	}
 	return toolswatch.Goal(made), note, nil
 }

@@ -140,7 +140,7 @@ func oneOf[S ~string](state string, known ...S) error {
 	for _, k := range known {
 		names = append(names, string(k))
 	}
-	return fmt.Errorf("%w: there is no state %q; the states are %s", web.ErrInvalid, state, strings.Join(names, ", "))
+	return fmt.Errorf("%w: unknown state %q; the states are %s", web.ErrInvalid, state, strings.Join(names, ", "))
 }
 
 func (b *backend) listUndo(ctx context.Context, q web.Query) (any, error) {

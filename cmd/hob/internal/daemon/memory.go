@@ -53,9 +53,9 @@ type explained struct {
 
 func withheldRemark(n int) string {
 	if n == 1 {
-		return "1 result that looks like a credential was left out; ask for it by name"
+		return "omitted 1 result that looks like a credential; search for it by name"
 	}
-	return fmt.Sprintf("%d results that look like credentials were left out; ask for them by name", n)
+	return fmt.Sprintf("omitted %d results that look like credentials; search for them by name", n)
 }
 
 // MemorySearch implements web.Memory.
@@ -139,7 +139,7 @@ func (b *backend) MemoryItem(ctx context.Context, id string) (any, error) {
 		it, ok, err = b.entityItem(q, id)
 	}
 	if err == nil && !ok {
-		err = fmt.Errorf("nothing that is remembered has the id or name %q: %w; find it with: hob memory search", id, web.ErrNotFound)
+		err = fmt.Errorf("no item has the id or name %q: %w; find it with: hob memory search", id, web.ErrNotFound)
 	}
 	return it, classify(err)
 }

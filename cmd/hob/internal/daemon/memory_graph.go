@@ -52,7 +52,7 @@ func (b *backend) MemoryGraph(ctx context.Context, name string, limit int) (any,
 	}
 	e, ok, err := b.entity(q, name)
 	if err == nil && !ok {
-		err = fmt.Errorf("nobody and nothing of the name %q is known: %w; see all with: hob memory graph", phrase.Cut(name, 60), web.ErrNotFound)
+		err = fmt.Errorf("no person or thing has the name %q: %w; see all with: hob memory graph", phrase.Cut(name, 60), web.ErrNotFound)
 	}
 	if err != nil {
 		return nil, classify(err)

@@ -36,7 +36,7 @@ func (d *Daemon) newModels() (*models, error) {
 	m.opt = llmall.AutoOptions{Env: d.secretEnv, Name: c.Agent.Name, HTTP: d.opt.HTTP, Agents: d.agents}
 	for _, p := range c.Providers {
 		if !slices.Contains(llmall.Kinds(), p.Kind) {
-			return nil, c.Errorf("providers."+p.Name+".kind", "it must be one of %s", strings.Join(llmall.Kinds(), ", "))
+			return nil, c.Errorf("providers."+p.Name+".kind", "must be one of %s", strings.Join(llmall.Kinds(), ", "))
 		}
 		m.opt.Configured = append(m.opt.Configured, provider(p, d.secret))
 	}

@@ -73,7 +73,7 @@ func (o *outgoing) put(ctx context.Context, f social.File, open func() (io.ReadC
 		if e, ok := errors.AsType[*tools.Error](err); ok {
 			return e
 		}
-		return tools.Errorf(tools.Failed, "%s was not sent, since no copy of it could be made: %w", f.Name, err)
+		return tools.Errorf(tools.Failed, "%s was not sent: copy file: %w", f.Name, err)
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ func (o *outgoing) reserve(ctx context.Context, f social.File) error {
 	defer o.mu.Unlock()
 	list, err := o.copies()
 	if err != nil {
-		return tools.Errorf(tools.Failed, "%s was not sent, since the folder for copies of files cannot be read: %w", f.Name, err)
+		return tools.Errorf(tools.Failed, "%s was not sent: read the folder of file copies: %w", f.Name, err)
 	}
 	list = slices.DeleteFunc(list, half) // they are coming
 	used := o.coming
@@ -107,8 +107,8 @@ func (o *outgoing) reserve(ctx context.Context, f social.File) error {
 		return &tools.Error{
 			Source:  provenance.Outside,
 			Code:    tools.Failed,
-			Message: fmt.Sprintf("%s (%d kB) was not sent: the files that wait to go out, or have just gone, have %d MB, and all together may have %d", f.Name, f.Size>>10, used>>20, o.most>>20),
-			Remedy:  "send it again in some minutes; what does not go out, and why, says: hob channel status",
+			Message: fmt.Sprintf("%s (%d kB) was not sent: waiting and recently sent files use %d MB of the limit of %d MB", f.Name, f.Size>>10, used>>20, o.most>>20),
+			Remedy:  "send it again in a few minutes; see unsent messages with: hob channel status",
 		}
 	}
 	o.coming += f.Size
@@ -174,7 +174,7 @@ func (c *copying) Read(p []byte) (int, error) {
 		failpoint.Hit("file.outgoing.half")
 	}
 	if errors.Is(err, io.EOF) && hex.EncodeToString(c.sum.Sum(nil)) != c.want {
-		err = tools.Errorf(tools.Conflict, "the file has changed since it was allowed; nothing was sent")
+		err = tools.Errorf(tools.Conflict, "the file changed after you approved it; nothing was sent")
 	}
 	return n, err
 }
@@ -203,13 +203,13 @@ func (o *outgoing) sweep(ctx context.Context) error {
 // was half received.
 func (d *Daemon) sweepOutgoing(ctx context.Context) error {
 	if err := channels.Unfinished(d.dropped(), receivedFolder, d.started); err != nil {
-		d.opt.Log.Warn("files of messages that were half written cannot be removed", "err", err)
+		d.opt.Log.Warn("cannot remove partial file copies", "err", err)
 	}
 	t := time.NewTicker(stale)
 	defer t.Stop()
 	for {
 		if err := d.outgoing.sweep(ctx); err != nil && ctx.Err() == nil {
-			d.opt.Log.Warn("copies of files that went out cannot be removed", "err", err)
+			d.opt.Log.Warn("cannot remove copies of sent files", "err", err)
 		}
 		select {
 		case <-t.C:
@@ -232,7 +232,7 @@ func (p post) File(_ context.Context, path string) (social.File, error) {
 	case err != nil:
 		return social.File{}, tools.Errorf(tools.Failed, "%s cannot be read: %w", doc.Path, err)
 	case n > largestOut:
-		return social.File{}, tools.Errorf(tools.Unsupported, "%s has more than %d MB, and larger files are not sent", doc.Path, largestOut>>20)
+		return social.File{}, tools.Errorf(tools.Unsupported, "%s is larger than the limit of %d MB", doc.Path, largestOut>>20)
 	}
 	return social.File{
 		Name: filepath.Base(doc.Path), MIME: http.DetectContentType(head.b), Path: doc.Path, Hidden: doc.Hidden, Size: n, Digest: hex.EncodeToString(sum.Sum(nil)),
@@ -296,9 +296,9 @@ func (p post) attach(o *bus.Out, m social.Message) (bool, error) {
 			continue
 		}
 		if !m.Owner {
-			return false, tools.Errorf(tools.Unsupported, "nothing was sent: %s takes no file such as %s (%d bytes; at most %d)", tools.Clean(m.Channel), f.Name, f.Size, most)
+			return false, tools.Errorf(tools.Unsupported, "nothing was sent: %s does not accept %s (%d bytes; maximum %d)", tools.Clean(m.Channel), f.Name, f.Size, most)
 		}
-		o.Text += fmt.Sprintf("\n%s lies on your computer: %s", f.Name, f.Path)
+		o.Text += fmt.Sprintf("\n%s is on your computer: %s", f.Name, f.Path)
 		return false, nil
 	}
 	for _, f := range m.Files {

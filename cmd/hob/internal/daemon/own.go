@@ -64,7 +64,7 @@ func (o *ownTexts) now() prompt.Texts {
 		o.seen[i] = s
 		text, err := readOptional(path)
 		if err != nil {
-			o.log.Warn("an edited file cannot be used; what it said before stays", "err", err)
+			o.log.Warn("edited file is invalid; keeping its previous text", "err", err)
 			continue
 		}
 		o.texts[i] = text
@@ -83,15 +83,15 @@ func readOptional(path string) (string, error) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("%w; make it a file that you may read, or move it away", err)
+		return "", fmt.Errorf("%w; make the file readable, or move it away", err)
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxOwn+1))
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("%w; make it a file that you may read, or move it away", err)
+		return "", fmt.Errorf("%w; make the file readable, or move it away", err)
 	case len(b) > maxOwn:
-		return "", fmt.Errorf("%s is larger than %d KB; shorten it, as the model reads it with every message", path, maxOwn/1000)
+		return "", fmt.Errorf("%s is larger than %d KB; shorten it, because the model reads it with every message", path, maxOwn/1000)
 	case !utf8.Valid(b):
 		return "", fmt.Errorf("%s is not valid UTF-8; save it as UTF-8", path)
 	}

@@ -54,7 +54,7 @@ type ownReminders struct {
 // CreateReminder implements pim.Reminders.
 func (o ownReminders) CreateReminder(ctx context.Context, r pim.Reminder) (pim.Receipt, error) {
 	if err := o.own.Add(ctx, echo.Words(r.Title, r.Notes)); err != nil {
-		return pim.Receipt{}, fmt.Errorf("note what is written: %w", err)
+		return pim.Receipt{}, fmt.Errorf("record own text: %w", err)
 	}
 	got, err := o.Reminders.CreateReminder(ctx, r)
 	if err == nil && got.ID != "" {
@@ -71,7 +71,7 @@ type ownNotes struct {
 // CreateNote implements pim.Notes.
 func (o ownNotes) CreateNote(ctx context.Context, n pim.Note) (pim.Receipt, error) {
 	if err := o.own.Add(ctx, echo.Words(n.Title, n.Text), echo.Words(n.Text)); err != nil {
-		return pim.Receipt{}, fmt.Errorf("note what is written: %w", err)
+		return pim.Receipt{}, fmt.Errorf("record own text: %w", err)
 	}
 	got, err := o.Notes.CreateNote(ctx, n)
 	if err == nil && got.ID != "" {

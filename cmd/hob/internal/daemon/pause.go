@@ -28,9 +28,9 @@ func (b *backend) pause(ctx context.Context, what string) (any, error) {
 	case "off":
 		var was bool
 		if was, err = b.d.loop.Resume(ctx); was {
-			said = "Going on, with what has waited."
+			said = "Resumed, including the waiting work."
 		} else {
-			said = "Was not paused."
+			said = "Not paused."
 		}
 	case "on":
 		_, err = b.d.loop.Pause(ctx, "")

@@ -70,31 +70,31 @@ func (p post) SendTx(_ context.Context, tx *store.Tx, c tools.Call, m social.Mes
 
 // CallBackTx implements social.Post.
 func (p post) CallBackTx(_ context.Context, tx *store.Tx, id string) (string, error) {
-	d, err := p.d.bus.CallBackTx(tx, id, "called back by the owner")
+	d, err := p.d.bus.CallBackTx(tx, id, "canceled by the user")
 	to := d.Channel
 	if d.Chat != "" {
 		to = d.Chat + " on " + to
 	}
 	switch {
 	case errors.Is(err, bus.ErrTooLate):
-		return "", tools.Errorf(tools.Conflict, "the message to %s cannot be called back: %s", to, p.state(d))
+		return "", tools.Errorf(tools.Conflict, "cannot cancel the message to %s: %s", to, p.state(d))
 	case err != nil:
 		return "", err
 	case d.MaybeRepeated:
-		return fmt.Sprintf("The message to %s is not tried again, but an earlier attempt may have arrived.", to), nil
+		return fmt.Sprintf("Canceled the message to %s, but an earlier attempt may have arrived.", to), nil
 	}
-	return fmt.Sprintf("Called back: the message to %s was not sent.", to), nil
+	return fmt.Sprintf("Canceled: the message to %s was not sent.", to), nil
 }
 
 // state says why it is too late.
 func (p post) state(d bus.Delivery) string {
 	switch d.State {
 	case channels.Sent:
-		return "it went out at " + d.SentAt.In(p.d.zone()).Format("15:04:05")
+		return "it was sent at " + d.SentAt.In(p.d.zone()).Format("15:04:05")
 	case channels.Sending:
-		return "it is going out at this moment"
+		return "it is being sent now"
 	case channels.Cancelled:
-		return "it was called back before"
+		return "it was already canceled"
 	}
 	return "it is " + string(d.State)
 }

@@ -20,7 +20,7 @@ type presence struct{ d *Daemon }
 func (p presence) At(ctx context.Context) (at string, idle time.Duration, known bool) {
 	last, wrote, err := p.d.bus.LastOwner(ctx)
 	if err != nil {
-		p.d.opt.Log.Warn("when the owner last wrote cannot be found out", "err", err)
+		p.d.opt.Log.Warn("cannot read the time of the last message of the user", "err", err)
 		last = ""
 	}
 	since := max(0, time.Since(wrote))

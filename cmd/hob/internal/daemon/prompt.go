@@ -75,16 +75,16 @@ func (d *Daemon) writeManual(b *prompt.Builder) error {
 	old, err := readOptional(path)
 	switch {
 	case err != nil:
-		d.opt.Log.Warn("AGENTS.md cannot be read and is left as it is", "err", err)
+		d.opt.Log.Warn("cannot read AGENTS.md; not changed", "err", err)
 		return nil
 	case old == text:
 		return nil
 	case old != "" && !prompt.OwnManual(old):
-		d.opt.Log.Info("AGENTS.md was not written by Hob and is left as it is", "file", path)
+		d.opt.Log.Info("AGENTS.md was not written by Hob; not changed", "file", path)
 		return nil
 	}
 	if err := system.WriteFile(path, []byte(text)); err != nil { // it is there to be read, not needed
-		d.opt.Log.Warn("AGENTS.md cannot be written", "err", err)
+		d.opt.Log.Warn("cannot write AGENTS.md", "err", err)
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ type Release struct {
 }
 
 // ErrNoRelease says that nobody has named where to look.
-var ErrNoRelease = errors.New("this program does not know where its project says what the newest version is, or whose signature to believe: neither is built in or set")
+var ErrNoRelease = errors.New("the address of the project's releases and its public key are neither built in nor configured")
 
 // Look asks whether there is a newer version than the one named, and notes in file
 // what it was told. A key that is built in cannot be replaced by a configuration,
@@ -106,16 +106,16 @@ func (d *Daemon) lookForRelease(ctx context.Context, was asked) asked {
 	now := readAsked(file) // with what was seen, by a command as well
 	now.At, now.Told = at, was.Told
 	if err == nil && r.Newer && r.Latest != was.Told {
-		text := fmt.Sprintf("There is a newer version of me, %s; this is %s. How to get it: hob update --check", r.Latest, r.Current)
+		text := fmt.Sprintf("Hob %s is available; this is %s. See how to get it with: hob update --check", r.Latest, r.Current)
 		if err = d.loop.Tell(ctx, "release:"+r.Latest, text); err == nil {
 			now.Told = r.Latest
 		}
 	}
 	if err != nil && ctx.Err() == nil {
-		d.opt.Log.Warn("it could not be found out whether there is a newer version", "err", err)
+		d.opt.Log.Warn("update check failed", "err", err)
 	}
 	if err := now.write(file); err != nil {
-		d.opt.Log.Warn("when a newer version was looked for cannot be kept", "err", err)
+		d.opt.Log.Warn("cannot save the time of the update check", "err", err)
 	}
 	return now
 }

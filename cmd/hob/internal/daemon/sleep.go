@@ -15,13 +15,13 @@ func (d *Daemon) followSleep(ctx context.Context) error {
 			if e != power.Wakes {
 				return
 			}
-			d.opt.Log.Info("the machine woke")
+			d.opt.Log.Info("machine woke from sleep")
 			d.watchers.Woke()
 			d.channels.Woke()
 			d.bus.Poke()
 		})
 		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-			d.opt.Log.Debug("nothing tells when the machine wakes", "err", err)
+			d.opt.Log.Debug("no wake notifications on this system", "err", err)
 		}
 	}
 	<-ctx.Done()

@@ -74,7 +74,7 @@ func (r *reconciling) goal(tx *store.Tx, g goals.Goal, wanted map[string]goals.G
 	switch {
 	case !strings.HasPrefix(g.Source, templates.SourceOf("")):
 		if wants { // the owner took it over when he changed it
-			t.Why = "you have it already, and it is " + g.Status
+			t.Why = "it already exists and is " + g.Status
 			r.done.Kept = append(r.done.Kept, t)
 			delete(wanted, g.ID)
 		}

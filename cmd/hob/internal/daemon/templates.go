@@ -22,7 +22,7 @@ import (
 // so that doing it again changes nothing and an edit of the owner's shows.
 func (b *backend) Template(ctx context.Context, w templates.Wanted) (templates.Done, error) {
 	if w.Source != "" && templates.CheckName(strings.TrimPrefix(w.Source, templates.SourceOf(""))) != nil {
-		return templates.Done{}, fmt.Errorf("%w: %q is no source of a template", web.ErrInvalid, w.Source)
+		return templates.Done{}, fmt.Errorf("%w: %q is not a template source", web.ErrInvalid, w.Source)
 	}
 	done, err := b.d.reconcile(ctx, w, time.Now().In(b.d.zone()))
 	return done, classify(err)
@@ -65,7 +65,7 @@ func (r *reconciling) run(tx *store.Tx) error {
 			if wants(specs, s.ID) { // the owner took it over when he changed it
 				have[s.ID] = true
 				t := r.thing(s)
-				t.Why = "you have it already, and it is " + string(s.State)
+				t.Why = "it already exists and is " + string(s.State)
 				r.done.Kept = append(r.done.Kept, t)
 			}
 			continue

@@ -66,7 +66,7 @@ func (d *Daemon) openTools(context.Context) (err error) {
 		return err
 	}
 	if err := d.results.Sweep(); err != nil {
-		d.opt.Log.Warn("old results cannot be removed", "err", err)
+		d.opt.Log.Warn("cannot remove old results", "err", err)
 	}
 	list = append(list, results.Tool(d.results, d.returned))
 	d.tools = d.playedTools(append(list, d.opt.Tools...))

@@ -94,7 +94,7 @@ func (m *trayMenu) run(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			m.d.opt.Log.Warn("the tray's menu cannot be made", "err", err)
+			m.d.opt.Log.Warn("cannot build the tray menu", "err", err)
 		default:
 			m.tray.Show(v)
 		}
@@ -180,7 +180,7 @@ func (m *trayMenu) view(ctx context.Context, wg *sync.WaitGroup) (v tray.View, e
 	v.Items = append(v.Items, questionItems(open, m.decides)...)
 	v.Items = append(v.Items, tray.Item{Separator: true}, tray.Item{Key: "ask", Title: "Ask…"}, tray.Item{Key: "dashboard", Title: "Dashboard"})
 	if len(told) > 0 {
-		v.Items = append(v.Items, tray.Item{Title: "Last notices", Items: noticeItems(told)})
+		v.Items = append(v.Items, tray.Item{Title: "Recent notifications", Items: noticeItems(told)})
 	}
 	v.Items = append(v.Items, templateItems(templates.Shelf{Dir: d.opt.Paths.TemplatesDir()}, d.opt.Paths.TemplateState())...)
 	v.Items = append(v.Items, tray.Item{Separator: true})
@@ -197,9 +197,9 @@ func (m *trayMenu) state(open int, paused bool, until time.Time) (tray.State, st
 	i := slices.IndexFunc(m.d.channels.Status(), func(h channels.Health) bool { return h.State == "stopped" })
 	switch {
 	case open == 1:
-		return tray.NeedsYou, "one question for you"
+		return tray.NeedsYou, "1 pending approval"
 	case open > 1:
-		return tray.NeedsYou, fmt.Sprintf("%d questions for you", open)
+		return tray.NeedsYou, fmt.Sprintf("%d pending approvals", open)
 	case i >= 0:
 		return tray.Failing, "the channel " + m.d.channels.Status()[i].Name + " has stopped"
 	case failed:

@@ -25,8 +25,8 @@ func (m *trayMenu) clicked(ctx context.Context, key string) {
 	verb, rest, _ := strings.Cut(key, " ")
 	said, err := m.do(ctx, verb, rest)
 	if err != nil {
-		m.d.opt.Log.Warn("a click in the tray did nothing", "what", verb, "err", err)
-		m.say(ctx, "This was not done", err.Error())
+		m.d.opt.Log.Warn("tray click ignored", "what", verb, "err", err)
+		m.say(ctx, "Action failed", err.Error())
 	} else if said != "" {
 		m.say(ctx, m.d.opt.Config.Agent.Name, said)
 	}
@@ -55,7 +55,7 @@ func (m *trayMenu) do(ctx context.Context, verb, rest string) (string, error) {
 	case "dashboard":
 		return m.open(ctx, "")
 	case "template":
-		return "A template changes how I work, and shows you first what it would change. In a terminal: hob template use " + rest, nil
+		return "A template changes how I work. Preview and apply it in a terminal: hob template use " + rest, nil
 	case "quit":
 		m.record(ctx, "quit", "")
 		m.d.Shutdown()
@@ -111,7 +111,7 @@ func (m *trayMenu) open(ctx context.Context, session string) (string, error) {
 		link += "#" + url.PathEscape(session)
 	}
 	if err := m.note.Open(ctx, link); err != nil {
-		return "", fmt.Errorf("your desktop does not let me open the browser; run: hob open (%w)", err)
+		return "", fmt.Errorf("cannot open the browser; run: hob open (%w)", err)
 	}
 	return "", nil
 }
@@ -122,7 +122,7 @@ func (m *trayMenu) record(ctx context.Context, what, args string) {
 		return m.d.guard.AuditTx(tx, guard.Record{Actor: "owner", Action: what, Origin: trayOrigin, Verdict: "allow", Rule: "owner's command", Args: json.RawMessage(strconv.Quote(args))})
 	})
 	if err != nil {
-		m.d.opt.Log.Error("a click cannot be recorded", "what", what, "err", err)
+		m.d.opt.Log.Error("cannot record a click", "what", what, "err", err)
 	}
 }
 
@@ -133,6 +133,6 @@ func (m *trayMenu) say(ctx context.Context, title, text string) {
 	m.mu.Unlock()
 	n := desktop.Note{ID: "tray", Title: title, Body: text, Urgency: desktop.Low, Transient: true}
 	if err := m.note.Notify(ctx, n); err != nil {
-		m.d.opt.Log.Debug("what came of a click is not shown", "err", err)
+		m.d.opt.Log.Debug("cannot show the result of a click", "err", err)
 	}
 }

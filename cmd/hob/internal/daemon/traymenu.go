@@ -53,7 +53,7 @@ func questionLines(a guard.Approval) (lines []string, whole bool) {
 		lines = append(lines, wrapped(text, trayWidth)...)
 	}
 	if len(lines) > trayLines {
-		return append(lines[:trayLines-1], "… there is more: open the chat to read it"), false
+		return append(lines[:trayLines-1], "… open the chat to read more"), false
 	}
 	return lines, true
 }
@@ -122,7 +122,7 @@ func pauseItems(decides, paused bool, until string, quiet bool, quietUntil strin
 		out = append(out, tray.Item{Key: "pause 1h", Title: "Pause for 1 hour"}, tray.Item{Key: "pause tomorrow", Title: "Pause until tomorrow"})
 	}
 	if quiet {
-		return append(out, tray.Item{Key: "quiet off", Title: "End the quiet (until " + quietUntil + ")"})
+		return append(out, tray.Item{Key: "quiet off", Title: "End quiet (until " + quietUntil + ")"})
 	}
-	return append(out, tray.Item{Key: "quiet 2h", Title: "Quiet now, for 2 hours"})
+	return append(out, tray.Item{Key: "quiet 2h", Title: "Quiet for 2 hours"})
 }

@@ -60,7 +60,7 @@ func (d *Daemon) dropVectors(ctx context.Context, path string) error {
 		if err := embed.Remove(path); err != nil {
 			return err
 		}
-		d.opt.Log.Info("vectors were removed, because [knowledge] embeddings is off")
+		d.opt.Log.Info("vectors removed: [knowledge] embeddings is off")
 	}
 	if told, err := base.Done(d.store.Reader(ctx), embed.Name); err != nil || told == 0 {
 		return err
@@ -136,7 +136,7 @@ func (x *embedder) get() (llm.Embedder, error) {
 	}
 	m, ok := raw.(llm.Model)
 	if !ok {
-		return nil, errors.New("it is no model")
+		return nil, errors.New("not an embedding model")
 	}
 	info := m.Info()
 	metered := x.d.books.MeterEmbedder(raw, info, llm.Account{}, usage.MeterOptions{Host: x.d.models.opt.Host(info.Provider)})

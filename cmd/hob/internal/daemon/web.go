@@ -28,7 +28,7 @@ func (d *Daemon) openWeb(ctx context.Context) error {
 	if c.TLSCert != "" && !d.opt.InProcess {
 		cert, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
 		if err != nil {
-			return fmt.Errorf("[web] tls_cert and tls_key: %w; both must be PEM files that belong together", err)
+			return fmt.Errorf("[web] tls_cert and tls_key: %w; both must be PEM files of the same key pair", err)
 		}
 		sum := sha256.Sum256(cert.Certificate[0])
 		d.pin = hex.EncodeToString(sum[:])
@@ -66,7 +66,7 @@ func (d *Daemon) rotate(context.Context) error {
 func (d *Daemon) peer(client, server string, thorough bool) web.Peer {
 	c, err := system.ClientOf(client, server, system.Tree{PID: os.Getpid(), Roots: d.agents.Pids()}, thorough)
 	if err != nil {
-		d.opt.Log.Warn("cannot find out who is behind a connection", "err", err)
+		d.opt.Log.Warn("cannot identify the peer of a connection", "err", err)
 		if !errors.Is(err, errors.ErrUnsupported) && !thorough {
 			return web.PeerHob // it has gone, or hides
 		}
