@@ -72,7 +72,7 @@ func parts() []part {
 		{"builtin", "turns with the built-in brain", builtinTurns},
 		{"turns", "turns with an instant model", modelTurns},
 		{"load", "many turns at once", load},
-		{"messages", "messages that nobody waits for", messages},
+		{"messages", "messages without waiting for answers", messages},
 		{"channel", "messages over a channel", channelMessages},
 		{"files", "file events", fileEvents},
 		{"schedules", "schedule events", scheduleEvents},
@@ -101,7 +101,7 @@ func Run(ctx context.Context, o Options) ([]Figure, error) {
 	}
 	for _, name := range o.Only {
 		if !slices.Contains(Parts(), name) {
-			return nil, fmt.Errorf("there is no part %q; there are %s", name, strings.Join(Parts(), ", "))
+			return nil, fmt.Errorf("unknown part %q; known parts are %s", name, strings.Join(Parts(), ", "))
 		}
 	}
 	var out []Figure

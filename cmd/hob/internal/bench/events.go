@@ -76,8 +76,8 @@ func fileEvents(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 			return nil, err
 		}
 		return []Figure{
-			{Name: "file_event_p50", Value: ms(at(took, 50)), Unit: "ms", About: "from the making of a file until the owner is told, 500 of them to see whether it is complete"},
-			{Name: "file_events", Value: float64(r.events) / said[len(said)-1].Sub(began).Seconds(), Unit: "/s", AtLeast: true, About: fmt.Sprintf("files that appear at once in %d folders, until the last one is told", folders)},
+			{Name: "file_event_p50", Value: ms(at(took, 50)), Unit: "ms", About: "from the creation of a file to the notification, including 500 ms to see whether it is complete"},
+			{Name: "file_events", Value: float64(r.events) / said[len(said)-1].Sub(began).Seconds(), Unit: "/s", AtLeast: true, About: fmt.Sprintf("files created at the same time in %d folders, until the last notification", folders)},
 		}, nil
 	})
 }
@@ -94,7 +94,7 @@ func scheduleEvents(ctx context.Context, o Options, r rounds) ([]Figure, error) 
 			}
 		}
 		if late := time.Since(due); late > 0 {
-			return nil, fmt.Errorf("the machine is too busy: the reminders were made %s too late", late)
+			return nil, fmt.Errorf("the machine is too busy: the reminders were created %s too late", late)
 		}
 		if err := wait(ctx, time.Until(due)); err != nil {
 			return nil, err
@@ -104,8 +104,8 @@ func scheduleEvents(ctx context.Context, o Options, r rounds) ([]Figure, error) 
 			return nil, err
 		}
 		return []Figure{
-			{Name: "reminder_late", Value: ms(said[0].Sub(due)), Unit: "ms", About: fmt.Sprintf("how late the first of %d reminders is that are due at the same time", n)},
-			{Name: "schedule_events", Value: float64(n) / said[n-1].Sub(due).Seconds(), Unit: "/s", AtLeast: true, About: "reminders that are due at the same time, until the last one is told"},
+			{Name: "reminder_late", Value: ms(said[0].Sub(due)), Unit: "ms", About: fmt.Sprintf("delay of the first of %d reminders due at the same time", n)},
+			{Name: "schedule_events", Value: float64(n) / said[n-1].Sub(due).Seconds(), Unit: "/s", AtLeast: true, About: "reminders due at the same time, until the last notification"},
 		}, nil
 	})
 }
@@ -139,7 +139,7 @@ func (h *home) told(ctx context.Context, session, kind string, n int) ([]time.Ti
 			return out[:n], nil
 		}
 		if err := wait(ctx, 20*time.Millisecond+time.Duration(n)*100*time.Microsecond); err != nil {
-			return nil, fmt.Errorf("%d of %d texts were said: %w", len(out), n, err)
+			return nil, fmt.Errorf("%d of %d texts were sent: %w", len(out), n, err)
 		}
 	}
 }

@@ -82,7 +82,7 @@ type memoryRun struct {
 // on the way. out gets each size as it is done.
 func Memory(ctx context.Context, o MemoryOptions, out func(Growth)) (err error) {
 	if o.Rows < 1000 {
-		return errors.New("at least 1,000 rows are needed to measure something")
+		return errors.New("at least 1,000 rows are needed")
 	}
 	if o.Queries <= 0 {
 		o.Queries = 300
@@ -165,7 +165,7 @@ func (r *memoryRun) open(ctx context.Context) (err error) {
 // processor for itself, and nobody fills a memory with so much at once.
 func (r *memoryRun) settle(ctx context.Context) error {
 	const calm, longest = 6, 240 // halves of a second
-	fmt.Fprintln(r.o.Progress, "waiting for the index to merge what it took in ...")
+	fmt.Fprintln(r.o.Progress, "waiting for the index to merge ...")
 	var last index.Stats
 	for i, same := 0, 0; i < longest && same < calm; i++ {
 		s, err := r.ix.Stats(ctx)

@@ -67,7 +67,7 @@ func modelTurns(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 		return []Figure{
 			{Name: "turn_p50", Value: ms(at(plain, 50)), Unit: "ms", Target: 4, About: "a turn over HTTP with an instant model, everything durable, less the model server's time"},
 			{Name: "turn_p95", Value: ms(at(plain, 95)), Unit: "ms", About: "the same, 95th percentile"},
-			{Name: "tool_step_p50", Value: step(task), Unit: "ms", Target: 2, About: fmt.Sprintf("what a call of create_task adds: another request, gate, ledger, audit, tool (mean of %d in a turn)", steps)},
+			{Name: "tool_step_p50", Value: step(task), Unit: "ms", Target: 2, About: fmt.Sprintf("additional time for a call of create_task: another request, policy check, ledger, audit, tool (mean of %d in a turn)", steps)},
 			{Name: "file_step_p50", Value: step(file), Unit: "ms", Target: 2, About: "the same for write_file, which is in the ledger before and after it runs"},
 			{Name: "prompt_prefix", Value: kept, Unit: "%", Target: 100, AtLeast: true, About: fmt.Sprintf("of the requests in a conversation of %d turns begin with the whole of the one before", conversation)},
 			{Name: "prompt_resent", Value: resent, Unit: "%", AtLeast: true, About: "of what such a conversation sends was sent before, byte for byte: a provider can take it from its cache"},

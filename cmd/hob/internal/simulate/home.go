@@ -104,7 +104,7 @@ func (p *play) configure() error {
 	answers := len(p.o.Script.Answers) > 0
 	switch {
 	case p.o.Model == Configured && answers:
-		return errors.New("the script has answers of a model; leave out --model configured")
+		return errors.New("the script contains model answers; remove --model configured")
 	case p.o.Model == Configured:
 		if err := onlyServers(c); err != nil {
 			return err
@@ -163,7 +163,7 @@ func onlyServers(c *config.Config) error {
 	}
 	for _, name := range names {
 		if of, _, _ := strings.Cut(name, "/"); acts[of] {
-			return fmt.Errorf("[providers.%s] is an external agent, which would really act: it cannot be asked where time is played; leave out --model configured", of)
+			return fmt.Errorf("[providers.%s] is an external agent, which would perform real actions; remove --model configured", of)
 		}
 	}
 	c.Providers = slices.DeleteFunc(c.Providers, func(pr config.Provider) bool { return acts[pr.Name] })
@@ -203,7 +203,7 @@ func (p *play) moved(path string) string {
 func (p *play) inHome(path string) (string, error) {
 	rest := strings.TrimPrefix(filepath.ToSlash(path), "~/")
 	if !filepath.IsLocal(rest) {
-		return "", fmt.Errorf("%q does not lie below ~", path)
+		return "", fmt.Errorf("%q is not below ~", path)
 	}
 	return filepath.Join(p.users, rest), nil
 }

@@ -55,7 +55,7 @@ const (
 )
 
 // errSilent is wrapped when a model said nothing for too long.
-var errSilent = errors.New("time cannot be played while it is asked; try again, or leave out --model configured")
+var errSilent = errors.New("the simulation cannot continue during this model call; try again, or remove --model configured")
 
 func newOutside(limit func(string) time.Duration, roots *x509.CertPool) *outside {
 	way := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}}
@@ -114,7 +114,7 @@ func (o *outside) insist(s *slot, r *http.Request) (*http.Response, error) {
 func (o *outside) exchange(s *slot, r *http.Request) (*http.Response, error) {
 	limit := o.limit(r.URL.Host)
 	silence := time.AfterFunc(limit, func() {
-		s.cancel(fmt.Errorf("the model at %s has said nothing for %s: %w", r.URL.Host, limit, errSilent))
+		s.cancel(fmt.Errorf("the model at %s sent no data for %s: %w", r.URL.Host, limit, errSilent))
 	})
 	defer silence.Stop()
 	if r.GetBody != nil {
@@ -145,7 +145,7 @@ func (o *outside) exchange(s *slot, r *http.Request) (*http.Response, error) {
 			res.Body, res.ContentLength = io.NopCloser(io.MultiReader(&all, cut{err})), -1
 			return res, nil
 		case all.Len() > maxAnswer:
-			return nil, fmt.Errorf("the answer of the model at %s is longer than %d MB", r.URL.Host, maxAnswer>>20)
+			return nil, fmt.Errorf("the answer of the model at %s is larger than %d MB", r.URL.Host, maxAnswer>>20)
 		}
 	}
 }

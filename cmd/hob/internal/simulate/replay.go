@@ -233,7 +233,7 @@ func words(list []bus.Delivery) string {
 
 func none(s string) string {
 	if s == "" {
-		return "nothing was said"
+		return "no reply"
 	}
 	return fmt.Sprintf("%q", s)
 }

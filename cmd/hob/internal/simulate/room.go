@@ -107,7 +107,7 @@ func (w *world) write(in Input) error {
 	case unfit != nil:
 		return fmt.Errorf("the channel %q does not work: %w", in.To, unfit)
 	case r == nil:
-		return fmt.Errorf("there is no channel %q; switch one on with a section [channels.%[1]s] below \"-- config --\"", in.To)
+		return fmt.Errorf("channel %q not found; add a section [channels.%[1]s] below \"-- config --\"", in.To)
 	}
 	r.heard <- channels.Inbound{Channel: r.name, Chat: in.More, Sender: in.More, SenderName: in.More, Text: strings.TrimSpace(in.Body), Key: fmt.Sprint("line-", in.Line)}
 	return nil

@@ -62,14 +62,14 @@ type Options struct {
 // is: one at a time.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	if o.Days < 1 || o.Days > MaxDays {
-		return nil, fmt.Errorf("it plays 1 to %d days, not %d", MaxDays, o.Days)
+		return nil, fmt.Errorf("the number of days must be from 1 to %d, not %d", MaxDays, o.Days)
 	}
 	if o.Script == nil {
 		o.Script = &Script{}
 	}
 	p := &play{o: o, users: filepath.Join(o.Dir, "home"), paths: inDir(filepath.Join(o.Dir, "hob"))}
 	if err := p.copyHome(ctx); err != nil {
-		return nil, fmt.Errorf("copy the home to play with: %w", err)
+		return nil, fmt.Errorf("copy the home: %w", err)
 	}
 	if err := p.configure(); err != nil {
 		return nil, err
@@ -154,7 +154,7 @@ func (p *play) run() (_ *Result, err error) {
 			s.at = time.Now()
 		}
 		if !s.at.Before(p.end) {
-			p.line.add(Entry{At: p.end, Kind: Problem, Text: fmt.Sprintf("line %d of the script (%s) lies behind the end", s.Line, s.Kind)})
+			p.line.add(Entry{At: p.end, Kind: Problem, Text: fmt.Sprintf("line %d of the script (%s) is after the end", s.Line, s.Kind)})
 			continue
 		}
 		if err := p.until(s.at); err != nil {

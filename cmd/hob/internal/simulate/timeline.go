@@ -144,7 +144,7 @@ func (p *play) result(ctx context.Context) (*Result, error) {
 	}
 	out.ModelCalls, out.CostUSD, out.Unpriced = now.Calls-p.spent.Calls, (now.Cost - p.spent.Cost).USD(), now.Unpriced-p.spent.Unpriced
 	p.quiet(end)
-	p.line.add(Entry{At: end, Kind: End, Text: "the time is over"})
+	p.line.add(Entry{At: end, Kind: End, Text: "the simulated time is over"})
 	out.Ticks = p.line.ticks + p.d.Ticks()
 	out.Inputs = p.line.inputs
 	out.Timeline = p.line.list

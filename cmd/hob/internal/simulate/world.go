@@ -132,7 +132,7 @@ func (w *world) account(a pim.Account) pim.Account {
 		case davHost + ":443":
 			return w.calendar(name).line.dial(ctx)
 		}
-		return nil, errors.New("this server is not played")
+		return nil, errors.New("this server is not simulated")
 	}
 	return a
 }
