@@ -155,7 +155,7 @@ func (a *app) newAccount(c *cobra.Command, cfg *config.Config, address string) (
 		Name: g("name"), Address: address, IMAP: g("imap"), SMTP: g("smtp"), CalDAV: g("caldav"), CardDAV: g("carddav"), User: g("user"), Auth: g("auth"), CA: g("ca"),
 	}}
 	var dns account.Resolver = net.DefaultResolver
-	if n.IMAP+n.SMTP+n.CalDAV+n.CardDAV != "" { // then nobody is asked
+	if n.IMAP+n.SMTP+n.CalDAV+n.CardDAV != "" { // do not ask for servers
 		dns = nil
 	}
 	found, err := account.Find(c.Context(), address, dns)
@@ -178,7 +178,7 @@ func (a *app) newAccount(c *cobra.Command, cfg *config.Config, address string) (
 			return nil, "", &failure{code: exitFailed, cause: fmt.Sprintf("the account %q already exists", n.Name), remedy: "choose another --name, or first run: hob account remove " + n.Name}
 		}
 	}
-	if dns == nil { // the password goes to no server but those that he named
+	if dns == nil { // the password goes only to servers that the user named
 		found = account.Servers{Provider: found.Provider}
 	}
 	n.Fill(found)
@@ -195,7 +195,7 @@ func named(s account.Servers) (flags string) {
 	return flags
 }
 
-// accountTested is what became of one server of an account.
+// accountTested is the test result of one server of an account.
 type accountTested struct {
 	Account string `json:"account"`
 	Server  string `json:"server,omitempty"`

@@ -241,11 +241,11 @@ func (a *app) completeAgents(_ *cobra.Command, args []string, _ string) ([]strin
 	return cfg.AgentNames(), cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeTasks asks a running daemon for the tasks under way.
+// completeTasks completes the ids of the daemon's running tasks.
 func (a *app) completeTasks(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var out []string
 	if len(args) == 0 {
-		_ = a.with(c.Context(), func(cl *client) error { // nothing to complete is no failure
+		_ = a.with(c.Context(), func(cl *client) error { // without a daemon there is nothing to complete
 			var rows []row
 			err := cl.get(c.Context(), "/api/v1/delegations", nil, &rows)
 			for _, r := range rows {

@@ -88,7 +88,7 @@ func (a *app) printApprovals(rows []approval) {
 	}
 }
 
-// details are what somebody who says yes should have read.
+// details returns the lines that a user should read before approving.
 func (p approval) details() (out [][2]string) {
 	var b bytes.Buffer
 	if json.Compact(&b, p.Arguments) != nil {
@@ -117,7 +117,7 @@ func spelled(s string) string {
 	return b.String()
 }
 
-// from says in words from where the outside text in view came.
+// from describes the origin of the untrusted text in the context.
 func (p approval) from() string {
 	var names []string
 	for _, o := range p.Origins {
@@ -129,7 +129,7 @@ func (p approval) from() string {
 	return strings.Join(names, ", ")
 }
 
-// lasting is how far a yes reaches.
+// lasting contains the flags for the scope of a grant.
 type lasting struct {
 	scope, time string
 	uses        int
@@ -209,8 +209,8 @@ func oneOf(id, batch string) (string, error) {
 	return id + batch, nil
 }
 
-// decide answers the question or batch with the id, or the only one there is. look: without
-// an id it is shown first, and needs a yes on the terminal.
+// decide answers the request or batch with the id, or the only pending one. look: without an
+// id, show it first and ask on the terminal.
 func (a *app) decide(ctx context.Context, id string, in map[string]any, look bool, said string) error {
 	return a.with(ctx, func(c *client) error {
 		var waiting, meant []approval
@@ -249,8 +249,8 @@ func (a *app) decide(ctx context.Context, id string, in map[string]any, look boo
 	})
 }
 
-// confirmUnnamed shows the only question there is and asks on the terminal. Nobody
-// approves what this command has not shown: another one may wait than was meant.
+// confirmUnnamed shows the only pending request and asks on the terminal, because another
+// request than the user expects may be pending.
 func (a *app) confirmUnnamed(ctx context.Context, q approval) error {
 	switch ok, err := a.confirm(ctx, q); {
 	case err != nil:
@@ -261,8 +261,8 @@ func (a *app) confirmUnnamed(ctx context.Context, q approval) error {
 	return nil
 }
 
-// carryOut waits for what was decided where no daemon runs: this process is all
-// that would go on with it.
+// carryOut waits for the decided call if no daemon runs, because then only this process can
+// complete it.
 func (c *client) carryOut(ctx context.Context, decided []approval) error {
 	if c.finish == nil {
 		return nil

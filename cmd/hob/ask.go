@@ -55,8 +55,8 @@ func (a *app) askCmd() *cobra.Command {
 	return cmd
 }
 
-// ask says one thing and returns the answer, after the user's answers to what
-// it may ask on the way.
+// ask sends one message and returns the answer. It also gets the user's answers to approval
+// requests of the turn.
 func (a *app) ask(ctx context.Context, c *client, session string, in userInput, yes bool) (asked, error) {
 	var out asked
 	defer a.watch(ctx, c, session)()
@@ -80,9 +80,9 @@ func (a *app) ask(ctx context.Context, c *client, session string, in userInput, 
 	return asked{Answer: st.Answer, Session: st.Session, Event: st.ID, Tools: st.Tools, Usage: st.Usage}.filled(), nil
 }
 
-// abandon stops a turn which its owner has broken off. Where the engine runs in
-// this process it would otherwise be taken up again by the next command; a
-// daemon goes on, as it may be at work for somebody else in this conversation.
+// abandon stops a turn that the user interrupted. With an engine in this process, the next
+// command would resume it. A daemon's turn continues, because it may serve somebody else in the
+// same conversation.
 func (a *app) abandon(ctx context.Context, c *client, session string) error {
 	if ctx.Err() == nil {
 		return nil

@@ -42,7 +42,7 @@ func (a *app) benchMemoryCmd() *cobra.Command {
 				return errors.Join(a.printJSON(list), err)
 			}
 			a.growth(list, o.Numbers > 0)
-			return err // what was measured before it is shown all the same
+			return err // the figures measured so far are printed anyway
 		}),
 	})
 	cmd.Flags().IntVar(&o.Rows, "n", 100_000, "number of rows")

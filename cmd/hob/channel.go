@@ -89,7 +89,7 @@ func (a *app) completePairings(c *cobra.Command, args []string, _ string) ([]str
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// channels are the rows of all channels, as the daemon or this program tells them.
+// channels returns the rows of all channels, from the daemon or computed by this program.
 func (a *app) channels(ctx context.Context) (rows []row, raw json.RawMessage, err error) {
 	err = a.with(ctx, func(cl *client) error { return cl.get(ctx, "/api/v1/channels", nil, &raw) })
 	if err == nil {
@@ -129,7 +129,7 @@ func rank(r row) int {
 	return 2
 }
 
-// stateOf is a channel's state in words.
+// stateOf describes the state of a channel.
 func stateOf(r row) string {
 	switch s := r.text("state"); s {
 	case channel.Unset:
@@ -174,7 +174,7 @@ func (*app) runs(p system.Paths) bool {
 	return err == nil && held && h.Role == system.RoleDaemon
 }
 
-// restart says when a running Hob does not know yet what was changed.
+// restart prints a hint if the running Hob has not loaded the change yet.
 func (a *app) restart(p system.Paths) {
 	if a.runs(p) {
 		fmt.Fprintln(a.err, "Hob applies this at its next start: hob stop, then hob start")

@@ -14,8 +14,8 @@ import (
 	"hob/platform/permission"
 )
 
-// withMessages gives "hob channel test" the flag --db: "hob channel test imessage --db
-// FILE" lists what stands in a database of Messages, on any system and without a daemon.
+// withMessages adds the flag --db to "hob channel test": "hob channel test imessage --db FILE"
+// lists the messages of a Messages database, on any system and without a daemon.
 func (a *app) withMessages(cmd *cobra.Command) *cobra.Command {
 	var file string
 	rest := cmd.RunE
@@ -38,7 +38,7 @@ func (a *app) withMessages(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// messageRow is one message as it is listed.
+// messageRow is one listed message.
 type messageRow struct {
 	RowID       int64         `json:"rowid"`
 	GUID        string        `json:"guid"`

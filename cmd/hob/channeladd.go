@@ -110,8 +110,8 @@ func (a *app) addChannel(ctx context.Context, name string, f channelFlags) error
 	return a.takeUp(ctx, name, running, len(then) > 0)
 }
 
-// takeUp starts Hob, anew when it runs, if the owner on his terminal says so: it reads
-// its configuration when it starts. It goes on with the code where one is needed.
+// takeUp starts or restarts Hob if the user agrees on the terminal, because Hob reads its
+// configuration only at the start. Then it shows the pairing code if one is needed.
 func (a *app) takeUp(ctx context.Context, name string, running, pairs bool) error {
 	question := "Start Hob now?"
 	if running {
@@ -149,7 +149,7 @@ func (a *app) printAdded(out addedChannel) {
 	}
 }
 
-// asker asks on the terminal; nil where there is none.
+// asker returns an asker for the terminal; nil if there is none.
 func (a *app) asker(plain bool) setup.Asker {
 	_, in := terminal(a.in)
 	if !in && !plain {

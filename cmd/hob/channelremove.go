@@ -32,7 +32,7 @@ type leaving struct {
 	Secrets  []string `json:"secrets"`
 	Pairings []row    `json:"pairings"`
 
-	changes []config.Value // of what else names the channel
+	changes []config.Value // other keys that name the channel
 }
 
 func (a *app) removeChannel(ctx context.Context, name string, yes bool) error {
@@ -70,7 +70,7 @@ func (a *app) removeChannel(ctx context.Context, name string, yes bool) error {
 	return nil
 }
 
-// leaving looks what goes with a channel.
+// leaving determines what is removed with a channel.
 func (a *app) leaving(ctx context.Context, p system.Paths, cfg *config.Config, name string) (*leaving, error) {
 	k, known := channel.Find(name)
 	_, there := cfg.Channel(name)
@@ -121,7 +121,7 @@ func (a *app) leaving(ctx context.Context, p system.Paths, cfg *config.Config, n
 	return l, nil
 }
 
-// secretsOf names the secrets that were kept for a channel alone.
+// secretsOf returns the stored secrets that only this channel uses.
 func secretsOf(cfg *config.Config, name string) (out []string, err error) {
 	if _, there := cfg.Channel(name); !there {
 		return nil, nil
@@ -143,7 +143,7 @@ func secretsOf(cfg *config.Config, name string) (out []string, err error) {
 	return out, nil
 }
 
-// words tell what goes, and what of it does not come back.
+// words describes what is removed, and what undo cannot restore.
 func (l *leaving) words() (out []string) {
 	if l.Section {
 		out = append(out, "[channels."+l.Channel+"] is removed from the configuration. (hob undo restores it.)")
@@ -160,7 +160,8 @@ func (l *leaving) words() (out []string) {
 	return out
 }
 
-// takeAway does it. The section goes first: without it nothing is heard there.
+// takeAway removes the channel. The section goes first, because without it the channel receives
+// nothing.
 func (a *app) takeAway(ctx context.Context, p system.Paths, l *leaving) error {
 	if l.Section {
 		err := a.editConfig(ctx, p, "no channel "+l.Channel, func() error {

@@ -46,7 +46,7 @@ func (a *app) channelStatus(ctx context.Context, args []string) error {
 	return nil
 }
 
-// oneStatus tells how one channel does, in a few lines.
+// oneStatus prints the status of one channel in a few lines.
 func (a *app) oneStatus(r row, zone *time.Location) {
 	name, state := r.text("name"), stateOf(r)
 	colour := map[string]string{"running": green, "waiting": amber, "starting": amber, "stopped": red, "failed": red}[r.text("state")]
@@ -88,7 +88,7 @@ func (a *app) oneStatus(r row, zone *time.Location) {
 	}
 }
 
-// traffic says what was heard and said on a channel, as far as that is known.
+// traffic describes the messages received and sent on a channel, as far as known.
 func traffic(r row, zone *time.Location) string {
 	n := func(names ...string) int {
 		for _, x := range names {

@@ -34,7 +34,7 @@ type chat struct {
 	session string
 	screen  screen
 	tty     bool
-	piped   bool // what comes in is not the user's own words
+	piped   bool // standard input is not the user's own text
 	warned  bool // about pastes; belongs to run
 
 	turns sync.WaitGroup
@@ -69,7 +69,7 @@ func (a *app) chat(ctx context.Context, session string, noStart, mine bool) erro
 	return errors.Join(err, restore(), c.close())
 }
 
-// run reads lines until the end of input, and shows what Hob says by itself.
+// run reads lines until the end of input, and shows messages that Hob sends on its own.
 func (ch *chat) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer ch.turns.Wait()
@@ -113,8 +113,8 @@ func (ch *chat) run(ctx context.Context) error {
 	}
 }
 
-// take sends one line. In a terminal the next one can be typed meanwhile; in a
-// pipe it waits until this one is answered, or asks something.
+// take sends one line. A terminal can take the next line meanwhile; a pipe waits for the answer
+// or an approval request.
 func (ch *chat) take(ctx context.Context, l line) {
 	body, err := l.message(ch.piped)
 	if err != nil {

@@ -27,8 +27,8 @@ const (
 	answerWait = 10 * time.Second
 )
 
-// connect opens the API: of the running daemon, or of an engine in this
-// process when there is none. The caller closes the client.
+// connect opens the API: of the running daemon, or of an engine in this process if there is
+// none. The caller closes the client.
 func (a *app) connect(ctx context.Context) (*client, error) {
 	p, err := system.DefaultPaths()
 	if err != nil {
@@ -61,7 +61,7 @@ func (a *app) need(ctx context.Context) (*client, error) {
 	return c, err
 }
 
-// dial finds the running daemon; false when there is none.
+// dial finds the running daemon; false if there is none.
 func (a *app) dial(ctx context.Context, p system.Paths) (*client, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWait)
 	defer cancel()
@@ -93,7 +93,7 @@ func (a *app) dial(ctx context.Context, p system.Paths) (*client, bool, error) {
 	}
 }
 
-// clientOf makes a client for the daemon with the process id.
+// clientOf returns a client for the daemon with the process id.
 func (a *app) clientOf(p system.Paths, pid int) (*client, error) {
 	e, ok, err := system.ReadEndpoint(p.EndpointFile(), pid)
 	if err != nil {
@@ -127,8 +127,7 @@ func here(address string) string {
 	return net.JoinHostPort("127.0.0.1", port)
 }
 
-// pinned trusts the very certificate of which the daemon told in a file that is
-// private to its owner, and no other.
+// pinned trusts only the certificate that the daemon published in a private file.
 func pinned(pin string) *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,

@@ -78,7 +78,7 @@ func figureRows(list []evaluate.Figures) (rows []row) {
 	return rows
 }
 
-// questionBar shows how far it is.
+// questionBar shows the progress.
 func questionBar(done, all int) string {
 	const width = 30
 	full := width * done / max(all, 1)

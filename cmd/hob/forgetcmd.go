@@ -14,7 +14,7 @@ import (
 	"hob/platform/phrase"
 )
 
-// forgetting is what the flags of forget say.
+// forgetting contains the flags of forget.
 type forgetting struct {
 	query, source string
 	keep, yes     bool
@@ -51,7 +51,7 @@ func (a *app) forgetCmd() *cobra.Command {
 	return cmd
 }
 
-// forget does it and waits until nothing of it is left.
+// forget deletes the items and waits until the deletion is complete.
 func (a *app) forget(ctx context.Context, c *client, id string, f forgetting) error {
 	in := map[string]any{}
 	for name, v := range map[string]string{"id": id, "query": f.query, "source": f.source} {

@@ -81,7 +81,7 @@ func goalGiven(c *cobra.Command) map[string]any {
 	return in
 }
 
-// goalShown is a goal with what was done about it.
+// goalShown is a goal with its history.
 type goalShown struct {
 	ID          string `json:"id"`
 	Description string `json:"description"`

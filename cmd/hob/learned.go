@@ -114,7 +114,7 @@ func (a *app) userCmd() *cobra.Command {
 	return user
 }
 
-// change applies a change to one entry and says what was done.
+// change applies a change to one entry and prints the result.
 func (a *app) change(c *cobra.Command, path, id string, in map[string]any, said string) error {
 	return a.with(c.Context(), func(cl *client) error {
 		req, err := cl.request(c.Context(), http.MethodPost, path+"/"+pathPart(strings.TrimSpace(id)), nil, in)

@@ -164,7 +164,7 @@ func fact(title string) column {
 	}}
 }
 
-// excerpt shows a row in a few words.
+// excerpt returns a column with a short text of a row.
 func excerpt(title string) column {
 	return column{title, func(r row) string {
 		s := r.text("text")

@@ -40,7 +40,7 @@ type relation struct {
 	Over     bool   `json:"over"` // it held once
 }
 
-// line says a relation as one of its ends sees it.
+// line describes a relation from the view of one of its ends.
 func (r relation) line(of string) string {
 	line := "← " + oneLine(r.Name) + " " + oneLine(r.FromName)
 	if r.From == of {

@@ -55,8 +55,8 @@ func (a *app) memoryExportCmd() *cobra.Command {
 	return c
 }
 
-// exportTo writes beside the file first: one that is whole takes its name, or
-// none does.
+// exportTo writes to a temporary file and renames it, so that an incomplete export never has
+// the name.
 func (a *app) exportTo(ctx context.Context, cl *client, to string, q map[string][]string, force bool) error {
 	if fi, err := os.Stat(to); err == nil {
 		if fi.IsDir() {
@@ -136,13 +136,13 @@ func (a *app) memoryImportCmd() *cobra.Command {
 	return c
 }
 
-// importFormats are what can be said to come in. The first are told by the
-// content as well: what is not of them is refused.
+// importFormats lists the formats for --format. The first ones are also detected by content,
+// and other content is rejected.
 func importFormats() []string {
 	return append([]string{"hob", "chatgpt", "claude", "vcard"}, slices.Sorted(maps.Keys(importEndings()))...)
 }
 
-// importEndings are those of documents, which a name tells.
+// importEndings lists the file extensions of documents.
 func importEndings() map[string]string {
 	return map[string]string{"text": ".txt", "markdown": ".md", "html": ".html", "csv": ".csv", "json": ".json", "mail": ".eml", "calendar": ".ics"}
 }
@@ -150,8 +150,8 @@ func importEndings() map[string]string {
 // mostPiped is how much is taken from a pipe.
 const mostPiped = 1 << 30
 
-// spooled writes what comes in to a file, since it is looked at more than once,
-// and names it by its content: the same is known when it comes again.
+// spooled saves standard input to a file, because it is read more than once. The name is a
+// digest of the content, so a repeated import is recognized.
 func (a *app) spooled(ending string) (path, name string, clean func(), err error) {
 	f, err := os.CreateTemp("", "hob-import-*") // 0600
 	if err != nil {
@@ -174,7 +174,7 @@ func (a *app) spooled(ending string) (path, name string, clean func(), err error
 	return f.Name(), "stdin-" + hex.EncodeToString(sum.Sum(nil)[:4]) + ending, clean, nil
 }
 
-// imported says what came of an import.
+// imported prints the result of an import.
 func (a *app) imported(r row) error {
 	if a.asJSON {
 		return a.printJSON(r)

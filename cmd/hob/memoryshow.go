@@ -136,7 +136,7 @@ func (a *app) showRow(it remembered) {
 	}
 }
 
-// kindOf says what a row is.
+// kindOf describes the kind of a row.
 func (a *app) kindOf(it remembered) string {
 	switch {
 	case it.Kind == "retired":
@@ -179,7 +179,7 @@ func (a *app) showEntity(it remembered) {
 	})
 	if len(it.Relations) > 0 {
 		fmt.Fprintf(a.out, "\n%s\n", a.paint(a.out, bold, "Relations"))
-		var said []string // several facts may say the same, and one that held once may hold again
+		var said []string // several facts may have the same text, and a past one may be valid again
 		for _, r := range it.Relations {
 			if line := r.line(e.ID); !slices.Contains(said, line) && !slices.Contains(said, strings.TrimSuffix(line, " (no longer)")) {
 				said = append(said, line)
@@ -213,7 +213,7 @@ func ifFirst(i int, name string) string {
 	return ""
 }
 
-// trustOf says a provenance in words.
+// trustOf describes a provenance.
 func trustOf(p string) string {
 	words := map[string]string{"owner": "your own words", "hob": "conclusions of Hob", "tool": "results of Hob's tools", "outside": "untrusted text"}
 	if w := words[p]; w != "" {

@@ -110,7 +110,7 @@ func derivedLine(state, cause string, rows, behind int, bytes int64) string {
 	return s
 }
 
-// kindName says a kind of row in words.
+// kindName describes a kind of row.
 func kindName(k string) string {
 	names := map[string]string{"fact": "facts", "retired": "corrected facts", "turn": "messages", "chunk": "parts of documents", "note": "notes", "task": "tasks", "reminder": "reminders", "expense": "expenses", "habit": "habits"}
 	if n := names[k]; n != "" {
@@ -174,8 +174,8 @@ func (a *app) memoryReindexCmd() *cobra.Command {
 	})
 }
 
-// steps follows something that takes its time, with a bar on a terminal, and
-// returns the last step: what came of it.
+// steps follows a long operation, with a progress bar on a terminal, and returns the last step,
+// which contains the result.
 func (a *app) steps(ctx context.Context, c *client, path string, in any) (row, error) {
 	req, err := c.request(ctx, http.MethodPost, path, nil, in)
 	if err != nil {

@@ -65,7 +65,7 @@ func (a *app) notifyCmd() *cobra.Command {
 	return a.group(&cobra.Command{Use: "notify", Short: "Manage notifications", SuggestFor: []string{"notice", "notices", "notification"}}, list, release, snooze, quiet)
 }
 
-// notices asks for something to be done about notices and says what came of it.
+// notices runs an action on notifications and prints the result.
 func (a *app) notices(ctx context.Context, what string, in map[string]string, out any, say func() string) error {
 	return a.with(ctx, func(c *client) error {
 		if a.asJSON {

@@ -28,7 +28,7 @@ func (a *app) resumeCmd() *cobra.Command {
 	})
 }
 
-// paused changes the pause and says how it is now.
+// paused changes the pause and prints the new state.
 func (a *app) paused(ctx context.Context, what string) error {
 	return a.with(ctx, func(c *client) error {
 		var out struct {

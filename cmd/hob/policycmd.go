@@ -14,8 +14,8 @@ import (
 	"hob/platform/system"
 )
 
-// policyCmd is about the owner's own rules. It reads the folder itself: rules
-// that keep Hob from starting can be looked at all the same.
+// policyCmd manages the user's own rules. It reads the folder itself, so it also works with
+// rules that prevent the start of Hob.
 func (a *app) policyCmd() *cobra.Command {
 	list := a.listing(&cobra.Command{
 		Use: "list", Short: "List your policy rules", Args: cobra.NoArgs,

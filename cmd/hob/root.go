@@ -53,7 +53,7 @@ func (a *app) root() *cobra.Command {
 	a.versionFlag(root)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		if args := c.Flags().Args(); c.HasSubCommands() && len(args) > 0 {
-			return c.RunE(c, args) // `hob tsak --all`: the word before the flag is what is wrong
+			return c.RunE(c, args) // `hob tsak --all`: report the word before the flag
 		}
 		return err
 	})
@@ -62,7 +62,7 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
-// helpOf makes `hob help WORD` fail for a word that is no command.
+// helpOf makes `hob help WORD` fail for an unknown command.
 func helpOf(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	for _, c := range root.Commands() {
@@ -83,7 +83,7 @@ func helpOf(root *cobra.Command) {
 	}
 }
 
-// group makes a command that only has subcommands.
+// group returns a command that only has subcommands.
 func (a *app) group(c *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 	c.Args = cobra.ArbitraryArgs
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -136,11 +136,10 @@ func (a *app) run(fn func(c *cobra.Command, args []string) error) func(*cobra.Co
 	}
 }
 
-// byOwner refuses what Hob itself has started: a tool, a command, an external
-// agent and all below them. They run as the owner, and never speak for him: no
-// command of theirs answers a question, changes the configuration or says
-// something in his name. The daemon finds them as well; this is for what needs
-// no daemon.
+// byOwner rejects processes that Hob started: tools, commands, external agents and their
+// children. They run with the user's account but must not act as the user: they cannot approve
+// requests, change the configuration or send messages. The daemon checks this, too; this check
+// covers commands that need no daemon.
 func (a *app) byOwner(c *cobra.Command) error {
 	switch c.Name() {
 	case "version", boxed.Command:
@@ -177,7 +176,7 @@ func describe(c *cobra.Command, name string) {
 	}
 }
 
-// countWords makes a wrong number of arguments say how the command is written.
+// countWords makes a wrong number of arguments print the usage of the command.
 func countWords(c *cobra.Command) {
 	check := c.Args
 	if check == nil {

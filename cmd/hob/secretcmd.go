@@ -202,10 +202,10 @@ func (a *app) referred(ctx context.Context, s system.Secrets) ([]tested, error) 
 	return out, err
 }
 
-// adopt moves secrets out of the configuration. The file changes when all of them
-// are kept and have been read back. It cannot be undone: what undo would need is
-// the secret in the clear, so that the former texts of the file go, too. A change
-// of templates that was interrupted is finished first, as it has copies of its own.
+// adopt moves secrets out of the configuration. It changes the file after all of them are
+// stored and read back. This cannot be undone, because undo would need the plain-text secret;
+// therefore earlier versions of the file are deleted, too. An interrupted template change is
+// completed first, because it has its own copies.
 func (a *app) adopt(ctx context.Context, keys []string, file bool) error {
 	return a.changing(ctx, func(_ system.Paths, h *templates.Home) error { return a.adoptAlone(ctx, h, keys, file) })
 }
@@ -248,8 +248,8 @@ func (a *app) adoptAlone(ctx context.Context, h *templates.Home, keys []string, 
 		fmt.Fprintf(a.out, "%s is stored in the %s as %s.\n", s.Key, where, name)
 		values = append(values, config.Value{Key: s.Key, Value: "keychain:" + name})
 	}
-	// The copies come first: after a crash the secret still stands in the
-	// configuration, so that it is found again.
+	// The copies come first: after a crash the secret is still in the configuration and is
+	// found again.
 	if err := adoptInTemplates(h, found, values); err != nil {
 		return fmt.Errorf("the saved configuration from before the active template still contains the secret: %w", err)
 	}

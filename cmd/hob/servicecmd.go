@@ -85,7 +85,7 @@ func (a *app) installService(ctx context.Context, kind string) error {
 	if err != nil {
 		return err
 	}
-	p, _, err := a.home() // a broken configuration is told here, not in a log
+	p, _, err := a.home() // report an invalid configuration here and not in a log
 	if err != nil {
 		return err
 	}

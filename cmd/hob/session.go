@@ -44,8 +44,7 @@ func (a *app) sessionCmd() *cobra.Command {
 		list, show, a.sessionSearchCmd(), a.sessionExportCmd(), a.sessionForkCmd(), a.sessionReplayCmd(), reset)
 }
 
-// onSession makes the command take the id of a conversation, which the shell
-// completes.
+// onSession makes the command take a conversation id, with shell completion.
 func (a *app) onSession(c *cobra.Command) *cobra.Command {
 	c.Args = cobra.ExactArgs(1)
 	c.ValidArgsFunction = a.completeSessions
@@ -117,7 +116,7 @@ func (a *app) sessionExportCmd() *cobra.Command {
 	return c
 }
 
-// exportTo says how and where a conversation is written.
+// exportTo contains the format and the target of an export.
 type exportTo struct {
 	format, file, images string
 	raw                  bool
@@ -132,11 +131,10 @@ func (e exportTo) writer(w io.Writer) (io.Writer, func() error) {
 	return v, v.Flush
 }
 
-// exportSession writes to a file beside the one that is wanted, so that one of
-// this name is whole.
+// exportSession writes to a temporary file and renames it, so that the named file is complete.
 //
-// Markdown holds what strangers wrote. It is made visible, because it is likely to be
-// shown in a terminal later on, unless the raw text is asked for.
+// Markdown contains untrusted text. Its control characters are made visible unless --raw is
+// set, because it is likely to be shown in a terminal.
 func (a *app) exportSession(ctx context.Context, c *client, session string, how exportTo) error {
 	format, to, images := how.format, how.file, how.images
 	path := "/api/v1/sessions/" + pathPart(session) + "/export"

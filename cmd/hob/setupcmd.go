@@ -151,7 +151,7 @@ func (a *app) templateOptions(p system.Paths) (out []setup.Option, inUse string,
 	return out, s.Name, err
 }
 
-// starts reports whether Hob starts with the session, where that can be told.
+// starts reports whether Hob starts at login; known is false if this cannot be determined.
 func (a *app) starts(ctx context.Context) (is, known bool) {
 	m, e, err := a.service(ctx, "")
 	if err != nil {
@@ -161,8 +161,8 @@ func (a *app) starts(ctx context.Context) (is, known bool) {
 	return s.Installed && s.Same, err == nil
 }
 
-// permissions asks the daemon what it lacks: what a terminal may is of no use to one
-// that the session has started. Where none runs, this program looks itself.
+// permissions asks the daemon for its missing permissions, because those of a terminal do not
+// apply to a daemon started by the session. Without a daemon this program checks its own.
 func (a *app) permissions(ctx context.Context, p system.Paths) (list []permission.Permission, err error) {
 	c, running, err := a.dial(ctx, p)
 	if !running {

@@ -20,7 +20,7 @@ import (
 	"hob/platform/vault"
 )
 
-// simulateFlags are those of `hob simulate`.
+// simulateFlags contains the flags of `hob simulate`.
 type simulateFlags struct {
 	days               int
 	from, start, model string
@@ -81,7 +81,7 @@ func played(ctx context.Context, o simulate.Options) (*simulate.Result, error) {
 	}
 }
 
-// simulation makes the options of the flags.
+// simulation converts the flags to options.
 func (a *app) simulation(f simulateFlags) (o simulate.Options, err error) {
 	p, err := system.DefaultPaths()
 	if err != nil {

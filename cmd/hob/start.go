@@ -36,9 +36,9 @@ func (a *app) startCmd() *cobra.Command {
 	return cmd
 }
 
-// gcPercent is Go's GOGC for the daemon. Of its heap some 3 MB live: collecting
-// it twice as often as usual costs a tenth more processor time under full load
-// and nothing else, and saves 2 MB at all times.
+// gcPercent is Go's GOGC for the daemon. About 3 MB of its heap are live: collecting twice as
+// often as by default costs 10 % more processor time under full load only, and always saves 2
+// MB.
 const gcPercent = 50
 
 // daemon is the process that stays.
@@ -57,7 +57,7 @@ func (a *app) daemon(ctx context.Context) (err error) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	signal.Ignore(syscall.SIGPIPE) // that nobody reads the log any more is no reason to end
+	signal.Ignore(syscall.SIGPIPE) // a closed log pipe is no reason to exit
 	log := slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
 	for _, w := range cfg.Warnings {
 		log.Warn("configuration", "about", w)
@@ -103,7 +103,7 @@ func (a *app) daemon(ctx context.Context) (err error) {
 		end = <-ran
 	}()
 	if m, ok := e.(interface{ Main(ended <-chan struct{}) }); ok {
-		m.Main(ended) // here, since macOS wants its main thread
+		m.Main(ended) // on the main thread, as macOS requires
 	}
 	<-ended
 	err = leftover(end)
@@ -111,8 +111,7 @@ func (a *app) daemon(ctx context.Context) (err error) {
 	return err
 }
 
-// leftover drops the cancellations that come with an orderly end from what a
-// run returned.
+// leftover removes the cancellations of an orderly shutdown from the error of a run.
 func leftover(err error) error {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		var rest []error
@@ -130,7 +129,7 @@ func leftover(err error) error {
 // background starts the daemon detached and waits until it is ready; false when
 // one was running.
 func (a *app) background(ctx context.Context) (bool, error) {
-	p, _, err := a.home() // a broken configuration is told here, not in a log
+	p, _, err := a.home() // report an invalid configuration here and not in a log
 	if err != nil {
 		return false, err
 	}
@@ -167,7 +166,7 @@ func (a *app) background(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// greet tells where Hob is.
+// greet prints the address of Hob.
 func (a *app) greet(ctx context.Context, started bool) error {
 	c, err := a.need(ctx)
 	if err != nil {

@@ -42,8 +42,8 @@ func (u userInput) message() map[string]any {
 	return map[string]any{"parts": parts}
 }
 
-// readInput makes the input of arguments and standard input. Without arguments, or with
-// "-" as the last one, it waits for standard input.
+// readInput combines arguments and standard input. Without arguments, or with "-" as the last
+// one, it waits for standard input.
 func (a *app) readInput(ctx context.Context, args []string, mine bool) (userInput, error) {
 	wait := len(args) == 0
 	if n := len(args); n > 0 && args[n-1] == "-" {
@@ -62,7 +62,7 @@ func (a *app) readInput(ctx context.Context, args []string, mine bool) (userInpu
 	return in, nil
 }
 
-// readPipe reads standard input to its end. Without wait it gives up when nothing comes.
+// readPipe reads standard input to its end. Without wait it gives up if no data arrives.
 func (a *app) readPipe(ctx context.Context, wait bool) (string, error) {
 	type result struct {
 		text []byte

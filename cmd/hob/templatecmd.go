@@ -80,7 +80,7 @@ func (t things) Reconcile(ctx context.Context, w templates.Wanted) (done templat
 	return done, err
 }
 
-// templateHome is what uses templates and takes them back.
+// templateHome returns the installation that applies and resets templates.
 func (a *app) templateHome(p system.Paths) (*templates.Home, error) {
 	name := "Hob"
 	if cfg, err := config.Load(p.ConfigFile()); err == nil {

@@ -12,8 +12,8 @@ import (
 	"hob/templates"
 )
 
-// suspicious are the families of tricks that the texts of a template show. One
-// that is built in is known.
+// suspicious returns the attack patterns in the texts of a template. Built-in templates are
+// trusted.
 func suspicious(t *templates.Template) []string {
 	out := []string{}
 	if !foreign(t) {
@@ -48,7 +48,7 @@ func soulLooksBad(t *templates.Template) bool {
 	return foreign(t) && len(injection.Scan(t.Soul)) > 0
 }
 
-// yesOrNo asks on a terminal; asked is false where there is none.
+// yesOrNo asks on a terminal; asked is false if there is none.
 func (a *app) yesOrNo(ctx context.Context, question string) (yes, asked bool, err error) {
 	s, asked, err := a.typed(ctx, question+" [y/N] ")
 	return s == "y" || s == "yes", asked, err
@@ -60,7 +60,7 @@ func (a *app) typedYes(ctx context.Context, question string) (yes, asked bool, e
 	return s == "yes", asked, err
 }
 
-// typed is what the owner types in answer, in small letters.
+// typed returns the user's input in lower case.
 func (a *app) typed(ctx context.Context, question string) (answer string, asked bool, err error) {
 	_, in := terminal(a.in)
 	if _, out := terminal(a.err); !in || !out {
@@ -68,8 +68,8 @@ func (a *app) typed(ctx context.Context, question string) (answer string, asked 
 	}
 	fmt.Fprint(a.err, question)
 	got := make(chan string, 1)
-	go func() { // ends with the process when nobody answers
-		s, _ := bufio.NewReader(a.in).ReadString('\n') // what cannot be read is no yes
+	go func() { // ends with the process if there is no answer
+		s, _ := bufio.NewReader(a.in).ReadString('\n') // a read error is not a yes
 		got <- s
 	}()
 	select {
@@ -109,7 +109,7 @@ func (a *app) preview(plan *templates.Plan, t *templates.Template) {
 		fmt.Fprintf(a.out, "%s (%s): %s\n\n", t.Name, t.Version, printable(t.Description))
 	}
 	a.foreign(t)
-	if foreign(t) { // what it would make is said shortly below
+	if foreign(t) { // the items are listed below
 		a.asks(t)
 		fmt.Fprintln(a.out)
 	}
@@ -137,7 +137,7 @@ func (a *app) preview(plan *templates.Plan, t *templates.Template) {
 	}
 }
 
-// foreign says what a template is that did not come with Hob.
+// foreign prints a warning about a template that is not built in.
 func (a *app) foreign(t *templates.Template) {
 	if !foreign(t) {
 		return
@@ -149,7 +149,7 @@ func (a *app) foreign(t *templates.Template) {
 	fmt.Fprintln(a.out)
 }
 
-// asks says all that a template wants, uncut.
+// asks prints all requirements of a template, untruncated.
 func (a *app) asks(t *templates.Template) {
 	fmt.Fprintln(a.out, "Requirements:")
 	for _, s := range t.Asks() {
@@ -167,7 +167,7 @@ func (a *app) showThings(verb string, list []templates.Thing) {
 	}
 }
 
-// applied says what was done.
+// applied prints what was changed.
 func (a *app) applied(p system.Paths, plan *templates.Plan, d templates.Done, kept []string) {
 	if plan.Template == "" {
 		fmt.Fprintf(a.out, "\nReset the template %s.\n", plan.Was)
@@ -182,7 +182,7 @@ func (a *app) applied(p system.Paths, plan *templates.Plan, d templates.Done, ke
 	}
 }
 
-// showTemplate says all that a template holds and what it asks for.
+// showTemplate prints the contents and the requirements of a template.
 func (a *app) showTemplate(ref string) error {
 	p, err := system.DefaultPaths()
 	if err != nil {

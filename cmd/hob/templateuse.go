@@ -9,7 +9,7 @@ import (
 	"hob/templates"
 )
 
-// consent is what the owner agreed to before he was asked.
+// consent contains the approvals given by flags.
 type consent struct{ yes, trust bool }
 
 func (a *app) useTemplate(ctx context.Context, ref string, given consent) error {
@@ -91,9 +91,8 @@ func (a *app) carryOut(ctx context.Context, p system.Paths, h *templates.Home, p
 	return nil
 }
 
-// sure asks on a terminal; elsewhere it fails and says how to answer. A
-// personality that looks like an attack becomes part of every conversation: for
-// that, a key pressed by habit is not enough.
+// sure asks on a terminal; without one it fails and explains how to answer. A personality that
+// looks like an attack becomes part of every conversation, so a single key press is not enough.
 func (a *app) sure(ctx context.Context, plan *templates.Plan, doubtful bool) (bool, error) {
 	what := "Use " + plan.Template + "?"
 	if plan.Template == "" {

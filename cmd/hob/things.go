@@ -53,8 +53,8 @@ func taskFlags(c *cobra.Command) {
 	c.Flags().String("notes", "", "notes on the task")
 }
 
-// onOne makes a command that calls a tool on one thing, named by its id or by
-// words of its title.
+// onOne returns a command that calls a tool on one item, named by its id or by words of its
+// title.
 func (a *app) onOne(use, short, tool, arg string) *cobra.Command {
 	return a.listing(&cobra.Command{
 		Use: use, Short: short, Args: cobra.MinimumNArgs(1),

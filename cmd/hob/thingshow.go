@@ -11,8 +11,8 @@ import (
 	"hob/platform/when"
 )
 
-// thingShow is the command that shows one watcher, schedule or reminder, with
-// the next times of what goes by the clock.
+// thingShow returns the command that shows one watcher, schedule or reminder, with its next
+// times.
 func (a *app) thingShow(noun, path string) *cobra.Command {
 	return a.listing(&cobra.Command{
 		Use: "show " + strings.ToUpper(noun) + "...", Short: "Show one " + noun + " in full", Args: cobra.MinimumNArgs(1),
@@ -40,7 +40,7 @@ func (a *app) thingShow(noun, path string) *cobra.Command {
 	})
 }
 
-// showThing prints what is known, line by line.
+// showThing prints the known fields line by line.
 func (a *app) showThing(r row) {
 	zone := a.zone()
 	says, does := "does", r.text("action")
@@ -68,7 +68,7 @@ func (a *app) showThing(r row) {
 	}
 }
 
-// missedWords says what happens to times that pass while Hob is off.
+// missedWords describes the policy for runs missed while Hob is off.
 func missedWords(policy string, timed bool) string {
 	if !timed {
 		return ""
@@ -78,7 +78,7 @@ func missedWords(policy string, timed bool) string {
 	}[policy]
 }
 
-// coming words the next times.
+// coming describes the next times.
 func (r row) coming(zone *time.Location, now time.Time) string {
 	list, _ := r["coming"].([]any)
 	var out []string
@@ -97,7 +97,7 @@ func comingColumn(zone *time.Location) column {
 	return column{"NEXT", func(r row) string { return r.coming(zone, now) }}
 }
 
-// pickThing finds the one that is meant by its id, the beginning of it or words.
+// pickThing finds an item by its id, the beginning of its id, or words.
 func pickThing(list []json.RawMessage, noun, want string) (json.RawMessage, error) {
 	type thing struct{ ID, Title, Description string }
 	things := make([]thing, len(list))

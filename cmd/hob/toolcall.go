@@ -128,7 +128,7 @@ func (a *app) call(ctx context.Context, c *client, given priorApproval, tool str
 	return afterApproval(st)
 }
 
-// afterApproval finds what became of a call that had to wait for the owner.
+// afterApproval finds the result of a call that waited for an approval.
 func afterApproval(st status) (outcome, error) {
 	if n := len(st.Tools); n > 0 {
 		t := st.Tools[n-1]
@@ -163,7 +163,7 @@ func toolFailure(code, text string) error {
 	return f
 }
 
-// confirm asks y/N on a terminal; elsewhere it fails and says how to answer.
+// confirm asks y/N on a terminal; without one it fails and explains how to answer.
 func (a *app) confirm(ctx context.Context, q approval) (bool, error) {
 	_, in := terminal(a.in)
 	if _, out := terminal(a.err); !in || !out {
@@ -181,7 +181,7 @@ func (a *app) confirm(ctx context.Context, q approval) (bool, error) {
 		err  error
 	}
 	got := make(chan line, 1)
-	go func() { // ends with the process when nobody answers
+	go func() { // ends with the process if there is no answer
 		s, err := bufio.NewReader(a.in).ReadString('\n')
 		got <- line{s, err}
 	}()
@@ -269,7 +269,7 @@ func (a *app) toolCmd() *cobra.Command {
 	return a.group(&cobra.Command{Use: "tool", Short: "List and run tools"}, list, call)
 }
 
-// query makes a query string from pairs, leaving out what is empty.
+// query builds a query string from pairs without the empty ones.
 func query(pairs ...string) url.Values {
 	q := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// undoFlags are those of `hob undo`.
+// undoFlags contains the flags of `hob undo`.
 type undoFlags struct {
 	last             int
 	list, turn, redo bool
@@ -38,7 +38,7 @@ func (a *app) undoCmd() *cobra.Command {
 	return cmd
 }
 
-// arguments are those of the tool.
+// arguments returns the arguments of the tool.
 func (f undoFlags) arguments(args []string) (map[string]any, error) {
 	chosen := 0
 	for _, set := range []bool{len(args) > 0, f.last != 0, f.turn} {
@@ -72,8 +72,7 @@ func (f undoFlags) arguments(args []string) (map[string]any, error) {
 	return in, nil
 }
 
-// undo calls the tool and prints what came of it. What was taken back in part
-// only is a failure.
+// undo calls the tool and prints the result. A partial undo is a failure.
 func (a *app) undo(ctx context.Context, in map[string]any) error {
 	return a.with(ctx, func(c *client) error {
 		out, err := a.call(ctx, c, commandApproval, "undo", in)

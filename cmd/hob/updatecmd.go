@@ -61,7 +61,7 @@ func (a *app) update(ctx context.Context) error {
 	return err
 }
 
-// errNewer ends the command with its exit code; all is said.
+// errNewer ends the command with its exit code and prints nothing.
 var errNewer = errors.New("a newer version is available")
 
 // wayOut is the way to addresses outside, as the daemon makes it.

@@ -103,7 +103,7 @@ func (a *app) usage(ctx context.Context) error {
 	})
 }
 
-// cost says also what is not known of it.
+// cost formats the cost, including unknown parts.
 func (d usageRow) cost() string {
 	switch {
 	case d.CostUSD == nil:

@@ -9,8 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// watchKey is the key of a kind's configuration that the argument of "watch add"
-// stands for.
+// watchKey returns the configuration key that the argument of "watch add" sets.
 func watchKey(kind string) string {
 	switch kind {
 	case "file":
@@ -111,7 +110,7 @@ sources without a history (files, pages, calendars).`,
 	return try
 }
 
-// watcherFlags are what says what is to be watched.
+// watcherFlags adds the flags that define what to watch.
 func watcherFlags(c *cobra.Command) {
 	c.Flags().String("kind", "", "kind: file, email, message, calendar, feed, page, github (default: file)")
 	c.Flags().StringArray("set", nil, `option of the kind: words='["invoice"]'`)
@@ -121,7 +120,7 @@ func watcherFlags(c *cobra.Command) {
 	c.Flags().StringSlice("events", nil, "files: events: created, modified, removed (default: created)")
 }
 
-// paceFlags are what says when and how often it works.
+// paceFlags adds the flags for the hours and the rate.
 func paceFlags(c *cobra.Command) {
 	c.Flags().String("every", "", `check interval: "30m", "6h", "1d"`)
 	c.Flags().String("hours", "", `active hours: "08:00-18:00", "mon-fri 08:00-18:00"`)
@@ -150,7 +149,7 @@ func watcherOf(c *cobra.Command, args []string) (map[string]any, error) {
 			v = value
 		}
 		switch v.(type) {
-		case float64, nil: // "from=100" means a text; a number is told nothing but how often
+		case float64, nil: // "from=100" means a text; only per_day is a number
 			if key != "per_day" {
 				v = value
 			}

@@ -2,7 +2,7 @@ package doctor
 
 import "context"
 
-// Agent is one that works only under conditions, such as a container engine.
+// Agent is an agent with a prerequisite, such as a container engine.
 type Agent struct {
 	Name  string
 	Check func(ctx context.Context) error

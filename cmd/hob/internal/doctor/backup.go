@@ -18,7 +18,7 @@ const (
 	oldEnough = 7 * 24 * time.Hour
 )
 
-// checkBackup looks when a copy of the database was made last.
+// checkBackup checks the age of the newest backup of the database.
 func checkBackup(ctx context.Context, e Env) []Check {
 	const make1 = "make one, and copy it to another disk: hob backup"
 	born, err := store.Born(ctx, e.Paths.Database())

@@ -7,8 +7,8 @@ import (
 	"hob/platform/browser"
 )
 
-// checkBrowser looks for the browser that Hob would drive and, where programs may be
-// started to look, whether it starts: without a window and without a network.
+// checkBrowser looks for the browser and, if Env.Starts is set, tests its start without a
+// window and without a network.
 func checkBrowser(ctx context.Context, e Env) []Check {
 	c := e.Config.Browser
 	if !c.Enabled {
@@ -30,7 +30,7 @@ func checkBrowser(ctx context.Context, e Env) []Check {
 		return ok("browser", e.Message+", so Hob has no browser (docs/browser.md)")
 	case b.Unboxed():
 		return warn("browser", found.Name+" would run without its sandbox, because Hob runs as root", "run Hob as a normal user, or: hob config set browser.enabled false")
-	case e.Browses != nil && e.Browses(): // a second one beside it would tell nothing more
+	case e.Browses != nil && e.Browses(): // a second instance would show nothing more
 		return ok("browser", found.Name+" runs")
 	case e.Starts:
 		if err := b.Try(ctx); err != nil {

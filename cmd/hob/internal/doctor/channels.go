@@ -19,9 +19,8 @@ type Channel struct {
 	Name, State, Error string
 }
 
-// checkChannels looks whether the secrets of channels can be read, signs in to each,
-// and tells, in the daemon, how they work: what it says here is what the page and
-// the status say.
+// checkChannels checks the secrets of the channels and signs in to each. In the daemon it also
+// reports their state, the same as the web page and the status.
 func checkChannels(ctx context.Context, e Env) []Check {
 	var on []config.Section
 	for _, s := range e.Config.Channels {
@@ -62,8 +61,8 @@ func checkChannels(ctx context.Context, e Env) []Check {
 	return ok("channels", strings.Join(names, ", ")+", the terminal and the web page")
 }
 
-// oneChannel is what there is to say of a channel that is switched on: what hinders
-// it first. It is tried unless it is known already that it cannot work.
+// oneChannel returns the findings of an enabled channel, the most basic problem first. It signs
+// in only if the channel can work.
 func oneChannel(ctx context.Context, e Env, name string, works []Check) []Check {
 	if e.Desktop && name == "imessage" {
 		if c := diskAccess(permission.List()); c != nil {
@@ -88,7 +87,7 @@ func oneChannel(ctx context.Context, e Env, name string, works []Check) []Check 
 	return ok("channel "+name, said)
 }
 
-// diskAccess tells when macOS keeps the messages from this process.
+// diskAccess reports a missing Full Disk Access, which hides the messages from this process.
 func diskAccess(list []permission.Permission) []Check {
 	for _, p := range list {
 		if p.ID != "disk" || p.Given {

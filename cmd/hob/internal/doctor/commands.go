@@ -2,10 +2,10 @@ package doctor
 
 import "context"
 
-// Confined says what confines commands, and what is missing of it.
+// Confined returns the sandbox of commands and what it lacks.
 type Confined func(context.Context) (kind, missing string)
 
-// checkCommands looks for the sandbox of commands.
+// checkCommands checks the sandbox of commands.
 func checkCommands(ctx context.Context, e Env) []Check {
 	if e.Confined == nil {
 		return nil

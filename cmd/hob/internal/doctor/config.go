@@ -13,8 +13,8 @@ import (
 
 const lineRemedy = "correct the line, then run: hob config check"
 
-// checkConfig tells the mistakes of the configuration. None is corrected: what its
-// owner meant is his to say.
+// checkConfig reports the errors of the configuration. It fixes none, because only the user
+// knows the intended value.
 func checkConfig(ctx context.Context, e Env) []Check {
 	const name = "config"
 	if e.unreadable() {
@@ -56,7 +56,8 @@ func (e Env) unreadable() bool {
 	return errors.Is(err, fs.ErrPermission)
 }
 
-// opening is for a configuration that is the owner's, and closed to him.
+// opening returns the finding for a configuration that the user owns but may not read, with a
+// fix.
 func (e Env) opening() []Check {
 	path := e.Paths.ConfigFile()
 	fi, err := os.Lstat(path)

@@ -9,8 +9,8 @@ import (
 	"hob/platform/daysoff"
 )
 
-// checkDaysOff looks whether the calendars of [autonomy] days_off can be read, and
-// name a day that is to come.
+// checkDaysOff checks that the calendars of [autonomy] days_off are readable and contain a
+// future day.
 func checkDaysOff(_ context.Context, e Env) (out []Check) {
 	now := time.Now()
 	coming := 0

@@ -13,8 +13,8 @@ import (
 
 const desktopWait = 3 * time.Second
 
-// checkDesktop asks what would show notes. It shows none. The daemon may run
-// elsewhere than this command: in a session of its own, or in none.
+// checkDesktop queries the notification server without showing a notification. The daemon may
+// run in another session than this command, or in none.
 func checkDesktop(ctx context.Context, e Env) []Check { return desktopOf(ctx, e, e.getenv) }
 
 func desktopOf(ctx context.Context, e Env, getenv func(string) string) []Check {
@@ -27,7 +27,7 @@ func desktopOf(ctx context.Context, e Env, getenv func(string) string) []Check {
 	return append(shows(ctx, e, o, wanted), present(ctx, o))
 }
 
-// present tells how Hob finds out whether the owner is there.
+// present reports how Hob detects the presence of the user.
 func present(ctx context.Context, o desktop.Options) Check {
 	p, err := desktop.Look(ctx, o)
 	switch {

@@ -1,15 +1,14 @@
-// Package doctor looks whether Hob can work here: the configuration, the
-// folders, the database, the machine's clock and limits, the model, the channels,
-// the accounts and the desktop. It works with a broken configuration.
+// Package doctor checks the installation: the configuration, the folders, the database, the
+// machine's clock and limits, the model, the channels, the accounts and the desktop. It works
+// with an invalid configuration.
 //
-// Probes is the one list of what is looked at. Each probe is run beside the others
-// and has a time of its own, so that one that hangs holds up nobody. The daemon
-// runs them where there is one, since rights such as those of macOS belong to the
-// process that asks; the command `hob doctor` runs them itself where there is none.
-// `hob setup` runs some by name, and `hob config check` uses Drivers.
+// Probes lists all checks. They run in parallel, each with its own deadline, so a check that
+// hangs does not block the others. The daemon runs them if it is running, because rights such
+// as those of macOS belong to the process that asks; otherwise `hob doctor` runs them itself.
+// `hob setup` runs some of them by name, and `hob config check` uses Drivers.
 //
-// It changes nothing unless it is asked to, and then only what can be mended
-// without losing anything. Every finding names its remedy.
+// The doctor changes nothing unless it is told to, and then applies only fixes that lose no
+// data. Every finding names its remedy.
 package doctor
 
 import (
@@ -26,7 +25,7 @@ import (
 	"hob/platform/system"
 )
 
-// State is how a check came out.
+// State is the result of a check.
 type State string
 
 // The states.
@@ -34,18 +33,18 @@ const (
 	OK   State = "ok"
 	Warn State = "warn"    // works, not as well as it could
 	Fail State = "fail"    // does not work
-	Skip State = "skipped" // could not be looked at, which is never "ok"
+	Skip State = "skipped" // could not be checked, which is never "ok"
 )
 
 // Check is one finding.
 type Check struct {
 	Name   string `json:"name"`
 	State  State  `json:"state"`
-	Cause  string `json:"cause"`  // what was found
+	Cause  string `json:"cause"`  // the finding
 	Remedy string `json:"remedy"` // "" when there is nothing to do
-	// Link opens where the system lets the owner mend it; "" = there is no such place.
+	// Link opens the system settings for the fix; "" if there is none.
 	Link string `json:"link,omitempty"`
-	// Fixable: Run with Options.Fix mends it. Fixed is what it did.
+	// Fixable: Run with Options.Fix can fix it. Fixed is the result of that fix.
 	Fixable bool   `json:"fixable,omitempty"`
 	Fixed   string `json:"fixed,omitempty"`
 	// In is who looked: "daemon" or "command".
@@ -54,11 +53,11 @@ type Check struct {
 	fix Fix
 }
 
-// Fix mends what a check found and says what it did. It never takes anything away
-// that cannot be made again.
+// Fix applies the fix of a check and reports what it did. It never removes data that cannot be
+// recreated.
 type Fix func(ctx context.Context) (said string, err error)
 
-// Env is what the checks look at.
+// Env is the environment of the checks.
 type Env struct {
 	Paths   system.Paths
 	Version string // of this program
@@ -68,18 +67,17 @@ type Env struct {
 	Config  *config.Config // the defaults when ConfigErr is set
 	// ConfigErr is why the configuration cannot be used.
 	ConfigErr error
-	// Load reads the configuration again, after something was mended; optional.
+	// Load reloads the configuration after a fix; optional.
 	Load func() (*config.Config, error)
 	// Stale: Hob runs with another configuration than the file holds now.
 	Stale bool
-	// Daemon is the process id of the running daemon, 0 when there is none, and
-	// DaemonErr why a running one does not answer.
+	// Daemon is the process id of the running daemon, 0 if there is none. DaemonErr is why a
+	// running daemon does not answer.
 	Daemon    int
 	DaemonErr error
-	// What only the running daemon knows; nil: this is not the daemon. Memory is how
-	// what derives from the memory stands, Documents what could not be taken in,
-	// Erasures how far what was forgotten is gone, Channels how those work, and Reindex
-	// makes the index anew.
+	// Known only in the running daemon; nil elsewhere. Memory returns the state of the indexes,
+	// Documents the failed imports, Erasures the progress of deletions, Channels the state of
+	// the channels, and Reindex rebuilds the index.
 	Memory    func(context.Context) ([]Derived, error)
 	Documents func(context.Context) ([]Document, error)
 	Erasures  func(context.Context) ([]Erasure, error)
@@ -92,24 +90,22 @@ type Env struct {
 	Browses func() bool
 	// Tray: this is the daemon, and it shows the icon.
 	Tray bool
-	// Template says which one is in use, and whether a change of it was begun and not
-	// finished; nil leaves that out.
+	// Template returns the active template and whether a template change is incomplete; nil
+	// skips the check.
 	Template func() (name string, pending bool, err error)
-	// Agents are those that may not be able to work.
+	// Agents with prerequisites.
 	Agents []Agent
-	// Confined looks for the sandbox of commands; nil leaves that out.
+	// Confined looks for the sandbox of commands; nil skips the check.
 	Confined Confined
 	Secrets  system.Secrets
-	// Scripts runs what speaks to the programs of this machine; nil: there are none
-	// that understand it.
+	// Scripts runs scripts of the apps of this machine; nil if there is no script engine.
 	Scripts osrun.Runner
-	// Desktop: the real screen may be looked at. Starts: a program may be started to
-	// see whether it can be. A test, which must not reach the desktop of whoever runs
-	// it, sets neither.
+	// Desktop: the checks may use the real screen. Starts: they may start programs. Tests set
+	// neither, because they must not touch the desktop of the developer.
 	Desktop, Starts bool
 	Getenv          func(string) string // nil means os.Getenv
 	Now             time.Time
-	HTTP            *http.Client // for model servers; nil means one of its own
+	HTTP            *http.Client // for model servers; nil means the default client
 
 	dates *dates
 }
@@ -119,10 +115,10 @@ type Probe struct {
 	// Name is what `hob doctor NAME` runs. Findings have it as their name, or begin
 	// with it.
 	Name string
-	// Also are names of findings that are not its own; one that ends with a blank
-	// stands for all that begin with it.
+	// Also lists names of further findings of the probe; a name that ends with a space matches
+	// as a prefix.
 	Also []string
-	// Means is what it is for: what does not work when it fails.
+	// Means is its purpose: what does not work if it fails.
 	Means string
 	// After are the probes that must have ended before this one begins.
 	After []string
@@ -131,8 +127,7 @@ type Probe struct {
 	Run  func(context.Context, Env) []Check
 }
 
-// Probes lists what is looked at, in an order in which the first failure is the one
-// to mend first.
+// Probes returns all checks, ordered so that the first failure should be fixed first.
 func Probes() []Probe {
 	return []Probe{
 		{Name: "config", Means: "errors in config.toml, which prevent the start", Run: checkConfig},
@@ -176,7 +171,7 @@ func Probes() []Probe {
 	}
 }
 
-// covers reports whether the probe is meant by a name.
+// covers reports whether name selects the probe.
 func (p Probe) covers(name string) bool {
 	return name == p.Name || slices.ContainsFunc(p.Also, func(a string) bool {
 		return name == strings.TrimSpace(a) || strings.HasSuffix(a, " ") && strings.HasPrefix(name, a)
@@ -203,12 +198,12 @@ func fail(name, cause, remedy string) []Check {
 	return []Check{{Name: name, State: Fail, Cause: cause, Remedy: remedy}}
 }
 
-// skip is for what could not be looked at.
+// skip returns a finding for a check that could not run.
 func skip(name, cause, remedy string) []Check {
 	return []Check{{Name: name, State: Skip, Cause: cause, Remedy: remedy}}
 }
 
-// with gives findings the way to mend them.
+// with adds a fix to findings.
 func with(fix Fix, list []Check) []Check {
 	for i := range list {
 		list[i].fix, list[i].Fixable = fix, true
@@ -216,7 +211,7 @@ func with(fix Fix, list []Check) []Check {
 	return list
 }
 
-// fixRemedy is the remedy of what --fix mends.
+// fixRemedy is the remedy of findings that --fix can fix.
 const fixRemedy = "hob doctor --fix"
 
 // split parts an error into its cause and the remedy behind its last "; ",

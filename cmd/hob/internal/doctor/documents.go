@@ -12,17 +12,17 @@ import (
 	"hob/platform/phrase"
 )
 
-// Document is one that Hob could not take in, as the running daemon lists it.
+// Document is a document whose import failed, as reported by the running daemon.
 type Document struct {
 	Source string `json:"source"`
 	Error  string `json:"error"`
 }
 
-// mostBroken is how many documents that could not be taken in are named.
+// mostBroken is the number of failed documents that are named.
 const mostBroken = 5
 
-// checkDocuments looks whether the folders of [knowledge] folders are there, and
-// which documents could not be taken in.
+// checkDocuments checks that the folders of [knowledge] folders exist, and reports failed
+// imports.
 func checkDocuments(ctx context.Context, e Env) []Check {
 	var out []Check
 	folders := e.Config.Knowledge.Folders
@@ -56,7 +56,7 @@ func checkDocuments(ctx context.Context, e Env) []Check {
 	return out
 }
 
-// checkFolder looks whether a folder can be read.
+// checkFolder checks that a folder is readable.
 func checkFolder(path string) []Check {
 	dir, err := os.Open(path)
 	if err == nil {

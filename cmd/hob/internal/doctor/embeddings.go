@@ -11,8 +11,8 @@ import (
 	llmall "hob/autonomy/llm/all"
 )
 
-// checkEmbeddings looks whether the embedder of [knowledge] is there. One on
-// this machine is tried; one that costs is only asked for its models.
+// checkEmbeddings checks the embedder of [knowledge]. It calls a local one; a paid one is only
+// asked for its models.
 func checkEmbeddings(ctx context.Context, e Env) []Check {
 	const key = "knowledge.embeddings"
 	name := e.Config.Knowledge.Embeddings
@@ -52,8 +52,8 @@ func checkEmbeddings(ctx context.Context, e Env) []Check {
 	return ok("embeddings", info.Name()+"; every remembered text is sent to it")
 }
 
-// away is an embedder that does not answer. Nothing is lost by it: what is new
-// is found by words until it comes back.
+// away returns the finding for an embedder that does not answer. No data is lost: new items are
+// found by words until it answers.
 func away(info llm.Info, err error) []Check {
 	cause, remedy := strings.TrimSuffix(llm.Sentence(err), "."), ""
 	if e, is := errors.AsType[*llm.Error](err); is && e.Remedy != "" {

@@ -12,7 +12,7 @@ import (
 	"hob/platform/system"
 )
 
-// The modes that Hob gives: for the owner alone.
+// The file modes that Hob sets: private to the user.
 const (
 	privateFile = 0o600
 	privateDir  = 0o700
@@ -20,13 +20,13 @@ const (
 	othersWrite = 0o022
 )
 
-// folders are those that Hob keeps beside its home and its data.
+// folders returns the folders of Hob outside its home and its data.
 func (e Env) folders() []string {
 	p := e.Paths
 	return []string{p.Logs, p.Runtime, p.Backups(), p.UndoDir(), p.ConfigUndoDir(), p.Index(), p.Pictures(), p.Browser(), p.PolicyDir(), p.TemplatesDir()}
 }
 
-// private are the files that are for the owner alone. The token is looked at apart.
+// private returns the files that only the user may read. The token has a separate check.
 func (e Env) private() []string {
 	p := e.Paths
 	db := p.Database()
@@ -40,14 +40,14 @@ func globbed(path string) string {
 	return strings.NewReplacer(`*`, `[*]`, `?`, `[?]`, `[`, `[[]`).Replace(path)
 }
 
-// checkFiles looks who else can read or change what Hob keeps. Nothing that a link
-// leads to is changed.
+// checkFiles checks who else can read or change Hob's files. It never changes the target of a
+// link.
 func checkFiles(_ context.Context, e Env) []Check {
 	var out, open []Check
 	var shown []string
 	for _, path := range e.private() {
 		if path == e.Paths.ConfigFile() && e.unreadable() {
-			continue // which checkConfig tells
+			continue // reported by checkConfig
 		}
 		c, loose := guarded(path, privateFile)
 		out = append(out, c...)
@@ -78,8 +78,7 @@ func checkFiles(_ context.Context, e Env) []Check {
 	return out
 }
 
-// guarded looks at one file or folder. loose: others can read it, which can be
-// mended.
+// guarded checks one file or folder. loose: other users can read it, which has a fix.
 func guarded(path string, mode fs.FileMode) (out []Check, loose bool) {
 	fi, err := os.Lstat(path)
 	switch {
@@ -110,8 +109,8 @@ func guarded(path string, mode fs.FileMode) (out []Check, loose bool) {
 	return nil, false
 }
 
-// linked looks where a link leads: its target is the owner's own business, as long
-// as it is there and his.
+// linked checks the target of a link: it must exist and belong to the user; its mode is the
+// user's choice.
 func linked(name, path string) []Check {
 	to, err := os.Readlink(path)
 	if err != nil {

@@ -7,8 +7,7 @@ import (
 	"hob/platform/phrase"
 )
 
-// Erasure is how far something that was forgotten is gone, as the running daemon
-// says.
+// Erasure is the progress of one permanent deletion, as reported by the running daemon.
 type Erasure struct {
 	State   string    `json:"state"`
 	Trouble string    `json:"trouble"`
@@ -18,7 +17,7 @@ type Erasure struct {
 // longForgetting is how long turns may be waited for without a word.
 const longForgetting = time.Hour
 
-// checkForgetting looks whether what was forgotten is gone.
+// checkForgetting checks that all deletions are complete.
 func checkForgetting(ctx context.Context, e Env) []Check {
 	const name = "forgetting"
 	if e.Erasures == nil {

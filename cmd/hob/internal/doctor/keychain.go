@@ -7,8 +7,8 @@ import (
 	"hob/platform/system"
 )
 
-// checkKeychain looks whether there is a keychain and whether it is open. It puts
-// nothing into it, and asks nobody to unlock it.
+// checkKeychain checks that a keychain exists and is unlocked. It stores nothing and shows no
+// unlock dialog.
 func checkKeychain(ctx context.Context, e Env) []Check {
 	const name = "keychain"
 	err := e.Secrets.Keychain(ctx)
@@ -24,8 +24,7 @@ func checkKeychain(ctx context.Context, e Env) []Check {
 	return warn(name, cause, remedy)
 }
 
-// vault looks whether the encrypted file can be read, which takes the keychain's
-// place.
+// vault checks that the encrypted file is readable, which replaces the keychain.
 func (e Env) vault(ctx context.Context, none error) []Check {
 	names, err := e.Secrets.Fallback.Names(ctx)
 	if err != nil {

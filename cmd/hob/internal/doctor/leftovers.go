@@ -21,18 +21,16 @@ const (
 	oldFile = time.Hour
 	// socketWait bounds knocking at a socket of this machine.
 	socketWait = 300 * time.Millisecond
-	// bigLog is how large the database's log may be, in bytes: it is emptied at about
-	// 4 MB unless something goes on reading.
+	// bigLog is the maximum size of the write-ahead log, in bytes. SQLite truncates it at about
+	// 4 MB unless a reader blocks that.
 	bigLog = 64 << 20
 )
 
-// temporary are names of files that were to replace another one, and of those by
-// which it is tried whether a folder can be written to; see system.WriteFile and
-// system.Writable.
+// temporary matches the names of unfinished file writes and of write tests; see
+// system.WriteFile and system.Writable.
 var temporary = regexp.MustCompile(`^\.((config\.toml|token|secrets\.(age|names|identity)|audit\.(key|anchor)|endpoint\.json|(SOUL|USER|MEMORY|AGENTS)\.md)\.|write-test-)\d+$`)
 
-// checkLeftovers looks for what a Hob that was cut off has left behind. None of it
-// hinders the next start.
+// checkLeftovers looks for files of an interrupted Hob. None of them prevents the next start.
 func checkLeftovers(ctx context.Context, e Env) []Check {
 	var out []Check
 	if e.Daemon == 0 && e.DaemonErr == nil {
@@ -47,7 +45,7 @@ func checkLeftovers(ctx context.Context, e Env) []Check {
 	return out
 }
 
-// cutOff tells of a process that ended without giving back the lock.
+// cutOff reports a process that exited without releasing the lock.
 func cutOff(e Env) []Check {
 	dead, there, err := system.Abandoned(e.Paths.LockFile())
 	if err != nil {
@@ -80,7 +78,7 @@ func cutOff(e Env) []Check {
 	}, c)
 }
 
-// alsoLeft names what lies beside a lock.
+// alsoLeft names the files next to a lock.
 func (e Env) alsoLeft() string {
 	more := ""
 	if _, err := os.Lstat(e.Paths.EndpointFile()); err == nil {
@@ -100,7 +98,7 @@ func size(path string) int64 {
 	return fi.Size()
 }
 
-// deadSockets are those at which nobody listens any more.
+// deadSockets reports sockets without a listener.
 func deadSockets(ctx context.Context, e Env) []Check {
 	list, err := os.ReadDir(e.Paths.Runtime)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -122,16 +120,16 @@ func deadSockets(ctx context.Context, e Env) []Check {
 func answers(ctx context.Context, path string) bool {
 	conn, err := (&net.Dialer{Timeout: socketWait}).DialContext(ctx, "unix", path)
 	if err != nil {
-		return !refused(err) // only one that refuses is dead for sure
+		return !refused(err) // only a refused connection proves that the socket is unused
 	}
 	return conn.Close() == nil
 }
 
-// oldFiles are those of writes that were cut off.
+// oldFiles reports the files of interrupted writes.
 func oldFiles(e Env) []Check {
 	var old []string
 	add := func(dir string, is func(name string) bool) {
-		list, _ := os.ReadDir(dir) // checkHome says of a folder that cannot be read
+		list, _ := os.ReadDir(dir) // checkHome reports an unreadable folder
 		for _, x := range list {
 			fi, err := x.Info()
 			if err == nil && fi.Mode().IsRegular() && is(x.Name()) && e.Now.Sub(fi.ModTime()) > oldFile {
@@ -153,7 +151,7 @@ func oldFiles(e Env) []Check {
 	return with(removing(old), warn("leftovers", count(len(old), "file of an interrupted write", "files of interrupted writes")+": "+strings.Join(old[:min(len(old), 4)], ", "), fixRemedy))
 }
 
-// removing takes away what is of no use to anybody.
+// removing returns a fix that removes useless files.
 func removing(paths []string) Fix {
 	return func(context.Context) (string, error) {
 		for _, path := range paths {
@@ -165,7 +163,7 @@ func removing(paths []string) Fix {
 	}
 }
 
-// longLog tells of a log of the database that was not written into it for long.
+// longLog reports a write-ahead log that was not merged for a long time.
 func longLog(e Env) []Check {
 	n := size(e.Paths.Database() + "-wal")
 	if n < bigLog {

@@ -58,7 +58,7 @@ func checkHome(_ context.Context, e Env) []Check {
 	return out
 }
 
-// homely looks at one of the two folders, which is there.
+// homely checks one of the two folders, which must exist.
 func homely(dir string, fi fs.FileInfo) (out []Check) {
 	if !system.Mine(fi) {
 		out = append(out, foreign("home", dir)...)
@@ -104,7 +104,7 @@ func existing(dir string) string {
 	}
 }
 
-// creatable looks whether the folder can be made.
+// creatable checks that the folder can be created.
 func creatable(dir string) error { return system.Writable(existing(dir)) }
 
 func checkDisk(_ context.Context, e Env) []Check {
@@ -139,8 +139,8 @@ func checkToken(_ context.Context, e Env) []Check {
 	return ok("token", "is private")
 }
 
-// newToken offers to replace a token that is worth nothing, or that others may know.
-// A running daemon has one that its clients hold: it is for the owner to replace it.
+// newToken offers to replace an invalid or exposed token. With a running daemon the user has to
+// do it, because clients use the token.
 func (e Env) newToken(c []Check) []Check {
 	if fi, err := os.Lstat(e.Paths.TokenFile()); e.Daemon != 0 || err != nil || !fi.Mode().IsRegular() || !system.Mine(fi) {
 		return c
@@ -222,7 +222,7 @@ func checkZone(_ context.Context, e Env) []Check {
 	return ok("zone", fmt.Sprintf("%s, where it is %s", loc, e.Now.In(loc).Format("15:04 on Monday 2 January 2006")))
 }
 
-// tooFar is by how much the clock may differ from what a server says.
+// tooFar is the maximum clock difference to a server.
 const tooFar = 2 * time.Minute
 
 func checkClock(_ context.Context, e Env) []Check {
@@ -245,7 +245,7 @@ func checkClock(_ context.Context, e Env) []Check {
 		if off < 0 {
 			ahead = "behind"
 		}
-		by := strings.TrimSuffix(off.Abs().Round(time.Minute).String(), "0s") // the server tells seconds, and the answer took some
+		by := strings.TrimSuffix(off.Abs().Round(time.Minute).String(), "0s") // the server sends whole seconds, and the request took time
 		return warn("clock", fmt.Sprintf("%s %s the time of %s", by, ahead, from), remedy)
 	}
 	return ok("clock", "agrees with "+from)

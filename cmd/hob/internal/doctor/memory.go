@@ -22,8 +22,8 @@ type Derived struct {
 // with these in seconds.
 const muchBehind = 10_000
 
-// checkMemory looks whether all that is remembered can be found quickly. What is
-// kept lies in the database, which is checked apart.
+// checkMemory checks that all items are indexed. The data itself is in the database, which has
+// a separate check.
 func checkMemory(ctx context.Context, e Env) []Check {
 	const reindex = "rebuild it: hob memory reindex"
 	if _, err := os.Stat(filepath.Join(e.Paths.Index(), "damaged")); err == nil {
@@ -54,8 +54,8 @@ func checkMemory(ctx context.Context, e Env) []Check {
 	return ok("memory", said)
 }
 
-// reindex makes the index anew: at once in the daemon; without one it is removed,
-// and made when it is needed first.
+// reindex rebuilds the index: immediately in the daemon; otherwise it removes the index, which
+// Hob rebuilds when needed.
 func (e Env) reindex(ctx context.Context) (string, error) {
 	if e.Reindex != nil {
 		return "rebuilt the index", e.Reindex(ctx)

@@ -12,8 +12,8 @@ import (
 	"hob/platform/osrun"
 )
 
-// checkScripts runs a script without an effect, and asks macOS for its leave to
-// speak to each app that runs.
+// checkScripts runs a script without effects, and asks macOS for automation access to each
+// running app.
 func checkScripts(ctx context.Context, e Env) []Check {
 	if e.Scripts == nil {
 		return nil // Linux has no such thing
@@ -57,7 +57,7 @@ func scriptsOf(ctx context.Context, r osrun.Runner, engine osrun.Engine) []Check
 	return append(ok(name, said), out...)
 }
 
-// restingOf names the apps that the runner leaves alone.
+// restingOf names the apps in backoff.
 func restingOf(r osrun.Runner) string {
 	x, is := r.(interface {
 		Resting() map[string]time.Duration
@@ -73,7 +73,7 @@ func restingOf(r osrun.Runner) string {
 	return strings.Join(out, ", ")
 }
 
-// scripted is a finding of a script's error: where it may be mended is a link.
+// scripted returns the finding for a script error, with the link to the settings that fix it.
 func scripted(name, what string, err error) []Check {
 	e, is := errors.AsType[*osrun.Error](err)
 	if !is {

@@ -27,8 +27,8 @@ func reveal(ctx context.Context, s system.Secrets, ref string) (string, error) {
 	return v.Reveal(), err
 }
 
-// checkSearch says who searches the web, and whether the way out is set up. It
-// asks nobody: a search costs money at some services.
+// checkSearch reports the web search provider and checks the network settings. It runs no
+// search, because some services charge for it.
 func checkSearch(ctx context.Context, e Env) []Check {
 	s := e.Config.Search
 	client, err := Network(ctx, e.Config, e.Secrets)

@@ -7,8 +7,8 @@ import (
 	"hob/platform/system"
 )
 
-// checkSecrets looks whether what the configuration refers to can be read, and
-// where it is kept.
+// checkSecrets checks that the referenced secrets are readable, and reports where they are
+// stored.
 func checkSecrets(ctx context.Context, e Env) []Check {
 	keys, refs := e.Config.References()
 	var out []Check

@@ -112,7 +112,7 @@ func unwrapAll(err error) []error {
 // askWait bounds a model server's answer.
 const askWait = 5 * time.Second
 
-// modelOptions is the configuration as the list of models wants it.
+// modelOptions returns the configuration in the form of the model list.
 func (e Env) modelOptions(ctx context.Context) llmall.AutoOptions {
 	o := llmall.AutoOptions{Env: e.Secrets.Env, Probe: true, Name: e.Config.Agent.Name, HTTP: e.HTTP}
 	for _, p := range e.Config.Providers {
@@ -152,8 +152,7 @@ func checkModel(ctx context.Context, e Env) []Check {
 	return out
 }
 
-// checkBudget tells the caps, and which models count toward them without a
-// price of their own.
+// checkBudget reports the limits, and the models without a price that count towards them.
 func checkBudget(ctx context.Context, e Env) []Check {
 	b := e.Config.Budget
 	var caps []string
@@ -186,7 +185,7 @@ func checkBudget(ctx context.Context, e Env) []Check {
 	return ok("budget", fmt.Sprintf("%s, with the prices of %s", said, prices.AsOf()))
 }
 
-// unpriced names a model of the configuration whose price is not known.
+// unpriced returns a configured model without a known price, or "".
 func unpriced(ctx context.Context, e Env, prices *usage.Prices) string {
 	a := e.Config.Agent
 	o := e.modelOptions(ctx)
@@ -196,7 +195,7 @@ func unpriced(ctx context.Context, e Env, prices *usage.Prices) string {
 		}
 		m, err := llmall.Named(name, o)
 		if err != nil {
-			continue // another check says so
+			continue // another check reports this
 		}
 		if _, known := prices.Of(m.Info(), o.Host(m.Info().Provider)); !known {
 			return m.Info().Name()
@@ -205,7 +204,7 @@ func unpriced(ctx context.Context, e Env, prices *usage.Prices) string {
 	return ""
 }
 
-// ask looks whether the model's server answers; it costs no tokens.
+// ask checks that the model's server answers; it uses no tokens.
 func ask(ctx context.Context, name string, m llm.Model, why string, err error) []Check {
 	const remedy = "see the section [providers] of the configuration: hob config path"
 	if err != nil {

@@ -54,7 +54,7 @@ func (e Env) parts() []part {
 	}
 }
 
-// checkSession asks the desktop for what the tools over it need.
+// checkSession checks the desktop functions that tools use.
 func checkSession(ctx context.Context, e Env) []Check {
 	const name = "session"
 	if !e.Desktop {

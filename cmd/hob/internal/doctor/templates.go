@@ -9,13 +9,13 @@ import (
 	"hob/templates"
 )
 
-// checkTemplates looks whether a change of templates was interrupted: files and
-// schedules may be those of two templates then.
+// checkTemplates reports an interrupted template change: files and schedules may then belong to
+// two templates.
 func checkTemplates(ctx context.Context, e Env) []Check {
 	return append(broken(e), change(ctx, e)...)
 }
 
-// broken are the owner's own templates that cannot be used.
+// broken returns a finding for each invalid template of the user.
 func broken(e Env) (out []Check) {
 	list, err := templates.Shelf{Dir: e.Paths.TemplatesDir()}.List()
 	if err != nil {
@@ -30,7 +30,7 @@ func broken(e Env) (out []Check) {
 	return out
 }
 
-// change looks at the template that is in use.
+// change checks the active template.
 func change(_ context.Context, e Env) []Check {
 	const name = "template"
 	if e.Template == nil {

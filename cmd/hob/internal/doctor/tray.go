@@ -8,8 +8,7 @@ import (
 	"hob/platform/tray"
 )
 
-// checkTray looks whether something shows icons, and whether Hob's is among them
-// and its menu answers.
+// checkTray checks that a panel shows icons, that Hob's is shown and that its menu answers.
 func checkTray(ctx context.Context, e Env) []Check {
 	const name = "tray"
 	if e.Config.Tray.Enabled == "off" {

@@ -33,7 +33,7 @@ func nextOfAccount(ctx context.Context, o Options, a Answers) ([]Question, error
 	if a["mail"] == "" {
 		return nil, nil
 	}
-	if !a.given("servers") && !a.given("imap") { // a look at the DNS that failed may be made anew
+	if !a.given("servers") && !a.given("imap") { // retry a DNS lookup that failed
 		delete(a, shown)
 	}
 	found, err := o.foundFor(ctx, a)
@@ -67,8 +67,8 @@ func nextOfAccount(ctx context.Context, o Options, a Answers) ([]Question, error
 // shown is the answer that holds the servers which the owner was shown.
 const shown = "servers_shown"
 
-// foundFor are the servers of the address, as they were when they were shown first:
-// whoever answers names must not have others in their place when the password goes.
+// foundFor returns the servers of the address as they were first shown. A later DNS answer must
+// not redirect the password to other servers.
 func (o Options) foundFor(ctx context.Context, a Answers) (found account.Servers, err error) {
 	if was, ok := a[shown]; ok {
 		return found, json.Unmarshal([]byte(was), &found)
@@ -121,7 +121,7 @@ func signIn(ctx context.Context, o Options, a Answers) (*account.New, string, er
 		Name: account.Name(a["mail"], found.Provider, o.Config.Accounts), Address: a["mail"], User: a["mail_user"],
 		IMAP: a["imap"], SMTP: a["smtp"], CalDAV: a["caldav"], CardDAV: a["carddav"],
 	}}
-	if a["servers"] != "found" { // the password goes to no server but those that he named
+	if a["servers"] != "found" { // the password goes only to servers that the user entered
 		found = account.Servers{Provider: found.Provider, Hint: found.Hint}
 	}
 	n.Fill(found)
@@ -144,7 +144,7 @@ func applyAccount(ctx context.Context, o Options, a Answers) (d Done, err error)
 		o.busy("Signing in ...")
 		said, err := n.Try(ctx, secret)
 		if err != nil {
-			// Else the servers could not be mended without beginning anew.
+			// Otherwise the servers could be corrected only by starting over.
 			return d, problem(err, true, "mail", "servers", "imap", "smtp", "caldav", "carddav", "mail_user", "mail_password")
 		}
 		d.Said = said
@@ -154,9 +154,8 @@ func applyAccount(ctx context.Context, o Options, a Answers) (d Done, err error)
 	return d, err
 }
 
-// accounts completes the sections of accounts among the answers of a file: the
-// servers of an address that names none, and passwords that stand there are kept
-// where they are safe.
+// accounts completes the account sections of an answers file: it finds the servers of an
+// address without servers, and stores the passwords safely.
 func (o Options) accounts(ctx context.Context, all map[string]any) (kept []Kept, err error) {
 	list, _ := all["accounts"].(map[string]any)
 	for name, v := range list {

@@ -20,11 +20,10 @@ import (
 // fromStdin is the answer that stands for the next line of standard input.
 const fromStdin = "stdin"
 
-// FromFile reads the answers from a TOML file: the questions of the steps by their
-// keys, and besides them any keys of the configuration. What a step tries on a
-// terminal is tried here, too, unless "untested" is true. All of it is written at
-// once, or nothing. "model" without a brain is agent.model; of an account the
-// address is enough where its provider is known.
+// FromFile reads the answers from a TOML file: answers by their question keys, and any keys of
+// the configuration. It runs the same tests as on a terminal, unless "untested" is true. All
+// answers are written at once, or none. "model" without a brain sets agent.model; an account
+// needs only its address if the provider is known.
 func FromFile(ctx context.Context, o Options, path string) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -133,7 +132,8 @@ func (o Options) youAlone(a Answers) (d Done) {
 	return d
 }
 
-// answer answers questions from the file. What it leaves out is as it is.
+// answer returns a function that answers questions from the file. Missing answers keep the
+// current values.
 func (a Answers) answer() func([]Question) (Answers, error) {
 	return func(qs []Question) (Answers, error) {
 		out := Answers{}
@@ -154,8 +154,8 @@ func (a Answers) answer() func([]Question) (Answers, error) {
 	}
 }
 
-// taken takes the answers to questions out of the file. What is left is the
-// configuration's; a key that is neither is an error.
+// taken removes the answers to questions from the file's values. The rest belongs to the
+// configuration; an unknown key is an error.
 func (o Options) taken(all map[string]any) (Answers, error) {
 	out, known := Answers{}, append(keys(), untested)
 	sections := o.sections()

@@ -85,7 +85,7 @@ func (o Options) local(name string) (llmall.Server, bool) {
 	return o.servers()[i], true
 }
 
-// askBrain looks for what is there: servers on this machine, and keys.
+// askBrain looks for model servers on this machine and for keys.
 func (o Options) askBrain(ctx context.Context) (Question, error) {
 	q := Question{Key: "brain", Kind: Choice, Title: "Which model should Hob use?", Default: byItself, Other: true}
 	m, why, err := llmall.Auto(ctx, llmall.AutoOptions{Env: o.Secrets.Env, Probe: true, HTTP: o.HTTP, Servers: o.servers()})
@@ -129,7 +129,7 @@ func (o Options) probed(ctx context.Context) [][]string {
 	out := make([][]string, len(o.servers()))
 	var wg sync.WaitGroup
 	for i, s := range o.servers() {
-		wg.Go(func() { out[i], _ = openai.Probe(ctx, s.BaseURL) }) // one that does not answer is not there
+		wg.Go(func() { out[i], _ = openai.Probe(ctx, s.BaseURL) }) // a server that does not answer is ignored
 	}
 	wg.Wait()
 	return out
@@ -180,8 +180,7 @@ func (o Options) askAccess(p provider, a Answers) []Question {
 	return []Question{q}
 }
 
-// keyNow is the reference to a key that is there already. One that is for another
-// server is none.
+// keyNow returns the reference to the stored key; a key of another server does not count.
 func (o Options) keyNow(p provider) string {
 	if s, ok := o.Config.Provider(p.name); ok && s.APIKey != "" && (p.name != other || p.baseURL == s.BaseURL) {
 		return s.APIKey
@@ -192,8 +191,8 @@ func (o Options) keyNow(p provider) string {
 	return ""
 }
 
-// askOfServer asks which of the server's models it shall be, and what it may cost.
-// The server is asked with the key, so that a wrong one shows here.
+// askOfServer asks for the server's model and the spending limit. It calls the server with the
+// key, to detect a wrong key here.
 func (o Options) askOfServer(ctx context.Context, p provider, a Answers) ([]Question, error) {
 	key, _, _, err := o.secretOf(ctx, a["key"], p.name, o.keyNow(p))
 	if err != nil {
@@ -218,7 +217,7 @@ func (o Options) askOfServer(ctx context.Context, p provider, a Answers) ([]Ques
 		usual = was.Model
 	}
 	qs := []Question{o.askModel(models, usual)}
-	if !(llm.Wire{BaseURL: p.baseURL}).Local() { // else it costs nothing
+	if !(llm.Wire{BaseURL: p.baseURL}).Local() { // a local one is free
 		qs = append(qs, Question{
 			Key: "daily_usd", Kind: Text, Title: "How many US dollars may the model cost per day?", About: "0 means no limit.",
 			Default: strconv.FormatFloat(o.Config.Budget.DailyUSD, 'f', -1, 64), Check: func(s string) error { _, err := amount(s); return err },

@@ -28,13 +28,13 @@ func channelSetups() []channelSetup {
 	}
 }
 
-// allowed lets other people write. It is not asked for: nobody but the owner is heard
-// until he says so.
+// allowed returns the field for other senders. Setup does not ask for it: by default Hob
+// accepts only the user.
 func allowed(what string) field {
 	return field{Key: "allow", Kind: Text, List: true, Optional: true, Unasked: true, Title: "Who else may write to Hob there? " + what}
 }
 
-// pairing says how the owner becomes known on a channel.
+// pairing returns the next steps for pairing the user's account.
 func pairing(name string) []string {
 	return []string{"Hob ignores all messages there until you pair your account: hob channel pair " + name}
 }
@@ -110,13 +110,12 @@ func mailAddress(s string) error {
 	return nil
 }
 
-// discordToken is what the developer portal shows: the bot's id in base64, a time and
-// a signature (discord.com/developers/docs/reference#authentication shows one).
+// discordToken matches a token of the developer portal: the bot's id in base64, a time and a
+// signature (see discord.com/developers/docs/reference#authentication).
 var discordToken = regexp.MustCompile(`^[A-Za-z0-9_-]{18,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{27,}$`)
 
-// discordRights are those of the bot in a server: see channels, send messages, attach
-// files, read the history, send in threads
-// (discord.com/developers/docs/topics/permissions).
+// discordRights are the permissions of the bot in a server: see channels, send messages, attach
+// files, read the history, send in threads (discord.com/developers/docs/topics/permissions).
 const discordRights = 1<<10 | 1<<11 | 1<<15 | 1<<16 | 1<<38
 
 func discordChannel() channelSetup {

@@ -32,7 +32,7 @@ func (o Options) channels() (out []channelSetup) {
 	return out
 }
 
-// channelStep asks where the owner talks with Hob, and where he is told things.
+// channelStep asks for the channels and where to send notifications.
 func channelStep() Step {
 	keys := []string{"channels"}
 	for _, c := range channelSetups() {
@@ -121,7 +121,7 @@ func applyChannels(ctx context.Context, o Options, a Answers) (Done, error) {
 	return d, nil
 }
 
-// tryChannel tells whether a channel that was just set up can be signed in to.
+// tryChannel reports whether the sign-in of a new channel works.
 func (o Options) tryChannel(ctx context.Context, name string) {
 	t, err := o.TestChannel(ctx, name)
 	switch {
@@ -145,9 +145,9 @@ func (o Options) switched(name string, on bool) []config.Value {
 	return []config.Value{{Key: "channels." + name + ".enabled", Value: map[bool]string{true: "true", false: "false"}[on]}}
 }
 
-// AddChannel sets one channel up. given are answers by the keys of its section; ask
-// puts the rest to the owner, nil: the rest is as it is, or as the driver has it. It
-// returns what to do next, in sentences, and ErrSkip when it was left out.
+// AddChannel sets up one channel. given contains answers by the keys of its section; ask asks
+// for the rest. If ask is nil, the rest keeps its value or the driver's default. It returns the
+// next steps, in sentences, and ErrSkip if the user skipped it.
 func AddChannel(ctx context.Context, o Options, ask Asker, name string, given map[string]string) ([]string, error) {
 	c, err := o.findChannel(name)
 	if err != nil {
@@ -210,7 +210,7 @@ func (o Options) findChannel(name string) (c channelSetup, err error) {
 	return all[slices.IndexFunc(all, func(c channelSetup) bool { return c.Name == name })], nil
 }
 
-// Secrets names what is asked for a channel that is a secret.
+// Secrets returns the keys of a channel that are secrets.
 func Secrets(name string) (out []string) {
 	for _, c := range channelSetups() {
 		for _, f := range c.Fields {
@@ -222,14 +222,14 @@ func Secrets(name string) (out []string) {
 	return out
 }
 
-// step asks for one channel. pre are answers that are there, more what is written
-// besides.
+// step returns the step for one channel. pre contains known answers, more further values to
+// write.
 func (c channelSetup) step(pre Answers, more []config.Value) Step {
 	seeded := false
 	return Step{
 		Name: "channel " + c.Name, Title: c.title(), About: c.About,
 		Next: func(_ context.Context, o Options, a Answers) ([]Question, error) {
-			if !seeded { // once: what does not work is asked for again
+			if !seeded { // only once: a rejected value is asked for again
 				seeded = true
 				for _, q := range c.questions(o, pre) {
 					if v, ok := pre[q.Key]; ok {

@@ -51,7 +51,7 @@ func (o Options) foldersNow() (out []string) {
 	return out
 }
 
-// checkFolders wants each one that is new to be there.
+// checkFolders requires that new folders exist.
 func (o Options) checkFolders(list []string) error {
 	now := o.foldersNow()
 	for _, f := range list {
@@ -164,7 +164,7 @@ func template() Step {
 			if inUse != "" {
 				q.Default, q.About = inUse, inUse+" is active."
 			}
-			if !q.has(q.Default) { // one that is a folder or an archive
+			if !q.has(q.Default) { // a folder or an archive
 				q.Options = append(q.Options, Option{q.Default, q.Default})
 			}
 			return []Question{q}, nil

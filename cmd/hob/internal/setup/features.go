@@ -16,7 +16,7 @@ type feature struct {
 	on, off     string
 }
 
-// featureList is what there is to switch. A new one is a line here.
+// featureList lists the features that can be switched. To add one, add a line.
 func featureList() []feature {
 	return []feature{
 		{"browser", "browser: uses web pages in a separate browser", func(c *config.Config) bool { return c.Browser.Enabled }, "browser.enabled", "true", "false"},

@@ -8,8 +8,8 @@ import (
 	"hob/platform/permission"
 )
 
-// permissions goes through what macOS wants given by hand and has not been, one by
-// one. It writes nothing: what counts is what the system says.
+// permissions returns the step for missing macOS permissions, one by one. It writes nothing,
+// because the system stores them.
 func permissions() Step {
 	return Step{
 		Name: "permissions", Title: "Permissions", Keys: []string{"permissions"},
@@ -30,7 +30,7 @@ func permissions() Step {
 	}
 }
 
-// lacking is what is not given.
+// lacking returns the missing permissions.
 func (o Options) lacking(ctx context.Context) (out []permission.Permission, err error) {
 	if o.Permissions == nil {
 		return nil, nil

@@ -48,7 +48,7 @@ func nextOfSearch(_ context.Context, o Options, a Answers) ([]Question, error) {
 func applySearch(ctx context.Context, o Options, a Answers) (d Done, err error) {
 	who := a["search"]
 	now := o.Config.Search.Key
-	if who != o.Config.Search.Provider { // another one's
+	if who != o.Config.Search.Provider { // of another provider
 		now = ""
 	}
 	key, ref := "", ""

@@ -1,13 +1,11 @@
-// Package setup asks the owner what Hob needs: a brain and its key, channels, an
-// account, who searches the web, folders, quiet hours, a template, what else is
-// switched on, and the permissions that the system wants given.
+// Package setup asks for everything that Hob needs: a model and its key, channels, an account,
+// the web search provider, folders, quiet hours, a template, features, and system permissions.
 //
-// A Step is data: its questions, and what follows from the answers. Run asks on a
-// terminal through an Asker, FromFile takes a file; a page with a form can do the
-// same with Steps. What a key or a password is good for is tried before it is kept.
-// It is kept in the keychain or the encrypted file, and the configuration refers to
-// it. Each step is written at once, and what is done is remembered, so that a
-// set-up that was left goes on where it was.
+// A Step is data: its questions, and the result of the answers. Run asks on a terminal with an
+// Asker, FromFile reads a file; a web form can use Steps the same way. Keys and passwords are
+// tested before they are stored in the keychain or the encrypted file; the configuration refers
+// to them. Each step is written when it is complete, and its progress is saved, so an
+// interrupted setup can continue.
 package setup
 
 import (
@@ -33,7 +31,7 @@ import (
 var (
 	// ErrSkip leaves the step out.
 	ErrSkip = errors.New("the step was skipped")
-	// ErrLeft ends the set-up; what was done stays.
+	// ErrLeft stops the setup; completed steps are kept.
 	ErrLeft = errors.New("setup was stopped")
 )
 
@@ -49,40 +47,39 @@ type Options struct {
 	Config  *config.Config
 	Secrets system.Secrets
 	Out     io.Writer
-	HTTP    *http.Client // for model servers; nil means one of its own
-	// Servers are looked for on this machine; nil: where they listen by default.
+	HTTP    *http.Client // for model servers; nil means the default client
+	// Servers are the local servers to probe; nil means the default addresses.
 	Servers []llmall.Server
-	// DNS finds the servers of a mail address that no table knows; nil: nobody does.
+	// DNS finds the servers of a mail address that is not in the table; nil disables the
+	// lookup.
 	DNS account.Resolver
-	// Edit makes a change of the configuration so that it can be undone; nil makes it.
+	// Edit changes the configuration with an undo entry; nil changes it without one.
 	Edit func(ctx context.Context, what string, edit func() error) error
-	// Templates to choose from, and the one in use; nil: there is none.
+	// Templates are the available templates and the active one; nil if there are none.
 	Templates func() (list []Option, inUse string, err error)
-	// FindTemplate looks whether there is a template of a name, or at a path; nil: it
-	// is not looked for.
+	// FindTemplate checks that a template exists by name or path; nil skips the check.
 	FindTemplate func(name string) error
 	// UseTemplate lays one on.
 	UseTemplate func(ctx context.Context, name string) error
 	// Autostart has Hob start with the session, or no more; nil: that is not asked.
 	Autostart func(ctx context.Context, on bool) error
-	// Starts reports whether it does so now; false, false: it cannot be told.
+	// Starts reports whether Hob starts at login; known is false if this cannot be determined.
 	Starts func(ctx context.Context) (on, known bool)
-	// Permissions that the system wants given by hand, as the daemon sees them, or
-	// this program where none runs; nil: there are none.
+	// Permissions are the manual permissions of the system, as seen by the daemon, or by this
+	// program if no daemon runs; nil if there are none.
 	Permissions func(ctx context.Context) ([]permission.Permission, error)
 	// Open opens an address such as a pane of the system's settings.
 	Open func(ctx context.Context, address string) error
 	// Offered reports whether a channel can be set up; nil: those can that this program
 	// has, on machines on which they work.
 	Offered func(channel string) bool
-	// TestChannel tries a channel as the configuration now has it; nil: none is tried.
+	// TestChannel tests a channel with the new configuration; nil skips the test.
 	TestChannel func(ctx context.Context, name string) (channel.Tested, error)
-	// Stdin gives the next line of standard input, for answers that say so.
+	// Stdin returns the next line of standard input, for answers that refer to it.
 	Stdin func() (string, error)
 }
 
-// Run asks the steps that are not done yet, or those that are named, and does each
-// at once.
+// Run asks the incomplete steps, or the named ones, and applies each immediately.
 func Run(ctx context.Context, o Options, ask Asker, names ...string) error {
 	if err := o.Paths.Ensure(); err != nil {
 		return err
@@ -157,8 +154,7 @@ func unknownStep(name string) string {
 	return quoted(name) + "; known steps are " + strings.Join(Names(), ", ")
 }
 
-// step asks one step and does what follows. It tells whether it was done or left
-// out.
+// step asks one step and applies its result. It returns whether the step was done or skipped.
 func (o Options) step(ctx context.Context, s Step, ask Asker, number, of int) (string, error) {
 	page := Page{Step: s.Name, Title: s.Title, About: s.About, Number: number, Of: of}
 	d, err := o.walk(ctx, s, func(qs []Question) (Answers, error) {
@@ -177,8 +173,8 @@ func (o Options) step(ctx context.Context, s Step, ask Asker, number, of int) (s
 	return stateDone, o.do(ctx, s.Name, d)
 }
 
-// walk asks until a step has all its answers, and they work. mend hears of what
-// does not, and says whether it is kept all the same.
+// walk asks until a step has all answers and they work. mend receives answers that fail and
+// returns whether to keep them anyway.
 func (o Options) walk(ctx context.Context, s Step, ask func([]Question) (Answers, error), mend func(*Problem) (bool, error)) (Done, error) {
 	a, was := Answers{}, Answers{}
 	for {
@@ -208,7 +204,7 @@ func (o Options) walk(ctx context.Context, s Step, ask func([]Question) (Answers
 	}
 }
 
-// again has what was answered before stand there, when it is asked for once more.
+// again sets previous answers as defaults when questions are repeated.
 func again(qs []Question, was Answers) []Question {
 	for i, q := range qs {
 		if v, ok := was[q.Key]; ok && q.Kind != Secret && q.Verify(v) == nil {
@@ -218,7 +214,7 @@ func again(qs []Question, was Answers) []Question {
 	return qs
 }
 
-// amend takes out the answers that do not work, so that they are asked for again.
+// amend removes the answers that failed, so that they are asked again.
 func amend(ctx context.Context, a Answers, err error, mend func(*Problem) (bool, error)) error {
 	p, ok := errors.AsType[*Problem](err)
 	if !ok || ctx.Err() != nil {
@@ -238,7 +234,7 @@ func amend(ctx context.Context, a Answers, err error, mend func(*Problem) (bool,
 	return nil
 }
 
-// mend asks what to do about answers that do not work.
+// mend asks what to do about answers that failed.
 func (o Options) mend(ctx context.Context, ask Asker, page Page, p *Problem) (keep bool, err error) {
 	q := Question{Key: "what_now", Kind: Choice, Title: "What now?", Default: "again", Options: []Option{{"again", "try again"}}}
 	if p.Keep {
@@ -271,11 +267,11 @@ func (o Options) do(ctx context.Context, name string, d Done) error {
 	if d.Then == nil {
 		return nil
 	}
-	if err := d.Then(ctx); err != nil && ctx.Err() == nil { // the rest need not wait for it
+	if err := d.Then(ctx); err != nil && ctx.Err() == nil { // the remaining steps do not depend on it
 		fmt.Fprintf(o.Out, "  This did not work: %v\n", err)
 	}
 	return ctx.Err()
 }
 
-// busy says what is waited for.
+// busy prints what setup is waiting for.
 func (o Options) busy(what string) { fmt.Fprintln(o.Out, "  "+what) }
