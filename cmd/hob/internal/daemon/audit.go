@@ -13,8 +13,8 @@ import (
 	"hob/platform/system"
 )
 
-// auditKey reads the key of the audit log, or makes it. The note of a log that
-// was set aside with a damaged database goes with it: the owner is told.
+// auditKey reads the key of the audit log, or creates it. The anchor of a log that was moved
+// away with a damaged database is moved, too; Hob notifies the user.
 func (d *Daemon) auditKey() ([]byte, error) {
 	if d.store.SetAside() != "" {
 		err := system.Rename(d.opt.Paths.AuditAnchorFile(), d.opt.Paths.AuditAnchorFile()+".of-damaged")
@@ -25,8 +25,7 @@ func (d *Daemon) auditKey() ([]byte, error) {
 	return system.EnsureKey(d.opt.Paths.AuditKeyFile())
 }
 
-// reportAudit tells the owner of an audit log that lost something since Hob was
-// last here.
+// reportAudit notifies the user of an audit log that lost lines since the last run.
 func (d *Daemon) reportAudit(ctx context.Context) error {
 	err := d.guard.Truncated(ctx)
 	if err == nil && d.guard.ForeignKey() {

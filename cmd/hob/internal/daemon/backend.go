@@ -112,8 +112,8 @@ func (b *backend) Wait(ctx context.Context, id string) (web.EventStatus, error) 
 			cancel()
 			return s, err
 		}
-		// An event that waits behind another one hears nothing of the question
-		// which that one may come to ask: look again now and then.
+		// An event that waits for an earlier event gets no signal when that one asks for
+		// approval, so poll now and then.
 		var again <-chan time.Time
 		if e.State == bus.Pending {
 			again = time.After(time.Second)
@@ -129,8 +129,7 @@ func (b *backend) Wait(ctx context.Context, id string) (web.EventStatus, error) 
 	}
 }
 
-// soon is how long Wait waits for the end alone before it looks whether a
-// question to the owner holds the event up.
+// soon is how long Wait waits for the end before it checks for an approval request.
 const soon = 50 * time.Millisecond
 
 func within(done <-chan struct{}, d time.Duration) bool {
@@ -144,8 +143,8 @@ func within(done <-chan struct{}, d time.Duration) bool {
 	}
 }
 
-// awaitsOwner reports whether the event cannot go on before the owner has
-// answered a question: its own, or one of an event before it in its session.
+// awaitsOwner reports whether the event cannot continue before the user answers a request: its
+// own, or one of an earlier event in its session.
 func (b *backend) awaitsOwner(ctx context.Context, e bus.Event) (web.EventStatus, bool, error) {
 	s, err := b.status(ctx, e) // a claimed one is held when an external agent asks
 	if err != nil || len(s.Approvals) > 0 || s.Position == 0 {

@@ -23,7 +23,7 @@ import (
 // boxTimeout is how long one call in a container may take.
 const boxTimeout = 2 * time.Minute
 
-// NewBox makes the container of an agent's section; nil when it has none.
+// NewBox creates the container of an agent's section; nil if it has none.
 func NewBox(p system.Paths, c *config.Config, s config.Member) (*container.Box, string, error) {
 	if s.Isolation != "container" {
 		return nil, "", nil
@@ -51,9 +51,8 @@ func NewBox(p system.Paths, c *config.Config, s config.Member) (*container.Box, 
 	return box, workspace, nil
 }
 
-// memberBox sends the tools of an agent that is kept apart into its container.
-// Without a container that works the agent does not work either: nothing of it
-// ever runs outside.
+// memberBox runs the tools of a containerized agent in its container. Without a working
+// container the agent does not run at all; it never runs outside.
 func (d *Daemon) memberBox(o *agent.Options, m *crew.Member, s config.Member) error {
 	box, workspace, err := NewBox(d.opt.Paths, d.opt.Config, s)
 	if err != nil || box == nil {
@@ -70,7 +69,7 @@ func (d *Daemon) memberBox(o *agent.Options, m *crew.Member, s config.Member) er
 	var list []tools.Tool
 	for _, t := range o.Catalogue.All() {
 		if !boxed.Sent(t) && t.Spec().Effects&tools.Exec != 0 {
-			continue // it would run programs beside the container
+			continue // it would run programs outside of the container
 		}
 		if boxed.Sent(t) {
 			t = boxed.New(t, box, home, workspace, limit)
@@ -96,8 +95,8 @@ type agentBox struct {
 	box   *container.Box
 }
 
-// openBoxes looks, after the start, whether each agent's container would work,
-// and removes what a crash left behind. The owner is told of one that does not.
+// openBoxes tests each agent's container after the start, and removes what a crash left behind.
+// It notifies the user of one that does not work.
 func (d *Daemon) openBoxes(ctx context.Context) error {
 	for _, b := range d.boxes {
 		err := b.box.Check(ctx)

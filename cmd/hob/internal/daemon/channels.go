@@ -25,8 +25,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// openChannels makes the channels that send by themselves, and the bus that
-// has to know which those are.
+// openChannels creates the channels that send on their own, and the bus, which must know them.
 func (d *Daemon) openChannels(context.Context) error {
 	opened, failed := channels.Open(d.channelDrivers(), d.section, func(name string) channels.Deps {
 		return channels.Deps{
@@ -74,7 +73,7 @@ func (d *Daemon) openChannels(context.Context) error {
 	return err
 }
 
-// channelStopped tells the owner, somewhere else, of a channel that needs him.
+// channelStopped notifies the user, on another channel, of a channel that needs attention.
 func (d *Daemon) channelStopped(name string, cause error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -113,8 +112,8 @@ func (b *backend) listChannels(ctx context.Context, _ web.Query) (any, error) {
 	return out, nil
 }
 
-// latest is the configuration as the file has it now; the one that Hob runs with
-// where that cannot be read.
+// latest returns the configuration currently in the file; if it is invalid, the one Hob started
+// with.
 func (d *Daemon) latest() *config.Config {
 	if _, err := os.Stat(d.opt.Paths.ConfigFile()); err != nil || d.opt.Play != nil {
 		return d.opt.Config
@@ -126,8 +125,8 @@ func (d *Daemon) latest() *config.Config {
 	return c
 }
 
-// TestChannel implements web.Backend. The channel is made anew, from the
-// configuration as it is now: what runs is left alone.
+// TestChannel implements web.Backend. It creates the channel again from the current
+// configuration; the running one is not affected.
 func (b *backend) TestChannel(ctx context.Context, name string, send bool, _ string) (any, error) {
 	out := channel.Tested{Channel: name}
 	said, err := channel.Test(ctx, b.d.latest(), b.d.channelDrivers(), name, b.d.trialDeps(b.d.latest(), name))
@@ -145,7 +144,7 @@ func (b *backend) TestChannel(ctx context.Context, name string, send bool, _ str
 	return out, nil
 }
 
-// trialDeps are what a channel may use that is made to be looked at, not run.
+// trialDeps returns the dependencies of a channel that is only tested, not run.
 func (d *Daemon) trialDeps(c *config.Config, name string) channels.Deps {
 	return channels.Deps{
 		Log: d.opt.Log.With("channel", name), Name: d.opt.Config.Agent.Name, Secret: d.secret, Network: d.network, Getenv: d.environ(), Scripts: d.scripts,
@@ -229,7 +228,7 @@ func (d *Daemon) ownersChat(ctx context.Context, name string) (string, error) {
 			return p.Chat, nil
 		}
 	}
-	if name == "webhook" { // its address is the owner's own
+	if name == "webhook" { // the user chose the address
 		return "", nil
 	}
 	return "", fmt.Errorf("your account on %s is not paired; hob channel pair %s", name, name)

@@ -6,7 +6,7 @@ import (
 	"hob/platform/daysoff"
 )
 
-// dayOff tells on which days the owner has off, nil when he named no calendar.
+// dayOff returns a function that reports days off; nil if no calendar is configured.
 func (d *Daemon) dayOff() func(day time.Time) bool {
 	paths := d.opt.Config.Autonomy.DaysOff
 	if len(paths) == 0 {

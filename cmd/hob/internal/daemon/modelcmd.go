@@ -92,7 +92,7 @@ func (d *Daemon) known() []string {
 	return out
 }
 
-// spent tells `hob why` which model was chosen for a turn, and what it took.
+// spent returns, for `hob why`, the model chosen for a turn and its cost.
 func (d *Daemon) spent(ctx context.Context, event string) (autonomy.Spent, error) {
 	var s autonomy.Spent
 	var err error

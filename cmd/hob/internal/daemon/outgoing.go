@@ -26,8 +26,8 @@ import (
 	"hob/tools/social"
 )
 
-// outgoing is the folder with the copies of files that go out: each is named by what
-// it holds, and removed when no text that waits refers to it any more.
+// outgoing is the folder with copies of outgoing files: each is named by its content, and
+// removed when no waiting message refers to it.
 type outgoing struct {
 	dir   string
 	most  int64                                       // bytes that all copies may have
@@ -38,8 +38,8 @@ type outgoing struct {
 	coming int64      // bytes of the copies that are being made
 }
 
-// stale is how long a copy stays that nothing refers to: the row of its text may still
-// be on its way into the database. Where there is no place left, fresh is.
+// stale is how long an unreferenced copy is kept, because the row of its message may not be
+// committed yet. When space runs out, fresh applies.
 const (
 	stale = time.Hour
 	fresh = 5 * time.Minute
@@ -54,8 +54,8 @@ const (
 
 func (o *outgoing) path(digest string) string { return filepath.Join(o.dir, digest) }
 
-// put makes a copy of a file, which open opens. Nobody waits for it: it is not done in
-// a transaction.
+// put copies a file, which open opens. It runs outside of transactions, because copying is
+// slow.
 func (o *outgoing) put(ctx context.Context, f social.File, open func() (io.ReadCloser, error)) error {
 	if o.has(f) {
 		return nil
@@ -78,8 +78,8 @@ func (o *outgoing) put(ctx context.Context, f social.File, open func() (io.ReadC
 	return nil
 }
 
-// reserve makes place for a copy. Those go that nothing refers to, the oldest first;
-// what waits to go out stays, whatever comes.
+// reserve makes room for a copy. It removes unreferenced copies, the oldest first, and never
+// one that waits to be sent.
 func (o *outgoing) reserve(ctx context.Context, f social.File) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -179,7 +179,7 @@ func (c *copying) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// sweep removes the copies that no text needs any more.
+// sweep removes unreferenced copies.
 func (o *outgoing) sweep(ctx context.Context) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -239,7 +239,7 @@ func (p post) File(_ context.Context, path string) (social.File, error) {
 	}, nil
 }
 
-// head keeps the beginning of what is written, by which its type is told.
+// head keeps the beginning of the written data, for type detection.
 type head struct{ b []byte }
 
 func (h *head) Write(p []byte) (int, error) {
@@ -273,7 +273,7 @@ func (p post) Here(ctx context.Context, event, channel string) (in, chat string,
 	}
 	ev, err := p.d.bus.Event(ctx, event)
 	if errors.Is(err, bus.ErrNotFound) {
-		return "", "", nil // nothing was said: a rehearsal, say
+		return "", "", nil // no message: a rehearsal, for example
 	}
 	if err != nil {
 		return "", "", err

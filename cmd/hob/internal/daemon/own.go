@@ -13,8 +13,8 @@ import (
 	"hob/autonomy/prompt"
 )
 
-// ownTexts are the files that the owner writes, read again when they change. A
-// file that cannot be read later on leaves what was read before in force.
+// ownTexts are the files that the user writes; they are reloaded when they change. If a file
+// becomes unreadable, its previous text stays in effect.
 type ownTexts struct {
 	paths [3]string // SOUL.md, USER.md, MEMORY.md
 	log   *slog.Logger
@@ -24,7 +24,7 @@ type ownTexts struct {
 	texts [3]string
 }
 
-// stamp tells versions of a file apart.
+// stamp identifies a version of a file.
 type stamp struct {
 	size int64
 	at   time.Time
@@ -52,7 +52,7 @@ func (o *ownTexts) load() error {
 	return nil
 }
 
-// now is what they say now.
+// now returns the current texts.
 func (o *ownTexts) now() prompt.Texts {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -14,9 +14,9 @@ import (
 	"hob/platform/system"
 )
 
-// What tools write into the owner's lists and notes must not be heard as his word by the
-// channels that listen there: words from outside would become his by way of a reminder.
-// So each of these is noted before it is made.
+// Texts that tools write into the user's lists and notes must not count as the user's words in
+// the channels that read these: untrusted text would become trusted by way of a reminder. So
+// each text is recorded before it is written.
 
 // toolLists are the lists that tools write to.
 func (d *Daemon) toolLists() []pim.Reminders {
@@ -58,7 +58,7 @@ func (o ownReminders) CreateReminder(ctx context.Context, r pim.Reminder) (pim.R
 	}
 	got, err := o.Reminders.CreateReminder(ctx, r)
 	if err == nil && got.ID != "" {
-		_ = o.own.Add(context.WithoutCancel(ctx), echo.Digest(got.ID)) // its words are known
+		_ = o.own.Add(context.WithoutCancel(ctx), echo.Digest(got.ID)) // its text is recorded
 	}
 	return got, err
 }
@@ -75,7 +75,7 @@ func (o ownNotes) CreateNote(ctx context.Context, n pim.Note) (pim.Receipt, erro
 	}
 	got, err := o.Notes.CreateNote(ctx, n)
 	if err == nil && got.ID != "" {
-		_ = o.own.Add(context.WithoutCancel(ctx), echo.Digest(got.ID)) // its words are known
+		_ = o.own.Add(context.WithoutCancel(ctx), echo.Digest(got.ID)) // its text is recorded
 	}
 	return got, err
 }

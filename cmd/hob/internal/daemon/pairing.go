@@ -15,7 +15,7 @@ import (
 	"hob/knowledge/store"
 )
 
-// owners hands on to the pairings, which are made later.
+// owners forwards to the pairings, which are created later.
 type owners struct{ d *Daemon }
 
 // IsOwner implements channels.Owners.
@@ -39,7 +39,7 @@ func (d *Daemon) openPairings() {
 	}, Spoiled: d.spoiled})
 }
 
-// spoiled tells the owner that nobody can pair with his code any more.
+// spoiled notifies the user that the pairing code is no longer valid.
 func (d *Daemon) spoiled(tx *store.Tx, channel string) error {
 	session, _, _, err := d.bus.LastOwnerSession(context.Background())
 	if err != nil {
@@ -49,8 +49,7 @@ func (d *Daemon) spoiled(tx *store.Tx, channel string) error {
 	return d.loop.TellTx(tx, "spoiled:"+bus.NewID(), text, cmp.Or(session, "main"))
 }
 
-// paired tells the owner of it where he was before: if it was somebody else who
-// had the code, he learns it.
+// paired notifies the user on the earlier channels, to reveal a pairing by somebody else.
 func (d *Daemon) paired(tx *store.Tx, p pairing.Pairing) error {
 	session, _, _, err := d.bus.LastOwnerSession(context.Background())
 	if err != nil {
@@ -60,7 +59,7 @@ func (d *Daemon) paired(tx *store.Tx, p pairing.Pairing) error {
 	return d.loop.TellTx(tx, "paired:"+p.ID, text, cmp.Or(session, "main"))
 }
 
-// newCode makes a code for a channel on which somebody can write.
+// newCode creates a code for a channel that receives messages.
 func (d *Daemon) newCode(ctx context.Context, name, by string) (pairing.Code, error) {
 	var names []string
 	for _, h := range d.channels.Status() {
@@ -75,8 +74,8 @@ func (d *Daemon) newCode(ctx context.Context, name, by string) (pairing.Code, er
 	return pairing.Code{}, fmt.Errorf("%w: %s", web.ErrInvalid, d.unpairable(name, names))
 }
 
-// unpairable says why there is no code for a channel, and what to do. names are those
-// for which there is one.
+// unpairable explains why a channel has no code, and what to do. names are the channels that
+// have one.
 func (d *Daemon) unpairable(name string, names []string) string {
 	i := slices.IndexFunc(d.channels.Status(), func(h channels.Health) bool { return h.Name == name })
 	k, known := channel.Find(name)

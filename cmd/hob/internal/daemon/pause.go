@@ -12,7 +12,7 @@ import (
 	"hob/channels/web"
 )
 
-// pausedNow says whether Hob begins nothing by itself.
+// pausedNow is the state of the pause.
 type pausedNow struct {
 	Paused bool      `json:"paused"`
 	Until  time.Time `json:"until,omitzero"` // zero: until it is resumed

@@ -28,8 +28,7 @@ func (p post) Channels() []string {
 	return out
 }
 
-// Owners implements social.Post. Who has spoken there as the owner must be paired
-// still: a pairing that was ended makes him somebody else.
+// Owners implements social.Post. A past user of the channel counts only while still paired.
 func (p post) Owners(ctx context.Context, channel, chat string) (bool, error) {
 	sender, ok, err := p.d.bus.OwnersChat(ctx, channel, chat)
 	if err != nil || !ok {
@@ -38,7 +37,7 @@ func (p post) Owners(ctx context.Context, channel, chat string) (bool, error) {
 	return p.d.pairings.IsOwner(ctx, channel, sender)
 }
 
-// delay is how long a message to somebody else waits on the channel.
+// delay returns how long a message to another person can be canceled on the channel.
 func (p post) delay(channel string) time.Duration {
 	if s, ok := p.d.opt.Config.Channel(channel); ok {
 		return s.SendDelay.Duration
@@ -86,7 +85,7 @@ func (p post) CallBackTx(_ context.Context, tx *store.Tx, id string) (string, er
 	return fmt.Sprintf("Canceled: the message to %s was not sent.", to), nil
 }
 
-// state says why it is too late.
+// state returns why it is too late.
 func (p post) state(d bus.Delivery) string {
 	switch d.State {
 	case channels.Sent:

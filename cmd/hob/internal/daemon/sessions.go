@@ -21,7 +21,7 @@ import (
 	"hob/tools/memory"
 )
 
-// conversations gives the record of all that was said to the tools.
+// conversations gives tools access to all messages.
 type conversations struct{ d *Daemon }
 
 // SearchConversations implements memory.Conversations.
@@ -137,7 +137,7 @@ func (d *Daemon) summariser(ctx context.Context, id string) (llm.Model, error) {
 	return booked{c.Model, who.Options.Name}, nil
 }
 
-// booked puts what a model is asked on an agent's account.
+// booked charges model calls to an agent's account.
 type booked struct {
 	llm.Model
 	agent string

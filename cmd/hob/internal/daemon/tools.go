@@ -22,7 +22,7 @@ import (
 	"hob/tools/tasks"
 )
 
-// openTools makes the catalogue.
+// openTools creates the catalogue.
 func (d *Daemon) openTools(context.Context) (err error) {
 	o, err := d.knowledgeOptions()
 	if err != nil {
