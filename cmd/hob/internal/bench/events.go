@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// messages measures how fast messages that nobody waits for are taken and
-// worked off.
+// messages measures the throughput of messages without waiting for their answers.
 func messages(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 	const conversations = 50
 	return withHome(ctx, o, nil, func(h *home) ([]Figure, error) {
@@ -43,7 +42,7 @@ func messages(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 	})
 }
 
-// fileEvents measures how soon a new file is told, and how many a second.
+// fileEvents measures the delay and the throughput of notifications about new files.
 func fileEvents(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 	return withHome(ctx, o, nil, func(h *home) ([]Figure, error) {
 		if err := h.furnish(ctx); err != nil {
@@ -110,9 +109,8 @@ func scheduleEvents(ctx context.Context, o Options, r rounds) ([]Figure, error) 
 	})
 }
 
-// told waits until n texts of a kind were said in a session (or in any) and
-// returns when each was, sorted. The times are Hob's own, so that looking here
-// every now and then does not blur them.
+// told waits until n texts of a kind were sent in a session (or in any) and returns their
+// times, sorted. The times are Hob's own, so the polling here does not affect them.
 func (h *home) told(ctx context.Context, session, kind string, n int) ([]time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, eventWait)
 	defer cancel()

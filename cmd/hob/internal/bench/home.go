@@ -24,7 +24,7 @@ const (
 	eventWait = 3 * time.Minute
 )
 
-// home is a throw-away home and the program that runs in it.
+// home is a temporary home and the program that runs in it.
 type home struct {
 	binary string
 	model  *model // nil: the built-in brain
@@ -201,7 +201,7 @@ func (h *home) say(ctx context.Context, session, text string) error {
 	return err
 }
 
-// send sends a message and returns as soon as it is durable.
+// send sends a message and returns when it is durable.
 func (h *home) send(ctx context.Context, session, text string) (string, error) {
 	var out struct{ Event string }
 	err := h.post(ctx, "/api/v1/sessions/"+url.PathEscape(session)+"/messages", map[string]any{"text": text, "async": true}, &out)

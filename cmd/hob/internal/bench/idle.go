@@ -121,7 +121,7 @@ func (h *home) folder(n int) string {
 	return filepath.Join(h.dir, "user", fmt.Sprintf("watched-%d", n))
 }
 
-// place puts a small file into a folder, which it makes when there is none.
+// place writes a small file to a folder, which it creates if needed.
 func place(dir, name string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

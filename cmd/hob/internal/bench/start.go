@@ -32,8 +32,8 @@ func startUp(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 	}, nil
 }
 
-// firstRequest starts the program again and again, says hello as soon as it
-// takes messages, and looks when the model hears of it.
+// firstRequest repeatedly starts the program, sends hello when it accepts messages, and
+// measures the time until the model receives it.
 func firstRequest(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 	m, err := newModel()
 	if err != nil {

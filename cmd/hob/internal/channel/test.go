@@ -21,11 +21,10 @@ var (
 	ErrUntested = errors.New("cannot be tested without sending a message")
 )
 
-// Test makes a channel as the configuration has it, with one of drivers, and signs in
-// and out; nothing is sent. It returns in a sentence what it found. deps needs no Keep:
-// the channel is not run. A channel that is switched off is tried all the same. An
-// error's remedy stands behind its last "; ". ErrUntested: it can be made, and there is
-// nothing to sign in to.
+// Test creates a channel from the configuration with one of drivers, and signs in and out; it
+// sends nothing. It returns the result as a sentence. deps needs no Keep, because the channel
+// does not run. Disabled channels are tested, too. An error has its remedy after the last "; ".
+// ErrUntested: the channel can be created and has no sign-in.
 func Test(ctx context.Context, c *config.Config, drivers []channels.Driver, name string, deps channels.Deps) (string, error) {
 	k, known := Find(name)
 	s, there := c.Channel(name)
@@ -61,7 +60,7 @@ func Test(ctx context.Context, c *config.Config, drivers []channels.Driver, name
 	return said, err
 }
 
-// try has a driver that breaks break nothing else.
+// try isolates a driver that panics.
 func try(ctx context.Context, t channels.Tester) (said string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -71,7 +70,7 @@ func try(ctx context.Context, t channels.Tester) (said string, err error) {
 	return t.Test(ctx)
 }
 
-// Tested is what came of trying a channel.
+// Tested is the result of a channel test.
 type Tested struct {
 	Channel string `json:"channel"`
 	OK      bool   `json:"ok"`

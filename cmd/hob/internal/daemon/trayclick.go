@@ -16,9 +16,9 @@ import (
 	"hob/platform/desktop"
 )
 
-// clicked does what an item means. Whoever can reach the owner's desktop can click:
-// therefore what decides for the owner waits until nothing runs that Hob has
-// started, as with the buttons of notes.
+// clicked runs the action of a menu item. Programs on the user's desktop can click, too;
+// therefore approvals wait until no program started by Hob is running, as for buttons of
+// notifications.
 func (m *trayMenu) clicked(ctx context.Context, key string) {
 	ctx, cancel := context.WithTimeout(ctx, trayWait)
 	defer cancel()
@@ -126,7 +126,7 @@ func (m *trayMenu) record(ctx context.Context, what, args string) {
 	}
 }
 
-// say tells what came of a click: in the menu, and in a note where there are notes.
+// say shows the result of a click: in the menu, and in a notification if possible.
 func (m *trayMenu) say(ctx context.Context, title, text string) {
 	m.mu.Lock()
 	m.said, m.saidAt = text, time.Now()

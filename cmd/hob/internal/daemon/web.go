@@ -61,14 +61,14 @@ func (d *Daemon) rotate(context.Context) error {
 	return d.web.Rotate(token.Reveal())
 }
 
-// peer finds out who is behind a connection: whatever Hob has started runs as
-// the owner and could read the token, and never speaks for him.
+// peer identifies the process behind a connection: programs started by Hob have the user's
+// account and could read the token, but must not act as the user.
 func (d *Daemon) peer(client, server string, thorough bool) web.Peer {
 	c, err := system.ClientOf(client, server, system.Tree{PID: os.Getpid(), Roots: d.agents.Pids()}, thorough)
 	if err != nil {
 		d.opt.Log.Warn("cannot identify the peer of a connection", "err", err)
 		if !errors.Is(err, errors.ErrUnsupported) && !thorough {
-			return web.PeerHob // it has gone, or hides
+			return web.PeerHob // it has exited, or hides
 		}
 		return web.PeerUnknown
 	}

@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// The model whose answers stand in the script, as the configuration names it.
+// The model with the script's answers, as named in the configuration.
 const (
 	scriptProvider = "script"
 	scriptModel    = scriptProvider + "/model"

@@ -24,12 +24,12 @@ type InputKind string
 // The kinds of inputs; docs/simulation.md describes them.
 const (
 	Says      InputKind = "message" // the owner says something
-	Writes    InputKind = "chat"    // somebody else writes in a channel
+	Writes    InputKind = "chat"    // another person writes in a channel
 	Mail      InputKind = "mail"    // a mail comes
-	Event     InputKind = "event"   // the calendar gets an event, or another one in its place
+	Event     InputKind = "event"   // the calendar gets an event, or a replacement
 	File      InputKind = "file"    // a file appears, or changes
 	Remove    InputKind = "remove"  // a file goes
-	Web       InputKind = "web"     // what is to be had at an address
+	Web       InputKind = "web"     // the content of an address
 	Call      InputKind = "call"    // the owner calls a tool
 	Reply     InputKind = "answer"  // the owner answers a question
 	Away      InputKind = "away"    // Hob does not run for a while
@@ -38,12 +38,12 @@ const (
 	earliest            = "start"   // before Hob starts
 )
 
-// Input is one thing of a script.
+// Input is one input of a script.
 type Input struct {
 	Kind InputKind
 	Line int
-	// To is whom or what it is about: a conversation, an account, a path, an
-	// address, a tool. More is what stands behind it.
+	// To is the target: a conversation, an account, a path, an address, a tool. More is the
+	// rest of the line.
 	To, More string
 	Body     string
 

@@ -19,7 +19,7 @@ import (
 	"hob/platform/virtual"
 )
 
-// step lets one thing happen; what cannot be is told in the timeline.
+// step applies one input; errors go into the timeline.
 func (p *play) step(ctx context.Context, in Input) {
 	p.line.inputs++
 	var err error
